@@ -17,6 +17,7 @@ mod graph;
 mod heat_bath;
 mod hop;
 mod hunt;
+mod ildg;
 mod kernels;
 mod laplace;
 mod maps;

@@ -1,5 +1,6 @@
-//! Fuzzing of the two readers of files: whatever the bytes, they return, with a field that is what the file says or with an
-//! error of one line, and they never allocate much more than the file holds. `src/io/nersc` and `src/io/npy` are what is tested.
+//! Fuzzing of the readers of files: whatever the bytes, they return, with a field that is what the file says or with an
+//! error of one line, and they never allocate much more than the file holds. `src/io/nersc`, `src/io/ildg`, `src/io/milc.rs` and
+//! `src/io/npy` are what is tested.
 //!
 //! `PROPTEST_CASES` sets the number of cases. `LANEFIELD_FUZZ_SECONDS=600` goes on for that long and prints how many cases
 //! that were (`cargo test --test malformed_files -- --nocapture`).
@@ -10,7 +11,10 @@ mod mutation;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use lanefield::io::nersc::{self, FloatingPoint, StoredRows, WriteOptions};
+use lanefield::io::ildg;
+use lanefield::io::lime;
+use lanefield::io::milc;
+use lanefield::io::nersc::{self, ByteOrder, FloatingPoint, StoredRows, WriteOptions};
 use lanefield::io::npy;
 use lanefield_reference::gauge::Configuration;
 use lanefield_reference::layout::Extents;
@@ -128,6 +132,110 @@ fn nersc_reader_survives_malformed_files() {
 fn nersc_reader_survives_arbitrary_bytes_after_the_first_line() {
     let file = vec(any::<u8>(), 0..2000).prop_map(|bytes| [b"BEGIN_HEADER\n".as_slice(), &bytes].concat());
     fuzz("NERSC, arbitrary bytes", file, check_nersc);
+}
+
+// ILDG
+
+struct Ildg;
+
+impl Format for Ildg {
+    fn make(base: &Base) -> Vec<u8> {
+        let configuration = Configuration::hot(Extents::new(base.extents).unwrap(), base.seed);
+        let lfn = (base.kind & 2 == 0).then(|| "mc://ldg/x".to_owned());
+        let options = ildg::WriteOptions { double: base.kind & 1 == 0, lfn, info: "of a test".to_owned() };
+        ildg::to_bytes(&configuration, &options).unwrap()
+    }
+
+    fn header_length(file: &[u8]) -> usize {
+        let kind = b"ildg-binary-data";
+        file.windows(kind.len()).position(|w| w == kind).map_or(0, |i| i + 128)
+    }
+
+    fn set_extents(header: &str, extents: &[String; 4]) -> String {
+        let mut changed = header.to_owned();
+        for (name, extent) in ["lx", "ly", "lz", "lt"].into_iter().zip(extents) {
+            let (open, close) = (format!("<{name}>"), format!("</{name}>"));
+            if let (Some(from), Some(to)) = (changed.find(&open), changed.find(&close)) {
+                if from < to {
+                    changed.replace_range(from + open.len()..to, extent);
+                }
+            }
+        }
+        changed
+    }
+}
+
+/// A reader of LIME has a list of records besides, each of which has 144 bytes in the file, and the texts of some.
+fn check_ildg(file: Vec<u8>) -> Result<(), TestCaseError> {
+    let (result, largest, most) = measured(|| ildg::parse(&file, None));
+    check_memory(file.len(), largest, most)?;
+    match result {
+        Err(error) => check_message(&error.to_string()),
+        Ok(read) => {
+            let header = &read.header;
+            prop_assert!(header.data_record().length < file.len() as u64);
+            prop_assert_eq!(read.configuration.extents(), header.extents);
+            prop_assert!(read.configuration.require_su3(header.floating_point.unitarity_tolerance()).is_ok());
+            Ok(())
+        }
+    }
+}
+
+#[test]
+fn ildg_reader_survives_malformed_files() {
+    fuzz("ILDG, changed files", malformed::<Ildg>(), check_ildg);
+}
+
+#[test]
+fn ildg_reader_survives_arbitrary_records() {
+    let record = (
+        select(vec!["ildg-format", "ildg-binary-data", "scidac-checksum", "scidac-private-file-xml"]),
+        vec(any::<u8>(), 0..400),
+    );
+    let file = vec(record, 0..6).prop_map(|records| {
+        let mut bytes = Vec::new();
+        records.iter().for_each(|(kind, data)| lime::write_record(&mut bytes, kind, [true, true], data).unwrap());
+        bytes
+    });
+    fuzz("ILDG, arbitrary records", file, check_ildg);
+}
+
+// MILC
+
+struct Milc;
+
+impl Format for Milc {
+    fn make(base: &Base) -> Vec<u8> {
+        let configuration = Configuration::hot(Extents::new(base.extents).unwrap(), base.seed);
+        let byte_order = if base.kind & 1 == 0 { ByteOrder::Little } else { ByteOrder::Big };
+        milc::to_bytes(&configuration, &milc::WriteOptions { byte_order, ..milc::WriteOptions::default() }).unwrap()
+    }
+
+    fn header_length(_: &[u8]) -> usize {
+        96
+    }
+
+    fn set_extents(header: &str, _: &[String; 4]) -> String {
+        header.to_owned()
+    }
+}
+
+fn check_milc(file: Vec<u8>) -> Result<(), TestCaseError> {
+    let (result, largest, most) = measured(|| milc::parse(&file));
+    check_memory(file.len(), largest, most)?;
+    match result {
+        Err(error) => check_message(&error.to_string()),
+        Ok(read) => {
+            prop_assert_eq!(96 + 288 * read.configuration.extents().volume(), file.len());
+            prop_assert!(read.configuration.require_finite().is_ok());
+            Ok(())
+        }
+    }
+}
+
+#[test]
+fn milc_reader_survives_malformed_files() {
+    fuzz("MILC, changed files", malformed::<Milc>(), check_milc);
 }
 
 // NumPy

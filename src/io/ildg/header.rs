@@ -4,7 +4,7 @@ use std::io::{Read, Seek, SeekFrom};
 
 use lanefield_reference::layout::Extents;
 
-use super::xml::{element, elements};
+use super::xml::{element, elements, shown};
 use super::{CHECKSUM, Checksums, DATA, FORMAT, IldgError, LFN, PRIVATE_FILE, PRIVATE_RECORD, RECORD, site_bytes};
 use crate::io::lime::{Record, records};
 use crate::io::nersc::FloatingPoint;
@@ -80,7 +80,8 @@ fn extents_of(record: &'static str, numbers: &[&str]) -> Result<Extents, IldgErr
     let malformed = |problem: String| IldgError::Malformed { record, problem };
     let parsed: Option<Vec<usize>> = numbers.iter().map(|number| number.parse().ok()).collect();
     let parsed = parsed.and_then(|extents| <[usize; 4]>::try_from(extents).ok());
-    let parsed = parsed.ok_or_else(|| malformed(format!("the extents are {numbers:?}: expected four numbers")))?;
+    let parsed = parsed
+        .ok_or_else(|| malformed(format!("the extents are {}: expected four numbers", shown(&numbers.join(", ")))))?;
     Extents::new(parsed).map_err(|error| malformed(error.to_string()))
 }
 
@@ -92,7 +93,7 @@ impl IldgHeader {
     pub fn read(reader: &mut (impl Read + Seek), length: u64, given: Option<Extents>) -> Result<Self, IldgError> {
         let records = records(reader, length)?;
         let Some(data) = records.iter().position(|record| DATA.contains(&record.kind.as_str())) else {
-            let kinds: Vec<&str> = records.iter().take(20).map(|record| record.kind.as_str()).collect();
+            let kinds: Vec<&str> = records.iter().take(6).map(|record| record.kind.as_str()).collect();
             return Err(IldgError::NoData(kinds.join(", ")));
         };
         let of = (&records[..], &records[data]);
@@ -125,14 +126,16 @@ impl IldgHeader {
             None => None,
             Some("32") => Some(FloatingPoint::F32Big),
             Some("64") => Some(FloatingPoint::F64Big),
-            Some(other) => return Err(malformed(FORMAT, format!("the precision is {other}: expected 32 or 64"))),
+            Some(other) => {
+                return Err(malformed(FORMAT, format!("the precision is {}: expected 32 or 64", shown(other))));
+            }
         };
         let in_scidac = match private_record.as_deref().and_then(|record| element(record, "precision")) {
             None => None,
             Some("F") => Some(FloatingPoint::F32Big),
             Some("D") => Some(FloatingPoint::F64Big),
             Some(other) => {
-                return Err(malformed(PRIVATE_RECORD, format!("the precision is {other}: expected F or D")));
+                return Err(malformed(PRIVATE_RECORD, format!("the precision is {}: expected F or D", shown(other))));
             }
         };
         let bytes = |floating_point| extents.volume() as u64 * site_bytes(floating_point) as u64;
@@ -142,7 +145,10 @@ impl IldgHeader {
         if let Some(record) = &private_record {
             let count = element(record, "datacount").unwrap_or("4");
             if count != "4" {
-                return Err(malformed(PRIVATE_RECORD, format!("datacount is {count}: links have 4 matrices a site")));
+                return Err(malformed(
+                    PRIVATE_RECORD,
+                    format!("datacount is {}: links have 4 matrices a site", shown(count)),
+                ));
             }
         }
         if bytes(floating_point) != records[data].length {
@@ -189,6 +195,6 @@ fn hexadecimal(sums: &[(String, String)], name: &str) -> Result<u32, IldgError> 
     let digits = text.strip_prefix("0x").unwrap_or(text);
     u32::from_str_radix(digits, 16).map_err(|_| IldgError::Malformed {
         record: CHECKSUM,
-        problem: format!("{name} is {text}: expected at most eight hexadecimal digits"),
+        problem: format!("{name} is {}: expected at most eight hexadecimal digits", shown(text)),
     })
 }

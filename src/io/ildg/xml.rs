@@ -3,6 +3,11 @@
 use quick_xml::Reader;
 use quick_xml::events::Event;
 
+/// Text of a file as a message shows it: on one line, and not too long.
+pub fn shown(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { '?' } else { c }).take(80).collect()
+}
+
 /// The elements that hold text alone, by name, in order. A NUL at the end and blanks around the document are left out.
 pub fn elements(bytes: &[u8]) -> Result<Vec<(String, String)>, String> {
     let end = bytes.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
@@ -10,12 +15,12 @@ pub fn elements(bytes: &[u8]) -> Result<Vec<(String, String)>, String> {
     let mut reader = Reader::from_str(text.trim());
     let (mut elements, mut open, mut content) = (Vec::new(), Vec::new(), String::new());
     loop {
-        match reader.read_event().map_err(|error| error.to_string())? {
+        match reader.read_event().map_err(|error| shown(&error.to_string()))? {
             Event::Start(start) => {
                 open.push(String::from_utf8_lossy(start.local_name().as_ref()).into_owned());
                 content.clear();
             }
-            Event::Text(text) => content += text.decode().map_err(|error| error.to_string())?.trim(),
+            Event::Text(text) => content += text.decode().map_err(|error| shown(&error.to_string()))?.trim(),
             Event::End(_) => {
                 let name = open.pop().unwrap_or_default();
                 if !content.is_empty() {
@@ -27,7 +32,7 @@ pub fn elements(bytes: &[u8]) -> Result<Vec<(String, String)>, String> {
         }
     }
     match open.pop() {
-        Some(name) => Err(format!("the element {name} is not closed")),
+        Some(name) => Err(format!("the element {} is not closed", shown(&name))),
         None => Ok(elements),
     }
 }
