@@ -54,15 +54,9 @@ impl<B: Memory + ?Sized, R: Vectors> LinkFields<B, R> {
         &mut self.fields[direction.index()]
     }
 
-    /// The links in the other directions, in their order.
-    pub fn others(&self, direction: Direction) -> [&FieldOn<B, R, ColourMatrix>; DIMENSIONS - 1] {
-        let [x, y, z, t] = &self.fields;
-        match direction {
-            Direction::X => [y, z, t],
-            Direction::Y => [x, z, t],
-            Direction::Z => [x, y, t],
-            Direction::T => [x, y, z],
-        }
+    /// The links of the four directions.
+    pub fn all(&self) -> [&FieldOn<B, R, ColourMatrix>; DIMENSIONS] {
+        self.fields.each_ref()
     }
 
     /// Writes the links into those of a configuration in site order, nine words for each of the four directions of a site: of one parity, of its sites alone.

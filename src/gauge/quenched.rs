@@ -14,7 +14,7 @@ use thiserror::Error;
 use super::LinkFields;
 use crate::backend::{Backend, BackendError, FieldOn};
 use crate::kernel::heat_bath::{Draw, HeatBathKernels as _};
-use crate::kernel::staples::{StapleLinks, StaplesKernels as _};
+use crate::kernel::staples::StaplesKernels as _;
 
 /// Sweeps are numbered below this: an event of the random numbers is a sweep and a direction.
 pub const MOST_SWEEPS: u32 = 1 << 22;
@@ -145,10 +145,8 @@ impl<'b, B: Backend, R: Vectors> Quenched<'b, B, R> {
     }
 
     fn sum_staples(&mut self, parity: usize, direction: Direction) -> Result<(), BackendError> {
-        let (even, odd) = (&self.links[parity], &self.links[1 - parity]);
-        let links =
-            StapleLinks { along: odd.along(direction), even: even.others(direction), odd: odd.others(direction) };
-        self.backend.staple_sum(&mut self.staples[parity], &self.stencils[parity], direction, &links)
+        let links = [self.links[parity].all(), self.links[1 - parity].all()];
+        self.backend.staple_sum(&mut self.staples[parity], &self.stencils[parity], links, direction)
     }
 
     /// The average plaquette, 1 of unit links: the exact sum, rounded once for each parity and direction.

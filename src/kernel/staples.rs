@@ -8,7 +8,7 @@ use num_complex::Complex;
 
 use super::twin::PlainCall;
 use super::{Arguments, Kernel};
-use crate::backend::{BackendError, FieldOn, Launch, Memory};
+use crate::backend::{BackendError, FieldOn, Launch};
 use crate::body::prelude::*;
 
 /// The kernels of the family.
@@ -106,33 +106,28 @@ fn staple_sum_twin<R: Vectors>(call: &mut PlainCall<'_, R>) {
     });
 }
 
-/// The links that staples around those of one direction are made of. Of a target with all sites, `even` and `odd` are the same.
-pub struct StapleLinks<'a, B: Memory + ?Sized, R> {
-    /// Links in the direction, on the sites of the target's neighbours.
-    pub along: &'a FieldOn<B, R, ColourMatrix>,
-    /// Links in the other directions, in their order, on the sites of the target.
-    pub even: [&'a FieldOn<B, R, ColourMatrix>; 3],
-    /// The same on the sites of the target's neighbours.
-    pub odd: [&'a FieldOn<B, R, ColourMatrix>; 3],
-}
+/// A field of colour matrices on a backend.
+type Matrices<B, R> = FieldOn<B, R, ColourMatrix>;
 
 /// Sums of staples, on any backend.
 pub trait StaplesKernels: Launch {
-    /// staples = the sum of those of the links in a direction, at the stencil's sites.
+    /// staples = the sum of those of the links in direction `mu`, at the stencil's sites. `even`: the links of the four directions on the target's sites, `odd`:
+    /// on those of their neighbours; of a target with all sites the same.
     ///
     /// # Errors
-    /// [`BackendError::Argument`] for fields that do not match; what the backend reports.
+    /// [`BackendError::Argument`] for fields that do not match; what the backend reports; so for every function here.
     fn staple_sum<R: Vectors>(
         &self,
-        staples: &mut FieldOn<Self, R, ColourMatrix>,
+        staples: &mut Matrices<Self, R>,
         stencil: &Self::Table,
-        direction: Direction,
-        links: &StapleLinks<'_, Self, R>,
+        [even, odd]: [[&Matrices<Self, R>; 4]; 2],
+        mu: Direction,
     ) -> Result<(), BackendError> {
-        let StapleLinks { along, even: [a, b, c], odd: [odd_a, odd_b, odd_c] } = *links;
-        let arguments = Arguments::new(&STAPLE_SUM).write("staples", staples).stencil(stencil);
-        let arguments = arguments.legs(LegOrder::beginning_with(direction)).read("along", along);
-        let arguments = arguments.read("a", a).read("b", b).read("c", c);
-        self.launch(arguments.read("odd_a", odd_a).read("odd_b", odd_b).read("odd_c", odd_c).call()?)
+        let legs = LegOrder::beginning_with(mu);
+        let [_, a, b, c] = directions(legs.legs()).map(Direction::index);
+        let arguments = Arguments::new(&STAPLE_SUM).write("staples", staples).stencil(stencil).legs(legs);
+        let arguments = arguments.read("along", odd[mu.index()]);
+        let arguments = arguments.read("a", even[a]).read("b", even[b]).read("c", even[c]);
+        self.launch(arguments.read("odd_a", odd[a]).read("odd_b", odd[b]).read("odd_c", odd[c]).call()?)
     }
 }

@@ -68,10 +68,17 @@ fn shape_of(document: &Value) -> String {
 }
 
 /// Each kind with a command that prints it; those that need an OpenCL device end in the word DEVICE, which stands for the arguments that name it.
-const COMMANDS: [(Kind, &str); 43] = [
+const COMMANDS: [(Kind, &str); 47] = [
     (Kind::Config, "config info gauge.nersc"),
     (Kind::Config, "config generate weak --lattice 4.4.4.4 --seed 1 --output weak.nersc"),
+    (Kind::Config, "config generate unit --lattice 4.4.4.4 --output unit.lime"),
+    (Kind::Config, "config generate hot --lattice 4.4.4.4 --seed 1 --output hot.milc"),
     (Kind::Config, "config convert gauge.nersc again.nersc"),
+    (Kind::ConfigCheck, "config check gauge.nersc"),
+    (
+        Kind::Ensemble,
+        "config generate heatbath --beta 6 --lattice 2.2.2.2 --seed 1 --sweeps 2 --every 1 --output ensemble --device cpu",
+    ),
     (Kind::Apply, "apply --operator hop --config gauge.nersc --source gauss:3 --output hop.npy --device cpu"),
     (Kind::Reduce, "reduce --op slices --direction t --input hop.npy --device cpu"),
     (Kind::Compare, "compare hop.npy hop.npy"),

@@ -175,9 +175,14 @@ fn opencl() -> Option<String> {
     common::opencl_device().map(|device| format!("--device {}", device.index))
 }
 
-const COMMANDS: [&str; 37] = [
+const COMMANDS: [&str; 42] = [
     "devices",
     "config info",
+    "config check",
+    "config generate unit",
+    "config generate hot",
+    "config generate weak",
+    "config generate heatbath",
     "config generate",
     "config convert",
     "config",
