@@ -1,6 +1,7 @@
 //! XML as these files have it: elements with text, which writers order and pad as they like.
 
 use quick_xml::Reader;
+use quick_xml::escape::resolve_predefined_entity;
 use quick_xml::events::Event;
 
 /// Text of a file as a message shows it: on one line, and not too long.
@@ -20,12 +21,20 @@ pub fn elements(bytes: &[u8]) -> Result<Vec<(String, String)>, String> {
                 open.push(String::from_utf8_lossy(start.local_name().as_ref()).into_owned());
                 content.clear();
             }
-            Event::Text(text) => content += text.decode().map_err(|error| shown(&error.to_string()))?.trim(),
+            Event::Text(text) => content += &text.decode().map_err(|error| shown(&error.to_string()))?,
+            Event::GeneralRef(reference) => {
+                let name = reference.decode().map_err(|error| shown(&error.to_string()))?;
+                let character = reference.resolve_char_ref().map_err(|error| shown(&error.to_string()))?;
+                let named = || resolve_predefined_entity(&name).map(str::to_owned);
+                let unknown = || format!("the entity {} is not known", shown(&name));
+                content += &character.map(String::from).or_else(named).ok_or_else(unknown)?;
+            }
             Event::End(_) => {
                 let name = open.pop().unwrap_or_default();
-                if !content.is_empty() {
-                    elements.push((name, std::mem::take(&mut content)));
+                if !content.trim().is_empty() {
+                    elements.push((name, content.trim().to_owned()));
                 }
+                content.clear();
             }
             Event::Eof => break,
             _ => {}
