@@ -6,11 +6,8 @@ use lanefield_reference::body::functions::{cos_sin_2pi, ln};
 use lanefield_reference::kernels::Vectors;
 use lanefield_reference::kernels::reduce::Sum;
 use lanefield_reference::random::key_of_seed;
-use lanefield_reference::scalar::functions::{self as plain, sqrt};
-use lanefield_reference::scalar::{
-    Link, madd, matrix_adjoint, matrix_times_matrix, mul, real_times, site_inner_product,
-};
-use num_complex::Complex;
+use lanefield_reference::scalar::heat_bath as plain;
+use lanefield_reference::scalar::site_inner_product;
 
 use super::staples::matrix_of;
 use super::su2::{self, Quaternion};
@@ -105,93 +102,20 @@ pub fn link_energy<S: Site>(link: Read<S, ColourMatrix>, staples: Read<S, Colour
     energy.add(re);
 }
 
-/// A quaternion in plain numbers.
-type Plain<R> = [R; 4];
-
-fn plain_product<R: Vectors>([a, x, y, z]: Plain<R>, [b, u, v, w]: Plain<R>) -> Plain<R> {
-    [
-        (-z).fused(w, (-y).fused(v, (-x).fused(u, a * b))),
-        z.fused(v, (-y).fused(w, x.fused(b, a * u))),
-        x.fused(w, (-z).fused(u, y.fused(b, a * v))),
-        y.fused(u, (-x).fused(v, z.fused(b, a * w))),
-    ]
-}
-
-fn plain_conjugate<R: Vectors>([a, x, y, z]: Plain<R>) -> Plain<R> {
-    [a, -x, -y, -z]
-}
-
-/// A link by steps in its subgroups: each is given the unit quaternion, its length and the number of the subgroup.
-fn plain_update<R: Vectors>(
-    call: &PlainCall<'_, R>,
-    site: usize,
-    mut step: impl FnMut(Plain<R>, R, usize) -> Option<Plain<R>>,
-) -> Link<R> {
-    let [zero, half, one] = [0.0, 0.5, 1.0].map(R::from_f64);
-    let mut u: Link<R> = matrix_of(&call.read("link", site, 0));
-    let adjoint = matrix_adjoint(&matrix_of(&call.read("staples", site, 0)));
-    for (number, [i, j]) in [[0, 1], [0, 2], [1, 2]].into_iter().enumerate() {
-        let w = matrix_times_matrix(&u, &adjoint);
-        let q = [w[i][i].re + w[j][j].re, w[i][j].im + w[j][i].im, w[i][j].re - w[j][i].re, w[i][i].im - w[j][j].im];
-        let q = q.map(|part| part * half);
-        let length = sqrt(q[3].fused(q[3], q[2].fused(q[2], q[1].fused(q[1], q[0] * q[0]))));
-        let inverse = one / if zero < length { length } else { one };
-        let g = step(q.map(|part| part * inverse), length, number);
-        let Some([a, x, y, z]) = g.filter(|_| zero < length) else { continue };
-        for k in 0..3 {
-            let (above, below) = (u[i][k], u[j][k]);
-            u[i][k] = madd(Complex::new(y, x), below, mul(Complex::new(a, z), above));
-            u[j][k] = madd(Complex::new(a, -z), below, mul(Complex::new(-y, x), above));
-        }
-    }
-    plain_special_unitary(u)
-}
-
-fn plain_special_unitary<R: Vectors>(u: Link<R>) -> Link<R> {
-    let normalised = |row: [Complex<R>; 3]| {
-        let add = |sum: R, z: &Complex<R>| z.im.fused(z.im, z.re.fused(z.re, sum));
-        let inverse = R::from_f64(1.0) / sqrt(row.iter().fold(R::from_f64(0.0), add));
-        row.map(|z| real_times(inverse, z))
-    };
-    let first = normalised(u[0]);
-    let dot = |a: [Complex<R>; 3], b: [Complex<R>; 3]| madd(a[2], b[2], madd(a[1], b[1], mul(a[0], b[0])));
-    let overlap = dot(first.map(|z| z.conj()), u[1]);
-    let second = normalised(std::array::from_fn(|k| madd(-overlap, first[k], u[1][k])));
-    let cross = |k: usize, l: usize| madd(-first[l], second[k], mul(first[k], second[l])).conj();
-    [first, second, [cross(1, 2), cross(2, 0), cross(0, 1)]]
-}
-
 fn heat_bath_twin<R: Vectors>(call: &mut PlainCall<'_, R>) {
     let key = ["key_low", "key_middle", "key_high"].map(|name| call.scalar(name));
     let (coupling, event) = (call.scalar("coupling"), call.scalar("event"));
-    let [half, one, two] = [0.5, 1.0, 2.0].map(R::from_f64);
     call.each(|call, site, _| {
-        let x = call.coordinate(site);
-        let uniform = |draw: usize| plain::uniform(x, key, event, R::from_f64(draw as f64));
-        let link = plain_update(call, site, |q, length, subgroup| {
-            let alpha = coupling * length;
-            let distance = (0..ATTEMPTS).find_map(|attempt| {
-                let [first, angle, second, threshold] = uniform(subgroup * DRAWS + attempt);
-                let [cosine, _] = plain::cos_sin_2pi(angle);
-                let tried = -(cosine * cosine).fused(plain::ln(second), plain::ln(first)) / alpha;
-                (threshold * threshold <= (-tried).fused(half, one)).then_some(tried)
-            })?;
-            let radius = sqrt(distance * (two - distance));
-            let [height, angle, ..] = uniform(subgroup * DRAWS + DRAWS - 1);
-            let [cosine, sine] = plain::cos_sin_2pi(angle);
-            let across = radius * two * sqrt(height * (one - height));
-            let along = radius * (-two).fused(height, one);
-            let h = [one - distance, across * cosine, across * sine, along];
-            Some(plain_product(h, plain_conjugate(q)))
-        });
+        let [u, v] = ["link", "staples"].map(|name| matrix_of(&call.read(name, site, 0)));
+        let link = plain::heat_bath(&u, &v, coupling, call.coordinate(site), key, event);
         call.write("link", site, 0, &link.concat());
     });
 }
 
 fn overrelaxation_twin<R: Vectors>(call: &mut PlainCall<'_, R>) {
     call.each(|call, site, _| {
-        let link = plain_update(call, site, |q, _, _| Some(plain_product(plain_conjugate(q), plain_conjugate(q))));
-        call.write("link", site, 0, &link.concat());
+        let [u, v] = ["link", "staples"].map(|name| matrix_of(&call.read(name, site, 0)));
+        call.write("link", site, 0, &plain::overrelaxation(&u, &v).concat());
     });
 }
 
