@@ -41,6 +41,8 @@ pub mod fusion;
 pub mod ghosts;
 pub mod hop;
 pub mod laplace;
+pub mod links;
+pub mod loops;
 mod plain;
 pub mod recorded;
 pub mod reduce;
@@ -113,6 +115,8 @@ families! {
     staggered: StaggeredKernels of Launch, section "16";
     twisted_mass: TwistedMassKernels of Launch, section "17";
     staples: StaplesKernels of Launch, section "20";
+    loops: LoopsKernels of Reduce, section "21";
+    links: LinksKernels of Launch, section "22";
     blas: BlasKernels of Launch, section "7";
     rhs: RhsKernels of Launch, section "7";
     convert: ConvertKernels of Launch, section "12";

@@ -286,6 +286,8 @@ impl Planner<'_> {
         for option in shape.kernel.options {
             // Writing to a string does not fail.
             let _ = match *option {
+                // A kernel that reads at neighbours may have no doubled links.
+                BuildOption::Reconstruct if shape.reconstruct() == 0 => Ok(()),
                 BuildOption::Reconstruct => write!(options, " -DLINK_REALS={}", shape.reconstruct()),
                 BuildOption::Legs => shape
                     .legs
