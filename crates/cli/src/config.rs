@@ -253,25 +253,34 @@ impl Made<'_> {
     /// Writes it, and shows what can be read from the file then.
     fn write(&self, path: &Path, options: WriteOptions, json: bool) -> anyhow::Result<Outcome> {
         let &Self { configuration, lattice, ranks } = self;
-        if is_npy(path) {
-            let links = |_| Ok(Cow::Borrowed(configuration.links()));
-            write_arrays(path, &npy::gauge_shape(lattice.extents()), lattice, 1, links)?;
-        } else {
-            let written = match lattice.part().is_part() {
-                true => nersc::write_part(path, configuration, &options, lattice),
-                false => nersc::write(path, configuration, &options),
-            };
-            match written {
-                Err(NerscError::Write(error)) => Err(error.into()),
-                result => result.with_context(|| failed_to_write(path)),
-            }?;
-        }
+        write_configuration(path, configuration, lattice, &options)?;
         if !lattice.communicator().any(lattice.is_first() && path.is_file())? {
             // A device or a pipe cannot be read back.
             return Ok(Outcome::Done);
         }
         let summary = Summary::of(path, &read_configuration_on(ranks, path)?)?;
         show(json, Head::of(Kind::Config), &summary, Summary::text)
+    }
+}
+
+/// Writes a configuration, of which this rank has a part: a NumPy array if the name ends in .npy, else a NERSC file.
+pub fn write_configuration(
+    path: &Path,
+    configuration: &Configuration,
+    lattice: &WholeLattice,
+    options: &WriteOptions,
+) -> anyhow::Result<()> {
+    if is_npy(path) {
+        let links = |_| Ok(Cow::Borrowed(configuration.links()));
+        return write_arrays(path, &npy::gauge_shape(lattice.extents()), lattice, 1, links);
+    }
+    let written = match lattice.part().is_part() {
+        true => nersc::write_part(path, configuration, options, lattice),
+        false => nersc::write(path, configuration, options),
+    };
+    match written {
+        Err(NerscError::Write(error)) => Err(error.into()),
+        result => result.with_context(|| failed_to_write(path)),
     }
 }
 

@@ -18,6 +18,7 @@ mod devices;
 mod doctor;
 mod emit;
 mod estimate;
+mod gauge;
 mod golden;
 mod guidelines;
 mod json;
@@ -174,7 +175,7 @@ fn opencl() -> Option<String> {
     common::opencl_device().map(|device| format!("--device {}", device.index))
 }
 
-const COMMANDS: [&str; 37] = [
+const COMMANDS: [&str; 40] = [
     "devices",
     "config info",
     "config generate",
@@ -189,6 +190,9 @@ const COMMANDS: [&str; 37] = [
     "solve",
     "propagator",
     "correlator",
+    "flow",
+    "smear",
+    "observe",
     "bench",
     "bench reduce",
     "bench threads",
@@ -293,6 +297,9 @@ fn the_examples_of_the_help_work_as_they_are() {
         "solve",
         "propagator",
         "correlator",
+        "flow",
+        "smear",
+        "observe",
         "bench",
         "bench reduce",
         "bench orders",
