@@ -13,6 +13,8 @@ mod clover_grid;
 mod convert;
 mod domain_wall;
 mod emit;
+mod gauge_field;
+mod gauge_kernels;
 mod graph;
 mod heat_bath;
 mod hop;

@@ -14,13 +14,15 @@ use lanefield_reference::layout::{
     Extents, LaneChoice, LaneWidth, Lattice, LatticeOptions, Leg, LegOrder, Parity, Scalar, Sites, TreePlan,
 };
 use lanefield_reference::links::{BoundaryPhases, LinkFormat};
-use lanefield_reference::random::{Stream, bits, gaussian_pair, su3_random, uniform};
+use lanefield_reference::random::{Stream, bits, gaussian_pair, key_of_seed, su3_random, uniform};
 use lanefield_reference::real::Real;
+use lanefield_reference::scalar;
 use lanefield_reference::scalar::domain_wall::{ScalarDomainWall, s_multiply};
+use lanefield_reference::scalar::functions;
 use lanefield_reference::scalar::{
     CLOVER_WORDS, Link, ScalarClover, ScalarWilson, Stop, axpby, axpy, clover_apply, clover_inverse, complex_axpy,
-    inner_product, madd, matrix_times_vector, mul, norm2, project, reconstruct, scale, site_norm2, tree_sum, twist,
-    twist_inverse,
+    inner_product, madd, matrix_adjoint, matrix_times_matrix, matrix_times_vector, mul, norm2, project, reconstruct,
+    scale, site_norm2, tree_sum, twist, twist_inverse,
 };
 use num_complex::Complex;
 use sha2::{Digest as _, Sha256};
@@ -384,11 +386,156 @@ fn storage(lines: &mut Lines) {
     }
 }
 
+// Links of a gauge field.
+
+fn link_at<R: Real>(configuration: &Configuration, site: usize, mu: usize) -> Link<R> {
+    let words = configuration.link(site, mu);
+    let word = |z: Complex<f64>| Complex::new(R::from_f64(z.re), R::from_f64(z.im));
+    std::array::from_fn(|row| std::array::from_fn(|column| word(words[3 * row + column])))
+}
+
+/// The neighbour of a site in a direction, +1 or −1.
+fn next_to(site: usize, d: usize, step: isize) -> usize {
+    let mut x = extents().coordinate(site);
+    x[d] = (x[d] as isize + step).rem_euclid(EXTENTS[d] as isize) as usize;
+    extents().site(x)
+}
+
+/// The product of the links of a path from a site on: direction and step, +1 or −1.
+fn path<R: Real>(configuration: &Configuration, site: usize, steps: &[(usize, isize)]) -> Link<R> {
+    let (mut here, mut product) = (site, None);
+    for &(d, step) in steps {
+        let there = next_to(here, d, step);
+        let link = match step {
+            1 => link_at(configuration, here, d),
+            _ => matrix_adjoint(&link_at(configuration, there, d)),
+        };
+        product = Some(product.map_or(link, |product| matrix_times_matrix(&product, &link)));
+        here = there;
+    }
+    product.unwrap()
+}
+
+fn sum_of<R: Real>(matrices: impl Iterator<Item = Link<R>>) -> Link<R> {
+    let sum = |a: Link<R>, b: Link<R>| std::array::from_fn(|i| std::array::from_fn(|j| a[i][j] + b[i][j]));
+    matrices.reduce(sum).unwrap()
+}
+
+fn staples(lines: &mut Lines) {
+    let configuration = configuration();
+    fields_in_both!(lines, "staples of the links along x", R => (0..extents().volume()).flat_map(|site| {
+        let pair = |nu: usize| [1, -1].map(|step| path::<R>(&configuration, site, &[(nu, step), (0, 1), (nu, -step)]));
+        sum_of([1, 2, 3].into_iter().flat_map(pair)).concat()
+    }).collect::<Vec<_>>());
+}
+
+/// The traceless anti-Hermitian part of §21.
+fn traceless<R: Real>(m: &Link<R>) -> Link<R> {
+    let (half, third) = (R::from_f64(0.5), (m[0][0].im + m[1][1].im + m[2][2].im) * R::from_f64(1.0 / 3.0));
+    std::array::from_fn(|i| {
+        std::array::from_fn(|j| {
+            let difference = |i: usize, j: usize| (m[i][j] - m[j][i].conj()).scale(half);
+            match i.cmp(&j) {
+                std::cmp::Ordering::Less => difference(i, j),
+                std::cmp::Ordering::Greater => -difference(j, i).conj(),
+                std::cmp::Ordering::Equal => Complex::new(R::from_f64(0.0), m[i][i].im - third),
+            }
+        })
+    })
+}
+
+fn loops(lines: &mut Lines) {
+    let configuration = configuration();
+    let leaves = [
+        [(0, 1), (1, 1), (0, -1), (1, -1)],
+        [(1, 1), (0, -1), (1, -1), (0, 1)],
+        [(0, -1), (1, -1), (0, 1), (1, 1)],
+        [(1, -1), (0, 1), (1, 1), (0, -1)],
+    ];
+    lines.line("Σ Re tr P of xy, f64", {
+        let mut sum = ExactSum::new();
+        for site in 0..extents().volume() {
+            let [a, b] = [[(0, 1), (1, 1)], [(1, 1), (0, 1)]].map(|steps| path::<f64>(&configuration, site, &steps));
+            sum.add(inner_product(9, &a.concat(), &b.concat()).re);
+        }
+        hex(sum.round())
+    });
+    fields_in_both!(lines, "F of xy", R => (0..extents().volume()).flat_map(|site| {
+        let sum = sum_of(leaves.iter().map(|leaf| path::<R>(&configuration, site, leaf)));
+        traceless(&sum).concat().into_iter().map(|word| word.scale(R::from_f64(0.25)))
+    }).collect::<Vec<_>>());
+}
+
+/// The exponential of §22.
+fn exponential<R: Real>(z: &Link<R>) -> Link<R> {
+    let real = R::from_f64;
+    let z = z.map(|row| row.map(|word| word.scale(real(0.25))));
+    let n = [z[0][1], z[0][2], z[1][2]].map(|word| word.im.fused(word.im, word.re * word.re));
+    let d = [z[0][0].im, z[1][1].im, z[2][2].im];
+    let squares = d[2].fused(d[2], d[1].fused(d[1], d[0] * d[0]));
+    let c1 = -squares.fused(real(0.5), n[0] + n[1] + n[2]);
+    let triple = mul(mul(z[0][1], z[1][2]), z[0][2].conj()).im;
+    let c0 = n[0].fused(d[2], n[1].fused(d[1], n[2] * d[0])) - triple.fused(real(2.0), d[0] * d[1] * d[2]);
+    let inverse_factorial = |k: u32| Complex::new(real(1.0 / (1..=k).map(f64::from).product::<f64>()), real(0.0));
+    let (mut f0, mut f1, mut f2) = (inverse_factorial(24), Complex::<R>::default(), Complex::<R>::default());
+    let scaled_add = |s: R, a: Complex<R>, c: Complex<R>| Complex::new(s.fused(a.re, c.re), s.fused(a.im, c.im));
+    for k in (0..24).rev() {
+        let next = scaled_add(c0, Complex::new(-f2.im, f2.re), inverse_factorial(k));
+        (f0, f1, f2) = (next, scaled_add(c1, f2, f0), f1);
+    }
+    let squared = matrix_times_matrix(&z, &z);
+    let fourth: Link<R> = std::array::from_fn(|i| {
+        std::array::from_fn(|j| {
+            let linear = mul(f1, z[i][j]);
+            madd(f2, squared[i][j], if i == j { linear + f0 } else { linear })
+        })
+    });
+    let half = matrix_times_matrix(&fourth, &fourth);
+    matrix_times_matrix(&half, &half)
+}
+
+fn other_links(lines: &mut Lines) {
+    let configuration = configuration();
+    fields_in_both!(lines, "exp of the traceless part of U_x", R => (0..extents().volume()).flat_map(|site| {
+        exponential(&traceless(&link_at::<R>(&configuration, site, 0))).concat()
+    }).collect::<Vec<_>>());
+}
+
+fn heat_bath(lines: &mut Lines) {
+    let (x, key) = ([1, 2, 3, 4], key_of_seed(7));
+    fn key_in<R: Real>(key: [f64; 3]) -> [R; 3] {
+        key.map(R::from_f64)
+    }
+    for number in 0..4 {
+        let of_draw = |lines: &mut Lines, name: &str| {
+            let f64 = functions::uniform::<f64>(x, key_in(key), 9.0, 3.0)[number];
+            let f32 = functions::uniform::<f32>(x, key_in(key), 9.0, 3.0)[number];
+            lines.line(name, format!("{}   {}", hex(f64), hex(f32)));
+        };
+        of_draw(lines, &format!("u{number} of draw 3"));
+    }
+    lines.line("ln 0.3", format!("{}   {}", hex(functions::ln(0.3)), hex(functions::ln(0.3f32))));
+    let [f64, f32] = [functions::cos_sin_2pi(0.3), functions::cos_sin_2pi(0.3f32).map(f64::from)];
+    for (number, name) in ["cos 2π0.3", "sin 2π0.3"].into_iter().enumerate() {
+        lines.line(name, format!("{}   {}", hex(f64[number]), hex(f32[number] as f32)));
+    }
+    fn numbers<R: Real>(first: usize) -> Link<R> {
+        std::array::from_fn(|row| std::array::from_fn(|column| z(first + 3 * row + column)))
+    }
+    fields_in_both!(lines, "heat bath", R => {
+        let coupling = R::from_f64(3.8);
+        scalar::heat_bath::heat_bath(&numbers::<R>(0), &numbers(9), coupling, x, key_in(key), R::from_f64(9.0)).concat()
+    });
+    fields_in_both!(lines, "overrelaxation", R => {
+        scalar::heat_bath::overrelaxation(&numbers::<R>(0), &numbers(9)).concat()
+    });
+}
+
 /// Writes the lines of an example.
 type Example = fn(&mut Lines);
 
 /// The examples, by section.
-const EXAMPLES: [(u32, Example); 18] = [
+const EXAMPLES: [(u32, Example); 22] = [
     (2, complex_numbers),
     (3, matrices),
     (4, projections),
@@ -407,6 +554,10 @@ const EXAMPLES: [(u32, Example); 18] = [
     (17, twisted_mass),
     (18, files),
     (19, storage),
+    (20, staples),
+    (21, loops),
+    (22, other_links),
+    (23, heat_bath),
 ];
 
 /// The place of an example on the page: what stands between its marks.

@@ -836,7 +836,7 @@ const MEMORY: &[(&str, &str)] = &[
     ),
 ];
 
-/// Random numbers (`docs/arithmetic.md` §21), each after those that it calls.
+/// Random numbers (`docs/arithmetic.md` §23), each after those that it calls.
 const DRAWS: &[(&str, &str)] = &[
     ("whole", "unsigned int whole(real x) { return x >= 0 && x < 16777216 ? (unsigned int)x : 0; }"),
     (

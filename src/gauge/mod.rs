@@ -3,13 +3,94 @@
 //! | file | subject |
 //! |---|---|
 //! | `links.rs` | links on a backend |
+//! | `field.rs` | those of all sites, in f64 |
+//! | `staples.rs` | what multiplies links in an action |
+//! | `observables.rs` | plaquettes, energy density, topological charge, Polyakov and Wilson loops |
+//! | `flow.rs`, `scales.rs` | the gradient flow, and the scales t₀ and w₀ |
+//! | `smear.rs` | stout, APE and HYP smearing |
 //! | `quenched.rs` | heat bath and overrelaxation |
 //! | `ensemble.rs` | ensembles in directories |
 
 mod ensemble;
+mod field;
+mod flow;
 mod links;
+mod observables;
 mod quenched;
+mod scales;
+mod smear;
+mod staples;
+
+use lanefield_reference::field::FieldError;
+use lanefield_reference::gauge::GaugeError;
+use thiserror::Error;
+
+use crate::backend::BackendError;
 
 pub use ensemble::{Ensemble, EnsembleError, EnsembleParameters};
+pub use field::{GaugeField, LinkField};
+pub use flow::{Flow, FlowStep, LARGEST_STEP, StepChoice};
 pub use links::LinkFields;
+pub use observables::{CloverObservables, OfPlanes};
 pub use quenched::{MOST_SWEEPS, Quenched, QuenchedError, QuenchedParameters};
+pub use scales::{FlowPoint, REFERENCE, reference_time, reference_width};
+pub use smear::Smearing;
+pub use staples::Action;
+
+/// Why a gauge field could not be made, evolved or measured. Messages are fragments.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum GaugeFieldError {
+    /// The backend could not do it.
+    #[error(transparent)]
+    Backend(#[from] BackendError),
+    /// Links that are none.
+    #[error(transparent)]
+    Configuration(#[from] GaugeError),
+    /// A step that a flow cannot take.
+    #[error("a flow takes steps greater than 0 and at most {LARGEST_STEP}, not {step}")]
+    Step {
+        /// The step.
+        step: f64,
+    },
+    /// A tolerance that no step meets.
+    #[error(
+        "steps of an adaptive flow meet a tolerance greater than 0 and finite, not {tolerance:e}: at t = {time} a step would be {step:e}"
+    )]
+    Tolerance {
+        /// The tolerance.
+        tolerance: f64,
+        /// Where the flow is.
+        time: f64,
+        /// The step.
+        step: f64,
+    },
+    /// A coefficient that smearing does not have.
+    #[error("{what} of {kind} smearing is a number from 0 to {most}, not {value}")]
+    Coefficient {
+        /// Stout, APE or HYP.
+        kind: &'static str,
+        /// Which coefficient.
+        what: &'static str,
+        /// What was given.
+        value: f64,
+        /// The largest that there is.
+        most: f64,
+    },
+    /// Loops that do not fit.
+    #[error("loops of {given} steps on {extents}: give 1 to {most}")]
+    Loops {
+        /// Steps asked for.
+        given: usize,
+        /// The lattice.
+        extents: String,
+        /// The most.
+        most: usize,
+    },
+}
+
+impl From<FieldError> for GaugeFieldError {
+    fn from(error: FieldError) -> Self {
+        Self::Backend(error.into())
+    }
+}

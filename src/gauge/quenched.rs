@@ -1,4 +1,4 @@
-//! Ensembles of the pure gauge theory by heat bath and overrelaxation (`docs/arithmetic.md` §21): a sweep goes through both parities and the four
+//! Ensembles of the pure gauge theory by heat bath and overrelaxation (`docs/arithmetic.md` §23): a sweep goes through both parities and the four
 //! directions. What a sweep makes of a field is a function of the field, the seed and the number of the sweep: the same on every backend and for all lanes, and
 //! a run that goes on from a stored field has the bits of one that was never ended.
 

@@ -1,4 +1,4 @@
-//! Heat bath and overrelaxation of links in the field of their staples (`docs/arithmetic.md` §21): by the SU(2) subgroups of Cabibbo and Marinari (1982), with
+//! Heat bath and overrelaxation of links in the field of their staples (`docs/arithmetic.md` §23): by the SU(2) subgroups of Cabibbo and Marinari (1982), with
 //! the method of Kennedy and Pendleton (1985) and of Creutz (1987). The random numbers are functions of (seed, sweep, site, direction, draw). The kernels
 //! are bodies; what they do in an SU(2) subgroup is in `su2.rs`.
 

@@ -3,7 +3,7 @@
 
 use lanefield_reference::kernels::Vectors;
 use lanefield_reference::layout::{LEGS, LegOrder, directions};
-use lanefield_reference::scalar::{Link, matrix_adjoint, matrix_times_matrix};
+use lanefield_reference::scalar::{Link, matrix_adjoint, matrix_times_matrix, real_madd};
 use num_complex::Complex;
 
 use super::twin::PlainCall;
@@ -12,7 +12,7 @@ use crate::backend::{BackendError, FieldOn, Launch};
 use crate::body::prelude::*;
 
 /// The kernels of the family.
-pub static KERNELS: &[&Kernel] = &[&STAPLE_SUM];
+pub static KERNELS: &[&Kernel] = &[&STAPLE_SUM, &STAPLE_UP, &STAPLE_DOWN];
 
 /// One step in a direction.
 #[inline(always)]
@@ -106,6 +106,65 @@ fn staple_sum_twin<R: Vectors>(call: &mut PlainCall<'_, R>) {
     });
 }
 
+/// out ← c·a(x) x(x+ν) b(x+μ)† + out, with μ and ν the first two directions of the call. x lies along μ: with links in direction ν for a and b, a staple.
+#[lane_kernel(family = "staples", twin = staple_up_twin)]
+pub fn staple_up<S: Site>(
+    site: S,
+    out: Update<S, ColourMatrix>,
+    c: Scalar<S>,
+    a: Read<S, ColourMatrix>,
+    x: OddDistance<S, ColourMatrix>,
+    b: OddDistance<S, ColourMatrix>,
+) {
+    let [mu, nu, ..] = directions(site.legs());
+    let staple = a.here() * x.at(step(nu, 1)) * b.at(step(mu, 1)).adjoint();
+    out.write(staple.scaled_add(c.get(), out.here()));
+}
+
+fn staple_up_twin<R: Vectors>(call: &mut PlainCall<'_, R>) {
+    let ([mu, nu, ..], c) = (directions(call.legs()), call.scalar("c"));
+    call.each(|call, site, _| {
+        let there = |call: &PlainCall<'_, R>, name, to| matrix_of(&call.read(name, call.displaced(site, to), 0));
+        let a = matrix_of(&call.read("a", site, 0));
+        let (x, b) = (there(call, "x", step(nu, 1)), there(call, "b", step(mu, 1)));
+        let staple = matrix_times_matrix(&matrix_times_matrix(&a, &x), &matrix_adjoint(&b));
+        add_to(call, site, c, &staple);
+    });
+}
+
+/// out ← c·a(x−ν)† x(x−ν) b(x−ν+μ) + out, with μ and ν the first two directions of the call: the other way round.
+#[lane_kernel(family = "staples", twin = staple_down_twin)]
+pub fn staple_down<S: Site>(
+    site: S,
+    out: Update<S, ColourMatrix>,
+    c: Scalar<S>,
+    a: OddDistance<S, ColourMatrix>,
+    x: OddDistance<S, ColourMatrix>,
+    b: EvenDistance<S, ColourMatrix>,
+) {
+    let [mu, nu, ..] = directions(site.legs());
+    let staple = a.at(step(nu, -1)).adjoint() * x.at(step(nu, -1)) * b.at(corner((mu, 1), (nu, -1)));
+    out.write(staple.scaled_add(c.get(), out.here()));
+}
+
+fn staple_down_twin<R: Vectors>(call: &mut PlainCall<'_, R>) {
+    let ([mu, nu, ..], c) = (directions(call.legs()), call.scalar("c"));
+    call.each(|call, site, _| {
+        let there = |call: &PlainCall<'_, R>, name, to| matrix_of(&call.read(name, call.displaced(site, to), 0));
+        let (a, x) = (there(call, "a", step(nu, -1)), there(call, "x", step(nu, -1)));
+        let b = there(call, "b", corner((mu, 1), (nu, -1)));
+        let staple = matrix_times_matrix(&matrix_times_matrix(&matrix_adjoint(&a), &x), &b);
+        add_to(call, site, c, &staple);
+    });
+}
+
+/// out ← c·staple + out at a site.
+fn add_to<R: Vectors>(call: &mut PlainCall<'_, R>, site: usize, c: R, staple: &Link<R>) {
+    let before = call.read("out", site, 0);
+    let sum: Vec<_> = staple.concat().into_iter().zip(before).map(|(staple, out)| real_madd(c, staple, out)).collect();
+    call.write("out", site, 0, &sum);
+}
+
 /// A field of colour matrices on a backend.
 type Matrices<B, R> = FieldOn<B, R, ColourMatrix>;
 
@@ -129,5 +188,33 @@ pub trait StaplesKernels: Launch {
         let arguments = arguments.read("along", odd[mu.index()]);
         let arguments = arguments.read("a", even[a]).read("b", even[b]).read("c", even[c]);
         self.launch(arguments.read("odd_a", odd[a]).read("odd_b", odd[b]).read("odd_c", odd[c]).call()?)
+    }
+
+    /// out ← c·a(x) x(x+ν) b(x+μ)† + out.
+    fn staple_up<R: Vectors>(
+        &self,
+        out: &mut Matrices<Self, R>,
+        stencil: &Self::Table,
+        (mu, nu): (Direction, Direction),
+        c: f64,
+        [a, x, b]: [&Matrices<Self, R>; 3],
+    ) -> Result<(), BackendError> {
+        let arguments = Arguments::new(&STAPLE_UP).write("out", out).scalar("c", c).stencil(stencil);
+        let arguments = arguments.legs(LegOrder::beginning_with_plane(mu, nu));
+        self.launch(arguments.read("a", a).read("x", x).read("b", b).call()?)
+    }
+
+    /// out ← c·a(x−ν)† x(x−ν) b(x−ν+μ) + out.
+    fn staple_down<R: Vectors>(
+        &self,
+        out: &mut Matrices<Self, R>,
+        stencil: &Self::Table,
+        (mu, nu): (Direction, Direction),
+        c: f64,
+        [a, x, b]: [&Matrices<Self, R>; 3],
+    ) -> Result<(), BackendError> {
+        let arguments = Arguments::new(&STAPLE_DOWN).write("out", out).scalar("c", c).stencil(stencil);
+        let arguments = arguments.legs(LegOrder::beginning_with_plane(mu, nu));
+        self.launch(arguments.read("a", a).read("x", x).read("b", b).call()?)
     }
 }

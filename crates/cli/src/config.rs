@@ -344,7 +344,7 @@ impl Format {
 }
 
 /// How a file is written.
-#[derive(Args)]
+#[derive(Args, Default)]
 struct FormatArgs {
     /// Format of the file [default: npy of .npy, ildg of .lime, .ildg and .scidac, milc of .milc, else nersc]
     #[arg(long, value_enum)]
@@ -480,35 +480,48 @@ impl Made<'_> {
     /// Writes it, and shows what can be read from the file then.
     fn write(&self, path: &Path, format: &FormatArgs, origin: Option<&Origin>, json: bool) -> anyhow::Result<Outcome> {
         let &Self { configuration, lattice, ranks } = self;
-        let unwritten = |error: anyhow::Error| error.context(failed_to_write(path));
-        match format.of(path) {
-            Format::Npy => {
-                let links = |_| Ok(Cow::Borrowed(configuration.links()));
-                write_arrays(path, &npy::gauge_shape(lattice.extents()), lattice, 1, links)?;
-            }
-            Format::Nersc => {
-                let options = format.nersc(origin);
-                match nersc::write_part(path, configuration, &options, lattice) {
-                    // It names the file.
-                    Err(NerscError::Write(error)) => Err(error.into()),
-                    result => result.map_err(|error| unwritten(error.into())),
-                }?;
-            }
-            Format::Ildg => match ildg::write_part(path, configuration, &format.ildg(origin), lattice) {
-                Err(IldgError::Write(error)) => Err(error.into()),
-                result => result.map_err(|error| unwritten(error.into())),
-            }?,
-            Format::Milc => match milc::write_part(path, configuration, &format.milc(origin), lattice) {
-                Err(MilcError::Write(error)) => Err(error.into()),
-                result => result.map_err(|error| unwritten(error.into())),
-            }?,
-        }
+        write_as(path, configuration, lattice, format, origin)?;
         if !lattice.communicator().any(lattice.is_first() && path.is_file())? {
             // A device or a pipe cannot be read back.
             return Ok(Outcome::Done);
         }
         let summary = Summary::of(path, &read_configuration_on(ranks, path)?)?;
         show(json, Head::of(Kind::Config), &summary, Summary::text)
+    }
+}
+
+/// Writes a configuration, of which this rank has a part, in the format that the name of the file says.
+pub fn write_configuration(path: &Path, configuration: &Configuration, lattice: &WholeLattice) -> anyhow::Result<()> {
+    write_as(path, configuration, lattice, &FormatArgs::default(), None)
+}
+
+/// The same in the format that is asked for, and as the file that it comes from.
+fn write_as(
+    path: &Path,
+    configuration: &Configuration,
+    lattice: &WholeLattice,
+    format: &FormatArgs,
+    origin: Option<&Origin>,
+) -> anyhow::Result<()> {
+    let unwritten = |error: anyhow::Error| error.context(failed_to_write(path));
+    // Errors of writing name the file.
+    match format.of(path) {
+        Format::Npy => {
+            let links = |_| Ok(Cow::Borrowed(configuration.links()));
+            write_arrays(path, &npy::gauge_shape(lattice.extents()), lattice, 1, links)
+        }
+        Format::Nersc => match nersc::write_part(path, configuration, &format.nersc(origin), lattice) {
+            Err(NerscError::Write(error)) => Err(error.into()),
+            result => result.map_err(|error| unwritten(error.into())),
+        },
+        Format::Ildg => match ildg::write_part(path, configuration, &format.ildg(origin), lattice) {
+            Err(IldgError::Write(error)) => Err(error.into()),
+            result => result.map_err(|error| unwritten(error.into())),
+        },
+        Format::Milc => match milc::write_part(path, configuration, &format.milc(origin), lattice) {
+            Err(MilcError::Write(error)) => Err(error.into()),
+            result => result.map_err(|error| unwritten(error.into())),
+        },
     }
 }
 

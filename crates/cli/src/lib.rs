@@ -48,6 +48,8 @@ mod emit;
 mod estimate;
 mod fields;
 mod files;
+mod flow;
+mod flow_plot;
 mod golden;
 mod guidelines;
 mod history;
@@ -59,6 +61,7 @@ mod limits;
 mod long_run;
 mod man;
 mod new;
+mod observe;
 mod occupancy;
 mod operator;
 mod output;
@@ -69,6 +72,7 @@ mod ranks;
 mod reduce;
 mod report;
 mod run;
+mod smear;
 mod solve;
 mod solver;
 mod source;
@@ -113,6 +117,9 @@ commands! {
         Solve(Box<solve::Solve>),
         Propagator(propagator::Propagator),
         Correlator(correlator::Correlator),
+        Flow(flow::Flow),
+        Smear(smear::Smear),
+        Observe(observe::Observe),
         Verify(verify::Verify),
         Hunt(hunt::Hunt),
         Bench(Box<bench::Bench>),

@@ -18,6 +18,7 @@ mod devices;
 mod doctor;
 mod emit;
 mod estimate;
+mod gauge;
 mod golden;
 mod guidelines;
 mod heatbath;
@@ -175,7 +176,7 @@ fn opencl() -> Option<String> {
     common::opencl_device().map(|device| format!("--device {}", device.index))
 }
 
-const COMMANDS: [&str; 42] = [
+const COMMANDS: [&str; 45] = [
     "devices",
     "config info",
     "config check",
@@ -195,6 +196,9 @@ const COMMANDS: [&str; 42] = [
     "solve",
     "propagator",
     "correlator",
+    "flow",
+    "smear",
+    "observe",
     "bench",
     "bench reduce",
     "bench threads",
@@ -299,6 +303,9 @@ fn the_examples_of_the_help_work_as_they_are() {
         "solve",
         "propagator",
         "correlator",
+        "flow",
+        "smear",
+        "observe",
         "bench",
         "bench reduce",
         "bench orders",

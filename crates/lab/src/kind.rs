@@ -63,6 +63,9 @@ kinds! {
     SolveDifference = "solve difference", 1, "A solve that is not its record";
     Propagator = "propagator", 1, "Propagators";
     Correlator = "correlator", 1, "Correlators";
+    Flow = "flow", 1, "Gradient flows";
+    Smear = "smear", 1, "Smeared configurations";
+    Observe = "observe", 1, "Gauge observables";
     Apply = "apply", 1, "Operators applied";
     Reduce = "reduce", 1, "Sums";
     Compare = "compare", 1, "Arrays compared";

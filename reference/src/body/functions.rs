@@ -1,4 +1,4 @@
-//! Functions of real numbers that bodies compute with canonical operations alone, so that they have the same bits everywhere: `docs/arithmetic.md` §21, with
+//! Functions of real numbers that bodies compute with canonical operations alone, so that they have the same bits everywhere: `docs/arithmetic.md` §23, with
 //! the bounds of their errors. Counterpart in plain loops: `scalar/functions.rs`.
 
 use super::number::{Number, RealNumber};

@@ -407,7 +407,7 @@ impl<S: Site> Coordinates<S> {
 
     /// Four uniform random numbers in (0, 1), a function of the site's coordinates in the whole lattice, a key ([`crate::random::key_of_seed`]), an event
     /// and a draw, whole numbers below 2²⁴: the same on every backend, and independent of those of other sites, keys, events and draws
-    /// (`docs/arithmetic.md` §21).
+    /// (`docs/arithmetic.md` §23).
     #[inline(always)]
     pub fn uniform(self, key: [S::Real; 3], event: S::Real, draw: S::Real) -> [S::Real; 4] {
         self.site.uniform(self.number, key, event, draw)

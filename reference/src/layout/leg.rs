@@ -105,6 +105,18 @@ impl LegOrder {
         Self(legs)
     }
 
+    /// The order that begins with a plane: +μ, +ν, the other directions upwards as they come, then all of them downwards. Where both are one direction, it
+    /// is that which begins with it.
+    pub fn beginning_with_plane(mu: Direction, nu: Direction) -> Self {
+        let rank = |d: usize| if d == mu.index() { 0 } else { 2 - usize::from(d == nu.index()) };
+        let mut directions: [usize; DIMENSIONS] = std::array::from_fn(|d| d);
+        directions.sort_by_key(|&d| rank(d));
+        Self(std::array::from_fn(|k| match k < DIMENSIONS {
+            true => Leg::forward(directions[k]),
+            false => Leg::backward(directions[k - DIMENSIONS]),
+        }))
+    }
+
     /// The legs, first added first.
     pub const fn legs(&self) -> [Leg; LEGS] {
         self.0

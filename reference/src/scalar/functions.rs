@@ -1,4 +1,4 @@
-//! Functions of real numbers made of canonical operations (`docs/arithmetic.md` §21), and uniform random numbers of sites, in plain loops.
+//! Functions of real numbers made of canonical operations (`docs/arithmetic.md` §23), and uniform random numbers of sites, in plain loops.
 
 use crate::layout::Coordinate;
 use crate::random::{bits_at, uniform_of_bits};

@@ -1,0 +1,247 @@
+//! `lanefield flow`: the gradient flow of a configuration, its energy density and topological charge, and the scales t₀ and w₀.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::ensure;
+use clap::Args;
+use comfy_table::Table;
+use lanefield::backend::Backend;
+use lanefield::gauge::{
+    Action, Flow as GradientFlow, FlowPoint, GaugeField, LARGEST_STEP, StepChoice, reference_time, reference_width,
+};
+use lanefield::io::atomic::write_atomically;
+use lanefield::reference::gauge::Configuration;
+use serde::Serialize;
+
+use super::Outcome;
+use super::args::{BackendArgs, finite, on_backend};
+use super::config::write_configuration;
+use super::files::{given, read_configuration, require_outputs, svg};
+use super::flow_plot::plot;
+use super::output::{Head, Kind, bits, number, show, table};
+
+/// Let a gauge configuration flow along the gradient of an action, and measure energy density and topological charge on the way, with the same bits on every
+/// device.
+///
+/// E is the energy density of the clover field strength, t₀ the flow time at which t²E is 0.3, and w₀² that at which t d/dt t²E is. The scheme is Lüscher's
+/// of third order. It runs on one rank.
+#[derive(Args)]
+#[command(after_help = "Examples:
+  lanefield config generate weak --lattice 4.4.4.8 --seed 1 --spread 0.6 \\
+      --output weak.nersc
+  lanefield flow --config weak.nersc --step 0.02 --time 0.4
+  lanefield flow --config weak.nersc --action symanzik --adaptive 1e-6 \\
+      --time 2 --output flowed.nersc --csv flow.csv --plot flow.svg --json")]
+pub struct Flow {
+    /// The configuration: a NERSC file, or a NumPy array (T, Z, Y, X, 4, 3, 3) if it ends in .npy
+    #[arg(long, value_name = "FILE")]
+    config: PathBuf,
+    /// The action: wilson, or symanzik (with rectangles, c1 = -1/12)
+    #[arg(long, value_name = "ACTION", default_value_t)]
+    action: Action,
+    /// Size of a step; of the first, where steps are adaptive: greater than 0, at most 0.2
+    #[arg(long, value_name = "EPS", default_value = "0.01", value_parser = step)]
+    step: f64,
+    /// Flow time at the end, in units of the lattice spacing squared
+    #[arg(long, value_name = "T", default_value = "2", value_parser = time)]
+    time: f64,
+    /// Choose steps so large that the links of the schemes of third and second order differ at most by this
+    #[arg(long, value_name = "TOL", value_parser = tolerance)]
+    adaptive: Option<f64>,
+    /// Measure after every so many steps, and at the end
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
+    every: u32,
+    /// Write the configuration at the end: a NERSC file, or a NumPy array if the name ends in .npy
+    #[arg(long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Write what was measured as CSV, each number with the 16 hex digits of its double
+    #[arg(long, value_name = "FLOW.csv")]
+    csv: Option<PathBuf>,
+    /// Draw t²E over flow time as SVG
+    #[arg(long, value_name = "FLOW.svg", value_parser = svg)]
+    plot: Option<PathBuf>,
+    /// Print JSON instead of a table
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    backend: BackendArgs,
+}
+
+fn step(text: &str) -> Result<f64, String> {
+    let value = finite(text).ok().filter(|&step| step > 0.0 && step <= LARGEST_STEP);
+    value.ok_or_else(|| format!("invalid step '{text}': expected a number greater than 0, at most {LARGEST_STEP}"))
+}
+
+fn time(text: &str) -> Result<f64, String> {
+    let value = finite(text).ok().filter(|time| (0.0..=1e6).contains(time));
+    value.ok_or_else(|| format!("invalid flow time '{text}': expected a number from 0 to 1000000"))
+}
+
+fn tolerance(text: &str) -> Result<f64, String> {
+    let value = finite(text).ok().filter(|&tolerance| tolerance > 0.0);
+    value.ok_or_else(|| format!("invalid tolerance '{text}': expected a number greater than 0"))
+}
+
+impl Flow {
+    pub fn run(self) -> anyhow::Result<Outcome> {
+        let outputs: Vec<_> =
+            given([("--output", &self.output), ("--csv", &self.csv), ("--plot", &self.plot)]).collect();
+        require_outputs(&outputs, &[("--config", &self.config)])?;
+        let file = read_configuration(&self.config)?;
+        let backend = self.backend.open()?;
+        let (flowed, steps, rows) = on_backend!(&backend, b => self.flow(b, &file.configuration))?;
+        let points: Vec<_> = rows.iter().map(|row| FlowPoint { time: row.t, energy: row.energy }).collect();
+        let report = Report {
+            lattice: file.lattice.extents().as_array(),
+            action: self.action.to_string(),
+            adaptive: self.adaptive,
+            steps,
+            t0: reference_time(&points),
+            w0: reference_width(&points),
+            unitarity_defect: flowed.unitarity_defect().defect,
+            times: rows,
+        };
+        if let Some(path) = &self.csv {
+            write_csv(path, &report.times)?;
+        }
+        if let Some(path) = &self.plot {
+            let svg = plot(&points, &format!("{} flow of {}", self.action, self.config.display()))?;
+            write_atomically(path, |writer| writer.write_all(svg.as_bytes()))?;
+        }
+        if let Some(path) = &self.output {
+            write_configuration(path, &flowed, &file.lattice)?;
+        }
+        show(self.json, Head::on(Kind::Flow, backend.device()), &report, Report::text)
+    }
+
+    /// The configuration at the end, the number of steps, and what was measured.
+    fn flow<B: Backend>(
+        &self,
+        backend: &B,
+        configuration: &Configuration,
+    ) -> anyhow::Result<(Configuration, usize, Vec<Row>)> {
+        let choice = match self.adaptive {
+            Some(tolerance) => StepChoice::Adaptive { first: self.step, tolerance },
+            None => StepChoice::Fixed(self.step),
+        };
+        let field = GaugeField::new(backend, configuration, self.backend.lanes)?;
+        let mut flow = GradientFlow::new(field, self.action, choice)?;
+        let mut rows = vec![Row::of(&flow)?];
+        let mut steps = 0usize;
+        while flow.time() < self.time {
+            let before = flow.time();
+            // Steps of one size end at multiples of it, however many there are.
+            let until = match self.adaptive {
+                Some(_) => self.time,
+                None => ((steps + 1) as f64 * self.step).min(self.time),
+            };
+            flow.advance(until)?;
+            ensure!(flow.time() > before, "a step of the flow at t = {before} is lost in rounding: take larger steps");
+            steps += 1;
+            if steps.is_multiple_of(self.every as usize) || flow.time() >= self.time {
+                rows.push(Row::of(&flow)?);
+            }
+        }
+        Ok((flow.field().configuration()?, steps, rows))
+    }
+}
+
+/// What was measured at a flow time.
+#[derive(Serialize)]
+struct Row {
+    t: f64,
+    /// E, and its 16 hex digits.
+    energy: f64,
+    energy_bits: String,
+    /// Of the planes with time, and of those in space.
+    energy_temporal: f64,
+    energy_spatial: f64,
+    /// t²E.
+    t2_energy: f64,
+    plaquette: f64,
+    charge: f64,
+    charge_bits: String,
+}
+
+impl Row {
+    fn of<B: Backend>(flow: &GradientFlow<'_, B>) -> anyhow::Result<Self> {
+        let (t, field) = (flow.time(), flow.field());
+        let (clover, plaquettes) = (field.clover()?, field.plaquettes()?);
+        let energy = clover.energy();
+        ensure!(energy.is_finite(), "the energy density at t = {t} is {energy}: the links are none");
+        Ok(Self {
+            t,
+            energy,
+            energy_bits: bits(energy),
+            energy_temporal: clover.temporal,
+            energy_spatial: clover.spatial,
+            t2_energy: t * t * energy,
+            plaquette: plaquettes.all,
+            charge: clover.charge,
+            charge_bits: bits(clover.charge),
+        })
+    }
+}
+
+/// What came out. As JSON, these fields.
+#[derive(Serialize)]
+struct Report {
+    /// Extents x, y, z, t.
+    lattice: [usize; 4],
+    action: String,
+    /// The tolerance; null where all steps are alike.
+    adaptive: Option<f64>,
+    /// Steps that were taken.
+    steps: usize,
+    /// t₀ / a²; null where the flow has not come so far.
+    t0: Option<f64>,
+    /// w₀ / a; null where the flow has not come so far.
+    w0: Option<f64>,
+    /// The largest of |U U† − 1| and |det U − 1| of any link at the end.
+    unitarity_defect: f64,
+    times: Vec<Row>,
+}
+
+impl Report {
+    fn text(&self) -> String {
+        let Self { steps, t0, w0, unitarity_defect, .. } = self;
+        format!(
+            "{}\n\n{steps} steps; t₀/a² {}, w₀/a {}; worst unitarity {unitarity_defect:.2e}",
+            rows_table(&self.times),
+            number(*t0, 6),
+            number(*w0, 6)
+        )
+    }
+}
+
+fn rows_table(rows: &[Row]) -> Table {
+    let mut table = table(["t", "t²E", "E", "E temporal", "E spatial", "plaquette", "Q"], 0..7);
+    for row in rows {
+        table.add_row([
+            format!("{:.4}", row.t),
+            format!("{:.8}", row.t2_energy),
+            format!("{:.8}", row.energy),
+            format!("{:.8}", row.energy_temporal),
+            format!("{:.8}", row.energy_spatial),
+            format!("{:.10}", row.plaquette),
+            format!("{:.8}", row.charge),
+        ]);
+    }
+    table
+}
+
+/// A number and its 16 hex digits in columns of their own.
+fn write_csv(path: &Path, rows: &[Row]) -> anyhow::Result<()> {
+    const COLUMNS: [&str; 7] = ["t", "energy", "energy_temporal", "energy_spatial", "t2_energy", "plaquette", "charge"];
+    write_atomically(path, |writer| {
+        let mut csv = csv::Writer::from_writer(writer);
+        csv.write_record(COLUMNS.iter().flat_map(|name| [(*name).to_owned(), format!("{name}_bits")]))?;
+        for row in rows {
+            let numbers =
+                [row.t, row.energy, row.energy_temporal, row.energy_spatial, row.t2_energy, row.plaquette, row.charge];
+            csv.write_record(numbers.iter().flat_map(|&number| [format!("{number:e}"), bits(number)]))?;
+        }
+        csv.flush()
+    })?;
+    Ok(())
+}

@@ -1,0 +1,155 @@
+//! `lanefield observe`: plaquettes, rectangles, energy density, topological charge, Polyakov and Wilson loops of a configuration.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+use lanefield::backend::Backend;
+use lanefield::gauge::{GaugeField, GaugeFieldError, OfPlanes, Smearing};
+use lanefield::reference::gauge::Configuration;
+use lanefield::reference::layout::{DIMENSION_NAMES, Direction};
+use serde::Serialize;
+
+use super::Outcome;
+use super::args::{BackendArgs, on_backend};
+use super::files::read_configuration;
+use super::output::{Head, Kind, bits, joined, show, table};
+
+/// Measure gauge observables on a configuration, smeared first or not, with the same bits on every device: sums over sites are exact. It runs on one rank.
+#[derive(Args)]
+#[command(after_help = "Examples:
+  lanefield config generate weak --lattice 4.4.4.8 --seed 1 --output weak.nersc
+  lanefield observe --config weak.nersc
+  lanefield observe --config weak.nersc --observables clover,polyakov --json
+  lanefield observe --config weak.nersc --smear hyp:0.75,0.6,0.3,1 \\
+      --observables wilson --loops 2,4")]
+pub struct Observe {
+    /// The configuration: a NERSC file, or a NumPy array (T, Z, Y, X, 4, 3, 3) if it ends in .npy
+    #[arg(long, value_name = "FILE")]
+    config: PathBuf,
+    /// Which observables
+    #[arg(
+        long,
+        value_name = "NAMES",
+        value_delimiter = ',',
+        default_values = ["plaquette", "rectangle", "clover", "polyakov"]
+    )]
+    observables: Vec<Observable>,
+    /// Smear the links first: stout:RHO,STEPS, ape:ALPHA,STEPS or hyp:ALPHA1,ALPHA2,ALPHA3,STEPS
+    #[arg(long, value_name = "KIND")]
+    smear: Option<Smearing>,
+    /// The longest Wilson loops, in space and in time [default: half of the lattice]
+    #[arg(long, value_name = "R,T", value_parser = loops)]
+    loops: Option<[usize; 2]>,
+    /// Print JSON instead of a table
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    backend: BackendArgs,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+enum Observable {
+    /// Average plaquettes, of all planes, of those in space and of those with time
+    Plaquette,
+    /// Average rectangles of 1 by 2
+    Rectangle,
+    /// Energy density and topological charge of the clover field strength
+    Clover,
+    /// Polyakov loops in each direction
+    Polyakov,
+    /// Wilson loops on the axes
+    Wilson,
+}
+
+fn loops(text: &str) -> Result<[usize; 2], String> {
+    let numbers: Option<Vec<usize>> =
+        text.split(',').map(|number| number.parse().ok().filter(|&steps| steps > 0)).collect();
+    let pair = numbers.and_then(|numbers| <[usize; 2]>::try_from(numbers).ok());
+    pair.ok_or_else(|| format!("invalid loops '{text}': expected two whole numbers from 1 on, R,T"))
+}
+
+impl Observe {
+    pub fn run(self) -> anyhow::Result<Outcome> {
+        let file = read_configuration(&self.config)?;
+        let backend = self.backend.open()?;
+        let values = on_backend!(&backend, b => self.measure(b, &file.configuration))?;
+        let lattice = file.lattice.extents().as_array();
+        let report = Report { lattice, smearing: self.smear.map(|smearing| smearing.to_string()), values };
+        show(self.json, Head::on(Kind::Observe, backend.device()), &report, Report::text)
+    }
+
+    fn measure<B: Backend>(&self, backend: &B, configuration: &Configuration) -> Result<Vec<Value>, GaugeFieldError> {
+        let mut field = GaugeField::new(backend, configuration, self.backend.lanes)?;
+        if let Some(smearing) = &self.smear {
+            field.smear(smearing)?;
+        }
+        let mut values = Vec::new();
+        let mut add = |name: String, value: f64| values.push(Value { name, value, bits: bits(value) });
+        let of_planes =
+            |name: &str, OfPlanes { all, spatial, temporal }: OfPlanes, add: &mut dyn FnMut(String, f64)| {
+                add(name.to_owned(), all);
+                add(format!("{name} spatial"), spatial);
+                add(format!("{name} temporal"), temporal);
+            };
+        for observable in &self.observables {
+            match observable {
+                Observable::Plaquette => of_planes("plaquette", field.plaquettes()?, &mut add),
+                Observable::Rectangle => of_planes("rectangle", field.rectangles()?, &mut add),
+                Observable::Clover => {
+                    let clover = field.clover()?;
+                    add("energy density".to_owned(), clover.energy());
+                    add("energy density spatial".to_owned(), clover.spatial);
+                    add("energy density temporal".to_owned(), clover.temporal);
+                    add("topological charge".to_owned(), clover.charge);
+                }
+                Observable::Polyakov => {
+                    for (direction, name) in Direction::ALL.into_iter().zip(DIMENSION_NAMES) {
+                        let trace = field.polyakov_loop(direction)?;
+                        add(format!("Polyakov loop {name} re"), trace.re);
+                        add(format!("Polyakov loop {name} im"), trace.im);
+                    }
+                }
+                Observable::Wilson => {
+                    let [x, y, z, t] = configuration.extents().as_array();
+                    let half = [x.min(y).min(z), t].map(|extent| (extent / 2).max(1));
+                    let [most_r, most_t] = self.loops.unwrap_or(half);
+                    for (r, row) in (1..).zip(field.wilson_loops(most_r, most_t)?) {
+                        for (t, value) in (1..).zip(row) {
+                            add(format!("Wilson loop {r},{t}"), value);
+                        }
+                    }
+                }
+            }
+        }
+        Ok(values)
+    }
+}
+
+/// What was measured. As JSON, these fields.
+#[derive(Serialize)]
+struct Report {
+    /// Extents x, y, z, t.
+    lattice: [usize; 4],
+    /// What the links were smeared by first; null if they were not.
+    smearing: Option<String>,
+    values: Vec<Value>,
+}
+
+#[derive(Serialize)]
+struct Value {
+    name: String,
+    value: f64,
+    /// Its 16 hex digits.
+    bits: String,
+}
+
+impl Report {
+    fn text(&self) -> String {
+        let smeared = self.smearing.as_ref().map_or_else(String::new, |smearing| format!(", smeared by {smearing}"));
+        let mut table = table(["observable", "value", "bits"], 1..2);
+        for Value { name, value, bits } in &self.values {
+            table.add_row([name.clone(), format!("{value:.15}"), bits.clone()]);
+        }
+        format!("{}{smeared}\n{table}", joined(&self.lattice, "."))
+    }
+}

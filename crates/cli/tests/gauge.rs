@@ -1,0 +1,48 @@
+//! `lanefield flow`, `smear` and `observe`: the same files and numbers everywhere, which agree with each other, and honest errors.
+
+use super::{Folder, assert_contains, opencl};
+
+#[test]
+fn a_flow_is_the_same_files_on_every_device() {
+    let folder = Folder::with_gauge();
+    let devices = [Some("--device cpu --lanes 16".to_owned()), Some("--device cpu --threads 2".into()), opencl()];
+    let mut first = None;
+    for device in devices.iter().flatten() {
+        let outputs = "--output f.npy --csv f.csv --plot f.svg";
+        let flow = "flow --force --config gauge.nersc --action symanzik --step 0.1 --adaptive 1e-3 --time 0.2";
+        let table = folder.succeeds(&format!("{flow} {outputs} {device}"));
+        let files = (table, folder.read("f.npy"), folder.read("f.csv"), folder.read("f.svg"));
+        assert!(files == *first.get_or_insert_with(|| files.clone()), "{device}");
+    }
+}
+
+#[test]
+fn what_flows_and_is_smeared_is_observed_as_it_was_written() {
+    let folder = Folder::with_gauge();
+    let flow = folder.json("flow --config gauge.nersc --step 0.05 --time 0.12 --every 2 --output f.nersc --device cpu");
+    let times: Vec<f64> = flow["times"].as_array().unwrap().iter().map(|row| row["t"].as_f64().unwrap()).collect();
+    assert_eq!(times, [0.0, 0.1, 0.12]);
+    let value = |document: &serde_json::Value, name: &str| {
+        let values = document["values"].as_array().unwrap();
+        values.iter().find(|value| value["name"] == name).unwrap_or_else(|| panic!("{name}"))["bits"].clone()
+    };
+    let observed = folder.json("observe --config f.nersc --device cpu");
+    assert_eq!(value(&observed, "energy density"), flow["times"][2]["energy_bits"]);
+    assert_eq!(value(&observed, "topological charge"), flow["times"][2]["charge_bits"]);
+    let smeared = folder.json("smear --kind ape:0.5,2 --config gauge.nersc --output ape.nersc --device cpu");
+    let observed = folder.json("observe --config gauge.nersc --smear ape:0.5,2 --observables plaquette --device cpu");
+    assert_eq!(value(&observed, "plaquette"), smeared["plaquette_bits"]);
+    assert_eq!(folder.json("config info ape.nersc")["plaquette"], smeared["plaquette"]);
+}
+
+#[test]
+fn what_cannot_be_is_refused_by_name() {
+    let folder = Folder::with_gauge();
+    let refused = |line: &str, parts: &[&str]| assert_contains(&folder.misused(line), parts);
+    refused("flow --config gauge.nersc --step 0.5", &["invalid step '0.5'", "at most 0.2"]);
+    refused("flow --config gauge.nersc --action iwasaki", &["unknown gauge action 'iwasaki'", "wilson or symanzik"]);
+    refused("smear --config gauge.nersc --output s.nersc --kind stout:0.1", &["expected stout:RHO,STEPS"]);
+    refused("observe --config gauge.nersc --loops 2", &["invalid loops '2'"]);
+    let too_long = folder.fails(2, "observe --config gauge.nersc --observables wilson --loops 99,1 --device cpu");
+    assert_contains(&too_long, &["loops of 99 steps on"]);
+}

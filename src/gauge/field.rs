@@ -1,0 +1,86 @@
+//! A gauge field on all sites of a lattice, on a backend, in f64.
+
+use lanefield_reference::gauge::{Configuration, SITE_WORDS};
+use lanefield_reference::layout::{
+    Checkerboard, DIMENSIONS, Direction, LaneChoice, Lattice, LatticeOptions, Sites, Stencil,
+};
+use lanefield_reference::object::ColourMatrix;
+use lanefield_reference::real::Real as _;
+use num_complex::Complex;
+
+use super::{GaugeFieldError, LinkFields};
+use crate::backend::{Backend, BackendError, FieldOn};
+use crate::kernel::prelude::*;
+
+/// The links of one direction, or other colour matrices, on all sites.
+pub type LinkField<B> = FieldOn<B, f64, ColourMatrix>;
+
+/// A gauge field on all sites of a lattice, on a backend, in f64.
+pub struct GaugeField<'b, B: Backend> {
+    pub(super) backend: &'b B,
+    pub(super) lattice: Lattice,
+    pub(super) stencil: B::Table,
+    pub(super) links: LinkFields<B, f64>,
+}
+
+impl<'b, B: Backend> GaugeField<'b, B> {
+    /// Uploads a configuration.
+    ///
+    /// # Errors
+    /// [`BackendError`] of a lattice that cannot be laid out in these lanes, or where the device has no memory for it.
+    pub fn new(backend: &'b B, configuration: &Configuration, lanes: LaneChoice) -> Result<Self, BackendError> {
+        let options = LatticeOptions { lanes: backend.lanes(lanes), nodes: None, checkerboard: Checkerboard::FullOnly };
+        let lattice = Lattice::new(configuration.extents(), f64::COMPLEX, options)?;
+        let stencil = backend.stencil(Stencil::new(lattice, Sites::Full)?)?;
+        let links = LinkFields::new(backend, lattice, Sites::Full, configuration)?;
+        Ok(Self { backend, lattice, stencil, links })
+    }
+
+    /// The backend.
+    pub fn backend(&self) -> &'b B {
+        self.backend
+    }
+
+    /// The lattice.
+    pub fn lattice(&self) -> Lattice {
+        self.lattice
+    }
+
+    /// The links.
+    pub fn links(&self) -> &LinkFields<B, f64> {
+        &self.links
+    }
+
+    /// The links of each direction.
+    pub(super) fn all(&self) -> [&LinkField<B>; DIMENSIONS] {
+        Direction::ALL.map(|direction| self.links.along(direction))
+    }
+
+    /// A field of zeros.
+    pub(super) fn zeros(&self) -> Result<LinkField<B>, BackendError> {
+        self.backend.zeros(self.lattice, Sites::Full, ColourMatrix)
+    }
+
+    /// Four fields of zeros, one a direction.
+    pub(super) fn four_zeros(&self) -> Result<[LinkField<B>; DIMENSIONS], BackendError> {
+        Ok([self.zeros()?, self.zeros()?, self.zeros()?, self.zeros()?])
+    }
+
+    /// Takes the links from fields.
+    pub(super) fn set(&mut self, links: &[LinkField<B>; DIMENSIONS]) -> Result<(), BackendError> {
+        for (direction, links) in Direction::ALL.into_iter().zip(links) {
+            self.backend.copy(self.links.along_mut(direction), links)?;
+        }
+        Ok(())
+    }
+
+    /// The links on the host.
+    ///
+    /// # Errors
+    /// [`GaugeFieldError`] if the device fails.
+    pub fn configuration(&self) -> Result<Configuration, GaugeFieldError> {
+        let mut links = vec![Complex::new(0.0, 0.0); self.lattice.extents().volume() * SITE_WORDS];
+        self.links.download_into(self.backend, &mut links)?;
+        Ok(Configuration::new(self.lattice.extents(), links)?)
+    }
+}

@@ -1,0 +1,128 @@
+//! Gauge actions of plaquettes and rectangles, as what multiplies each link in them (`docs/arithmetic.md` §20).
+
+use std::fmt;
+use std::str::FromStr;
+
+use lanefield_reference::layout::{DIMENSIONS, Direction};
+
+use super::{GaugeField, LinkField};
+use crate::backend::{Backend, BackendError};
+use crate::kernel::prelude::*;
+
+/// An action, c0 · plaquettes + c1 · rectangles of 1 by 2, with c0 + 8 c1 = 1.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub enum Action {
+    /// Plaquettes alone.
+    #[default]
+    Wilson,
+    /// c1 = −1/12: the tree-level improved one of Lüscher and Weisz.
+    Symanzik,
+}
+
+impl Action {
+    /// c1.
+    pub fn rectangle(self) -> f64 {
+        match self {
+            Self::Wilson => 0.0,
+            Self::Symanzik => -1.0 / 12.0,
+        }
+    }
+
+    /// c0 = 1 − 8 c1.
+    pub fn plaquette(self) -> f64 {
+        1.0 - 8.0 * self.rectangle()
+    }
+}
+
+impl fmt::Display for Action {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Wilson => "wilson",
+            Self::Symanzik => "symanzik",
+        })
+    }
+}
+
+impl FromStr for Action {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "wilson" => Ok(Self::Wilson),
+            "symanzik" => Ok(Self::Symanzik),
+            _ => Err(format!("unknown gauge action '{text}': expected wilson or symanzik")),
+        }
+    }
+}
+
+/// Fields for the parts of rectangles.
+pub(super) struct Parts<B: Backend> {
+    up: LinkField<B>,
+    down: LinkField<B>,
+    forward: LinkField<B>,
+    backward: LinkField<B>,
+}
+
+impl<B: Backend> Parts<B> {
+    /// Those that an action needs.
+    pub(super) fn of(field: &GaugeField<'_, B>, action: Action) -> Result<Option<Self>, BackendError> {
+        if action.rectangle() == 0.0 {
+            return Ok(None);
+        }
+        let [up, down, forward, backward] = field.four_zeros()?;
+        Ok(Some(Self { up, down, forward, backward }))
+    }
+}
+
+impl<B: Backend> GaugeField<'_, B> {
+    /// What multiplies the links of each direction in an action: c0 · staples, plus c1 · what is left of the rectangles that the link is part of.
+    pub(super) fn staples(
+        &self,
+        sums: &mut [LinkField<B>; DIMENSIONS],
+        action: Action,
+        parts: &mut Option<Parts<B>>,
+    ) -> Result<(), BackendError> {
+        let links = self.all();
+        for (mu, sum) in Direction::ALL.into_iter().zip(sums) {
+            let Some(parts) = parts else {
+                self.backend.staple_sum(sum, &self.stencil, [links, links], mu)?;
+                continue;
+            };
+            self.backend.staple_sum(&mut parts.up, &self.stencil, [links, links], mu)?;
+            self.backend.scale(sum, action.plaquette(), &parts.up)?;
+            for nu in Direction::ALL.into_iter().filter(|&nu| nu != mu) {
+                self.add_rectangles(sum, (mu, nu), action.rectangle(), parts)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds c · what is left of the rectangles of a plane that a link in direction μ is part of.
+    fn add_rectangles(
+        &self,
+        sum: &mut LinkField<B>,
+        plane: (Direction, Direction),
+        c: f64,
+        parts: &mut Parts<B>,
+    ) -> Result<(), BackendError> {
+        let (mu, nu) = plane;
+        let (backend, stencil) = (self.backend, &self.stencil);
+        let [u, v] = [self.links.along(mu), self.links.along(nu)];
+        let Parts { up, down, forward, backward } = parts;
+        for field in [&mut *up, &mut *down, &mut *forward, &mut *backward] {
+            backend.clear(field)?;
+        }
+        backend.staple_up(up, stencil, plane, 1.0, [v, u, v])?;
+        backend.staple_down(down, stencil, plane, 1.0, [v, u, v])?;
+        // The sides of those that are two steps long in direction μ, ahead of the link and behind it.
+        backend.staple_up(forward, stencil, (nu, mu), 1.0, [u, v, u])?;
+        backend.staple_down(backward, stencil, (nu, mu), 1.0, [u, v, u])?;
+        backend.staple_up(sum, stencil, plane, c, [v, up, v])?;
+        backend.staple_down(sum, stencil, plane, c, [v, down, v])?;
+        for sides in [[v, &*forward], [&*backward, v]] {
+            backend.staple_up(sum, stencil, plane, c, [sides[0], u, sides[1]])?;
+            backend.staple_down(sum, stencil, plane, c, [sides[0], u, sides[1]])?;
+        }
+        Ok(())
+    }
+}
