@@ -8,7 +8,6 @@ use lanefield_reference::object::ColourMatrix;
 use lanefield_reference::real::Real as _;
 use num_complex::Complex;
 
-use super::links::configuration;
 use super::{GaugeFieldError, LinkFields};
 use crate::backend::{Backend, BackendError, FieldOn};
 use crate::kernel::prelude::*;
@@ -54,7 +53,7 @@ impl<'b, B: Backend> GaugeField<'b, B> {
 
     /// The links of each direction.
     pub(super) fn all(&self) -> [&LinkField<B>; DIMENSIONS] {
-        Direction::ALL.map(|direction| self.links.along(direction))
+        self.links.all()
     }
 
     /// A field of zeros.
@@ -82,6 +81,6 @@ impl<'b, B: Backend> GaugeField<'b, B> {
     pub fn configuration(&self) -> Result<Configuration, GaugeFieldError> {
         let mut links = vec![Complex::new(0.0, 0.0); self.lattice.extents().volume() * SITE_WORDS];
         self.links.download_into(self.backend, &mut links)?;
-        Ok(configuration(self.lattice, links)?)
+        Ok(Configuration::new(self.lattice.extents(), links)?)
     }
 }

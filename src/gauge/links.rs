@@ -1,7 +1,7 @@
 //! The links of a gauge field on a backend: a field of colour matrices for each direction, on all sites or on those of one parity.
 
 use lanefield_reference::field::{Field, FieldError};
-use lanefield_reference::gauge::{Configuration, GaugeError, SITE_WORDS};
+use lanefield_reference::gauge::{Configuration, SITE_WORDS};
 use lanefield_reference::kernels::Vectors;
 use lanefield_reference::layout::{DIMENSIONS, Direction, Lattice, Sites};
 use lanefield_reference::object::ColourMatrix;
@@ -54,18 +54,9 @@ impl<B: Memory + ?Sized, R: Vectors> LinkFields<B, R> {
         &mut self.fields[direction.index()]
     }
 
-    /// The links in a direction, to be written, and those in the others, in their order.
-    pub fn along_and_others(
-        &mut self,
-        direction: Direction,
-    ) -> (&mut FieldOn<B, R, ColourMatrix>, [&FieldOn<B, R, ColourMatrix>; DIMENSIONS - 1]) {
-        let [x, y, z, t] = &mut self.fields;
-        match direction {
-            Direction::X => (x, [y, z, t]),
-            Direction::Y => (y, [x, z, t]),
-            Direction::Z => (z, [x, y, t]),
-            Direction::T => (t, [x, y, z]),
-        }
+    /// The links of the four directions.
+    pub fn all(&self) -> [&FieldOn<B, R, ColourMatrix>; DIMENSIONS] {
+        self.fields.each_ref()
     }
 
     /// Writes the links into those of a configuration in site order, nine words for each of the four directions of a site: of one parity, of its sites alone.
@@ -89,12 +80,4 @@ impl<B: Memory + ?Sized, R: Vectors> LinkFields<B, R> {
         }
         Ok(())
     }
-}
-
-/// The configuration of links in site order.
-///
-/// # Errors
-/// [`GaugeError`] of links that are not those of the lattice.
-pub fn configuration(lattice: Lattice, links: Vec<Complex<f64>>) -> Result<Configuration, GaugeError> {
-    Configuration::new(lattice.extents(), links)
 }
