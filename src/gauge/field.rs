@@ -53,7 +53,7 @@ impl<'b, B: Backend> GaugeField<'b, B> {
 
     /// The links of each direction.
     pub(super) fn all(&self) -> [&LinkField<B>; DIMENSIONS] {
-        Direction::ALL.map(|direction| self.links.along(direction))
+        self.links.all()
     }
 
     /// A field of zeros.
