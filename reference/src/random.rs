@@ -29,6 +29,8 @@ pub enum Stream {
     TestData = 4,
     /// Sources of Z4 noise: [`z4_number`].
     Z4Source = 5,
+    /// Thresholds of Metropolis' test, the number of the trajectory in place of the site.
+    Metropolis = 6,
 }
 
 /// The 128 random bits of one draw: Philox4x32-10.

@@ -531,11 +531,29 @@ fn heat_bath(lines: &mut Lines) {
     });
 }
 
+fn molecular_dynamics(lines: &mut Lines) {
+    /// ξ of a draw.
+    fn gaussian<R: Real>(draw: f64) -> [R; 4] {
+        let u = functions::uniform([1, 2, 3, 4], key_of_seed(7).map(R::from_f64), R::from_f64(9.0), R::from_f64(draw));
+        let pair = |k: usize| {
+            let radius = functions::sqrt(R::from_f64(-2.0) * functions::ln(u[k]));
+            functions::cos_sin_2pi(u[k + 1]).map(|part| radius * part)
+        };
+        let ([a, b], [c, d]) = (pair(0), pair(2));
+        [a, b, c, d]
+    }
+    for k in 0..8 {
+        let draw = 1000.0 + (k / 4) as f64;
+        let (f64, f32) = (gaussian::<f64>(draw)[k % 4], gaussian::<f32>(draw)[k % 4]);
+        lines.line(&format!("ξ{}", k + 1), format!("{}   {}", hex(f64), hex(f32)));
+    }
+}
+
 /// Writes the lines of an example.
 type Example = fn(&mut Lines);
 
 /// The examples, by section.
-const EXAMPLES: [(u32, Example); 22] = [
+const EXAMPLES: [(u32, Example); 23] = [
     (2, complex_numbers),
     (3, matrices),
     (4, projections),
@@ -558,6 +576,7 @@ const EXAMPLES: [(u32, Example); 22] = [
     (21, loops),
     (22, other_links),
     (23, heat_bath),
+    (24, molecular_dynamics),
 ];
 
 /// The place of an example on the page: what stands between its marks.

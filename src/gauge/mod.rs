@@ -9,11 +9,13 @@
 //! | `flow.rs`, `scales.rs` | the gradient flow, and the scales t₀ and w₀ |
 //! | `smear.rs` | stout, APE and HYP smearing |
 //! | `quenched.rs` | heat bath and overrelaxation |
+//! | `hmc.rs` | hybrid Monte Carlo |
 //! | `ensemble.rs` | ensembles in directories |
 
 mod ensemble;
 mod field;
 mod flow;
+mod hmc;
 mod links;
 mod observables;
 mod quenched;
@@ -30,6 +32,7 @@ use crate::backend::BackendError;
 pub use ensemble::{Ensemble, EnsembleError, EnsembleParameters};
 pub use field::{GaugeField, LinkField};
 pub use flow::{Flow, FlowStep, LARGEST_STEP, StepChoice};
+pub use hmc::{Hmc, HmcError, HmcParameters, Integrator, MOST_TRAJECTORIES, Trajectory};
 pub use links::LinkFields;
 pub use observables::{CloverObservables, OfPlanes};
 pub use quenched::{MOST_SWEEPS, Quenched, QuenchedError, QuenchedParameters};

@@ -54,7 +54,7 @@ pub(crate) fn exponential<C: number::ComplexNumber>(z: Matrix<C>) -> Matrix<C> {
 }
 
 /// The same in plain numbers.
-fn plain_exponential<R: Vectors>(z: &Link<R>) -> Link<R> {
+pub(crate) fn plain_exponential<R: Vectors>(z: &Link<R>) -> Link<R> {
     let real = R::from_f64;
     let z: Link<R> = z.map(|row| row.map(|word| real_times(real(0.25), word)));
     let norm = |word: Complex<R>| word.im.fused(word.im, word.re * word.re);

@@ -44,6 +44,7 @@ pub mod hop;
 pub mod laplace;
 pub mod links;
 pub mod loops;
+pub mod molecular_dynamics;
 mod plain;
 pub mod recorded;
 pub mod reduce;
@@ -120,6 +121,7 @@ families! {
     loops: LoopsKernels of Reduce, section "21";
     links: LinksKernels of Launch, section "22";
     heat_bath: HeatBathKernels of Launch, section "23";
+    molecular_dynamics: MolecularDynamicsKernels of Launch, section "24";
     blas: BlasKernels of Launch, section "7";
     rhs: RhsKernels of Launch, section "7";
     convert: ConvertKernels of Launch, section "12";
