@@ -9,7 +9,7 @@ fn a_flow_is_the_same_files_on_every_device() {
     let mut first = None;
     for device in devices.iter().flatten() {
         let outputs = "--output f.npy --csv f.csv --plot f.svg";
-        let flow = "flow --force --config gauge.nersc --action symanzik --step 0.1 --adaptive 1e-3 --time 0.2";
+        let flow = "flow --config gauge.nersc --action symanzik --step 0.1 --adaptive 1e-3 --time 0.2";
         let table = folder.succeeds(&format!("{flow} {outputs} {device}"));
         let files = (table, folder.read("f.npy"), folder.read("f.csv"), folder.read("f.svg"));
         assert!(files == *first.get_or_insert_with(|| files.clone()), "{device}");
