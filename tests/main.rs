@@ -20,6 +20,7 @@ mod kernels;
 mod laplace;
 mod maps;
 mod memory;
+mod multishift;
 mod nersc;
 mod npy;
 mod observable;
