@@ -25,6 +25,7 @@ mod kernels;
 mod laplace;
 mod maps;
 mod memory;
+mod multishift;
 mod nersc;
 mod npy;
 mod observable;

@@ -78,6 +78,15 @@ pub enum SolverError {
         /// Until then.
         info: SolverInfo,
     },
+    /// No shift, where each solution is one of an operator plus a shift.
+    #[error("there are no shifts: give at least one")]
+    NoShifts,
+    /// A shift that is no finite number.
+    #[error("the shift {value} is no finite number")]
+    Shift {
+        /// Its value.
+        value: f64,
+    },
     /// A saved state that is not of this solve.
     #[error("the state cannot be gone on from: {what}")]
     WrongState {
@@ -102,7 +111,7 @@ impl SolverError {
             | Self::Indefinite { info, .. }
             | Self::Breakdown { info, .. }
             | Self::NotFinite { info, .. } => Some(info),
-            Self::WrongState { .. } | Self::Stopped(_) | Self::Backend(_) => None,
+            Self::NoShifts | Self::Shift { .. } | Self::WrongState { .. } | Self::Stopped(_) | Self::Backend(_) => None,
         }
     }
 }

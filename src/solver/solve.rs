@@ -102,6 +102,53 @@ pub struct SolvedRhs {
     pub solution_residual: f64,
 }
 
+impl<R: Vectors> SolveReport<R> {
+    /// Of the solutions of the source as it was multiplied, their checksum, and what was found of their residuals.
+    ///
+    /// # Errors
+    /// [`SolveError::Range`], [`SolveError::TrueResidual`] and [`SolveError::EvenSites`].
+    pub(super) fn new(
+        (solution, of_checked, checked): (Vec<Complex<R>>, Checksum, Checked),
+        Ran { infos, seconds, flops, bytes }: Ran,
+        (scale, params): (Scale, &SolverParams),
+        (building, lattice): (Duration, Lattice),
+    ) -> Result<Self, SolveError> {
+        let (solution, checksum) = match scale.power() {
+            0 => (solution, of_checked),
+            _ => {
+                let solution = scale.undo(solution)?;
+                let checksum = checksum(&solution);
+                (solution, checksum)
+            }
+        };
+        let solved = |info| SolvedRhs { info, true_residual: f64::NAN, solution_residual: f64::NAN };
+        let mut rhs: Vec<SolvedRhs> = infos.into_iter().map(solved).collect();
+        let unchecked = match checked {
+            Ok(residuals) => {
+                for (solved, &Residuals { system, solution, .. }) in rhs.iter_mut().zip(&residuals) {
+                    (solved.true_residual, solved.solution_residual) = (system, solution);
+                }
+                refuse_wrong::<R>(&mut rhs, params.tolerance)?;
+                refuse_wrong_even::<R>(&residuals, &mut rhs)?;
+                None
+            }
+            Err(error) => Some(error.to_string()),
+        };
+        Ok(Self {
+            solution,
+            checksum,
+            scale: scale.power(),
+            rhs,
+            seconds,
+            building: building.as_secs_f64(),
+            flops,
+            bytes,
+            lattice,
+            unchecked,
+        })
+    }
+}
+
 impl<R> SolveReport<R> {
     /// Checks that the solution is the one whose residuals were computed.
     ///
@@ -174,6 +221,22 @@ pub enum SolveError {
         method: Method,
         /// Right-hand sides given.
         rhs: usize,
+    },
+    /// Several right-hand sides, or none, where a solve with shifts takes one.
+    #[error(
+        "a solve with shifts takes one right-hand side of {of_one} complex numbers, not a source of {length}: solve them one by one"
+    )]
+    OneRightHandSide {
+        /// Length given.
+        length: usize,
+        /// Complex numbers of one right-hand side.
+        of_one: usize,
+    },
+    /// Shifts by a solver that takes none.
+    #[error("{method:?} takes no shifts: solve for each by itself, or by conjugate gradients")]
+    NoShifts {
+        /// The solver.
+        method: Method,
     },
     /// Mixed precision in a precision that has nothing below.
     #[error("mixed precision computes solutions in f64, not in {precision}")]
@@ -254,9 +317,9 @@ impl<M> Solve<M> {
 }
 
 /// What operators are made of.
-struct Setup<'a, M> {
-    configuration: &'a Configuration,
-    solve: &'a Solve<M>,
+pub(super) struct Setup<'a, M> {
+    pub(super) configuration: &'a Configuration,
+    pub(super) solve: &'a Solve<M>,
 }
 
 /// A source in site order, and how its system is solved. Not generic in the operator, so that it is compiled once for all that act on `K` objects.
@@ -338,41 +401,12 @@ pub fn solve_from<R: Vectors, B: Backend, M: Model>(
     if checksum(&solution) != of_checked {
         return Err(SolveError::Changed { what: "the solution in host memory" });
     }
-    let (solution, checksum) = match scale.power() {
-        0 => (solution, of_checked),
-        _ => {
-            let solution = scale.undo(solution)?;
-            let checksum = checksum(&solution);
-            (solution, checksum)
-        }
-    };
-    let Ran { infos, seconds, flops, bytes } = ran;
-    let building = (backend.building() - built_before).as_secs_f64();
-    let solved = |info| SolvedRhs { info, true_residual: f64::NAN, solution_residual: f64::NAN };
-    let mut rhs: Vec<SolvedRhs> = infos.into_iter().map(solved).collect();
-    let unchecked = match checked {
-        Ok(residuals) => {
-            for (solved, &Residuals { system, solution, .. }) in rhs.iter_mut().zip(&residuals) {
-                (solved.true_residual, solved.solution_residual) = (system, solution);
-            }
-            refuse_wrong::<R>(&mut rhs, solve.params.tolerance)?;
-            refuse_wrong_even::<R>(&residuals, &mut rhs)?;
-            None
-        }
-        Err(error) => Some(error.to_string()),
-    };
-    Ok(SolveReport {
-        solution,
-        checksum,
-        scale: scale.power(),
-        rhs,
-        seconds,
-        building,
-        flops,
-        bytes,
-        lattice,
-        unchecked,
-    })
+    SolveReport::new(
+        (solution, of_checked, checked),
+        ran,
+        (scale, &params),
+        (backend.building() - built_before, lattice),
+    )
 }
 
 /// Refuses solutions whose true residual is far from the tolerance.
@@ -407,15 +441,15 @@ fn refuse_wrong_even<R: Real>(residuals: &[Residuals], rhs: &mut [SolvedRhs]) ->
 const MOST_ROUNDINGS: f64 = 32.0;
 
 /// What a recurrence took.
-struct Ran {
-    infos: Vec<SolverInfo>,
-    seconds: f64,
-    flops: u64,
-    bytes: u64,
+pub(super) struct Ran {
+    pub(super) infos: Vec<SolverInfo>,
+    pub(super) seconds: f64,
+    pub(super) flops: u64,
+    pub(super) bytes: u64,
 }
 
 /// A solution in site order, and what it took.
-type Solved<R> = (Vec<Complex<R>>, Ran);
+pub(super) type Solved<R> = (Vec<Complex<R>>, Ran);
 
 /// A solution of mixed precision, which is f64, in the precision that was asked for: f64.
 fn in_precision<R: Vectors>((solution, ran): Solved<f64>) -> Result<Solved<R>, FieldError> {
@@ -423,11 +457,11 @@ fn in_precision<R: Vectors>((solution, ran): Solved<f64>) -> Result<Solved<R>, F
     Ok((list_of(|| "a solution in site order".to_owned(), solution.len(), numbers)?, ran))
 }
 
-type Watched<'a> = (&'a mut dyn Watcher, Option<&'a SavedState>);
+pub(super) type Watched<'a> = (&'a mut dyn Watcher, Option<&'a SavedState>);
 
 impl<M: Model> Setup<'_, M> {
     /// M on all sites.
-    fn full<'b, R: Vectors, B: Backend>(
+    pub(super) fn full<'b, R: Vectors, B: Backend>(
         &self,
         backend: &'b B,
         lattice: Lattice,
@@ -436,7 +470,7 @@ impl<M: Model> Setup<'_, M> {
     }
 
     /// Mpc.
-    fn schur<'b, R: Vectors, B: Backend>(
+    pub(super) fn schur<'b, R: Vectors, B: Backend>(
         &self,
         backend: &'b B,
         lattice: Lattice,
@@ -630,25 +664,25 @@ type Iterate<'a, B, R, K> =
     &'a mut dyn FnMut(&mut DynOperator<'_, B, R, K>, &FieldOn<B, R, K>) -> Result<Iterated<B, R, K>, SolveError>;
 
 /// Times a recurrence.
-struct Watch {
+pub(super) struct Watch {
     start: Instant,
     building: Duration,
 }
 
 impl Watch {
-    fn start<B: Memory>(backend: &B) -> Self {
+    pub(super) fn start<B: Memory>(backend: &B) -> Self {
         Self { start: Instant::now(), building: backend.building() }
     }
 
     /// Since the start, without building kernels.
-    fn seconds<B: Memory>(&self, backend: &B) -> f64 {
+    pub(super) fn seconds<B: Memory>(&self, backend: &B) -> f64 {
         let building = backend.building() - self.building;
         self.start.elapsed().saturating_sub(building).as_secs_f64()
     }
 }
 
 /// Runs a recurrence from its start, or from where it was left.
-fn go(recurrence: &mut dyn Recurrence, (watcher, resume): Watched<'_>) -> Result<(), SolverError> {
+pub(super) fn go(recurrence: &mut dyn Recurrence, (watcher, resume): Watched<'_>) -> Result<(), SolverError> {
     if let Some(state) = resume {
         recurrence.restore(state)?;
     }
@@ -676,6 +710,6 @@ impl Ran {
 
 /// Floating-point operations a complex word of an iteration beside the operator: an inner product, an axpy with norm, and the double
 /// update, 4 for each fused multiply-add or product with sum (8 for the complex inner product).
-const ITERATION_FLOPS: u64 = 8 + 8 + 8;
+pub(super) const ITERATION_FLOPS: u64 = 8 + 8 + 8;
 /// Fields read or written in an iteration beside the operator: 2 by the inner product, 3 by axpy with norm, 5 by the update.
-const ITERATION_FIELDS: u64 = 10;
+pub(super) const ITERATION_FIELDS: u64 = 10;

@@ -20,7 +20,7 @@ use lanefield::reference::layout::Lattice;
 use lanefield::reference::real::Precision;
 use lanefield::solver::{
     Described, Digests, Method, SavedState, Solve as How, SolveError, SolveReport, SolverError, Stopped, Watcher,
-    Watchers, identity, solve_from,
+    Watchers, identity, solve_from, solve_with_shifts,
 };
 use lanefield_lab::Timed;
 use lanefield_lab::bandwidth::Operation;
@@ -53,6 +53,8 @@ use summary::Summary;
       --tolerance 1e-8 --unpreconditioned --json
   lanefield solve --operator clover --csw 1.3 --config weak.nersc --mass 0.1 \\
       --source gauss:7 --batch 3 --history batch.csv
+  lanefield solve --operator staggered --config weak.nersc --mass 0.05 \\
+      --source gauss:7 --shifts 0,0.01,0.1 --output shifts.npy
   lanefield solve --operator dwf --ls 4 --config weak.nersc --mass 0.1 \\
       --source point:0,0,0,0,0,0 --solver mixed-f32 --output dwf.npy
   lanefield solve --config weak.nersc --source gauss:7 --mass 0.1 \\
@@ -71,17 +73,28 @@ pub struct Solve {
     /// Number of right-hand sides to solve together, with cg: --source gauss:SEED gives those of SEED, SEED + 1, …
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     batch: Option<u16>,
+    /// Solve (A + σ) ψ = η for each of these σ at once, with cg, where A is what cg solves: by even-odd Mpc†Mpc, and of the source only its odd sites, without
+    /// M†M; or Mpc or M itself where that is positive definite, so that for staggered operators σ is added to the square of the mass
+    #[arg(
+        long,
+        value_name = "S1,S2,…",
+        value_delimiter = ',',
+        value_parser = shift,
+        allow_negative_numbers = true,
+        conflicts_with = "batch"
+    )]
+    shifts: Option<Vec<f64>>,
     /// The solver
     #[arg(long, value_name = "SOLVER", default_value = "cg", value_parser = one_of(SOLVERS))]
     solver: Method,
     #[command(flatten)]
     settings: SolverArgs,
     /// Write the solution as a NumPy array of the shape of the source, complex64 for f32 and complex128 for f64, and beside it X.npy.json,
-    /// which says what it is. With --batch, the first axis is that of the right-hand sides
+    /// which says what it is. With --batch, the first axis is that of the right-hand sides, with --shifts that of the shifts
     #[arg(long, value_name = "X.npy")]
     output: Option<PathBuf>,
-    /// Write the history as CSV: iteration, squared residual |r|², and the 16 hex digits of that double; with --batch, the number of the
-    /// right-hand side comes first. Without --batch, it is also written when the solver does not converge or a signal ends it
+    /// Write the history as CSV: iteration, squared residual |r|², and the 16 hex digits of that double; with --batch or --shifts, the number of the
+    /// right-hand side or shift comes first. Without --batch, it is also written when the solver does not converge or a signal ends it
     #[arg(long, value_name = "H.csv")]
     history: Option<PathBuf>,
     /// Measure the copy bandwidth after the solve, and compare the memory traffic of the solve with it
@@ -96,6 +109,11 @@ pub struct Solve {
     sums: SumArgs,
     #[command(flatten)]
     backend: BackendArgs,
+}
+
+fn shift(text: &str) -> Result<f64, String> {
+    let value = text.parse().ok().filter(|value: &f64| value.is_finite());
+    value.ok_or_else(|| format!("invalid shift '{text}': expected a finite number, as 0.1"))
 }
 
 const SOLVERS: &[(&str, Method, &str)] = &[
@@ -121,6 +139,11 @@ impl Solve {
         ensure!(
             self.batch.is_none() || self.solver == Method::ConjugateGradients,
             "--batch is for --solver cg; {} takes one right-hand side",
+            self.solver_name()
+        );
+        ensure!(
+            self.shifts.is_none() || self.solver == Method::ConjugateGradients,
+            "--shifts is for --solver cg; {} solves one system",
             self.solver_name()
         );
         let outputs: Vec<(&str, &Path)> =
@@ -164,7 +187,8 @@ impl Solve {
         let (shape, extents) = (FieldShape::of_model(&model)?, file.configuration.extents());
         let eta = match self.batch {
             Some(nrhs) => self.input.batch(shape, extents, nrhs),
-            None => self.input.source(shape, extents, true),
+            // The system of a shift is that of the operator's own fields, not of the quarks on the walls.
+            None => self.input.source(shape, extents, self.shifts.is_none()),
         }?;
         Ok((file, eta))
     }
@@ -202,7 +226,8 @@ impl Solve {
         let mut watcher = Watchers::default().with(Some(&mut long_run)).with(Some(&mut watch));
         let (watcher, resume, precision) = (&mut watcher, state.as_ref(), PhantomData::<R>);
         let solving = span(Group::Host, || "solve");
-        let solved = model.run(Solving { backend, configuration, eta: &eta, how, watcher, resume, precision });
+        let shifts = self.shifts.as_deref();
+        let solved = model.run(Solving { backend, configuration, eta: &eta, how, shifts, watcher, resume, precision });
         drop(solving);
         progress.end();
         summary.fell_back(backend.opencl());
@@ -214,20 +239,20 @@ impl Solve {
                 Err(error) => return differs(error, (self.json, difference())),
             }
         }
-        let write_until_then = |history: &[f64]| match self.batch {
+        let write_until_then = |history: &[f64]| match self.number_of_solutions() {
             Some(_) => write_batch_history(self.history.as_deref(), long_run.histories()),
             None => write_history(self.history.as_deref(), history),
         };
         match solved {
             Ok(report) => {
                 let histories = report.rhs.iter().map(|rhs| &rhs.info.history[..]);
-                match self.batch {
+                match self.number_of_solutions() {
                     Some(_) => write_batch_history(self.history.as_deref(), histories)?,
                     None => write_history(self.history.as_deref(), &report.info().history)?,
                 }
                 let mut axes = Vec::new();
                 if let (Some(path), Some(output)) = (&self.output, &output) {
-                    let nrhs = self.batch.map(usize::from);
+                    let nrhs = self.number_of_solutions();
                     output.begin()?;
                     axes = match walls {
                         Some(parameters) => {
@@ -290,6 +315,17 @@ impl Solve {
         }
     }
 
+    /// Right-hand sides of a batch, or shifts; none of a solve of one system.
+    fn number_of_solutions(&self) -> Option<usize> {
+        self.batch.map(usize::from).or(self.shifts.as_ref().map(Vec::len))
+    }
+
+    /// The shifts, as they were given.
+    fn described_shifts(&self) -> Option<String> {
+        let shifts = self.shifts.as_ref()?.iter().map(f64::to_string);
+        Some(shifts.collect::<Vec<_>>().join(","))
+    }
+
     /// As on the command line.
     fn solver_name(&self) -> &'static str {
         SOLVERS.iter().find(|(_, method, _)| *method == self.solver).map_or("", |(name, ..)| name)
@@ -297,7 +333,10 @@ impl Solve {
 
     fn describe_solver(&self, precision: &str) -> String {
         match self.solver {
-            Method::ConjugateGradients => format!("conjugate gradients in {precision}"),
+            Method::ConjugateGradients => {
+                let shifts = self.described_shifts().map(|shifts| format!(" for the shifts {shifts}"));
+                format!("conjugate gradients in {precision}{}", shifts.unwrap_or_default())
+            }
             Method::MixedF32 => "conjugate gradients in f64 and f32".to_owned(),
             Method::MixedHalf => "conjugate gradients in f64 and half precision".to_owned(),
             Method::BiCgStab => format!("BiCGStab in {precision}"),
@@ -328,7 +367,10 @@ impl Solve {
         ];
         let source = self.input.described(&eta.values, &file.lattice, self.batch)?;
         let operator = (how.operator.name(), json_of(&how.operator), &self.hop);
-        let inputs = array_output::inputs(operator, file, source, R::NAME, settings)?;
+        let mut inputs = array_output::inputs(operator, file, source, R::NAME, settings)?;
+        if let Some(shifts) = &self.shifts {
+            inputs.settings.insert("shifts".to_owned(), shifts.clone().into());
+        }
         ArrayOutput::new(path, "solve", &self.input.files(), inputs).map(Some)
     }
 
@@ -346,7 +388,9 @@ impl Solve {
             (source, Some(nrhs)) => format!("{source}, {nrhs} right-hand sides"),
         };
         let sum = self.describe_sum(how, lattice);
-        let (operator, solver) = (&how.operator.describe(), self.solver_name());
+        let shifts = self.described_shifts().map(|shifts| format!(", shifts {shifts}"));
+        let (operator, solver) =
+            (&how.operator.describe(), &format!("{}{}", self.solver_name(), shifts.unwrap_or_default()));
         let described = Described { operator, source, solver, sum };
         Ok(identity::<R, _>(how, self.hop.parameters(), (&file.configuration, &file.lattice), described)?)
     }
@@ -358,6 +402,7 @@ struct Solving<'a, B, R> {
     configuration: &'a Configuration,
     eta: &'a [Complex<f64>],
     how: How<AnyModel>,
+    shifts: Option<&'a [f64]>,
     watcher: &'a mut dyn Watcher,
     resume: Option<&'a SavedState>,
     precision: PhantomData<R>,
@@ -369,6 +414,17 @@ impl<B: Backend, R: Vectors> ModelTask for Solving<'_, B, R> {
     fn run<M: Model>(self, model: M) -> Self::Output {
         let How { preconditioning, method, params, lanes, .. } = self.how;
         let solve = How { operator: model, preconditioning, method, params, lanes };
+        if let Some(shifts) = self.shifts {
+            return solve_with_shifts::<R, B, M>(
+                self.backend,
+                self.configuration,
+                self.eta,
+                shifts,
+                &solve,
+                self.watcher,
+                self.resume,
+            );
+        }
         solve_from::<R, B, M>(self.backend, self.configuration, self.eta, &solve, self.watcher, self.resume)
     }
 }

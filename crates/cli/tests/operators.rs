@@ -241,6 +241,41 @@ fn right_hand_sides_of_a_batch_are_those_of_single_solves() {
 }
 
 #[test]
+fn shifts_are_solved_at_once_and_go_on_from_a_checkpoint_to_the_same_bytes() {
+    for operator in ["staggered", "wilson", "dwf --ls 4"] {
+        let folder = Folder::with_gauge();
+        let solve =
+            format!("solve --operator {operator} --mass 0.3 --config gauge.nersc --source gauss:4 --shifts 0,0.5");
+        let json = folder.json(&format!("{solve} --device cpu --history h.csv --output x.npy"));
+        assert_eq!(json["shifts"], serde_json::json!([0.0, 0.5]), "{operator}");
+        let (shape, _) = array(&folder, "x.npy");
+        assert_eq!(shape[0], 2, "{operator}");
+        let iterations = |k: usize| json["rhs"][k]["iterations"].as_u64().unwrap();
+        assert!(iterations(1) < iterations(0) && iterations(0) == json["iterations"].as_u64().unwrap(), "{operator}");
+        for rhs in json["rhs"].as_array().unwrap() {
+            assert!(rhs["true_residual"].as_f64().unwrap() < 2e-10, "{operator}: {rhs}");
+        }
+        let history = text(&folder.read("h.csv"));
+        let lines = |k: usize| history.lines().filter(|line| line.starts_with(&format!("{k},"))).count() as u64;
+        assert_eq!([lines(0), lines(1)], [iterations(0) + 1, iterations(1) + 1], "{operator}");
+        if let Some(device) = opencl() {
+            folder
+                .succeeds(&format!("{solve} {device} --history opencl.csv --output opencl.npy --record record.jsonl"));
+            assert!(folder.read("h.csv") == folder.read("opencl.csv"), "{operator}: the histories differ");
+            assert!(folder.read("x.npy") == folder.read("opencl.npy"), "{operator}: the solutions differ");
+            folder.succeeds(&format!("{solve} --device cpu --verify record.jsonl"));
+        }
+        let few = iterations(0) - 1;
+        folder.fails(
+            1,
+            &format!("{solve} --device cpu --checkpoint state --checkpoint-every {few} --max-iterations {few}"),
+        );
+        folder.succeeds(&format!("{solve} --device cpu --checkpoint state --resume --output resumed.npy"));
+        assert!(folder.read("x.npy") == folder.read("resumed.npy"), "{operator}: the resumed solutions differ");
+    }
+}
+
+#[test]
 fn a_physical_source_gives_a_physical_solution() {
     let folder = Folder::with_gauge();
     let solve = "solve --operator mobius --ls 4 --mass 0.3 --config gauge.nersc --device cpu --output";
@@ -270,6 +305,7 @@ fn misuse_is_refused_with_what_would_be_right() {
     let mixed = solve("--solver mixed-f32 --precision f32");
     assert_contains(&mixed, &["mixed-f32 computes solutions in f64", "leave out --precision f32"]);
     assert_contains(&solve("--solver bicgstab --batch 2"), &["--batch is for --solver cg"]);
+    assert_contains(&solve("--solver mixed-f32 --shifts 0,1"), &["--shifts is for --solver cg; mixed-f32 solves one"]);
     let batch = fails("solve --source src.npy --mass 0.1 --batch 2");
     assert_contains(&batch, &["--source gauss:SEED", "src.npy"]);
     let ls = fails("solve --operator dwf --ls 4 --source src5.npy --mass 0.1");

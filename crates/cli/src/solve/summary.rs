@@ -30,6 +30,8 @@ pub struct Summary {
     solver: &'static str,
     #[serde(skip)]
     solver_description: String,
+    /// The shifts of the systems, one for each of `rhs`; null without `--shifts`.
+    shifts: Option<Vec<f64>>,
     /// The iteration of the checkpoint from which it resumed.
     pub resumed_from: Option<usize>,
     /// Lines of the record that were the same; null where none was compared with.
@@ -75,6 +77,7 @@ impl Summary {
             description: model.describe(),
             solver: command.solver_name(),
             solver_description: command.describe_solver(R::NAME),
+            shifts: command.shifts.clone(),
             resumed_from: None,
             compared_with_record: None,
             fields: Fields::new::<R>(lattice, &command.hop),
@@ -141,7 +144,10 @@ impl Summary {
         rows.extend(since(self.resumed_from, self.compared_with_record));
         let mut row = |name, value: Option<String>| rows.extend(value.map(|value| (name, value)));
         let batch: Vec<String> = self.rhs.iter().map(|rhs| rhs.iterations.to_string()).collect();
-        row("each right-hand side", (batch.len() > 1).then(|| format!("{} iterations", batch.join(", "))));
+        let each = if self.shifts.is_some() { "each shift" } else { "each right-hand side" };
+        row(each, (batch.len() > 1).then(|| format!("{} iterations", batch.join(", "))));
+        let residuals = self.rhs.iter().map(|rhs| format!("{:.3e}", rhs.true_residual)).collect::<Vec<_>>().join(", ");
+        row("true residuals", (self.shifts.is_some() && self.course.is_checked()).then_some(residuals));
         row("last |r|²", self.residual.map(with_bits));
         row("true residual", self.true_residual.map(|r| format!("{r:.3e} of the system that was solved")));
         row("|η − Mψ| / |η|", self.solution_residual.map(|r| format!("{r:.3e}")));

@@ -1,0 +1,64 @@
+//! An operator plus a multiple of the identity.
+
+use lanefield_reference::kernels::Vectors;
+use lanefield_reference::kernels::hop::Dagger;
+use lanefield_reference::layout::{Lattice, Sites};
+
+use super::{AXPY_FLOPS, ActsOn, Operator, bytes_of};
+use crate::backend::{Backend, BackendError, FieldOn};
+use crate::kernel::prelude::*;
+
+/// A + σ, with a real σ: A ψ, and then an `axpy`, unless σ is 0.
+pub struct Shifted<D> {
+    operator: D,
+    shift: f64,
+}
+
+impl<D> Shifted<D> {
+    /// An operator and what is added to it.
+    pub fn new(operator: D, shift: f64) -> Self {
+        Self { operator, shift }
+    }
+}
+
+impl<B: Backend, D: ActsOn<B>> ActsOn<B> for Shifted<D> {
+    type Object = D::Object;
+
+    fn backend(&self) -> &B {
+        self.operator.backend()
+    }
+    fn lattice(&self) -> Lattice {
+        self.operator.lattice()
+    }
+    fn object(&self, rhs: usize) -> D::Object {
+        self.operator.object(rhs)
+    }
+}
+
+impl<B: Backend, R: Vectors, D: Operator<B, R>> Operator<B, R> for Shifted<D> {
+    fn sites(&self) -> Sites {
+        self.operator.sites()
+    }
+
+    fn apply(
+        &mut self,
+        out: &mut FieldOn<B, R, D::Object>,
+        psi: &FieldOn<B, R, D::Object>,
+        dagger: Dagger,
+    ) -> Result<(), BackendError> {
+        self.operator.apply(out, psi, dagger)?;
+        match self.shift {
+            0.0 => Ok(()),
+            shift => self.operator.backend().axpy(shift, psi, out),
+        }
+    }
+
+    fn flops(&self) -> u64 {
+        let of_shift = if self.shift == 0.0 { 0 } else { AXPY_FLOPS * self.words(self.sites()) };
+        self.operator.flops() + of_shift
+    }
+    fn bytes(&self) -> u64 {
+        let of_shift = if self.shift == 0.0 { 0 } else { 3 * bytes_of::<R>(self.words(self.sites())) };
+        self.operator.bytes() + of_shift
+    }
+}

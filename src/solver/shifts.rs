@@ -1,0 +1,173 @@
+//! A solve with shifts, from configuration and source to the solutions: (A + σ) ψ = η for each of several σ, where A is what conjugate gradients solve for an
+//! operator M, in one Krylov space for all. The true residual of each is computed in f64 at the end, with an operator made anew.
+
+use lanefield_reference::field::{Field, Repeated, SiteObject as _, list_of};
+use lanefield_reference::gauge::Configuration;
+use lanefield_reference::kernels::Vectors;
+use lanefield_reference::kernels::hop::Dagger;
+use lanefield_reference::real::Real;
+use num_complex::Complex;
+
+use super::check::{Checked, Inputs, Residuals, checksum};
+use super::multishift::MultiShiftConjugateGradients;
+use super::recurrence::Watcher;
+use super::scale::Scale;
+use super::solve::{ITERATION_FIELDS, ITERATION_FLOPS, Ran, Setup, Solved, Watch, Watched, go};
+use super::{Method, Preconditioning, SavedState, Solve, SolveError, SolveReport, SolverParams};
+use crate::backend::{Backend, FieldOn, Sum};
+use crate::kernel::prelude::*;
+use crate::operator::{ActsOn as _, DynOperator, Model, Operator as _, Shifted, System};
+
+/// Solves (A + σ) ψ = η for each σ of `shifts`. A is what conjugate gradients solve for M: without preconditioning M†M on all sites, by even-odd Mpc†Mpc on the odd
+/// sites, of which alone η is then read, while ψ is zero on the even ones; M or Mpc itself where that is Hermitian and positive definite, as Mpc of staggered
+/// fermions, mass² − Doe Deo. `eta` is in site order over the whole lattice, in f64, and is rounded to `R`. The report has a right-hand side for each shift, in
+/// their order; the solution has the words of all of them at each site. The recurrence is shown to `watcher`, and goes on from the state `resume` where there is one.
+///
+/// # Errors
+/// [`SolveError`], also when a true residual exceeds ten times the tolerance, and when memory lost bits; a source of several right-hand sides, and other methods than
+/// conjugate gradients.
+pub fn solve_with_shifts<R: Vectors, B: Backend, M: Model>(
+    backend: &B,
+    configuration: &Configuration,
+    eta: &[Complex<f64>],
+    shifts: &[f64],
+    solve: &Solve<M>,
+    watcher: &mut dyn Watcher,
+    resume: Option<&SavedState>,
+) -> Result<SolveReport<R>, SolveError> {
+    let one = solve.operator.object(1);
+    let of_one = configuration.extents().volume() * one.words();
+    if eta.len() != of_one {
+        return Err(SolveError::OneRightHandSide { length: eta.len(), of_one });
+    }
+    let Solve { operator, preconditioning, method, params, .. } = *solve;
+    if method != Method::ConjugateGradients {
+        return Err(SolveError::NoShifts { method });
+    }
+    let even_odd = preconditioning == Preconditioning::EvenOdd;
+    let inputs = Inputs::new(configuration, eta);
+    let scale = Scale::of::<R>(backend.largest(Scale::largest_of(eta))?, false);
+    let scaled = scale.apply(eta);
+    let (normal, setup) = (!operator.is_positive(even_odd), Setup { configuration, solve });
+    let source = Source { eta: &scaled, one, shifts, params, normal };
+    let built_before = backend.building();
+    let lattice = solve.lattice::<R>(configuration)?;
+    let (solution, ran) = match even_odd {
+        false => source.solve(&mut setup.full::<R, B>(backend, lattice)?, (watcher, resume)),
+        true => source.solve(&mut setup.schur::<R, B>(backend, lattice)?, (watcher, resume)),
+    }?;
+    let of_checked = checksum(&solution);
+    let check = || -> Checked {
+        let lattice = solve.lattice::<f64>(configuration)?;
+        match even_odd {
+            false => source.check(&mut setup.full::<f64, B>(backend, lattice)?, &solution),
+            true => source.check(&mut setup.schur::<f64, B>(backend, lattice)?, &solution),
+        }
+    };
+    let checked = check();
+    inputs.check()?;
+    if scale.apply(eta) != scaled {
+        return Err(SolveError::Changed { what: "the source in host memory" });
+    }
+    if checksum(&solution) != of_checked {
+        return Err(SolveError::Changed { what: "the solution in host memory" });
+    }
+    SolveReport::new(
+        (solution, of_checked, checked),
+        ran,
+        (scale, &params),
+        (backend.building() - built_before, lattice),
+    )
+}
+
+/// What is solved for.
+struct Source<'a, K> {
+    eta: &'a [Complex<f64>],
+    one: K,
+    shifts: &'a [f64],
+    params: SolverParams,
+    normal: bool,
+}
+
+impl<K: Repeated> Source<'_, K> {
+    /// Numbers in site order as a field that an operator acts on: the words from `first` on of each site's `words`.
+    fn on<R: Vectors, S: Real, B: Backend>(
+        &self,
+        operator: &DynOperator<'_, B, R, K>,
+        (values, words, first): (&[Complex<S>], usize, usize),
+    ) -> Result<FieldOn<B, R, K>, SolveError> {
+        let field = Field::from_sites(operator.lattice(), operator.sites(), self.one, |site, object| {
+            for (word, value) in object.iter_mut().zip(&values[site * words + first..]) {
+                *word = Complex::new(R::from_f64(value.re.to_f64()), R::from_f64(value.im.to_f64()));
+            }
+        })?;
+        Ok(operator.backend().upload(field)?)
+    }
+
+    /// The solutions in site order, by an operator M.
+    fn solve<R: Vectors, B: Backend>(
+        &self,
+        operator: &mut DynOperator<'_, B, R, K>,
+        watched: Watched<'_>,
+    ) -> Result<Solved<R>, SolveError> {
+        let words = self.one.words();
+        let b = self.on(operator, (self.eta, words, 0))?;
+        let mut system = System::new(operator, self.normal)?;
+        system.backend().finish()?;
+        let watch = Watch::start(system.backend());
+        let mut recurrence = MultiShiftConjugateGradients::new(&mut system, &b, self.shifts, self.params)?;
+        go(&mut recurrence, watched)?;
+        let applications = recurrence.applications() as u64;
+        let (solutions, infos) = recurrence.into_solutions()?;
+        system.backend().finish()?;
+        let seconds = watch.seconds(system.backend());
+        let (all, zero) = (self.shifts.len() * words, Complex::new(R::default(), R::default()));
+        let zeros = std::iter::repeat(zero);
+        let length = system.lattice().extents().volume() * all;
+        let mut solution = list_of(|| "the solutions in site order".to_owned(), length, zeros)?;
+        for (number, psi) in solutions.iter().enumerate() {
+            let psi = system.backend().download(psi)?.try_to_site_order()?;
+            for (site, psi) in solution.chunks_exact_mut(all).zip(psi.chunks_exact(words)) {
+                site[number * words..][..words].copy_from_slice(psi);
+            }
+        }
+        // What is done once an iteration, and the update of each shift that goes on.
+        let updates = infos.iter().map(|info| info.iterations as u64).sum::<u64>();
+        let numbers = system.words(system.sites());
+        let beside = applications * (ITERATION_FLOPS - UPDATE_FLOPS) + updates * UPDATE_FLOPS;
+        let flops = applications * system.flops() + beside * numbers;
+        let fields = applications * (ITERATION_FIELDS - UPDATE_FIELDS) + updates * UPDATE_FIELDS;
+        let bytes = applications * system.bytes() + fields * numbers * 2 * u64::from(R::BITS) / 8;
+        Ok((solution, Ran { infos, seconds, flops, bytes }))
+    }
+
+    /// |η − (A + σ)ψ| / |η| of each shift.
+    fn check<S: Real, B: Backend>(
+        &self,
+        operator: &mut DynOperator<'_, B, f64, K>,
+        solution: &[Complex<S>],
+    ) -> Checked {
+        let words = self.one.words();
+        let b = self.on(operator, (self.eta, words, 0))?;
+        let mut system = System::new(operator, self.normal)?;
+        let norm2 = system.backend().norm2(&b, Sum::Exact)?;
+        let [mut residual, mut image] = [system.zeros()?, system.zeros()?];
+        let mut residuals = Vec::with_capacity(self.shifts.len());
+        for (number, &shift) in self.shifts.iter().enumerate() {
+            let all = self.shifts.len() * words;
+            let psi = self.on(system.operator(), (solution, all, number * words))?;
+            let mut shifted = Shifted::new(&mut system, shift);
+            shifted.apply(&mut image, &psi, Dagger::No)?;
+            shifted.backend().copy(&mut residual, &b)?;
+            let left = shifted.backend().axpy_norm(-1.0, &image, &mut residual, Sum::Exact)?;
+            let ratio = if left == 0.0 { 0.0 } else { (left / norm2).sqrt() };
+            residuals.push(Residuals { system: ratio, solution: ratio, even: 0.0 });
+        }
+        Ok(residuals)
+    }
+}
+
+/// Floating-point operations a complex word of an update of a shift.
+const UPDATE_FLOPS: u64 = 8;
+/// Fields that it reads or writes.
+const UPDATE_FIELDS: u64 = 5;

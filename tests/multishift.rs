@@ -1,0 +1,298 @@
+//! Conjugate gradients with shifts: the solution of each shift is that of its own solve, the smallest one to the bit; states, errors, and the same bits
+//! wherever they run. The solver is `src/solver/multishift.rs`, the solve from source to solutions `src/solver/shifts.rs`.
+
+use lanefield::backend::{Backend, FieldOn, Sum};
+use lanefield::kernel::prelude::*;
+use lanefield::operator::{
+    HopParameters, Model, Operator, SchurComplement, Shifted, StaggeredParameters, System, WilsonParameters,
+};
+use lanefield::solver::{
+    Method, MultiShiftConjugateGradients, Preconditioning, Recurrence, Solve, SolveError, SolverError, SolverParams,
+    Stopped, Watcher, conjugate_gradient, multi_shift_conjugate_gradient, run, solve, solve_with_shifts,
+};
+use lanefield_reference::field::{ColourVectors, SiteObject as _, Spinors};
+use lanefield_reference::gauge::Configuration;
+use lanefield_reference::kernels::Vectors;
+use lanefield_reference::kernels::hop::Dagger;
+use lanefield_reference::layout::{Extents, LaneChoice, LaneWidth, Sites};
+use lanefield_reference::links::BoundaryPhases;
+use num_complex::Complex;
+
+use crate::common::backends::{cpu, on_every_backend, opencl};
+use crate::common::fields::{ODD, gaussian, lattice, upload};
+use crate::common::grid::distance;
+use crate::common::multiple::Multiple;
+
+/// Not in order, one of them twice.
+const SHIFTS: [f64; 5] = [0.3, 0.01, 4.0, 0.3, 0.0];
+/// The place of the smallest.
+const LEAST: usize = 4;
+
+fn configuration() -> Configuration {
+    Configuration::weak(Extents::new([4, 4, 4, 8]).unwrap(), 11, 0.4)
+}
+
+fn antiperiodic() -> HopParameters {
+    HopParameters { boundary: BoundaryPhases::ANTIPERIODIC_IN_TIME, ..HopParameters::default() }
+}
+
+fn wilson() -> WilsonParameters {
+    WilsonParameters { mass: -0.1, hop: antiperiodic() }
+}
+
+fn staggered() -> StaggeredParameters {
+    StaggeredParameters { mass: 0.2, components: 1, hop: antiperiodic() }
+}
+
+type Normal<'b, B, R> = System<B, R, SchurComplement<'b, B, R, Spinors>>;
+
+fn normal<B: Backend, R: Vectors>(backend: &B) -> Normal<'_, B, R> {
+    let pieces = wilson().even_odd(backend, &configuration(), lattice::<R>(configuration().extents())).unwrap();
+    System::new(SchurComplement::new(pieces).unwrap(), true).unwrap()
+}
+
+fn source<B: Backend, R: Vectors>(backend: &B) -> FieldOn<B, R, Spinors> {
+    let extents = configuration().extents();
+    upload(backend, lattice::<R>(extents), ODD, &gaussian(extents, Spinors::WORDS, 5))
+}
+
+fn quiet() -> impl Watcher {
+    |_: usize, _: f64| ()
+}
+
+fn bits(history: &[f64]) -> Vec<u64> {
+    history.iter().map(|c| c.to_bits()).collect()
+}
+
+fn each_solution_is_that_of_its_own_solve<B: Backend>(backend: &B) {
+    let mut operator = normal::<B, f64>(backend);
+    let b = source::<B, f64>(backend);
+    let params = SolverParams { tolerance: 1e-11, ..SolverParams::auto::<f64>() };
+    let (found, infos) = multi_shift_conjugate_gradient(&mut operator, &b, &SHIFTS, params, quiet()).unwrap();
+    let norm2 = backend.norm2(&b, Sum::Exact).unwrap();
+    for ((psi, info), shift) in found.iter().zip(&infos).zip(SHIFTS) {
+        let mut shifted = Shifted::new(&mut operator, shift);
+        let mut image = shifted.zeros().unwrap();
+        shifted.apply(&mut image, psi, Dagger::No).unwrap();
+        let true_residual = (backend.axpy_norm(-1.0, &b, &mut image, Sum::Exact).unwrap() / norm2).sqrt();
+        assert!(true_residual < 1.1 * params.tolerance, "shift {shift}: {true_residual:e}");
+        // The residual that the recurrence has by ζ is the true one.
+        assert!((true_residual / info.relative_residual() - 1.0).abs() < 1e-2, "shift {shift}: {true_residual:e}");
+        let mut alone = shifted.zeros().unwrap();
+        let of_one = conjugate_gradient(&mut shifted, &b, &mut alone, params, quiet()).unwrap();
+        assert!(info.iterations.abs_diff(of_one.iterations) <= 1, "{} {}", info.iterations, of_one.iterations);
+        let norm2 = backend.norm2(&alone, Sum::Exact).unwrap();
+        let apart = (backend.axpy_norm(-1.0, psi, &mut alone, Sum::Exact).unwrap() / norm2).sqrt();
+        assert!(apart < 1e-9, "shift {shift}: {apart:e}");
+    }
+}
+
+fn the_smallest_shift_has_the_bits_of_its_own_solve<B: Backend>(backend: &B) {
+    fn check<R: Vectors, B: Backend>(backend: &B, add: f64) {
+        let mut operator = normal::<B, R>(backend);
+        let b = source::<B, R>(backend);
+        let params = SolverParams::auto::<R>();
+        let shifts = SHIFTS.map(|shift| shift + add);
+        let (found, infos) = multi_shift_conjugate_gradient(&mut operator, &b, &shifts, params, quiet()).unwrap();
+        let mut shifted = Shifted::new(&mut operator, add);
+        let mut alone = shifted.zeros().unwrap();
+        let of_one = conjugate_gradient(&mut shifted, &b, &mut alone, params, quiet()).unwrap();
+        assert_eq!(bits(&infos[LEAST].history), bits(&of_one.history));
+        let [found, alone] = [&found[LEAST], &alone].map(|field| backend.download(field).unwrap());
+        assert!(found.reals().iter().zip(alone.reals()).all(|(a, b)| a.same_bits(*b)));
+    }
+    check::<f64, B>(backend, 0.0);
+    check::<f64, B>(backend, 0.05);
+    check::<f32, B>(backend, 0.0);
+}
+
+fn a_larger_shift_is_frozen_earlier<B: Backend>(backend: &B) {
+    let mut operator = normal::<B, f64>(backend);
+    let b = source::<B, f64>(backend);
+    let params = SolverParams::auto::<f64>();
+    let mut recurrence = MultiShiftConjugateGradients::new(&mut operator, &b, &SHIFTS, params).unwrap();
+    run(&mut recurrence, &mut quiet()).unwrap();
+    let applications = recurrence.applications();
+    let (_, infos) = recurrence.into_solutions().unwrap();
+    let iterations: Vec<usize> = infos.iter().map(|info| info.iterations).collect();
+    let [a, b, c, d, e] = iterations[..] else { panic!("{iterations:?}") };
+    assert!(c < a && a < b && b <= e && a == d && e == applications, "{iterations:?}");
+    assert_eq!(bits(&infos[0].history), bits(&infos[3].history), "equal shifts");
+    for info in &infos {
+        let stop = params.tolerance * params.tolerance * info.source_norm2;
+        let (last, before) = info.history.split_last().unwrap();
+        assert!(*last <= stop && before.iter().all(|&c| c > stop), "it ends where it has converged");
+    }
+}
+
+/// Stops after so many iterations.
+struct After(usize);
+
+impl Watcher for After {
+    fn iteration(&mut self, recurrence: &dyn Recurrence) -> Result<(), Stopped> {
+        match recurrence.info().iterations == self.0 {
+            true => Err(Stopped("enough".into())),
+            false => Ok(()),
+        }
+    }
+}
+
+fn it_goes_on_from_a_saved_state_to_the_same_bits<B: Backend>(backend: &B) {
+    let mut operator = normal::<B, f64>(backend);
+    let b = source::<B, f64>(backend);
+    let params = SolverParams::auto::<f64>();
+    let mut whole = MultiShiftConjugateGradients::new(&mut operator, &b, &SHIFTS, params).unwrap();
+    run(&mut whole, &mut quiet()).unwrap();
+    let (whole, frozen) = (whole.save().unwrap(), whole.infos().iter().map(|info| info.iterations).min().unwrap());
+    // While all go on, and when one is frozen.
+    for after in [3, frozen + 2] {
+        let mut half = MultiShiftConjugateGradients::new(&mut operator, &b, &SHIFTS, params).unwrap();
+        run(&mut half, &mut After(after)).unwrap_err();
+        let half = half.save().unwrap();
+        assert!(half != whole);
+        let mut resumed = MultiShiftConjugateGradients::new(&mut operator, &b, &SHIFTS, params).unwrap();
+        resumed.restore(&half).unwrap();
+        run(&mut resumed, &mut quiet()).unwrap();
+        assert!(resumed.save().unwrap() == whole, "after {after} iterations");
+        let other = &mut MultiShiftConjugateGradients::new(&mut operator, &b, &[0.0, 1.0], params).unwrap();
+        let error = other.restore(&half).unwrap_err().to_string();
+        assert!(error.contains("its shifts, less the smallest, are [0.3"), "{error}");
+    }
+}
+
+fn shifts_that_cannot_be_solved_are_errors<B: Backend>(backend: &B) {
+    let extents = configuration().extents();
+    let lattice = lattice::<f64>(extents);
+    let b = upload(backend, lattice, Sites::Full, &gaussian(extents, Spinors::WORDS, 7));
+    let mut identity = Multiple::<B, f64>::new(backend, lattice, Sites::Full, 1.0);
+    let mut run = |shifts: &[f64]| {
+        let solved = multi_shift_conjugate_gradient(&mut identity, &b, shifts, SolverParams::auto::<f64>(), quiet());
+        solved.map(|(_, infos)| infos.iter().map(|info| info.iterations).collect::<Vec<_>>())
+    };
+    assert_eq!(run(&[0.5, -0.5]).unwrap(), [1, 1]);
+    let error = run(&[]).unwrap_err();
+    assert!(matches!(error, SolverError::NoShifts), "{error}");
+    let error = run(&[0.5, f64::INFINITY]).unwrap_err();
+    assert_eq!(error.to_string(), "the shift inf is no finite number");
+    let error = run(&[0.5, -2.0]).unwrap_err();
+    assert!(matches!(error, SolverError::Indefinite { curvature, .. } if curvature < 0.0), "{error}");
+}
+
+fn how<M>(operator: M, preconditioning: Preconditioning) -> Solve<M> {
+    Solve {
+        operator,
+        preconditioning,
+        method: Method::ConjugateGradients,
+        params: SolverParams::auto::<f64>(),
+        lanes: LaneChoice::Auto,
+    }
+}
+
+/// D†D + σ of staggered fermions is that of the mass √(mass² + σ).
+fn shifts_of_staggered_fermions_are_masses<B: Backend>(backend: &B) {
+    let extents = configuration().extents();
+    let words = ColourVectors::WORDS;
+    let mut eta = gaussian(extents, words, 9);
+    for (site, eta) in eta.chunks_exact_mut(words).enumerate() {
+        if !ODD.contain(extents.coordinate(site)) {
+            eta.fill(Complex::ZERO);
+        }
+    }
+    let shifts = [0.0, 0.21];
+    let how_with = how(staggered(), Preconditioning::EvenOdd);
+    let report =
+        solve_with_shifts::<f64, B, _>(backend, &configuration(), &eta, &shifts, &how_with, &mut quiet(), None);
+    let report = report.unwrap();
+    for (number, shift) in shifts.into_iter().enumerate() {
+        let mass = (staggered().mass * staggered().mass + shift).sqrt();
+        let of_mass = how(StaggeredParameters { mass, ..staggered() }, Preconditioning::EvenOdd);
+        let alone = solve::<f64, B, _>(backend, &configuration(), &eta, &of_mass, quiet()).unwrap();
+        // D ψ = η on the odd sites: (mass² − Doe Deo) ψ = mass · η there.
+        let (mut found, mut expected) = (Vec::new(), Vec::new());
+        for (site, (all, one)) in
+            report.solution.chunks_exact(2 * words).zip(alone.solution.chunks_exact(words)).enumerate()
+        {
+            let ours = &all[number * words..][..words];
+            match ODD.contain(extents.coordinate(site)) {
+                true => {
+                    found.extend(ours.iter().map(|c| c * mass));
+                    expected.extend_from_slice(one);
+                }
+                false => assert!(ours.iter().all(|&c| c == Complex::ZERO)),
+            }
+        }
+        let apart = distance(&found, &expected);
+        assert!(apart < 1e-9, "shift {shift}: {apart:e}");
+        assert!(report.rhs[number].true_residual < 1.1e-10, "{:?}", report.rhs[number]);
+    }
+}
+
+/// (M†M + σ) ψ = η on all sites.
+fn shifts_are_added_to_the_normal_equations<B: Backend>(backend: &B) {
+    let extents = configuration().extents();
+    let eta = gaussian(extents, Spinors::WORDS, 3);
+    let shifts = [0.7, 0.02];
+    let solve = how(wilson(), Preconditioning::None);
+    let report =
+        solve_with_shifts::<f64, B, _>(backend, &configuration(), &eta, &shifts, &solve, &mut quiet(), None).unwrap();
+    let lattice = lattice::<f64>(extents);
+    let m = wilson().full::<B, f64>(backend, &configuration(), lattice).unwrap();
+    let mut normal = System::new(m, true).unwrap();
+    for (number, shift) in shifts.into_iter().enumerate() {
+        let of_shift = |site: &[Complex<f64>]| site[number * Spinors::WORDS..][..Spinors::WORDS].to_vec();
+        let psi: Vec<_> = report.solution.chunks_exact(2 * Spinors::WORDS).flat_map(of_shift).collect();
+        let psi = upload::<f64, Spinors, B>(backend, lattice, Sites::Full, &psi);
+        let mut image = normal.zeros().unwrap();
+        Shifted::new(&mut normal, shift).apply(&mut image, &psi, Dagger::No).unwrap();
+        let residual = distance(&backend.download(&image).unwrap().to_site_order(), &eta);
+        assert!(residual < 1.1e-10, "{residual:e}");
+        let told = report.rhs[number].true_residual;
+        assert!((residual / told - 1.0).abs() < 1e-3, "{residual:e} {told:e}");
+    }
+    report.require_intact().unwrap();
+    let refused = |eta: &[Complex<f64>], solve: &Solve<WilsonParameters>| {
+        solve_with_shifts::<f64, B, _>(backend, &configuration(), eta, &shifts, solve, &mut quiet(), None).unwrap_err()
+    };
+    let error = refused(&[eta.clone(), eta.clone()].concat(), &solve);
+    assert!(matches!(error, SolveError::OneRightHandSide { .. }), "{error}");
+    let error = refused(&eta, &Solve { method: Method::BiCgStab, ..solve });
+    assert!(matches!(error, SolveError::NoShifts { .. }), "{error}");
+}
+
+on_every_backend!(
+    each_solution_is_that_of_its_own_solve,
+    the_smallest_shift_has_the_bits_of_its_own_solve,
+    a_larger_shift_is_frozen_earlier,
+    it_goes_on_from_a_saved_state_to_the_same_bits,
+    shifts_that_cannot_be_solved_are_errors,
+    shifts_of_staggered_fermions_are_masses,
+    shifts_are_added_to_the_normal_equations,
+);
+
+/// Histories and solutions as integers.
+fn bits_of<R: Vectors, B: Backend, M: Model>(backend: &B, model: M, bytes: usize) -> (Vec<Vec<u64>>, Vec<u64>) {
+    let eta = gaussian(configuration().extents(), model.object(1).words(), 21);
+    let mut how = how(model, Preconditioning::EvenOdd);
+    (how.params, how.lanes) = (SolverParams::auto::<R>(), LaneChoice::Width(LaneWidth::new(bytes).unwrap()));
+    let report = solve_with_shifts::<R, B, M>(backend, &configuration(), &eta, &SHIFTS, &how, &mut quiet(), None);
+    let report = report.unwrap();
+    let histories = report.rhs.iter().map(|rhs| bits(&rhs.info.history)).collect();
+    (histories, report.solution.iter().flat_map(|c| [c.re.bits(), c.im.bits()]).collect())
+}
+
+#[test]
+fn histories_and_solutions_of_all_shifts_are_the_same_bits_everywhere() {
+    fn check<R: Vectors, M: Model>(model: M) {
+        let expected = bits_of::<R, _, M>(&cpu(), model, 64);
+        assert!(expected.0.iter().all(|history| history.len() > 5));
+        assert!(bits_of::<R, _, M>(&cpu(), model, 16) == expected, "16-byte lanes");
+        if let Some(device) = opencl() {
+            for bytes in [16, 64] {
+                assert!(bits_of::<R, _, M>(&device, model, bytes) == expected, "OpenCL, {bytes}-byte lanes");
+            }
+        }
+    }
+    check::<f64, _>(wilson());
+    check::<f32, _>(wilson());
+    check::<f64, _>(staggered());
+}
