@@ -78,7 +78,7 @@ pub enum EnsembleError {
         /// The file.
         path: PathBuf,
         /// What is wrong with it.
-        source: NerscError,
+        source: Box<NerscError>,
     },
     /// A file cannot be written.
     #[error(transparent)]
@@ -138,7 +138,8 @@ impl Ensemble {
         }
         let mut ensemble = Self { directory: directory.to_owned(), parameters, history: Vec::new() };
         let Some((sweeps, path)) = ensemble.last_configuration()? else { return Ok((ensemble, None)) };
-        let file = nersc::read(&path).map_err(|source| EnsembleError::Nersc { path: path.clone(), source })?;
+        let file =
+            nersc::read(&path).map_err(|source| EnsembleError::Nersc { path: path.clone(), source: source.into() })?;
         let extents = file.configuration.extents().as_array();
         if extents != ensemble.parameters.lattice {
             return Err(malformed(&path, format!("is on {extents:?}, not on {:?}", ensemble.parameters.lattice)));
@@ -218,7 +219,7 @@ impl Ensemble {
         };
         nersc::write(path, configuration, &options).map_err(|error| match error {
             NerscError::Write(error) => error.into(),
-            source => EnsembleError::Nersc { path: path.to_owned(), source },
+            source => EnsembleError::Nersc { path: path.to_owned(), source: source.into() },
         })
     }
 
@@ -232,7 +233,7 @@ impl Ensemble {
             let sweeps = match numbered {
                 None if name == STOPPED => {
                     let header = nersc::read_header(&path)
-                        .map_err(|source| EnsembleError::Nersc { path: path.clone(), source })?;
+                        .map_err(|source| EnsembleError::Nersc { path: path.clone(), source: source.into() })?;
                     header.sequence_number.trim().parse().ok()
                 }
                 number => number,
@@ -268,11 +269,10 @@ fn difference(there: &EnsembleParameters, asked: &EnsembleParameters) -> Option<
         _ => serde_json::Map::new(),
     };
     let (there, asked) = (fields(there), fields(asked));
-    let differs = there.iter().find_map(|(what, value)| {
+    there.iter().find_map(|(what, value)| {
         let other = asked.get(what)?;
         (value != other).then(|| (what.clone(), value.to_string(), other.to_string()))
-    });
-    differs
+    })
 }
 
 #[cfg(test)]

@@ -125,7 +125,7 @@ pub fn records(reader: &mut (impl Read + Seek), file_length: u64) -> Result<Vec<
 /// The header of a record of so many bytes, which begins or ends a message.
 pub fn header(kind: &str, [begins, ends]: [bool; 2], length: u64) -> [u8; HEADER as usize] {
     let mut header = [0; HEADER as usize];
-    let flags = u16::from(begins) * BEGIN | u16::from(ends) * END;
+    let flags = (u16::from(begins) * BEGIN) | (u16::from(ends) * END);
     header[..4].copy_from_slice(&MAGIC.to_be_bytes());
     header[4..6].copy_from_slice(&VERSION.to_be_bytes());
     header[6..8].copy_from_slice(&flags.to_be_bytes());

@@ -155,10 +155,9 @@ impl Format for Ildg {
         let mut changed = header.to_owned();
         for (name, extent) in ["lx", "ly", "lz", "lt"].into_iter().zip(extents) {
             let (open, close) = (format!("<{name}>"), format!("</{name}>"));
-            if let (Some(from), Some(to)) = (changed.find(&open), changed.find(&close)) {
-                if from < to {
-                    changed.replace_range(from + open.len()..to, extent);
-                }
+            let place = changed.find(&open).zip(changed.find(&close));
+            if let Some((from, to)) = place.filter(|(from, to)| from < to) {
+                changed.replace_range(from + open.len()..to, extent);
             }
         }
         changed

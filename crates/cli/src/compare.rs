@@ -77,7 +77,7 @@ pub struct Compare {
     /// As --inner, of A
     #[arg(long, value_name = "ORDER", default_value_t, help_heading = "Orders and bases of other programs")]
     a_inner: Inner,
-    /// The configuration of the hop that B should be: a NERSC file, or a NumPy array (T, Z, Y, X, 4, 3, 3) if it ends in .npy
+    /// The configuration of the hop that B should be: a NERSC, ILDG, SciDAC or MILC file, or a NumPy array (T, Z, Y, X, 4, 3, 3) if it ends in .npy
     #[arg(long, value_name = "FILE", requires = "source", help_heading = "What hop B should be")]
     config: Option<PathBuf>,
     /// Its source: a NumPy array (T, Z, Y, X, 4, 3), gauss:SEED, z4:SEED or point:x,y,z,t,spin,colour

@@ -34,6 +34,7 @@ use super::ranks::{RanksArgs, require_one};
 #[command(after_help = "Examples:
   lanefield config generate hot --lattice 4.4.4.8 --seed 1 --output hot.nersc
   lanefield config info hot.nersc
+  lanefield config convert hot.nersc hot.npy
   lanefield config convert hot.nersc hot.lime
   lanefield config check hot.lime")]
 pub struct Config {
@@ -167,7 +168,7 @@ commands! {
         Unit(Unit),
         Hot(Hot),
         Weak(Weak),
-        Heatbath(Heatbath),
+        Heatbath(Box<Heatbath>),
     }
 }
 
@@ -392,7 +393,7 @@ impl FormatArgs {
         );
         ensure!(
             format != Format::Npy || (self.floating_point.is_none() && self.rows.is_none()),
-            "--floating-point and --rows are not for NumPy arrays: {shown} is always complex128 with three rows"
+            "--floating-point and --rows are not for NumPy arrays: {shown} is a NumPy array, always complex128 with three rows"
         );
         ensure!(
             self.rows.is_none() || format == Format::Nersc,
@@ -436,8 +437,8 @@ impl FormatArgs {
 
     fn ildg(&self, origin: Option<&Origin>) -> ildg::WriteOptions {
         let numbers = self.floating_point.or(origin.and_then(numbers));
-        let mut options = ildg::WriteOptions::default();
-        options.double = numbers.is_none_or(|numbers| numbers.size() == 8);
+        let double = numbers.is_none_or(|numbers| numbers.size() == 8);
+        let mut options = ildg::WriteOptions { double, ..ildg::WriteOptions::default() };
         if let Some(Origin::Ildg(header)) = origin {
             options.lfn = header.lfn.clone();
             options.info = header.info.clone().unwrap_or_default();

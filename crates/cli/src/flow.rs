@@ -33,7 +33,7 @@ use super::output::{Head, Kind, bits, number, show, table};
   lanefield flow --config weak.nersc --action symanzik --adaptive 1e-6 \\
       --time 2 --output flowed.nersc --csv flow.csv --plot flow.svg --json")]
 pub struct Flow {
-    /// The configuration: a NERSC file, or a NumPy array (T, Z, Y, X, 4, 3, 3) if it ends in .npy
+    /// The configuration: a NERSC, ILDG, SciDAC or MILC file, or a NumPy array (T, Z, Y, X, 4, 3, 3) if it ends in .npy
     #[arg(long, value_name = "FILE")]
     config: PathBuf,
     /// The action: wilson, or symanzik (with rectangles, c1 = -1/12)
@@ -51,7 +51,7 @@ pub struct Flow {
     /// Measure after every so many steps, and at the end
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     every: u32,
-    /// Write the configuration at the end: a NERSC file, or a NumPy array if the name ends in .npy
+    /// Write the configuration at the end: a NumPy array if the name ends in .npy, an ILDG file if in .lime, a MILC file if in .milc, else a NERSC file
     #[arg(long, value_name = "FILE")]
     output: Option<PathBuf>,
     /// Write what was measured as CSV, each number with the 16 hex digits of its double

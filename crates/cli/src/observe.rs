@@ -23,7 +23,7 @@ use super::output::{Head, Kind, bits, joined, show, table};
   lanefield observe --config weak.nersc --smear hyp:0.75,0.6,0.3,1 \\
       --observables wilson --loops 2,4")]
 pub struct Observe {
-    /// The configuration: a NERSC file, or a NumPy array (T, Z, Y, X, 4, 3, 3) if it ends in .npy
+    /// The configuration: a NERSC, ILDG, SciDAC or MILC file, or a NumPy array (T, Z, Y, X, 4, 3, 3) if it ends in .npy
     #[arg(long, value_name = "FILE")]
     config: PathBuf,
     /// Which observables

@@ -48,7 +48,7 @@ use super::source::whole_numbers;
   lanefield propagator --config weak.nersc --source point:1,2,3,4 \\
       --operator mobius --mass 0.05 --ls 8 --precision f32 --output mobius.npy")]
 pub struct Propagator {
-    /// The gauge configuration: a NERSC file, or a NumPy array (T, Z, Y, X, 4, 3, 3) if it ends in .npy
+    /// The gauge configuration: a NERSC, ILDG, SciDAC or MILC file, or a NumPy array (T, Z, Y, X, 4, 3, 3) if it ends in .npy
     #[arg(long, value_name = "FILE")]
     config: PathBuf,
     /// The point from which the quark propagates

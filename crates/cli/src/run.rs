@@ -55,7 +55,7 @@ pub struct Run {
     /// The sites of the result: full, even or odd
     #[arg(long, value_name = "SITES", default_value = "full", value_parser = sites)]
     sites: Sites,
-    /// The gauge configuration of which links are made: a NERSC file, or a NumPy array (T, Z, Y, X, 4, 3, 3) if it ends in .npy
+    /// The gauge configuration of which links are made: a NERSC, ILDG, SciDAC or MILC file, or a NumPy array (T, Z, Y, X, 4, 3, 3) if it ends in .npy
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
     /// A field that is read, or updated; of a list of fields the files with commas between them

@@ -24,10 +24,10 @@ pub struct Smear {
     /// stout:RHO,STEPS, ape:ALPHA,STEPS or hyp:ALPHA1,ALPHA2,ALPHA3,STEPS
     #[arg(long, value_name = "KIND")]
     kind: Smearing,
-    /// The configuration: a NERSC file, or a NumPy array (T, Z, Y, X, 4, 3, 3) if it ends in .npy
+    /// The configuration: a NERSC, ILDG, SciDAC or MILC file, or a NumPy array (T, Z, Y, X, 4, 3, 3) if it ends in .npy
     #[arg(long, value_name = "FILE")]
     config: PathBuf,
-    /// The file to write: a NERSC file, or a NumPy array if it ends in .npy
+    /// The file to write: a NumPy array if it ends in .npy, an ILDG file if in .lime, a MILC file if in .milc, else a NERSC file
     #[arg(long, value_name = "FILE")]
     output: PathBuf,
     /// Print JSON instead of a table

@@ -96,12 +96,17 @@ fn misuse_is_refused_with_what_would_be_right() {
     assert_contains(&generate("hot --lattice 0.4.4.4 --seed 1 --output a"), &["at least 1"]);
     assert_contains(&generate("hot --lattice 4.4.4.4 --seed -1 --output a"), &["-1"]);
     assert_contains(&generate("hot --lattice 4.4.4.4 --seed x --output a"), &["invalid seed 'x'"]);
-    assert_contains(&generate("cold --lattice 4.4.4.4 --seed 1 --output a"), &["possible values: unit, hot, weak"]);
+    assert_contains(&generate("cold --lattice 4.4.4.4 --seed 1 --output a"), &["'cold'", "--help"]);
     assert_contains(&generate("weak --lattice 4.4.4.4 --seed 1 --output a --spread NaN"), &["from 0 to 1000"]);
     assert_contains(&generate("unit --lattice 4.4.4.4 --output a --rows 4"), &["use 2 or 3"]);
     assert_contains(&generate("unit --lattice 4.4.4.4 --output a --floating-point f16"), &["IEEE32BIG"]);
+    assert_contains(&generate("hot --lattice 4.4.4.4 --seed 1 --output a --spread 1"), &["'--spread'"]);
     let fails = |arguments: &str| folder.fails(2, &format!("config generate {arguments}"));
-    assert_contains(&fails("hot --lattice 4.4.4.4 --seed 1 --output a --spread 1"), &["--spread is for weak"]);
+    assert_contains(&fails("unit --lattice 4.4.4.4 --output a.lime --rows 2"), &["--rows is for NERSC files"]);
+    assert_contains(&fails("unit --lattice 4.4.4.4 --output a.lime --floating-point IEEE32"), &["IEEE32BIG"]);
+    assert_contains(&fails("unit --lattice 4.4.4.4 --output a.milc --floating-point IEEE64BIG"), &["IEEE32BIG"]);
+    assert_contains(&fails("unit --lattice 4.4.4.4 --output a --lfn x"), &["--lfn is for ILDG files"]);
+    assert_contains(&fails("unit --lattice 4.4.4.4 --output a.npy --format milc"), &["another extension than .npy"]);
     assert_contains(&fails("unit --lattice 4.4.4.4 --output a.npy --rows 2"), &["--rows", "a.npy is a NumPy array"]);
     assert!(folder.names().is_empty());
 }
@@ -113,4 +118,37 @@ fn an_output_that_cannot_be_written_is_named() {
     assert_contains(&folder.fails(2, &format!("{generate} absent/unit.nersc")), &["absent/unit.nersc"]);
     assert_contains(&folder.fails(2, &format!("{generate} .")), &["directory"]);
     assert!(folder.names().is_empty());
+}
+
+#[test]
+fn conversion_between_all_formats_and_back_changes_nothing() {
+    let folder = Folder::with_gauge();
+    for [from, to] in [["gauge.nersc", "a.lime"], ["a.lime", "a.npy"], ["a.npy", "b.ildg"], ["b.ildg", "back.nersc"]] {
+        folder.succeeds(&format!("config convert {from} {to}"));
+    }
+    assert_eq!(folder.read("gauge.nersc"), folder.read("back.nersc"));
+    assert_eq!(folder.read("a.lime"), folder.read("b.ildg"));
+    // MILC has 32 bits.
+    for [from, to] in [["gauge.nersc", "a.milc"], ["a.milc", "c.lime"], ["c.lime", "b.milc"]] {
+        folder.succeeds(&format!("config convert {from} {to}"));
+    }
+    assert_eq!(folder.read("a.milc"), folder.read("b.milc"));
+    assert_eq!(folder.json("config info c.lime")["floating_point"], "IEEE32BIG");
+}
+
+#[test]
+fn check_ends_with_1_where_there_are_defects() {
+    let folder = Folder::with_gauge();
+    folder.succeeds("config convert gauge.nersc a.lime --lfn mc://ldg/a");
+    assert_contains(&folder.succeeds("config check a.lime"), &["a.lime: no defects"]);
+    assert_eq!(folder.json("config info a.lime")["lfn"], "mc://ldg/a");
+    let mut bytes = folder.read("a.lime");
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 0x40;
+    folder.write("b.lime", &bytes);
+    let output = folder.run("config check b.lime");
+    assert_eq!(output.status.code(), Some(1));
+    assert_contains(&super::text(&output.stdout), &["scidac-checksum has", "SU(3)"]);
+    assert_contains(&folder.fails(2, "config info b.lime"), &["the file is damaged"]);
+    assert_contains(&folder.fails(2, "config check nowhere.lime"), &["nowhere.lime"]);
 }

@@ -72,6 +72,7 @@ fn what_is_no_ensemble_is_refused_and_nothing_is_overwritten() {
     assert_contains(&error, &["another ensemble: beta is 5.7 there, and 6.0 here"]);
     let odd = RUN.replace("4.4.4.4", "4.4.4.3");
     let error = folder.fails(2, &format!("{odd} --device cpu --sweeps 4 --output odd"));
-    assert_contains(&error, &["4.4.4.3"]);
+    assert_contains(&error, &["extent 3 of t is odd"]);
+    assert!(!folder.path("odd").exists());
     assert_eq!(folder.read("of/ensemble.json"), before);
 }

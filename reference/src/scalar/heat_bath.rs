@@ -44,11 +44,9 @@ fn updated<R: Real>(
         let inverse = one / if zero < length { length } else { one };
         let g = step(q.map(|part| part * inverse), length, number as u32);
         let Some([a, x, y, z]) = g.filter(|_| zero < length) else { continue };
-        for k in 0..3 {
-            let (above, below) = (u[i][k], u[j][k]);
-            u[i][k] = madd(Complex::new(y, x), below, mul(Complex::new(a, z), above));
-            u[j][k] = madd(Complex::new(a, -z), below, mul(Complex::new(-y, x), above));
-        }
+        let (above, below) = (u[i], u[j]);
+        u[i] = std::array::from_fn(|k| madd(Complex::new(y, x), below[k], mul(Complex::new(a, z), above[k])));
+        u[j] = std::array::from_fn(|k| madd(Complex::new(a, -z), below[k], mul(Complex::new(-y, x), above[k])));
     }
     special_unitary(u)
 }

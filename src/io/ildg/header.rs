@@ -117,7 +117,7 @@ impl IldgHeader {
         };
         let known = in_format.or(in_scidac).or(given);
         let extents = known.ok_or(IldgError::NoExtents)?;
-        for other in [in_scidac, given].into_iter().flatten().filter(|other| *other != extents) {
+        if let Some(other) = [in_scidac, given].into_iter().flatten().find(|other| *other != extents) {
             return Err(IldgError::OtherExtents { found: extents.to_string(), expected: other.to_string() });
         }
 
