@@ -209,7 +209,9 @@ impl<'b, B: Backend> Hmc<'b, B> {
     fn draw_momenta(&mut self) -> Result<(), BackendError> {
         for (direction, momentum) in Direction::ALL.into_iter().zip(&mut self.momenta) {
             let event = self.trajectory * DIMENSIONS as u32 + direction.index() as u32;
-            self.field.backend.random_momentum(momentum, self.parameters.seed, event)?;
+            // What is left of a trajectory that went wrong may be no numbers.
+            self.field.backend.clear(momentum)?;
+            self.field.backend.random_momentum(momentum, (0.0, 1.0), self.parameters.seed, event)?;
         }
         Ok(())
     }

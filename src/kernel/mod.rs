@@ -173,6 +173,13 @@ pub fn families() -> impl Iterator<Item = &'static str> {
     })
 }
 
+/// Whether the reference in plain C (`crates/capi/reference`) computes a kernel: it has those of `docs/arithmetic.md` §6 to §19, and not yet those of gauge
+/// fields, §20 to §24.
+pub fn is_in_plain_c(kernel: &Kernel) -> bool {
+    const NOT_YET: [&str; 5] = ["staples", "loops", "links", "heat_bath", "molecular_dynamics"];
+    !NOT_YET.contains(&kernel.family)
+}
+
 /// The kernels that a word names: one kernel, all of a family, or `all`. A kernel comes before a family of the same name.
 ///
 /// # Errors

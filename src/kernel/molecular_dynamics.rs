@@ -26,10 +26,13 @@ const DRAWS: [f64; 2] = [1000.0, 1001.0];
 /// 1/√3.
 const HYPERCHARGE: f64 = 0.577_350_269_189_625_8;
 
-/// momentum = i Σₐ ξₐ λₐ/2, ξ of mean 0 and variance 1.
+/// momentum ← a·momentum + b·i Σₐ ξₐ λₐ/2, ξ of mean 0 and variance 1.
 #[lane_kernel(family = "molecular_dynamics", twin = random_momentum_twin)]
+#[allow(clippy::too_many_arguments)]
 pub fn random_momentum<S: Site>(
-    momentum: Write<S, ColourMatrix>,
+    momentum: Update<S, ColourMatrix>,
+    a: Scalar<S>,
+    b: Scalar<S>,
     key_low: Scalar<S>,
     key_middle: Scalar<S>,
     key_high: Scalar<S>,
@@ -51,7 +54,7 @@ pub fn random_momentum<S: Site>(
     let [g1, g2, g3, g4, g5, g6, g7, g8] = gaussian.map(|number| number * constant(0.5));
     let (zero, g8) = (constant(0.0), g8 * constant(HYPERCHARGE));
     let new = S::Complex::new;
-    momentum.write(Matrix([
+    let drawn = Matrix([
         new(zero, g3 + g8),
         new(g2, g1),
         new(g5, g4),
@@ -61,12 +64,13 @@ pub fn random_momentum<S: Site>(
         new(-g5, g4),
         new(-g7, g6),
         new(zero, -(g8 + g8)),
-    ]));
+    ]);
+    momentum.write(drawn.scaled_add(b.get(), momentum.here().scaled(a.get())));
 }
 
 fn random_momentum_twin<R: Vectors>(call: &mut PlainCall<'_, R>) {
     let key = ["key_low", "key_middle", "key_high"].map(|name| call.scalar(name));
-    let event = call.scalar("event");
+    let [a, b, event] = ["a", "b", "event"].map(|name| call.scalar(name));
     let real = R::from_f64;
     call.each(|call, site, _| {
         let x = call.coordinate(site);
@@ -84,7 +88,7 @@ fn random_momentum_twin<R: Vectors>(call: &mut PlainCall<'_, R>) {
         let g = |a: usize| gaussian[a - 1];
         let (zero, g8) = (real(0.0), g(8) * real(HYPERCHARGE));
         let new = Complex::new;
-        let momentum = [
+        let drawn = [
             new(zero, g(3) + g8),
             new(g(2), g(1)),
             new(g(5), g(4)),
@@ -95,6 +99,9 @@ fn random_momentum_twin<R: Vectors>(call: &mut PlainCall<'_, R>) {
             new(-g(7), g(6)),
             new(zero, -(g8 + g8)),
         ];
+        let before = call.read("momentum", site, 0);
+        let momentum: Vec<_> =
+            drawn.into_iter().zip(before).map(|(drawn, before)| real_madd(b, drawn, real_times(a, before))).collect();
         call.write("momentum", site, 0, &momentum);
     });
 }
@@ -154,19 +161,25 @@ fn kinetic_energy_twin<R: Vectors>(call: &mut PlainCall<'_, R>) {
 
 /// Momenta of links, and steps of both, on any backend.
 pub trait MolecularDynamicsKernels: Launch {
-    /// Draws the momenta of the links of a direction: of a seed, and an event below 2²⁴.
+    /// momentum ← a·momentum + b·new, with the new momenta of the links of a direction drawn: of a seed, and an event below 2²⁴.
     ///
     /// # Errors
     /// [`BackendError::Argument`] for fields that do not match; what the backend reports; so for every function here.
     fn random_momentum<R: Vectors>(
         &self,
         momentum: &mut FieldOn<Self, R, ColourMatrix>,
+        (a, b): (f64, f64),
         seed: u64,
         event: u32,
     ) -> Result<(), BackendError> {
         let [low, middle, high] = key_of_seed(seed);
         let arguments = Arguments::new(&RANDOM_MOMENTUM).write("momentum", momentum).scalar("event", f64::from(event));
-        let arguments = arguments.scalar("key_low", low).scalar("key_middle", middle).scalar("key_high", high);
+        let arguments = arguments
+            .scalar("a", a)
+            .scalar("b", b)
+            .scalar("key_low", low)
+            .scalar("key_middle", middle)
+            .scalar("key_high", high);
         self.launch(arguments.call()?)
     }
 

@@ -1,5 +1,5 @@
 /*
- * The canonical arithmetic of Lanefield in plain C99: what docs/arithmetic.md defines, section by section, with the same bits.
+ * The canonical arithmetic of Lanefield in plain C99: what docs/arithmetic.md defines up to section 19, section by section, with the same bits.
  *
  * Numbers. Every function exists twice: lfr_NAME_f32 on float, and lfr_NAME_f64 on double. Half precision (section 12) is f32 whose
  * results are rounded to 16-bit fractions when they are stored; the arrays hold the floats that the fractions stand for.
