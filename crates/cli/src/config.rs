@@ -157,7 +157,7 @@ impl Defects {
   lanefield config generate unit --lattice 4.4.4.4 --output unit.nersc \\
       --rows 2 --floating-point IEEE32BIG
   lanefield config generate heatbath --beta 5.7 --lattice 4.4.4.8 --seed 1 \\
-      --thermalise 20 --sweeps 60 --output ensemble")]
+      --thermalise 20 --sweeps 60 --output quenched")]
 struct Generate {
     #[command(subcommand)]
     kind: Generated,
