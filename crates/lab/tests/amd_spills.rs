@@ -156,7 +156,10 @@ fn check_against_llvm(surveyed: &[Surveyed]) {
         let demand = Demand { group: architecture.wave, local: 0, ..kernel.code.demand(1, 0).unwrap() };
         let waves = occupancy(&architecture, &demand).unwrap().waves / architecture.partitions;
         let name = format!("{} {} on {}", kernel.kernel, kernel.precision, kernel.architecture);
-        assert_eq!(Some(waves), kernel.code.waves_by_compiler, "{name}: {demand:?}");
+        // Scalar registers are allotted 16 at a time (AMD's ISA documents), and LLVM counts them singly: with more than 80 it may allow a wave more.
+        let by_compiler = kernel.code.waves_by_compiler;
+        let by_scalars = demand.scalar > 80 && by_compiler == Some(waves + 1);
+        assert!(Some(waves) == by_compiler || by_scalars, "{name}: {demand:?}: {waves}, and {by_compiler:?} by LLVM");
         compared += 1;
     }
     assert!(compared > 100, "{compared}");
