@@ -109,6 +109,6 @@ mod tests {
         }
         // 2πx itself is rounded in the comparison, to 2⁻⁵¹ at most.
         assert!(worst < 8.0 * 2f64.powi(-53), "{}", worst * 2f64.powi(53));
-        assert!(worst_f32 < 2.0 * 2f64.powi(-24), "{}", worst_f32 * 2f64.powi(24));
+        assert!(worst_f32 < 4.0 * 2f64.powi(-24), "{}", worst_f32 * 2f64.powi(24));
     }
 }
