@@ -1,18 +1,17 @@
 //! Gauge configurations as MILC writes them, version 5: a header of 96 bytes, then the links of one site after the other, x fastest, rows of each link in
 //! order, in f32, all in the byte order of the machine that wrote it. Source: MILC's `io_lat4.c`.
 
-use std::fs::{self, File};
 use std::io::{self, Cursor, Read, Seek, SeekFrom};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use lanefield_reference::gauge::{Configuration, GaugeError, SITE_WORDS};
+use lanefield_reference::gauge::{Configuration, GaugeError};
 use lanefield_reference::layout::{Extents, LayoutError};
-use num_complex::Complex;
 use thiserror::Error;
 
 use super::atomic::{WriteError, write_atomically, write_together};
-use super::nersc::{ByteOrder, FloatingPoint, StoredRows, decode, encode};
-use super::rows::SitesOfFile;
+use super::nersc::{ByteOrder, FloatingPoint, StoredRows, encode};
+use super::open::{OpenError, first_bytes, open};
+use super::rows::{SitesOfFile, each_site, require_room};
 use crate::comm::WholeLattice;
 
 /// What a file begins with.
@@ -29,20 +28,9 @@ const SITE_BYTES: usize = 4 * SITE_NUMBERS;
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum MilcError {
-    /// The system refused to open or read the file.
-    #[error("cannot read {}: {source}", .path.display())]
-    Open {
-        /// The file.
-        path: PathBuf,
-        /// What the system says.
-        source: io::Error,
-    },
-    /// The path does not name a regular file.
-    #[error("{} is not a file", .path.display())]
-    NotAFile {
-        /// As given.
-        path: PathBuf,
-    },
+    /// The file was not opened.
+    #[error(transparent)]
+    Open(#[from] OpenError),
     /// The data could not be read, though the file is long enough.
     #[error("reading stopped in the middle: {0}")]
     Read(#[from] io::Error),
@@ -187,11 +175,7 @@ fn byte_order_of(start: [u8; 4]) -> Option<ByteOrder> {
 
 /// Whether the file at a path begins as those of MILC do.
 pub fn is_milc(path: &Path) -> bool {
-    let mut start = [0; 4];
-    // Opening a pipe would wait for its writer.
-    fs::metadata(path).is_ok_and(|metadata| metadata.is_file())
-        && File::open(path).and_then(|mut file| file.read_exact(&mut start)).is_ok()
-        && byte_order_of(start).is_some()
+    first_bytes(path).and_then(byte_order_of).is_some()
 }
 
 impl MilcHeader {
@@ -284,15 +268,6 @@ pub fn read_part(path: &Path, lattice: &WholeLattice) -> Result<MilcFile, MilcEr
     read_sites(file, header, lattice)
 }
 
-fn open(path: &Path) -> Result<(File, u64), MilcError> {
-    let open = |source| MilcError::Open { path: path.to_owned(), source };
-    let metadata = fs::metadata(path).map_err(open)?;
-    if !metadata.is_file() {
-        return Err(MilcError::NotAFile { path: path.to_owned() });
-    }
-    Ok((File::open(path).map_err(open)?, metadata.len()))
-}
-
 fn read_sites(reader: impl Read + Seek, header: MilcHeader, lattice: &WholeLattice) -> Result<MilcFile, MilcError> {
     let (configuration, data) = links(reader, &header, lattice)?;
     if data != header.checksums {
@@ -309,25 +284,12 @@ fn links(
     header: &MilcHeader,
     lattice: &WholeLattice,
 ) -> Result<(Configuration, [u32; 2]), MilcError> {
-    let (part, whole) = (lattice.part(), header.extents);
-    let bytes = part.volume() * SITE_WORDS * size_of::<Complex<f64>>();
-    let mut room: Vec<u8> = Vec::new();
-    room.try_reserve_exact(bytes).map_err(|_| MilcError::OutOfMemory { extents: part, bytes })?;
-    drop(room);
-    let mut sites = SitesOfFile::new(reader, HEADER as u64, SITE_BYTES, whole);
-    let (mut sums, mut own, mut links) = (Checksums::default(), part.volume(), Vec::new());
-    // The sites of the part come first, and then those around it.
-    let configuration = Configuration::from_sites(part, |x, site| {
-        let bytes = sites.site(x)?;
-        if own > 0 {
-            own -= 1;
-            sums.add(whole.site(x), bytes, header.byte_order);
-        }
-        links.clear();
-        decode(bytes, StoredRows::Three, floating_point(header.byte_order), &mut links);
-        site.copy_from_slice(&links);
-        Ok::<_, MilcError>(())
-    })?;
+    let part = lattice.part();
+    require_room(part).map_err(|bytes| MilcError::OutOfMemory { extents: part, bytes })?;
+    let mut sites = SitesOfFile::new(reader, HEADER as u64, SITE_BYTES, header.extents);
+    let mut sums = Checksums::default();
+    let add = |site: usize, bytes: &[u8]| sums.add(site, bytes, header.byte_order);
+    let configuration = sites.links(part, floating_point(header.byte_order), add)?;
     Ok((configuration, lattice.exclusive_or(sums.0).map_err(io::Error::from)?))
 }
 
@@ -389,15 +351,7 @@ pub fn write_part(
         if lattice.is_first() {
             sites.write_at(0, &header.to_bytes())?;
         }
-        let part = configuration.extents();
-        let mut result = Ok(());
-        for (row, links) in configuration.links().chunks_exact(part[0] * SITE_WORDS).enumerate() {
-            let x = part.in_whole(part.coordinate(row * part[0]).map(|x| x as isize));
-            let mut run = Vec::new();
-            encode(links, StoredRows::Three, floating_point(options.byte_order), |bytes| run.extend(bytes));
-            result = result.and_then(|()| sites.write(x, &run));
-        }
-        result
+        sites.write_links(configuration, StoredRows::Three, floating_point(options.byte_order))
     });
     Ok(written?)
 }
@@ -414,13 +368,8 @@ fn prepared(
     let floating_point = floating_point(options.byte_order);
     configuration.require_finite()?;
     configuration.require_su3(floating_point.unitarity_tolerance())?;
-    let (mut sums, part) = (Checksums::default(), configuration.extents());
-    let mut bytes = Vec::new();
-    for (site, links) in configuration.links().chunks_exact(SITE_WORDS).enumerate() {
-        bytes.clear();
-        encode(links, StoredRows::Three, floating_point, |encoded| bytes.extend(encoded));
-        sums.add(part.global_site(site) as usize, &bytes, options.byte_order);
-    }
+    let mut sums = Checksums::default();
+    each_site(configuration, floating_point, |site, bytes| sums.add(site, bytes, options.byte_order));
     Ok(MilcHeader {
         extents: lattice.extents(),
         byte_order: options.byte_order,

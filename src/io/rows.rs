@@ -3,7 +3,11 @@
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 
+use lanefield_reference::gauge::{Configuration, SITE_WORDS};
 use lanefield_reference::layout::{Coordinate, Extents};
+use num_complex::Complex;
+
+use super::nersc::{FloatingPoint, StoredRows, decode, encode};
 
 /// An array over a lattice in a file.
 pub(super) struct SitesOfFile<F = File> {
@@ -55,4 +59,69 @@ impl<F: Seek> SitesOfFile<F> {
         self.file.seek(SeekFrom::Start(position))?;
         self.file.write_all(bytes)
     }
+}
+
+impl<F: Read + Seek> SitesOfFile<F> {
+    /// The links of a part of the lattice, not judged: of its sites, which `add` is given by their numbers in the whole lattice with their bytes, and of
+    /// those around it.
+    pub fn links(
+        &mut self,
+        part: Extents,
+        floating_point: FloatingPoint,
+        mut add: impl FnMut(usize, &[u8]),
+    ) -> io::Result<Configuration> {
+        let (whole, mut own, mut links) = (self.extents, part.volume(), Vec::new());
+        // The sites of the part come first, and then those around it.
+        Configuration::from_sites(part, |x, site| {
+            let bytes = self.site(x)?;
+            if own > 0 {
+                own -= 1;
+                add(whole.site(x), bytes);
+            }
+            links.clear();
+            decode(bytes, StoredRows::Three, floating_point, &mut links);
+            site.copy_from_slice(&links);
+            Ok(())
+        })
+    }
+}
+
+impl<F: Write + Seek> SitesOfFile<F> {
+    /// Writes the links of a part of the lattice.
+    pub fn write_links(
+        &mut self,
+        configuration: &Configuration,
+        rows: StoredRows,
+        floating_point: FloatingPoint,
+    ) -> io::Result<()> {
+        let part = configuration.extents();
+        for (row, links) in configuration.links().chunks_exact(part[0] * SITE_WORDS).enumerate() {
+            let x = part.in_whole(part.coordinate(row * part[0]).map(|x| x as isize));
+            let mut run = Vec::new();
+            encode(links, rows, floating_point, |bytes| run.extend(bytes));
+            self.write(x, &run)?;
+        }
+        Ok(())
+    }
+}
+
+/// Adds each site of a part as a file with three rows has it, by its number in the whole lattice.
+pub(super) fn each_site(
+    configuration: &Configuration,
+    floating_point: FloatingPoint,
+    mut add: impl FnMut(usize, &[u8]),
+) {
+    let (part, mut bytes) = (configuration.extents(), Vec::new());
+    for (site, links) in configuration.links().chunks_exact(SITE_WORDS).enumerate() {
+        bytes.clear();
+        encode(links, StoredRows::Three, floating_point, |encoded| bytes.extend(encoded));
+        add(part.global_site(site) as usize, &bytes);
+    }
+}
+
+/// Whether there is memory for the links of a part; else the bytes that there is none for.
+pub(super) fn require_room(part: Extents) -> Result<(), usize> {
+    let words = part.volume().saturating_mul(SITE_WORDS);
+    let mut room: Vec<Complex<f64>> = Vec::new();
+    room.try_reserve_exact(words).map_err(|_| words.saturating_mul(size_of::<Complex<f64>>()))
 }

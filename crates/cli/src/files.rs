@@ -90,7 +90,7 @@ fn read_any_configuration(ranks: &RanksArgs, path: &Path, given: Option<Extents>
     }
     if ildg::is_lime(path) {
         let failed = |error| match error {
-            IldgError::Open { .. } | IldgError::NotAFile { .. } => anyhow::Error::from(error),
+            IldgError::Open(_) => anyhow::Error::from(error),
             error => anyhow::Error::from(error).context(failed_to_read(path)),
         };
         let lattice = ranks.lattice(ildg::read_header(path, given).map_err(failed)?.extents)?;
@@ -103,7 +103,7 @@ fn read_any_configuration(ranks: &RanksArgs, path: &Path, given: Option<Extents>
     }
     if milc::is_milc(path) {
         let failed = |error| match error {
-            MilcError::Open { .. } | MilcError::NotAFile { .. } => anyhow::Error::from(error),
+            MilcError::Open(_) => anyhow::Error::from(error),
             error => anyhow::Error::from(error).context(failed_to_read(path)),
         };
         let lattice = ranks.lattice(milc::read_header(path).map_err(failed)?.extents)?;

@@ -6,16 +6,17 @@ use std::path::Path;
 use lanefield_reference::layout::Extents;
 
 use super::header::{record_for, text_of};
-use super::reader::{links, observables, open};
+use super::reader::{links, observables};
 use super::xml::elements;
 use super::{CHECKSUM, DATA, FORMAT, IldgError, IldgHeader, LFN, PRIVATE_FILE, PRIVATE_RECORD};
 use crate::comm::WholeLattice;
 use crate::io::lime::{LimeError, records};
+use crate::io::open::open;
 
 /// Names every defect of the file at `path`, one a line; none of a file that the ILDG would take. `given`: the lattice of a file that does not say it.
 ///
 /// # Errors
-/// [`IldgError::Open`], [`IldgError::NotAFile`] and [`IldgError::Read`]: of a file that cannot be judged.
+/// [`IldgError::Open`] and [`IldgError::Read`]: of a file that cannot be judged.
 pub fn check(path: &Path, given: Option<Extents>) -> Result<Vec<String>, IldgError> {
     let (file, length) = open(path)?;
     let mut reader = BufReader::new(file);

@@ -1,7 +1,6 @@
 //! What can be wrong with an ILDG or SciDAC file, and how it is said: with the record that is concerned, and both values.
 
 use std::io;
-use std::path::PathBuf;
 
 use lanefield_reference::gauge::GaugeError;
 use lanefield_reference::layout::Extents;
@@ -9,25 +8,15 @@ use thiserror::Error;
 
 use crate::io::atomic::WriteError;
 use crate::io::lime::LimeError;
+use crate::io::open::OpenError;
 
 /// Why an ILDG or SciDAC file was not read or written. Messages are fragments.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum IldgError {
-    /// The system refused to open or read the file.
-    #[error("cannot read {}: {source}", .path.display())]
-    Open {
-        /// The file.
-        path: PathBuf,
-        /// What the system says.
-        source: io::Error,
-    },
-    /// The path does not name a regular file.
-    #[error("{} is not a file", .path.display())]
-    NotAFile {
-        /// As given.
-        path: PathBuf,
-    },
+    /// The file was not opened.
+    #[error(transparent)]
+    Open(#[from] OpenError),
     /// The data could not be read, though the file is long enough.
     #[error("reading stopped in the middle: {0}")]
     Read(#[from] io::Error),

@@ -1,18 +1,17 @@
 //! Reading an ILDG or SciDAC file: the header, the length, the links; then all that the file says about them is verified. The counterpart is `writer.rs`.
 
-use std::fs::{self, File};
 use std::io::{self, BufReader, Cursor, Read, Seek};
 use std::path::Path;
 
-use lanefield_reference::gauge::{Configuration, LINK_WORDS, SITE_WORDS};
-use lanefield_reference::layout::{DIMENSIONS, Extents};
-use num_complex::Complex;
+use lanefield_reference::gauge::Configuration;
+use lanefield_reference::layout::Extents;
 
 use super::{Checksums, IldgError, IldgHeader, Observables, site_bytes};
 use crate::comm::WholeLattice;
 use crate::io::lime::MAGIC;
-use crate::io::nersc::{LINK_TRACE_TOLERANCE, PLAQUETTE_TOLERANCE, StoredRows, decode};
-use crate::io::rows::SitesOfFile;
+use crate::io::nersc::{LINK_TRACE_TOLERANCE, PLAQUETTE_TOLERANCE};
+use crate::io::open::{first_bytes, open};
+use crate::io::rows::{SitesOfFile, require_room};
 
 /// An ILDG or SciDAC file: what its records say, and its links, which agree with them.
 #[derive(Clone, PartialEq, Debug)]
@@ -25,11 +24,7 @@ pub struct IldgFile {
 
 /// Whether the file at a path begins as LIME files do.
 pub fn is_lime(path: &Path) -> bool {
-    let mut magic = [0; 4];
-    // Opening a pipe would wait for its writer.
-    fs::metadata(path).is_ok_and(|metadata| metadata.is_file())
-        && File::open(path).and_then(|mut file| file.read_exact(&mut magic)).is_ok()
-        && u32::from_be_bytes(magic) == MAGIC
+    first_bytes(path).is_some_and(|bytes| u32::from_be_bytes(bytes) == MAGIC)
 }
 
 /// Reads the file at `path`, and verifies its structure, its length, checksums, plaquette and link trace where it has them, and that its links are finite and
@@ -69,16 +64,6 @@ pub fn read_part(path: &Path, lattice: &WholeLattice) -> Result<IldgFile, IldgEr
     read_sites(file, header, lattice)
 }
 
-/// A file and its length.
-pub(super) fn open(path: &Path) -> Result<(File, u64), IldgError> {
-    let open = |source| IldgError::Open { path: path.to_owned(), source };
-    let metadata = fs::metadata(path).map_err(open)?;
-    if !metadata.is_file() {
-        return Err(IldgError::NotAFile { path: path.to_owned() });
-    }
-    Ok((File::open(path).map_err(open)?, metadata.len()))
-}
-
 fn read_from(mut reader: impl Read + Seek, length: u64, given: Option<Extents>) -> Result<IldgFile, IldgError> {
     let header = IldgHeader::read(&mut reader, length, given)?;
     let lattice = WholeLattice::alone(header.extents);
@@ -106,26 +91,13 @@ pub(super) fn links(
     header: &IldgHeader,
     lattice: &WholeLattice,
 ) -> Result<(Configuration, Checksums), IldgError> {
-    let (part, whole) = (lattice.part(), header.extents);
-    let bytes = part.volume() * SITE_WORDS * size_of::<Complex<f64>>();
-    let mut room: Vec<u8> = Vec::new();
-    room.try_reserve_exact(bytes).map_err(|_| IldgError::OutOfMemory { extents: part, bytes })?;
-    drop(room);
-    let mut sites = SitesOfFile::new(reader, header.data_record().start, site_bytes(header.floating_point), whole);
-    let (mut sums, mut own) = (Checksums::default(), part.volume());
-    let mut links = Vec::with_capacity(DIMENSIONS * LINK_WORDS);
-    // The sites of the part come first, and then those around it.
-    let configuration = Configuration::from_sites(part, |x, site| {
-        let bytes = sites.site(x)?;
-        if own > 0 {
-            own -= 1;
-            sums.add(whole.site(x), bytes);
-        }
-        links.clear();
-        decode(bytes, StoredRows::Three, header.floating_point, &mut links);
-        site.copy_from_slice(&links);
-        Ok::<_, IldgError>(())
-    })?;
+    let part = lattice.part();
+    require_room(part).map_err(|bytes| IldgError::OutOfMemory { extents: part, bytes })?;
+    let (start, bytes) = (header.data_record().start, site_bytes(header.floating_point));
+    let mut sums = Checksums::default();
+    let configuration =
+        SitesOfFile::new(reader, start, bytes, header.extents)
+            .links(part, header.floating_point, |site, bytes| sums.add(site, bytes))?;
     Ok((configuration, sums.merged(lattice).map_err(io::Error::from)?))
 }
 

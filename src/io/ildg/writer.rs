@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use std::io::{self, Write};
 use std::path::Path;
 
-use lanefield_reference::gauge::{Configuration, SITE_WORDS};
+use lanefield_reference::gauge::Configuration;
 use lanefield_reference::layout::Extents;
 
 use super::xml::escaped;
@@ -16,7 +16,7 @@ use crate::comm::WholeLattice;
 use crate::io::atomic::{write_atomically, write_together};
 use crate::io::lime::{self, write_record};
 use crate::io::nersc::{FloatingPoint, StoredRows, decode, encode};
-use crate::io::rows::SitesOfFile;
+use crate::io::rows::{SitesOfFile, each_site};
 
 /// How a configuration is written, and what its records say besides.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -83,15 +83,7 @@ pub fn write_part(
         if lattice.is_first() {
             sites.write_at(start + data, &frame.after)?;
         }
-        let part = configuration.extents();
-        let mut result = Ok(());
-        for (row, links) in configuration.links().chunks_exact(part[0] * SITE_WORDS).enumerate() {
-            let x = part.in_whole(part.coordinate(row * part[0]).map(|x| x as isize));
-            let mut run = Vec::new();
-            encode(links, StoredRows::Three, frame.floating_point, |bytes| run.extend(bytes));
-            result = result.and_then(|()| sites.write(x, &run));
-        }
-        result
+        sites.write_links(configuration, StoredRows::Three, frame.floating_point)
     });
     Ok(written?)
 }
@@ -129,13 +121,8 @@ impl Frame {
                 Cow::Owned(rounded)
             }
         };
-        let (mut sums, part) = (Checksums::default(), configuration.extents());
-        let mut bytes = Vec::new();
-        for (site, links) in configuration.links().chunks_exact(SITE_WORDS).enumerate() {
-            bytes.clear();
-            encode(links, StoredRows::Three, floating_point, |encoded| bytes.extend(encoded));
-            sums.add(part.global_site(site) as usize, &bytes);
-        }
+        let mut sums = Checksums::default();
+        each_site(configuration, floating_point, |site, bytes| sums.add(site, bytes));
         let sums = sums.merged(lattice).map_err(io::Error::from)?;
         let plaquette = lattice.plaquette(&stored).map_err(io::Error::from)?;
         let link_trace = lattice.link_trace(&stored).map_err(io::Error::from)?;

@@ -77,15 +77,7 @@ pub fn write_part(
         }
         let site_bytes = header.rows.reals_per_site() * header.floating_point.size();
         let mut sites = SitesOfFile::new(file, text.len() as u64, site_bytes, header.extents);
-        let part = configuration.extents();
-        let mut result = Ok(());
-        for (row, links) in configuration.links().chunks_exact(part[0] * SITE_WORDS).enumerate() {
-            let x = part.in_whole(part.coordinate(row * part[0]).map(|x| x as isize));
-            let mut run = Vec::new();
-            encode(links, header.rows, header.floating_point, |bytes| run.extend(bytes));
-            result = result.and_then(|()| sites.write(x, &run));
-        }
-        result
+        sites.write_links(configuration, header.rows, header.floating_point)
     });
     Ok(written?)
 }

@@ -5,10 +5,11 @@ use std::path::PathBuf;
 use anyhow::Context as _;
 use clap::Args;
 use lanefield::backend::Backend;
-use lanefield::gauge::{Ensemble, EnsembleParameters, Quenched, QuenchedParameters};
+use lanefield::gauge::{Action, Ensemble, EnsembleParameters, Quenched, QuenchedParameters};
+use lanefield::observable::mean;
 use lanefield::reference::gauge::Configuration;
 use lanefield::reference::kernels::Vectors;
-use lanefield::reference::layout::{Extents, LaneChoice, Lattice, LatticeOptions, Parity, Scalar, Sites};
+use lanefield::reference::layout::{Extents, Lattice, LatticeOptions, Parity, Scalar, Sites};
 use lanefield::reference::real::Precision;
 use serde::Serialize;
 
@@ -86,7 +87,7 @@ impl Heatbath {
         require_memory(self.lattice)?;
         Lattice::new(self.lattice, Scalar::ComplexD, LatticeOptions::default())?.check(Sites::Parity(Parity::Even))?;
         let parameters = EnsembleParameters {
-            action: "wilson".to_owned(),
+            action: Action::Wilson.to_string(),
             beta: self.beta,
             lattice: self.lattice.as_array(),
             start: crate::args::name_of(self.start),
@@ -121,7 +122,7 @@ impl Heatbath {
             (0, configuration)
         });
         let parameters = QuenchedParameters { beta: self.beta, overrelaxations: self.overrelax, seed: self.seed };
-        let mut field = Quenched::<_, R>::new(backend, &configuration, parameters, sweeps, LaneChoice::Auto)
+        let mut field = Quenched::<_, R>::new(backend, &configuration, parameters, sweeps, self.backend.lanes)
             .context("failed to prepare the gauge field")?;
         drop(configuration);
         let bar = progress_bar();
@@ -170,7 +171,8 @@ impl Summary {
         let history = ensemble.history();
         let thermalisation = usize::try_from(ensemble.parameters().thermalisation).unwrap_or(usize::MAX);
         let after = history.get(thermalisation..).unwrap_or_default();
-        let plaquette = (!after.is_empty()).then(|| after.iter().sum::<f64>() / after.len() as f64);
+        let after: Vec<[f64; 1]> = after.iter().map(|&plaquette| [plaquette]).collect();
+        let plaquette = mean(&after).map(|mean| mean[0]);
         Self { ensemble: ensemble.parameters().clone(), sweeps: history.len(), plaquette, configurations }
     }
 
