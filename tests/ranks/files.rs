@@ -4,7 +4,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use lanefield::comm::{Decomposition, ThreadRanks, WholeLattice};
-use lanefield::io::nersc::{self, FloatingPoint, NerscError, StoredRows, WriteOptions};
+use lanefield::io::ildg;
+use lanefield::io::milc;
+use lanefield::io::nersc::{self, ByteOrder, FloatingPoint, NerscError, StoredRows, WriteOptions};
 use lanefield::io::npy;
 use lanefield_reference::gauge::Configuration;
 use lanefield_reference::layout::Extents;
@@ -52,6 +54,43 @@ fn configurations_are_written_and_read_in_parts() {
         }
     }
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1 + CUTS.len());
+}
+
+#[test]
+fn files_of_the_ildg_and_of_milc_are_written_and_read_in_parts() {
+    let folder = tempfile::tempdir().unwrap();
+    let configuration = Configuration::hot(whole(), 3);
+    let path = |cut: &str| folder.path().join(cut);
+    for double in [true, false] {
+        let options = ildg::WriteOptions { double, ..ildg::WriteOptions::default() };
+        let expected = ildg::to_bytes(&configuration, &options).unwrap();
+        let read = ildg::parse(&expected, None).unwrap();
+        for cut in CUTS {
+            on_ranks(cut, |lattice| {
+                let part = configuration.part(lattice.part()).unwrap();
+                ildg::write_part(&path(cut), &part, &options, lattice).unwrap();
+                let back = ildg::read_part(&path(cut), lattice).unwrap();
+                assert_eq!(back.header, read.header, "{cut}");
+                assert_eq!(back.configuration, read.configuration.part(lattice.part()).unwrap(), "{cut}");
+            });
+            assert!(std::fs::read(path(cut)).unwrap() == expected, "ILDG, {cut}");
+        }
+    }
+    for byte_order in [ByteOrder::Little, ByteOrder::Big] {
+        let options = milc::WriteOptions { byte_order, ..milc::WriteOptions::default() };
+        let expected = milc::to_bytes(&configuration, &options).unwrap();
+        let read = milc::parse(&expected).unwrap();
+        for cut in CUTS {
+            on_ranks(cut, |lattice| {
+                let part = configuration.part(lattice.part()).unwrap();
+                milc::write_part(&path(cut), &part, &options, lattice).unwrap();
+                let back = milc::read_part(&path(cut), lattice).unwrap();
+                assert_eq!(back.header, read.header, "{cut}");
+                assert_eq!(back.configuration, read.configuration.part(lattice.part()).unwrap(), "{cut}");
+            });
+            assert!(std::fs::read(path(cut)).unwrap() == expected, "MILC, {cut}");
+        }
+    }
 }
 
 #[test]
