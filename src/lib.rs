@@ -129,6 +129,7 @@ mod number_digest;
 pub mod observable;
 pub mod operator;
 pub mod solver;
+pub mod statistics;
 mod temporary;
 pub mod toml_text;
 pub mod verify;

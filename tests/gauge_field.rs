@@ -117,6 +117,11 @@ fn a_constant_flux_has_the_loops_and_the_charge_of_its_phases(backend: &impl Bac
     let continuum = volume * 2.0 * a * b / (4.0 * std::f64::consts::PI.powi(2));
     near(continuum, 4.0);
     assert!(clover.charge < 4.0 && clover.charge > 3.7);
+    // Squares of two steps have four times the phase: what is left is of fourth order.
+    let improved = field.improved_clover().unwrap();
+    let sine = |phase: f64| 4.0 / 3.0 * phase.sin() - (4.0 * phase).sin() / 12.0;
+    near(improved.temporal, 2.0 * sine(b) * sine(b));
+    near(improved.charge, volume * 2.0 * sine(a) * sine(b) / (4.0 * std::f64::consts::PI.powi(2)));
 }
 
 fn what_is_measured_does_not_depend_on_the_gauge(backend: &impl Backend) {
@@ -128,7 +133,16 @@ fn what_is_measured_does_not_depend_on_the_gauge(backend: &impl Backend) {
             (field.plaquettes().unwrap(), field.rectangles().unwrap(), field.clover().unwrap());
         let polyakov = Direction::ALL.map(|direction| field.polyakov_loop(direction).unwrap());
         let loops = field.wilson_loops(2, 3).unwrap().concat();
-        let of_planes = [plaquettes.all, rectangles.all, clover.spatial, clover.temporal, clover.charge];
+        let improved = field.improved_clover().unwrap();
+        let of_planes = [
+            plaquettes.all,
+            rectangles.all,
+            clover.spatial,
+            clover.temporal,
+            clover.charge,
+            improved.temporal,
+            improved.charge,
+        ];
         let traces = polyakov.into_iter().flat_map(|trace| [trace.re, trace.im]);
         of_planes.into_iter().chain(traces).chain(loops).collect::<Vec<f64>>()
     });

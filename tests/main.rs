@@ -34,6 +34,7 @@ mod reduce;
 mod reduce_grid;
 mod rhs;
 mod solvers;
+mod spectrum;
 mod staggered;
 mod twisted_mass;
 mod verify;

@@ -49,7 +49,7 @@ fn from_point<R: Vectors, B: Backend, Q: Quark>(
     operator: Q,
 ) -> SolveReport<R> {
     let how = even_odd::<R, _>(operator);
-    propagator(backend, configuration, point, &how, &mut |_: usize, _: f64| (), None).unwrap()
+    propagator(backend, configuration, point.into(), &how, &mut |_: usize, _: f64| (), None).unwrap()
 }
 
 fn grids_propagator() -> Vec<Complex<f64>> {
@@ -66,12 +66,12 @@ fn column<T: Copy>(propagator: &[T], k: usize) -> Vec<T> {
 
 fn correlators_of_grids_propagator_are_those_of_grid(backend: &impl Backend) {
     let cases = [
-        (Gamma::Five, "pion_g5"),
+        (Gamma::FIVE, "pion_g5"),
         (Gamma::X, "rho_gx"),
         (Gamma::Y, "rho_gy"),
         (Gamma::Z, "rho_gz"),
         (Gamma::T, "gt"),
-        (Gamma::Identity, "scalar_1"),
+        (Gamma::IDENTITY, "scalar_1"),
     ];
     let (s, extents) = (grids_propagator(), HOT.configuration.extents());
     for (gamma, name) in cases {
@@ -117,7 +117,8 @@ fn the_clover_propagator_is_that_of_grid(backend: &impl Backend) {
 fn each_column_has_the_bits_of_its_own_solve(backend: &impl Backend) {
     let (configuration, point) = (&HOT.configuration, [1, 3, 2, 1]);
     let how = even_odd::<f64, _>(clover());
-    let batch = propagator::<f64, _, _>(backend, configuration, point, &how, &mut |_: usize, _: f64| (), None).unwrap();
+    let batch =
+        propagator::<f64, _, _>(backend, configuration, point.into(), &how, &mut |_: usize, _: f64| (), None).unwrap();
     let site = configuration.extents().site(point);
     for k in 0..COLUMNS {
         let mut eta = vec![Complex::ZERO; configuration.extents().volume() * Spinors::WORDS];
@@ -196,7 +197,7 @@ fn a_point_or_a_time_outside_the_lattice_is_refused_with_the_range() {
     let error = propagator::<f64, _, _>(
         &cpu(),
         &HOT.configuration,
-        [0, 4, 0, 0],
+        [0, 4, 0, 0].into(),
         &even_odd::<f64, _>(clover()),
         &mut |_: usize, _: f64| (),
         None,

@@ -15,7 +15,7 @@ pub use border::NearCoordinate;
 
 use self::border::Border;
 use crate::exact::ExactSum;
-use crate::layout::{Coordinate, DIMENSION_NAMES, DIMENSIONS, Extents};
+use crate::layout::{Coordinate, DIMENSION_NAMES, DIMENSIONS, Direction, Extents};
 use crate::random::{su3_random, su3_weak};
 use crate::tasks::{self, for_each_chunk, items_a_task};
 use crate::tensor::sets::{self, Task};
@@ -174,6 +174,18 @@ impl Configuration {
     /// All links in site order, by value.
     pub fn into_links(self) -> Vec<Complex<f64>> {
         self.links
+    }
+
+    /// The same with 0 for the links in a direction: hops by it stay within the slices of that direction.
+    #[must_use]
+    pub fn without_links(mut self, direction: Direction) -> Self {
+        let around = self.border.iter_mut().flat_map(Border::links_mut);
+        for links in around.chain([&mut self.links]) {
+            for site in links.chunks_exact_mut(SITE_WORDS) {
+                site[LINK_WORDS * direction.index()..][..LINK_WORDS].fill(Complex::ZERO);
+            }
+        }
+        self
     }
 
     /// The link from site number `site` in `direction` (0 to 3), row by row: 9 complex numbers.

@@ -31,6 +31,8 @@ pub enum Stream {
     Z4Source = 5,
     /// Thresholds of Metropolis' test, the number of the trajectory in place of the site.
     Metropolis = 6,
+    /// Samples of a bootstrap, the number of the resample in place of the site: [`resample`].
+    Resampling = 7,
 }
 
 /// The 128 random bits of one draw: Philox4x32-10.
@@ -83,6 +85,15 @@ pub fn gaussian_pair(seed: u64, stream: Stream, site: u64, component: u32) -> (f
     let radius = (-2.0 * libm::log(u)).sqrt();
     let angle = std::f64::consts::TAU * v;
     (radius * libm::cos(angle), radius * libm::sin(angle))
+}
+
+/// The samples of resample `resample` of a bootstrap: `count` numbers below `count`, ⌊u · count⌋ with a uniform number u each.
+pub fn resample(seed: u64, resample: u64, count: usize) -> Vec<usize> {
+    let sample = |draw: usize| {
+        let u = uniform(seed, Stream::Resampling, resample, draw as u32);
+        ((u * count as f64) as usize).min(count - 1)
+    };
+    (0..count).map(sample).collect()
 }
 
 /// Z4 noise: 1, i, −1 or −i with equal probability, as the two lowest bits of the draw say, 0 to 3 in this order. The part that is none is +0.

@@ -5,7 +5,7 @@
 //! | `links.rs` | links on a backend |
 //! | `field.rs` | those of all sites, in f64 |
 //! | `staples.rs` | what multiplies links in an action |
-//! | `observables.rs` | plaquettes, energy density, topological charge, Polyakov and Wilson loops |
+//! | `observables.rs`, `improved.rs` | plaquettes, energy density, topological charge, also improved; Polyakov and Wilson loops |
 //! | `flow.rs`, `scales.rs` | the gradient flow, and the scales t₀ and w₀ |
 //! | `smear.rs` | stout, APE and HYP smearing |
 //! | `quenched.rs` | heat bath and overrelaxation |
@@ -16,6 +16,7 @@ mod ensemble;
 mod field;
 mod flow;
 mod hmc;
+mod improved;
 mod links;
 mod observables;
 mod quenched;
@@ -79,6 +80,12 @@ pub enum GaugeFieldError {
         value: f64,
         /// The largest that there is.
         most: f64,
+    },
+    /// Extents that are not even.
+    #[error("squares of two steps need a lattice whose extents are even, not {extents}")]
+    Odd {
+        /// The lattice.
+        extents: String,
     },
     /// Loops that do not fit.
     #[error("loops of {given} steps on {extents}: give 1 to {most}")]

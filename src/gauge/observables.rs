@@ -57,7 +57,7 @@ impl<B: Backend> GaugeField<'_, B> {
         self.lattice.extents().volume() as f64
     }
 
-    fn along(&self, (mu, nu): (Direction, Direction)) -> [&LinkField<B>; 2] {
+    pub(super) fn along(&self, (mu, nu): (Direction, Direction)) -> [&LinkField<B>; 2] {
         [self.links.along(mu), self.links.along(nu)]
     }
 
@@ -119,14 +119,24 @@ impl<B: Backend> GaugeField<'_, B> {
     /// # Errors
     /// As [`Self::plaquettes`].
     pub fn clover(&self) -> Result<CloverObservables, GaugeFieldError> {
+        self.clover_of(|strength, plane| {
+            self.backend.clover_leaves(strength, &self.stencil, PLANES[plane], self.along(PLANES[plane]))?;
+            Ok(())
+        })
+    }
+
+    /// The same of a field strength, which is made of each of [`PLANES`].
+    pub(super) fn clover_of(
+        &self,
+        mut strength: impl FnMut(&mut LinkField<B>, usize) -> Result<(), GaugeFieldError>,
+    ) -> Result<CloverObservables, GaugeFieldError> {
         let backend = self.backend;
         let (mut energy, mut charge) = ([0.0; 2], 0.0);
         let (mut first, mut second) = (self.zeros()?, self.zeros()?);
         // Each plane in space with the plane that it has no direction in common with, and the sign of the permutation.
         for (space, time, sign) in [(0, 5, 1.0), (1, 4, -1.0), (2, 3, 1.0)] {
-            for (strength, plane) in [(&mut first, PLANES[space]), (&mut second, PLANES[time])] {
-                backend.clover_leaves(strength, &self.stencil, plane, self.along(plane))?;
-            }
+            strength(&mut first, space)?;
+            strength(&mut second, time)?;
             energy[0] += backend.norm2(&second, Sum::Exact)?;
             energy[1] += backend.norm2(&first, Sum::Exact)?;
             charge += sign * backend.inner_product(&first, &second, Sum::Exact)?.re;
@@ -150,7 +160,7 @@ impl<B: Backend> GaugeField<'_, B> {
     }
 
     /// The product of so many links along a direction, from each site on.
-    fn line(&self, direction: Direction, length: usize) -> Result<LinkField<B>, BackendError> {
+    pub(super) fn line(&self, direction: Direction, length: usize) -> Result<LinkField<B>, BackendError> {
         let links = self.links.along(direction);
         let (mut line, mut longer) = (self.zeros()?, self.zeros()?);
         self.backend.copy(&mut line, links)?;

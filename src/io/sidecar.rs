@@ -130,6 +130,9 @@ pub enum SourceInput {
         /// The colour.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         colour: Option<usize>,
+        /// α and the number of steps of Wuppertal smearing.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        smearing: Option<String>,
     },
     /// Gaussian numbers; right-hand side k has the seed `seed` + k.
     Gauss {
@@ -363,7 +366,7 @@ mod tests {
                 plaquette: 0.1 + 0.2,
                 sha256_of_links: "00".repeat(32),
             },
-            source: SourceInput::Point { position: [0, 1, 2, 3], spin: None, colour: None },
+            source: SourceInput::Point { position: [0, 1, 2, 3], spin: None, colour: None, smearing: None },
             precision: "f64".into(),
             settings: Map::new(),
         }

@@ -1,13 +1,15 @@
-//! Correlators of mesons, C_Γ(t) = Σ_x tr[γ5 S† γ5 Γ S Γ] over the sites x of time slice t, with Grid's sign and normalisation. The trace
-//! of each site is computed in f64 on the host in a written order (`docs/arithmetic.md` §11); the sum over sites is exact.
+//! Correlators of mesons, C_Γ(t) = Σ_x exp(−i p·(x − y)) tr[γ5 S† γ5 Γ S Γ†] over the sites x of time slice t, with Grid's sign and normalisation. The
+//! trace of each site is computed in f64 on the host in a written order (`docs/arithmetic.md` §11); the sum over sites is exact.
 
 use lanefield_reference::field::{ComplexNumber, Field, FieldError, Propagator, SiteObject as _};
-use lanefield_reference::layout::{Checkerboard, Direction, Extents, LaneChoice, Lattice, LatticeOptions, Sites};
+use lanefield_reference::layout::{
+    Checkerboard, Coordinate, Direction, Extents, LaneChoice, Lattice, LatticeOptions, Sites,
+};
 use lanefield_reference::real::Real;
 use num_complex::Complex;
 use thiserror::Error;
 
-use super::Gamma;
+use super::{Gamma, Momentum};
 use crate::backend::{Backend, BackendError, Sum};
 use crate::kernel::prelude::*;
 
@@ -39,7 +41,7 @@ pub struct MesonCorrelators {
     pub rho: Vec<f64>,
 }
 
-/// C_Γ(t) for times t = 0 … T − 1 from the source, which lies in time slice `origin`. `propagator` is in site order, [`Propagator`]'s words
+/// C_Γ(t) at zero momentum for times t = 0 … T − 1 from the source, which lies in time slice `origin`. `propagator` is in site order, [`Propagator`]'s words
 /// at each site. `lanes` changes no bit.
 ///
 /// # Errors
@@ -52,11 +54,51 @@ pub fn meson_correlator<R: Real, B: Backend>(
     origin: usize,
     lanes: LaneChoice,
 ) -> Result<Vec<Complex<f64>>, CorrelatorError> {
+    let at = Projection { source: [0, 0, 0, origin], momentum: Momentum::ZERO, lanes };
+    projected(backend, extents, propagator, at, |site| trace(site, gamma))
+}
+
+/// Where a correlator starts, and what it is projected to.
+#[derive(Clone, Copy, Debug)]
+pub struct Projection {
+    /// The source y: times are counted from its time slice, and phases of momenta from its point.
+    pub source: Coordinate,
+    /// p.
+    pub momentum: Momentum,
+    /// Lane width, which changes no bit.
+    pub lanes: LaneChoice,
+}
+
+/// The sums over time slices of what is made of the propagator at each site, times exp(−i p·(x − y)), from the time slice of the source on.
+pub(super) fn projected<R: Real, B: Backend>(
+    backend: &B,
+    extents: Extents,
+    propagator: &[Complex<R>],
+    Projection { source, momentum, lanes }: Projection,
+    made: impl Fn(&[Complex<R>]) -> Complex<f64> + Sync,
+) -> Result<Vec<Complex<f64>>, CorrelatorError> {
+    let origin = source[3];
     if origin >= extents[3] {
         return Err(CorrelatorError::OriginTime { origin, extents });
     }
-    let traces = traces(extents, propagator, gamma, lanes)?;
-    let sums = backend.slice_sums(&backend.upload(traces)?, Direction::T, Sum::Exact)?;
+    let needed = extents.volume() * Propagator::WORDS;
+    if propagator.len() != needed {
+        let (given, object) = (propagator.len(), Propagator.name());
+        return Err(
+            BackendError::from(FieldError::Length { given, needed, object, extents: extents.to_string() }).into()
+        );
+    }
+    let options = LatticeOptions { lanes, nodes: None, checkerboard: Checkerboard::FullOnly };
+    let lattice = Lattice::new(extents, f64::COMPLEX, options).map_err(BackendError::from)?;
+    let phases = momentum.phases(extents, source);
+    let at_sites = Field::from_sites(lattice, Sites::Full, ComplexNumber, |site, object| {
+        let value = made(&propagator[site * Propagator::WORDS..][..Propagator::WORDS]);
+        object[0] = match &phases {
+            Some(phases) => value * phases.at(extents.coordinate(site)),
+            None => value,
+        };
+    });
+    let sums = backend.slice_sums(&backend.upload(at_sites.map_err(BackendError::from)?)?, Direction::T, Sum::Exact)?;
     let mut correlator = sums.concat();
     correlator.rotate_left(origin);
     Ok(correlator)
@@ -77,32 +119,13 @@ pub fn meson_correlators<R: Real, B: Backend>(
         let correlator = meson_correlator(backend, extents, propagator, gamma, origin, lanes)?;
         Ok::<Vec<f64>, CorrelatorError>(correlator.into_iter().map(|c| c.re).collect())
     };
-    let (pion, x, y, z) = (real(Gamma::Five)?, real(Gamma::X)?, real(Gamma::Y)?, real(Gamma::Z)?);
+    let (pion, x, y, z) = (real(Gamma::FIVE)?, real(Gamma::X)?, real(Gamma::Y)?, real(Gamma::Z)?);
     let rho = x.iter().zip(&y).zip(&z).map(|((x, y), z)| ((x + y) + z) / 3.0).collect();
     Ok(MesonCorrelators { pion, rho_components: [x, y, z], rho })
 }
 
-/// The trace of each site.
-fn traces<R: Real>(
-    extents: Extents,
-    propagator: &[Complex<R>],
-    gamma: Gamma,
-    lanes: LaneChoice,
-) -> Result<Field<f64, ComplexNumber>, BackendError> {
-    let needed = extents.volume() * Propagator::WORDS;
-    if propagator.len() != needed {
-        let (given, object) = (propagator.len(), Propagator.name());
-        return Err(FieldError::Length { given, needed, object, extents: extents.to_string() }.into());
-    }
-    let options = LatticeOptions { lanes, nodes: None, checkerboard: Checkerboard::FullOnly };
-    let lattice = Lattice::new(extents, f64::COMPLEX, options)?;
-    Ok(Field::from_sites(lattice, Sites::Full, ComplexNumber, |site, object| {
-        object[0] = trace(&propagator[site * Propagator::WORDS..][..Propagator::WORDS], gamma);
-    })?)
-}
-
-/// tr[γ5 S† γ5 Γ S Γ] = Σ ± conj(S_ab) S_{p(a) p(b)} over sink spin a, source spin b, sink and source colour.
-fn trace<R: Real>(s: &[Complex<R>], gamma: Gamma) -> Complex<f64> {
+/// tr[γ5 S† γ5 Γ S Γ†] = Σ ± conj(S_ab) S_{p(a) p(b)} over sink spin a, source spin b, sink and source colour.
+pub(super) fn trace<R: Real>(s: &[Complex<R>], gamma: Gamma) -> Complex<f64> {
     const COLOURS: usize = 9;
     let block = |a: usize, b: usize| {
         let block = s[(4 * a + b) * COLOURS..][..COLOURS].iter();

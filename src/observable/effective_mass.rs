@@ -1,7 +1,30 @@
-//! Effective masses of a correlator that is even about the middle of the lattice, as antiquarks running backwards make it.
+//! Effective masses of a correlator: of one that is even about the middle of the lattice, as antiquarks running backwards make it, or of one that falls
+//! exponentially.
 
 use std::cmp::Ordering;
 use std::f64::consts::LN_2;
+
+/// How a correlator falls.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum EffectiveMass {
+    /// As cosh(m(T/2 − t)).
+    Cosh,
+    /// As exp(−m t).
+    Exponential,
+}
+
+impl EffectiveMass {
+    /// The effective mass between times t and t + 1, for t = 0 … T − 2. `None` where there is none.
+    pub fn of(self, correlator: &[f64]) -> Vec<Option<f64>> {
+        match self {
+            Self::Cosh => effective_masses(correlator),
+            Self::Exponential => {
+                let mass = |pair: &[f64]| Some(libm::log(pair[0] / pair[1])).filter(|mass| mass.is_finite());
+                correlator.windows(2).map(mass).collect()
+            }
+        }
+    }
+}
 
 /// The effective mass between times t and t + 1, for t = 0 … T − 2: the m ≥ 0 of
 /// C(t) / C(t+1) = cosh(m(T/2 − t)) / cosh(m(T/2 − t − 1)). `None` where there is no such m: where the correlator changes its sign, or falls
@@ -69,6 +92,12 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn an_exponential_falls_by_its_mass_and_a_change_of_sign_has_none() {
+        let masses = EffectiveMass::Exponential.of(&[8.0, 4.0, 1.0, -1.0]);
+        assert_eq!(masses, [Some(LN_2), Some(2.0 * LN_2), None]);
     }
 
     #[test]

@@ -1,50 +1,68 @@
-//! The gamma matrices that mesons are made with, in Grid's basis (`docs/arithmetic.md` §4): each row and each column has one element, a
-//! power of i.
+//! The spin matrices that mesons and baryons are made with, products of gamma matrices in Grid's basis (`docs/arithmetic.md` §4): each row and each column
+//! has one element, a power of i.
 
-/// A Hermitian spin matrix Γ.
+/// A product γxᵃ γyᵇ γzᶜ γtᵈ, in this order, of exponents 0 and 1.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Gamma {
-    /// The identity: the scalar.
-    Identity,
-    /// γx: a component of the rho.
-    X,
-    /// γy: a component of the rho.
-    Y,
-    /// γz: a component of the rho.
-    Z,
-    /// γt: the charge.
-    T,
-    /// γ5: the pion.
-    Five,
+pub struct Gamma {
+    /// Bit μ: γμ is a factor.
+    factors: u8,
 }
 
 impl Gamma {
-    /// All of them.
-    pub const ALL: [Self; 6] = [Self::Identity, Self::X, Self::Y, Self::Z, Self::T, Self::Five];
+    /// The identity: the scalar.
+    pub const IDENTITY: Self = Self { factors: 0 };
+    /// γx: a component of the rho.
+    pub const X: Self = Self { factors: 1 };
+    /// γy: a component of the rho.
+    pub const Y: Self = Self { factors: 2 };
+    /// γz: a component of the rho.
+    pub const Z: Self = Self { factors: 4 };
+    /// γt: the charge.
+    pub const T: Self = Self { factors: 8 };
+    /// γ5 = γx γy γz γt: the pion.
+    pub const FIVE: Self = Self { factors: 15 };
 
-    /// The element of each row: its column k, and n where it is iⁿ.
-    const fn rows(self) -> [(usize, u8); 4] {
-        match self {
-            Self::Identity => [(0, 0), (1, 0), (2, 0), (3, 0)],
-            Self::X => [(3, 1), (2, 1), (1, 3), (0, 3)],
-            Self::Y => [(3, 2), (2, 0), (1, 0), (0, 2)],
-            Self::Z => [(2, 1), (3, 3), (0, 3), (1, 1)],
-            Self::T => [(2, 0), (3, 0), (0, 0), (1, 0)],
-            Self::Five => [(0, 0), (1, 0), (2, 2), (3, 2)],
+    /// All sixteen, which span the spin matrices.
+    pub fn all() -> impl Iterator<Item = Self> {
+        (0..16).map(|factors| Self { factors })
+    }
+
+    /// The elements of each row of γx, γy, γz and γt: column k, and n where the element is iⁿ.
+    const VECTORS: [[(usize, u8); 4]; 4] = [
+        [(3, 1), (2, 1), (1, 3), (0, 3)],
+        [(3, 2), (2, 0), (1, 0), (0, 2)],
+        [(2, 1), (3, 3), (0, 3), (1, 1)],
+        [(2, 0), (3, 0), (0, 0), (1, 0)],
+    ];
+
+    /// Γ Γ' up to its sign, which correlators do not depend on.
+    pub const fn times(self, other: Self) -> Self {
+        Self { factors: self.factors ^ other.factors }
+    }
+
+    /// The element of row `spin`: its column k, and n, 0 to 3, where it is iⁿ.
+    pub const fn row(self, spin: usize) -> (usize, u8) {
+        let (mut column, mut power, mut mu) = (spin, 0, 0);
+        while mu < Self::VECTORS.len() {
+            if self.factors >> mu & 1 == 1 {
+                let (next, more) = Self::VECTORS[mu][column];
+                (column, power) = (next, (power + more) % 4);
+            }
+            mu += 1;
         }
+        (column, power)
     }
 
     /// The column of the element of row `spin`. It is its own inverse.
     pub const fn partner(self, spin: usize) -> usize {
-        self.rows()[spin].0
+        self.row(spin).0
     }
 
-    /// The sign of the term of sink spin a and source spin b in tr[γ5 S† γ5 Γ S Γ]: (γ5)_a (γ5)_b Γ_{a,p(a)} Γ_{p(b),b}, with p the
+    /// The sign of the term of sink spin a and source spin b in tr[γ5 S† γ5 Γ S Γ†]: (γ5)_aa (γ5)_bb Γ_{a,p(a)} conj(Γ_{b,p(b)}), with p the
     /// [`Self::partner`]. It is real, since all elements of Γ are, or none.
     pub const fn sign(self, a: usize, b: usize) -> f64 {
-        let rows = self.rows();
-        let five = Self::Five.rows();
-        if (five[a].1 + five[b].1 + rows[a].1 + rows[self.partner(b)].1).is_multiple_of(4) { 1.0 } else { -1.0 }
+        let power = Self::FIVE.row(a).1 + Self::FIVE.row(b).1 + self.row(a).1 + 4 - self.row(b).1;
+        if power.is_multiple_of(4) { 1.0 } else { -1.0 }
     }
 }
 
@@ -57,7 +75,8 @@ mod tests {
 
     fn matrix(gamma: Gamma) -> Matrix {
         let mut matrix = [[Complex::ZERO; 4]; 4];
-        for (row, (column, power)) in matrix.iter_mut().zip(gamma.rows()) {
+        for (spin, row) in matrix.iter_mut().enumerate() {
+            let (column, power) = gamma.row(spin);
             row[column] = Complex::I.powu(power.into());
         }
         matrix
@@ -67,9 +86,13 @@ mod tests {
         std::array::from_fn(|i| std::array::from_fn(|j| (0..4).map(|k| a[i][k] * b[k][j]).sum()))
     }
 
+    fn conjugate(a: Matrix) -> Matrix {
+        std::array::from_fn(|i| std::array::from_fn(|j| a[j][i].conj()))
+    }
+
     #[test]
     fn gamma_matrices_are_hermitian_and_anticommute() {
-        let vectors = [Gamma::X, Gamma::Y, Gamma::Z, Gamma::T, Gamma::Five];
+        let vectors = [Gamma::X, Gamma::Y, Gamma::Z, Gamma::T, Gamma::FIVE];
         for (i, &a) in vectors.iter().enumerate() {
             for (j, &b) in vectors.iter().enumerate() {
                 let (ab, ba) = (product(matrix(a), matrix(b)), product(matrix(b), matrix(a)));
@@ -85,20 +108,41 @@ mod tests {
     }
 
     #[test]
-    fn the_product_of_all_four_is_gamma_five() {
-        let four = [Gamma::X, Gamma::Y, Gamma::Z, Gamma::T].map(matrix);
-        assert_eq!(four.into_iter().reduce(product).unwrap(), matrix(Gamma::Five));
+    fn gamma_five_is_diagonal_plus_plus_minus_minus() {
+        assert_eq!([0, 1, 2, 3].map(|spin| Gamma::FIVE.row(spin)), [(0, 0), (1, 0), (2, 2), (3, 2)]);
     }
 
     #[test]
-    fn the_sign_is_the_product_of_the_four_elements() {
-        for gamma in Gamma::ALL {
-            let (g, five) = (matrix(gamma), matrix(Gamma::Five));
+    fn products_are_those_of_the_matrices_up_to_their_sign() {
+        for a in Gamma::all() {
+            for b in Gamma::all() {
+                let (found, expected) = (matrix(a.times(b)), product(matrix(a), matrix(b)));
+                assert!(found == expected || found == expected.map(|row| row.map(|z| -z)), "{a:?} {b:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn sixteen_products_span_the_spin_matrices() {
+        // tr(Γ† Γ') = 4 for the same, and 0 for others.
+        for a in Gamma::all() {
+            for b in Gamma::all() {
+                let trace: Complex<f64> = (0..4).map(|k| product(conjugate(matrix(a)), matrix(b))[k][k]).sum();
+                assert_eq!(trace, Complex::from(if a == b { 4.0 } else { 0.0 }), "{a:?} {b:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_sign_and_partner_are_those_of_the_matrix_product() {
+        for gamma in Gamma::all() {
+            let (g, five) = (matrix(gamma), matrix(Gamma::FIVE));
             for a in 0..4 {
                 for b in 0..4 {
-                    let (pa, pb) = (gamma.partner(a), gamma.partner(b));
-                    let expected = five[a][a] * five[b][b] * g[a][pa] * g[pb][b];
+                    let (p, q) = (gamma.partner(a), gamma.partner(b));
+                    let expected = five[a][a] * five[b][b] * g[a][p] * conjugate(g)[q][b];
                     assert_eq!(Complex::from(gamma.sign(a, b)), expected, "{gamma:?} {a} {b}");
+                    assert_eq!(gamma.partner(p), a);
                 }
             }
         }

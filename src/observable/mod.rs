@@ -1,24 +1,36 @@
-//! Observables: quark propagators, and correlators of mesons made of them. Definitions: `docs/arithmetic.md` §11.
+//! Observables: quark propagators, and correlators of hadrons made of them. Definitions: `docs/arithmetic.md` §11. Their errors and fits:
+//! [`crate::statistics`].
 //!
 //! | file | subject |
 //! |---|---|
 //! | `quark.rs` | operators of quarks, and their physical spinors |
-//! | `propagator.rs` | the propagator from a point |
-//! | `gamma.rs` | the gamma matrices, Grid's basis |
+//! | `source.rs` | sources at a point, smeared or not |
+//! | `wuppertal.rs` | Gaussian (Wuppertal) smearing |
+//! | `propagator.rs` | the propagator from a source |
+//! | `gamma.rs` | products of gamma matrices, Grid's basis |
 //! | `correlator.rs` | correlators of mesons, time slice by time slice |
+//! | `nucleon.rs` | the contraction of the nucleon |
+//! | `hadron.rs` | correlators of hadrons by name |
+//! | `momentum.rs` | momenta |
 //! | `effective_mass.rs` | effective masses of a correlator |
-//! | `average.rs` | averages over sources and configurations, with jackknife errors |
 
-mod average;
 mod correlator;
 mod effective_mass;
 mod gamma;
+mod hadron;
+mod momentum;
+mod nucleon;
 mod propagator;
 mod quark;
+mod source;
+mod wuppertal;
 
-pub use average::{jackknife_errors, mean};
-pub use correlator::{CorrelatorError, MesonCorrelators, meson_correlator, meson_correlators};
-pub use effective_mass::effective_masses;
+pub use correlator::{CorrelatorError, MesonCorrelators, Projection, meson_correlator, meson_correlators};
+pub use effective_mass::{EffectiveMass, effective_masses};
 pub use gamma::Gamma;
-pub use propagator::{COLUMNS, OutsidePoint, PropagatorError, propagator, require_inside, solve_columns, sources};
+pub use hadron::Hadron;
+pub use momentum::Momentum;
+pub use propagator::{COLUMNS, PropagatorError, propagator, solve_columns, sources};
 pub use quark::Quark;
+pub use source::{OutsidePoint, PointSource, require_inside};
+pub use wuppertal::Wuppertal;

@@ -1,34 +1,19 @@
-//! The propagator S(x, y) from a point y: twelve solves in one batch, one for each spin and colour of the source.
+//! The propagator S from a point, or from a source smeared about it: twelve solves in one batch, one for each spin and colour of the source.
 
 use std::ops::Range;
 
 use lanefield_reference::field::{Propagator, Spinors, list_of};
 use lanefield_reference::gauge::Configuration;
 use lanefield_reference::kernels::Vectors;
-use lanefield_reference::layout::{Coordinate, DIMENSION_NAMES, Extents};
 use num_complex::Complex;
 use thiserror::Error;
 
-use super::Quark;
+use super::{OutsidePoint, PointSource, Quark, require_inside};
 use crate::backend::{Backend, BackendError};
 use crate::solver::{SavedState, Solve, SolveError, SolveReport, Watcher, solve_from};
 
 /// Columns of a propagator's batch: column 3·spin + colour of the source.
 pub const COLUMNS: usize = Spinors::WORDS;
-
-/// A point that is not on the lattice. The message is a fragment.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("{dimension} = {value} of the point source is outside 0 to {last} on {extents}")]
-pub struct OutsidePoint {
-    /// x, y, z or t.
-    pub dimension: &'static str,
-    /// The coordinate.
-    pub value: usize,
-    /// The largest there is.
-    pub last: usize,
-    /// Of the lattice.
-    pub extents: Box<Extents>,
-}
 
 /// Why there is no propagator. Messages are fragments.
 #[derive(Debug, Error)]
@@ -51,37 +36,21 @@ impl From<SolveError> for PropagatorError {
     }
 }
 
-/// Refuses a point that is not on the lattice, or on the whole one where `extents` are those of a part.
-///
-/// # Errors
-/// [`OutsidePoint`].
-pub fn require_inside(extents: Extents, point: Coordinate) -> Result<(), OutsidePoint> {
-    let extents = extents.global();
-    for (d, dimension) in DIMENSION_NAMES.into_iter().enumerate() {
-        let (value, last) = (point[d], extents[d] - 1);
-        if value > last {
-            return Err(OutsidePoint { dimension, value, last, extents: Box::new(extents) });
-        }
-    }
-    Ok(())
-}
-
-/// The sources of some columns of S(x, `point`): a 1 for each spin and colour, as the operator is solved with them.
+/// The sources of some columns of a propagator, as the operator is solved with them.
 ///
 /// # Errors
 /// [`PropagatorError`].
 pub fn sources<B: Backend, Q: Quark>(
     backend: &B,
     configuration: &Configuration,
-    (point, columns): (Coordinate, Range<usize>),
+    (source, columns): (PointSource, Range<usize>),
     operator: &Q,
 ) -> Result<Vec<Complex<f64>>, PropagatorError> {
-    let extents = configuration.extents();
-    require_inside(extents, point)?;
-    Ok(operator.import_sources(backend, configuration, point_sources(extents, point, columns)?)?)
+    require_inside(configuration.extents(), source.point)?;
+    Ok(operator.import_sources(backend, configuration, source.columns(backend, configuration, columns)?)?)
 }
 
-/// S(x, `point`), the solution of M S = δ for each spin and colour of the source, in one batch, from a saved state on where there is one. Column by
+/// S, the solution of M S = δ, or of the smeared source, for each spin and colour of the source, in one batch, from a saved state on where there is one. Column by
 /// column it has the bits of a single solve. The recurrence is shown to `watcher`. The solution of the report is S in site order, [`Propagator`]'s words
 /// at each site.
 ///
@@ -90,28 +59,28 @@ pub fn sources<B: Backend, Q: Quark>(
 pub fn propagator<R: Vectors, B: Backend, Q: Quark>(
     backend: &B,
     configuration: &Configuration,
-    point: Coordinate,
+    source: PointSource,
     how: &Solve<Q>,
     watcher: &mut dyn Watcher,
     resume: Option<&SavedState>,
 ) -> Result<SolveReport<R>, PropagatorError> {
-    let solved = solve_columns::<R, B, Q>(backend, configuration, (point, 0..COLUMNS), how, watcher, resume)?;
+    let solved = solve_columns::<R, B, Q>(backend, configuration, (source, 0..COLUMNS), how, watcher, resume)?;
     solved.into_propagator()
 }
 
-/// Some columns of S(x, `point`) as [`propagator`] computes them; the solution of the report has their spinors at each site.
+/// Some columns of S as [`propagator`] computes them; the solution of the report has their spinors at each site.
 ///
 /// # Errors
 /// [`PropagatorError`].
 pub fn solve_columns<R: Vectors, B: Backend, Q: Quark>(
     backend: &B,
     configuration: &Configuration,
-    (point, columns): (Coordinate, Range<usize>),
+    (source, columns): (PointSource, Range<usize>),
     how: &Solve<Q>,
     watcher: &mut dyn Watcher,
     resume: Option<&SavedState>,
 ) -> Result<SolveReport<R>, PropagatorError> {
-    let sources = || sources(backend, configuration, (point, columns.clone()), &how.operator);
+    let sources = || sources(backend, configuration, (source, columns.clone()), &how.operator);
     let eta = sources()?;
     let mut solved = solve_from::<R, B, Q>(backend, configuration, &eta, how, watcher, resume)?;
     solved.require_intact()?;
@@ -131,25 +100,6 @@ impl<R: Vectors> SolveReport<R> {
         let propagator = in_propagator_order(&self.solution)?;
         Ok(self.with_solution(propagator))
     }
-}
-
-/// A 1 for each column at the point, in the spin and colour of the column; nothing where another part has the point.
-fn point_sources(
-    extents: Extents,
-    point: Coordinate,
-    columns: Range<usize>,
-) -> Result<Vec<Complex<f64>>, BackendError> {
-    let words = columns.len() * Spinors::WORDS;
-    let length = extents.volume() * words;
-    let what = || format!("{} sources on {extents}", columns.len());
-    let mut sources = list_of(what, length, std::iter::repeat(Complex::ZERO))?;
-    if let Some(here) = extents.here(point) {
-        let site = &mut sources[extents.site(here) * words..][..words];
-        for (place, column) in columns.enumerate() {
-            site[Spinors::WORDS * place + column].re = 1.0;
-        }
-    }
-    Ok(sources)
 }
 
 /// Twelve columns of spinors a site, as spin-colour matrices.

@@ -10,9 +10,10 @@ use comfy_table::Table;
 use lanefield::io::atomic::write_atomically;
 use lanefield::io::npy::{self, ComplexValues, PropagatorArray};
 use lanefield::io::sidecar::path_of;
-use lanefield::observable::{MesonCorrelators, effective_masses, jackknife_errors, mean, meson_correlators};
+use lanefield::observable::{MesonCorrelators, effective_masses, meson_correlators};
 use lanefield::reference::layout::Extents;
 use lanefield::reference::real::Precision;
+use lanefield::statistics::{jackknife_errors, mean};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -246,6 +247,7 @@ fn curve(name: &'static str, rows: &[Row], pick: fn(&Row) -> &Meson) -> Curve {
         name,
         correlator: mesons().map(|meson| (meson.value, meson.error)).collect(),
         masses: mesons().map(|meson| Some((meson.effective_mass?, meson.effective_mass_error))).collect(),
+        fits: Vec::new(),
     }
 }
 

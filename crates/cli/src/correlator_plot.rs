@@ -1,11 +1,11 @@
-//! The picture of `lanefield correlator`: correlators on a logarithmic axis above, effective masses below, as SVG.
+//! The picture of `lanefield correlator` and `spectrum fit`: correlators on a logarithmic axis above, effective masses and fits below, as SVG.
 
 use anyhow::Context as _;
 use lanefield::reference::layout::Extents;
 use plotters::coord::Shift;
 use plotters::prelude::{
     ChartBuilder, Circle, Color as _, DrawingArea, IntoDrawingArea as _, IntoLogRange as _, LineSeries, PathElement,
-    RGBColor, SVGBackend, SeriesLabelPosition, TriangleMarker, WHITE,
+    RGBColor, Rectangle, SVGBackend, SeriesLabelPosition, TriangleMarker, WHITE,
 };
 
 /// A number, and its error where one is known.
@@ -18,6 +18,15 @@ pub struct Curve {
     pub correlator: Vec<Value>,
     /// The effective mass between t and t + 1, where there is one.
     pub masses: Vec<Option<Value>>,
+    /// Masses that were fitted.
+    pub fits: Vec<Band>,
+}
+
+/// A mass that was fitted to some times: a band of its error about a line.
+pub struct Band {
+    pub first: usize,
+    pub last: usize,
+    pub mass: Value,
 }
 
 /// What the picture is of.
@@ -31,7 +40,14 @@ pub struct Title {
 
 /// Colour and radius of the points of each curve. The colours are those that people who confuse red and green can tell apart (Okabe and
 /// Ito); of points on top of each other the smaller comes last.
-const MARKS: [(RGBColor, i32); 2] = [(RGBColor(0, 114, 178), 6), (RGBColor(213, 94, 0), 4)];
+const MARKS: [(RGBColor, i32); 6] = [
+    (RGBColor(0, 114, 178), 6),
+    (RGBColor(213, 94, 0), 4),
+    (RGBColor(0, 158, 115), 4),
+    (RGBColor(204, 121, 167), 4),
+    (RGBColor(230, 159, 0), 4),
+    (RGBColor(86, 180, 233), 4),
+];
 const SIZE: (u32, u32) = (800, 900);
 const LABEL: (&str, u32) = ("sans-serif", 16);
 
@@ -46,7 +62,7 @@ pub fn plot(curves: &[Curve], title: &Title) -> anyhow::Result<String> {
         let Title { extents, of, errors_from } = title;
         let of = of.as_deref().unwrap_or("operator and configuration not known");
         let errors = errors_from.map_or_else(String::new, |from| format!("; jackknife errors over {from}"));
-        let body = root.margin(12, 0, 0, 0).titled(&format!("Meson correlators on {extents}"), ("sans-serif", 24))?;
+        let body = root.margin(12, 0, 0, 0).titled(&format!("Correlators on {extents}"), ("sans-serif", 24))?;
         let body = body.titled(&format!("{of}{errors}"), LABEL)?;
         let (above, below) = body.split_vertically(body.dim_in_pixel().1 / 2);
         draw_correlators(&above, curves)?;
@@ -71,12 +87,14 @@ fn time_label(t: &f64) -> String {
 /// the source states above the lowest one, and contact points, would set the range.
 fn mass_range(curves: &[Curve]) -> std::ops::Range<f64> {
     let ends = |near_middle: bool| {
+        let fitted = curves.iter().flat_map(|curve| curve.fits.iter().map(|fit| fit.mass));
         let masses = curves.iter().flat_map(move |curve| {
             let middle = curve.correlator.len() as f64 / 2.0;
             let wanted = move |t: usize| !near_middle || (t as f64 + 0.5 - middle).abs() <= middle / 2.0;
             curve.masses.iter().enumerate().filter(move |(t, _)| wanted(*t)).filter_map(|(_, mass)| *mass)
         });
-        let ends = masses.flat_map(|(mass, error)| [mass - error.unwrap_or(0.0), mass + error.unwrap_or(0.0)]);
+        let ends =
+            masses.chain(fitted).flat_map(|(mass, error)| [mass - error.unwrap_or(0.0), mass + error.unwrap_or(0.0)]);
         bounds(ends.filter(|mass| mass.is_finite()))
     };
     let (least, most) = ends(true).or_else(|| ends(false)).unwrap_or((0.0, 1.0));
@@ -168,6 +186,17 @@ fn draw_masses(area: &Area<'_>, curves: &[Curve]) -> anyhow::Result<()> {
         .draw()?;
     for (curve, &(colour, radius)) in curves.iter().zip(MARKS.iter().cycle()) {
         let (inside, beyond): (Vec<_>, Vec<_>) = points(curve).into_iter().partition(|(_, m, _)| range.contains(m));
+        for Band { first, last, mass: (mass, error) } in &curve.fits {
+            let (from, to) = (*first as f64, *last as f64);
+            if let Some(error) = error {
+                let low = (mass - error).clamp(ends.0, ends.1);
+                let high = (mass + error).clamp(ends.0, ends.1);
+                chart.draw_series([Rectangle::new([(from, low), (to, high)], colour.mix(0.3).filled())])?;
+            }
+            if range.contains(mass) {
+                chart.draw_series([PathElement::new(vec![(from, *mass), (to, *mass)], colour)])?;
+            }
+        }
         let bars =
             inside.iter().filter_map(|&(t, m, error)| Some(PathElement::new(error_bar(t, m, error?, ends), colour)));
         chart.draw_series(bars)?;
@@ -191,7 +220,12 @@ mod tests {
 
     fn curve(masses: &[f64]) -> Curve {
         let correlator = vec![(1.0, None); masses.len() + 1];
-        Curve { name: "pion", correlator, masses: masses.iter().map(|&mass| Some((mass, None))).collect() }
+        Curve {
+            name: "pion",
+            correlator,
+            masses: masses.iter().map(|&mass| Some((mass, None))).collect(),
+            fits: Vec::new(),
+        }
     }
 
     #[test]
@@ -214,7 +248,7 @@ mod tests {
     #[test]
     fn the_title_says_what_the_picture_is_of_and_errors_are_bars() {
         let masses = vec![Some((0.5, Some(0.01))); 7];
-        let curves = [Curve { name: "pion", correlator: vec![(1.0, Some(0.1)); 8], masses }];
+        let curves = [Curve { name: "pion", correlator: vec![(1.0, Some(0.1)); 8], masses, fits: Vec::new() }];
         let of = Some("wilson, mass 0.1; a<b>.nersc".to_owned());
         let title = |of, errors_from| Title { extents: Extents::new([4, 4, 4, 8]).unwrap(), of, errors_from };
         let svg = plot(&curves, &title(of, Some("sources"))).unwrap();
@@ -224,7 +258,12 @@ mod tests {
             svg.lines().filter(|line| line.starts_with("<polyline") && line.contains("stroke=\"#0072B2\"")).count()
         };
         assert_eq!(lines(&svg), 1 + 8 + 7);
-        let without = [Curve { masses: vec![Some((0.5, None)); 7], correlator: vec![(1.0, None); 8], ..curves[0] }];
+        let without = [Curve {
+            masses: vec![Some((0.5, None)); 7],
+            correlator: vec![(1.0, None); 8],
+            name: "pion",
+            fits: Vec::new(),
+        }];
         let svg = plot(&without, &title(None, None)).unwrap();
         assert_eq!(lines(&svg), 1);
         assert!(svg.contains("operator and configuration not known") && !svg.contains("errors"), "{svg}");

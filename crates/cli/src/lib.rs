@@ -77,6 +77,7 @@ mod solve;
 mod solver;
 mod source;
 mod source_command;
+mod spectrum;
 pub mod toolbox;
 mod trace;
 mod tune;
@@ -120,6 +121,7 @@ commands! {
         Flow(flow::Flow),
         Smear(smear::Smear),
         Observe(observe::Observe),
+        Spectrum(spectrum::Spectrum),
         Verify(verify::Verify),
         Hunt(hunt::Hunt),
         Bench(Box<bench::Bench>),

@@ -1,10 +1,14 @@
 //! `lanefield observe`: plaquettes, rectangles, energy density, topological charge, Polyakov and Wilson loops of a configuration.
 
+use std::fmt;
 use std::path::PathBuf;
+use std::str::FromStr;
 
 use clap::{Args, ValueEnum};
 use lanefield::backend::Backend;
-use lanefield::gauge::{GaugeField, GaugeFieldError, OfPlanes, Smearing};
+use lanefield::gauge::{
+    Action, CloverObservables, Flow, GaugeField, GaugeFieldError, LARGEST_STEP, OfPlanes, Smearing, StepChoice,
+};
 use lanefield::reference::gauge::Configuration;
 use lanefield::reference::layout::{DIMENSION_NAMES, Direction};
 use serde::Serialize;
@@ -20,6 +24,8 @@ use super::output::{Head, Kind, bits, joined, show, table};
   lanefield config generate weak --lattice 4.4.4.8 --seed 1 --output weak.nersc
   lanefield observe --config weak.nersc
   lanefield observe --config weak.nersc --observables clover,polyakov --json
+  lanefield observe --config weak.nersc --flow 0.5 \\
+      --observables clover,improved
   lanefield observe --config weak.nersc --smear hyp:0.75,0.6,0.3,1 \\
       --observables wilson --loops 2,4")]
 pub struct Observe {
@@ -34,6 +40,9 @@ pub struct Observe {
         default_values = ["plaquette", "rectangle", "clover", "polyakov"]
     )]
     observables: Vec<Observable>,
+    /// Take the Wilson flow of the links first, to this time, in steps of at most this size [default: 0.02]
+    #[arg(long, value_name = "TIME[,STEP]", conflicts_with = "smear")]
+    flow: Option<FlowFirst>,
     /// Smear the links first: stout:RHO,STEPS, ape:ALPHA,STEPS or hyp:ALPHA1,ALPHA2,ALPHA3,STEPS
     #[arg(long, value_name = "KIND")]
     smear: Option<Smearing>,
@@ -55,10 +64,48 @@ enum Observable {
     Rectangle,
     /// Energy density and topological charge of the clover field strength
     Clover,
+    /// The same of the field strength improved by squares of two steps
+    Improved,
     /// Polyakov loops in each direction
     Polyakov,
     /// Wilson loops on the axes
     Wilson,
+}
+
+/// How far links flow before they are measured.
+#[derive(Clone, Copy, PartialEq, Debug)]
+struct FlowFirst {
+    time: f64,
+    step: f64,
+}
+
+/// Of the size of a step: a time is a number of them that ends.
+const LEAST_STEP: f64 = 1e-4;
+
+impl FromStr for FlowFirst {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (time, step) = text.split_once(',').unwrap_or((text, "0.02"));
+        let positive = |text: &str| text.trim().parse().ok().filter(|x: &f64| *x > 0.0 && x.is_finite());
+        let read = || {
+            Some(Self {
+                time: positive(time).filter(|time| *time <= 1e4)?,
+                step: positive(step).filter(|step| (LEAST_STEP..=LARGEST_STEP).contains(step))?,
+            })
+        };
+        read().ok_or_else(|| {
+            format!(
+                "invalid flow '{text}': expected its time, and the size of a step from {LEAST_STEP} to {LARGEST_STEP}, as in 1.5,0.05"
+            )
+        })
+    }
+}
+
+impl fmt::Display for FlowFirst {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{},{}", self.time, self.step)
+    }
 }
 
 fn loops(text: &str) -> Result<[usize; 2], String> {
@@ -74,12 +121,23 @@ impl Observe {
         let backend = self.backend.open()?;
         let values = on_backend!(&backend, b => self.measure(b, &file.configuration))?;
         let lattice = file.lattice.extents().as_array();
-        let report = Report { lattice, smearing: self.smear.map(|smearing| smearing.to_string()), values };
+        let smearing = self.smear.map(|smearing| smearing.to_string());
+        let report = Report { lattice, flow: self.flow.map(|flow| flow.to_string()), smearing, values };
         show(self.json, Head::on(Kind::Observe, backend.device()), &report, Report::text)
     }
 
     fn measure<B: Backend>(&self, backend: &B, configuration: &Configuration) -> Result<Vec<Value>, GaugeFieldError> {
         let mut field = GaugeField::new(backend, configuration, self.backend.lanes)?;
+        if let Some(FlowFirst { time, step }) = self.flow {
+            let mut flow = Flow::new(field, Action::Wilson, StepChoice::Fixed(step))?;
+            // As `flow` goes: steps end at multiples of their size.
+            let mut steps = 0.0;
+            while flow.time() < time {
+                steps += 1.0;
+                flow.advance((steps * step).min(time))?;
+            }
+            field = flow.into_field();
+        }
         if let Some(smearing) = &self.smear {
             field.smear(smearing)?;
         }
@@ -91,17 +149,18 @@ impl Observe {
                 add(format!("{name} spatial"), spatial);
                 add(format!("{name} temporal"), temporal);
             };
+        let of_strength = |name: &str, clover: CloverObservables, add: &mut dyn FnMut(String, f64)| {
+            add(format!("{name}energy density"), clover.energy());
+            add(format!("{name}energy density spatial"), clover.spatial);
+            add(format!("{name}energy density temporal"), clover.temporal);
+            add(format!("{name}topological charge"), clover.charge);
+        };
         for observable in &self.observables {
             match observable {
                 Observable::Plaquette => of_planes("plaquette", field.plaquettes()?, &mut add),
                 Observable::Rectangle => of_planes("rectangle", field.rectangles()?, &mut add),
-                Observable::Clover => {
-                    let clover = field.clover()?;
-                    add("energy density".to_owned(), clover.energy());
-                    add("energy density spatial".to_owned(), clover.spatial);
-                    add("energy density temporal".to_owned(), clover.temporal);
-                    add("topological charge".to_owned(), clover.charge);
-                }
+                Observable::Clover => of_strength("", field.clover()?, &mut add),
+                Observable::Improved => of_strength("improved ", field.improved_clover()?, &mut add),
                 Observable::Polyakov => {
                     for (direction, name) in Direction::ALL.into_iter().zip(DIMENSION_NAMES) {
                         let trace = field.polyakov_loop(direction)?;
@@ -130,6 +189,8 @@ impl Observe {
 struct Report {
     /// Extents x, y, z, t.
     lattice: [usize; 4],
+    /// Time and step of the Wilson flow that was taken first; null if there was none.
+    flow: Option<String>,
     /// What the links were smeared by first; null if they were not.
     smearing: Option<String>,
     values: Vec<Value>,
@@ -146,10 +207,11 @@ struct Value {
 impl Report {
     fn text(&self) -> String {
         let smeared = self.smearing.as_ref().map_or_else(String::new, |smearing| format!(", smeared by {smearing}"));
+        let flowed = self.flow.as_ref().map_or_else(String::new, |flow| format!(", after the Wilson flow {flow}"));
         let mut table = table(["observable", "value", "bits"], 1..2);
         for Value { name, value, bits } in &self.values {
             table.add_row([name.clone(), format!("{value:.15}"), bits.clone()]);
         }
-        format!("{}{smeared}\n{table}", joined(&self.lattice, "."))
+        format!("{}{flowed}{smeared}\n{table}", joined(&self.lattice, "."))
     }
 }

@@ -3,7 +3,6 @@
 use std::borrow::Cow;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::str::FromStr;
 
 use anyhow::{Context as _, bail, ensure};
 use clap::Args;
@@ -11,11 +10,12 @@ use lanefield::comm::{Receive, Send as Packet};
 use lanefield::io::identity::Identity;
 use lanefield::io::npy::{self, ArrayReal};
 use lanefield::io::sidecar::SourceInput;
-use lanefield::observable::{COLUMNS, PropagatorError, Quark, require_inside, solve_columns, sources};
+use lanefield::observable::{
+    COLUMNS, PointSource, PropagatorError, Quark, Wuppertal, require_inside, solve_columns, sources,
+};
 use lanefield::operator::AnyModel;
 use lanefield::reference::field::{Spinors, list_of};
 use lanefield::reference::kernels::Vectors;
-use lanefield::reference::layout::Coordinate;
 use lanefield::reference::real::Precision;
 use lanefield::solver::{
     Described, Digests, Method, Solve, SolveError, SolveReport, SolverError, Stopped, Watchers, identity,
@@ -35,7 +35,7 @@ use super::operator::{OnSpinors, OperatorArgs, check, json_of};
 use super::output::{Head, Kind, facts, joined, show};
 use super::ranks::{self, RanksArgs};
 use super::solver::{Course, Fields, Rates, RhsSummary, SolverArgs, changed_inputs, lay_out, preconditioning_name};
-use super::source::whole_numbers;
+use super::source::Point;
 
 /// Compute the propagator of a quark from a point: M S = δ for each spin and colour of the source, in one batch.
 ///
@@ -54,6 +54,9 @@ pub struct Propagator {
     /// The point from which the quark propagates
     #[arg(long, value_name = "point:x,y,z,t")]
     source: Point,
+    /// Smear the source about the point within its time slice (Wuppertal): ALPHA,STEPS
+    #[arg(long, value_name = "ALPHA,STEPS")]
+    smear_source: Option<Wuppertal>,
     #[command(flatten)]
     operator: OperatorArgs<OnSpinors>,
     #[command(flatten)]
@@ -81,21 +84,6 @@ pub struct Propagator {
 fn groups(text: &str) -> Result<usize, String> {
     let groups = text.parse().ok().filter(|&groups: &usize| groups > 0 && COLUMNS.is_multiple_of(groups));
     groups.ok_or_else(|| format!("invalid number of groups '{text}': expected 1, 2, 3, 4, 6 or 12"))
-}
-
-/// A point of the lattice.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Point(Coordinate);
-
-impl FromStr for Point {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let point = text.strip_prefix("point:").and_then(whole_numbers).map(Self);
-        point.ok_or_else(|| {
-            format!("invalid point '{text}': expected four whole numbers, as in point:0,0,0,0 for x,y,z,t")
-        })
-    }
 }
 
 impl Propagator {
@@ -153,6 +141,7 @@ impl Propagator {
             operator: model.describe(),
             fields: Fields::new::<R>(lay_out::<R, _>(&solve, configuration)?, &self.hop),
             source: self.source.0,
+            source_smearing: self.smear_source.map(|smearing| smearing.to_string()),
             resumed_from: long_run.resumed_from(),
             compared_with_record: None,
             course: Course::new(&solve, file.plaquette()?),
@@ -180,7 +169,8 @@ impl Propagator {
         file: &ConfigurationFile,
         operator: &str,
     ) -> anyhow::Result<Identity> {
-        let source = format!("point:{}, {COLUMNS} right-hand sides", joined(&self.source.0, ","));
+        let smeared = self.smear_source.map_or_else(String::new, |smearing| format!(" smeared by {smearing}"));
+        let source = format!("point:{}{smeared}, {COLUMNS} right-hand sides", joined(&self.source.0, ","));
         let described = Described { operator, source, solver: "cg", sum: how.params.sum.to_string() };
         Ok(identity::<R, M>(how, self.hop.parameters(), (&file.configuration, &file.lattice), described)?)
     }
@@ -192,7 +182,8 @@ impl Propagator {
         solve: &Solve<Q>,
         file: &ConfigurationFile,
     ) -> anyhow::Result<ArrayOutput<'_>> {
-        let source = SourceInput::Point { position: self.source.0, spin: None, colour: None };
+        let smearing = self.smear_source.map(|smearing| smearing.to_string());
+        let source = SourceInput::Point { position: self.source.0, spin: None, colour: None, smearing };
         let settings = [
             ("solver", "cg".into()),
             ("preconditioning", preconditioning_name(solve.preconditioning).into()),
@@ -214,10 +205,11 @@ impl Propagator {
     ) -> anyhow::Result<Outcome> {
         let ConfigurationFile { configuration, lattice, .. } = file;
         let progress = Progress::new(solve.params.tolerance);
-        let (point, state) = (self.source.0, long_run.take_state());
+        let source = PointSource { point: self.source.0, smearing: self.smear_source };
+        let state = long_run.take_state();
         let mut watch = |iteration: usize, c: f64| progress.show(iteration, c);
         let mut watcher = Watchers::default().with(Some(&mut long_run)).with(Some(&mut watch));
-        let columns = (point, self.columns(group));
+        let columns = (source, self.columns(group));
         let computed =
             solve_columns::<R, B, Q>(backend, configuration, columns.clone(), solve, &mut watcher, state.as_ref());
         progress.end();
@@ -343,6 +335,8 @@ struct Summary {
     fields: Fields,
     /// The point, x, y, z, t.
     source: [usize; 4],
+    /// α and the number of steps of its smearing; null where there is none.
+    source_smearing: Option<String>,
     /// The iteration of the checkpoint from which it resumed.
     resumed_from: Option<usize>,
     /// Lines of the record that were the same; null where none was compared with.
@@ -373,7 +367,9 @@ impl Summary {
 
     fn text(&self) -> String {
         let mut rows = self.fields.facts(&self.device, &self.operator, &self.course);
-        rows.push(("source", format!("x,y,z,t = {}", joined(&self.source, ","))));
+        let smeared = self.source_smearing.as_ref();
+        let smeared = smeared.map_or_else(String::new, |smearing| format!(", smeared by {smearing}"));
+        rows.push(("source", format!("x,y,z,t = {}{smeared}", joined(&self.source, ","))));
         let solver = format!("conjugate gradients in {}, {COLUMNS} right-hand sides", self.fields.precision);
         rows.push(("solver", self.course.describe(&solver)));
         rows.extend(since(self.resumed_from, self.compared_with_record));
@@ -393,19 +389,5 @@ impl Summary {
         }
         rows.extend(self.rates.facts(""));
         facts(rows)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_point_is_four_whole_numbers() {
-        assert_eq!("point:1,2,3,40".parse(), Ok(Point([1, 2, 3, 40])));
-        for wrong in ["1,2,3,4", "point:1,2,3", "point:1,2,3,4,5", "point:1,2,3,-4", "gauss:1"] {
-            let error = wrong.parse::<Point>().unwrap_err();
-            assert!(error.contains(wrong) && error.contains("four whole numbers"), "{error}");
-        }
     }
 }

@@ -119,6 +119,21 @@ impl fmt::Display for Source {
     }
 }
 
+/// A point of the lattice, from which a quark propagates in each spin and colour.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Point(pub Coordinate);
+
+impl FromStr for Point {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let point = text.strip_prefix("point:").and_then(whole_numbers).map(Self);
+        point.ok_or_else(|| {
+            format!("invalid point '{text}': expected four whole numbers, as in point:0,0,0,0 for x,y,z,t")
+        })
+    }
+}
+
 /// So many whole numbers with commas between them.
 pub fn whole_numbers<const N: usize>(text: &str) -> Option<[usize; N]> {
     let numbers: Option<Vec<usize>> = text.split(',').map(|number| number.trim().parse().ok()).collect();
@@ -162,7 +177,7 @@ impl Source {
             Self::Gauss(seed) => SourceInput::Gauss { seed, nrhs },
             Self::Z4(seed) => SourceInput::Z4 { seed, nrhs },
             Self::Point { coordinate: position, spin, colour } => {
-                SourceInput::Point { position, spin: Some(spin), colour: Some(colour) }
+                SourceInput::Point { position, spin: Some(spin), colour: Some(colour), smearing: None }
             }
         })
     }
@@ -248,6 +263,15 @@ mod tests {
         let point = Source::Point { coordinate: [1, 2, 3, 4], spin: 3, colour: 2 };
         assert_eq!("point:1,2,3,4,3,2".parse(), Ok(point));
         assert_eq!("eta.npy".parse(), Ok(Source::File("eta.npy".into())));
+    }
+
+    #[test]
+    fn a_point_is_four_whole_numbers() {
+        assert_eq!("point:1,2,3,40".parse(), Ok(Point([1, 2, 3, 40])));
+        for wrong in ["1,2,3,4", "point:1,2,3", "point:1,2,3,4,5", "point:1,2,3,-4", "gauss:1"] {
+            let error = wrong.parse::<Point>().unwrap_err();
+            assert!(error.contains(wrong) && error.contains("four whole numbers"), "{error}");
+        }
     }
 
     #[test]

@@ -29,6 +29,8 @@ fn what_flows_and_is_smeared_is_observed_as_it_was_written() {
     let observed = folder.json("observe --config f.nersc --device cpu");
     assert_eq!(value(&observed, "energy density"), flow["times"][2]["energy_bits"]);
     assert_eq!(value(&observed, "topological charge"), flow["times"][2]["charge_bits"]);
+    let at_once = folder.json("observe --config gauge.nersc --flow 0.12,0.05 --device cpu");
+    assert_eq!(at_once["values"], observed["values"]);
     let smeared = folder.json("smear --kind ape:0.5,2 --config gauge.nersc --output ape.nersc --device cpu");
     let observed = folder.json("observe --config gauge.nersc --smear ape:0.5,2 --observables plaquette --device cpu");
     assert_eq!(value(&observed, "plaquette"), smeared["plaquette_bits"]);
@@ -43,6 +45,7 @@ fn what_cannot_be_is_refused_by_name() {
     refused("flow --config gauge.nersc --action iwasaki", &["unknown gauge action 'iwasaki'", "wilson or symanzik"]);
     refused("smear --config gauge.nersc --output s.nersc --kind stout:0.1", &["expected stout:RHO,STEPS"]);
     refused("observe --config gauge.nersc --loops 2", &["invalid loops '2'"]);
+    refused("observe --config gauge.nersc --flow 1,0.5", &["invalid flow '1,0.5'", "from 0.0001 to 0.2"]);
     let too_long = folder.fails(2, "observe --config gauge.nersc --observables wilson --loops 99,1 --device cpu");
     assert_contains(&too_long, &["loops of 99 steps on"]);
 }

@@ -68,9 +68,9 @@ fn shape_of(document: &Value) -> String {
 }
 
 /// Each kind with a command that prints it; those that need an OpenCL device end in the word DEVICE, which stands for the arguments that name it.
-const COMMANDS: [(Kind, &str); 50] = [
+const COMMANDS: [(Kind, &str); 52] = [
     (Kind::Config, "config info gauge.nersc"),
-    (Kind::Config, "config generate weak --lattice 4.4.4.4 --seed 1 --output weak.nersc"),
+    (Kind::Config, "config generate weak --lattice 4.4.4.8 --seed 1 --output weak.nersc"),
     (Kind::Config, "config generate unit --lattice 4.4.4.4 --output unit.lime"),
     (Kind::Config, "config generate hot --lattice 4.4.4.4 --seed 1 --output hot.milc"),
     (Kind::Config, "config convert gauge.nersc again.nersc"),
@@ -94,6 +94,11 @@ const COMMANDS: [(Kind, &str); 50] = [
     (Kind::Flow, "flow --config gauge.nersc --step 0.05 --time 0.1 --device cpu"),
     (Kind::Smear, "smear --kind stout:0.1,1 --config gauge.nersc --output stout.nersc --device cpu"),
     (Kind::Observe, "observe --config gauge.nersc --observables plaquette,polyakov --device cpu"),
+    (
+        Kind::SpectrumMeasure,
+        "spectrum measure gauge.nersc weak.nersc --operator wilson --mass 0.5 --source point:0,0,0,0 --hadrons pion,rho --output spectrum.json --device cpu",
+    ),
+    (Kind::SpectrumFit, "spectrum fit spectrum.json --uncorrelated --fit pion:1:3"),
     (Kind::Source, "source gauss:3 --lattice 4.4.4.8 --output eta.npy"),
     (Kind::Run, "run --kernel axpy_norm --in x=eta.npy --in y=hop.npy --scalar a=0.5 --out y=sum.npy --device cpu"),
     (Kind::GoldenExport, "golden export golden --kernels scale --lattice 2.2.2.4 --device cpu"),

@@ -66,6 +66,8 @@ kinds! {
     Flow = "flow", 1, "Gradient flows";
     Smear = "smear", 1, "Smeared configurations";
     Observe = "observe", 1, "Gauge observables";
+    SpectrumMeasure = "spectrum measure", 1, "Correlators measured";
+    SpectrumFit = "spectrum fit", 1, "Masses of hadrons";
     Apply = "apply", 1, "Operators applied";
     Reduce = "reduce", 1, "Sums";
     Compare = "compare", 1, "Arrays compared";

@@ -32,6 +32,11 @@ fn near(extents: Extents, dimension: usize) -> std::ops::Range<isize> {
 }
 
 impl Border {
+    /// The links of its sites.
+    pub fn links_mut(&mut self) -> impl Iterator<Item = &mut Vec<Complex<f64>>> {
+        self.slabs.iter_mut().map(|slab| &mut slab.links)
+    }
+
     /// The border of a part, whose sites `links` fills in: it is given coordinates in the whole lattice, and the links of the site. `None` of a whole lattice.
     pub fn filled<E>(
         extents: Extents,

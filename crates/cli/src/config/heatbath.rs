@@ -6,11 +6,11 @@ use anyhow::Context as _;
 use clap::Args;
 use lanefield::backend::Backend;
 use lanefield::gauge::{Action, Ensemble, EnsembleParameters, Quenched, QuenchedParameters};
-use lanefield::observable::mean;
 use lanefield::reference::gauge::Configuration;
 use lanefield::reference::kernels::Vectors;
 use lanefield::reference::layout::{Extents, Lattice, LatticeOptions, Parity, Scalar, Sites};
 use lanefield::reference::real::Precision;
+use lanefield::statistics::{Autocorrelation, mean};
 use serde::Serialize;
 
 use super::require_memory;
@@ -162,6 +162,11 @@ struct Summary {
     sweeps: usize,
     /// The mean plaquette after thermalisation; null where there is none.
     plaquette: Option<f64>,
+    /// Its error, with autocorrelation; null where the run is too short to tell.
+    plaquette_error: Option<f64>,
+    /// Of the plaquette, in sweeps; null where the run is too short to tell.
+    integrated_autocorrelation_time: Option<f64>,
+    integrated_autocorrelation_time_error: Option<f64>,
     /// The configurations that this run made.
     configurations: Vec<String>,
 }
@@ -171,9 +176,17 @@ impl Summary {
         let history = ensemble.history();
         let thermalisation = usize::try_from(ensemble.parameters().thermalisation).unwrap_or(usize::MAX);
         let after = history.get(thermalisation..).unwrap_or_default();
-        let after: Vec<[f64; 1]> = after.iter().map(|&plaquette| [plaquette]).collect();
-        let plaquette = mean(&after).map(|mean| mean[0]);
-        Self { ensemble: ensemble.parameters().clone(), sweeps: history.len(), plaquette, configurations }
+        let numbers: Vec<[f64; 1]> = after.iter().map(|&plaquette| [plaquette]).collect();
+        let autocorrelation = Autocorrelation::of(after);
+        Self {
+            ensemble: ensemble.parameters().clone(),
+            sweeps: history.len(),
+            plaquette: mean(&numbers).map(|mean| mean[0]),
+            plaquette_error: autocorrelation.map(|found| found.error),
+            integrated_autocorrelation_time: autocorrelation.map(|found| found.time),
+            integrated_autocorrelation_time_error: autocorrelation.map(|found| found.time_error),
+            configurations,
+        }
     }
 
     fn text(&self) -> String {
@@ -183,7 +196,12 @@ impl Summary {
             ("sweeps", self.sweeps.to_string()),
         ];
         if let Some(plaquette) = self.plaquette {
-            rows.push(("plaquette", format!("{plaquette:.6}")));
+            let error = self.plaquette_error.map_or_else(String::new, |error| format!(" ± {error:.6}"));
+            rows.push(("plaquette", format!("{plaquette:.6}{error}")));
+        }
+        if let Some(time) = self.integrated_autocorrelation_time {
+            let error = self.integrated_autocorrelation_time_error.unwrap_or(f64::NAN);
+            rows.push(("autocorrelation time", format!("{time:.2} ± {error:.2} sweeps (integrated)")));
         }
         rows.push(("new configurations", self.configurations.len().to_string()));
         facts(rows)

@@ -207,7 +207,7 @@ mod tests {
     #[test]
     fn ours_is_the_basis_of_the_library() {
         let ours = GammaBasis::DegrandRossi.gammas();
-        let library = [Gamma::X, Gamma::Y, Gamma::Z, Gamma::T, Gamma::Five];
+        let library = [Gamma::X, Gamma::Y, Gamma::Z, Gamma::T, Gamma::FIVE];
         for (gamma, library) in ours.iter().zip(library) {
             for (row, elements) in gamma.iter().enumerate() {
                 assert_ne!(elements[library.partner(row)], Complex::default(), "{library:?}");

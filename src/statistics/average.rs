@@ -3,14 +3,16 @@
 
 use lanefield_reference::exact::ExactSum;
 
+use super::Resampling;
+
 /// The mean of samples of a correlator, time by time: the exact sum, rounded once, over the number of samples. None where there are no samples.
 pub fn mean<S: AsRef<[f64]>>(samples: &[S]) -> Option<Vec<f64>> {
-    mean_without(samples, None)
+    mean_of(samples, 0..samples.len())
 }
 
-/// The mean of all samples but one.
-fn mean_without<S: AsRef<[f64]>>(samples: &[S], left_out: Option<usize>) -> Option<Vec<f64>> {
-    let kept = || samples.iter().enumerate().filter(|(k, _)| Some(*k) != left_out).map(|(_, sample)| sample.as_ref());
+/// The mean of the samples at some places.
+pub(super) fn mean_of<S: AsRef<[f64]>>(samples: &[S], places: impl Iterator<Item = usize> + Clone) -> Option<Vec<f64>> {
+    let kept = || places.clone().map(|place| samples[place].as_ref());
     let (count, times) = (kept().count(), kept().map(<[f64]>::len).min()?);
     let mean = |t: usize| {
         let mut sum = ExactSum::new();
@@ -20,25 +22,10 @@ fn mean_without<S: AsRef<[f64]>>(samples: &[S], left_out: Option<usize>) -> Opti
     Some((0..times).map(mean).collect())
 }
 
-/// The jackknife errors of what `of` makes of the mean of samples, √((N − 1) / N · Σₖ (of(mean without sample k) − of(mean))²). None where `of` gives
-/// nothing for one of these means, and where there are fewer than two samples.
+/// The errors of [`Resampling::Jackknife`] of what `of` makes of the mean of samples.
 pub fn jackknife_errors<S: AsRef<[f64]>>(samples: &[S], of: impl Fn(&[f64]) -> Vec<Option<f64>>) -> Vec<Option<f64>> {
-    let Some(all) = mean(samples).map(|mean| of(&mean)) else { return Vec::new() };
-    if samples.len() < 2 {
-        return vec![None; all.len()];
-    }
-    let without = (0..samples.len()).filter_map(|k| mean_without(samples, Some(k)));
-    let without: Vec<Vec<Option<f64>>> = without.map(|mean| of(&mean)).collect();
-    let count = samples.len() as f64;
-    let error = |t: usize| {
-        let mut sum = ExactSum::new();
-        for estimate in &without {
-            let deviation = estimate[t]? - all[t]?;
-            sum.add(deviation * deviation);
-        }
-        Some(((count - 1.0) / count * sum.round()).sqrt())
-    };
-    (0..all.len()).map(error).collect()
+    let estimates = Resampling::Jackknife.estimates(samples, of);
+    estimates.into_iter().map(|estimate| estimate.and_then(|estimate| estimate.error)).collect()
 }
 
 #[cfg(test)]

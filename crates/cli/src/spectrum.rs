@@ -1,0 +1,37 @@
+//! `lanefield spectrum`: correlators of hadrons on several configurations, their errors, effective masses and fits.
+
+mod data;
+mod fit;
+mod measure;
+
+use clap::Args;
+
+use super::Outcome;
+use fit::Fit;
+use measure::Measure;
+
+/// Masses of hadrons: measure correlators on configurations, and fit them.
+#[derive(Args)]
+#[command(after_help = "Examples:
+  lanefield config generate heatbath --beta 5.7 --lattice 4.4.4.8 --seed 1 \\
+      --thermalise 20 --sweeps 70 --every 10 --output quenched
+  lanefield spectrum measure quenched --operator wilson --mass 0.5 \\
+      --source point:0,0,0,0 --output spectrum.json
+  lanefield spectrum fit spectrum.json --fit pion:2:4")]
+pub struct Spectrum {
+    #[command(subcommand)]
+    command: Command,
+}
+
+commands! {
+    Command {
+        Measure(Box<Measure>),
+        Fit(Fit),
+    }
+}
+
+impl Spectrum {
+    pub fn run(self) -> anyhow::Result<Outcome> {
+        self.command.run()
+    }
+}

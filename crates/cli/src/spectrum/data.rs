@@ -1,0 +1,168 @@
+//! The file of measured correlators: what the quark and its sources are, and for each configuration its correlators. `docs/spectrum.md` describes it.
+
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Context as _, bail, ensure};
+use lanefield::io::atomic::write_atomically;
+use lanefield::observable::{Hadron, Momentum};
+use lanefield::statistics::mean;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+/// The `kind` of every such file.
+const KIND: &str = "lanefield spectrum";
+/// The version of the format.
+const FORMAT: u32 = 1;
+
+/// Correlators of hadrons on several configurations. As JSON, these fields.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Data {
+    /// [`KIND`].
+    kind: String,
+    /// [`FORMAT`].
+    format: u32,
+    /// The version of the program that wrote it.
+    lanefield: String,
+    /// What the bits of the correlators depend on, beside the configuration.
+    pub inputs: Inputs,
+    /// In the order in which they were measured.
+    pub configurations: Vec<Measured>,
+}
+
+/// A quark, its sources, and what was measured.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Inputs {
+    /// Extents x, y, z, t.
+    pub lattice: [usize; 4],
+    /// The operator of the quark.
+    pub operator: String,
+    /// Its parameters, by name.
+    pub parameters: Map<String, Value>,
+    /// Boundary phases in x,y,z,t.
+    pub boundary: String,
+    /// Reals stored a link.
+    pub reconstruct: usize,
+    /// The order in which the hop adds its legs.
+    pub legs: String,
+    /// f32 or f64.
+    pub precision: String,
+    /// Of the solves.
+    pub tolerance: f64,
+    /// `even-odd` or `none`.
+    pub preconditioning: String,
+    /// Points x, y, z, t: the correlators are the averages over them.
+    pub sources: Vec<[usize; 4]>,
+    /// α and steps of Wuppertal smearing, or null.
+    pub source_smearing: Option<String>,
+    /// The same at the sink.
+    pub sink_smearing: Option<String>,
+    /// Which.
+    pub hadrons: Vec<Hadron>,
+    /// In units of 2π/L.
+    pub momenta: Vec<Momentum>,
+}
+
+/// A configuration, and its correlators.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Measured {
+    /// The name of the file.
+    pub file: String,
+    /// Of its links.
+    pub sha256_of_links: String,
+    pub plaquette: f64,
+    /// Of each hadron at each momentum.
+    pub correlators: Vec<Correlator>,
+}
+
+/// A correlator.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Correlator {
+    pub hadron: Hadron,
+    pub momentum: Momentum,
+    /// Real parts at times 0 to T − 1 from the source.
+    pub values: Vec<f64>,
+}
+
+impl Data {
+    /// Of nothing measured yet.
+    pub fn new(inputs: Inputs) -> Self {
+        let lanefield = env!("CARGO_PKG_VERSION").to_owned();
+        Self { kind: KIND.to_owned(), format: FORMAT, lanefield, inputs, configurations: Vec::new() }
+    }
+
+    /// Reads a file, whose correlators are as many and as long as it says.
+    pub fn read(path: &Path) -> anyhow::Result<Self> {
+        let name = path.display();
+        let text = fs::read_to_string(path).with_context(|| format!("cannot read {name}"))?;
+        let not = || format!("{name} is not a file of lanefield spectrum measure");
+        let value: Value = serde_json::from_str(&text).with_context(not)?;
+        ensure!(value.get("kind").and_then(Value::as_str) == Some(KIND), "{}: its kind is not \"{KIND}\"", not());
+        let format = value.get("format").and_then(Value::as_u64);
+        ensure!(
+            format == Some(FORMAT.into()),
+            "{name} has format {}, and this program reads {FORMAT}",
+            format.map_or_else(|| "none".to_owned(), |format| format.to_string())
+        );
+        let data: Self = serde_json::from_value(value).with_context(not)?;
+        let times = data.inputs.lattice[3];
+        for measured in &data.configurations {
+            let of = &measured.file;
+            for &hadron in &data.inputs.hadrons {
+                for &momentum in &data.inputs.momenta {
+                    let correlator = measured.correlators.iter().find(|c| (c.hadron, c.momentum) == (hadron, momentum));
+                    let Some(correlator) = correlator else {
+                        bail!("{name}: {of} has no {hadron} at momentum {momentum}")
+                    };
+                    let found = correlator.values.len();
+                    ensure!(found == times, "{name}: {hadron} of {of} has {found} times, on a lattice of {times}");
+                }
+            }
+        }
+        Ok(data)
+    }
+
+    /// Writes the file, whose bytes depend on the numbers alone.
+    pub fn write(&self, path: &Path) -> anyhow::Result<()> {
+        let text = serde_json::to_string_pretty(self)?;
+        write_atomically(path, |writer| writeln!(writer, "{text}"))?;
+        Ok(())
+    }
+
+    /// Refuses to go on, or to be taken together, with what was measured otherwise.
+    pub fn require_same(&self, other: &Inputs, who: [&str; 2]) -> anyhow::Result<()> {
+        let values = [serde_json::to_value(&self.inputs)?, serde_json::to_value(other)?];
+        if let Some(found) = lanefield::io::sidecar::difference_of(&values[0], &values[1], |_| true) {
+            bail!("{} was measured with {} {}, and {} with {}", who[0], found.name, found.first, who[1], found.second);
+        }
+        Ok(())
+    }
+
+    /// Whether the configuration of these links was measured.
+    pub fn has(&self, sha256_of_links: &str) -> bool {
+        self.configurations.iter().any(|measured| measured.sha256_of_links == sha256_of_links)
+    }
+
+    /// The samples of a correlator, each the mean of `bin` configurations in turn; what is left at the end is one that is smaller.
+    pub fn samples(&self, hadron: Hadron, momentum: Momentum, bin: usize) -> Vec<Vec<f64>> {
+        let of = |measured: &Measured| {
+            let found = measured.correlators.iter().find(|c| (c.hadron, c.momentum) == (hadron, momentum));
+            found.map(|correlator| correlator.values.clone())
+        };
+        let samples: Vec<Vec<f64>> = self.configurations.iter().filter_map(of).collect();
+        samples.chunks(bin).filter_map(mean).collect()
+    }
+
+    /// Each hadron at each momentum.
+    pub fn kinds(&self) -> impl Iterator<Item = (Hadron, Momentum)> {
+        self.inputs
+            .hadrons
+            .iter()
+            .flat_map(|&hadron| self.inputs.momenta.iter().map(move |&momentum| (hadron, momentum)))
+    }
+}
+
+/// "pion", or "pion at 1,0,0".
+pub fn name_of(hadron: Hadron, momentum: Momentum) -> String {
+    if momentum == Momentum::ZERO { hadron.to_string() } else { format!("{hadron} at {momentum}") }
+}

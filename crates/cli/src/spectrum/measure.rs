@@ -1,0 +1,320 @@
+//! `lanefield spectrum measure`: propagators and correlators on one configuration after the other.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, bail, ensure};
+use clap::Args;
+use lanefield::backend::Backend;
+use lanefield::io::npy::ArrayReal;
+use lanefield::io::sidecar::ConfigurationInput;
+use lanefield::observable::{
+    Hadron, Momentum, PointSource, Projection, PropagatorError, Quark, Wuppertal, propagator, require_inside,
+};
+use lanefield::operator::{AnyModel, HopParameters};
+use lanefield::reference::field::list_of;
+use lanefield::reference::kernels::Vectors;
+use lanefield::reference::layout::Extents;
+use lanefield::reference::real::Precision;
+use lanefield::solver::{Method, Solve};
+use lanefield::statistics::mean;
+use num_complex::Complex;
+use serde::Serialize;
+
+use super::data::{Correlator, Data, Inputs, Measured};
+use crate::Outcome;
+use crate::args::{BackendArgs, HopArgs, on_backend};
+use crate::files::{ConfigurationFile, has_extension, read_configuration, require_outputs_but};
+use crate::interrupt::{interrupted, keep};
+use crate::operator::{OnSpinors, OperatorArgs, check, json_of};
+use crate::output::{Head, Kind, facts, joined, show};
+use crate::progress::progress_bar;
+use crate::solver::{SolverArgs, lay_out, preconditioning_name};
+use crate::source::Point;
+
+/// Compute propagators and correlators of hadrons on configurations, and write them to a file, which grows with each configuration.
+///
+/// The quark masses of up and down are the same; disconnected contractions are left out. A run that was ended goes on with --resume, also with more
+/// configurations. Several runs can share the configurations: spectrum fit takes several files.
+#[derive(Args)]
+#[command(after_help = "Examples:
+  lanefield config generate heatbath --beta 5.7 --lattice 4.4.4.8 --seed 1 \\
+      --thermalise 20 --sweeps 40 --every 10 --output two
+  lanefield spectrum measure two/000030.nersc two/000040.nersc \\
+      --operator wilson --mass 0.5 --source point:0,0,0,0 point:2,2,2,4 \\
+      --smear-source 0.25,10 --momentum 1,0,0 --output smeared.json")]
+pub struct Measure {
+    /// The configurations: NERSC, ILDG, SciDAC or MILC files, NumPy arrays (T, Z, Y, X, 4, 3, 3) if they end in .npy, or the directory of an ensemble
+    #[arg(value_name = "FILES", required = true)]
+    configurations: Vec<PathBuf>,
+    /// The point from which the quarks propagate, or several, over which correlators are averaged
+    #[arg(long = "source", value_name = "point:x,y,z,t", required = true, num_args = 1..)]
+    sources: Vec<Point>,
+    /// Smear the source about the point within its time slice (Wuppertal): ALPHA,STEPS
+    #[arg(long, value_name = "ALPHA,STEPS")]
+    smear_source: Option<Wuppertal>,
+    /// Smear the sink alike
+    #[arg(long, value_name = "ALPHA,STEPS")]
+    smear_sink: Option<Wuppertal>,
+    /// Which hadrons
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', default_value = "pion,rho,a0,a1,b1,nucleon")]
+    hadrons: Vec<Hadron>,
+    /// Momenta beside 0,0,0, in units of 2π/L
+    #[arg(long = "momentum", value_name = "X,Y,Z", num_args = 1.., allow_hyphen_values = true)]
+    momenta: Vec<Momentum>,
+    #[command(flatten)]
+    operator: OperatorArgs<OnSpinors>,
+    #[command(flatten)]
+    hop: HopArgs,
+    #[command(flatten)]
+    settings: SolverArgs,
+    /// Write the correlators to this file, as JSON
+    #[arg(long, value_name = "FILE.json")]
+    output: PathBuf,
+    /// Go on with the file, or begin it if there is none: configurations that it has are left out
+    #[arg(long)]
+    resume: bool,
+    /// Print JSON instead of a table
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    backend: BackendArgs,
+}
+
+impl Measure {
+    pub fn run(self) -> anyhow::Result<Outcome> {
+        let model = self.operator.model(&self.hop)?;
+        let files = files_of(&self.configurations)?;
+        let inputs: Vec<(&str, &Path)> = files.iter().map(|path| ("FILES", path.as_path())).collect();
+        require_outputs_but(&[("--output", &self.output)], &inputs, |_| self.resume)?;
+        match self.settings.precision {
+            Precision::F32 => self.with_precision::<f32>(model, &files),
+            _ => self.with_precision::<f64>(model, &files),
+        }
+    }
+
+    fn with_precision<R: Vectors + ArrayReal>(&self, model: AnyModel, files: &[PathBuf]) -> anyhow::Result<Outcome> {
+        check::<R>(&model, !self.settings.unpreconditioned)?;
+        match model {
+            AnyModel::Wilson(wilson) => self.compute::<R, _>(wilson, &model, files),
+            AnyModel::TwistedMass(twisted) => self.compute::<R, _>(twisted, &model, files),
+            AnyModel::Clover(clover) => self.compute::<R, _>(clover, &model, files),
+            AnyModel::DomainWall(wall) => self.compute::<R, _>(wall, &model, files),
+            // Not offered.
+            _ => bail!("{} does not act on spinors, and has no quark propagator", model.describe()),
+        }
+    }
+
+    fn compute<R: Vectors + ArrayReal, Q: Quark + Send + Sync>(
+        &self,
+        quark: Q,
+        model: &AnyModel,
+        files: &[PathBuf],
+    ) -> anyhow::Result<Outcome> {
+        let first = read_configuration(&files[0])?;
+        let extents = first.lattice.extents();
+        self.sources.iter().try_for_each(|source| require_inside(extents, source.0))?;
+        let solve = self.settings.solve::<R, _>(quark, Method::ConjugateGradients, self.backend.lanes);
+        // One that does not fit is refused before a device is opened.
+        lay_out::<R, _>(&solve, &first.configuration)?;
+        let mut data = self.data::<R, _>(model, &solve, extents)?;
+        let there = data.configurations.len();
+        let backend = self.backend.open()?;
+        let bar = progress_bar();
+        bar.set_length((files.len() * self.sources.len()) as u64);
+        let mut first = Some(first);
+        let mut stopped = false;
+        for path in files {
+            let file = match first.take() {
+                Some(file) => file,
+                None => read_configuration(path)?,
+            };
+            let (name, found) = (path.display(), file.lattice.extents());
+            ensure!(found == extents, "{name} is on {found}, and {} on {extents}", files[0].display());
+            let input = ConfigurationInput::of(&file.configuration, &file.lattice)?;
+            if !data.has(&input.sha256_of_links) {
+                let correlators = on_backend!(&backend, b => self.correlators::<R, _, _>(b, &file, solve, &data, &bar));
+                let correlators = correlators.with_context(|| format!("failed to measure on {name}"))?;
+                let file = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
+                let ConfigurationInput { sha256_of_links, plaquette, .. } = input;
+                data.configurations.push(Measured { file, sha256_of_links, plaquette, correlators });
+                data.write(&self.output)?;
+            } else {
+                bar.inc(self.sources.len() as u64);
+            }
+            keep();
+            if interrupted() {
+                stopped = true;
+                break;
+            }
+        }
+        bar.finish_and_clear();
+        if stopped {
+            say!("a signal ended the run after {} configurations: --resume goes on with it", data.configurations.len());
+            return Ok(Outcome::Done);
+        }
+        let summary = Summary {
+            file: self.output.display().to_string(),
+            operator: model.describe(),
+            lattice: extents.as_array(),
+            configurations: data.configurations.len(),
+            new_configurations: data.configurations.len() - there,
+            sources: self.sources.len(),
+            hadrons: data.inputs.hadrons.clone(),
+        };
+        show(self.json, Head::on(Kind::SpectrumMeasure, backend.device()), &summary, Summary::text)
+    }
+
+    /// What was measured already, or nothing yet.
+    fn data<R: Vectors, Q>(&self, model: &AnyModel, solve: &Solve<Q>, extents: Extents) -> anyhow::Result<Data> {
+        let HopParameters { boundary, links, legs } = self.hop.parameters();
+        let mut momenta = vec![Momentum::ZERO];
+        momenta.extend(&self.momenta);
+        let inputs = Inputs {
+            lattice: extents.as_array(),
+            operator: model.name().to_owned(),
+            parameters: json_of(model),
+            boundary: boundary.to_string(),
+            reconstruct: links.reals(),
+            legs: legs.to_string(),
+            precision: R::NAME.to_owned(),
+            tolerance: solve.params.tolerance,
+            preconditioning: preconditioning_name(solve.preconditioning).to_owned(),
+            sources: self.sources.iter().map(|source| source.0).collect(),
+            source_smearing: self.smear_source.map(|smearing| smearing.to_string()),
+            sink_smearing: self.smear_sink.map(|smearing| smearing.to_string()),
+            hadrons: once(&self.hadrons),
+            momenta: once(&momenta),
+        };
+        if !(self.resume && self.output.exists()) {
+            return Ok(Data::new(inputs));
+        }
+        let data = Data::read(&self.output)?;
+        data.require_same(&inputs, [&format!("--output {}", self.output.display()), "this run"])?;
+        Ok(data)
+    }
+
+    /// The correlators of a configuration, averaged over the sources.
+    fn correlators<R: Vectors + ArrayReal, B: Backend, Q: Quark>(
+        &self,
+        backend: &B,
+        file: &ConfigurationFile,
+        mut solve: Solve<Q>,
+        data: &Data,
+        bar: &indicatif::ProgressBar,
+    ) -> anyhow::Result<Vec<Correlator>> {
+        solve.lanes = backend.lanes(solve.lanes);
+        let extents = file.lattice.extents();
+        let mut of_sources: Vec<Vec<Vec<f64>>> = Vec::new();
+        for source in &self.sources {
+            let source = PointSource { point: source.0, smearing: self.smear_source };
+            let s = self.propagator::<R, _, _>(backend, file, &solve, source, bar)?;
+            let correlator = |(hadron, momentum): (Hadron, Momentum)| {
+                let at = Projection { source: source.point, momentum, lanes: solve.lanes };
+                let correlator = hadron.correlator(backend, extents, &s, at, self.hop.parameters().boundary)?;
+                Ok(correlator.into_iter().map(|c| c.re).collect())
+            };
+            of_sources.push(data.kinds().map(correlator).collect::<anyhow::Result<_>>()?);
+            bar.inc(1);
+        }
+        let average = |k: usize| {
+            let samples: Vec<&[f64]> = of_sources.iter().map(|correlators| &correlators[k][..]).collect();
+            mean(&samples).unwrap_or_default()
+        };
+        let kinds = data.kinds().enumerate();
+        Ok(kinds.map(|(k, (hadron, momentum))| Correlator { hadron, momentum, values: average(k) }).collect())
+    }
+
+    /// The propagator from a source, whose residuals were computed anew.
+    fn propagator<R: Vectors + ArrayReal, B: Backend, Q: Quark>(
+        &self,
+        backend: &B,
+        file: &ConfigurationFile,
+        solve: &Solve<Q>,
+        source: PointSource,
+        bar: &indicatif::ProgressBar,
+    ) -> anyhow::Result<Vec<Complex<f64>>> {
+        let mut watch = |iteration: usize, c: f64| bar.set_message(format!("iteration {iteration}, |r|² {c:.1e}"));
+        let solved = propagator::<R, B, Q>(backend, &file.configuration, source, solve, &mut watch, None);
+        let report = solved.map_err(|error| match error {
+            PropagatorError::Solve(error) => anyhow::Error::from(*error),
+            error => error.into(),
+        })?;
+        report.require_intact()?;
+        if let Some(why) = &report.unchecked {
+            bail!("the solution could not be checked, so that it may be wrong: {why}");
+        }
+        match self.smear_sink {
+            Some(smearing) => Ok(smearing.smear_sink(backend, &file.configuration, &report.solution)?),
+            None => {
+                let words = report.solution.iter().map(|z| Complex::new(z.re.to_f64(), z.im.to_f64()));
+                Ok(list_of(|| "a propagator in f64".to_owned(), report.solution.len(), words)?)
+            }
+        }
+    }
+}
+
+/// The files of configurations, those of a directory in the order of their names. The state in which a run of the heat bath was ended is none.
+fn files_of(given: &[PathBuf]) -> anyhow::Result<Vec<PathBuf>> {
+    let mut files = Vec::new();
+    for path in given {
+        if !path.is_dir() {
+            files.push(path.clone());
+            continue;
+        }
+        let name = path.display();
+        let entries = fs::read_dir(path).with_context(|| format!("cannot read {name}"))?;
+        let entries: io::Result<Vec<PathBuf>> = entries.map(|entry| Ok(entry?.path())).collect();
+        let entries = entries.with_context(|| format!("cannot read {name}"))?;
+        let kept = |path: &PathBuf| has_extension(path, &["nersc"]) && path.file_stem() != Some(OsStr::new("stopped"));
+        let mut there: Vec<PathBuf> = entries.into_iter().filter(kept).collect();
+        ensure!(!there.is_empty(), "{name} has no configuration: expected files that end in .nersc");
+        there.sort();
+        files.append(&mut there);
+    }
+    Ok(files)
+}
+
+/// Each once, in the order in which they come.
+fn once<T: Copy + PartialEq>(given: &[T]) -> Vec<T> {
+    let mut kept = Vec::new();
+    for one in given {
+        if !kept.contains(one) {
+            kept.push(*one);
+        }
+    }
+    kept
+}
+
+/// What was measured. As JSON, these fields.
+#[derive(Serialize)]
+struct Summary {
+    /// The file that was written.
+    file: String,
+    operator: String,
+    /// Extents x, y, z, t.
+    lattice: [usize; 4],
+    /// That the file has now.
+    configurations: usize,
+    /// Of these, measured by this run.
+    new_configurations: usize,
+    /// Over which correlators were averaged.
+    sources: usize,
+    hadrons: Vec<Hadron>,
+}
+
+impl Summary {
+    fn text(&self) -> String {
+        let hadrons: Vec<&str> = self.hadrons.iter().map(|hadron| hadron.name()).collect();
+        let rows = [
+            ("operator", self.operator.clone()),
+            ("lattice", joined(&self.lattice, ".")),
+            ("configurations", format!("{}, {} of them new", self.configurations, self.new_configurations)),
+            ("sources", format!("{} on each", self.sources)),
+            ("hadrons", hadrons.join(", ")),
+        ];
+        format!("{}\n{}", self.file, facts(rows))
+    }
+}

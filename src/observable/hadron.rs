@@ -1,0 +1,137 @@
+//! Correlators of hadrons of one propagator, by name: mesons of two quarks, and the nucleon of three (`docs/arithmetic.md` §11).
+
+use std::fmt;
+use std::str::FromStr;
+
+use lanefield_reference::layout::Extents;
+use lanefield_reference::links::{BoundaryPhases, Phase};
+use lanefield_reference::real::Real;
+use num_complex::Complex;
+use serde::{Deserialize, Serialize};
+
+use super::correlator::{CorrelatorError, Projection, projected, trace};
+use super::nucleon::{Parts, parts};
+use super::{EffectiveMass, Gamma};
+use crate::backend::Backend;
+
+/// A hadron of degenerate quarks whose correlator one propagator gives. Disconnected contractions are left out, as for isovector mesons.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Hadron {
+    /// Γ = γ5.
+    Pion,
+    /// Γ = γx, γy, γz, averaged.
+    Rho,
+    /// Γ = 1.
+    A0,
+    /// Γ = γx γ5, γy γ5, γz γ5, averaged.
+    A1,
+    /// Γ = γx γy, γy γz, γz γx, averaged.
+    B1,
+    /// ε_abc (uᵀ_a C γ5 d_b) u_c, of positive parity.
+    Nucleon,
+}
+
+impl Hadron {
+    /// All of them.
+    pub const ALL: [Self; 6] = [Self::Pion, Self::Rho, Self::A0, Self::A1, Self::B1, Self::Nucleon];
+
+    /// The word for it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Pion => "pion",
+            Self::Rho => "rho",
+            Self::A0 => "a0",
+            Self::A1 => "a1",
+            Self::B1 => "b1",
+            Self::Nucleon => "nucleon",
+        }
+    }
+
+    /// The spin matrices of a meson; none of the nucleon.
+    pub fn gammas(self) -> Vec<Gamma> {
+        let vectors = [Gamma::X, Gamma::Y, Gamma::Z];
+        match self {
+            Self::Pion => vec![Gamma::FIVE],
+            Self::Rho => vectors.to_vec(),
+            Self::A0 => vec![Gamma::IDENTITY],
+            Self::A1 => vectors.map(|vector| vector.times(Gamma::FIVE)).to_vec(),
+            Self::B1 => vec![Gamma::X.times(Gamma::Y), Gamma::Y.times(Gamma::Z), Gamma::Z.times(Gamma::X)],
+            Self::Nucleon => Vec::new(),
+        }
+    }
+
+    /// How its correlator falls: mesons run both ways around the lattice, as a cosh; of the nucleon the parity that runs backwards is another particle.
+    pub const fn effective_mass(self) -> EffectiveMass {
+        match self {
+            Self::Nucleon => EffectiveMass::Exponential,
+            _ => EffectiveMass::Cosh,
+        }
+    }
+
+    /// Its correlator at times 0 to T − 1 from the source. `propagator` is in site order, 144 words at each site, of a quark with these boundary phases.
+    /// The nucleon is averaged with its antiparticle, which runs backwards, unless time has a fixed boundary.
+    ///
+    /// # Errors
+    /// [`CorrelatorError`].
+    pub fn correlator<R: Real, B: Backend>(
+        self,
+        backend: &B,
+        extents: Extents,
+        propagator: &[Complex<R>],
+        at: Projection,
+        boundary: BoundaryPhases,
+    ) -> Result<Vec<Complex<f64>>, CorrelatorError> {
+        if self == Self::Nucleon {
+            return nucleon(backend, extents, propagator, at, boundary.phase(3));
+        }
+        let gammas = self.gammas();
+        let mut sum = vec![Complex::ZERO; extents[3]];
+        for &gamma in &gammas {
+            let of_gamma = projected(backend, extents, propagator, at, |site| trace(site, gamma))?;
+            sum.iter_mut().zip(of_gamma).for_each(|(sum, value)| *sum += value);
+        }
+        Ok(sum.into_iter().map(|sum| sum / gammas.len() as f64).collect())
+    }
+}
+
+/// C₊(t) and what runs backwards, C₋(T − t), which is C₊(t) on average, times the phase of the boundary. Three quarks that cross an antiperiodic boundary
+/// change their sign.
+fn nucleon<R: Real, B: Backend>(
+    backend: &B,
+    extents: Extents,
+    propagator: &[Complex<R>],
+    at: Projection,
+    boundary: Phase,
+) -> Result<Vec<Complex<f64>>, CorrelatorError> {
+    let part = |pick: fn(Parts) -> Complex<f64>| projected(backend, extents, propagator, at, |site| pick(parts(site)));
+    let (positive, negative) = (part(Parts::positive)?, part(Parts::negative)?);
+    let times = extents[3];
+    let crosses = |t: usize| boundary == Phase::Antiperiodic && t + at.source[3] >= times;
+    let unwound = |c: &[Complex<f64>], t: usize| if crosses(t) { -c[t] } else { c[t] };
+    let forward = |t: usize| unwound(&positive, t);
+    let average = |t: usize| match boundary {
+        Phase::Fixed => forward(t),
+        _ if t == 0 => forward(0),
+        Phase::Periodic => (forward(t) + unwound(&negative, times - t)) / 2.0,
+        Phase::Antiperiodic => (forward(t) - unwound(&negative, times - t)) / 2.0,
+    };
+    Ok((0..times).map(average).collect())
+}
+
+impl fmt::Display for Hadron {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for Hadron {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        Self::ALL
+            .into_iter()
+            .find(|hadron| hadron.name() == text)
+            .ok_or_else(|| format!("unknown hadron '{text}': expected {}", Self::ALL.map(Self::name).join(", ")))
+    }
+}

@@ -1,0 +1,106 @@
+//! Momenta of correlators.
+
+use std::f64::consts::TAU;
+use std::fmt;
+use std::str::FromStr;
+
+use lanefield_reference::layout::{Coordinate, Extents};
+use num_complex::Complex;
+use serde::{Deserialize, Serialize};
+
+/// A momentum p = 2π n / L, by its whole numbers n in x, y, z.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Momentum {
+    /// n.
+    pub numbers: [i32; 3],
+}
+
+impl Momentum {
+    /// At rest.
+    pub const ZERO: Self = Self { numbers: [0; 3] };
+
+    /// |p|² of the extents in space, in lattice units.
+    pub fn squared(self, extents: Extents) -> f64 {
+        let squares = (0..3).map(|d| (TAU * f64::from(self.numbers[d]) / extents[d] as f64).powi(2));
+        squares.fold(0.0, |all, square| all + square)
+    }
+
+    /// exp(−i p·(x − y)) for a source at y; none at rest, where all are 1.
+    pub(super) fn phases(self, extents: Extents, source: Coordinate) -> Option<Phases> {
+        let of_direction = |d: usize| -> Vec<Complex<f64>> {
+            let extent = extents[d];
+            let number = i64::from(self.numbers[d]).rem_euclid(extent as i64) as usize;
+            let turns = |x: usize| number * ((x + extent - source[d]) % extent) % extent;
+            (0..extent).map(|x| root(turns(x), extent)).collect()
+        };
+        (self != Self::ZERO).then(|| Phases { of_directions: [0, 1, 2].map(of_direction) })
+    }
+}
+
+/// exp(−2πi k / n), 0 ≤ k < n. The functions are those of the `libm` crate, which are the same on every machine; at multiples of a quarter it is exact.
+fn root(k: usize, n: usize) -> Complex<f64> {
+    if (4 * k).is_multiple_of(n) {
+        return [Complex::ONE, -Complex::I, -Complex::ONE, Complex::I][4 * k / n];
+    }
+    let (sin, cos) = libm::sincos(TAU * (k as f64 / n as f64));
+    Complex::new(cos, -sin)
+}
+
+/// The phases of each coordinate in space.
+pub(super) struct Phases {
+    of_directions: [Vec<Complex<f64>>; 3],
+}
+
+impl Phases {
+    /// That of a site: (x · y) · z.
+    pub(super) fn at(&self, coordinate: Coordinate) -> Complex<f64> {
+        let [x, y, z] = [0, 1, 2].map(|d| self.of_directions[d][coordinate[d]]);
+        x * y * z
+    }
+}
+
+impl fmt::Display for Momentum {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [x, y, z] = self.numbers;
+        write!(f, "{x},{y},{z}")
+    }
+}
+
+impl FromStr for Momentum {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let numbers: Option<Vec<i32>> = text.split(',').map(|number| number.trim().parse().ok()).collect();
+        let numbers = numbers.and_then(|numbers| numbers.try_into().ok());
+        numbers.map(|numbers| Self { numbers }).ok_or_else(|| {
+            format!("invalid momentum '{text}': expected three whole numbers n, of p = 2πn/L, as in 1,0,0")
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn phases_are_one_at_the_source_and_turn_once_around_the_lattice() {
+        let (extents, source) = (Extents::new([6, 4, 8, 2]).unwrap(), [5, 1, 3, 0]);
+        let phases = Momentum { numbers: [1, -1, 9] }.phases(extents, source).unwrap();
+        assert_eq!(phases.at(source), Complex::ONE);
+        assert!((phases.at([0, 1, 3, 0]) - Complex::cis(-TAU / 6.0)).norm() < 1e-15);
+        assert_eq!(phases.at([5, 2, 3, 1]), Complex::I);
+        // 9 is 1 on eight sites.
+        assert!((phases.at([5, 1, 4, 0]) - Complex::cis(-TAU / 8.0)).norm() < 1e-15);
+        assert!(Momentum::ZERO.phases(extents, source).is_none());
+    }
+
+    #[test]
+    fn momenta_are_read_as_they_are_written() {
+        let momentum = Momentum { numbers: [0, -2, 1] };
+        assert_eq!(momentum.to_string().parse(), Ok(momentum));
+        for wrong in ["", "1", "1,2", "1,2,3,4", "1,2,x"] {
+            assert!(wrong.parse::<Momentum>().unwrap_err().contains(&format!("'{wrong}'")));
+        }
+    }
+}

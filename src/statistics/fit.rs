@@ -1,0 +1,370 @@
+//! Fits of one or two states to correlators, by least squares with the covariance of their times.
+
+use levenberg_marquardt::{LeastSquaresProblem, LevenbergMarquardt};
+use nalgebra::{DMatrix, DVector, Dyn, Owned};
+use std::fmt;
+use std::str::FromStr;
+use thiserror::Error;
+
+use super::average::mean;
+use super::covariance::{Covariance, CovarianceError, Whitening};
+use super::resampling::{Estimate, Resampling};
+use crate::observable::EffectiveMass;
+
+/// The times that a fit takes: from the first to the last one, both among them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Window {
+    /// The first time.
+    pub first: usize,
+    /// The last time.
+    pub last: usize,
+}
+
+/// How many states.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum States {
+    /// The lowest.
+    One,
+    /// The lowest two.
+    Two,
+}
+
+/// A fit of C(t) = Σ A_k f(m_k, t), with f = exp(−m t) + exp(−m (T − t)) of what runs both ways, or exp(−m t).
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Fit {
+    /// Which f.
+    pub shape: EffectiveMass,
+    /// How many terms.
+    pub states: States,
+    /// The times.
+    pub window: Window,
+    /// What weighs them. Resamples are weighed as all samples are.
+    pub covariance: Covariance,
+}
+
+/// What a fit found.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Fitted {
+    /// A_k.
+    pub amplitudes: Vec<Estimate>,
+    /// m_k, the lowest first.
+    pub masses: Vec<Estimate>,
+    /// χ².
+    pub chi_squared: f64,
+    /// Times less parameters.
+    pub degrees: usize,
+}
+
+/// Why there is no fit. Messages are fragments.
+#[derive(Clone, PartialEq, Debug, Error)]
+#[non_exhaustive]
+pub enum FitError {
+    /// Times that there are not.
+    #[error("a fit from t = {first} to {last}: expected times from 0 to {most}, the first one first")]
+    Window {
+        /// As given.
+        first: usize,
+        /// As given.
+        last: usize,
+        /// The last one there is.
+        most: usize,
+    },
+    /// Fewer times than it takes.
+    #[error("a fit of {parameters} parameters to {times} times: it needs {} at least", parameters + 1)]
+    Parameters {
+        /// How many.
+        parameters: usize,
+        /// How many.
+        times: usize,
+    },
+    /// The correlator has no mass in the window to begin with.
+    #[error("the correlator has no effective mass between t = {} and {}: it changes its sign, or rises, there", window.first, window.last)]
+    NoMass {
+        /// The times.
+        window: Window,
+    },
+    /// The least squares were not found.
+    #[error("the fit from t = {} to {} did not converge: take other times, or fewer states", window.first, window.last)]
+    NotConverged {
+        /// The times.
+        window: Window,
+    },
+    /// The weights.
+    #[error(transparent)]
+    Covariance(#[from] CovarianceError),
+}
+
+impl Fit {
+    /// The fit to the mean of samples of a correlator, C(0) to C(T − 1) each, with errors by resampling.
+    ///
+    /// # Errors
+    /// [`FitError`].
+    pub fn of<S: AsRef<[f64]>>(&self, samples: &[S], resampling: Resampling) -> Result<Fitted, FitError> {
+        let times = samples.iter().map(|sample| sample.as_ref().len()).min().unwrap_or(0);
+        let Window { first, last } = self.window;
+        if first > last || last >= times {
+            return Err(FitError::Window { first, last, most: times.saturating_sub(1) });
+        }
+        let (parameters, points) = (2 * self.states.count(), last - first + 1);
+        if points <= parameters {
+            return Err(FitError::Parameters { parameters, times: points });
+        }
+        let windowed: Vec<&[f64]> = samples.iter().map(|sample| &sample.as_ref()[first..=last]).collect();
+        let weights = Whitening::of(&windowed, self.covariance)?;
+        let all = mean(samples).unwrap_or_default();
+        let start = self.guess(&all, &weights)?;
+        let found = self.least_squares(&all, &weights, start).ok_or(FitError::NotConverged { window: self.window })?;
+        let (at, best) = (&found.0, found.1);
+        // From where the mean of all is, a resample is not far.
+        let of = |mean: &[f64]| match self.least_squares(mean, &weights, at.clone()) {
+            Some((parameters, _)) => self.natural(&parameters).into_iter().map(Some).collect(),
+            None => vec![None; parameters],
+        };
+        let estimates = resampling.estimates(samples, of);
+        let natural = self.natural(at);
+        let estimate = |place: usize| Estimate {
+            value: natural[place],
+            error: estimates.get(place).copied().flatten().and_then(|estimate| estimate.error),
+        };
+        let places = |of_state: usize| (0..self.states.count()).map(|k| estimate(2 * k + of_state)).collect();
+        Ok(Fitted { amplitudes: places(0), masses: places(1), chi_squared: best, degrees: points - parameters })
+    }
+
+    /// A and m of each state, of the parameters of the fit: a = A exp(−m first) and m, and for the second state the logarithm of m₂ − m₁.
+    fn natural(&self, parameters: &DVector<f64>) -> Vec<f64> {
+        let masses = masses(parameters.as_slice());
+        let pairs = parameters.as_slice().chunks_exact(2).zip(masses);
+        pairs.flat_map(|(pair, mass)| [pair[0] * libm::exp(mass * self.window.first as f64), mass]).collect()
+    }
+
+    /// From the effective masses: that of the middle of the window, and for the second state what it leaves at its beginning.
+    fn guess(&self, all: &[f64], weights: &Whitening) -> Result<DVector<f64>, FitError> {
+        let Window { first, last } = self.window;
+        let effective = self.shape.of(all);
+        let none = FitError::NoMass { window: self.window };
+        // Where time is nearest to the middle of the window that has one.
+        let places = (first..last).filter_map(|t| Some((t, effective[t].filter(|mass| *mass > 0.0)?)));
+        let (t, mass) = places.min_by_key(|(t, _)| (2 * t + 1).abs_diff(first + last)).ok_or(none)?;
+        let amplitude = all[t] / self.term(mass, t, all.len()).0;
+        let one = DVector::from_vec(vec![amplitude, mass]);
+        if self.states == States::One {
+            return Ok(one);
+        }
+        let trial = |gap: f64| {
+            let rest = all[first] - amplitude * self.term(mass, first, all.len()).0;
+            let second = rest / self.term(mass + gap, first, all.len()).0;
+            DVector::from_vec(vec![amplitude, mass, second, libm::log(gap)])
+        };
+        let trials = [0.1, 0.3, 0.6, 1.2].map(trial);
+        let fits = trials.into_iter().filter_map(|start| self.least_squares(all, weights, start));
+        let best = fits.min_by(|a, b| a.1.total_cmp(&b.1));
+        best.map(|(parameters, _)| parameters).ok_or(FitError::NotConverged { window: self.window })
+    }
+
+    /// f(m, t) exp(m first) and its derivative by m.
+    fn term(&self, mass: f64, t: usize, times: usize) -> (f64, f64) {
+        let (first, t) = (self.window.first as f64, t as f64);
+        let falling = libm::exp(-mass * (t - first));
+        match self.shape {
+            EffectiveMass::Exponential => (falling, -(t - first) * falling),
+            EffectiveMass::Cosh => {
+                let back = times as f64 - t - first;
+                let rising = libm::exp(-mass * back);
+                (falling + rising, -(t - first) * falling - back * rising)
+            }
+        }
+    }
+
+    /// The parameters of least χ², and it.
+    fn least_squares(&self, all: &[f64], weights: &Whitening, start: DVector<f64>) -> Option<(DVector<f64>, f64)> {
+        let problem = Problem { fit: self, all, weights, parameters: start };
+        let (solved, report) = LevenbergMarquardt::new().with_tol(1e-12).with_patience(200).minimize(problem);
+        let finite = solved.parameters.iter().all(|parameter| parameter.is_finite());
+        let chi_squared = 2.0 * report.objective_function;
+        (finite && chi_squared.is_finite() && ended_well(&report.termination))
+            .then_some((solved.parameters, chi_squared))
+    }
+}
+
+/// Tolerances are near what rounding allows: no further improvement is a good end.
+fn ended_well(reason: &levenberg_marquardt::TerminationReason) -> bool {
+    use levenberg_marquardt::TerminationReason;
+    reason.was_successful() || matches!(reason, TerminationReason::NoImprovementPossible(_))
+}
+
+/// m of each state.
+fn masses(parameters: &[f64]) -> Vec<f64> {
+    let mut masses = vec![parameters[1]];
+    if let Some(logarithm) = parameters.get(3) {
+        masses.push(parameters[1] + libm::exp(*logarithm));
+    }
+    masses
+}
+
+struct Problem<'a> {
+    fit: &'a Fit,
+    all: &'a [f64],
+    weights: &'a Whitening,
+    parameters: DVector<f64>,
+}
+
+impl Problem<'_> {
+    fn times(&self) -> impl Iterator<Item = usize> + Clone {
+        self.fit.window.first..=self.fit.window.last
+    }
+}
+
+impl LeastSquaresProblem<f64, Dyn, Dyn> for Problem<'_> {
+    type ResidualStorage = Owned<f64, Dyn>;
+    type JacobianStorage = Owned<f64, Dyn, Dyn>;
+    type ParameterStorage = Owned<f64, Dyn>;
+
+    fn set_params(&mut self, parameters: &DVector<f64>) {
+        self.parameters.copy_from(parameters);
+    }
+
+    fn params(&self) -> DVector<f64> {
+        self.parameters.clone()
+    }
+
+    fn residuals(&self) -> Option<DVector<f64>> {
+        let masses = masses(self.parameters.as_slice());
+        let value = |t: usize| {
+            let terms = masses.iter().enumerate();
+            terms.fold(0.0, |sum, (k, &mass)| sum + self.parameters[2 * k] * self.fit.term(mass, t, self.all.len()).0)
+        };
+        let differences: Vec<f64> = self.times().map(|t| value(t) - self.all[t]).collect();
+        let residuals = self.weights.apply(DVector::from_vec(differences));
+        residuals.iter().all(|residual| residual.is_finite()).then_some(residuals)
+    }
+
+    fn jacobian(&self) -> Option<DMatrix<f64>> {
+        let parameters = self.parameters.as_slice();
+        let masses = masses(parameters);
+        let column =
+            |of_time: &dyn Fn(usize) -> f64| self.weights.apply(DVector::from_vec(self.times().map(of_time).collect()));
+        let term = |k: usize, t: usize| self.fit.term(masses[k], t, self.all.len());
+        let mut columns = Vec::new();
+        for (k, pair) in parameters.chunks_exact(2).enumerate() {
+            columns.push(column(&|t| term(k, t).0));
+            columns.push(match k {
+                // The second mass moves with the first.
+                0 => column(&|t| (0..masses.len()).map(|k| parameters[2 * k] * term(k, t).1).sum()),
+                _ => column(&|t| pair[0] * term(k, t).1 * libm::exp(pair[1])),
+            });
+        }
+        Some(DMatrix::from_columns(&columns))
+    }
+}
+
+impl States {
+    /// 1 or 2.
+    pub fn count(self) -> usize {
+        match self {
+            Self::One => 1,
+            Self::Two => 2,
+        }
+    }
+}
+
+impl fmt::Display for Window {
+    /// `5:12`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.first, self.last)
+    }
+}
+
+impl FromStr for Window {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let read = || {
+            let (first, last) = text.split_once(':')?;
+            Some(Self { first: first.parse().ok()?, last: last.parse().ok()? })
+        };
+        read().ok_or_else(|| format!("invalid times '{text}': expected the first and the last one, as in 5:12"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use lanefield_reference::random::{Stream, gaussian_pair};
+
+    const T: usize = 24;
+
+    /// C(t) = Σ A f(m, t) (1 + ε η_t), the η of neighbouring times correlated.
+    fn samples(shape: EffectiveMass, states: &[(f64, f64)], noise: f64, count: u64) -> Vec<Vec<f64>> {
+        let value = |t: usize| {
+            let (t, back) = (t as f64, (T - t) as f64);
+            let f = |m: f64| match shape {
+                EffectiveMass::Exponential => (-m * t).exp(),
+                EffectiveMass::Cosh => (-m * t).exp() + (-m * back).exp(),
+            };
+            states.iter().map(|&(a, m)| a * f(m)).sum::<f64>()
+        };
+        let eta = |k: u64, t: usize| gaussian_pair(9, Stream::TestData, k, t as u32).0;
+        let sample = |k: u64| (0..T).map(|t| value(t) * (1.0 + noise * (eta(k, t) + eta(k, (t + 1) % T)))).collect();
+        (0..count).map(sample).collect()
+    }
+
+    fn fit(shape: EffectiveMass, states: States, first: usize, last: usize) -> Fit {
+        Fit { shape, states, window: Window { first, last }, covariance: Covariance::Full }
+    }
+
+    #[test]
+    fn one_state_is_found_within_its_error_by_jackknife_and_bootstrap() {
+        for shape in [EffectiveMass::Cosh, EffectiveMass::Exponential] {
+            let samples = samples(shape, &[(-3.0, 0.4)], 0.02, 100);
+            for resampling in [Resampling::Jackknife, Resampling::Bootstrap { resamples: 200, seed: 4 }] {
+                let found = fit(shape, States::One, 3, 11).of(&samples, resampling).unwrap();
+                let Estimate { value, error } = found.masses[0];
+                let error = error.unwrap();
+                assert!(error > 1e-5 && error < 2e-3 && (value - 0.4).abs() < 4.0 * error, "{shape:?}: {found:?}");
+                assert!((found.amplitudes[0].value + 3.0).abs() < 0.1, "{shape:?}: {found:?}");
+                assert!(found.degrees == 7 && found.chi_squared < 25.0, "{shape:?}: {found:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn two_states_are_found_to_the_last_digits_where_there_is_hardly_noise() {
+        let states = [(1.0, 0.3), (2.0, 0.9)];
+        let samples = samples(EffectiveMass::Cosh, &states, 1e-9, 40);
+        let found = fit(EffectiveMass::Cosh, States::Two, 1, 12).of(&samples, Resampling::Jackknife).unwrap();
+        for (k, (amplitude, mass)) in states.into_iter().enumerate() {
+            assert!((found.masses[k].value - mass).abs() < 1e-5, "{found:?}");
+            assert!((found.amplitudes[k].value - amplitude).abs() < 1e-5, "{found:?}");
+        }
+    }
+
+    #[test]
+    fn the_jacobian_is_the_derivative() {
+        let samples = samples(EffectiveMass::Cosh, &[(1.0, 0.3)], 0.1, 30);
+        let fit = fit(EffectiveMass::Cosh, States::Two, 2, 9);
+        let windowed: Vec<&[f64]> = samples.iter().map(|sample| &sample[2..=9]).collect();
+        let weights = Whitening::of(&windowed, Covariance::Full).unwrap();
+        let all = mean(&samples).unwrap();
+        let parameters = DVector::from_vec(vec![0.9, 0.31, 1.5, -0.4]);
+        let mut problem = Problem { fit: &fit, all: &all, weights: &weights, parameters };
+        let numerical = levenberg_marquardt::differentiate_numerically(&mut problem).unwrap();
+        let jacobian = problem.jacobian().unwrap();
+        assert!((&numerical - &jacobian).norm() < 1e-5 * jacobian.norm(), "{numerical} {jacobian}");
+    }
+
+    #[test]
+    fn what_cannot_be_fitted_is_refused_with_what_would_be_right() {
+        let some = samples(EffectiveMass::Cosh, &[(1.0, 0.3)], 0.01, 8);
+        let of = |fit: Fit| fit.of(&some, Resampling::Jackknife).unwrap_err().to_string();
+        let cosh = |first, last| fit(EffectiveMass::Cosh, States::One, first, last);
+        assert!(of(cosh(5, 24)).contains("from 0 to 23"), "{}", of(cosh(5, 24)));
+        assert!(of(cosh(5, 6)).contains("needs 3 at least"), "{}", of(cosh(5, 6)));
+        assert!(of(cosh(2, 10)).contains("8 samples do not determine the covariance of 9"), "{}", of(cosh(2, 10)));
+        let rising = Fit { covariance: Covariance::Diagonal, ..cosh(13, 20) };
+        assert!(rising.of(&some, Resampling::Jackknife).is_ok());
+        let rising = Fit { shape: EffectiveMass::Exponential, ..rising };
+        assert!(of(rising).contains("no effective mass"), "{}", of(rising));
+        assert_eq!("5:12".parse(), Ok(Window { first: 5, last: 12 }));
+        assert!("5-12".parse::<Window>().unwrap_err().contains("'5-12'"));
+    }
+}

@@ -1,0 +1,119 @@
+//! Errors of whatever is made of the mean of samples, by jackknife or bootstrap.
+
+use lanefield_reference::exact::ExactSum;
+use lanefield_reference::random::resample;
+
+use super::average::{mean, mean_of};
+
+/// How errors are found.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Resampling {
+    /// Each sample left out once.
+    #[default]
+    Jackknife,
+    /// As many samples drawn with replacement, so many times. Draws depend on the seed, the number of the resample and that of the sample alone.
+    Bootstrap {
+        /// How many times.
+        resamples: usize,
+        /// The seed.
+        seed: u64,
+    },
+}
+
+/// A number, and its error where there is one.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Estimate {
+    /// Of the mean of all samples.
+    pub value: f64,
+    /// Its error.
+    pub error: Option<f64>,
+}
+
+impl Resampling {
+    /// What `of` makes of the mean of all samples, each with its error: of a jackknife √((N − 1) / N · Σ (x − all)²), of a bootstrap the standard deviation.
+    /// None where `of` makes nothing of the mean of all; no error where it makes nothing of that of a resample, or has fewer than two samples.
+    pub fn estimates<S: AsRef<[f64]>>(
+        self,
+        samples: &[S],
+        of: impl Fn(&[f64]) -> Vec<Option<f64>>,
+    ) -> Vec<Option<Estimate>> {
+        let Some(all) = mean(samples).map(|mean| of(&mean)) else { return Vec::new() };
+        let count = samples.len();
+        let resampled: Vec<Vec<Option<f64>>> = match self {
+            _ if count < 2 => Vec::new(),
+            Self::Jackknife => {
+                let without = |k: usize| mean_of(samples, (0..count).filter(move |&other| other != k));
+                (0..count).filter_map(without).map(|mean| of(&mean)).collect()
+            }
+            Self::Bootstrap { resamples, seed } => {
+                let drawn = |k: usize| mean_of(samples, resample(seed, k as u64, count).into_iter());
+                (0..resamples).filter_map(drawn).map(|mean| of(&mean)).collect()
+            }
+        };
+        let error = |k: usize| {
+            let values: Option<Vec<f64>> = resampled.iter().map(|values| values.get(k).copied().flatten()).collect();
+            self.error(&values?, all[k]?)
+        };
+        all.iter().enumerate().map(|(k, &value)| Some(Estimate { value: value?, error: error(k) })).collect()
+    }
+
+    fn error(self, values: &[f64], all: f64) -> Option<f64> {
+        if values.len() < 2 {
+            return None;
+        }
+        let count = values.len() as f64;
+        let sum_of = |terms: &mut dyn Iterator<Item = f64>| {
+            let mut sum = ExactSum::new();
+            terms.for_each(|term| sum.add(term));
+            sum.round()
+        };
+        let squares = |centre: f64| sum_of(&mut values.iter().map(|value| (value - centre) * (value - centre)));
+        match self {
+            Self::Jackknife => Some(((count - 1.0) / count * squares(all)).sqrt()),
+            Self::Bootstrap { .. } => {
+                let centre = sum_of(&mut values.iter().copied()) / count;
+                Some((squares(centre) / (count - 1.0)).sqrt())
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use lanefield_reference::random::{Stream, gaussian_pair};
+
+    fn samples(count: u64) -> Vec<[f64; 1]> {
+        (0..count).map(|k| [gaussian_pair(3, Stream::TestData, k, 0).0 + 10.0]).collect()
+    }
+
+    fn errors_of_a_square(resampling: Resampling, count: u64) -> f64 {
+        let estimates = resampling.estimates(&samples(count), |mean| vec![Some(mean[0] * mean[0])]);
+        estimates[0].unwrap().error.unwrap()
+    }
+
+    #[test]
+    fn both_give_the_error_that_propagation_gives() {
+        // Of x², x = 10 with variance 1: 2 · 10 / √N.
+        let expected = 20.0 / 400.0f64.sqrt();
+        let bootstrap = Resampling::Bootstrap { resamples: 2000, seed: 1 };
+        for resampling in [Resampling::Jackknife, bootstrap] {
+            let found = errors_of_a_square(resampling, 400);
+            assert!((found / expected - 1.0).abs() < 0.15, "{resampling:?}: {found}, not {expected}");
+        }
+    }
+
+    #[test]
+    fn a_bootstrap_is_a_function_of_its_seed() {
+        let of = |seed| errors_of_a_square(Resampling::Bootstrap { resamples: 50, seed }, 30);
+        assert_eq!(of(1).to_bits(), of(1).to_bits());
+        assert_ne!(of(1), of(2));
+    }
+
+    #[test]
+    fn what_one_resample_lacks_has_no_error_and_what_the_mean_lacks_is_nothing() {
+        let positive = |mean: &[f64]| vec![(mean[0] > 0.0).then_some(mean[0]), None];
+        let estimates = Resampling::Jackknife.estimates(&[[5.0], [-1.0]], positive);
+        assert_eq!(estimates, [Some(Estimate { value: 2.0, error: None }), None]);
+    }
+}
