@@ -141,8 +141,8 @@ pub mod prelude {
     pub use crate::backend::{Backend, BackendError, Cpu, FieldOn, Launch, Memory, OpenCl, Reduce, Sum};
     pub use crate::kernel::prelude::*;
     pub use crate::operator::{
-        ActsOn, CloverParameters, DomainWallParameters, EvenOdd, HopParameters, LaplaceParameters, Model, Operator,
-        StaggeredParameters, TwistedMassParameters, WilsonParameters,
+        ActsOn, CloverParameters, DomainWallParameters, EvenOdd, HisqParameters, HopParameters, LaplaceParameters,
+        Model, Operator, StaggeredParameters, TwistedMassParameters, WilsonParameters,
     };
     pub use crate::reference::field::{ColourVectors, Field, Spinors};
     pub use crate::reference::gauge::Configuration;

@@ -14,4 +14,5 @@ check_kernel!(lanefield::kernel::loops::loop_sum, twin);
 check_kernel!(lanefield::kernel::loops::link_distance, twin);
 check_kernel!(lanefield::kernel::links::flow_link, twin);
 check_kernel!(lanefield::kernel::links::exponential_times, twin);
+check_kernel!(lanefield::kernel::links::u3_projected, twin);
 check_kernel!(lanefield::kernel::links::su3_projected, twin);

@@ -17,6 +17,7 @@ mod gauge_field;
 mod gauge_kernels;
 mod graph;
 mod heat_bath;
+mod hisq;
 mod hmc;
 mod hop;
 mod hunt;

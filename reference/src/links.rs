@@ -2,6 +2,7 @@
 //! folded in (Grid's `DoubleStore`; `docs/arithmetic.md` §5), as 18, 12 or 8 reals a link.
 
 mod eight;
+mod long;
 
 use num_complex::Complex;
 
@@ -9,6 +10,8 @@ use crate::field::{Field, FieldError, Gauge};
 use crate::gauge::{Configuration, LINK_WORDS, NearCoordinate};
 use crate::layout::{Lattice, Leg, Sites};
 use crate::real::Real;
+
+pub use long::double_long;
 
 pub use crate::object::{BoundaryPhases, DoubledGauge, LinkError, LinkFormat, Phase};
 

@@ -11,8 +11,10 @@ mod colour_vectors;
 pub mod domain_wall;
 pub mod functions;
 pub mod heat_bath;
+pub mod hisq;
 mod laplace;
 mod links;
+pub mod projection;
 mod staggered;
 mod twisted_mass;
 

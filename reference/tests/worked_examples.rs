@@ -19,6 +19,8 @@ use lanefield_reference::real::Real;
 use lanefield_reference::scalar;
 use lanefield_reference::scalar::domain_wall::{ScalarDomainWall, s_multiply};
 use lanefield_reference::scalar::functions;
+use lanefield_reference::scalar::hisq::{ScalarHisq, hisq_links};
+use lanefield_reference::scalar::projection::unitary_factor;
 use lanefield_reference::scalar::{
     CLOVER_WORDS, Link, ScalarClover, ScalarWilson, Stop, axpby, axpy, clover_apply, clover_inverse, complex_axpy,
     inner_product, madd, matrix_adjoint, matrix_times_matrix, matrix_times_vector, mul, norm2, project, reconstruct,
@@ -499,6 +501,9 @@ fn other_links(lines: &mut Lines) {
     fields_in_both!(lines, "exp of the traceless part of U_x", R => (0..extents().volume()).flat_map(|site| {
         exponential(&traceless(&link_at::<R>(&configuration, site, 0))).concat()
     }).collect::<Vec<_>>());
+    fields_in_both!(lines, "unitary factors of U_x", R => (0..extents().volume()).flat_map(|site| {
+        unitary_factor(&link_at::<R>(&configuration, site, 0)).concat()
+    }).collect::<Vec<_>>());
 }
 
 fn heat_bath(lines: &mut Lines) {
@@ -549,11 +554,21 @@ fn molecular_dynamics(lines: &mut Lines) {
     }
 }
 
+fn hisq(lines: &mut Lines) {
+    let [fat, long] = hisq_links(&configuration(), -0.25).unwrap();
+    lines.field("X", fat.links());
+    lines.field("N", long.links());
+    let boundary = BoundaryPhases::antiperiodic([false, false, false, true]);
+    let hisq = ScalarHisq { links: [&fat, &long], boundary, legs: LegOrder::DEFAULT };
+    fields_in_both!(lines, "hisq_hop(ψ)", R => hisq.hop(&field::<R>(3), 1, Sites::Full));
+    fields_in_both!(lines, "D ψ", R => hisq.apply(&field::<R>(3), 1, MASS));
+}
+
 /// Writes the lines of an example.
 type Example = fn(&mut Lines);
 
 /// The examples, by section.
-const EXAMPLES: [(u32, Example); 23] = [
+const EXAMPLES: [(u32, Example); 24] = [
     (2, complex_numbers),
     (3, matrices),
     (4, projections),
@@ -577,6 +592,7 @@ const EXAMPLES: [(u32, Example); 23] = [
     (22, other_links),
     (23, heat_bath),
     (24, molecular_dynamics),
+    (25, hisq),
 ];
 
 /// The place of an example on the page: what stands between its marks.

@@ -5,7 +5,8 @@ use std::error::Error;
 use lanefield_reference::field::FieldError;
 use lanefield_reference::kernels::domain_wall::DomainWallError;
 use lanefield_reference::kernels::reduce::MergeError;
-use lanefield_reference::layout::{Coordinate, LayoutError};
+use lanefield_reference::layout::{Coordinate, Direction, LayoutError};
+use lanefield_reference::links::LinkFormat;
 use num_complex::Complex;
 use thiserror::Error;
 
@@ -75,6 +76,32 @@ pub enum BackendError {
         /// The precision that does not hold it.
         precision: &'static str,
     },
+    /// Fat links in a format of matrices of SU(3).
+    #[error(
+        "HISQ fermions have fat and long links, which are not in SU(3), so that {} reals do not hold them: store links as 18 reals", format.reals()
+    )]
+    FatLinks {
+        /// How they were to be stored.
+        format: LinkFormat,
+    },
+    /// A smeared link that has no unitary factor.
+    #[error(
+        "the smeared {direction} link of site x,y,z,t = {} has no unitary factor (|W W† − 1| is {defect:.1e}): it is singular or next to it, or links are not finite",
+        site.map(|x| x.to_string()).join(",")
+    )]
+    SingularLink {
+        /// The site.
+        site: Coordinate,
+        /// Its direction.
+        direction: Direction,
+        /// How far what the projection gives is from unitary.
+        defect: f64,
+    },
+    /// HISQ fermions on a part of a lattice.
+    #[error(
+        "HISQ fermions are smeared over the whole lattice, and hop three steps: they run on one rank, not on parts of a lattice"
+    )]
+    HisqOnParts,
     /// A thread pool that could not be made.
     #[error("failed to start a pool of {threads} threads: {reason}; use fewer (--threads N), or raise ulimit -u")]
     Threads {

@@ -44,6 +44,11 @@ impl<B: Memory + ?Sized, R: Vectors> LinkFields<B, R> {
         Ok(Self { fields: [x?, y?, z?, t?] })
     }
 
+    /// Links that are on the backend already.
+    pub(super) fn of(fields: [FieldOn<B, R, ColourMatrix>; DIMENSIONS]) -> Self {
+        Self { fields }
+    }
+
     /// The links in a direction.
     pub fn along(&self, direction: Direction) -> &FieldOn<B, R, ColourMatrix> {
         &self.fields[direction.index()]

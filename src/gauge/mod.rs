@@ -8,6 +8,7 @@
 //! | `observables.rs`, `improved.rs` | plaquettes, energy density, topological charge, also improved; Polyakov and Wilson loops |
 //! | `flow.rs`, `scales.rs` | the gradient flow, and the scales t₀ and w₀ |
 //! | `smear.rs` | stout, APE and HYP smearing |
+//! | `hisq.rs` | fat and long links of HISQ fermions |
 //! | `quenched.rs` | heat bath and overrelaxation |
 //! | `hmc.rs` | hybrid Monte Carlo |
 //! | `ensemble.rs` | ensembles in directories |
@@ -15,6 +16,7 @@
 mod ensemble;
 mod field;
 mod flow;
+mod hisq;
 mod hmc;
 mod improved;
 mod links;

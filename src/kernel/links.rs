@@ -1,7 +1,8 @@
 //! What makes other links of links, site by site (`docs/arithmetic.md` §22): exponentials of traceless anti-Hermitian matrices, a step of a flow along them,
-//! and the projection to SU(3). The kernels are bodies.
+//! and the projections to U(3) and to SU(3). The kernels are bodies.
 
 use lanefield_reference::kernels::Vectors;
+use lanefield_reference::scalar::projection::{cofactors as plain_cofactors, unitary_factor as plain_unitary_factor};
 use lanefield_reference::scalar::{Link, madd, matrix_adjoint, matrix_times_matrix, mul, real_madd, real_times};
 use num_complex::Complex;
 
@@ -14,7 +15,7 @@ use crate::body::number;
 use crate::body::prelude::*;
 
 /// The kernels of the family.
-pub static KERNELS: &[&Kernel] = &[&FLOW_LINK, &EXPONENTIAL_TIMES, &SU3_PROJECTED];
+pub static KERNELS: &[&Kernel] = &[&FLOW_LINK, &EXPONENTIAL_TIMES, &U3_PROJECTED, &SU3_PROJECTED];
 
 /// The last power in the series of an exponential, of a quarter of its argument.
 const LAST_POWER: u32 = 24;
@@ -161,17 +162,17 @@ fn square<C: number::ComplexNumber>(z: C) -> C::Real {
     z.im().fma(z.im(), z.re() * z.re())
 }
 
-/// The unitary factor X of a matrix's polar decomposition, divided by the cube root of its determinant whose phase is at most π/3 in magnitude.
+/// The unitary factor of a matrix's polar decomposition.
 #[inline(always)]
-pub(crate) fn su3_projection<S: Site>(site: S, v: Matrix<S::Complex>) -> Matrix<S::Complex> {
+pub(crate) fn unitary_factor<S: Site>(site: S, v: Matrix<S::Complex>) -> Matrix<S::Complex> {
     let real = S::Real::constant;
-    let (half, one) = (real(0.5), real(1.0));
+    let half = real(0.5);
     let mut squares = real(0.0);
     for word in v.0 {
         squares = word.im().fma(word.im(), word.re().fma(word.re(), squares));
     }
     let start = v.scaled((real(3.0) / squares).sqrt());
-    let unitary = site.repeat(site.count(UNITARY_TURNS), start, |_, x| {
+    site.repeat(site.count(UNITARY_TURNS), start, |_, x| {
         let (cofactors, determinant) = cofactors(x);
         let factor = determinant.scaled(half / square(determinant));
         let mut next = x.scaled(half);
@@ -179,7 +180,28 @@ pub(crate) fn su3_projection<S: Site>(site: S, v: Matrix<S::Complex>) -> Matrix<
             next.0[word] = factor.madd(cofactors.0[word], next.0[word]);
         }
         next
+    })
+}
+
+/// out = the unitary factor of v.
+#[lane_kernel(family = "links", twin = u3_projected_twin)]
+pub fn u3_projected<S: Site>(site: S, out: Write<S, ColourMatrix>, v: Read<S, ColourMatrix>) {
+    out.write(unitary_factor(site, v.here()));
+}
+
+fn u3_projected_twin<R: Vectors>(call: &mut PlainCall<'_, R>) {
+    call.each(|call, site, _| {
+        let unitary = plain_unitary_factor(&matrix_of(&call.read("v", site, 0)));
+        call.write("out", site, 0, &unitary.concat());
     });
+}
+
+/// The unitary factor of a matrix's polar decomposition, divided by the cube root of its determinant whose phase is at most π/3 in magnitude.
+#[inline(always)]
+pub(crate) fn su3_projection<S: Site>(site: S, v: Matrix<S::Complex>) -> Matrix<S::Complex> {
+    let real = S::Real::constant;
+    let (half, one) = (real(0.5), real(1.0));
+    let unitary = unitary_factor(site, v);
     let (_, determinant) = cofactors(unitary);
     // A quarter of its phase is near a third: halved twice.
     let mut root = determinant;
@@ -207,33 +229,13 @@ pub fn su3_projected<S: Site>(site: S, out: Write<S, ColourMatrix>, v: Read<S, C
     out.write(su3_projection(site, v.here()));
 }
 
-/// The conjugates of the cofactors of a matrix, and its determinant, in plain numbers.
-fn plain_cofactors<R: Vectors>(x: &Link<R>) -> (Link<R>, Complex<R>) {
-    let cofactor = |row: usize, column: usize| {
-        let word = |r: usize, c: usize| x[(row + r) % 3][(column + c) % 3];
-        madd(-word(1, 2), word(2, 1), mul(word(1, 1), word(2, 2)))
-    };
-    let determinant = madd(x[0][2], cofactor(0, 2), madd(x[0][1], cofactor(0, 1), mul(x[0][0], cofactor(0, 0))));
-    (std::array::from_fn(|row| std::array::from_fn(|column| cofactor(row, column).conj())), determinant)
-}
-
 fn su3_projected_twin<R: Vectors>(call: &mut PlainCall<'_, R>) {
     let real = R::from_f64;
     let root_of = |x: R| R::from_f64(x.to_f64().sqrt());
     let square = |z: Complex<R>| z.im.fused(z.im, z.re * z.re);
     let (half, one) = (real(0.5), real(1.0));
     call.each(|call, site, _| {
-        let v = call.read("v", site, 0);
-        let squares = v.iter().fold(real(0.0), |sum, word| word.im.fused(word.im, word.re.fused(word.re, sum)));
-        let scale = root_of(real(3.0) / squares);
-        let mut x: Link<R> = matrix_of(&v).map(|row| row.map(|word| real_times(scale, word)));
-        for _ in 0..UNITARY_TURNS {
-            let (cofactors, determinant) = plain_cofactors(&x);
-            let factor = real_times(half / square(determinant), determinant);
-            let word =
-                |row: usize, column: usize| madd(factor, cofactors[row][column], real_times(half, x[row][column]));
-            x = std::array::from_fn(|row| std::array::from_fn(|column| word(row, column)));
-        }
+        let x = plain_unitary_factor(&matrix_of(&call.read("v", site, 0)));
         let (_, determinant) = plain_cofactors(&x);
         let mut root = determinant;
         for _ in 0..2 {
@@ -283,6 +285,12 @@ pub trait LinksKernels: Launch {
     ) -> Result<(), BackendError> {
         let arguments = Arguments::new(&EXPONENTIAL_TIMES).write("out", out).read("x", x).read("y", y).read("u", u);
         self.launch(arguments.scalar("a", a).scalar("b", b).call()?)
+    }
+
+    /// out = the projection of v to U(3): the unitary factor of its polar decomposition. Of a singular v no number, of one that is next to singular a matrix that is not
+    /// unitary.
+    fn u3_projected<R: Vectors>(&self, out: &mut Matrices<Self, R>, v: &Matrices<Self, R>) -> Result<(), BackendError> {
+        self.launch(Arguments::new(&U3_PROJECTED).write("out", out).read("v", v).call()?)
     }
 
     /// out = the projection of v to SU(3): the unitary factor of its polar decomposition, less the cube root of its determinant. Of a singular v no number.

@@ -40,6 +40,7 @@ pub mod domain_wall;
 pub mod fusion;
 pub mod ghosts;
 pub mod heat_bath;
+pub mod hisq;
 pub mod hop;
 pub mod laplace;
 pub mod links;
@@ -122,6 +123,7 @@ families! {
     links: LinksKernels of Launch, section "22";
     heat_bath: HeatBathKernels of Launch, section "23";
     molecular_dynamics: MolecularDynamicsKernels of Launch, section "24";
+    hisq: HisqKernels of Launch, section "25";
     blas: BlasKernels of Launch, section "7";
     rhs: RhsKernels of Launch, section "7";
     convert: ConvertKernels of Launch, section "12";
@@ -173,8 +175,8 @@ pub fn families() -> impl Iterator<Item = &'static str> {
     })
 }
 
-/// Whether the reference in plain C (`crates/capi/reference`) computes a kernel: it has those of `docs/arithmetic.md` §6 to §19, and not yet those of gauge
-/// fields, §20 to §24.
+/// Whether the reference in plain C (`crates/capi/reference`) computes a kernel: it has those of `docs/arithmetic.md` §6 to §19 and §25, and not yet those of
+/// gauge fields, §20 to §24.
 pub fn is_in_plain_c(kernel: &Kernel) -> bool {
     const NOT_YET: [&str; 5] = ["staples", "loops", "links", "heat_bath", "molecular_dynamics"];
     !NOT_YET.contains(&kernel.family)

@@ -1,4 +1,4 @@
-//! A hop, and what an operator does with it at the same site, in one launch: `docs/arithmetic.md` §9 and §15 to §17. In f32 and f64 the results have the
+//! A hop, and what an operator does with it at the same site, in one launch: `docs/arithmetic.md` §9, §15 to §17 and §25. In f32 and f64 the results have the
 //! bits of the steps one after the other: nothing that a step stores is rounded in between. The kernels are bodies, each with its hop's family.
 
 use lanefield_reference::field::SiteObject;
@@ -48,6 +48,19 @@ impl<'a, B: Launch + ?Sized, R: Vectors, K: SiteObject, N> WithHop<'a, FieldOn<B
         hop: HopOn<'a, B, R, K>,
         value: impl FnOnce(N) -> Value<'a, B::Storage>,
     ) -> Result<(), BackendError> {
+        self.launch_with(backend, kernels, out, hop, value, |arguments| arguments)
+    }
+
+    /// The same of kernels that have other arguments beside these.
+    pub(super) fn launch_with(
+        self,
+        backend: &B,
+        kernels: &Kernels,
+        out: &'a mut FieldOn<B, R, K>,
+        hop: HopOn<'a, B, R, K>,
+        value: impl FnOnce(N) -> Value<'a, B::Storage>,
+        others: impl FnOnce(Arguments<'a, B>) -> Arguments<'a, B>,
+    ) -> Result<(), BackendError> {
         let ([kernel, conjugate], a, x) = match self {
             Self::Sum(a, x) => (kernels.sum, a, Some(x)),
             Self::Product(a) => (kernels.product, a, None),
@@ -59,7 +72,7 @@ impl<'a, B: Launch + ?Sized, R: Vectors, K: SiteObject, N> WithHop<'a, FieldOn<B
         if let Some(x) = x {
             arguments = arguments.read("x", x);
         }
-        backend.launch(arguments.read("links", hop.links).read("psi", hop.source).call()?)
+        backend.launch(others(arguments.read("links", hop.links).read("psi", hop.source)).call()?)
     }
 }
 

@@ -1,8 +1,9 @@
-//! Operators, written once over [`Backend`]: none asks which backend it runs on. Definitions: `docs/arithmetic.md` §9, §13 to §17.
+//! Operators, written once over [`Backend`]: none asks which backend it runs on. Definitions: `docs/arithmetic.md` §9, §13 to §17 and §25.
 
 mod clover;
 mod definition;
 mod domain_wall;
+mod hisq;
 mod hop;
 mod hop_plus_constant;
 mod laplace;
@@ -18,6 +19,7 @@ mod wilson;
 pub use clover::{Clover, CloverParameters, SmallestPivot};
 pub use definition::{Definition, DefinitionError, Parameter, ParameterKind, ParameterValues, definition, definitions};
 pub use domain_wall::{DomainWall, DomainWallEvenOdd, DomainWallParameters};
+pub use hisq::HisqParameters;
 pub use hop::{HopOperator, HopParameters};
 pub use hop_plus_constant::{HopPlusConstant, HopPlusConstantModel};
 pub use laplace::{Laplace, LaplaceParameters};
@@ -33,6 +35,7 @@ use lanefield_reference::field::{Object, Repeated, SiteObject, Spinors};
 use lanefield_reference::kernels::Vectors;
 use lanefield_reference::kernels::hop::Dagger;
 use lanefield_reference::layout::{Lattice, Sites};
+use lanefield_reference::links::LinkFormat;
 
 use crate::backend::{Backend, BackendError, FieldOn};
 
@@ -49,6 +52,8 @@ model::models! {
     Laplace(LaplaceParameters): laplace;
     /// Staggered fermions.
     Staggered(StaggeredParameters): staggered;
+    /// Highly improved staggered fermions.
+    Hisq(HisqParameters): hisq;
 }
 
 /// Spinors in precision `R`, held by `B`.

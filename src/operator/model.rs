@@ -5,6 +5,7 @@ use lanefield_reference::field::Repeated;
 use lanefield_reference::gauge::Configuration;
 use lanefield_reference::kernels::Vectors;
 use lanefield_reference::layout::Lattice;
+use lanefield_reference::links::LinkFormat;
 
 use super::{EvenOdd, HopParameters, Operator};
 use crate::backend::{Backend, BackendError};
@@ -28,6 +29,14 @@ pub trait Model: Copy + Send + 'static {
     fn hop(&self) -> HopParameters;
     /// What a field of `rhs` right-hand sides holds at each site.
     fn object(&self, rhs: usize) -> Self::Object;
+    /// Whether its links can be stored so.
+    fn takes_links(&self, _format: LinkFormat) -> bool {
+        true
+    }
+    /// Whether it runs on the parts of a lattice that ranks hold.
+    fn runs_on_parts(&self) -> bool {
+        true
+    }
     /// Whether it, or its Schur complement with `even_odd`, is Hermitian and positive definite, so that conjugate gradients need no normal
     /// equations.
     fn is_positive(&self, _even_odd: bool) -> bool {
@@ -105,6 +114,20 @@ macro_rules! models {
             pub fn hop(&self) -> HopParameters {
                 match self {
                     $(Self::$model(model) => model.hop(),)+
+                }
+            }
+
+            /// Whether its links can be stored so.
+            pub fn takes_links(&self, format: LinkFormat) -> bool {
+                match self {
+                    $(Self::$model(model) => model.takes_links(format),)+
+                }
+            }
+
+            /// Whether it runs on the parts of a lattice that ranks hold.
+            pub fn runs_on_parts(&self) -> bool {
+                match self {
+                    $(Self::$model(model) => model.runs_on_parts(),)+
                 }
             }
 

@@ -1,6 +1,6 @@
-//! The naive staggered operator D = mass + hop on colour vectors (`docs/arithmetic.md` §16), on the full lattice and in its even-odd pieces. The hop
-//! is anti-Hermitian, and leads from one parity to the other: D†D = mass² − hop² does not mix them. On one parity, conjugate gradients solve
-//! mass² − Doe Deo, which is Hermitian and positive definite.
+//! The staggered operator D = mass + hop on colour vectors, naive (`docs/arithmetic.md` §16) or with a second hop over long links (§25), on the full lattice and
+//! in its even-odd pieces. The hop is anti-Hermitian, and leads from one parity to the other: D†D = mass² − hop² does not mix them. On one parity, conjugate
+//! gradients solve mass² − Doe Deo, which is Hermitian and positive definite.
 
 use lanefield_reference::field::ColourVectors;
 use lanefield_reference::gauge::Configuration;
@@ -8,7 +8,8 @@ use lanefield_reference::kernels::Vectors;
 use lanefield_reference::kernels::hop::Dagger;
 use lanefield_reference::kernels::laplace::ideal_bytes_per_site;
 use lanefield_reference::kernels::staggered::FLOPS_PER_VECTOR;
-use lanefield_reference::layout::{Lattice, Sites};
+use lanefield_reference::layout::{LEGS, Lattice, Sites};
+use lanefield_reference::links::{DoubledGauge, double_long};
 
 use super::hop::{PARITIES, number_of_sites};
 use super::{
@@ -48,29 +49,65 @@ pub static DEFINITIONS: &[Definition] = &[Definition {
 
 type On<B, R> = FieldOn<B, R, ColourVectors>;
 
-/// The staggered operator.
+/// Floating-point operations of the hop over long links on a colour vector: 8 products of a matrix with a vector (66), and 8 sums of vectors (6).
+const LONG_FLOPS_PER_VECTOR: u64 = 576;
+
+/// The staggered operator, naive or that of HISQ fermions.
 pub struct Staggered<'b, B: Backend, R: Vectors> {
-    /// Links and stencils; its Wilson hop is not used.
+    /// Links, fat ones of HISQ fermions, and stencils; its Wilson hop is not used.
     legs: HopOperator<'b, B, R>,
+    /// The doubled long links of HISQ fermions, of each of the sites that the hop was prepared for.
+    long_links: Vec<(Sites, FieldOn<B, R, DoubledGauge>)>,
     parameters: StaggeredParameters,
     /// The hop of D† on all sites, in half precision.
     between: Option<On<B, R>>,
 }
 
 impl<'b, B: Backend, R: Vectors> Staggered<'b, B, R> {
-    /// out = staggered_hop(ψ) on the sites of `out`; ψ lives on their neighbours.
+    /// The operator on links, and on long links beside them.
+    pub(super) fn new(
+        backend: &'b B,
+        (links, long): (&Configuration, Option<&Configuration>),
+        lattice: Lattice,
+        parameters: StaggeredParameters,
+        targets: &[Sites],
+    ) -> Result<Self, BackendError> {
+        let hop = parameters.hop;
+        let legs = HopOperator::new(backend, links, lattice, hop, targets)?;
+        let mut long_links = Vec::new();
+        if let Some(long) = long {
+            let kind = DoubledGauge { format: hop.links, boundary: hop.boundary };
+            for &sites in targets {
+                long_links.push((sites, backend.upload(double_long(long, lattice, sites, kind)?)?));
+            }
+        }
+        Ok(Self { legs, long_links, parameters, between: None })
+    }
+
+    /// The doubled long links of these sites, where it has some.
+    fn long_links(&self, onto: Sites) -> Option<&FieldOn<B, R, DoubledGauge>> {
+        self.long_links.iter().find(|(sites, _)| *sites == onto).map(|(_, links)| links)
+    }
+
+    /// out = hop(ψ) on the sites of `out`; ψ lives on their neighbours. A product with 1 is exact.
     ///
     /// # Errors
     /// Sites that the operator was not made for, fields that do not match; what the backend reports.
     pub fn hop(&self, out: &mut On<B, R>, psi: &On<B, R>) -> Result<(), BackendError> {
         let onto = self.legs.onto(out.sites())?;
+        if self.long_links(out.sites()).is_some() {
+            return self.with_hop(out, WithHop::Product(1.0), psi);
+        }
         self.legs.backend().staggered_hop(out, &onto.stencil, &onto.links, psi, self.legs.legs())
     }
 
     /// out = what is done with the hop of ψ, in one launch.
     fn with_hop(&self, out: &mut On<B, R>, done: WithHop<'_, On<B, R>>, psi: &On<B, R>) -> Result<(), BackendError> {
         let hop = self.legs.term(out.sites(), psi, Dagger::No)?;
-        self.legs.backend().staggered_with_hop(out, done, hop)
+        match self.long_links(out.sites()) {
+            Some(long_links) => self.legs.backend().hisq_with_hop(out, done, hop, long_links),
+            None => self.legs.backend().staggered_with_hop(out, done, hop),
+        }
     }
 
     /// out = a·χ − hop ψ, step by step.
@@ -90,12 +127,16 @@ impl<'b, B: Backend, R: Vectors> Staggered<'b, B, R> {
     const IS_FUSED: bool = has_bits_of_steps::<R>();
 
     fn hop_flops(&self, sites: Sites) -> u64 {
-        number_of_sites(self.legs.lattice(), sites) * self.parameters.components as u64 * FLOPS_PER_VECTOR
+        let long = if self.long_links.is_empty() { 0 } else { LONG_FLOPS_PER_VECTOR };
+        let vectors = number_of_sites(self.legs.lattice(), sites) * self.parameters.components as u64;
+        vectors * (FLOPS_PER_VECTOR + long)
     }
 
+    /// The links of a site, the source and the result.
     fn hop_bytes(&self, sites: Sites) -> u64 {
-        let (format, components) = (self.parameters.hop.links, self.parameters.components);
-        number_of_sites(self.legs.lattice(), sites) * ideal_bytes_per_site(format, R::BITS as usize / 8, components)
+        let (format, components, real) = (self.parameters.hop.links, self.parameters.components, R::BITS as usize / 8);
+        let long = if self.long_links.is_empty() { 0 } else { (LEGS * format.reals() * real) as u64 };
+        number_of_sites(self.legs.lattice(), sites) * (ideal_bytes_per_site(format, real, components) + long)
     }
 }
 
@@ -238,8 +279,7 @@ impl Model for StaggeredParameters {
         configuration: &Configuration,
         lattice: Lattice,
     ) -> Result<Staggered<'b, B, R>, BackendError> {
-        let legs = HopOperator::new(backend, configuration, lattice, self.hop, &[Sites::Full])?;
-        Ok(Staggered { legs, parameters: *self, between: None })
+        Staggered::new(backend, (configuration, None), lattice, *self, &[Sites::Full])
     }
     fn even_odd<'b, B: Backend, R: Vectors>(
         &self,
@@ -247,7 +287,6 @@ impl Model for StaggeredParameters {
         configuration: &Configuration,
         lattice: Lattice,
     ) -> Result<Staggered<'b, B, R>, BackendError> {
-        let legs = HopOperator::new(backend, configuration, lattice, self.hop, &PARITIES)?;
-        Ok(Staggered { legs, parameters: *self, between: None })
+        Staggered::new(backend, (configuration, None), lattice, *self, &PARITIES)
     }
 }

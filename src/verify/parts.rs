@@ -91,7 +91,11 @@ impl PartsCase {
     /// [`VerifyError::TooManyRanks`]: more ranks than such lattices have room for.
     pub fn draw(seed: u64, number: u64, ranks: Option<usize>) -> Result<Self, VerifyError> {
         let mut draws = Draws::of_case(seed, number);
-        let known: Vec<&Definition> = definitions().collect();
+        let runs_on_parts = |definition: &&Definition| {
+            let model = definition.model(definition.verified.iter().copied(), HopParameters::default());
+            model.is_ok_and(|model| model.runs_on_parts())
+        };
+        let known: Vec<&Definition> = definitions().filter(runs_on_parts).collect();
         let decomposition = drawn_decomposition(&mut draws, ranks)?;
         let boundary = BoundaryPhases::new(std::array::from_fn(|_| {
             draws.one_of(&[Phase::Periodic, Phase::Periodic, Phase::Antiperiodic, Phase::Antiperiodic, Phase::Fixed])

@@ -115,7 +115,11 @@ pub(super) fn solves(options: &VerifyOptions) -> Result<Vec<SolveCheck>, VerifyE
     let small = Arc::new(Configuration::hot(Extents::new(SMALL)?, options.seed));
     for definition in definitions() {
         let given = definition.verified.iter().copied();
-        let model = definition.model(given, hop(LinkFormat::TwoRows)).map_err(undefined)?;
+        let model = definition.model(given.clone(), hop(LinkFormat::TwoRows)).map_err(undefined)?;
+        let model = match model.takes_links(LinkFormat::TwoRows) {
+            true => model,
+            false => definition.model(given, hop(LinkFormat::Full)).map_err(undefined)?,
+        };
         let methods = [
             (Method::ConjugateGradients, 1, Precision::F32),
             (Method::ConjugateGradients, 2, Precision::F64),

@@ -2032,6 +2032,58 @@ void LFR(twist_minus_hop)(const lfr_links *links, const lfr_shape *shape, COMPLE
     LFR(twist_with_hop)(MINUS_HOP, links, shape, a, x, stored, psi, dagger, out);
 }
 
+/* ----------------------------------------------------- Section 25: the HISQ hop ---------------------------------------------------- */
+
+static void LFR(with_hisq_hop)(int done, const lfr_links *links, const lfr_shape *shape, REAL a, const COMPLEX *x, const COMPLEX *stored,
+                               const COMPLEX *stored_long, const COMPLEX *psi, COMPLEX *out)
+{
+    const int *extents = shape->extents;
+    const size_t volume = lfr_volume(extents);
+    for (size_t part = 0; part < (size_t)shape->parts; part++)
+        for (size_t site = 0; site < volume; site++) {
+            const COMPLEX *source = psi + 3 * part * volume;
+            LFR(vector) sum;
+            if (!has_site(shape, site))
+                continue;
+            for (int k = 0; k < 16; k++) {
+                const int leg = links->legs[k / 2];
+                size_t there = lfr_neighbour(extents, site, leg);
+                if (k % 2 == 1)
+                    there = lfr_neighbour(extents, lfr_neighbour(extents, there, leg), leg);
+                const LFR(link) v = LFR(load_link)(extents, links, k % 2 == 0 ? stored : stored_long, site, leg);
+                LFR(vector) w = LFR(times)(v, LFR(read_vector)(source + 3 * there));
+                if (staggered_phase(extents, site, leg % 4) == (leg < 4 ? 1 : -1))
+                    w = LFR(neg_vector)(w);
+                sum = k == 0 ? w : LFR(add_vectors)(sum, w);
+            }
+            for (int word = 0; word < 3; word++) {
+                const size_t at = 3 * (part * volume + site) + (size_t)word;
+                out[at] = done == HOP_PLUS    ? LFR(scaled_add)(a, x[at], sum.c[word])
+                          : done == TIMES_HOP ? LFR(scaled)(a, sum.c[word])
+                                              : LFR(sub)(LFR(scaled)(a, x[at]), sum.c[word]);
+            }
+        }
+    LFR(store)(shape, out);
+}
+
+void LFR(hisq_plus_hop)(const lfr_links *links, const lfr_shape *shape, REAL a, const COMPLEX *x, const COMPLEX *stored,
+                        const COMPLEX *stored_long, const COMPLEX *psi, COMPLEX *out)
+{
+    LFR(with_hisq_hop)(HOP_PLUS, links, shape, a, x, stored, stored_long, psi, out);
+}
+
+void LFR(times_hisq_hop)(const lfr_links *links, const lfr_shape *shape, REAL a, const COMPLEX *stored, const COMPLEX *stored_long,
+                         const COMPLEX *psi, COMPLEX *out)
+{
+    LFR(with_hisq_hop)(TIMES_HOP, links, shape, a, NULL, stored, stored_long, psi, out);
+}
+
+void LFR(minus_hisq_hop)(const lfr_links *links, const lfr_shape *shape, REAL a, const COMPLEX *x, const COMPLEX *stored,
+                         const COMPLEX *stored_long, const COMPLEX *psi, COMPLEX *out)
+{
+    LFR(with_hisq_hop)(MINUS_HOP, links, shape, a, x, stored, stored_long, psi, out);
+}
+
 /* --------------------------------------------- Sections 9 and 13 to 17: the operators -------------------------------------------------- */
 
 static int LFR(make_clover)(LFR(operator) *fermion, const lfr_complex_f64 *u)

@@ -310,6 +310,14 @@ void LFR(twist_hop)(const lfr_links *links, const lfr_shape *shape, LFR(complex)
 void LFR(twist_minus_hop)(const lfr_links *links, const lfr_shape *shape, LFR(complex) a, const LFR(complex) *x,
                           const LFR(complex) *stored, const LFR(complex) *psi, int dagger, LFR(complex) *out);
 
+/* Section 25: out = a x + hisq_hop(psi);  a hisq_hop(psi);  a x - hisq_hop(psi), with doubled fat links and doubled long ones. In half precision rounded once. */
+void LFR(hisq_plus_hop)(const lfr_links *links, const lfr_shape *shape, REAL a, const LFR(complex) *x, const LFR(complex) *stored,
+                        const LFR(complex) *stored_long, const LFR(complex) *psi, LFR(complex) *out);
+void LFR(times_hisq_hop)(const lfr_links *links, const lfr_shape *shape, REAL a, const LFR(complex) *stored, const LFR(complex) *stored_long,
+                         const LFR(complex) *psi, LFR(complex) *out);
+void LFR(minus_hisq_hop)(const lfr_links *links, const lfr_shape *shape, REAL a, const LFR(complex) *x, const LFR(complex) *stored,
+                         const LFR(complex) *stored_long, const LFR(complex) *psi, LFR(complex) *out);
+
 /* Sections 9, 13 to 17: an operator, with all that it needs of a configuration. */
 typedef struct {
     lfr_parameters parameters;

@@ -76,7 +76,8 @@ static int ends_with(const char *text, const char *end)
 enum {
     HOP, EO_CLOVER, OE_CLOVER, CLOVER_APPLY, FIELD_STRENGTH, CLOVER_TERM, CLOVER_INVERSE, PICK_CHECKERBOARD, S_TRIDIAGONAL, S_TRIDIAGONAL_ADD, S_SWEEP,
     S_DENSE, WILSON_FULL, EO_WILSON, OE_WILSON, LAPLACE_HOP, LAPLACE_FULL, EO_LAPLACE, OE_LAPLACE, STAGGERED_HOP, STAGGERED_FULL, EO_STAGGERED,
-    OE_STAGGERED, TWISTED_MASS_FULL, EO_TWISTED_MASS, OE_TWISTED_MASS, TWISTED_MASS_APPLY, COPY, SCALE, AXPY, AXPY_NORM, AXPBY_NORM, COMPLEX_AXPY,
+    OE_STAGGERED, HISQ_FULL, EO_HISQ, OE_HISQ, TWISTED_MASS_FULL, EO_TWISTED_MASS, OE_TWISTED_MASS, TWISTED_MASS_APPLY, COPY, SCALE, AXPY, AXPY_NORM,
+    AXPBY_NORM, COMPLEX_AXPY,
     COMPLEX_XPAY, CG_UPDATE, TAKE_RHS, PUT_RHS, RHS_PRODUCTS, RHS_AXPY_NORM, RHS_CG_UPDATE, CONVERT, NORM2, INNER_PRODUCTS, SUM, SLICE_SUMS, UNKNOWN
 };
 
@@ -107,6 +108,9 @@ static const struct {
     {"staggered_full", "out x links psi", "a"},
     {"eo_staggered", "out links psi", "a"},
     {"oe_staggered", "out x links psi", "a"},
+    {"hisq_full", "out x links long_links psi", "a"},
+    {"eo_hisq", "out links long_links psi", "a"},
+    {"oe_hisq", "out x links long_links psi", "a"},
     {"twisted_mass_full", "out x links psi", "a"},
     {"eo_twisted_mass", "out links psi", "a"},
     {"oe_twisted_mass", "out x links psi", "a"},
@@ -895,14 +899,14 @@ enum { SPINORS, VECTORS, OTHERS };
 
 static int kind_of(const char *kernel, const char *name)
 {
-    const char *others[] = {"links", "blocks", "strength", "term", "pivots"};
-    for (int k = 0; k < 5; k++)
+    const char *others[] = {"links", "long_links", "blocks", "strength", "term", "pivots"};
+    for (int k = 0; k < 6; k++)
         if (strcmp(name, others[k]) == 0)
             return OTHERS;
     if (strcmp(name, "out") == 0 && (strcmp(kernel, "field_strength") == 0 || strncmp(kernel, "clover_term", 11) == 0 ||
                                      strcmp(kernel, "clover_inverse") == 0))
         return OTHERS;
-    return strstr(kernel, "laplace") != NULL || strstr(kernel, "staggered") != NULL ? VECTORS : SPINORS;
+    return strstr(kernel, "laplace") != NULL || strstr(kernel, "staggered") != NULL || strstr(kernel, "hisq") != NULL ? VECTORS : SPINORS;
 }
 
 /* All that a case holds. */
@@ -1602,6 +1606,15 @@ static const char *LFR(run)(lfr_call *call, int kernel, int dagger)
     case OE_LAPLACE:
     case OE_STAGGERED:
         LFR(minus_hop)(hop, links, shape, LFR(scalar)(call, "a"), x, stored, psi, dagger, out);
+        break;
+    case HISQ_FULL:
+        LFR(hisq_plus_hop)(links, shape, LFR(scalar)(call, "a"), x, stored, LFR(field)(call, "long_links"), psi, out);
+        break;
+    case EO_HISQ:
+        LFR(times_hisq_hop)(links, shape, LFR(scalar)(call, "a"), stored, LFR(field)(call, "long_links"), psi, out);
+        break;
+    case OE_HISQ:
+        LFR(minus_hisq_hop)(links, shape, LFR(scalar)(call, "a"), x, stored, LFR(field)(call, "long_links"), psi, out);
         break;
     case TWISTED_MASS_FULL:
         LFR(twist_plus_hop)(links, shape, LFR(complex_scalar)(call, "a"), x, stored, psi, dagger, out);

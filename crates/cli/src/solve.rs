@@ -55,6 +55,8 @@ use summary::Summary;
       --source gauss:7 --batch 3 --history batch.csv
   lanefield solve --operator staggered --config weak.nersc --mass 0.05 \\
       --source gauss:7 --shifts 0,0.01,0.1 --output shifts.npy
+  lanefield solve --operator hisq --config weak.nersc --mass 0.05 \\
+      --source gauss:7 --shifts 0,0.01,0.1
   lanefield solve --operator dwf --ls 4 --config weak.nersc --mass 0.1 \\
       --source point:0,0,0,0,0,0 --solver mixed-f32 --output dwf.npy
   lanefield solve --config weak.nersc --source gauss:7 --mass 0.1 \\

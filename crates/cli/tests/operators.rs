@@ -179,6 +179,7 @@ fn every_operator_is_solved_by_every_solver() {
         ("mobius", "--ls 4 --b 1.25 --c 0.25 --s-inverse dense"),
         ("laplace", "--components 2"),
         ("staggered", "--components 2"),
+        ("hisq", "--naik-epsilon -0.1"),
     ];
     let known: Vec<&str> = lanefield::operator::definitions().map(|definition| definition.name).collect();
     assert_eq!(operators.map(|(name, _)| name).to_vec(), known);
@@ -242,7 +243,7 @@ fn right_hand_sides_of_a_batch_are_those_of_single_solves() {
 
 #[test]
 fn shifts_are_solved_at_once_and_go_on_from_a_checkpoint_to_the_same_bytes() {
-    for operator in ["staggered", "wilson", "dwf --ls 4"] {
+    for operator in ["staggered", "hisq", "wilson", "dwf --ls 4"] {
         let folder = Folder::with_gauge();
         let solve =
             format!("solve --operator {operator} --mass 0.3 --config gauge.nersc --source gauss:4 --shifts 0,0.5");

@@ -31,8 +31,9 @@ use super::fields::{Axes, Physical};
 /// "mobius": (M ψ)_s = D (b ψ_s + c χ_s) + ψ_s - χ_s, with χ_s = P₊ ψ_{s-1} + P₋ ψ_{s+1} as above.
 /// "laplace": M = 8 + mass² - Σ_μ [U_μ(x) ψ(x+μ) + U_μ†(x-μ) ψ(x-μ)].
 /// "staggered": M = mass + ½ Σ_μ η_μ [U_μ(x) ψ(x+μ) - U_μ†(x-μ) ψ(x-μ)], with η of x, y, z, t: 1, (-1)^x, (-1)^(x+y), (-1)^(x+y+z).
+/// "hisq": M = mass + ½ Σ_μ η_μ [X_μ(x) ψ(x+μ) + N_μ(x) ψ(x+3μ) - X_μ†(x-μ) ψ(x-μ) - N_μ†(x-3μ) ψ(x-3μ)], with the fat links X and long links N of HISQ.
 ///
-/// There is no kappa: it is 1 / (2 (4 + mass)). Sections 6, 9 and 13 to 17 of docs/arithmetic.md define every rounding.
+/// There is no kappa: it is 1 / (2 (4 + mass)). Sections 6, 9, 13 to 17 and 25 of docs/arithmetic.md define every rounding.
 ///
 /// boundary: phases of the fermion in x, y, z, t: 1 periodic, -1 antiperiodic, 0 fixed; (1, 1, 1, -1) where not given.
 /// links: reals stored per link. Part of the operator: it changes the last bits.

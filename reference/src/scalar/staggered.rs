@@ -7,7 +7,7 @@ use crate::layout::{Coordinate, Sites};
 use crate::real::Real;
 
 /// §16: whether η_μ of the site is −1.
-fn phase_is_negative([x, y, z, _]: Coordinate, mu: usize) -> bool {
+pub(super) fn phase_is_negative([x, y, z, _]: Coordinate, mu: usize) -> bool {
     let exponent = match mu {
         0 => 0,
         1 => x,

@@ -25,6 +25,13 @@ impl GaugeTransformation {
         su3_random(self.seed, site as u64, 0)
     }
 
+    /// The matrix of a site, row by row.
+    #[allow(dead_code, reason = "only the tests of some operators need it")]
+    pub fn matrix(&self, site: usize) -> [[Complex<f64>; 3]; 3] {
+        let words = self.at(site);
+        std::array::from_fn(|row| std::array::from_fn(|column| words[3 * row + column]))
+    }
+
     /// U_μ(x) → g(x) U_μ(x) g(x + μ)†.
     pub fn of_links(&self, configuration: &Configuration) -> Configuration {
         let extents = configuration.extents();

@@ -1,0 +1,62 @@
+//! Doubled links that lead three steps far (`docs/arithmetic.md` §25), from the long links of a whole lattice.
+
+use num_complex::Complex;
+
+use super::{DoubledGauge, LinkFormat, Phase, check_extents};
+use crate::field::{Field, FieldError};
+use crate::gauge::Configuration;
+use crate::layout::{Lattice, Leg, Sites};
+use crate::real::Real;
+
+/// Steps of a long link.
+const STEPS: isize = 3;
+
+/// The doubled long links of the sites `sites`, as 18 reals: that of a forward leg is the site's own, that of a backward one the Hermitian conjugate of the one that
+/// begins three steps before; rounded to `R`, times −1/2, times the phase of each crossing of the boundary.
+///
+/// # Errors
+/// [`FieldError`] if the lattice's extents or precision differ, it has no parities and `sites` is one, or links are to be stored as fewer reals.
+pub fn double_long<R: Real>(
+    long: &Configuration,
+    lattice: Lattice,
+    sites: Sites,
+    kind: DoubledGauge,
+) -> Result<Field<R, DoubledGauge>, FieldError> {
+    check_extents("doubling long links", long, lattice)?;
+    if kind.format != LinkFormat::Full {
+        return Err(FieldError::Mismatch {
+            what: "doubling long links",
+            left: format!("links of {} reals", kind.format.reals()),
+            right: "long links, which are stored as 18".to_owned(),
+        });
+    }
+    let extents = lattice.extents();
+    Field::from_sites(lattice, sites, kind, |site, object| {
+        let here = extents.coordinate(site);
+        for (leg, link) in Leg::all().zip(object.chunks_exact_mut(LinkFormat::Full.words())) {
+            let (d, extent) = (leg.dimension(), extents[leg.dimension()] as isize);
+            let end = here[d] as isize + if leg.is_forward() { STEPS } else { -STEPS };
+            // A forward link belongs to the site itself, a backward one to the site three steps before.
+            let mut owner = here;
+            if !leg.is_forward() {
+                owner[d] = end.rem_euclid(extent) as usize;
+            }
+            let crossings = end.div_euclid(extent);
+            let factor = match kind.boundary.phase(d) {
+                Phase::Antiperiodic if crossings % 2 != 0 => 0.5,
+                Phase::Fixed if crossings != 0 => {
+                    link.fill(Complex::new(R::default(), R::default()));
+                    continue;
+                }
+                _ => -0.5,
+            };
+            let u = long.link(extents.site(owner), d);
+            for (k, v) in link.iter_mut().enumerate() {
+                let (row, column) = (k / 3, k % 3);
+                let u = if leg.is_forward() { u[3 * row + column] } else { u[3 * column + row].conj() };
+                let factor = R::from_f64(factor);
+                *v = Complex::new(factor * R::from_f64(u.re), factor * R::from_f64(u.im));
+            }
+        }
+    })
+}

@@ -1,0 +1,148 @@
+//! Fat and long links of HISQ fermions (`docs/arithmetic.md` §25; Follana et al., hep-lat/0610092): two levels of sums of paths, with a projection to U(3)
+//! between them, and products of three links. Paths are staples of staples.
+
+use lanefield_reference::gauge::{Configuration, SITE_WORDS};
+use lanefield_reference::layout::{DIMENSIONS, Direction};
+use num_complex::Complex;
+
+use super::{GaugeField, LinkField, LinkFields};
+use crate::backend::{Backend, BackendError};
+use crate::kernel::prelude::*;
+
+/// The weights of the paths of one level, which are those of every direction.
+struct Weights {
+    link: f64,
+    three: f64,
+    five: f64,
+    seven: f64,
+    /// Of the staples of staples in one plane: the Lepage term with, of unitary links, six times the link.
+    twice: f64,
+}
+
+impl Weights {
+    /// Fat7.
+    const FIRST: Self = Self { link: 1.0 / 8.0, three: 1.0 / 16.0, five: 1.0 / 64.0, seven: 1.0 / 384.0, twice: 0.0 };
+
+    /// Those of asqtad with twice its Lepage term, and the correction of the link that belongs to that of the Naik term.
+    fn second(epsilon: f64) -> Self {
+        Self { link: (1.0 + epsilon / 8.0) + 0.75, twice: -1.0 / 8.0, ..Self::FIRST }
+    }
+}
+
+/// How far a projected link may be from U(3): the largest element of |W W† − 1|.
+const UNITARITY_TOLERANCE: f64 = 1e-10;
+
+/// A field of each direction.
+fn each<F>(make: impl FnMut(Direction) -> Result<F, BackendError>) -> Result<[F; DIMENSIONS], BackendError> {
+    let [x, y, z, t] = Direction::ALL.map(make);
+    Ok([x?, y?, z?, t?])
+}
+
+/// The directions that are not among these.
+fn others(taken: &[Direction]) -> impl Iterator<Item = Direction> {
+    Direction::ALL.into_iter().filter(move |direction| !taken.contains(direction))
+}
+
+impl<B: Backend> GaugeField<'_, B> {
+    /// The fat and the long links of HISQ fermions, with `naik_epsilon` as the correction of the Naik term. Long links are with its weight, and in the place of
+    /// the links that begin at their sites. Boundary phases do not enter.
+    ///
+    /// # Errors
+    /// [`BackendError::SingularLink`] where a sum of paths has no unitary factor, or links are not finite; what the backend reports.
+    pub fn hisq_links(&self, naik_epsilon: f64) -> Result<[Configuration; 2], BackendError> {
+        let unitary = each(|mu| {
+            let (sum, mut unitary) = (self.sum_of_paths(self.all(), mu, &Weights::FIRST)?, self.zeros()?);
+            self.backend.u3_projected(&mut unitary, &sum)?;
+            Ok(unitary)
+        })?;
+        let unitary = LinkFields::of(unitary);
+        self.require_unitary(&self.downloaded(&unitary)?)?;
+        let fat = each(|mu| self.sum_of_paths(unitary.all(), mu, &Weights::second(naik_epsilon)))?;
+        let fat = self.downloaded(&LinkFields::of(fat))?;
+        let long = each(|mu| self.long(unitary.along(mu), mu, -(1.0 + naik_epsilon) / 24.0))?;
+        Ok([fat, self.downloaded(&LinkFields::of(long))?])
+    }
+
+    /// The sum of the paths that lead round a link of direction `mu`.
+    fn sum_of_paths(
+        &self,
+        links: [&LinkField<B>; DIMENSIONS],
+        mu: Direction,
+        weights: &Weights,
+    ) -> Result<LinkField<B>, BackendError> {
+        let of_mu = links[mu.index()];
+        let scaled = |by: f64| -> Result<LinkField<B>, BackendError> {
+            let mut scaled = self.zeros()?;
+            self.backend.scale(&mut scaled, by, of_mu)?;
+            Ok(scaled)
+        };
+        let add = |out: &mut LinkField<B>, c: f64, along: &LinkField<B>, nu: Direction| {
+            let (plane, side) = ((mu, nu), links[nu.index()]);
+            self.backend.staple_up(out, &self.stencil, plane, c, [side, along, side])?;
+            self.backend.staple_down(out, &self.stencil, plane, c, [side, along, side])
+        };
+        let mut sum = scaled(weights.link)?;
+        for sigma in others(&[mu]) {
+            let mut inner = scaled(weights.three)?;
+            if weights.twice != 0.0 {
+                add(&mut inner, weights.twice, of_mu, sigma)?;
+            }
+            for rho in others(&[mu, sigma]) {
+                for nu in others(&[mu, sigma, rho]) {
+                    let mut innermost = scaled(weights.five)?;
+                    add(&mut innermost, weights.seven, of_mu, nu)?;
+                    add(&mut inner, 1.0, &innermost, rho)?;
+                }
+            }
+            add(&mut sum, 1.0, &inner, sigma)?;
+        }
+        Ok(sum)
+    }
+
+    /// c · the products of three links along a direction.
+    fn long(&self, links: &LinkField<B>, mu: Direction, c: f64) -> Result<LinkField<B>, BackendError> {
+        let (mut two, mut three) = (self.zeros()?, self.zeros()?);
+        self.backend.transported(&mut two, &self.stencil, mu, links, links)?;
+        self.backend.transported(&mut three, &self.stencil, mu, links, &two)?;
+        self.backend.scale(&mut two, c, &three)?;
+        Ok(two)
+    }
+
+    /// Links of fields as a configuration.
+    fn downloaded(&self, fields: &LinkFields<B, f64>) -> Result<Configuration, BackendError> {
+        let extents = self.lattice.extents();
+        let mut links = vec![Complex::new(0.0, 0.0); extents.volume() * SITE_WORDS];
+        fields.download_into(self.backend, &mut links)?;
+        Configuration::new(extents, links).map_err(BackendError::device)
+    }
+
+    /// Refuses links that are not unitary: the projection of a matrix that is next to singular does not converge.
+    fn require_unitary(&self, links: &Configuration) -> Result<(), BackendError> {
+        let extents = self.lattice.extents();
+        for site in 0..extents.volume() {
+            for direction in Direction::ALL {
+                let defect = defect(links.link(site, direction.index()));
+                if defect.is_nan() || defect > UNITARITY_TOLERANCE {
+                    return Err(BackendError::SingularLink { site: extents.coordinate(site), direction, defect });
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The largest element of |W W† − 1|; no number, where one is none.
+fn defect(link: &[Complex<f64>]) -> f64 {
+    let mut largest: f64 = 0.0;
+    for (row, a) in link.chunks_exact(3).enumerate() {
+        for (column, b) in link.chunks_exact(3).enumerate() {
+            let product: Complex<f64> = a.iter().zip(b).map(|(a, b)| a * b.conj()).sum();
+            let apart = (product - f64::from(u8::from(row == column))).norm();
+            if apart.is_nan() {
+                return apart;
+            }
+            largest = largest.max(apart);
+        }
+    }
+    largest
+}

@@ -1,0 +1,135 @@
+//! The hop of HISQ fermions on colour vectors, over fat and long links (`docs/arithmetic.md` §25), with what the operator does with it in one launch. The
+//! kernels are bodies; their twins are made of the plain loops in `reference/src/scalar/hisq.rs`.
+
+use lanefield_reference::body::number::Number as _;
+use lanefield_reference::kernels::Vectors;
+use lanefield_reference::links::DoubledGauge;
+use lanefield_reference::scalar::hisq as plain;
+use lanefield_reference::scalar::matrix_times_vector;
+use num_complex::Complex;
+
+use super::staples::step;
+use super::twin::PlainCall;
+use super::with_hop::{self, WithHop};
+use super::{Kernel, Value};
+use crate::backend::{BackendError, FieldOn, HopOn, Launch};
+use crate::body::prelude::*;
+
+/// The kernels of the family.
+pub static KERNELS: &[&Kernel] = &[&HISQ_FULL, &EO_HISQ, &OE_HISQ];
+
+/// The hop at a site: the sum over the legs of the fat link times the neighbour's colour vector, then of the long link times that three steps away, each with
+/// the sign of the staggered hop.
+#[inline(always)]
+fn hisq_hop_at<S: Site>(
+    links: Links<S>,
+    long_links: Links<S>,
+    psi: OddDistance<S, ColourVectors>,
+    site: Coordinates<S>,
+) -> ColourVector<S::Complex> {
+    let mut sum = ColourVector::empty_sum();
+    for leg in links.legs() {
+        let eta_is_negative = site.is_odd(&Direction::ALL[..leg.dimension()]);
+        let sign = S::Real::constant(if leg.is_forward() { -1.0 } else { 1.0 });
+        let sign = S::Real::select(eta_is_negative, -sign, sign);
+        sum = links.times(leg, psi.at(steps(leg, 1))).scaled_add(sign, sum);
+        sum = long_links.times(leg, psi.at(steps(leg, 3))).scaled_add(sign, sum);
+    }
+    sum
+}
+
+/// Steps along a leg.
+fn steps(leg: Leg, count: i8) -> Displacement {
+    step(Direction::ALL[leg.dimension()], if leg.is_forward() { count } else { -count })
+}
+
+/// out = a·x + hisq_hop(psi).
+#[lane_kernel(family = "hisq", twin = hisq_full_twin)]
+pub fn hisq_full<S: Site>(
+    out: Write<S, ColourVectors>,
+    a: Scalar<S>,
+    x: Read<S, ColourVectors>,
+    links: Links<S>,
+    long_links: Links<S>,
+    psi: OddDistance<S, ColourVectors>,
+    site: Coordinates<S>,
+) {
+    out.write(x.here().scaled_add(a.get(), hisq_hop_at(links, long_links, psi, site)));
+}
+
+fn hisq_full_twin<R: Vectors>(call: &mut PlainCall<'_, R>) {
+    let (a, hop) = (call.scalar("a"), plain_hop(call));
+    with_hop::twin(call, &hop, |x, hop| with_hop::sum(a, x, hop));
+}
+
+/// out = a·hisq_hop(psi).
+#[lane_kernel(family = "hisq", twin = eo_hisq_twin)]
+pub fn eo_hisq<S: Site>(
+    out: Write<S, ColourVectors>,
+    a: Scalar<S>,
+    links: Links<S>,
+    long_links: Links<S>,
+    psi: OddDistance<S, ColourVectors>,
+    site: Coordinates<S>,
+) {
+    out.write(hisq_hop_at(links, long_links, psi, site).scaled(a.get()));
+}
+
+fn eo_hisq_twin<R: Vectors>(call: &mut PlainCall<'_, R>) {
+    let (a, hop) = (call.scalar("a"), plain_hop(call));
+    with_hop::twin(call, &hop, |_, hop| with_hop::product(a, hop));
+}
+
+/// out = a·x − hisq_hop(psi).
+#[lane_kernel(family = "hisq", twin = oe_hisq_twin)]
+pub fn oe_hisq<S: Site>(
+    out: Write<S, ColourVectors>,
+    a: Scalar<S>,
+    x: Read<S, ColourVectors>,
+    links: Links<S>,
+    long_links: Links<S>,
+    psi: OddDistance<S, ColourVectors>,
+    site: Coordinates<S>,
+) {
+    out.write(x.here().scaled(a.get()) - hisq_hop_at(links, long_links, psi, site));
+}
+
+fn oe_hisq_twin<R: Vectors>(call: &mut PlainCall<'_, R>) {
+    let (a, hop) = (call.scalar("a"), plain_hop(call));
+    with_hop::twin(call, &hop, |x, hop| with_hop::difference(a, x, hop));
+}
+
+/// The hop of the field psi in site order. All fields of links of a twin's call are of one configuration.
+fn plain_hop<R: Vectors>(call: &PlainCall<'_, R>) -> Vec<Complex<R>> {
+    let parts = call.parts();
+    let mut hop = vec![Complex::new(R::default(), R::default()); 3 * parts * call.volume()];
+    for site in call.sites() {
+        for part in 0..parts {
+            let term = |leg: Leg, count: i8| {
+                let psi = call.read("psi", call.displaced(site, steps(leg, count)), part);
+                matrix_times_vector(&call.link(site, leg), &[psi[0], psi[1], psi[2]])
+            };
+            let here = plain::hisq_hop_at(call.coordinate(site), call.legs(), |leg| term(leg, 1), |leg| term(leg, 3));
+            hop[3 * (parts * site + part)..][..3].copy_from_slice(&here);
+        }
+    }
+    hop
+}
+
+/// What the HISQ operator does with its hop, on any backend.
+pub trait HisqKernels: Launch {
+    /// out = what is done with a hop, on the stencil's sites. The hop has the doubled fat links, `long_links` are the doubled long ones of the same sites.
+    ///
+    /// # Errors
+    /// [`BackendError::Argument`] for fields that do not match; what the backend reports.
+    fn hisq_with_hop<R: Vectors>(
+        &self,
+        out: &mut FieldOn<Self, R, ColourVectors>,
+        done: WithHop<'_, FieldOn<Self, R, ColourVectors>>,
+        hop: HopOn<'_, Self, R, ColourVectors>,
+        long_links: &FieldOn<Self, R, DoubledGauge>,
+    ) -> Result<(), BackendError> {
+        let kernels = with_hop::Kernels { sum: [&HISQ_FULL; 2], product: [&EO_HISQ; 2], difference: [&OE_HISQ; 2] };
+        done.launch_with(self, &kernels, out, hop, Value::Scalar, |arguments| arguments.read("long_links", long_links))
+    }
+}

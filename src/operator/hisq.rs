@@ -1,0 +1,117 @@
+//! HISQ fermions (`docs/arithmetic.md` §25; Follana et al., hep-lat/0610092): the staggered operator on fat links, with a second hop over long links. Both are
+//! smeared in f64 on the backend, whatever the precision of the operator.
+
+use lanefield_reference::field::ColourVectors;
+use lanefield_reference::gauge::Configuration;
+use lanefield_reference::kernels::Vectors;
+use lanefield_reference::layout::{LaneChoice, Lattice, Sites};
+use lanefield_reference::links::LinkFormat;
+
+use super::hop::PARITIES;
+use super::{AnyModel, Definition, HopParameters, Model, Parameter, Staggered, StaggeredParameters};
+use crate::backend::{Backend, BackendError};
+use crate::gauge::GaugeField;
+
+/// What defines a HISQ operator, beside the configuration.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct HisqParameters {
+    /// Mass in lattice units.
+    pub mass: f64,
+    /// ε, by which the Naik term of a heavy quark is corrected: 0 of light ones.
+    pub naik_epsilon: f64,
+    /// Colour vectors per site of a right-hand side, each of which is taken by itself.
+    pub components: usize,
+    /// Boundary phases and leg order; links must have 18 reals, since fat and long ones are not in SU(3).
+    pub hop: HopParameters,
+}
+
+/// The operator by name.
+pub static DEFINITIONS: &[Definition] = &[Definition {
+    name: "hisq",
+    meaning: "highly improved staggered fermions",
+    parameters: &[
+        Parameter::number("mass", None, "quark mass"),
+        Parameter::number("naik-epsilon", Some(0.0), "correction ε of the Naik term"),
+        Parameter::COMPONENTS,
+    ],
+    verified: &[("mass", "0.5")],
+    make: |values, hop| {
+        let (mass, naik_epsilon) = (values.get("mass"), values.get("naik-epsilon"));
+        AnyModel::Hisq(HisqParameters { mass, naik_epsilon, components: values.count("components"), hop })
+    },
+    values: |model| match model {
+        AnyModel::Hisq(model) => vec![model.mass, model.naik_epsilon, model.components as f64],
+        _ => Vec::new(),
+    },
+}];
+
+impl HisqParameters {
+    /// The operator on fat and long links.
+    fn on<'b, B: Backend, R: Vectors>(
+        &self,
+        backend: &'b B,
+        configuration: &Configuration,
+        lattice: Lattice,
+        targets: &[Sites],
+    ) -> Result<Staggered<'b, B, R>, BackendError> {
+        if !self.takes_links(self.hop.links) {
+            return Err(BackendError::FatLinks { format: self.hop.links });
+        }
+        if configuration.extents().is_part() {
+            return Err(BackendError::HisqOnParts);
+        }
+        let [fat, long] = GaugeField::new(backend, configuration, LaneChoice::Auto)?.hisq_links(self.naik_epsilon)?;
+        let parameters = StaggeredParameters { mass: self.mass, components: self.components, hop: self.hop };
+        Staggered::new(backend, (&fat, Some(&long)), lattice, parameters, targets)
+    }
+}
+
+impl Model for HisqParameters {
+    type Object = ColourVectors;
+    type Full<'b, B: Backend + 'b, R: Vectors> = Staggered<'b, B, R>;
+    type Pieces<'b, B: Backend + 'b, R: Vectors> = Staggered<'b, B, R>;
+
+    fn name(&self) -> &'static str {
+        "hisq"
+    }
+    fn mass(&self) -> f64 {
+        self.mass
+    }
+    fn diagonal(&self) -> f64 {
+        self.mass
+    }
+    fn hop(&self) -> HopParameters {
+        self.hop
+    }
+    fn object(&self, rhs: usize) -> ColourVectors {
+        ColourVectors::new(rhs * self.components)
+    }
+    /// Fat and long links are sums and multiples of matrices of SU(3).
+    fn takes_links(&self, format: LinkFormat) -> bool {
+        format == LinkFormat::Full
+    }
+    /// Smearing and long links reach further than the border that a rank has.
+    fn runs_on_parts(&self) -> bool {
+        false
+    }
+    /// mass² − Doe Deo is; D is not Hermitian.
+    fn is_positive(&self, even_odd: bool) -> bool {
+        even_odd
+    }
+    fn full<'b, B: Backend, R: Vectors>(
+        &self,
+        backend: &'b B,
+        configuration: &Configuration,
+        lattice: Lattice,
+    ) -> Result<Staggered<'b, B, R>, BackendError> {
+        self.on(backend, configuration, lattice, &[Sites::Full])
+    }
+    fn even_odd<'b, B: Backend, R: Vectors>(
+        &self,
+        backend: &'b B,
+        configuration: &Configuration,
+        lattice: Lattice,
+    ) -> Result<Staggered<'b, B, R>, BackendError> {
+        self.on(backend, configuration, lattice, &PARITIES)
+    }
+}

@@ -1,0 +1,441 @@
+//! HISQ fermions: the same bits as in plain loops; what smearing does to unit links, its gauge covariance, and that projected links are unitary; the symmetries of
+//! the hop, and its improved free spectrum.
+
+use lanefield::backend::{Backend, BackendError, Cpu, FieldOn, Sum};
+use lanefield::body::check_kernel;
+use lanefield::gauge::GaugeField;
+use lanefield::kernel::prelude::*;
+use lanefield::operator::{
+    ActsOn as _, EvenOdd as _, HisqParameters, HopParameters, Model as _, Operator, SchurComplement, Staggered,
+};
+use lanefield::solver::{Method, Preconditioning, Solve, SolverParams, solve, solve_with_shifts};
+use lanefield_reference::field::{ColourMatrix, ColourVectors, Field};
+use lanefield_reference::gauge::Configuration;
+use lanefield_reference::kernels::Vectors;
+use lanefield_reference::kernels::hop::Dagger;
+use lanefield_reference::layout::{Extents, LaneChoice, LaneWidth, Lattice, Leg, LegOrder, Sites};
+use lanefield_reference::links::{BoundaryPhases, LinkFormat, Phase};
+use lanefield_reference::scalar::hisq::{self as plain, ScalarHisq};
+use num_complex::Complex;
+
+use crate::common::backends::{cpu, on_every_backend, opencl};
+use crate::common::fields::{EVEN, ODD, applied, gaussian, lattice, upload};
+use crate::common::gauge::GaugeTransformation;
+use crate::common::grid::distance;
+
+const COLOURS: usize = ColourVectors::WORDS;
+const MASS: f64 = 0.3;
+const EPSILON: f64 = -0.2;
+
+check_kernel!(lanefield::kernel::hisq::hisq_full, twin, linear);
+check_kernel!(lanefield::kernel::hisq::eo_hisq, twin, linear);
+check_kernel!(lanefield::kernel::hisq::oe_hisq, twin, linear);
+
+/// An awkward lattice, a random configuration on it, two kinds of boundary at once, and another order of legs.
+fn random_case() -> (Configuration, HopParameters) {
+    let configuration = Configuration::hot(Extents::new([4, 6, 2, 8]).unwrap(), 5);
+    let boundary = BoundaryPhases::antiperiodic([true, true, false, true]);
+    (configuration, HopParameters { boundary, ..HopParameters::default() })
+}
+
+fn parameters(hop: HopParameters, components: usize) -> HisqParameters {
+    HisqParameters { mass: MASS, naik_epsilon: EPSILON, components, hop }
+}
+
+fn operator<'b, B: Backend>(
+    backend: &'b B,
+    configuration: &Configuration,
+    lattice: Lattice,
+    hop: HopParameters,
+    components: usize,
+) -> Staggered<'b, B, f64> {
+    parameters(hop, components).full(backend, configuration, lattice).unwrap()
+}
+
+/// D ψ or D† ψ in site order.
+fn d<B: Backend>(
+    backend: &B,
+    configuration: &Configuration,
+    hop: HopParameters,
+    psi: &[Complex<f64>],
+    dagger: Dagger,
+) -> Vec<Complex<f64>> {
+    let lattice = lattice::<f64>(configuration.extents());
+    let components = psi.len() / configuration.extents().volume() / COLOURS;
+    let mut operator = operator(backend, configuration, lattice, hop, components);
+    applied(backend, lattice, [Sites::Full; 2], psi, |out, psi| operator.apply(out, psi, dagger).unwrap())
+}
+
+fn smeared<B: Backend>(backend: &B, configuration: &Configuration, epsilon: f64) -> [Configuration; 2] {
+    GaugeField::new(backend, configuration, LaneChoice::Auto).unwrap().hisq_links(epsilon).unwrap()
+}
+
+fn bits(links: &Configuration) -> Vec<[u64; 2]> {
+    links.links().iter().map(|c| [c.re.to_bits(), c.im.to_bits()]).collect()
+}
+
+// Links
+
+fn links_are_bitwise_equal_to_plain_loops<B: Backend>(backend: &B) {
+    let (configuration, _) = random_case();
+    let found = smeared(backend, &configuration, EPSILON);
+    let expected = plain::hisq_links(&configuration, EPSILON).unwrap();
+    for (found, expected) in found.iter().zip(&expected) {
+        assert!(bits(found) == bits(expected));
+    }
+}
+
+/// The weights of both levels add up so that the free Dirac operator has slope 1: fat + 3 long = 1.
+fn unit_links_become_multiples_of_themselves<B: Backend>(backend: &B) {
+    let configuration = Configuration::unit(Extents::new([4, 2, 4, 6]).unwrap());
+    for epsilon in [0.0, EPSILON] {
+        let [fat, long] = smeared(backend, &configuration, epsilon);
+        for ((unit, fat), long) in configuration.links().iter().zip(fat.links()).zip(long.links()) {
+            assert!((fat - unit * (9.0 + epsilon) / 8.0).norm() < 1e-15, "{fat}");
+            assert!((long + unit * (1.0 + epsilon) / 24.0).norm() < 1e-17, "{long}");
+            assert!((fat + 3.0 * long - unit).norm() < 1e-15, "{fat} {long}");
+        }
+    }
+}
+
+type Matrix = [[Complex<f64>; 3]; 3];
+
+fn matrix(words: &[Complex<f64>]) -> Matrix {
+    std::array::from_fn(|i| std::array::from_fn(|j| words[3 * i + j]))
+}
+
+fn product(a: &Matrix, b: &Matrix) -> Matrix {
+    std::array::from_fn(|i| std::array::from_fn(|j| (0..3).map(|k| a[i][k] * b[k][j]).sum()))
+}
+
+fn adjoint(a: &Matrix) -> Matrix {
+    std::array::from_fn(|i| std::array::from_fn(|j| a[j][i].conj()))
+}
+
+/// The largest distance of two matrices' elements.
+fn apart(a: &Matrix, b: &Matrix) -> f64 {
+    a.iter().flatten().zip(b.iter().flatten()).map(|(a, b)| (a - b).norm()).fold(0.0, f64::max)
+}
+
+/// X_μ(x) → g(x) X_μ(x) g(x + μ)†, and of long links g(x + 3μ)†.
+fn fat_and_long_links_are_gauge_covariant<B: Backend>(backend: &B) {
+    let (before, _) = random_case();
+    let extents = before.extents();
+    let g = GaugeTransformation { seed: 13 };
+    let of_turned = smeared(backend, &g.of_links(&before), EPSILON);
+    for ((found, links), steps) in of_turned.iter().zip(smeared(backend, &before, EPSILON)).zip([1, 3]) {
+        for site in 0..extents.volume() {
+            for mu in 0..4 {
+                let mut end = extents.coordinate(site);
+                end[mu] = (end[mu] + steps) % extents[mu];
+                let expected = product(
+                    &product(&g.matrix(site), &matrix(links.link(site, mu))),
+                    &adjoint(&g.matrix(extents.site(end))),
+                );
+                let apart = apart(&matrix(found.link(site, mu)), &expected);
+                // Singular values of the smeared hot links are as small as a hundredth.
+                assert!(apart < 1e-12, "{steps} steps, site {site}, direction {mu}: {apart:e}");
+            }
+        }
+    }
+}
+
+/// One matrix of each site, projected.
+fn projected<B: Backend>(backend: &B, lattice: Lattice, matrices: &[Complex<f64>]) -> Vec<Complex<f64>> {
+    let v = backend.upload(Field::from_site_order(lattice, Sites::Full, ColourMatrix, matrices).unwrap()).unwrap();
+    let mut w: FieldOn<B, f64, ColourMatrix> = backend.zeros(lattice, Sites::Full, ColourMatrix).unwrap();
+    backend.u3_projected(&mut w, &v).unwrap();
+    backend.download(&w).unwrap().to_site_order()
+}
+
+/// V = W H, where W is unitary, and H Hermitian and positive.
+fn projected_links_are_the_unitary_factors_of_polar_decompositions<B: Backend>(backend: &B) {
+    let extents = Extents::new([4, 4, 4, 4]).unwrap();
+    let lattice = lattice::<f64>(extents);
+    for scale in [1.0, 1e-3, 1e6] {
+        let v: Vec<_> = gaussian(extents, 9, 3).into_iter().map(|c| c * scale).collect();
+        let w = projected(backend, lattice, &v);
+        let mut defect = 0.0_f64;
+        for (v, w) in v.chunks_exact(9).zip(w.chunks_exact(9)) {
+            let [v, w] = [v, w].map(matrix);
+            let one: Matrix = std::array::from_fn(|i| std::array::from_fn(|j| Complex::from((i == j) as u8 as f64)));
+            defect = defect.max(apart(&product(&adjoint(&w), &w), &one));
+            let h = product(&adjoint(&w), &v);
+            let size = h.iter().flatten().map(|c| c.norm()).fold(0.0, f64::max);
+            assert!(apart(&h, &adjoint(&h)) < 1e-12 * size, "it is not Hermitian");
+            let minor = h[0][0] * h[1][1] - h[0][1] * h[1][0];
+            let det = h[0][0] * (h[1][1] * h[2][2] - h[1][2] * h[2][1])
+                - h[0][1] * (h[1][0] * h[2][2] - h[1][2] * h[2][0])
+                + h[0][2] * (h[1][0] * h[2][1] - h[1][1] * h[2][0]);
+            assert!(h[0][0].re > 0.0 && minor.re > 0.0 && det.re > 0.0, "it is not positive");
+        }
+        assert!(defect < 2e-15, "{defect:e} from unitary");
+    }
+}
+
+fn links_whose_sums_have_no_unitary_factor_are_refused<B: Backend>(backend: &B) {
+    let extents = Extents::new([2, 2, 4, 2]).unwrap();
+    for (smallest, defect) in [(0.0, "NaN"), (1e-9, "e")] {
+        let of_word = |k: usize| if k % 9 == 8 { smallest } else { f64::from(u8::from(k % 9 % 4 == 0)) };
+        let links = (0..extents.volume() * 36).map(|k| Complex::new(of_word(k), 0.0)).collect();
+        let configuration = Configuration::new(extents, links).unwrap();
+        let field = GaugeField::new(backend, &configuration, LaneChoice::Auto).unwrap();
+        let error = field.hisq_links(0.0).unwrap_err();
+        assert!(matches!(error, BackendError::SingularLink { site: [0, 0, 0, 0], .. }), "{error}");
+        let text = error.to_string();
+        assert!(text.contains("the smeared x link of site x,y,z,t = 0,0,0,0 has no unitary factor"), "{text}");
+        assert!(text.contains(defect), "{text}");
+    }
+}
+
+fn links_of_fewer_reals_are_refused<B: Backend>(backend: &B) {
+    let (configuration, hop) = random_case();
+    let hop = HopParameters { links: LinkFormat::TwoRows, ..hop };
+    let lattice = lattice::<f64>(configuration.extents());
+    let made = parameters(hop, 1).full::<B, f64>(backend, &configuration, lattice);
+    let error = made.err().expect("12 reals do not hold fat links").to_string();
+    assert!(error.contains("12 reals do not hold them: store links as 18 reals"), "{error}");
+    assert!(!parameters(hop, 1).takes_links(LinkFormat::Eight));
+}
+
+// The operator
+
+fn the_operator_is_bitwise_equal_to_plain_loops<B: Backend>(backend: &B) {
+    let (configuration, hop) = random_case();
+    let psi = gaussian(configuration.extents(), 2 * COLOURS, 4);
+    let legs = LegOrder::new([6, 0, 3, 5, 1, 7, 2, 4].map(|k| Leg::all().nth(k).unwrap())).unwrap();
+    let phases = BoundaryPhases::new([Phase::Antiperiodic, Phase::Fixed, Phase::Periodic, Phase::Antiperiodic]);
+    for (boundary, legs) in [(hop.boundary, hop.legs), (phases, legs)] {
+        let [fat, long] = plain::hisq_links(&configuration, EPSILON).unwrap();
+        let plain = ScalarHisq { links: [&fat, &long], boundary, legs };
+        let hop = HopParameters { boundary, legs, ..hop };
+        let found = d(backend, &configuration, hop, &psi, Dagger::No);
+        assert!(found == plain.apply(&psi, 2, MASS), "boundary {boundary}");
+    }
+}
+
+/// ⟨φ, D χ⟩ = ⟨D† φ, χ⟩, and D + D† = 2 m.
+fn the_hop_is_anti_hermitian<B: Backend>(backend: &B) {
+    let (configuration, hop) = random_case();
+    let extents = configuration.extents();
+    let [phi, chi] = [13, 17].map(|seed| gaussian(extents, COLOURS, seed));
+    let product =
+        |a: &[Complex<f64>], b: &[Complex<f64>]| -> Complex<f64> { a.iter().zip(b).map(|(a, b)| a.conj() * b).sum() };
+    let d_chi = d(backend, &configuration, hop, &chi, Dagger::No);
+    let left = product(&phi, &d_chi);
+    let right = product(&d(backend, &configuration, hop, &phi, Dagger::Yes), &chi);
+    let scale = (product(&phi, &phi).re * product(&chi, &chi).re).sqrt();
+    assert!((left - right).norm() < 1e-13 * scale, "{left} is not {right}");
+    assert!(left.norm() > 1e-4 * scale, "{left} shows nothing");
+    let sum: Vec<_> =
+        d_chi.iter().zip(d(backend, &configuration, hop, &chi, Dagger::Yes)).map(|(a, b)| a + b).collect();
+    let twice: Vec<_> = chi.iter().map(|c| c * 2.0 * MASS).collect();
+    assert!(distance(&sum, &twice) < 1e-14, "D + D† is not twice the mass");
+}
+
+/// ψ(x) → g(x) ψ(x) and U_μ(x) → g(x) U_μ(x) g(x + μ)† turn D ψ into g D ψ.
+fn it_is_gauge_covariant<B: Backend>(backend: &B) {
+    let (before, hop) = random_case();
+    let psi = gaussian(before.extents(), COLOURS, 29);
+    let g = GaugeTransformation { seed: 13 };
+    let turned_before = d(backend, &g.of_links(&before), hop, &g.of_field(COLOURS, &psi), Dagger::No);
+    let turned_after = g.of_field(COLOURS, &d(backend, &before, hop, &psi, Dagger::No));
+    assert!(distance(&turned_before, &turned_after) < 1e-12);
+}
+
+/// A boundary phase −1 is that of links whose last slice has the other sign: every path that a fat or long link is made of crosses as often as the link does.
+fn boundary_phases_are_those_of_the_thin_links<B: Backend>(backend: &B) {
+    let (configuration, hop) = random_case();
+    let extents = configuration.extents();
+    let psi = gaussian(extents, COLOURS, 43);
+    let antiperiodic = BoundaryPhases::ANTIPERIODIC_IN_TIME;
+    let expected = d(backend, &configuration, HopParameters { boundary: antiperiodic, ..hop }, &psi, Dagger::No);
+    let mut links = configuration.links().to_vec();
+    for (site, links) in links.chunks_exact_mut(36).enumerate() {
+        if extents.coordinate(site)[3] == extents[3] - 1 {
+            links[27..].iter_mut().for_each(|c| *c = -*c);
+        }
+    }
+    let turned = Configuration::new(extents, links).unwrap();
+    let periodic = HopParameters { boundary: BoundaryPhases::antiperiodic([false; 4]), ..hop };
+    let found = d(backend, &turned, periodic, &psi, Dagger::No);
+    assert!(distance(&found, &expected) < 1e-13);
+}
+
+/// The momentum of n waves in each direction, and half a one where fermions are antiperiodic.
+fn momentum(extents: Extents, n: [usize; 4], boundary: BoundaryPhases) -> [f64; 4] {
+    let half = |d: usize| if boundary.phase(d) == Phase::Antiperiodic { 0.5 } else { 0.0 };
+    std::array::from_fn(|d| 2.0 * std::f64::consts::PI * (n[d] as f64 + half(d)) / extents[d] as f64)
+}
+
+/// The eigenvalue of D†D on a plane wave of momentum p, on unit links.
+fn free_eigenvalue<B: Backend>(
+    backend: &B,
+    extents: Extents,
+    n: [usize; 4],
+    boundary: BoundaryPhases,
+    epsilon: f64,
+) -> f64 {
+    let configuration = Configuration::unit(extents);
+    let p = momentum(extents, n, boundary);
+    let phase = |site: usize| (0..4).map(|d| p[d] * extents.coordinate(site)[d] as f64).sum::<f64>();
+    let psi: Vec<_> = (0..extents.volume() * COLOURS)
+        .map(|k| Complex::from_polar(1.0 + (k % COLOURS) as f64, phase(k / COLOURS)))
+        .collect();
+    let lattice = lattice::<f64>(extents);
+    let hop = HopParameters { boundary, ..HopParameters::default() };
+    let parameters = HisqParameters { naik_epsilon: epsilon, ..parameters(hop, 1) };
+    let mut d = parameters.full::<B, f64>(backend, &configuration, lattice).unwrap();
+    let mut run = |psi: &[Complex<f64>], dagger| {
+        applied(backend, lattice, [Sites::Full; 2], psi, |out, psi| d.apply(out, psi, dagger).unwrap())
+    };
+    let d_psi = run(&psi, Dagger::No);
+    let found = run(&d_psi, Dagger::Yes);
+    let eigenvalue = found[0].re / psi[0].re;
+    let expected: Vec<_> = psi.iter().map(|c| c * eigenvalue).collect();
+    assert!(distance(&found, &expected) < 1e-13, "momentum {n:?}: no eigenvector");
+    eigenvalue
+}
+
+fn periodic() -> BoundaryPhases {
+    BoundaryPhases::antiperiodic([false; 4])
+}
+
+/// On unit links D†D ψ = (m² + Σ s(p)²) ψ, with s(p) = (9 + ε)/8 sin p − (1 + ε)/24 sin 3p.
+fn the_free_spectrum_is_that_of_the_naik_term<B: Backend>(backend: &B) {
+    let extents = Extents::new([4, 6, 2, 10]).unwrap();
+    for boundary in [periodic(), BoundaryPhases::ANTIPERIODIC_IN_TIME, BoundaryPhases::antiperiodic([true; 4])] {
+        for n in [[1usize, 0, 0, 0], [0, 1, 1, 3], [2, 5, 0, 1], [3, 2, 1, 7]] {
+            let found = free_eigenvalue(backend, extents, n, boundary, EPSILON);
+            let sine = |p: f64| (9.0 + EPSILON) / 8.0 * p.sin() - (1.0 + EPSILON) / 24.0 * (3.0 * p).sin();
+            let expected = MASS * MASS + momentum(extents, n, boundary).map(|p| sine(p) * sine(p)).iter().sum::<f64>();
+            assert!((found - expected).abs() < 2e-14, "boundary {boundary}, momentum {n:?}: {found} {expected}");
+        }
+    }
+}
+
+/// The error of s(p) is of the fifth order in p, where that of naive fermions, sin p, is of the third.
+fn the_naik_term_improves_the_dispersion_to_the_fifth_order<B: Backend>(backend: &B) {
+    let error = |extent: usize| {
+        let extents = Extents::new([2, 2, 2, extent]).unwrap();
+        let p = 2.0 * std::f64::consts::PI / extent as f64;
+        let s = (free_eigenvalue(backend, extents, [0, 0, 0, 1], periodic(), 0.0) - MASS * MASS).sqrt();
+        (s - p, p)
+    };
+    let ([coarse, fine], [p, half]) = {
+        let (found, p): (Vec<f64>, Vec<f64>) = [16, 32].into_iter().map(error).unzip();
+        ([found[0], found[1]], [p[0], p[1]])
+    };
+    let order = (coarse / fine).log2() / (p / half).log2();
+    assert!((order - 5.0).abs() < 0.1, "the error goes with the power {order} of p: {coarse:e} {fine:e}");
+    assert!(coarse.abs() < 0.1 * (p.sin() - p).abs(), "{coarse:e}");
+}
+
+fn even_odd_pieces_make_the_operator<B: Backend>(backend: &B) {
+    let (configuration, hop) = random_case();
+    let lattice = lattice::<f64>(configuration.extents());
+    let psi = gaussian(lattice.extents(), COLOURS, 31);
+    for dagger in Dagger::BOTH {
+        let whole = d(backend, &configuration, hop, &psi, dagger);
+        let mut pieces = parameters(hop, 1).even_odd::<B, f64>(backend, &configuration, lattice).unwrap();
+        let mut sum = vec![Complex::new(0.0, 0.0); psi.len()];
+        for (target, source) in [(EVEN, ODD), (ODD, EVEN)] {
+            let off =
+                applied(backend, lattice, [target, source], &psi, |out, psi| pieces.meooe(out, psi, dagger).unwrap());
+            let on = applied(backend, lattice, [target; 2], &psi, |out, psi| pieces.mooee(out, psi, dagger).unwrap());
+            sum.iter_mut().zip(off.iter().zip(&on)).for_each(|(sum, (off, on))| *sum += off + on);
+        }
+        assert!(distance(&sum, &whole) < 1e-15);
+    }
+}
+
+/// The Schur complement is m² − Doe Deo: that part of D†D which lives on the odd sites.
+fn the_schur_complement_is_d_dagger_d_on_the_odd_sites<B: Backend>(backend: &B) {
+    let (configuration, hop) = random_case();
+    let lattice = lattice::<f64>(configuration.extents());
+    let extents = configuration.extents();
+    let odd: Vec<_> = gaussian(extents, COLOURS, 37)
+        .into_iter()
+        .enumerate()
+        .map(|(k, c)| if ODD.contain(extents.coordinate(k / COLOURS)) { c } else { Complex::new(0.0, 0.0) })
+        .collect();
+    let pieces = parameters(hop, 1).even_odd::<B, f64>(backend, &configuration, lattice).unwrap();
+    let mut schur = SchurComplement::new(pieces).unwrap();
+    let found = applied(backend, lattice, [ODD; 2], &odd, |out, psi| schur.apply(out, psi, Dagger::No).unwrap());
+    let d_psi = d(backend, &configuration, hop, &odd, Dagger::No);
+    assert!(distance(&found, &d(backend, &configuration, hop, &d_psi, Dagger::Yes)) < 1e-14);
+    let phi = upload::<f64, ColourVectors, B>(backend, lattice, ODD, &odd);
+    let mut a_phi = schur.zeros().unwrap();
+    schur.apply(&mut a_phi, &phi, Dagger::No).unwrap();
+    let expectation = backend.inner_product(&phi, &a_phi, Sum::Exact).unwrap();
+    let norm2 = backend.norm2(&phi, Sum::Exact).unwrap();
+    assert!(expectation.re > MASS * MASS * norm2 && expectation.im.abs() < 1e-12 * norm2, "{expectation}");
+    assert_eq!(schur.object(2), ColourVectors::new(2));
+}
+
+/// By both preconditionings, and by every method that takes it.
+fn solves_solve<B: Backend>(backend: &B) {
+    let configuration = Configuration::hot(Extents::new([4, 4, 4, 4]).unwrap(), 7);
+    let eta = gaussian(configuration.extents(), COLOURS, 41);
+    let hop = HopParameters { boundary: BoundaryPhases::ANTIPERIODIC_IN_TIME, ..HopParameters::default() };
+    for (preconditioning, method) in [
+        (Preconditioning::EvenOdd, Method::ConjugateGradients),
+        (Preconditioning::EvenOdd, Method::MixedHalf),
+        (Preconditioning::None, Method::ConjugateGradients),
+    ] {
+        let params = SolverParams { tolerance: 1e-10, ..SolverParams::auto::<f64>() };
+        let solve_of = Solve { operator: parameters(hop, 1), preconditioning, method, params, lanes: LaneChoice::Auto };
+        let report = solve::<f64, B, _>(backend, &configuration, &eta, &solve_of, |_, _| ()).unwrap();
+        let image = d(backend, &configuration, hop, &report.solution, Dagger::No);
+        assert!(distance(&image, &eta) < 1e-9, "{preconditioning:?} {method:?}");
+    }
+}
+
+on_every_backend! {
+    links_are_bitwise_equal_to_plain_loops,
+    unit_links_become_multiples_of_themselves,
+    fat_and_long_links_are_gauge_covariant,
+    projected_links_are_the_unitary_factors_of_polar_decompositions,
+    links_whose_sums_have_no_unitary_factor_are_refused,
+    links_of_fewer_reals_are_refused,
+    the_operator_is_bitwise_equal_to_plain_loops,
+    the_hop_is_anti_hermitian,
+    it_is_gauge_covariant,
+    boundary_phases_are_those_of_the_thin_links,
+    the_free_spectrum_is_that_of_the_naik_term,
+    the_naik_term_improves_the_dispersion_to_the_fifth_order,
+    even_odd_pieces_make_the_operator,
+    the_schur_complement_is_d_dagger_d_on_the_odd_sites,
+    solves_solve,
+}
+
+/// Histories and solutions of a solve with shifts as integers.
+fn solved<R: Vectors, B: Backend>(backend: &B, bytes: usize) -> (Vec<u64>, Vec<u64>) {
+    let configuration = Configuration::hot(Extents::new([4, 4, 4, 8]).unwrap(), 7);
+    let hop = HopParameters { boundary: BoundaryPhases::ANTIPERIODIC_IN_TIME, ..HopParameters::default() };
+    let eta = gaussian(configuration.extents(), COLOURS, 41);
+    let how = Solve {
+        operator: parameters(hop, 1),
+        preconditioning: Preconditioning::EvenOdd,
+        method: Method::ConjugateGradients,
+        params: SolverParams::auto::<R>(),
+        lanes: LaneChoice::Width(LaneWidth::new(bytes).unwrap()),
+    };
+    let quiet = &mut |_: usize, _: f64| ();
+    let report = solve_with_shifts::<R, B, _>(backend, &configuration, &eta, &[0.0, 0.2], &how, quiet, None).unwrap();
+    let histories = report.rhs.iter().flat_map(|rhs| rhs.info.history.iter().map(|c| c.to_bits())).collect();
+    (histories, report.solution.iter().flat_map(|c| [c.re.bits(), c.im.bits()]).collect())
+}
+
+#[test]
+fn histories_and_solutions_are_the_same_bits_everywhere() {
+    fn check<R: Vectors>() {
+        let expected = solved::<R, Cpu>(&cpu(), 64);
+        assert!(expected.0.len() > 10 && solved::<R, Cpu>(&cpu(), 16) == expected);
+        if let Some(device) = opencl() {
+            assert!(solved::<R, _>(&device, 64) == expected, "OpenCL in {}", R::NAME);
+        }
+    }
+    check::<f64>();
+    check::<f32>();
+}
