@@ -177,7 +177,7 @@ fn opencl() -> Option<String> {
     common::opencl_device().map(|device| format!("--device {}", device.index))
 }
 
-const COMMANDS: [&str; 45] = [
+const COMMANDS: [&str; 48] = [
     "devices",
     "config info",
     "config check",

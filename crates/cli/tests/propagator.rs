@@ -110,7 +110,7 @@ fn the_plot_is_an_svg_with_labelled_axes_a_title_and_a_legend() {
     folder.succeeds("correlator --propagator p.npy --origin-time 2 --device cpu --plot c.svg");
     let svg = text(&folder.read("c.svg"));
     assert!(svg.starts_with("<svg") && svg.trim_end().ends_with("</svg>"));
-    let parts = ["Meson correlators on 4.2.2.6", "t, time from the source", "C(t)", "effective mass", "pion", "rho"];
+    let parts = ["Correlators on 4.2.2.6", "t, time from the source", "C(t)", "effective mass", "pion", "rho"];
     assert_contains(&svg, &parts);
 }
 

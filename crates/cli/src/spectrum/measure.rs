@@ -61,8 +61,8 @@ pub struct Measure {
     /// Which hadrons
     #[arg(long, value_name = "NAMES", value_delimiter = ',', default_value = "pion,rho,a0,a1,b1,nucleon")]
     hadrons: Vec<Hadron>,
-    /// Momenta beside 0,0,0, in units of 2π/L
-    #[arg(long = "momentum", value_name = "X,Y,Z", num_args = 1.., allow_hyphen_values = true)]
+    /// A momentum beside 0,0,0, in units of 2π/L; once for each
+    #[arg(long = "momentum", value_name = "X,Y,Z", allow_hyphen_values = true)]
     momenta: Vec<Momentum>,
     #[command(flatten)]
     operator: OperatorArgs<OnSpinors>,
