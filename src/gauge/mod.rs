@@ -9,11 +9,13 @@
 //! | `flow.rs`, `scales.rs` | the gradient flow, and the scales t₀ and w₀ |
 //! | `smear.rs` | stout, APE and HYP smearing |
 //! | `quenched.rs` | heat bath and overrelaxation |
+//! | `fix.rs` | Landau and Coulomb gauge |
 //! | `hmc.rs` | hybrid Monte Carlo |
 //! | `ensemble.rs` | ensembles in directories |
 
 mod ensemble;
 mod field;
+mod fix;
 mod flow;
 mod hmc;
 mod links;
@@ -31,6 +33,9 @@ use crate::backend::BackendError;
 
 pub use ensemble::{Ensemble, EnsembleError, EnsembleParameters};
 pub use field::{GaugeField, LinkField};
+pub use fix::{
+    Gauge, GaugeFixed, GaugeFixing, GaugeFixingError, GaugePoint, GaugeStart, LARGEST_OVERRELAXATION, Stopping,
+};
 pub use flow::{Flow, FlowStep, LARGEST_STEP, StepChoice};
 pub use hmc::{Hmc, HmcError, HmcParameters, Integrator, MOST_TRAJECTORIES, Trajectory};
 pub use links::LinkFields;
