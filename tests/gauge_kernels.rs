@@ -1,4 +1,4 @@
-//! The kernels on the links of gauge fields, `src/kernel/staples.rs`, `loops.rs` and `links.rs`: the same bits on OpenCL and on the CPU as in plain loops.
+//! The kernels on the links of gauge fields, `src/kernel/staples.rs`, `loops.rs`, `links.rs` and `gauge_fixing.rs`: the same bits on OpenCL and on the CPU as in plain loops.
 
 use lanefield::body::check_kernel;
 
@@ -16,3 +16,6 @@ check_kernel!(lanefield::kernel::links::flow_link, twin);
 check_kernel!(lanefield::kernel::links::exponential_times, twin);
 check_kernel!(lanefield::kernel::links::u3_projected, twin);
 check_kernel!(lanefield::kernel::links::su3_projected, twin);
+check_kernel!(lanefield::kernel::gauge_fixing::gauge_relaxed, twin);
+check_kernel!(lanefield::kernel::gauge_fixing::gauge_condition, twin);
+check_kernel!(lanefield::kernel::gauge_fixing::gauge_transformed, twin);

@@ -14,6 +14,7 @@ mod convert;
 mod domain_wall;
 mod emit;
 mod gauge_field;
+mod gauge_fixing;
 mod gauge_kernels;
 mod graph;
 mod heat_bath;

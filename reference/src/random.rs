@@ -107,7 +107,8 @@ pub fn z4_number(seed: u64, stream: Stream, site: u64, component: u32) -> Comple
     }
 }
 
-/// A random SU(3) matrix, row-major, distributed by Haar's measure; `direction` is 0 … 3 for x, y, z, t.
+/// A random SU(3) matrix, row-major, distributed by Haar's measure; `direction` is 0 … 3 for x, y, z, t, and 4 for a matrix of the site itself, a gauge
+/// transformation.
 ///
 /// Two rows of complex Gaussian numbers, orthonormalised with positive norms, are uniform on the pairs of orthonormal
 /// vectors, and each pair is the top of exactly one SU(3) matrix: its third row is (row 1 × row 2)*.

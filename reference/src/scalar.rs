@@ -10,6 +10,7 @@ mod clover;
 mod colour_vectors;
 pub mod domain_wall;
 pub mod functions;
+pub mod gauge_fixing;
 pub mod heat_bath;
 pub mod hisq;
 mod laplace;

@@ -564,11 +564,36 @@ fn hisq(lines: &mut Lines) {
     fields_in_both!(lines, "D ψ", R => hisq.apply(&field::<R>(3), 1, MASS));
 }
 
+fn gauge_fixing(lines: &mut Lines) {
+    let configuration = configuration();
+    const ORDER: [(usize, isize); 8] = [(3, 1), (0, 1), (1, 1), (2, 1), (3, -1), (0, -1), (1, -1), (2, -1)];
+    fn step<R: Real>(configuration: &Configuration, site: usize) -> Link<R> {
+        let [minus_half, minus_two] = [-0.5, -2.0].map(R::from_f64);
+        let scaled = |m: Link<R>, factor: R| m.map(|row| row.map(|word| word.scale(factor)));
+        let products = ORDER.into_iter().map(|(d, step)| {
+            let there = next_to(site, d, step);
+            let doubled = scaled(path(configuration, site, &[(d, step)]), minus_half);
+            matrix_times_matrix(&doubled, &matrix_adjoint(&link_at(configuration, there, 0)))
+        });
+        let sum = scaled(sum_of(products), minus_two);
+        scalar::gauge_fixing::relaxed(&link_at(configuration, site, 0), &sum, R::from_f64(1.5))
+    }
+    fields_in_both!(lines, "G after a step", R => (0..extents().volume()).flat_map(|site| {
+        let is_even = extents().coordinate(site).iter().sum::<usize>() % 2 == 0;
+        (if is_even { step::<R>(&configuration, site) } else { Link::default() }).concat()
+    }).collect::<Vec<_>>());
+    fields_in_both!(lines, "U_y", R => (0..extents().volume()).flat_map(|site| {
+        let [g, there] = [site, next_to(site, 1, 1)].map(|site| link_at::<R>(&configuration, site, 0));
+        let turned = matrix_times_matrix(&g, &link_at(&configuration, site, 1));
+        matrix_times_matrix(&turned, &matrix_adjoint(&there)).concat()
+    }).collect::<Vec<_>>());
+}
+
 /// Writes the lines of an example.
 type Example = fn(&mut Lines);
 
 /// The examples, by section.
-const EXAMPLES: [(u32, Example); 24] = [
+const EXAMPLES: [(u32, Example); 25] = [
     (2, complex_numbers),
     (3, matrices),
     (4, projections),
@@ -593,6 +618,7 @@ const EXAMPLES: [(u32, Example); 24] = [
     (23, heat_bath),
     (24, molecular_dynamics),
     (25, hisq),
+    (26, gauge_fixing),
 ];
 
 /// The place of an example on the page: what stands between its marks.

@@ -10,11 +10,13 @@
 //! | `smear.rs` | stout, APE and HYP smearing |
 //! | `hisq.rs` | fat and long links of HISQ fermions |
 //! | `quenched.rs` | heat bath and overrelaxation |
+//! | `fix.rs` | Landau and Coulomb gauge |
 //! | `hmc.rs` | hybrid Monte Carlo |
 //! | `ensemble.rs` | ensembles in directories |
 
 mod ensemble;
 mod field;
+mod fix;
 mod flow;
 mod hisq;
 mod hmc;
@@ -34,6 +36,9 @@ use crate::backend::BackendError;
 
 pub use ensemble::{Ensemble, EnsembleError, EnsembleParameters};
 pub use field::{GaugeField, LinkField};
+pub use fix::{
+    Gauge, GaugeFixed, GaugeFixing, GaugeFixingError, GaugePoint, GaugeStart, LARGEST_OVERRELAXATION, Stopping,
+};
 pub use flow::{Flow, FlowStep, LARGEST_STEP, StepChoice};
 pub use hmc::{Hmc, HmcError, HmcParameters, Integrator, MOST_TRAJECTORIES, Trajectory};
 pub use links::LinkFields;

@@ -38,6 +38,7 @@ pub mod convert;
 mod coordinates;
 pub mod domain_wall;
 pub mod fusion;
+pub mod gauge_fixing;
 pub mod ghosts;
 pub mod heat_bath;
 pub mod hisq;
@@ -124,6 +125,7 @@ families! {
     heat_bath: HeatBathKernels of Launch, section "23";
     molecular_dynamics: MolecularDynamicsKernels of Launch, section "24";
     hisq: HisqKernels of Launch, section "25";
+    gauge_fixing: GaugeFixingKernels of Launch, section "26";
     blas: BlasKernels of Launch, section "7";
     rhs: RhsKernels of Launch, section "7";
     convert: ConvertKernels of Launch, section "12";
@@ -176,9 +178,9 @@ pub fn families() -> impl Iterator<Item = &'static str> {
 }
 
 /// Whether the reference in plain C (`crates/capi/reference`) computes a kernel: it has those of `docs/arithmetic.md` §6 to §19 and §25, and not yet those of
-/// gauge fields, §20 to §24.
+/// gauge fields, §20 to §24 and §26.
 pub fn is_in_plain_c(kernel: &Kernel) -> bool {
-    const NOT_YET: [&str; 5] = ["staples", "loops", "links", "heat_bath", "molecular_dynamics"];
+    const NOT_YET: [&str; 6] = ["staples", "loops", "links", "heat_bath", "molecular_dynamics", "gauge_fixing"];
     !NOT_YET.contains(&kernel.family)
 }
 

@@ -13,7 +13,7 @@ const ATTEMPTS: u32 = 5;
 const DRAWS: u32 = 8;
 
 /// A quaternion (a, x, y, z).
-type Quaternion<R> = [R; 4];
+pub(super) type Quaternion<R> = [R; 4];
 
 fn product<R: Real>([a, x, y, z]: Quaternion<R>, [b, u, v, w]: Quaternion<R>) -> Quaternion<R> {
     [
@@ -24,12 +24,12 @@ fn product<R: Real>([a, x, y, z]: Quaternion<R>, [b, u, v, w]: Quaternion<R>) ->
     ]
 }
 
-fn conjugate<R: Real>([a, x, y, z]: Quaternion<R>) -> Quaternion<R> {
+pub(super) fn conjugate<R: Real>([a, x, y, z]: Quaternion<R>) -> Quaternion<R> {
     [a, -x, -y, -z]
 }
 
 /// The link after steps in its subgroups: each is given the unit quaternion, its length and the number of the subgroup.
-fn updated<R: Real>(
+pub(super) fn updated<R: Real>(
     u: &Link<R>,
     staples: &Link<R>,
     mut step: impl FnMut(Quaternion<R>, R, u32) -> Option<Quaternion<R>>,

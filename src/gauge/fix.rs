@@ -1,0 +1,375 @@
+//! Landau and Coulomb gauge (`docs/arithmetic.md` §26): a gauge transformation is turned, one parity after the other, towards the largest
+//! F = Σ Re tr U_μ / (3 N_d V) of the links that it makes, with overrelaxation. F and the stopping rule are exact sums, so that the number of iterations, and all
+//! bits, are the same on every backend. It reads links, and the transformation of nearest neighbours: it runs on parts of a lattice, too.
+
+use std::fmt;
+use std::str::FromStr;
+
+use lanefield_reference::exact::ExactSum;
+use lanefield_reference::field::Field;
+use lanefield_reference::gauge::{Configuration, GaugeError, SITE_WORDS};
+use lanefield_reference::kernels::reduce::{MergeError, PartialSums};
+use lanefield_reference::layout::{
+    DIMENSIONS, Direction, LaneChoice, Lattice, LatticeOptions, LayoutError, Parity, Sites, Stencil,
+};
+use lanefield_reference::links::{BoundaryPhases, DoubledGauge, LinkFormat, double};
+use lanefield_reference::object::ColourMatrix;
+use lanefield_reference::random::su3_random;
+use lanefield_reference::real::Real as _;
+use num_complex::Complex;
+use thiserror::Error;
+
+use super::{LinkField, LinkFields};
+use crate::backend::{Backend, BackendError, FieldOn};
+use crate::kernel::gauge_fixing::{GaugeFixingKernels as _, Surroundings};
+
+/// The largest ω: with 2 the functional would stay what it is.
+pub const LARGEST_OVERRELAXATION: f64 = 1.99;
+
+/// A gauge.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Gauge {
+    /// Links of all directions.
+    Landau,
+    /// Those of all directions but one, on each slice across it by itself.
+    Coulomb {
+        /// That direction: time.
+        time: Direction,
+    },
+}
+
+impl Gauge {
+    /// Directions whose links are fixed.
+    pub fn directions(self) -> usize {
+        match self {
+            Self::Landau => DIMENSIONS,
+            Self::Coulomb { .. } => DIMENSIONS - 1,
+        }
+    }
+
+    /// The direction that stands first in the order of legs, and what its links weigh.
+    fn weight(self) -> (Direction, f64) {
+        match self {
+            Self::Landau => (Direction::T, 1.0),
+            Self::Coulomb { time } => (time, 0.0),
+        }
+    }
+}
+
+impl fmt::Display for Gauge {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Landau => "landau",
+            Self::Coulomb { .. } => "coulomb",
+        })
+    }
+}
+
+impl FromStr for Gauge {
+    type Err = String;
+
+    /// Coulomb gauge has t as its time.
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "landau" => Ok(Self::Landau),
+            "coulomb" => Ok(Self::Coulomb { time: Direction::T }),
+            _ => Err(format!("unknown gauge '{text}': expected landau or coulomb")),
+        }
+    }
+}
+
+/// What a gauge transformation begins as.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum GaugeStart {
+    /// 1 at every site.
+    #[default]
+    Identity,
+    /// Random matrices of SU(3), of a seed.
+    Random(u64),
+}
+
+/// Why a gauge is not fixed. Messages are fragments.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum GaugeFixingError {
+    /// A parameter that is none.
+    #[error("{what} is {value}: expected {expected}")]
+    Parameter {
+        /// Which.
+        what: &'static str,
+        /// Its value.
+        value: f64,
+        /// What would be right.
+        expected: &'static str,
+    },
+    /// Links that are none.
+    #[error("the functional is {functional} and θ is {theta} after {iteration} iterations: the links are none")]
+    NotFinite {
+        /// Iterations before.
+        iteration: usize,
+        /// F.
+        functional: f64,
+        /// θ.
+        theta: f64,
+    },
+    /// The lattice cannot be cut into parities.
+    #[error(transparent)]
+    Layout(#[from] LayoutError),
+    /// The links are none.
+    #[error(transparent)]
+    Gauge(#[from] GaugeError),
+    /// The backend failed.
+    #[error(transparent)]
+    Backend(#[from] BackendError),
+}
+
+/// When to stop, and how to go.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Stopping {
+    /// θ that is small enough, greater than 0.
+    pub tolerance: f64,
+    /// ω, 1 to [`LARGEST_OVERRELAXATION`].
+    pub overrelaxation: f64,
+    /// Iterations at most.
+    pub max_iterations: usize,
+    /// θ is measured after every so many iterations, and at the end.
+    pub every: usize,
+}
+
+impl Default for Stopping {
+    fn default() -> Self {
+        Self { tolerance: 1e-12, overrelaxation: 1.7, max_iterations: 10_000, every: 1 }
+    }
+}
+
+impl Stopping {
+    fn check(&self) -> Result<(), GaugeFixingError> {
+        let refuse = |what, value, expected| Err(GaugeFixingError::Parameter { what, value, expected });
+        if !(self.tolerance > 0.0 && self.tolerance.is_finite()) {
+            return refuse("the tolerance", self.tolerance, "a finite number greater than 0");
+        }
+        if !(1.0..=LARGEST_OVERRELAXATION).contains(&self.overrelaxation) {
+            return refuse("ω", self.overrelaxation, "a number from 1 to 1.99");
+        }
+        if self.every == 0 {
+            return refuse("the number of iterations between measurements", 0.0, "at least 1");
+        }
+        Ok(())
+    }
+}
+
+/// How far a gauge is fixed.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct GaugePoint {
+    /// Iterations before.
+    pub iteration: usize,
+    /// F = Σ Re tr U_μ / (3 N_d V), over the N_d directions that are fixed.
+    pub functional: f64,
+    /// Σ tr Δ Δ† / (3 V) with Δ = Σ_μ A_μ(x) − A_μ(x−μ), A the traceless anti-Hermitian part of U; in Coulomb gauge that of the slice where it is largest.
+    pub theta: f64,
+}
+
+/// What came of it.
+#[derive(Clone, PartialEq, Debug)]
+pub struct GaugeFixed {
+    /// Whether θ is as small as was asked for.
+    pub converged: bool,
+    /// What was measured, from the start on.
+    pub history: Vec<GaugePoint>,
+}
+
+impl GaugeFixed {
+    /// What was measured last.
+    pub fn last(&self) -> Option<&GaugePoint> {
+        self.history.last()
+    }
+}
+
+/// A gauge transformation that fixes a gauge, of a configuration on a backend, in f64.
+pub struct GaugeFixing<'a, B: Backend> {
+    backend: &'a B,
+    configuration: &'a Configuration,
+    gauge: Gauge,
+    lattice: Lattice,
+    /// By parity, as all that follows.
+    transformation: [LinkField<B>; 2],
+    links: [FieldOn<B, f64, DoubledGauge>; 2],
+    stencils: [B::Table; 2],
+    iterations: usize,
+}
+
+const PARITIES: [Sites; 2] = [Sites::Parity(Parity::Even), Sites::Parity(Parity::Odd)];
+
+/// 1.
+const UNIT: [f64; 9] = [1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0];
+
+/// The number by which `su3_random` tells a matrix of a site from its links.
+const OF_THE_SITE: u32 = DIMENSIONS as u32;
+
+impl<'a, B: Backend> GaugeFixing<'a, B> {
+    /// Of a configuration, or of the part of it that a rank has. `lanes` changes no bit.
+    ///
+    /// # Errors
+    /// [`GaugeFixingError`] of a lattice with an odd extent; what the backend reports.
+    pub fn new(
+        backend: &'a B,
+        configuration: &'a Configuration,
+        gauge: Gauge,
+        start: GaugeStart,
+        lanes: LaneChoice,
+    ) -> Result<Self, GaugeFixingError> {
+        let options = LatticeOptions { lanes: backend.lanes(lanes), ..LatticeOptions::default() };
+        let extents = configuration.extents();
+        let lattice = Lattice::new(extents, f64::COMPLEX, options)?;
+        let kind = DoubledGauge { format: LinkFormat::Full, boundary: BoundaryPhases::PERIODIC };
+        let links = |sites| -> Result<_, GaugeFixingError> {
+            Ok(backend.upload(double(configuration, lattice, sites, kind).map_err(BackendError::from)?)?)
+        };
+        let stencil = |sites| Ok::<_, GaugeFixingError>(backend.stencil(Stencil::new(lattice, sites)?)?);
+        let transformation = |sites| {
+            let field = Field::from_sites(lattice, sites, ColourMatrix, |site, words| match start {
+                GaugeStart::Identity => words.copy_from_slice(&UNIT.map(Complex::from)),
+                GaugeStart::Random(seed) => {
+                    words.copy_from_slice(&su3_random(seed, extents.global_site(site), OF_THE_SITE));
+                }
+            });
+            backend.upload(field.map_err(BackendError::from)?)
+        };
+        Ok(Self {
+            backend,
+            configuration,
+            gauge,
+            lattice,
+            transformation: [transformation(PARITIES[0])?, transformation(PARITIES[1])?],
+            links: [links(PARITIES[0])?, links(PARITIES[1])?],
+            stencils: [stencil(PARITIES[0])?, stencil(PARITIES[1])?],
+            iterations: 0,
+        })
+    }
+
+    /// The gauge transformation at the sites of a parity, and what is around them.
+    fn of_parity(&mut self, parity: usize) -> (&mut LinkField<B>, Surroundings<'_, B, f64>) {
+        let (direction, weight) = self.gauge.weight();
+        let [even, odd] = &mut self.transformation;
+        let (here, there) = if parity == 0 { (even, odd) } else { (odd, even) };
+        let around =
+            Surroundings { stencil: &self.stencils[parity], links: &self.links[parity], there, direction, weight };
+        (here, around)
+    }
+
+    /// Turns the transformation at the even sites, then at the odd ones, ω times as far as to the largest functional.
+    ///
+    /// # Errors
+    /// What the backend reports.
+    pub fn iterate(&mut self, omega: f64) -> Result<(), BackendError> {
+        let backend = self.backend;
+        for parity in [0, 1] {
+            let (here, around) = self.of_parity(parity);
+            backend.gauge_relaxed(here, &around, omega)?;
+        }
+        self.iterations += 1;
+        Ok(())
+    }
+
+    /// F and θ. Sums over all sites are exact, and rounded once.
+    ///
+    /// # Errors
+    /// [`GaugeFixingError::NotFinite`] of links that are none; what the backend reports.
+    pub fn measure(&mut self) -> Result<GaugePoint, GaugeFixingError> {
+        const COLOURS: f64 = 3.0;
+        let backend = self.backend;
+        let mut sum = |parity| {
+            let (here, around) = self.of_parity(parity);
+            backend.gauge_condition(here, &around)
+        };
+        let (mut sums, odd) = (sum(0)?, sum(1)?);
+        sums.merge(&odd).map_err(BackendError::from)?;
+        let PartialSums::Exact(sums) = sums else { return Err(BackendError::from(MergeError::Tree).into()) };
+        // Of each slice, one sum after the other.
+        let total = |sums: &mut dyn Iterator<Item = &ExactSum>| {
+            let mut total = ExactSum::new();
+            sums.for_each(|sum| total.merge(sum));
+            total.round()
+        };
+        let volume = self.lattice.extents().global_volume() as f64;
+        let divergences = sums.iter().skip(1).step_by(2);
+        let theta = match self.gauge {
+            Gauge::Landau => total(&mut divergences.into_iter()) / (COLOURS * volume),
+            Gauge::Coulomb { .. } => {
+                let sites = COLOURS * volume / divergences.len() as f64;
+                // A maximum would drop a number that is none.
+                let larger = |a: f64, b: f64| if b > a || b.is_nan() { b } else { a };
+                divergences.map(|sum| sum.round() / sites).fold(0.0, larger)
+            }
+        };
+        // Each link comes at both of its ends.
+        let functional = total(&mut sums.iter().step_by(2)) / (2.0 * COLOURS * self.gauge.directions() as f64 * volume);
+        let iteration = self.iterations;
+        match functional.is_finite() && theta.is_finite() {
+            true => Ok(GaugePoint { iteration, functional, theta }),
+            false => Err(GaugeFixingError::NotFinite { iteration, functional, theta }),
+        }
+    }
+
+    /// Iterates until θ is small enough. `watch` sees what is measured on the way.
+    ///
+    /// # Errors
+    /// [`GaugeFixingError`] of parameters that are none, and of links that are none; what the backend reports.
+    pub fn fix(
+        &mut self,
+        stopping: &Stopping,
+        mut watch: impl FnMut(&GaugePoint),
+    ) -> Result<GaugeFixed, GaugeFixingError> {
+        stopping.check()?;
+        let last = self.iterations.saturating_add(stopping.max_iterations);
+        let mut history = Vec::new();
+        loop {
+            let point = self.measure()?;
+            watch(&point);
+            history.push(point);
+            let converged = point.theta <= stopping.tolerance;
+            if converged || point.iteration >= last {
+                return Ok(GaugeFixed { converged, history });
+            }
+            for _ in 0..stopping.every.min(last - point.iteration) {
+                self.iterate(stopping.overrelaxation)?;
+            }
+        }
+    }
+
+    /// The gauge transformation in site order, nine numbers a site, row by row; of a part of a lattice that of its sites.
+    ///
+    /// # Errors
+    /// What the backend reports.
+    pub fn transformation(&self) -> Result<Vec<Complex<f64>>, BackendError> {
+        let [even, odd] = &self.transformation;
+        let (mut all, odd) =
+            (self.backend.download(even)?.to_site_order(), self.backend.download(odd)?.to_site_order());
+        let extents = self.lattice.extents();
+        for (site, (words, odd)) in all.chunks_exact_mut(UNIT.len()).zip(odd.chunks_exact(UNIT.len())).enumerate() {
+            if PARITIES[1].contain(extents.coordinate(site)) {
+                words.copy_from_slice(odd);
+            }
+        }
+        Ok(all)
+    }
+
+    /// The links that the transformation makes, of a whole lattice.
+    ///
+    /// # Errors
+    /// [`GaugeFixingError::Gauge`] of a part of a lattice; what the backend reports.
+    pub fn fixed(&self) -> Result<Configuration, GaugeFixingError> {
+        let extents = self.lattice.extents();
+        let mut links = vec![Complex::new(0.0, 0.0); extents.volume() * SITE_WORDS];
+        for (parity, sites) in PARITIES.into_iter().enumerate() {
+            let mut of_parity = LinkFields::<B, f64>::new(self.backend, self.lattice, sites, self.configuration)?;
+            let around = [&self.transformation[parity], &self.transformation[1 - parity]];
+            for direction in Direction::ALL {
+                let link = of_parity.along_mut(direction);
+                self.backend.gauge_transformed(link, &self.stencils[parity], direction, around)?;
+            }
+            of_parity.download_into(self.backend, &mut links)?;
+        }
+        Ok(Configuration::new(extents, links)?)
+    }
+}
