@@ -173,6 +173,92 @@ fn projected_links_are_the_unitary_factors_of_polar_decompositions<B: Backend>(b
     }
 }
 
+/// The product of the links along a path: directions, and whether forwards.
+fn path(links: &Configuration, site: usize, steps: &[(usize, bool)]) -> Matrix {
+    let extents = links.extents();
+    let (mut x, mut along) = (extents.coordinate(site), None);
+    for &(d, forwards) in steps {
+        let before = x;
+        x[d] = (x[d] + if forwards { 1 } else { extents[d] - 1 }) % extents[d];
+        let link = match forwards {
+            true => matrix(links.link(extents.site(before), d)),
+            false => adjoint(&matrix(links.link(extents.site(x), d))),
+        };
+        along = Some(along.map_or(link, |along| product(&along, &link)));
+    }
+    along.unwrap()
+}
+
+/// Every path that leads round a link of direction μ through k of the other directions, all different, once each way.
+fn detours(mu: usize, k: usize) -> Vec<Vec<(usize, bool)>> {
+    let mut outward: Vec<Vec<(usize, bool)>> = vec![Vec::new()];
+    for _ in 0..k {
+        let longer = |path: &Vec<(usize, bool)>| {
+            let free = (0..4).filter(|&d| d != mu && path.iter().all(|step| step.0 != d)).collect::<Vec<_>>();
+            let path = path.clone();
+            free.into_iter().flat_map(move |d| {
+                let path = path.clone();
+                [true, false].map(move |forwards| [path.clone(), vec![(d, forwards)]].concat())
+            })
+        };
+        outward = outward.iter().flat_map(longer).collect();
+    }
+    outward.iter().map(|outward| round(outward, mu)).collect()
+}
+
+/// A way out, a link of direction μ, and the way back.
+fn round(outward: &[(usize, bool)], mu: usize) -> Vec<(usize, bool)> {
+    let back = outward.iter().rev().map(|&(d, forwards)| (d, !forwards));
+    outward.iter().copied().chain([(mu, true)]).chain(back).collect()
+}
+
+/// The sum of paths, each with its weight, at all sites and in all directions.
+fn sum_of_paths(links: &Configuration, weights: [f64; 4], lepage: f64) -> Configuration {
+    let extents = links.extents();
+    let mut words = Vec::new();
+    for site in 0..extents.volume() {
+        for mu in 0..4 {
+            let mut paths: Vec<_> =
+                (0..4).flat_map(|k| detours(mu, k).into_iter().map(move |path| (weights[k], path))).collect();
+            assert_eq!(paths.len(), 1 + 6 + 24 + 48);
+            let twice = |d: usize| [true, false].map(|forwards| (lepage, round(&[(d, forwards); 2], mu)));
+            paths.extend((0..4).filter(|&d| d != mu).flat_map(twice));
+            let mut sum = [Complex::ZERO; 9];
+            for (weight, steps) in paths {
+                let term = path(links, site, &steps).concat();
+                sum.iter_mut().zip(term).for_each(|(sum, word)| *sum += word * weight);
+            }
+            words.extend(sum);
+        }
+    }
+    Configuration::new(extents, words).unwrap()
+}
+
+/// The definition of Follana et al., path by path.
+fn fat_and_long_links_are_sums_over_paths<B: Backend>(backend: &B) {
+    let extents = Extents::new([4, 2, 2, 6]).unwrap();
+    let thin = Configuration::hot(extents, 3);
+    let weights = [1.0 / 8.0, 1.0 / 16.0, 1.0 / 64.0, 1.0 / 384.0];
+    let first = sum_of_paths(&thin, weights, 0.0);
+    let mut unitary = first.links().to_vec();
+    for mu in 0..4 {
+        let of_mu: Vec<_> = (0..extents.volume()).flat_map(|site| first.link(site, mu).to_vec()).collect();
+        for (site, w) in projected(backend, lattice::<f64>(extents), &of_mu).chunks_exact(9).enumerate() {
+            unitary[36 * site + 9 * mu..][..9].copy_from_slice(w);
+        }
+    }
+    let unitary = Configuration::new(extents, unitary).unwrap();
+    let fat = sum_of_paths(&unitary, [1.0 + EPSILON / 8.0, weights[1], weights[2], weights[3]], -1.0 / 8.0);
+    let [found, long] = smeared(backend, &thin, EPSILON);
+    assert!(distance(found.links(), fat.links()) < 1e-13);
+    for site in 0..extents.volume() {
+        for mu in 0..4 {
+            let three = path(&unitary, site, &[(mu, true); 3]).map(|row| row.map(|c| c * -(1.0 + EPSILON) / 24.0));
+            assert!(apart(&matrix(long.link(site, mu)), &three) < 1e-13);
+        }
+    }
+}
+
 fn links_whose_sums_have_no_unitary_factor_are_refused<B: Backend>(backend: &B) {
     let extents = Extents::new([2, 2, 4, 2]).unwrap();
     for (smallest, defect) in [(0.0, "NaN"), (1e-9, "e")] {
@@ -231,6 +317,20 @@ fn the_hop_is_anti_hermitian<B: Backend>(backend: &B) {
         d_chi.iter().zip(d(backend, &configuration, hop, &chi, Dagger::Yes)).map(|(a, b)| a + b).collect();
     let twice: Vec<_> = chi.iter().map(|c| c * 2.0 * MASS).collect();
     assert!(distance(&sum, &twice) < 1e-14, "D + D† is not twice the mass");
+}
+
+/// U(1)_ε: ε D ε = D†, with ε(x) = (−1)^(x + y + z + t).
+fn epsilon_turns_the_operator_into_its_conjugate<B: Backend>(backend: &B) {
+    let (configuration, hop) = random_case();
+    let extents = configuration.extents();
+    let psi = gaussian(extents, COLOURS, 23);
+    let epsilon = |psi: &[Complex<f64>]| -> Vec<Complex<f64>> {
+        let sign =
+            |site: usize| if extents.coordinate(site / COLOURS).iter().sum::<usize>() % 2 == 0 { 1.0 } else { -1.0 };
+        psi.iter().enumerate().map(|(k, c)| c * sign(k)).collect()
+    };
+    let turned = epsilon(&d(backend, &configuration, hop, &epsilon(&psi), Dagger::No));
+    assert!(distance(&turned, &d(backend, &configuration, hop, &psi, Dagger::Yes)) < 1e-14);
 }
 
 /// ψ(x) → g(x) ψ(x) and U_μ(x) → g(x) U_μ(x) g(x + μ)† turn D ψ into g D ψ.
@@ -394,12 +494,14 @@ fn solves_solve<B: Backend>(backend: &B) {
 on_every_backend! {
     links_are_bitwise_equal_to_plain_loops,
     unit_links_become_multiples_of_themselves,
+    fat_and_long_links_are_sums_over_paths,
     fat_and_long_links_are_gauge_covariant,
     projected_links_are_the_unitary_factors_of_polar_decompositions,
     links_whose_sums_have_no_unitary_factor_are_refused,
     links_of_fewer_reals_are_refused,
     the_operator_is_bitwise_equal_to_plain_loops,
     the_hop_is_anti_hermitian,
+    epsilon_turns_the_operator_into_its_conjugate,
     it_is_gauge_covariant,
     boundary_phases_are_those_of_the_thin_links,
     the_free_spectrum_is_that_of_the_naik_term,

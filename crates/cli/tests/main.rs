@@ -362,7 +362,7 @@ fn the_examples_of_the_help_work_as_they_are() {
         }
         command.assert().success();
     }
-    assert_eq!(examples, 137);
+    assert_eq!(examples, 138);
 }
 
 #[test]
