@@ -176,7 +176,7 @@ fn opencl() -> Option<String> {
     common::opencl_device().map(|device| format!("--device {}", device.index))
 }
 
-const COMMANDS: [&str; 45] = [
+const COMMANDS: [&str; 46] = [
     "devices",
     "config info",
     "config check",
@@ -198,6 +198,7 @@ const COMMANDS: [&str; 45] = [
     "correlator",
     "flow",
     "smear",
+    "gaugefix",
     "observe",
     "bench",
     "bench reduce",
@@ -310,6 +311,7 @@ fn the_examples_of_the_help_work_as_they_are() {
         "correlator",
         "flow",
         "smear",
+        "gaugefix",
         "observe",
         "bench",
         "bench reduce",
@@ -356,8 +358,8 @@ fn the_examples_of_the_help_work_as_they_are() {
         command.assert().success();
     }
     let known = [
-        2, 4, 1, 1, 1, 2, 5, 2, 3, 2, 3, 6, 7, 6, 10, 3, 5, 3, 4, 4, 2, 2, 1, 2, 1, 3, 5, 6, 4, 1, 2, 4, 3, 3, 4, 2, 3,
-        2, 3,
+        2, 4, 1, 1, 1, 2, 5, 2, 3, 2, 3, 6, 7, 6, 10, 3, 5, 3, 4, 4, 4, 2, 2, 1, 2, 1, 3, 5, 6, 4, 1, 2, 4, 3, 3, 4, 2,
+        3, 2, 3,
     ];
     assert_eq!(examples, known.iter().sum::<usize>());
 }

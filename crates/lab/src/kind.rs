@@ -65,6 +65,7 @@ kinds! {
     Correlator = "correlator", 1, "Correlators";
     Flow = "flow", 1, "Gradient flows";
     Smear = "smear", 1, "Smeared configurations";
+    Gaugefix = "gaugefix", 1, "Configurations in a gauge";
     Observe = "observe", 1, "Gauge observables";
     Apply = "apply", 1, "Operators applied";
     Reduce = "reduce", 1, "Sums";
