@@ -50,6 +50,7 @@ mod fields;
 mod files;
 mod flow;
 mod flow_plot;
+mod gaugefix;
 mod golden;
 mod guidelines;
 mod history;
@@ -120,6 +121,7 @@ commands! {
         Correlator(correlator::Correlator),
         Flow(flow::Flow),
         Smear(smear::Smear),
+        Gaugefix(Box<gaugefix::Gaugefix>),
         Observe(observe::Observe),
         Spectrum(spectrum::Spectrum),
         Verify(verify::Verify),

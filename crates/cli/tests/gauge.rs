@@ -1,4 +1,4 @@
-//! `lanefield flow`, `smear` and `observe`: the same files and numbers everywhere, which agree with each other, and honest errors.
+//! `lanefield flow`, `smear`, `gaugefix` and `observe`: the same files and numbers everywhere, which agree with each other, and honest errors.
 
 use super::{Folder, assert_contains, opencl};
 
@@ -38,12 +38,53 @@ fn what_flows_and_is_smeared_is_observed_as_it_was_written() {
 }
 
 #[test]
+fn a_gauge_is_the_same_file_on_every_device() {
+    let folder = Folder::with_gauge();
+    let devices = [Some("--device cpu --lanes 16".to_owned()), Some("--device cpu --threads 2".into()), opencl()];
+    for gauge in ["landau --every 7", "coulomb --start random --seed 4", "coulomb --time-direction x"] {
+        let mut first = None;
+        for device in devices.iter().flatten() {
+            let fix = format!("gaugefix --gauge {gauge} --config gauge.nersc --output g.npy --tolerance 1e-6 --force");
+            let files = (folder.succeeds(&format!("{fix} {device}")), folder.read("g.npy"));
+            assert!(files == *first.get_or_insert_with(|| files.clone()), "{gauge}, {device}");
+        }
+    }
+    let fixed = folder.json("gaugefix --config gauge.nersc --output l.nersc --tolerance 1e-6 --device cpu");
+    let history = fixed["history"].as_array().unwrap();
+    assert_eq!(history.len() as u64, fixed["iterations"].as_u64().unwrap() + 1);
+    assert_eq!(history.last().unwrap()["theta_bits"], fixed["theta_bits"]);
+    assert_eq!(folder.json("config info l.nersc")["plaquette"], fixed["plaquette"]);
+    // The functional is the link trace, in another order of sums.
+    let trace = folder.json("config info l.nersc")["link_trace"].as_f64().unwrap();
+    assert!((trace - fixed["functional"].as_f64().unwrap()).abs() < 1e-14);
+}
+
+#[test]
+fn a_gauge_that_is_not_reached_is_no_file() {
+    let folder = Folder::with_gauge();
+    let line = "gaugefix --config gauge.nersc --output g.nersc --max-iterations 3 --device cpu";
+    assert_contains(&folder.fails(1, line), &["after 3 iterations", "allow more with --max-iterations"]);
+    assert!(!folder.path("g.nersc").exists());
+}
+
+#[test]
 fn what_cannot_be_is_refused_by_name() {
     let folder = Folder::with_gauge();
     let refused = |line: &str, parts: &[&str]| assert_contains(&folder.misused(line), parts);
     refused("flow --config gauge.nersc --step 0.5", &["invalid step '0.5'", "at most 0.2"]);
     refused("flow --config gauge.nersc --action iwasaki", &["unknown gauge action 'iwasaki'", "wilson or symanzik"]);
     refused("smear --config gauge.nersc --output s.nersc --kind stout:0.1", &["expected stout:RHO,STEPS"]);
+    refused(
+        "gaugefix --config gauge.nersc --output g.nersc --gauge axial",
+        &["unknown gauge 'axial'", "landau or coulomb"],
+    );
+    refused("gaugefix --config gauge.nersc --output g.nersc --overrelaxation 2", &["invalid ω '2'", "from 1 to 1.99"]);
+    refused("gaugefix --config gauge.nersc --output g.nersc --tolerance 0", &["invalid tolerance '0'"]);
+    let contradicts = |line: &str, part: &str| assert_contains(&folder.fails(2, line), &[part]);
+    let fix = "gaugefix --config gauge.nersc --output g.nersc --device cpu";
+    contradicts(&format!("{fix} --time-direction x"), "--time-direction is for --gauge coulomb");
+    contradicts(&format!("{fix} --seed 3"), "--seed is for --start random");
+    contradicts(&format!("{fix} --start random"), "--start random needs --seed");
     refused("observe --config gauge.nersc --loops 2", &["invalid loops '2'"]);
     refused("observe --config gauge.nersc --flow 1,0.5", &["invalid flow '1,0.5'", "from 0.0001 to 0.2"]);
     let too_long = folder.fails(2, "observe --config gauge.nersc --observables wilson --loops 99,1 --device cpu");

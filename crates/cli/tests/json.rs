@@ -68,7 +68,7 @@ fn shape_of(document: &Value) -> String {
 }
 
 /// Each kind with a command that prints it; those that need an OpenCL device end in the word DEVICE, which stands for the arguments that name it.
-const COMMANDS: [(Kind, &str); 52] = [
+const COMMANDS: [(Kind, &str); 53] = [
     (Kind::Config, "config info gauge.nersc"),
     (Kind::Config, "config generate weak --lattice 4.4.4.8 --seed 1 --output weak.nersc"),
     (Kind::Config, "config generate unit --lattice 4.4.4.4 --output unit.lime"),
@@ -93,6 +93,10 @@ const COMMANDS: [(Kind, &str); 52] = [
     (Kind::Correlator, "correlator --propagator p.npy --device cpu"),
     (Kind::Flow, "flow --config gauge.nersc --step 0.05 --time 0.1 --device cpu"),
     (Kind::Smear, "smear --kind stout:0.1,1 --config gauge.nersc --output stout.nersc --device cpu"),
+    (
+        Kind::Gaugefix,
+        "gaugefix --gauge coulomb --config gauge.nersc --tolerance 1e-4 --output coulomb.nersc --device cpu",
+    ),
     (Kind::Observe, "observe --config gauge.nersc --observables plaquette,polyakov --device cpu"),
     (
         Kind::SpectrumMeasure,

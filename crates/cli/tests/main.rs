@@ -177,7 +177,7 @@ fn opencl() -> Option<String> {
     common::opencl_device().map(|device| format!("--device {}", device.index))
 }
 
-const COMMANDS: [&str; 48] = [
+const COMMANDS: [&str; 49] = [
     "devices",
     "config info",
     "config check",
@@ -199,6 +199,7 @@ const COMMANDS: [&str; 48] = [
     "correlator",
     "flow",
     "smear",
+    "gaugefix",
     "observe",
     "spectrum measure",
     "spectrum fit",
@@ -314,6 +315,7 @@ fn the_examples_of_the_help_work_as_they_are() {
         "correlator",
         "flow",
         "smear",
+        "gaugefix",
         "observe",
         "spectrum",
         "spectrum measure",
@@ -362,7 +364,7 @@ fn the_examples_of_the_help_work_as_they_are() {
         }
         command.assert().success();
     }
-    assert_eq!(examples, 138);
+    assert_eq!(examples, 142);
 }
 
 #[test]

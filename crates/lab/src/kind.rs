@@ -65,6 +65,7 @@ kinds! {
     Correlator = "correlator", 1, "Correlators";
     Flow = "flow", 1, "Gradient flows";
     Smear = "smear", 1, "Smeared configurations";
+    Gaugefix = "gaugefix", 1, "Configurations in a gauge";
     Observe = "observe", 1, "Gauge observables";
     SpectrumMeasure = "spectrum measure", 1, "Correlators measured";
     SpectrumFit = "spectrum fit", 1, "Masses of hadrons";
