@@ -115,7 +115,7 @@ fn together<R: Number, B: Backend, Q: Quark>(
     solve: &Solve<Q>,
     courier: &mut Courier<'_>,
 ) -> Result<Solved<R>, PropagatorError> {
-    let mut report = observable::propagator::<R, B, Q>(backend, configuration, point, solve, courier, None)?;
+    let mut report = observable::propagator::<R, B, Q>(backend, configuration, point.into(), solve, courier, None)?;
     report.require_intact()?;
     Ok((std::mem::take(&mut report.solution), vec![report]))
 }
