@@ -44,7 +44,7 @@ fn a_gauge_is_the_same_file_on_every_device() {
     for gauge in ["landau --every 7", "coulomb --start random --seed 4", "coulomb --time-direction x"] {
         let mut first = None;
         for device in devices.iter().flatten() {
-            let fix = format!("gaugefix --gauge {gauge} --config gauge.nersc --output g.npy --tolerance 1e-6 --force");
+            let fix = format!("gaugefix --gauge {gauge} --config gauge.nersc --output g.npy --tolerance 1e-6");
             let files = (folder.succeeds(&format!("{fix} {device}")), folder.read("g.npy"));
             assert!(files == *first.get_or_insert_with(|| files.clone()), "{gauge}, {device}");
         }
