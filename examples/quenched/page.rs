@@ -82,7 +82,11 @@ impl Page {
             for ((name, fitted, masses), colour) in self.masses.iter().zip(COLOURS) {
                 let ends = [self.window.first, self.window.last].map(|t| (t as f64, fitted.value));
                 chart.draw_series([PathElement::new(ends.to_vec(), colour)])?;
-                let points = || masses.iter().enumerate().filter_map(|(t, mass)| Some((t as f64 + 0.5, (*mass)?)));
+                // On the other side of the lattice they come once more.
+                let points = || {
+                    let masses = masses[..times / 2].iter().enumerate();
+                    masses.filter_map(|(t, mass)| Some((t as f64 + 0.5, (*mass)?)))
+                };
                 let bars = points().filter_map(|(t, mass)| {
                     let error = mass.error?;
                     Some(PathElement::new(vec![(t, mass.value - error), (t, mass.value + error)], colour))

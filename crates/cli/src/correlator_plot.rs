@@ -93,8 +93,10 @@ fn mass_range(curves: &[Curve]) -> std::ops::Range<f64> {
             let wanted = move |t: usize| !near_middle || (t as f64 + 0.5 - middle).abs() <= middle / 2.0;
             curve.masses.iter().enumerate().filter(move |(t, _)| wanted(*t)).filter_map(|(_, mass)| *mass)
         });
+        // Noise does not set the range.
+        let known = masses.filter(|(mass, error)| error.is_none_or(|error| error <= 0.25 * mass.abs()));
         let ends =
-            masses.chain(fitted).flat_map(|(mass, error)| [mass - error.unwrap_or(0.0), mass + error.unwrap_or(0.0)]);
+            known.chain(fitted).flat_map(|(mass, error)| [mass - error.unwrap_or(0.0), mass + error.unwrap_or(0.0)]);
         bounds(ends.filter(|mass| mass.is_finite()))
     };
     let (least, most) = ends(true).or_else(|| ends(false)).unwrap_or((0.0, 1.0));
@@ -117,7 +119,7 @@ fn draw_correlators(area: &Area<'_>, curves: &[Curve]) -> anyhow::Result<()> {
     };
     let values = curves.iter().flat_map(points).map(|(_, c)| c);
     let (least, most) = bounds(values).unwrap_or((0.1, 1.0));
-    let (bottom, top) = ((least / 2.0).max(f64::MIN_POSITIVE), (most * 2.0).min(f64::MAX));
+    let (bottom, top) = ((least / 2.0).max(f64::MIN_POSITIVE), (most * room_for_legend(curves)).min(f64::MAX));
     let range = bottom..top;
     let (times, labels) = times(curves);
     let mut chart = ChartBuilder::on(area)
@@ -151,6 +153,11 @@ fn draw_correlators(area: &Area<'_>, curves: &[Curve]) -> anyhow::Result<()> {
     let legend = &mut chart.configure_series_labels();
     legend.position(SeriesLabelPosition::UpperMiddle).label_font(LABEL).background_style(WHITE).draw()?;
     Ok(())
+}
+
+/// What the axis has above the largest value: of a legend of more than two names as much as it takes.
+fn room_for_legend(curves: &[Curve]) -> f64 {
+    2.0 * 10f64.powf(1.2 * curves.len().saturating_sub(2) as f64)
 }
 
 /// From a number less its error to the number with it, within the axis.

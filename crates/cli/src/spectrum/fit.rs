@@ -283,9 +283,11 @@ impl Series {
             mass: (fit.states[0].mass, fit.states[0].mass_error),
         };
         let number = |number: &Number| (number.value, number.error);
+        // Some correlators are negative in Grid's sign; on a logarithmic axis they are shown with the other one.
+        let sign = if self.correlator.iter().skip(1).map(|c| c.value).sum::<f64>() < 0.0 { -1.0 } else { 1.0 };
         Curve {
             name: self.hadron.name(),
-            correlator: self.correlator.iter().map(number).collect(),
+            correlator: self.correlator.iter().map(|c| (sign * c.value, c.error)).collect(),
             masses: self.effective_masses.iter().map(|mass| mass.as_ref().map(number)).collect(),
             fits: of_this.map(band).collect(),
         }
