@@ -52,14 +52,46 @@ def test_wilson_is_that_of_numpy(hot, cpu, boundary):
     assert single.dtype == np.complex64 and np.abs(single - expected).max() < 1e-4
 
 
-def shifted(links, psi, mu):
-    """U ψ(x+μ) and U† ψ(x−μ) with phase −1 in t."""
+def shifted(links, psi, mu, steps=1):
+    """U ψ(x+μ) and U† ψ(x−μ), of links over so many steps, with phase −1 in t."""
     axis = 3 - mu
     u = links[..., mu, :, :].copy()
     if mu == 3:
-        u[-1] *= -1
-    forward = np.einsum("tzyxab,tzyxsb->tzyxsa", u, np.roll(psi, -1, axis))
-    return forward, np.roll(np.einsum("tzyxba,tzyxsb->tzyxsa", u.conj(), psi), 1, axis)
+        u[-steps:] *= -1
+    forward = np.einsum("tzyxab,tzyxsb->tzyxsa", u, np.roll(psi, -steps, axis))
+    return forward, np.roll(np.einsum("tzyxba,tzyxsb->tzyxsa", u.conj(), psi), steps, axis)
+
+
+def hisq_links(links, epsilon):
+    """Fat and long links: fat7, the projection to U(3), and asqtad's paths with twice the Lepage term (docs/arithmetic.md §25)."""
+    dagger = lambda u: u.conj().swapaxes(-1, -2)  # noqa: E731
+    at = lambda u, mu, n: np.roll(u, -n, 3 - mu)  # noqa: E731
+
+    def staples(u, q, mu, nu):
+        b = u[..., nu, :, :]
+        side = at(b, mu, 1)
+        return b @ at(q, nu, 1) @ dagger(side) + at(dagger(b) @ q @ side, nu, -1)
+
+    def paths(u, one, three, five, seven, lepage):
+        fat = np.empty_like(u)
+        for mu in range(4):
+            link, others = u[..., mu, :, :], [nu for nu in range(4) if nu != mu]
+            fat[..., mu, :, :] = one * link
+            for sigma in others:
+                inner = three * link + lepage * staples(u, link, mu, sigma)
+                for rho in others:
+                    if rho != sigma:
+                        (nu,) = [d for d in others if d not in (rho, sigma)]
+                        inner = inner + staples(u, five * link + seven * staples(u, link, mu, nu), mu, rho)
+                fat[..., mu, :, :] += staples(u, inner, mu, sigma)
+        return fat
+
+    left, _, right = np.linalg.svd(paths(links, 1 / 8, 1 / 16, 1 / 64, 1 / 384, 0))
+    w = left @ right
+    fat = paths(w, 1 + epsilon / 8 + 3 / 4, 1 / 16, 1 / 64, 1 / 384, -1 / 8)
+    of = [w[..., mu, :, :] for mu in range(4)]
+    long = np.stack([u @ at(u, mu, 1) @ at(u, mu, 2) for mu, u in enumerate(of)], axis=-3)
+    return fat, -(1 + epsilon) / 24 * long
 
 
 def field_strength(links, mu, nu):
@@ -89,8 +121,12 @@ def by_definition(m, psi):
         chi = np.einsum("rs,...sc->...rc", plus, before) + np.einsum("rs,...sc->...rc", minus, after)
         b, c = (p["b"], p["c"]) if m.name == "mobius" else (1, 0)
         return np.stack([wilson(links, x, -p["m5"], boundary) for x in b * psi + c * chi]) + psi - chi
-    if m.name in ("laplace", "staggered"):
-        hops = [shifted(links, psi, mu) for mu in range(4)]
+    if m.name in ("laplace", "staggered", "hisq"):
+        near, long = hisq_links(links, p["naik_epsilon"]) if m.name == "hisq" else (links, None)
+        hops = [shifted(near, psi, mu) for mu in range(4)]
+        if long is not None:
+            further = [shifted(long, psi, mu, 3) for mu in range(4)]
+            hops = [(f + g, b + c) for (f, b), (g, c) in zip(hops, further)]
         if m.name == "laplace":
             return (8 + p["mass"] ** 2) * psi - sum(forward + backward for forward, backward in hops)
         x, y, z, _ = np.indices(m.configuration.extents).transpose(0, 4, 3, 2, 1)[..., None, None]
@@ -110,7 +146,12 @@ def by_definition(m, psi):
 
 @pytest.mark.parametrize("name", OPERATORS)
 def test_operators_are_what_their_documentation_says(name, hot, cpu):
-    asymmetric = {"clover": {"csw": 1.25, "csw_t": 0.75}, "mobius": {"b": 1.25, "c": 0.5}, "twisted-mass": {"mu": 0.25}}
+    asymmetric = {
+        "clover": {"csw": 1.25, "csw_t": 0.75},
+        "hisq": {"naik_epsilon": -0.25},
+        "mobius": {"b": 1.25, "c": 0.5},
+        "twisted-mass": {"mu": 0.25},
+    }
     m = operator_of(name, hot, cpu, **asymmetric.get(name, {}))
     psi = source_of(m, 3)
     assert np.abs(m.apply(psi) - by_definition(m, psi)).max() < 1e-12
@@ -185,7 +226,7 @@ def test_the_pieces_make_the_whole(name, hot, cpu):
     through = m.apply(m.apply(odd, piece="meooe", parity="even"), piece="mooeeinv", parity="even")
     expected = m.apply(odd, piece="mooee", parity="odd") - m.apply(through, piece="meooe", parity="odd")
     # That of staggered fermions is multiplied by the mass.
-    factor = m.parameters["mass"] if name == "staggered" else 1
+    factor = m.parameters["mass"] if name in ("staggered", "hisq") else 1
     assert np.abs(m.apply(psi, piece="mpc") - factor * expected).max() < 1e-11
 
 
