@@ -1,14 +1,14 @@
 //! Ctrl-C, SIGTERM and SIGHUP: the program ends with exit code 130. It ends at once where there is nothing to keep; a command that has something asks
 //! now and then whether to end, and then writes and says what there is. A second signal, half a second later or more, ends it at once in any case.
 
-use std::sync::Arc;
+use std::io;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
 use signal_hook::consts::{SIGINT, SIGTERM};
-use signal_hook::{flag, low_level};
+use signal_hook::low_level;
 
 /// The exit code after a signal, whichever it was.
 pub const EXIT_CODE: u8 = 130;
@@ -16,7 +16,7 @@ pub const EXIT_CODE: u8 = 130;
 /// Signals closer to each other are one: `timeout` sends its own to the process, and then to the group of the process.
 const SAME: Duration = Duration::from_millis(500);
 
-/// What the handlers have to tell, and to know.
+/// What is known of signals, and what to do at one.
 struct Signals {
     start: Instant,
     /// Milliseconds from the start to the first signal, plus one; 0 where none came.
@@ -37,36 +37,79 @@ impl Signals {
 
 static SIGNALS: OnceLock<Signals> = OnceLock::new();
 
-/// Installs the handlers. To be called before an OpenCL driver is loaded: the handlers of LLVM in it go back to those that they found, and signal anew.
+/// Prepares for signals. To be called before any thread is started: all threads inherit what is blocked here.
 pub fn heed() -> anyhow::Result<()> {
     let signals = SIGNALS.get_or_init(|| Signals {
         start: Instant::now(),
         came: AtomicU64::new(0),
         nothing_to_keep: AtomicBool::new(true),
     });
-    let install = |signal| {
-        let handle = || {
-            if signals.ends_at_once() {
-                low_level::exit(EXIT_CODE.into());
-            }
-        };
-        // SAFETY: the handler reads the clock, reads and writes atomic numbers, and exits without destructors: all may be done whenever a signal comes.
-        unsafe { low_level::register(signal, handle) }
-    };
-    let install_all = || {
-        [SIGINT, SIGTERM].into_iter().try_for_each(|signal| install(signal).map(drop))?;
-        #[cfg(unix)]
-        {
-            use signal_hook::consts::{SIGHUP, SIGXFSZ};
-            if !is_ignored(SIGHUP) {
-                install(SIGHUP)?;
-            }
-            // Beyond `ulimit -f` a write is to be an error, which says what was not written.
-            flag::register(SIGXFSZ, Arc::default())?;
+    let heard = move || {
+        if signals.ends_at_once() {
+            low_level::exit(EXIT_CODE.into());
         }
-        std::io::Result::Ok(())
     };
-    install_all().context("failed to prepare for signals")
+    listen(heard).context("failed to prepare for signals")
+}
+
+/// Calls `heard` at each signal, in a thread of its own. Signals are blocked everywhere else: LLVM in an OpenCL driver puts handlers of its own in the
+/// place of those that it finds, and until it has put these back, a second signal would kill the program.
+#[cfg(unix)]
+fn listen(heard: impl Fn() + Clone + Send + Sync + 'static) -> io::Result<()> {
+    use signal_hook::consts::{SIGHUP, SIGXFSZ};
+
+    // Beyond `ulimit -f` a write is to be an error, which says what was not written.
+    signal_hook::flag::register(SIGXFSZ, std::sync::Arc::default())?;
+    let hangup = (!is_ignored(SIGHUP)).then_some(SIGHUP);
+    let signals: Vec<i32> = [SIGINT, SIGTERM].into_iter().chain(hangup).collect();
+    // SAFETY: sigemptyset makes a set of what it is given, sigaddset adds a valid number to it.
+    let set = unsafe {
+        let mut set = std::mem::MaybeUninit::<libc::sigset_t>::uninit();
+        libc::sigemptyset(set.as_mut_ptr());
+        let mut set = set.assume_init();
+        for &signal in &signals {
+            libc::sigaddset(&mut set, signal);
+        }
+        set
+    };
+    let mask = |how| {
+        // SAFETY: the set is read; the old one is not asked for.
+        match unsafe { libc::pthread_sigmask(how, &set, std::ptr::null_mut()) } {
+            0 => Ok(()),
+            code => Err(io::Error::from_raw_os_error(code)),
+        }
+    };
+    mask(libc::SIG_BLOCK)?;
+    let wait = {
+        let heard = heard.clone();
+        move || {
+            let mut signal = 0;
+            // SAFETY: sigwait reads the set, and writes the number of the signal.
+            while unsafe { libc::sigwait(&set, &mut signal) } == 0 {
+                heard();
+            }
+        }
+    };
+    if std::thread::Builder::new().name("signals".to_owned()).spawn(wait).is_err() {
+        // Under a limit of threads there is none to wait, and none for an OpenCL driver either.
+        mask(libc::SIG_UNBLOCK)?;
+        handle(&signals, heard)?;
+    }
+    Ok(())
+}
+
+#[cfg(not(unix))]
+fn listen(heard: impl Fn() + Clone + Send + Sync + 'static) -> io::Result<()> {
+    handle(&[SIGINT, SIGTERM], heard)
+}
+
+/// Calls `heard` in a handler of each signal.
+fn handle(signals: &[i32], heard: impl Fn() + Clone + Send + Sync + 'static) -> io::Result<()> {
+    for &signal in signals {
+        // SAFETY: the handler reads the clock, reads and writes atomic numbers, and exits without destructors: all may be done whenever a signal comes.
+        unsafe { low_level::register(signal, heard.clone()) }?;
+    }
+    Ok(())
 }
 
 /// Whether the program was started with a signal ignored, as `nohup` does.

@@ -182,13 +182,13 @@ fn run(
     command: impl FnOnce() -> anyhow::Result<Outcome>,
 ) -> ExitCode {
     files::replace(force);
-    if let Err(error) = ranks::start() {
+    // Before any thread is started.
+    if let Err(error) = interrupt::heed().and_then(|()| ranks::start()) {
         say!("error: {}", one_line(&error));
         return ExitCode::from(2);
     }
     limits::start_threads(limits::threads_of(matches));
-    let run = || use_instructions().and_then(|()| command());
-    let ended = interrupt::heed().and_then(|()| trace.around(run));
+    let ended = trace.around(|| use_instructions().and_then(|()| command()));
     let code = match &ended {
         // What was done until then is kept, and shown.
         Ok(Outcome::Done) | Err(_) if interrupt::interrupted() => interrupt::EXIT_CODE,

@@ -15,16 +15,17 @@ fn started(folder: &Folder, arguments: &str) -> Child {
         .args(arguments.split_whitespace())
         .env("LANEFIELD_TUNING", folder.path("tuning"));
     let process = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    while !catches_sigterm(&process) {
+    while !waits_for_sigterm(&process) {
         std::thread::sleep(Duration::from_millis(1));
     }
     process
 }
 
-fn catches_sigterm(process: &Child) -> bool {
+/// Whether it has blocked the signal, which a thread of it waits for.
+fn waits_for_sigterm(process: &Child) -> bool {
     let status = std::fs::read_to_string(format!("/proc/{}/status", process.id())).unwrap();
-    let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:")).unwrap().trim();
-    u64::from_str_radix(caught, 16).unwrap() & (1 << (15 - 1)) != 0
+    let blocked = status.lines().find_map(|line| line.strip_prefix("SigBlk:")).unwrap().trim();
+    u64::from_str_radix(blocked, 16).unwrap() & (1 << (15 - 1)) != 0
 }
 
 /// Twice, as `timeout` does: to the process, and to its group.
