@@ -1,14 +1,12 @@
 //! HISQ fermions: the same bits as in plain loops; what smearing does to unit links, its gauge covariance, and that projected links are unitary; the symmetries of
 //! the hop, and its improved free spectrum.
 
-use lanefield::backend::{Backend, BackendError, Cpu, FieldOn, Sum};
+use lanefield::backend::{Backend, BackendError, Cpu, FieldOn};
 use lanefield::body::check_kernel;
 use lanefield::gauge::GaugeField;
 use lanefield::kernel::prelude::*;
-use lanefield::operator::{
-    ActsOn as _, EvenOdd as _, HisqParameters, HopParameters, Model as _, Operator, SchurComplement, Staggered,
-};
-use lanefield::solver::{Method, Preconditioning, Solve, SolverParams, solve, solve_with_shifts};
+use lanefield::operator::{HisqParameters, HopParameters, Model as _, Operator};
+use lanefield::solver::{Method, Preconditioning, Solve, SolverParams, solve_with_shifts};
 use lanefield_reference::field::{ColourMatrix, ColourVectors, Field};
 use lanefield_reference::gauge::Configuration;
 use lanefield_reference::kernels::Vectors;
@@ -19,9 +17,10 @@ use lanefield_reference::scalar::hisq::{self as plain, ScalarHisq};
 use num_complex::Complex;
 
 use crate::common::backends::{cpu, on_every_backend, opencl};
-use crate::common::fields::{EVEN, ODD, applied, gaussian, lattice, upload};
+use crate::common::fields::{applied, gaussian, lattice};
 use crate::common::gauge::GaugeTransformation;
 use crate::common::grid::distance;
+use crate::common::models;
 
 const COLOURS: usize = ColourVectors::WORDS;
 const MASS: f64 = 0.3;
@@ -42,16 +41,6 @@ fn parameters(hop: HopParameters, components: usize) -> HisqParameters {
     HisqParameters { mass: MASS, naik_epsilon: EPSILON, components, hop }
 }
 
-fn operator<'b, B: Backend>(
-    backend: &'b B,
-    configuration: &Configuration,
-    lattice: Lattice,
-    hop: HopParameters,
-    components: usize,
-) -> Staggered<'b, B, f64> {
-    parameters(hop, components).full(backend, configuration, lattice).unwrap()
-}
-
 /// D ψ or D† ψ in site order.
 fn d<B: Backend>(
     backend: &B,
@@ -60,10 +49,8 @@ fn d<B: Backend>(
     psi: &[Complex<f64>],
     dagger: Dagger,
 ) -> Vec<Complex<f64>> {
-    let lattice = lattice::<f64>(configuration.extents());
     let components = psi.len() / configuration.extents().volume() / COLOURS;
-    let mut operator = operator(backend, configuration, lattice, hop, components);
-    applied(backend, lattice, [Sites::Full; 2], psi, |out, psi| operator.apply(out, psi, dagger).unwrap())
+    models::image::<f64, B, _>(backend, parameters(hop, components), configuration, psi, dagger)
 }
 
 fn smeared<B: Backend>(backend: &B, configuration: &Configuration, epsilon: f64) -> [Configuration; 2] {
@@ -433,62 +420,24 @@ fn the_naik_term_improves_the_dispersion_to_the_fifth_order<B: Backend>(backend:
 
 fn even_odd_pieces_make_the_operator<B: Backend>(backend: &B) {
     let (configuration, hop) = random_case();
-    let lattice = lattice::<f64>(configuration.extents());
-    let psi = gaussian(lattice.extents(), COLOURS, 31);
-    for dagger in Dagger::BOTH {
-        let whole = d(backend, &configuration, hop, &psi, dagger);
-        let mut pieces = parameters(hop, 1).even_odd::<B, f64>(backend, &configuration, lattice).unwrap();
-        let mut sum = vec![Complex::new(0.0, 0.0); psi.len()];
-        for (target, source) in [(EVEN, ODD), (ODD, EVEN)] {
-            let off =
-                applied(backend, lattice, [target, source], &psi, |out, psi| pieces.meooe(out, psi, dagger).unwrap());
-            let on = applied(backend, lattice, [target; 2], &psi, |out, psi| pieces.mooee(out, psi, dagger).unwrap());
-            sum.iter_mut().zip(off.iter().zip(&on)).for_each(|(sum, (off, on))| *sum += off + on);
-        }
-        assert!(distance(&sum, &whole) < 1e-15);
-    }
+    models::pieces_make_the_operator(backend, parameters(hop, 1), &configuration);
 }
 
-/// The Schur complement is m² − Doe Deo: that part of D†D which lives on the odd sites.
 fn the_schur_complement_is_d_dagger_d_on_the_odd_sites<B: Backend>(backend: &B) {
     let (configuration, hop) = random_case();
-    let lattice = lattice::<f64>(configuration.extents());
-    let extents = configuration.extents();
-    let odd: Vec<_> = gaussian(extents, COLOURS, 37)
-        .into_iter()
-        .enumerate()
-        .map(|(k, c)| if ODD.contain(extents.coordinate(k / COLOURS)) { c } else { Complex::new(0.0, 0.0) })
-        .collect();
-    let pieces = parameters(hop, 1).even_odd::<B, f64>(backend, &configuration, lattice).unwrap();
-    let mut schur = SchurComplement::new(pieces).unwrap();
-    let found = applied(backend, lattice, [ODD; 2], &odd, |out, psi| schur.apply(out, psi, Dagger::No).unwrap());
-    let d_psi = d(backend, &configuration, hop, &odd, Dagger::No);
-    assert!(distance(&found, &d(backend, &configuration, hop, &d_psi, Dagger::Yes)) < 1e-14);
-    let phi = upload::<f64, ColourVectors, B>(backend, lattice, ODD, &odd);
-    let mut a_phi = schur.zeros().unwrap();
-    schur.apply(&mut a_phi, &phi, Dagger::No).unwrap();
-    let expectation = backend.inner_product(&phi, &a_phi, Sum::Exact).unwrap();
-    let norm2 = backend.norm2(&phi, Sum::Exact).unwrap();
-    assert!(expectation.re > MASS * MASS * norm2 && expectation.im.abs() < 1e-12 * norm2, "{expectation}");
-    assert_eq!(schur.object(2), ColourVectors::new(2));
+    models::the_schur_complement_is_d_dagger_d_on_the_odd_sites(backend, parameters(hop, 1), &configuration);
 }
 
 /// By both preconditionings, and by every method that takes it.
 fn solves_solve<B: Backend>(backend: &B) {
     let configuration = Configuration::hot(Extents::new([4, 4, 4, 4]).unwrap(), 7);
-    let eta = gaussian(configuration.extents(), COLOURS, 41);
     let hop = HopParameters { boundary: BoundaryPhases::ANTIPERIODIC_IN_TIME, ..HopParameters::default() };
-    for (preconditioning, method) in [
+    let methods = [
         (Preconditioning::EvenOdd, Method::ConjugateGradients),
         (Preconditioning::EvenOdd, Method::MixedHalf),
         (Preconditioning::None, Method::ConjugateGradients),
-    ] {
-        let params = SolverParams { tolerance: 1e-10, ..SolverParams::auto::<f64>() };
-        let solve_of = Solve { operator: parameters(hop, 1), preconditioning, method, params, lanes: LaneChoice::Auto };
-        let report = solve::<f64, B, _>(backend, &configuration, &eta, &solve_of, |_, _| ()).unwrap();
-        let image = d(backend, &configuration, hop, &report.solution, Dagger::No);
-        assert!(distance(&image, &eta) < 1e-9, "{preconditioning:?} {method:?}");
-    }
+    ];
+    models::solves_solve(backend, parameters(hop, 1), &configuration, &methods);
 }
 
 on_every_backend! {

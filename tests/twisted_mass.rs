@@ -16,7 +16,7 @@ use lanefield_reference::field::Spinors;
 use lanefield_reference::gauge::Configuration;
 use lanefield_reference::kernels::Vectors;
 use lanefield_reference::kernels::hop::Dagger;
-use lanefield_reference::layout::{Extents, LaneChoice, LegOrder, Sites};
+use lanefield_reference::layout::{Extents, LaneChoice, LegOrder};
 use lanefield_reference::links::{BoundaryPhases, LinkFormat};
 use lanefield_reference::real::Real;
 use lanefield_reference::scalar::ScalarWilson;
@@ -26,6 +26,7 @@ use crate::common::backends::on_every_backend;
 use crate::common::fields::{EVEN, ODD, applied, gaussian, lattice, upload};
 use crate::common::gauge::GaugeTransformation;
 use crate::common::grid::distance;
+use crate::common::models;
 
 type Values = Vec<Complex<f64>>;
 
@@ -69,11 +70,7 @@ fn m<R: Vectors, B: Backend, M: Model<Object = Spinors>>(
     psi: &[Complex<f64>],
     dagger: Dagger,
 ) -> Values {
-    let lattice = lattice::<R>(configuration.extents());
-    let mut operator = model.full::<B, R>(backend, configuration, lattice).unwrap();
-    applied::<R, Spinors, B>(backend, lattice, [Sites::Full; 2], psi, |out, psi| {
-        operator.apply(out, psi, dagger).unwrap();
-    })
+    models::image::<R, B, M>(backend, model, configuration, psi, dagger)
 }
 
 fn gamma5(psi: &[Complex<f64>]) -> Values {
@@ -271,20 +268,7 @@ fn it_is_gauge_covariant<B: Backend>(backend: &B) {
 
 fn even_odd_pieces_make_the_operator<B: Backend>(backend: &B) {
     let (configuration, hop) = random_case();
-    let lattice = lattice::<f64>(configuration.extents());
-    let psi = gaussian(lattice.extents(), WORDS, 31);
-    for dagger in Dagger::BOTH {
-        let whole = m::<f64, B, _>(backend, &configuration, parameters(MU, hop), &psi, dagger);
-        let mut pieces = parameters(MU, hop).even_odd::<B, f64>(backend, &configuration, lattice).unwrap();
-        let mut sum = vec![Complex::new(0.0, 0.0); psi.len()];
-        for (target, source) in [(EVEN, ODD), (ODD, EVEN)] {
-            let off =
-                applied(backend, lattice, [target, source], &psi, |out, psi| pieces.meooe(out, psi, dagger).unwrap());
-            let on = applied(backend, lattice, [target; 2], &psi, |out, psi| pieces.mooee(out, psi, dagger).unwrap());
-            sum.iter_mut().zip(off.iter().zip(&on)).for_each(|(sum, (off, on))| *sum += off + on);
-        }
-        assert!(distance(&sum, &whole) < 1e-15);
-    }
+    models::pieces_make_the_operator(backend, parameters(MU, hop), &configuration);
 }
 
 /// Mee Mee⁻¹ = 1, and |Mee ψ|² = (dm² + μ²) |ψ|², whose sixth power is the determinant of Mee at a site.

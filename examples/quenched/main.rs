@@ -153,7 +153,7 @@ fn page(history: &[f64], measured: &[Measured]) -> Result<Page> {
             "plaquette",
             Estimate { value: plaquette.mean, error: Some(plaquette.error) },
             "0.5492",
-            "large lattices, from the literature of the 1990s",
+            "large lattices, rounded",
         ),
         row(
             "t₀/a²",
@@ -167,8 +167,8 @@ fn page(history: &[f64], measured: &[Measured]) -> Result<Page> {
             "0",
             "confined: what is left is noise of a finite volume",
         ),
-        row("pion mass", pion, "0.69", "GF11, hep-lat/9405003"),
-        row("rho mass", rho, "0.81", "GF11, hep-lat/9405003"),
+        row("pion mass", pion, "0.69", "GF11 (hep-lat/9405003), rounded"),
+        row("rho mass", rho, "0.81", "GF11 (hep-lat/9405003), rounded"),
     ];
     let title = format!(
         "{CONFIGURATIONS} quenched configurations of 8³×16 at β = {BETA}; Wilson quarks at κ = {KAPPA}, a smeared source on each; \

@@ -154,6 +154,15 @@ impl Default for ExactSum {
     }
 }
 
+/// Of all terms, in whatever order they come.
+impl FromIterator<f64> for ExactSum {
+    fn from_iter<T: IntoIterator<Item = f64>>(terms: T) -> Self {
+        let mut sum = Self::new();
+        terms.into_iter().for_each(|term| sum.add(term));
+        sum
+    }
+}
+
 impl PartialEq for ExactSum {
     fn eq(&self, other: &Self) -> bool {
         self.to_words() == other.to_words()

@@ -79,8 +79,14 @@ impl<'b, B: Backend> GaugeField<'b, B> {
     /// # Errors
     /// [`GaugeFieldError`] if the device fails.
     pub fn configuration(&self) -> Result<Configuration, GaugeFieldError> {
-        let mut links = vec![Complex::new(0.0, 0.0); self.lattice.extents().volume() * SITE_WORDS];
-        self.links.download_into(self.backend, &mut links)?;
-        Ok(Configuration::new(self.lattice.extents(), links)?)
+        Ok(self.downloaded(&self.links)?)
+    }
+
+    /// Links of fields as a configuration.
+    pub(super) fn downloaded(&self, fields: &LinkFields<B, f64>) -> Result<Configuration, BackendError> {
+        let extents = self.lattice.extents();
+        let mut links = vec![Complex::new(0.0, 0.0); extents.volume() * SITE_WORDS];
+        fields.download_into(self.backend, &mut links)?;
+        Configuration::new(extents, links).map_err(BackendError::device)
     }
 }

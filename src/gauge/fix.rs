@@ -92,7 +92,7 @@ pub enum GaugeStart {
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum GaugeFixingError {
-    /// A parameter that is none.
+    /// A parameter out of range.
     #[error("{what} is {value}: expected {expected}")]
     Parameter {
         /// Which.
@@ -102,8 +102,8 @@ pub enum GaugeFixingError {
         /// What would be right.
         expected: &'static str,
     },
-    /// Links that are none.
-    #[error("the functional is {functional} and θ is {theta} after {iteration} iterations: the links are none")]
+    /// Links that are not finite.
+    #[error("the functional is {functional} and θ is {theta} after {iteration} iterations: links are not finite")]
     NotFinite {
         /// Iterations before.
         iteration: usize,
@@ -115,7 +115,7 @@ pub enum GaugeFixingError {
     /// The lattice cannot be cut into parities.
     #[error(transparent)]
     Layout(#[from] LayoutError),
-    /// The links are none.
+    /// What is no configuration.
     #[error(transparent)]
     Gauge(#[from] GaugeError),
     /// The backend failed.
@@ -274,7 +274,7 @@ impl<'a, B: Backend> GaugeFixing<'a, B> {
     /// F and θ. Sums over all sites are exact, and rounded once.
     ///
     /// # Errors
-    /// [`GaugeFixingError::NotFinite`] of links that are none; what the backend reports.
+    /// [`GaugeFixingError::NotFinite`] of links that are not finite; what the backend reports.
     pub fn measure(&mut self) -> Result<GaugePoint, GaugeFixingError> {
         const COLOURS: f64 = 3.0;
         let backend = self.backend;
@@ -314,7 +314,7 @@ impl<'a, B: Backend> GaugeFixing<'a, B> {
     /// Iterates until θ is small enough. `watch` sees what is measured on the way.
     ///
     /// # Errors
-    /// [`GaugeFixingError`] of parameters that are none, and of links that are none; what the backend reports.
+    /// [`GaugeFixingError`] of parameters that are none, and of links that are not finite; what the backend reports.
     pub fn fix(
         &mut self,
         stopping: &Stopping,

@@ -1,7 +1,7 @@
 //! Fat and long links of HISQ fermions (`docs/arithmetic.md` §25; Follana et al., hep-lat/0610092): two levels of sums of paths, with a projection to U(3)
 //! between them, and products of three links. Paths are staples of staples.
 
-use lanefield_reference::gauge::{Configuration, SITE_WORDS};
+use lanefield_reference::gauge::Configuration;
 use lanefield_reference::layout::{DIMENSIONS, Direction};
 use num_complex::Complex;
 
@@ -33,7 +33,7 @@ impl Weights {
 const UNITARITY_TOLERANCE: f64 = 1e-10;
 
 /// A field of each direction.
-fn each<F>(make: impl FnMut(Direction) -> Result<F, BackendError>) -> Result<[F; DIMENSIONS], BackendError> {
+pub(super) fn each<F>(make: impl FnMut(Direction) -> Result<F, BackendError>) -> Result<[F; DIMENSIONS], BackendError> {
     let [x, y, z, t] = Direction::ALL.map(make);
     Ok([x?, y?, z?, t?])
 }
@@ -106,14 +106,6 @@ impl<B: Backend> GaugeField<'_, B> {
         self.backend.transported(&mut three, &self.stencil, mu, links, &two)?;
         self.backend.scale(&mut two, c, &three)?;
         Ok(two)
-    }
-
-    /// Links of fields as a configuration.
-    fn downloaded(&self, fields: &LinkFields<B, f64>) -> Result<Configuration, BackendError> {
-        let extents = self.lattice.extents();
-        let mut links = vec![Complex::new(0.0, 0.0); extents.volume() * SITE_WORDS];
-        fields.download_into(self.backend, &mut links)?;
-        Configuration::new(extents, links).map_err(BackendError::device)
     }
 
     /// Refuses links that are not unitary: the projection of a matrix that is next to singular does not converge.

@@ -3,13 +3,14 @@
 
 use lanefield_reference::field::Field;
 use lanefield_reference::gauge::{Configuration, LINK_WORDS, SITE_WORDS};
-use lanefield_reference::layout::{Coordinate, DIMENSIONS, Direction, Extents, LaneChoice, Sites};
+use lanefield_reference::layout::{Coordinate, DIMENSIONS, Extents, LaneChoice, Sites};
 use lanefield_reference::object::ColourMatrix;
 use num_complex::Complex;
 
+use super::hisq::each;
 use super::observables::PLANES;
-use super::{CloverObservables, GaugeField, GaugeFieldError};
-use crate::backend::Backend;
+use super::{CloverObservables, GaugeField, GaugeFieldError, LinkFields};
+use crate::backend::{Backend, BackendError};
 use crate::kernel::prelude::*;
 
 impl<B: Backend> GaugeField<'_, B> {
@@ -41,22 +42,16 @@ impl<B: Backend> GaugeField<'_, B> {
         if extents.as_array().iter().any(|extent| extent % 2 != 0) {
             return Err(GaugeFieldError::Odd { extents: extents.to_string() });
         }
-        let half =
-            Extents::new(extents.as_array().map(|extent| extent / 2)).map_err(crate::backend::BackendError::from)?;
-        let mut twice = vec![Complex::ZERO; extents.volume() * SITE_WORDS];
-        for direction in Direction::ALL {
-            let pairs = self.backend.download(&self.line(direction, 2)?)?.try_to_site_order()?;
-            for (link, pair) in twice.chunks_exact_mut(SITE_WORDS).zip(pairs.chunks_exact(LINK_WORDS)) {
-                link[LINK_WORDS * direction.index()..][..LINK_WORDS].copy_from_slice(pair);
-            }
-        }
+        let half = Extents::new(extents.as_array().map(|extent| extent / 2)).map_err(BackendError::from)?;
+        let pairs = each(|direction| self.line(direction, 2))?;
+        let twice = self.downloaded(&LinkFields::of(pairs))?;
         let mut strengths = vec![vec![Complex::ZERO; extents.volume() * LINK_WORDS]; PLANES.len()];
         for corner in 0..1 << DIMENSIONS {
             let full = |site: usize| {
                 let x: Coordinate = half.coordinate(site);
                 extents.site(std::array::from_fn(|d| 2 * x[d] + (corner >> d & 1)))
             };
-            let links = (0..half.volume()).flat_map(|site| &twice[SITE_WORDS * full(site)..][..SITE_WORDS]);
+            let links = (0..half.volume()).flat_map(|site| &twice.links()[SITE_WORDS * full(site)..][..SITE_WORDS]);
             let every_other = Configuration::new(half, links.copied().collect())?;
             let every_other = GaugeField::new(self.backend, &every_other, LaneChoice::Auto)?;
             let mut strength = every_other.zeros()?;

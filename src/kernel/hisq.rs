@@ -1,8 +1,8 @@
 //! The hop of HISQ fermions on colour vectors, over fat and long links (`docs/arithmetic.md` §25), with what the operator does with it in one launch. The
 //! kernels are bodies; their twins are made of the plain loops in `reference/src/scalar/hisq.rs`.
 
-use lanefield_reference::body::number::Number as _;
 use lanefield_reference::kernels::Vectors;
+use lanefield_reference::kernels::staggered::sign;
 use lanefield_reference::links::DoubledGauge;
 use lanefield_reference::scalar::hisq as plain;
 use lanefield_reference::scalar::matrix_times_vector;
@@ -29,9 +29,7 @@ fn hisq_hop_at<S: Site>(
 ) -> ColourVector<S::Complex> {
     let mut sum = ColourVector::empty_sum();
     for leg in links.legs() {
-        let eta_is_negative = site.is_odd(&Direction::ALL[..leg.dimension()]);
-        let sign = S::Real::constant(if leg.is_forward() { -1.0 } else { 1.0 });
-        let sign = S::Real::select(eta_is_negative, -sign, sign);
+        let sign = sign(site, leg);
         sum = links.times(leg, psi.at(steps(leg, 1))).scaled_add(sign, sum);
         sum = long_links.times(leg, psi.at(steps(leg, 3))).scaled_add(sign, sum);
     }

@@ -17,7 +17,7 @@ impl EffectiveMass {
     /// The effective mass between times t and t + 1, for t = 0 … T − 2. `None` where there is none.
     pub fn of(self, correlator: &[f64]) -> Vec<Option<f64>> {
         match self {
-            Self::Cosh => effective_masses(correlator),
+            Self::Cosh => of_cosh(correlator),
             Self::Exponential => {
                 let mass = |pair: &[f64]| Some(libm::log(pair[0] / pair[1])).filter(|mass| mass.is_finite());
                 correlator.windows(2).map(mass).collect()
@@ -29,7 +29,7 @@ impl EffectiveMass {
 /// The effective mass between times t and t + 1, for t = 0 … T − 2: the m ≥ 0 of
 /// C(t) / C(t+1) = cosh(m(T/2 − t)) / cosh(m(T/2 − t − 1)). `None` where there is no such m: where the correlator changes its sign, or falls
 /// towards the far side, or where both times are equally far from the middle.
-pub fn effective_masses(correlator: &[f64]) -> Vec<Option<f64>> {
+fn of_cosh(correlator: &[f64]) -> Vec<Option<f64>> {
     let middle = correlator.len() as f64 / 2.0;
     let pairs = correlator.windows(2).enumerate();
     pairs
@@ -83,7 +83,7 @@ mod tests {
         for (extent, m) in [(16, 0.3), (9, 1.7), (4, 0.01), (2, 0.8), (48, 2.5)] {
             let middle = f64::from(extent) / 2.0;
             let correlator: Vec<f64> = (0..extent).map(|t| (m * (middle - f64::from(t))).cosh()).collect();
-            for (t, found) in effective_masses(&correlator).into_iter().enumerate() {
+            for (t, found) in EffectiveMass::Cosh.of(&correlator).into_iter().enumerate() {
                 if 2 * t + 1 == correlator.len() {
                     assert_eq!(found, None, "T {extent}, t {t}");
                 } else {
@@ -102,14 +102,14 @@ mod tests {
 
     #[test]
     fn a_correlator_that_no_cosh_has_gives_no_mass() {
-        assert_eq!(effective_masses(&[1.0, 2.0, 3.0, 2.0]), [None; 3]);
-        assert_eq!(effective_masses(&[1.0, -1.0, 0.0, -1.0]), [None; 3]);
-        assert_eq!(effective_masses(&[f64::NAN, 1.0]), [None]);
-        assert_eq!(effective_masses(&[]), []);
+        assert_eq!(EffectiveMass::Cosh.of(&[1.0, 2.0, 3.0, 2.0]), [None; 3]);
+        assert_eq!(EffectiveMass::Cosh.of(&[1.0, -1.0, 0.0, -1.0]), [None; 3]);
+        assert_eq!(EffectiveMass::Cosh.of(&[f64::NAN, 1.0]), [None]);
+        assert_eq!(EffectiveMass::Cosh.of(&[]), []);
     }
 
     #[test]
     fn a_constant_correlator_has_mass_zero() {
-        assert_eq!(effective_masses(&[3.0; 4]), [Some(0.0); 3]);
+        assert_eq!(EffectiveMass::Cosh.of(&[3.0; 4]), [Some(0.0); 3]);
     }
 }

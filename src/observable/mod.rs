@@ -26,7 +26,7 @@ mod source;
 mod wuppertal;
 
 pub use correlator::{CorrelatorError, MesonCorrelators, Projection, meson_correlator, meson_correlators};
-pub use effective_mass::{EffectiveMass, effective_masses};
+pub use effective_mass::EffectiveMass;
 pub use gamma::Gamma;
 pub use hadron::Hadron;
 pub use momentum::Momentum;

@@ -28,17 +28,12 @@ impl Autocorrelation {
         if count < 10 {
             return None;
         }
-        let exact = |terms: &mut dyn Iterator<Item = f64>| {
-            let mut sum = ExactSum::new();
-            terms.for_each(|term| sum.add(term));
-            sum.round()
-        };
         let n = count as f64;
-        let mean = exact(&mut chain.iter().copied()) / n;
+        let mean = chain.iter().copied().collect::<ExactSum>().round() / n;
         // Γ(t)
         let gamma = |t: usize| {
             let products = chain.iter().zip(&chain[t..]).map(|(a, b)| (a - mean) * (b - mean));
-            exact(&mut { products }) / (n - t as f64)
+            products.collect::<ExactSum>().round() / (n - t as f64)
         };
         let variance = gamma(0);
         if variance <= 0.0 || variance.is_nan() {

@@ -1,9 +1,7 @@
-//! Averages of correlators over sources or configurations, with jackknife errors. Sums are exact and rounded once, so that no result depends on the
-//! order of the samples (`docs/arithmetic.md` §11).
+//! Means of samples: of correlators over sources or configurations. Sums are exact and rounded once, so that no result depends on the order of the samples
+//! (`docs/arithmetic.md` §11).
 
 use lanefield_reference::exact::ExactSum;
-
-use super::Resampling;
 
 /// The mean of samples of a correlator, time by time: the exact sum, rounded once, over the number of samples. None where there are no samples.
 pub fn mean<S: AsRef<[f64]>>(samples: &[S]) -> Option<Vec<f64>> {
@@ -14,23 +12,19 @@ pub fn mean<S: AsRef<[f64]>>(samples: &[S]) -> Option<Vec<f64>> {
 pub(super) fn mean_of<S: AsRef<[f64]>>(samples: &[S], places: impl Iterator<Item = usize> + Clone) -> Option<Vec<f64>> {
     let kept = || places.clone().map(|place| samples[place].as_ref());
     let (count, times) = (kept().count(), kept().map(<[f64]>::len).min()?);
-    let mean = |t: usize| {
-        let mut sum = ExactSum::new();
-        kept().for_each(|sample| sum.add(sample[t]));
-        sum.round() / count as f64
-    };
+    let mean = |t: usize| kept().map(|sample| sample[t]).collect::<ExactSum>().round() / count as f64;
     Some((0..times).map(mean).collect())
-}
-
-/// The errors of [`Resampling::Jackknife`] of what `of` makes of the mean of samples.
-pub fn jackknife_errors<S: AsRef<[f64]>>(samples: &[S], of: impl Fn(&[f64]) -> Vec<Option<f64>>) -> Vec<Option<f64>> {
-    let estimates = Resampling::Jackknife.estimates(samples, of);
-    estimates.into_iter().map(|estimate| estimate.and_then(|estimate| estimate.error)).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::statistics::Resampling;
+
+    fn jackknife_errors<S: AsRef<[f64]>>(samples: &[S], of: impl Fn(&[f64]) -> Vec<Option<f64>>) -> Vec<Option<f64>> {
+        let estimates = Resampling::Jackknife.estimates(samples, of);
+        estimates.into_iter().map(|estimate| estimate.and_then(|estimate| estimate.error)).collect()
+    }
 
     fn same(mean: &[f64]) -> Vec<Option<f64>> {
         mean.iter().copied().map(Some).collect()

@@ -1,10 +1,10 @@
 //! Covariances of the mean of samples, and what whitens differences from it.
 
+use lanefield_reference::exact::ExactSum;
 use nalgebra::{Cholesky, DMatrix, DVector, Dyn};
 use thiserror::Error;
 
 use super::average::mean;
-use lanefield_reference::exact::ExactSum;
 
 /// What of the covariance a fit takes into account.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -66,11 +66,9 @@ impl Whitening {
             return Err(CovarianceError::Samples { samples: count, numbers });
         }
         let of_mean = |i: usize, j: usize| {
-            let mut sum = ExactSum::new();
-            for sample in samples {
-                let sample = sample.as_ref();
-                sum.add((sample[i] - mean[i]) * (sample[j] - mean[j]));
-            }
+            let products =
+                samples.iter().map(AsRef::as_ref).map(|sample| (sample[i] - mean[i]) * (sample[j] - mean[j]));
+            let sum: ExactSum = products.collect();
             sum.round() / (count as f64 * (count as f64 - 1.0))
         };
         let errors = DVector::from_fn(numbers, |i, _| of_mean(i, i).sqrt());

@@ -1,9 +1,10 @@
 //! Fits of one or two states to correlators, by least squares with the covariance of their times.
 
-use levenberg_marquardt::{LeastSquaresProblem, LevenbergMarquardt};
-use nalgebra::{DMatrix, DVector, Dyn, Owned};
 use std::fmt;
 use std::str::FromStr;
+
+use levenberg_marquardt::{LeastSquaresProblem, LevenbergMarquardt, TerminationReason};
+use nalgebra::{DMatrix, DVector, Dyn, Owned};
 use thiserror::Error;
 
 use super::average::mean;
@@ -187,8 +188,7 @@ impl Fit {
 }
 
 /// Tolerances are near what rounding allows: no further improvement is a good end.
-fn ended_well(reason: &levenberg_marquardt::TerminationReason) -> bool {
-    use levenberg_marquardt::TerminationReason;
+fn ended_well(reason: &TerminationReason) -> bool {
     reason.was_successful() || matches!(reason, TerminationReason::NoImprovementPossible(_))
 }
 

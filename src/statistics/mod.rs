@@ -2,7 +2,7 @@
 //!
 //! | file | subject |
 //! |---|---|
-//! | `average.rs` | means, with jackknife errors |
+//! | `average.rs` | means |
 //! | `resampling.rs` | jackknife and bootstrap of whatever is made of means |
 //! | `autocorrelation.rs` | integrated autocorrelation times, and errors that know of them |
 //! | `covariance.rs` | covariances of means |
@@ -15,7 +15,7 @@ mod fit;
 mod resampling;
 
 pub use autocorrelation::Autocorrelation;
-pub use average::{jackknife_errors, mean};
+pub use average::mean;
 pub use covariance::{Covariance, CovarianceError};
 pub use fit::{Fit, FitError, Fitted, States, Window};
 pub use resampling::{Estimate, Resampling};

@@ -62,16 +62,14 @@ impl Resampling {
             return None;
         }
         let count = values.len() as f64;
-        let sum_of = |terms: &mut dyn Iterator<Item = f64>| {
-            let mut sum = ExactSum::new();
-            terms.for_each(|term| sum.add(term));
-            sum.round()
+        let squares = |centre: f64| {
+            let squares = values.iter().map(|value| (value - centre) * (value - centre));
+            squares.collect::<ExactSum>().round()
         };
-        let squares = |centre: f64| sum_of(&mut values.iter().map(|value| (value - centre) * (value - centre)));
         match self {
             Self::Jackknife => Some(((count - 1.0) / count * squares(all)).sqrt()),
             Self::Bootstrap { .. } => {
-                let centre = sum_of(&mut values.iter().copied()) / count;
+                let centre = values.iter().copied().collect::<ExactSum>().round() / count;
                 Some((squares(centre) / (count - 1.0)).sqrt())
             }
         }

@@ -1,4 +1,4 @@
-//! What the tests share: the backends that they run on, fields, gauge transformations, and Grid's data.
+//! What the tests share: the backends that they run on, fields, what holds of every operator, gauge transformations, and Grid's data.
 
 pub mod backends;
 pub mod builds;
@@ -7,6 +7,7 @@ pub mod fields;
 #[path = "../../reference/tests/common/gauge.rs"]
 pub mod gauge;
 pub mod grid;
+pub mod models;
 pub mod multiple;
 
 pub use device::opencl_device;

@@ -10,10 +10,10 @@ use comfy_table::Table;
 use lanefield::io::atomic::write_atomically;
 use lanefield::io::npy::{self, ComplexValues, PropagatorArray};
 use lanefield::io::sidecar::path_of;
-use lanefield::observable::{MesonCorrelators, effective_masses, meson_correlators};
+use lanefield::observable::{EffectiveMass, MesonCorrelators, meson_correlators};
 use lanefield::reference::layout::Extents;
 use lanefield::reference::real::Precision;
-use lanefield::statistics::{jackknife_errors, mean};
+use lanefield::statistics::{Estimate, Resampling, mean};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -213,19 +213,18 @@ fn rows(correlators: &[MesonCorrelators], samples: &[Vec<usize>], extents: Exten
     };
     let meson = |of: &dyn Fn(&MesonCorrelators) -> &Vec<f64>| {
         let samples = average(of);
-        let value = mean(&samples).unwrap_or_default();
-        let errors = jackknife_errors(&samples, |mean| mean.iter().copied().map(Some).collect());
-        let mass_errors = jackknife_errors(&samples, effective_masses);
-        let masses = effective_masses(&value);
+        let values = Resampling::Jackknife.estimates(&samples, |mean| mean.iter().copied().map(Some).collect());
+        let masses = Resampling::Jackknife.estimates(&samples, |mean| EffectiveMass::Cosh.of(mean));
         move |t: usize| {
-            let effective_mass = masses.get(t).copied().flatten();
+            let Estimate { value, error } = values[t].unwrap_or(Estimate { value: f64::NAN, error: None });
+            let mass = masses.get(t).copied().flatten();
             Meson {
-                value: value[t],
-                bits: bits(value[t]),
-                error: errors[t],
-                effective_mass,
-                effective_mass_bits: effective_mass.map(bits),
-                effective_mass_error: mass_errors.get(t).copied().flatten(),
+                value,
+                bits: bits(value),
+                error,
+                effective_mass: mass.map(|mass| mass.value),
+                effective_mass_bits: mass.map(|mass| bits(mass.value)),
+                effective_mass_error: mass.and_then(|mass| mass.error),
             }
         }
     };

@@ -19,7 +19,7 @@ use super::config::write_configuration;
 use super::files::{given, read_configuration, require_outputs, svg};
 use super::flow_plot::plot;
 use super::output::{Head, Kind, bits, number, show, table};
-use super::progress::styled_bar;
+use super::progress::ShareBar;
 
 /// Let a gauge configuration flow along the gradient of an action, and measure energy density and topological charge on the way, with the same bits on every
 /// device.
@@ -129,8 +129,7 @@ impl Flow {
         let mut flow = GradientFlow::new(field, self.action, choice)?;
         let mut rows = vec![Row::of(&flow)?];
         let mut steps = 0usize;
-        let bar = styled_bar("{elapsed_precise} [{wide_bar}] {msg}");
-        bar.set_length(BAR);
+        let bar = ShareBar::new();
         while flow.time() < self.time {
             let before = flow.time();
             // Steps of one size end at multiples of it, however many there are.
@@ -141,19 +140,15 @@ impl Flow {
             flow.advance(until)?;
             ensure!(flow.time() > before, "a step of the flow at t = {before} is lost in rounding: take larger steps");
             steps += 1;
-            bar.set_position((flow.time() / self.time * BAR as f64) as u64);
-            bar.set_message(format!("t = {:.4} of {}", flow.time(), self.time));
+            bar.show(flow.time() / self.time, format!("t = {:.4} of {}", flow.time(), self.time));
             if steps.is_multiple_of(self.every as usize) || flow.time() >= self.time {
                 rows.push(Row::of(&flow)?);
             }
         }
-        bar.finish_and_clear();
+        bar.end();
         Ok((flow.field().configuration()?, steps, rows))
     }
 }
-
-/// Steps of the bar.
-const BAR: u64 = 1000;
 
 /// What was measured at a flow time.
 #[derive(Serialize)]

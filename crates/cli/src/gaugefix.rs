@@ -4,7 +4,6 @@ use std::path::PathBuf;
 
 use anyhow::ensure;
 use clap::{Args, ValueEnum};
-use indicatif::ProgressBar;
 use lanefield::gauge::{Gauge, GaugeFixed, GaugeFixing, GaugePoint, GaugeStart, LARGEST_OVERRELAXATION, Stopping};
 use lanefield::reference::layout::{DIMENSION_NAMES, Direction};
 use serde::Serialize;
@@ -14,12 +13,12 @@ use super::args::{BackendArgs, finite, on_backend};
 use super::config::write_configuration;
 use super::files::{read_configuration, require_outputs};
 use super::output::{Head, Kind, bits, facts, joined, show, with_bits};
-use super::progress::styled_bar;
+use super::progress::ShareBar;
 
 /// Bring a gauge configuration into Landau or Coulomb gauge by overrelaxation, with the same links and as many iterations on every device.
 ///
-/// F is the average of Re tr U / 3 over the links of the directions that are fixed, which a gauge makes as large as it comes to be; θ the average of tr Δ Δ† / 3
-/// over sites, Δ the divergence of the traceless anti-Hermitian parts of links, in Coulomb gauge on the time slice where it is largest. It runs on one rank.
+/// F, which is maximised, is the average of Re tr U / 3 over the links of the directions that are fixed. θ is the average over sites of tr Δ Δ† / 3, with Δ the
+/// divergence of the traceless anti-Hermitian parts of links; in Coulomb gauge it is that of the time slice where it is largest. It runs on one rank.
 /// Exit code 1, and no file, if θ is not below the tolerance after all iterations.
 #[derive(Args)]
 #[command(after_help = "Examples:
@@ -98,11 +97,11 @@ impl Gaugefix {
             max_iterations: self.max_iterations,
             every: self.every as usize,
         };
-        let bar = Bar::new(self.tolerance);
+        let bar = ShareBar::new();
         let (fixed, links) = on_backend!(&backend, b => {
             let fixing = GaugeFixing::new(b, &file.configuration, gauge, start, self.backend.lanes);
             fixing.map_err(anyhow::Error::from).and_then(|mut fixing| {
-                let fixed = fixing.fix(&stopping, bar.shows())?;
+                let fixed = fixing.fix(&stopping, shows(&bar, self.tolerance))?;
                 Ok((fixed, fixing.fixed()?))
             })
         })?;
@@ -170,35 +169,14 @@ impl Gaugefix {
     }
 }
 
-/// A bar on a terminal's standard error: the digits of θ that are won, of those that are wanted.
-struct Bar {
-    bar: ProgressBar,
-    tolerance: f64,
-}
-
-impl Bar {
-    const STEPS: u64 = 1000;
-
-    fn new(tolerance: f64) -> Self {
-        let bar = styled_bar("{elapsed_precise} [{wide_bar}] {msg}");
-        bar.set_length(Self::STEPS);
-        Self { bar, tolerance }
-    }
-
-    /// What shows each measurement.
-    fn shows(&self) -> impl FnMut(&GaugePoint) {
-        // θ may rise at first.
-        let mut largest = 0.0f64;
-        move |&GaugePoint { iteration, functional, theta }| {
-            largest = largest.max(theta);
-            let share = ((theta / largest).ln() / (self.tolerance / largest).ln()).clamp(0.0, 1.0);
-            self.bar.set_position((share * Self::STEPS as f64) as u64);
-            self.bar.set_message(format!("iteration {iteration}, F {functional:.8}, θ {theta:.2e}"));
-        }
-    }
-
-    fn end(&self) {
-        self.bar.finish_and_clear();
+/// Shows the digits of θ that are won, of those that are wanted.
+fn shows(bar: &ShareBar, tolerance: f64) -> impl FnMut(&GaugePoint) {
+    // θ may rise at first.
+    let mut largest = 0.0f64;
+    move |&GaugePoint { iteration, functional, theta }| {
+        largest = largest.max(theta);
+        let share = (theta / largest).ln() / (tolerance / largest).ln();
+        bar.show(share, format!("iteration {iteration}, F {functional:.8}, θ {theta:.2e}"));
     }
 }
 

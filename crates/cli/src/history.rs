@@ -3,11 +3,10 @@
 use std::io::{self, Write};
 use std::path::Path;
 
-use indicatif::ProgressBar;
 use lanefield::io::atomic::{WriteError, write_atomically};
 
 use super::output::bits;
-use super::progress::styled_bar;
+use super::progress::ShareBar;
 use super::ranks;
 
 /// Writes `iteration,residual,residual_bits`. The bytes depend on the history alone.
@@ -55,18 +54,14 @@ fn records(writer: impl Write, header: &[&str], rows: impl Iterator<Item = Vec<S
 
 /// A bar on a terminal's standard error: the digits of the residual that are won, of those that are wanted.
 pub struct Progress {
-    bar: ProgressBar,
+    bar: ShareBar,
     tolerance: f64,
     start: std::cell::Cell<f64>,
 }
 
 impl Progress {
-    const STEPS: u64 = 1000;
-
     pub fn new(tolerance: f64) -> Self {
-        let bar = styled_bar("{elapsed_precise} [{wide_bar}] {msg}");
-        bar.set_length(Self::STEPS);
-        Self { bar, tolerance, start: std::cell::Cell::new(0.0) }
+        Self { bar: ShareBar::new(), tolerance, start: std::cell::Cell::new(0.0) }
     }
 
     /// From a zero guess the first |r|² is |b|²; a resumed solve counts from its checkpoint.
@@ -75,12 +70,11 @@ impl Progress {
             self.start.set(c);
         }
         let relative = (c / self.start.get()).sqrt();
-        let share = (relative.ln() / self.tolerance.ln()).clamp(0.0, 1.0);
-        self.bar.set_position((share * Self::STEPS as f64) as u64);
-        self.bar.set_message(format!("iteration {iteration}, |r|/|b| {relative:.2e}"));
+        let message = format!("iteration {iteration}, |r|/|b| {relative:.2e}");
+        self.bar.show(relative.ln() / self.tolerance.ln(), message);
     }
 
     pub fn end(&self) {
-        self.bar.finish_and_clear();
+        self.bar.end();
     }
 }

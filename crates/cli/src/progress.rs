@@ -50,6 +50,31 @@ pub fn styled_bar(template: &str) -> ProgressBar {
     bar
 }
 
+/// A bar of a share of the work, from 0 to 1.
+pub struct ShareBar(ProgressBar);
+
+impl ShareBar {
+    const STEPS: u64 = 1000;
+
+    /// Nothing is done yet.
+    pub fn new() -> Self {
+        let bar = styled_bar("{elapsed_precise} [{wide_bar}] {msg}");
+        bar.set_length(Self::STEPS);
+        Self(bar)
+    }
+
+    /// So much is done.
+    pub fn show(&self, share: f64, message: String) {
+        self.0.set_position((share.clamp(0.0, 1.0) * Self::STEPS as f64) as u64);
+        self.0.set_message(message);
+    }
+
+    /// Takes the bar away.
+    pub fn end(&self) {
+        self.0.finish_and_clear();
+    }
+}
+
 fn style(template: &str) -> ProgressStyle {
     let style = ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
     style.progress_chars("=> ")

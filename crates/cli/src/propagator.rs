@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, bail, ensure};
+use anyhow::{Context as _, ensure};
 use clap::Args;
 use lanefield::comm::{Receive, Send as Packet};
 use lanefield::io::identity::Identity;
@@ -31,7 +31,7 @@ use super::fields::{interleaved, write_arrays};
 use super::files::{ConfigurationFile, read_configuration_on};
 use super::history::Progress;
 use super::long_run::{Interrupted, LongRun, LongRunArgs, differs, since};
-use super::operator::{OnSpinors, OperatorArgs, check, json_of};
+use super::operator::{OnSpinors, OperatorArgs, check, json_of, on_quark};
 use super::output::{Head, Kind, facts, joined, show};
 use super::ranks::{self, RanksArgs};
 use super::solver::{Course, Fields, Rates, RhsSummary, SolverArgs, changed_inputs, lay_out, preconditioning_name};
@@ -107,14 +107,7 @@ impl Propagator {
 
     fn with_precision<R: Vectors + ArrayReal>(&self, model: AnyModel) -> anyhow::Result<Outcome> {
         check::<R>(&model, !self.settings.unpreconditioned)?;
-        match model {
-            AnyModel::Wilson(wilson) => self.compute::<R, _>(wilson, &model),
-            AnyModel::TwistedMass(twisted) => self.compute::<R, _>(twisted, &model),
-            AnyModel::Clover(clover) => self.compute::<R, _>(clover, &model),
-            AnyModel::DomainWall(wall) => self.compute::<R, _>(wall, &model),
-            // Not offered.
-            _ => bail!("{} does not act on spinors, and has no quark propagator", model.describe()),
-        }
+        on_quark!(model, quark => self.compute::<R, _>(quark, &model))
     }
 
     fn compute<R: Vectors + ArrayReal, Q: Quark + Send + Sync>(

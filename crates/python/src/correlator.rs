@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use lanefield::observable::{self, MesonCorrelators, meson_correlators};
+use lanefield::observable::{EffectiveMass, MesonCorrelators, meson_correlators};
 use lanefield::reference::field::{Propagator, list_of};
 use num_complex::Complex;
 use numpy::{PyArray1, PyArrayDescrMethods as _, PyReadonlyArrayDyn, PyUntypedArrayMethods as _};
@@ -110,7 +110,7 @@ pub fn effective_masses<'py>(py: Python<'py>, correlator: &Bound<'py, PyAny>) ->
     let Some((&times, before)) = given.shape().split_last().filter(|(times, _)| **times > 0) else {
         return Err(value(format!("the shape of correlator is {}: expected (…, T)", tuple(given.shape()))));
     };
-    let of_one = |correlator| observable::effective_masses(correlator).into_iter().map(|mass| mass.unwrap_or(f64::NAN));
+    let of_one = |correlator| EffectiveMass::Cosh.of(correlator).into_iter().map(|mass| mass.unwrap_or(f64::NAN));
     let masses = given.as_slice().map_err(value)?.chunks_exact(times).flat_map(of_one).collect();
     array(py, masses, &[before, &[times - 1]].concat())
 }

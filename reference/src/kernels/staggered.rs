@@ -9,7 +9,7 @@ use crate::body::value::ColourVector;
 use crate::body::{Argument, Body, Coordinates, FieldUse, Links, Neighbours, Role, Site, Write};
 use crate::dagger::Dagger;
 use crate::field::{ColourVectors, Field, FieldError};
-use crate::layout::{Direction, LegOrder, Stencil};
+use crate::layout::{Direction, Leg, LegOrder, Stencil};
 use crate::links::DoubledGauge;
 
 /// Floating-point operations a colour vector: 8 products of a matrix with a vector (66), and 7 sums of vectors (6). Signs are not counted, and the
@@ -27,13 +27,18 @@ pub fn staggered_hop_at<S: Site>(
 ) -> ColourVector<S::Complex> {
     let mut sum = ColourVector::empty_sum();
     for leg in links.legs() {
-        let eta_is_negative = site.is_odd(&Direction::ALL[..leg.dimension()]);
-        let sign = S::Real::constant(if leg.is_forward() { -1.0 } else { 1.0 });
-        let sign = S::Real::select(eta_is_negative, -sign, sign);
         // A product with ±1 is exact: this is sum ± product, rounded once.
-        sum = links.times(leg, source.at(leg)).scaled_add(sign, sum);
+        sum = links.times(leg, source.at(leg)).scaled_add(sign(site, leg), sum);
     }
     sum
+}
+
+/// −η_μ of a forward leg, and η_μ of a backward one.
+#[inline(always)]
+pub fn sign<S: Site>(site: Coordinates<S>, leg: Leg) -> S::Real {
+    let eta_is_negative = site.is_odd(&Direction::ALL[..leg.dimension()]);
+    let sign = S::Real::constant(if leg.is_forward() { -1.0 } else { 1.0 });
+    S::Real::select(eta_is_negative, -sign, sign)
 }
 
 /// [`staggered_hop_at`], stored.

@@ -28,7 +28,7 @@ use crate::Outcome;
 use crate::args::{BackendArgs, HopArgs, on_backend};
 use crate::files::{ConfigurationFile, has_extension, read_configuration, require_outputs_but};
 use crate::interrupt::{interrupted, keep};
-use crate::operator::{OnSpinors, OperatorArgs, check, json_of};
+use crate::operator::{OnSpinors, OperatorArgs, check, json_of, on_quark};
 use crate::output::{Head, Kind, facts, joined, show};
 use crate::progress::progress_bar;
 use crate::solver::{SolverArgs, lay_out, preconditioning_name};
@@ -97,14 +97,7 @@ impl Measure {
 
     fn with_precision<R: Vectors + ArrayReal>(&self, model: AnyModel, files: &[PathBuf]) -> anyhow::Result<Outcome> {
         check::<R>(&model, !self.settings.unpreconditioned)?;
-        match model {
-            AnyModel::Wilson(wilson) => self.compute::<R, _>(wilson, &model, files),
-            AnyModel::TwistedMass(twisted) => self.compute::<R, _>(twisted, &model, files),
-            AnyModel::Clover(clover) => self.compute::<R, _>(clover, &model, files),
-            AnyModel::DomainWall(wall) => self.compute::<R, _>(wall, &model, files),
-            // Not offered.
-            _ => bail!("{} does not act on spinors, and has no quark propagator", model.describe()),
-        }
+        on_quark!(model, quark => self.compute::<R, _>(quark, &model, files))
     }
 
     fn compute<R: Vectors + ArrayReal, Q: Quark + Send + Sync>(
