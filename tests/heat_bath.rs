@@ -1,7 +1,9 @@
 //! Ensembles of the pure gauge theory: the same bits on every backend, for all lanes and precisions that are given, and the plaquettes that are known.
 
 use lanefield::backend::Backend;
-use lanefield::gauge::{Quenched, QuenchedError, QuenchedParameters};
+use lanefield::gauge::{
+    Action, GaugeField, Hmc, HmcParameters, Integrator, Quenched, QuenchedError, QuenchedImproved, QuenchedParameters,
+};
 use lanefield_reference::gauge::Configuration;
 use lanefield_reference::kernels::Vectors;
 use lanefield_reference::layout::{Extents, LaneChoice, LaneWidth};
@@ -90,15 +92,18 @@ fn plaquette(lattice: [usize; 4], beta: f64, thermalisation: usize, sweeps: usiz
     let (backend, start) = (cpu(), Configuration::hot(extents(lattice), 1));
     let parameters = QuenchedParameters { beta, overrelaxations: 1, seed: 2 };
     let mut field = Quenched::<_, f64>::new(&backend, &start, parameters, 0, LaneChoice::Auto).unwrap();
-    (0..thermalisation).for_each(|_| field.sweep().unwrap());
-    let mut bins = [0.0; BINS];
-    let per_bin = sweeps / BINS;
-    for bin in &mut bins {
-        for _ in 0..per_bin {
-            field.sweep().unwrap();
-            *bin += field.plaquette().unwrap() / per_bin as f64;
-        }
+    binned::<BINS>(thermalisation, sweeps / BINS, || {
+        field.sweep().unwrap();
+        field.plaquette().unwrap()
+    })
+}
+
+/// The mean of what is measured after thermalisation, so often a bin, and its error from bins.
+fn binned<const BINS: usize>(thermalisation: usize, of_bin: usize, mut measure: impl FnMut() -> f64) -> (f64, f64) {
+    for _ in 0..thermalisation {
+        measure();
     }
+    let bins: [f64; BINS] = std::array::from_fn(|_| (0..of_bin).map(|_| measure()).sum::<f64>() / of_bin as f64);
     let mean = bins.iter().sum::<f64>() / BINS as f64;
     let variance = bins.iter().map(|bin| (bin - mean).powi(2)).sum::<f64>() / (BINS * (BINS - 1)) as f64;
     (mean, variance.sqrt())
@@ -123,6 +128,81 @@ fn plaquettes_on_two_to_the_fourth_sites_are_those_of_other_programs() {
 fn the_plaquette_at_strong_coupling_is_that_of_the_expansion() {
     const U: f64 = 0.060_126_554_8;
     agrees(plaquette([4, 4, 4, 4], 1.0, 20, 400), (U + 4.0 * U.powi(5), 0.0));
+}
+
+const IMPROVED: [Action; 2] = [Action::Symanzik, Action::Iwasaki];
+
+/// c0 · plaquettes + c1 · rectangles, a site.
+fn action_of<B: Backend>(field: &GaugeField<'_, B>, action: Action) -> f64 {
+    let (plaquettes, rectangles) = (field.plaquettes().unwrap().all, field.rectangles().unwrap().all);
+    6.0 * action.plaquette() * plaquettes + 12.0 * action.rectangle() * rectangles
+}
+
+/// No two links that are reflected together are part of the same loop.
+#[test]
+fn overrelaxation_keeps_the_energy_of_actions_with_rectangles() {
+    let (backend, start) = (cpu(), Configuration::hot(extents([4, 4, 4, 8]), 21));
+    for action in IMPROVED {
+        // At β = 0 every new link is refused.
+        let parameters = QuenchedParameters { beta: 0.0, overrelaxations: 1, seed: 1 };
+        let mut of = QuenchedImproved::new(&backend, &start, (action, parameters), 0, LaneChoice::Auto).unwrap();
+        let before = action_of(of.field(), action);
+        of.sweep().unwrap();
+        assert!((action_of(of.field(), action) - before).abs() < 1e-13, "{action}");
+        let moved = of.field().configuration().unwrap();
+        let distance: f64 = moved.links().iter().zip(start.links()).map(|(a, b)| (a - b).norm_sqr()).sum();
+        assert!(distance > 100.0, "links are moved: {distance}");
+    }
+}
+
+#[test]
+fn sweeps_of_actions_with_rectangles_have_the_same_bits_on_every_backend_and_for_all_lanes() {
+    fn made<B: Backend>(backend: &B, lanes: LaneChoice) -> Configuration {
+        let start = Configuration::hot(extents([4, 4, 4, 4]), 3);
+        let of_action = (Action::Symanzik, PARAMETERS);
+        let mut of = QuenchedImproved::new(backend, &start, of_action, 0, lanes).unwrap();
+        of.sweep().unwrap();
+        of.field().configuration().unwrap()
+    }
+    let expected = made(&cpu(), LaneChoice::Auto);
+    assert!(expected.unitarity_defect().defect < 1e-14);
+    assert_eq!(made(&cpu(), LaneChoice::UpTo(LaneWidth::ALL[1])), expected);
+    if let Some(device) = opencl() {
+        assert_eq!(made(&device, LaneChoice::Auto), expected, "on the device");
+    }
+}
+
+/// Two algorithms that have the staples in common, and nothing else.
+#[test]
+fn plaquettes_of_actions_with_rectangles_are_those_of_hybrid_monte_carlo() {
+    const BINS: usize = 10;
+    let (backend, start) = (cpu(), Configuration::hot(extents([4, 4, 4, 4]), 2));
+    for (action, beta) in [(Action::Symanzik, 4.0), (Action::Iwasaki, 2.0)] {
+        let parameters = QuenchedParameters { beta, overrelaxations: 1, seed: 6 };
+        let mut heat_bath = QuenchedImproved::new(&backend, &start, (action, parameters), 0, LaneChoice::Auto).unwrap();
+        let by_heat_bath = binned::<BINS>(20, 8, || {
+            heat_bath.sweep().unwrap();
+            heat_bath.field().plaquettes().unwrap().all
+        });
+        let integrator = Integrator::Omelyan;
+        let parameters = HmcParameters { action, beta, seed: 7, integrator, steps: 6, length: 1.0 };
+        let mut hmc = Hmc::new(&backend, &start, parameters, 0, LaneChoice::Auto).unwrap();
+        agrees(
+            by_heat_bath,
+            binned::<BINS>(20, 8, || {
+                hmc.trajectory().unwrap();
+                hmc.field().plaquettes().unwrap().all
+            }),
+        );
+    }
+}
+
+#[test]
+fn extents_that_are_no_multiples_of_four_are_refused_for_actions_with_rectangles() {
+    let (backend, start) = (cpu(), Configuration::unit(extents([4, 4, 6, 4])));
+    let made = QuenchedImproved::new(&backend, &start, (Action::Iwasaki, PARAMETERS), 0, LaneChoice::Auto);
+    let error = made.err().map(|error| error.to_string()).unwrap();
+    assert!(error.contains("multiples of 4, not 4.4.6.4"), "{error}");
 }
 
 #[test]

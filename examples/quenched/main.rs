@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use lanefield::backend::Cpu;
+use lanefield::comm::WholeLattice;
 use lanefield::gauge::{
     Action, Ensemble, EnsembleParameters, Flow, FlowPoint, GaugeField, Quenched, QuenchedParameters, StepChoice,
     reference_time,
@@ -77,9 +78,10 @@ fn make(cpu: &Cpu, directory: &Path) -> Result<(Vec<f64>, Vec<PathBuf>)> {
         thermalisation: THERMALISATION,
         every: EVERY,
     };
+    let lattice = WholeLattice::alone(Extents::new(LATTICE)?);
     let (mut ensemble, last) = match directory.join("ensemble.json").exists() {
-        true => Ensemble::resume(directory, parameters)?,
-        false => (Ensemble::begin(directory, parameters)?, None),
+        true => Ensemble::resume(directory, parameters, lattice)?,
+        false => (Ensemble::begin(directory, parameters, lattice)?, None),
     };
     let (sweeps, configuration) = match last {
         Some(last) => last,

@@ -151,9 +151,9 @@ impl Configuration {
             }
         });
         let whole = extents.global();
-        let around = |x: Coordinate, words: &mut [Complex<f64>]| {
+        let around = |x: NearCoordinate, words: &mut [Complex<f64>]| {
             for (direction, words) in (0u32..).zip(words.chunks_exact_mut(LINK_WORDS)) {
-                words.copy_from_slice(&link(whole.site(x) as u64, direction));
+                words.copy_from_slice(&link(whole.site(extents.in_whole(x)) as u64, direction));
             }
             Ok::<_, Infallible>(())
         };

@@ -13,14 +13,13 @@ use lanefield_reference::gauge::Configuration;
 use lanefield_reference::instructions::Instructions;
 use lanefield_reference::kernels::blas;
 use lanefield_reference::kernels::domain_wall::SMatrix;
-use lanefield_reference::kernels::ghosts;
 use lanefield_reference::kernels::reduce::PartialSums;
-use lanefield_reference::layout::{Face, LaneChoice, LaneWidth, Lattice, Sites, Stencil};
+use lanefield_reference::layout::{Face, LaneChoice, LaneWidth, Lattice, Reach, Sites, Stencil};
 use lanefield_reference::links::BoundaryPhases;
 use lanefield_reference::real::Precision;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
-use super::ghosts::{Ghosts, HaloRoom, PacketForm, Placed, field_of};
+use super::ghosts::{Ghosts, Halo, HaloRoom, field_of, fill};
 use super::specification::{Call, HostFunction, PlainLinks};
 use super::timeline::{Group, SpanGuard, Timeline};
 use super::{AnyField, BackendError, HostField, HostTable, Launch, Memory, Reduce, Sum};
@@ -54,7 +53,7 @@ impl FromStr for Threads {
 }
 
 /// The faces of lattices.
-type FacesOf = HashMap<(Lattice, Sites), Arc<[Face]>>;
+type FacesOf = HashMap<(Lattice, Sites, Reach), Arc<[Face]>>;
 
 /// The reference's kernels on a thread pool of its own.
 pub struct Cpu {
@@ -148,13 +147,13 @@ impl fmt::Debug for Cpu {
 
 impl Cpu {
     /// The faces of a field, made once.
-    fn faces(&self, shape: &FieldShape) -> Result<Arc<[Face]>, BackendError> {
-        let key = (shape.lattice, shape.sites);
+    fn faces(&self, halo: &Halo) -> Result<Arc<[Face]>, BackendError> {
+        let key = (halo.shape.lattice, halo.shape.sites, halo.reach);
         let mut faces = self.faces.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = faces.get(&key) {
             return Ok(Arc::clone(known));
         }
-        let made: Arc<[Face]> = Face::all(&shape.lattice, shape.sites)?.into();
+        let made: Arc<[Face]> = halo.faces()?.into();
         if faces.len() >= MOST_FACES {
             faces.clear();
         }
@@ -162,55 +161,28 @@ impl Cpu {
         Ok(made)
     }
 
-    /// A copy of a field with what other parts sent.
-    fn with_ghosts(
-        &self,
-        field: &HostField,
-        HaloRoom { halo, room }: &mut HaloRoom<'_>,
-    ) -> Result<HostField, BackendError> {
-        let faces = self.faces(&halo.shape)?;
-        let mut field = copy(field)?;
-        let pack = |face: &Face| match (&field, halo.form) {
-            (HostField::F32(field), PacketForm::Projected(dagger)) => ghosts::pack_projected(field, face, dagger),
-            (HostField::F64(field), PacketForm::Projected(dagger)) => ghosts::pack_projected(field, face, dagger),
-            (HostField::F32(field), PacketForm::Whole) => ghosts::pack_whole(field, face),
-            (HostField::F64(field), PacketForm::Whole) => ghosts::pack_whole(field, face),
-            (HostField::Half(field), _) => ghosts::pack_whole(field, face),
-        };
-        let Placed { memory, start } = room.outgoing();
-        for (face, (_, bytes)) in faces.iter().zip(room.packets()) {
-            memory.write(start + bytes.start, &pack(face));
-        }
-        room.exchange(0..faces.len())?;
-        for (number, face) in faces.iter().enumerate() {
-            let Placed { memory, start } = room.incoming(number);
-            let packet = &memory.read(start, halo.bytes(face.len()));
-            match (&mut field, halo.form) {
-                (HostField::F32(field), PacketForm::Projected(dagger)) => {
-                    ghosts::unpack_projected(field, face, dagger, packet);
-                }
-                (HostField::F64(field), PacketForm::Projected(dagger)) => {
-                    ghosts::unpack_projected(field, face, dagger, packet);
-                }
-                (HostField::F32(field), PacketForm::Whole) => ghosts::unpack_whole(field, face, packet),
-                (HostField::F64(field), PacketForm::Whole) => ghosts::unpack_whole(field, face, packet),
-                (HostField::Half(field), _) => ghosts::unpack_whole(field, face, packet),
-            }
-        }
-        Ok(field)
-    }
-
-    /// The fields of a call with what other parts sent.
+    /// Copies of the fields of a call with what other parts sent.
     fn all_with_ghosts(
         &self,
         call: &Call<'_, Self>,
         halos: &mut [HaloRoom<'_>],
     ) -> Result<Vec<(&'static str, AnyField<HostField>)>, BackendError> {
-        let with_ghosts = |halo: &mut HaloRoom<'_>| {
-            let field = self.with_ghosts(field_of(call, &halo.halo)?.storage(), halo)?;
+        let copied =
+            |HaloRoom { halo, .. }: &HaloRoom<'_>| Ok((copy(field_of(call, halo)?.storage())?, self.faces(halo)?));
+        let mut copies: Vec<_> = halos.iter().map(copied).collect::<Result<_, BackendError>>()?;
+        // In the order of a device, which other ranks may have.
+        let stages: Vec<_> = halos.iter().map(|halo| halo.halo.stages(halo.room.packets().len())).collect();
+        for round in 0..stages.iter().map(Vec::len).max().unwrap_or(0) {
+            for ((halo, (field, faces)), stages) in halos.iter_mut().zip(&mut copies).zip(&stages) {
+                if let Some(stage) = stages.get(round) {
+                    fill(field, faces, halo, stage)?;
+                }
+            }
+        }
+        let stored = |(halo, (field, _)): (&HaloRoom<'_>, (HostField, _))| {
             Ok((halo.halo.name, AnyField::store(self, Cow::Owned(field))?))
         };
-        halos.iter_mut().map(with_ghosts).collect()
+        halos.iter().zip(copies).map(stored).collect()
     }
 }
 

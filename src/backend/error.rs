@@ -97,11 +97,6 @@ pub enum BackendError {
         /// How far what the projection gives is from unitary.
         defect: f64,
     },
-    /// HISQ fermions on a part of a lattice.
-    #[error(
-        "HISQ fermions are smeared over the whole lattice, and hop three steps: they run on one rank, not on parts of a lattice"
-    )]
-    HisqOnParts,
     /// A thread pool that could not be made.
     #[error("failed to start a pool of {threads} threads: {reason}; use fewer (--threads N), or raise ulimit -u")]
     Threads {

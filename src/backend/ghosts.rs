@@ -6,13 +6,14 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use lanefield_reference::field::{FieldShape, Object, Spinors};
+use lanefield_reference::kernels;
 use lanefield_reference::kernels::hop::Dagger;
-use lanefield_reference::layout::{Face, LayoutError, Leg, Sites};
+use lanefield_reference::layout::{Face, LayoutError, Leg, Reach, Sites};
 use lanefield_reference::real::Precision;
 
 use super::packet_memory::PacketMemory;
-use super::specification::{Access, At, Call, FieldRole, Shape};
-use super::{BackendError, Memory, PartialSums, Reduce, Sum};
+use super::specification::{Call, FieldRole, Shape};
+use super::{BackendError, HostField, Memory, PartialSums, Reduce, Sum};
 
 /// The kernels of `cl/ghosts.cl` by name, which backends launch by themselves.
 pub const PACK: &str = "pack_ghosts";
@@ -28,6 +29,8 @@ pub struct Halo {
     pub shape: FieldShape,
     /// What is sent of a site.
     pub form: PacketForm,
+    /// How far it is read.
+    pub reach: Reach,
 }
 
 /// What is sent of each component of a site.
@@ -57,24 +60,35 @@ impl Halo {
             return Vec::new();
         }
         let kernel = shape.kernel;
-        let neighbours = kernel.fields().filter(|role| role.access == Access::Read && role.at == At::Neighbours);
         let halo = |role: FieldRole| {
-            let field = *shape.field(role.name)?;
-            field.object.is_read_at_neighbours().then(|| Self {
-                name: role.name,
-                shape: field,
-                form: form(shape, &field),
-            })
+            let (reach, field) = (kernel.reach(&role, shape.legs)?, *shape.field(role.name)?);
+            field.object.reach()?;
+            Some(Self { name: role.name, shape: field, form: form(shape, &field), reach })
         };
-        neighbours.filter_map(halo).collect()
+        kernel.fields().filter_map(halo).collect()
+    }
+
+    /// The faces at which sites are sent, and held.
+    ///
+    /// # Errors
+    /// As [`Face::all`].
+    pub fn faces(&self) -> Result<Vec<Face>, LayoutError> {
+        Face::all(&self.shape.lattice, self.shape.sites, self.reach)
+    }
+
+    /// The packets, which are one a face, that are sent together, before the next ones.
+    pub fn stages(&self, packets: usize) -> Vec<Range<usize>> {
+        // Two of each direction.
+        let together = if self.reach == Reach::Nearest { packets.max(1) } else { 2 };
+        (0..packets).step_by(together).map(|first| first..first + together).collect()
     }
 
     /// The bytes of the packet of each leg.
     ///
     /// # Errors
-    /// [`LayoutError::NotRedBlack`] of one parity of a lattice without parities.
+    /// As [`Face::all`].
     pub fn packets(&self) -> Result<Vec<(Leg, usize)>, LayoutError> {
-        let faces = Face::all(&self.shape.lattice, self.shape.sites)?;
+        let faces = self.faces()?;
         Ok(faces.iter().map(|face| (face.leg, self.bytes(face.len()))).collect())
     }
 
@@ -110,8 +124,8 @@ pub trait PacketRoom: Send {
     fn number(&self) -> u64;
     /// Of each packet the leg along which it is read, and its bytes.
     fn packets(&self) -> &[(Leg, Range<usize>)];
-    /// Memory for the packets that go out next.
-    fn outgoing(&mut self) -> Placed;
+    /// Memory for the packets that go out next, all of them or those of a stage; an exchange begins with the first packet.
+    fn outgoing(&mut self, packets: &Range<usize>) -> Placed;
     /// Sends these packets, which are written, and waits for those that come.
     ///
     /// # Errors
@@ -158,6 +172,47 @@ pub trait Ghosts: Reduce + Sync {
         sum: Sum,
         halos: &mut [HaloRoom<'_>],
     ) -> Result<PartialSums, BackendError>;
+}
+
+/// Sends what other parts read of a field on the host at the faces of a stage, and writes what they send into its ghosts.
+///
+/// # Errors
+/// Those of [`PacketRoom::exchange`].
+pub fn fill(
+    field: &mut HostField,
+    faces: &[Face],
+    HaloRoom { halo, room }: &mut HaloRoom<'_>,
+    stage: &Range<usize>,
+) -> Result<(), BackendError> {
+    let pack = |face: &Face| match (&*field, halo.form) {
+        (HostField::F32(field), PacketForm::Projected(dagger)) => kernels::ghosts::pack_projected(field, face, dagger),
+        (HostField::F64(field), PacketForm::Projected(dagger)) => kernels::ghosts::pack_projected(field, face, dagger),
+        (HostField::F32(field), PacketForm::Whole) => kernels::ghosts::pack_whole(field, face),
+        (HostField::F64(field), PacketForm::Whole) => kernels::ghosts::pack_whole(field, face),
+        (HostField::Half(field), _) => kernels::ghosts::pack_whole(field, face),
+    };
+    let Placed { memory, start } = room.outgoing(stage);
+    for number in stage.clone() {
+        memory.write(start + room.packets()[number].1.start, &pack(&faces[number]));
+    }
+    room.exchange(stage.clone())?;
+    for number in stage.clone() {
+        let face = &faces[number];
+        let Placed { memory, start } = room.incoming(number);
+        let packet = &memory.read(start, halo.bytes(face.len()));
+        match (&mut *field, halo.form) {
+            (HostField::F32(field), PacketForm::Projected(dagger)) => {
+                kernels::ghosts::unpack_projected(field, face, dagger, packet);
+            }
+            (HostField::F64(field), PacketForm::Projected(dagger)) => {
+                kernels::ghosts::unpack_projected(field, face, dagger, packet);
+            }
+            (HostField::F32(field), PacketForm::Whole) => kernels::ghosts::unpack_whole(field, face, packet),
+            (HostField::F64(field), PacketForm::Whole) => kernels::ghosts::unpack_whole(field, face, packet),
+            (HostField::Half(field), _) => kernels::ghosts::unpack_whole(field, face, packet),
+        }
+    }
+    Ok(())
 }
 
 /// The field of a halo.

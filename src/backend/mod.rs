@@ -20,7 +20,7 @@ use lanefield_reference::field::{Field, FieldError, SiteObject, Spinors};
 use lanefield_reference::kernels::Vectors;
 use lanefield_reference::kernels::domain_wall::SMatrix;
 use lanefield_reference::kernels::hop::HopTerm;
-use lanefield_reference::layout::{LaneChoice, Lattice, Sites, Stencil};
+use lanefield_reference::layout::{LaneChoice, Lattice, Reach, Sites, Stencil};
 use lanefield_reference::links::{DoubledGauge, LinkFormat};
 use lanefield_reference::real::Precision;
 
@@ -130,6 +130,10 @@ pub trait Memory {
     fn store(&self, field: Cow<'_, HostField>) -> Result<Self::Storage, BackendError>;
     /// A copy of a field on the host.
     fn load(&self, field: &AnyField<Self::Storage>) -> Result<HostField, BackendError>;
+    /// The same with what fields on a part of a lattice hold of other parts, for reads that go so far; of a whole lattice there is nothing more.
+    fn load_with_ghosts(&self, field: &AnyField<Self::Storage>, _: Reach) -> Result<HostField, BackendError> {
+        self.load(field)
+    }
     /// Takes a stencil's tables over from the host.
     fn stencil(&self, stencil: Stencil) -> Result<Self::Table, BackendError>;
     /// Takes a matrix along the fifth dimension over from the host, rounded to the precision in which fields of `precision` are computed with.

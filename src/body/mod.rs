@@ -37,7 +37,7 @@ pub mod record;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use lanefield_reference::kernels::hop::Dagger;
-use lanefield_reference::layout::LegOrder;
+use lanefield_reference::layout::{LegOrder, Reach};
 
 pub use lanefield_macros::{check_kernel, lane_kernel};
 pub use lanefield_reference::body::*;
@@ -138,16 +138,16 @@ impl Written {
         self.program(name, legs).is_ok_and(|program| projection::projects(&program, self.dagger))
     }
 
-    /// Whether it reads further than the nearest neighbours.
-    pub fn reads_displaced(&self, name: &'static str, legs: LegOrder) -> bool {
-        fn any(statements: &[program::Statement]) -> bool {
-            statements.iter().any(|statement| match statement {
-                program::Statement::Load { place: program::Where::Displaced(_), .. } => true,
-                program::Statement::Loop { statements, .. } => any(statements),
-                _ => false,
-            })
+    /// How far it reads a field from a site; none of one that it reads at the site alone.
+    pub fn reach(&self, name: &'static str, field: &str, legs: LegOrder) -> Option<Reach> {
+        let argument = self.names.iter().position(|known| *known == field)?;
+        match self.roles[argument] {
+            Role::Field { used: FieldUse::Neighbours, .. } => Some(Reach::Nearest),
+            Role::Field { used: FieldUse::OddDistance | FieldUse::EvenDistance, .. } => {
+                self.program(name, legs).ok()?.reach(argument)
+            }
+            _ => None,
         }
-        self.program(name, legs).is_ok_and(|program| any(&program.statements))
     }
 
     /// Forgets what was recorded, of a body that is another one from now on.

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use lanefield_reference::layout::{Direction, Displacement, Leg};
+use lanefield_reference::layout::{Direction, Displacement, Leg, Reach};
 
 /// The number of a result.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -319,6 +319,22 @@ impl Program {
         let mut known = Vec::new();
         visit(&self.statements, &mut known);
         known
+    }
+
+    /// How far it reads an argument from a site; none of one that it reads at the site alone.
+    pub fn reach(&self, argument: usize) -> Option<Reach> {
+        fn reach(statements: &[Statement], of: usize) -> Option<Reach> {
+            let of_statement = |statement: &Statement| match statement {
+                Statement::Load { argument, place: Where::Displaced(displacement), .. } if *argument == of => {
+                    Some(Reach::of(*displacement))
+                }
+                Statement::Load { argument, place: Where::At(_), .. } if *argument == of => Some(Reach::Nearest),
+                Statement::Loop { statements, .. } => reach(statements, of),
+                _ => None,
+            };
+            statements.iter().filter_map(of_statement).max()
+        }
+        reach(&self.statements, argument)
     }
 
     /// Floating-point operations a component; `words`: those of a component whose words the body goes through.

@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 use lanefield_reference::layout::{
     Checkerboard, Coordinate, DIMENSION_NAMES, DIMENSIONS, Extents, LaneChoice, LaneWidth, Lattice, LatticeOptions,
-    Leg, Scalar,
+    Leg, Reach, Scalar,
 };
 use thiserror::Error;
 
@@ -179,6 +179,12 @@ impl Decomposition {
     pub fn surface(&self) -> usize {
         let part = self.part(0);
         part.cut_dimensions().map(|d| 2 * part.volume() / part[d]).sum()
+    }
+
+    /// Whether each part has as many slices as kernels read that go so far.
+    pub fn reaches(&self, reach: Reach) -> bool {
+        let is_wide = |part: Extents| part.cut_dimensions().all(|d| part[d] >= reach.steps());
+        (0..self.cut.ranks()).all(|rank| is_wide(self.part(rank)))
     }
 
     /// The lattice.

@@ -11,13 +11,13 @@ use lanefield_reference::exact::ExactSum;
 use lanefield_reference::field::{FieldShape, Object};
 use lanefield_reference::kernels::domain_wall::SMatrix;
 use lanefield_reference::kernels::reduce::MergeError;
-use lanefield_reference::layout::{LaneChoice, Leg, Sites, Stencil};
+use lanefield_reference::layout::{LaneChoice, Leg, Reach, Sites, Stencil};
 use lanefield_reference::links::LinkFormat;
 use lanefield_reference::real::Precision;
 
 use super::room::{Links, Room};
 use super::{Communicator, WholeLattice};
-use crate::backend::ghosts::{Ghosts, Halo, HaloRoom, PacketForm};
+use crate::backend::ghosts::{self, Ghosts, Halo, HaloRoom, PacketForm};
 use crate::backend::specification::{Call, Shape};
 use crate::backend::timeline::{Group, span};
 use crate::backend::{AnyField, BackendError, HostField, InTurn, Launch, Memory, PartialSums, Reduce, SideBySide, Sum};
@@ -42,7 +42,7 @@ pub struct OnRanks<B> {
 }
 
 /// What is the same on all ranks of a field that is read at neighbours: they make their rooms together.
-type RoomKey = (&'static str, Sites, Object, Precision, PacketForm);
+type RoomKey = (&'static str, Sites, Object, Precision, PacketForm, Reach);
 
 /// Calls whose halos are kept at most.
 const MOST_HALOS: usize = 256;
@@ -108,7 +108,7 @@ impl<B: Ghosts> OnRanks<B> {
     /// The room of a halo, made once.
     fn room_of(&self, halo: &Halo) -> Result<Arc<Mutex<Room>>, BackendError> {
         let FieldShape { sites, object, precision, .. } = halo.shape;
-        let key = (halo.name, sites, object, precision, halo.form);
+        let key = (halo.name, sites, object, precision, halo.form, halo.reach);
         let mut rooms = lock(&self.rooms);
         if let Some(known) = rooms.get(&key) {
             return Ok(Arc::clone(known));
@@ -196,6 +196,19 @@ impl<B: Ghosts> Memory for OnRanks<B> {
     }
     fn load(&self, field: &AnyField<B::Storage>) -> Result<HostField, BackendError> {
         self.backend.load(field)
+    }
+    fn load_with_ghosts(&self, field: &AnyField<B::Storage>, reach: Reach) -> Result<HostField, BackendError> {
+        let mut loaded = self.backend.load(field)?;
+        let shape = *field.shape();
+        if shape.lattice.extents().is_part() {
+            let halo = Halo { name: "a field on the host", shape, form: PacketForm::Whole, reach };
+            let faces = halo.faces()?;
+            self.in_rooms(&[halo], |rooms| {
+                let mut stages = halo.stages(faces.len()).into_iter();
+                stages.try_for_each(|stage| ghosts::fill(&mut loaded, &faces, &mut rooms[0], &stage))
+            })?;
+        }
+        Ok(loaded)
     }
     fn stencil(&self, stencil: Stencil) -> Result<B::Table, BackendError> {
         self.backend.stencil(stencil)

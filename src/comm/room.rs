@@ -184,8 +184,11 @@ impl PacketRoom for Room {
         &self.packets
     }
 
-    fn outgoing(&mut self) -> Placed {
-        self.half = 1 - self.half;
+    fn outgoing(&mut self, packets: &Range<usize>) -> Placed {
+        // Who reads the packets of a direction has read those of the exchange before the last when it has sent those of the last.
+        if packets.start == 0 {
+            self.half = 1 - self.half;
+        }
         Placed { memory: Arc::clone(&self.own), start: self.half * self.bytes }
     }
 

@@ -215,7 +215,7 @@ impl WholeLattice {
         String::from_utf8(bytes).map_err(damaged)
     }
 
-    /// The largest of what the ranks have.
+    /// The largest of what the ranks have; no number, where one of them has none.
     ///
     /// # Errors
     /// [`CommError`].
@@ -224,7 +224,9 @@ impl WholeLattice {
         let mut words = vec![0; self.communicator.ranks()];
         words[self.communicator.rank()] = here.to_bits() as i64;
         self.communicator.sum(&mut words)?;
-        Ok(words.into_iter().map(|word| f64::from_bits(word as u64)).fold(here, f64::max))
+        // A maximum would drop a number that is none.
+        let larger = |a: f64, b: f64| if b > a || b.is_nan() { b } else { a };
+        Ok(words.into_iter().map(|word| f64::from_bits(word as u64)).fold(here, larger))
     }
 
     /// The exclusive or of words that all who work on the lattice have.

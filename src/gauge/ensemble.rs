@@ -10,6 +10,7 @@ use lanefield_reference::real::Precision;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+use crate::comm::WholeLattice;
 use crate::io::atomic::{WriteError, write_atomically};
 use crate::io::nersc::{self, NerscError, WriteOptions};
 
@@ -17,7 +18,7 @@ use crate::io::nersc::{self, NerscError, WriteOptions};
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct EnsembleParameters {
-    /// The action: `wilson`.
+    /// The action: `wilson`, `symanzik` or `iwasaki`.
     pub action: String,
     /// β.
     pub beta: f64,
@@ -88,6 +89,8 @@ pub enum EnsembleError {
 /// An ensemble in a directory.
 #[derive(Debug)]
 pub struct Ensemble {
+    /// Of which each rank has a part; rank 0 makes the directory.
+    lattice: WholeLattice,
     directory: PathBuf,
     parameters: EnsembleParameters,
     /// The plaquette after each sweep.
@@ -103,16 +106,23 @@ fn access(path: &Path) -> impl FnOnce(io::Error) -> EnsembleError + '_ {
 }
 
 impl Ensemble {
-    /// An ensemble that begins, in an empty directory, or one that is made.
+    /// An ensemble that begins, in an empty directory, or one that is made. On ranks all of them call this, and every function here.
     ///
     /// # Errors
     /// [`EnsembleError`] of a directory with files in it, or that cannot be made.
-    pub fn begin(directory: &Path, parameters: EnsembleParameters) -> Result<Self, EnsembleError> {
+    pub fn begin(
+        directory: &Path,
+        parameters: EnsembleParameters,
+        lattice: WholeLattice,
+    ) -> Result<Self, EnsembleError> {
+        let ensemble = Self { lattice, directory: directory.to_owned(), parameters, history: Vec::new() };
+        if !ensemble.lattice.is_first() {
+            return Ok(ensemble);
+        }
         fs::create_dir_all(directory).map_err(access(directory))?;
         if fs::read_dir(directory).map_err(access(directory))?.next().is_some() {
             return Err(EnsembleError::NotEmpty(directory.to_owned()));
         }
-        let ensemble = Self { directory: directory.to_owned(), parameters, history: Vec::new() };
         let path = ensemble.path(DESCRIPTION);
         let text = serde_json::to_string_pretty(&ensemble.parameters)
             .map_err(|error| EnsembleError::Malformed { path: path.clone(), problem: error.to_string() })?;
@@ -127,6 +137,7 @@ impl Ensemble {
     pub fn resume(
         directory: &Path,
         parameters: EnsembleParameters,
+        lattice: WholeLattice,
     ) -> Result<(Self, Option<(u64, Configuration)>), EnsembleError> {
         let path = directory.join(DESCRIPTION);
         let text = fs::read_to_string(&path).map_err(access(&path))?;
@@ -136,14 +147,14 @@ impl Ensemble {
         if let Some((what, there, asked)) = difference(&there, &parameters) {
             return Err(EnsembleError::Other { path, what, there, asked });
         }
-        let mut ensemble = Self { directory: directory.to_owned(), parameters, history: Vec::new() };
+        let mut ensemble = Self { lattice, directory: directory.to_owned(), parameters, history: Vec::new() };
         let Some((sweeps, path)) = ensemble.last_configuration()? else { return Ok((ensemble, None)) };
-        let file =
-            nersc::read(&path).map_err(|source| EnsembleError::Nersc { path: path.clone(), source: source.into() })?;
-        let extents = file.configuration.extents().as_array();
+        let failed = |source: NerscError| EnsembleError::Nersc { path: path.clone(), source: source.into() };
+        let extents = nersc::read_header(&path).map_err(failed)?.extents.as_array();
         if extents != ensemble.parameters.lattice {
             return Err(malformed(&path, format!("is on {extents:?}, not on {:?}", ensemble.parameters.lattice)));
         }
+        let file = nersc::read_part(&path, &ensemble.lattice).map_err(failed)?;
         ensemble.history = ensemble.read_history(sweeps)?;
         Ok((ensemble, Some((sweeps, file.configuration))))
     }
@@ -182,6 +193,9 @@ impl Ensemble {
         let path = self.configuration_path(self.sweeps());
         self.write(&path, configuration)?;
         let stopped = self.path(STOPPED);
+        if !self.lattice.is_first() {
+            return Ok(path);
+        }
         match fs::remove_file(&stopped) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(access(&stopped)(error)),
             _ => Ok(path),
@@ -206,18 +220,23 @@ impl Ensemble {
 
     /// The history first: it may know more sweeps than there are configurations, and not fewer.
     fn write(&self, path: &Path, configuration: &Configuration) -> Result<(), EnsembleError> {
-        write_atomically(&self.path(HISTORY), |writer| {
-            writeln!(writer, "sweep,plaquette,plaquette_bits")?;
-            let mut rows = self.history.iter().enumerate();
-            rows.try_for_each(|(k, plaquette)| writeln!(writer, "{},{plaquette},{:016x}", k + 1, plaquette.to_bits()))
-        })?;
+        if self.lattice.is_first() {
+            write_atomically(&self.path(HISTORY), |writer| {
+                writeln!(writer, "sweep,plaquette,plaquette_bits")?;
+                let mut rows = self.history.iter().enumerate();
+                let row = |(k, plaquette): (usize, &f64)| {
+                    writeln!(writer, "{},{plaquette},{:016x}", k + 1, plaquette.to_bits())
+                };
+                rows.try_for_each(row)
+            })?;
+        }
         let EnsembleParameters { action, beta, .. } = &self.parameters;
         let options = WriteOptions {
             ensemble_label: format!("quenched {action} beta {beta}"),
             sequence_number: self.sweeps(),
             ..WriteOptions::default()
         };
-        nersc::write(path, configuration, &options).map_err(|error| match error {
+        nersc::write_part(path, configuration, &options, &self.lattice).map_err(|error| match error {
             NerscError::Write(error) => error.into(),
             source => EnsembleError::Nersc { path: path.to_owned(), source: source.into() },
         })
@@ -295,6 +314,10 @@ mod tests {
         }
     }
 
+    fn alone() -> WholeLattice {
+        WholeLattice::alone(configuration(0).extents())
+    }
+
     fn configuration(seed: u64) -> Configuration {
         Configuration::hot(Extents::new([2, 2, 2, 4]).unwrap(), seed)
     }
@@ -303,16 +326,16 @@ mod tests {
     fn an_ensemble_goes_on_from_its_last_configuration() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("of");
-        let mut ensemble = Ensemble::begin(&path, parameters()).unwrap();
-        assert!(Ensemble::resume(&path, parameters()).unwrap().1.is_none());
+        let mut ensemble = Ensemble::begin(&path, parameters(), alone()).unwrap();
+        assert!(Ensemble::resume(&path, parameters(), alone()).unwrap().1.is_none());
         (1..=5).for_each(|k| ensemble.add(f64::from(k) / 10.0));
         assert_eq!([2, 3, 5, 8].map(|sweeps| ensemble.keeps(sweeps)), [false, false, true, true]);
         assert!(ensemble.keep(&configuration(5)).unwrap().ends_with("000005.nersc"));
         ensemble.add(0.6);
-        let (resumed, last) = Ensemble::resume(&path, parameters()).unwrap();
+        let (resumed, last) = Ensemble::resume(&path, parameters(), alone()).unwrap();
         assert_eq!((resumed.history(), last), (&[0.1, 0.2, 0.3, 0.4, 0.5][..], Some((5, configuration(5)))));
         ensemble.stop(&configuration(6)).unwrap();
-        let (resumed, last) = Ensemble::resume(&path, parameters()).unwrap();
+        let (resumed, last) = Ensemble::resume(&path, parameters(), alone()).unwrap();
         assert_eq!((resumed.history(), last), (ensemble.history(), Some((6, configuration(6)))));
         (7..=8).for_each(|k| ensemble.add(f64::from(k) / 10.0));
         ensemble.keep(&configuration(8)).unwrap();
@@ -322,13 +345,13 @@ mod tests {
     #[test]
     fn another_ensemble_is_not_gone_on_with() {
         let directory = tempfile::tempdir().unwrap();
-        Ensemble::begin(directory.path(), parameters()).unwrap();
+        Ensemble::begin(directory.path(), parameters(), alone()).unwrap();
         let other = EnsembleParameters { beta: 6.0, ..parameters() };
-        let error = Ensemble::resume(directory.path(), other).unwrap_err().to_string();
+        let error = Ensemble::resume(directory.path(), other, alone()).unwrap_err().to_string();
         assert!(error.ends_with("is of another ensemble: beta is 5.7 there, and 6.0 here"), "{error}");
-        let error = Ensemble::begin(directory.path(), parameters()).unwrap_err().to_string();
+        let error = Ensemble::begin(directory.path(), parameters(), alone()).unwrap_err().to_string();
         assert!(error.contains("has files in it"), "{error}");
         let nowhere = directory.path().join("nowhere");
-        assert!(Ensemble::resume(&nowhere, parameters()).unwrap_err().to_string().contains("ensemble.json"));
+        assert!(Ensemble::resume(&nowhere, parameters(), alone()).unwrap_err().to_string().contains("ensemble.json"));
     }
 }

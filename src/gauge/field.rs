@@ -1,12 +1,11 @@
 //! A gauge field on all sites of a lattice, on a backend, in f64.
 
-use lanefield_reference::gauge::{Configuration, SITE_WORDS};
+use lanefield_reference::gauge::Configuration;
 use lanefield_reference::layout::{
     Checkerboard, DIMENSIONS, Direction, LaneChoice, Lattice, LatticeOptions, Sites, Stencil,
 };
 use lanefield_reference::object::ColourMatrix;
 use lanefield_reference::real::Real as _;
-use num_complex::Complex;
 
 use super::{GaugeFieldError, LinkFields};
 use crate::backend::{Backend, BackendError, FieldOn};
@@ -84,9 +83,6 @@ impl<'b, B: Backend> GaugeField<'b, B> {
 
     /// Links of fields as a configuration.
     pub(super) fn downloaded(&self, fields: &LinkFields<B, f64>) -> Result<Configuration, BackendError> {
-        let extents = self.lattice.extents();
-        let mut links = vec![Complex::new(0.0, 0.0); extents.volume() * SITE_WORDS];
-        fields.download_into(self.backend, &mut links)?;
-        Configuration::new(extents, links).map_err(BackendError::device)
+        LinkFields::configuration(&[fields], self.backend)
     }
 }

@@ -7,7 +7,7 @@ use std::str::FromStr;
 
 use lanefield_reference::exact::ExactSum;
 use lanefield_reference::field::Field;
-use lanefield_reference::gauge::{Configuration, GaugeError, SITE_WORDS};
+use lanefield_reference::gauge::Configuration;
 use lanefield_reference::kernels::reduce::{MergeError, PartialSums};
 use lanefield_reference::layout::{
     DIMENSIONS, Direction, LaneChoice, Lattice, LatticeOptions, LayoutError, Parity, Sites, Stencil,
@@ -115,9 +115,6 @@ pub enum GaugeFixingError {
     /// The lattice cannot be cut into parities.
     #[error(transparent)]
     Layout(#[from] LayoutError),
-    /// What is no configuration.
-    #[error(transparent)]
-    Gauge(#[from] GaugeError),
     /// The backend failed.
     #[error(transparent)]
     Backend(#[from] BackendError),
@@ -354,22 +351,21 @@ impl<'a, B: Backend> GaugeFixing<'a, B> {
         Ok(all)
     }
 
-    /// The links that the transformation makes, of a whole lattice.
+    /// The links that the transformation makes.
     ///
     /// # Errors
-    /// [`GaugeFixingError::Gauge`] of a part of a lattice; what the backend reports.
+    /// What the backend reports.
     pub fn fixed(&self) -> Result<Configuration, GaugeFixingError> {
-        let extents = self.lattice.extents();
-        let mut links = vec![Complex::new(0.0, 0.0); extents.volume() * SITE_WORDS];
-        for (parity, sites) in PARITIES.into_iter().enumerate() {
+        let of_parity = |parity: usize, sites: Sites| -> Result<_, GaugeFixingError> {
             let mut of_parity = LinkFields::<B, f64>::new(self.backend, self.lattice, sites, self.configuration)?;
             let around = [&self.transformation[parity], &self.transformation[1 - parity]];
             for direction in Direction::ALL {
                 let link = of_parity.along_mut(direction);
                 self.backend.gauge_transformed(link, &self.stencils[parity], direction, around)?;
             }
-            of_parity.download_into(self.backend, &mut links)?;
-        }
-        Ok(Configuration::new(extents, links)?)
+            Ok(of_parity)
+        };
+        let [even, odd] = [of_parity(0, PARITIES[0])?, of_parity(1, PARITIES[1])?];
+        Ok(LinkFields::configuration(&[&even, &odd], self.backend)?)
     }
 }

@@ -198,7 +198,7 @@ impl<'b, B: Backend> Flow<'b, B> {
                 }
             }
         }
-        Ok(largest.sqrt() / 9.0)
+        Ok(backend.largest(largest)?.sqrt() / 9.0)
     }
 }
 

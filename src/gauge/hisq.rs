@@ -50,6 +50,12 @@ impl<B: Backend> GaugeField<'_, B> {
     /// # Errors
     /// [`BackendError::SingularLink`] where a sum of paths has no unitary factor, or links are not finite; what the backend reports.
     pub fn hisq_links(&self, naik_epsilon: f64) -> Result<[Configuration; 2], BackendError> {
+        let [fat, long] = self.hisq_fields(naik_epsilon)?;
+        Ok([self.downloaded(&fat)?, self.downloaded(&long)?])
+    }
+
+    /// The same on the backend.
+    pub(crate) fn hisq_fields(&self, naik_epsilon: f64) -> Result<[LinkFields<B, f64>; 2], BackendError> {
         let unitary = each(|mu| {
             let (sum, mut unitary) = (self.sum_of_paths(self.all(), mu, &Weights::FIRST)?, self.zeros()?);
             self.backend.u3_projected(&mut unitary, &sum)?;
@@ -58,9 +64,8 @@ impl<B: Backend> GaugeField<'_, B> {
         let unitary = LinkFields::of(unitary);
         self.require_unitary(&self.downloaded(&unitary)?)?;
         let fat = each(|mu| self.sum_of_paths(unitary.all(), mu, &Weights::second(naik_epsilon)))?;
-        let fat = self.downloaded(&LinkFields::of(fat))?;
         let long = each(|mu| self.long(unitary.along(mu), mu, -(1.0 + naik_epsilon) / 24.0))?;
-        Ok([fat, self.downloaded(&LinkFields::of(long))?])
+        Ok([LinkFields::of(fat), LinkFields::of(long)])
     }
 
     /// The sum of the paths that lead round a link of direction `mu`.
@@ -115,7 +120,8 @@ impl<B: Backend> GaugeField<'_, B> {
             for direction in Direction::ALL {
                 let defect = defect(links.link(site, direction.index()));
                 if defect.is_nan() || defect > UNITARITY_TOLERANCE {
-                    return Err(BackendError::SingularLink { site: extents.coordinate(site), direction, defect });
+                    let site = extents.in_whole(extents.coordinate(site).map(|x| x as isize));
+                    return Err(BackendError::SingularLink { site, direction, defect });
                 }
             }
         }

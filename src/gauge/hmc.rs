@@ -225,7 +225,7 @@ impl<'b, B: Backend> Hmc<'b, B> {
         for momentum in &self.momenta {
             energy += self.field.backend.kinetic_energy(momentum)?;
         }
-        let volume = self.field.lattice.extents().volume() as f64;
+        let volume = self.field.lattice.extents().global_volume() as f64;
         energy -= beta * action.plaquette() * LOOPS[0] * volume * self.field.plaquettes()?.all;
         if action.rectangle() != 0.0 {
             energy -= beta * action.rectangle() * LOOPS[1] * volume * self.field.rectangles()?.all;

@@ -39,6 +39,9 @@ impl<B: Backend> GaugeField<'_, B> {
     /// links are products of two.
     fn wide_strengths(&self) -> Result<Vec<Vec<Complex<f64>>>, GaugeFieldError> {
         let extents = self.lattice.extents();
+        if extents.is_part() {
+            return Err(GaugeFieldError::Part { extents: extents.to_string() });
+        }
         if extents.as_array().iter().any(|extent| extent % 2 != 0) {
             return Err(GaugeFieldError::Odd { extents: extents.to_string() });
         }

@@ -1,13 +1,14 @@
 //! The links of a gauge field on a backend: a field of colour matrices for each direction, on all sites or on those of one parity.
 
 use lanefield_reference::field::{Field, FieldError};
-use lanefield_reference::gauge::{Configuration, SITE_WORDS};
+use lanefield_reference::gauge::{Configuration, NearCoordinate};
 use lanefield_reference::kernels::Vectors;
-use lanefield_reference::layout::{DIMENSIONS, Direction, Lattice, Sites};
+use lanefield_reference::layout::{DIMENSIONS, Direction, Ghosts, Lattice, Place, Reach, Sites};
 use lanefield_reference::object::ColourMatrix;
+use lanefield_reference::real::Real as _;
 use num_complex::Complex;
 
-use crate::backend::{BackendError, FieldOn, Memory};
+use crate::backend::{BackendError, FieldOn, HostField, Memory};
 
 /// Complex words of a link.
 const LINK_WORDS: usize = 9;
@@ -64,25 +65,66 @@ impl<B: Memory + ?Sized, R: Vectors> LinkFields<B, R> {
         self.fields.each_ref()
     }
 
-    /// Writes the links into those of a configuration in site order, nine words for each of the four directions of a site: of one parity, of its sites alone.
+    /// The links on the host, with those of other parts as far as they are read; of links on one parity the others beside them.
     ///
     /// # Errors
-    /// [`BackendError`] if the device fails.
-    pub fn download_into(&self, backend: &B, links: &mut [Complex<f64>]) -> Result<(), BackendError> {
-        for (mu, field) in self.fields.iter().enumerate() {
-            let field = backend.download(field)?;
-            let (lattice, sites) = (*field.lattice(), field.sites());
-            let extents = lattice.extents();
-            let values = field.to_site_order();
-            for (site, words) in links.chunks_exact_mut(SITE_WORDS).enumerate() {
-                if sites.contain(extents.coordinate(site)) {
-                    let link = &mut words[LINK_WORDS * mu..][..LINK_WORDS];
-                    for (to, from) in link.iter_mut().zip(&values[LINK_WORDS * site..]) {
-                        *to = Complex::new(from.re.to_f64(), from.im.to_f64());
-                    }
-                }
+    /// [`BackendError`] if the device or another rank fails.
+    pub(crate) fn on_host(of: &[&Self], backend: &B, reach: Reach) -> Result<HostLinks, BackendError> {
+        let mut fields = Vec::with_capacity(of.len() * DIMENSIONS);
+        for links in of {
+            for field in &links.fields {
+                fields.push(backend.load_with_ghosts(field.any(), reach)?);
             }
         }
-        Ok(())
+        let (lattice, of_sites) = (*of[0].fields[0].lattice(), |links: &&Self| {
+            let sites = links.fields[0].sites();
+            (sites, Ghosts::new(links.fields[0].lattice(), sites))
+        });
+        Ok(HostLinks { lattice, ghosts: of.iter().map(of_sites).collect(), fields })
+    }
+
+    /// The links as a configuration: of fields on all sites, or of both parities. On parts of a lattice all ranks call it.
+    ///
+    /// # Errors
+    /// [`BackendError`] if the device or another rank fails.
+    pub fn configuration(of: &[&Self], backend: &B) -> Result<Configuration, BackendError> {
+        let links = Self::on_host(of, backend, Reach::Corners)?;
+        Configuration::from_near_sites(links.lattice.extents(), |x, words| {
+            for (direction, words) in words.chunks_exact_mut(LINK_WORDS).enumerate() {
+                words.copy_from_slice(&links.link(x, direction));
+            }
+            Ok(())
+        })
+    }
+}
+
+/// Links on the host.
+pub(crate) struct HostLinks {
+    lattice: Lattice,
+    /// Which sites, and where they lie.
+    ghosts: Vec<(Sites, Ghosts)>,
+    /// Of each of these sites four.
+    fields: Vec<HostField>,
+}
+
+impl HostLinks {
+    /// The link of a site in a direction, row by row.
+    ///
+    /// # Panics
+    /// If the site is not held.
+    pub fn link(&self, x: NearCoordinate, direction: usize) -> [Complex<f64>; LINK_WORDS] {
+        let held = self.ghosts.iter().enumerate().find(|(_, (sites, _))| sites.contain_near(x));
+        let place = held.and_then(|(number, (sites, ghosts))| Some((number, ghosts.place(&self.lattice, *sites, x)?)));
+        let Some((number, Place { osite, lane })) = place else { panic!("the site {x:?} is not held") };
+        let (field, nsimd) = (&self.fields[DIMENSIONS * number + direction], self.lattice.nsimd());
+        let at = |word: usize| 2 * ((osite * LINK_WORDS + word) * nsimd + lane);
+        std::array::from_fn(|word| {
+            let real = |part: usize| match field {
+                HostField::F32(field) => field.reals_with_ghosts()[at(word) + part].into(),
+                HostField::F64(field) => field.reals_with_ghosts()[at(word) + part],
+                HostField::Half(field) => field.reals_with_ghosts()[at(word) + part].to_f64(),
+            };
+            Complex::new(real(0), real(1))
+        })
     }
 }

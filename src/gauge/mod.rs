@@ -9,7 +9,7 @@
 //! | `flow.rs`, `scales.rs` | the gradient flow, and the scales t₀ and w₀ |
 //! | `smear.rs` | stout, APE and HYP smearing |
 //! | `hisq.rs` | fat and long links of HISQ fermions |
-//! | `quenched.rs` | heat bath and overrelaxation |
+//! | `quenched.rs`, `quenched_improved.rs` | heat bath and overrelaxation, also of actions with rectangles |
 //! | `fix.rs` | Landau and Coulomb gauge |
 //! | `hmc.rs` | hybrid Monte Carlo |
 //! | `ensemble.rs` | ensembles in directories |
@@ -24,6 +24,7 @@ mod improved;
 mod links;
 mod observables;
 mod quenched;
+mod quenched_improved;
 mod scales;
 mod smear;
 mod staples;
@@ -41,9 +42,11 @@ pub use fix::{
 };
 pub use flow::{Flow, FlowStep, LARGEST_STEP, StepChoice};
 pub use hmc::{Hmc, HmcError, HmcParameters, Integrator, MOST_TRAJECTORIES, Trajectory};
+pub(crate) use links::HostLinks;
 pub use links::LinkFields;
 pub use observables::{CloverObservables, OfPlanes};
 pub use quenched::{MOST_SWEEPS, Quenched, QuenchedError, QuenchedParameters};
+pub use quenched_improved::QuenchedImproved;
 pub use scales::{FlowPoint, REFERENCE, reference_time, reference_width};
 pub use smear::Smearing;
 pub use staples::Action;
@@ -87,6 +90,14 @@ pub enum GaugeFieldError {
         value: f64,
         /// The largest that there is.
         most: f64,
+    },
+    /// Squares of two steps on a part of a lattice.
+    #[error(
+        "squares of two steps need a whole lattice, not {extents}: measure the improved field strength on one rank"
+    )]
+    Part {
+        /// The part.
+        extents: String,
     },
     /// Extents that are not even.
     #[error("squares of two steps need a lattice whose extents are even, not {extents}")]

@@ -54,7 +54,7 @@ impl CloverObservables {
 
 impl<B: Backend> GaugeField<'_, B> {
     fn volume(&self) -> f64 {
-        self.lattice.extents().volume() as f64
+        self.lattice.extents().global_volume() as f64
     }
 
     pub(super) fn along(&self, (mu, nu): (Direction, Direction)) -> [&LinkField<B>; 2] {
@@ -153,7 +153,7 @@ impl<B: Backend> GaugeField<'_, B> {
     /// # Errors
     /// As [`Self::plaquettes`].
     pub fn polyakov_loop(&self, direction: Direction) -> Result<Complex<f64>, GaugeFieldError> {
-        let line = self.line(direction, self.lattice.extents()[direction.index()])?;
+        let line = self.line(direction, self.lattice.extents().global()[direction.index()])?;
         let sums = self.backend.sum(&line, Sum::Exact)?;
         let trace = [0, 4, 8].iter().filter_map(|&word| sums.get(word)).sum::<Complex<f64>>();
         Ok(trace / (3.0 * self.volume()))
@@ -177,7 +177,7 @@ impl<B: Backend> GaugeField<'_, B> {
     /// # Errors
     /// [`GaugeFieldError::Loops`] of loops that are longer than the lattice; what the backend reports.
     pub fn wilson_loops(&self, most_r: usize, most_t: usize) -> Result<Vec<Vec<f64>>, GaugeFieldError> {
-        let extents = self.lattice.extents();
+        let extents = self.lattice.extents().global();
         let longest = extents.as_array();
         let in_space = longest[..3].iter().copied().min().unwrap_or(1);
         for (given, most) in [(most_r, in_space), (most_t, longest[3])] {

@@ -1,17 +1,16 @@
 //! Ensembles of the pure gauge theory by heat bath and overrelaxation (`docs/arithmetic.md` §23): a sweep goes through both parities and the four
-//! directions. What a sweep makes of a field is a function of the field, the seed and the number of the sweep: the same on every backend and for all lanes, and
-//! a run that goes on from a stored field has the bits of one that was never ended.
+//! directions. What a sweep makes of a field is a function of the field, the seed and the number of the sweep: the same on every backend, for all lanes and on
+//! any number of ranks, and a run that goes on from a stored field has the bits of one that was never ended.
 
-use lanefield_reference::gauge::{Configuration, GaugeError, SITE_WORDS};
+use lanefield_reference::gauge::Configuration;
 use lanefield_reference::kernels::Vectors;
 use lanefield_reference::layout::{
     DIMENSIONS, Direction, LaneChoice, Lattice, LatticeOptions, LayoutError, Parity, Sites, Stencil,
 };
 use lanefield_reference::object::ColourMatrix;
-use num_complex::Complex;
 use thiserror::Error;
 
-use super::LinkFields;
+use super::{GaugeFieldError, LinkFields};
 use crate::backend::{Backend, BackendError, FieldOn};
 use crate::kernel::heat_bath::{Draw, HeatBathKernels as _};
 use crate::kernel::staples::StaplesKernels as _;
@@ -22,12 +21,23 @@ pub const MOST_SWEEPS: u32 = 1 << 22;
 /// What an ensemble is of.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct QuenchedParameters {
-    /// β of Wilson's action β Σ (1 − Re tr U_p / 3).
+    /// β of Wilson's action β Σ (1 − Re tr U_p / 3), or of another action in its place.
     pub beta: f64,
     /// Overrelaxation sweeps after each one of the heat bath.
     pub overrelaxations: usize,
     /// Seed of the random numbers.
     pub seed: u64,
+}
+
+impl QuenchedParameters {
+    /// The number of the next sweep, after so many, with parameters that there are.
+    pub(super) fn check(&self, sweep: u64) -> Result<u32, QuenchedError> {
+        if !(self.beta >= 0.0 && self.beta.is_finite()) {
+            return Err(QuenchedError::Beta(self.beta));
+        }
+        let next = u32::try_from(sweep).ok().filter(|next| *next <= MOST_SWEEPS);
+        next.ok_or(QuenchedError::Sweeps(sweep))
+    }
 }
 
 /// Why a field is not evolved. Messages are fragments.
@@ -40,12 +50,18 @@ pub enum QuenchedError {
     /// Sweeps are used up.
     #[error("sweep {0} has no random numbers of its own: sweeps are numbered from 0 to {last}; go on with another seed", last = MOST_SWEEPS - 1)]
     Sweeps(u64),
+    /// The lattice cannot be cut into the sublattices of an action with rectangles.
+    #[error("a heat bath of an action with rectangles needs a lattice whose extents are multiples of 4, not {extents}")]
+    Sublattices {
+        /// The lattice.
+        extents: String,
+    },
+    /// A field of an action with rectangles.
+    #[error(transparent)]
+    Field(#[from] GaugeFieldError),
     /// The lattice cannot be cut into parities.
     #[error(transparent)]
     Layout(#[from] LayoutError),
-    /// The links are none.
-    #[error(transparent)]
-    Gauge(#[from] GaugeError),
     /// The backend failed.
     #[error(transparent)]
     Backend(#[from] BackendError),
@@ -78,11 +94,7 @@ impl<'b, B: Backend, R: Vectors> Quenched<'b, B, R> {
         sweep: u64,
         lanes: LaneChoice,
     ) -> Result<Self, QuenchedError> {
-        if !(parameters.beta >= 0.0 && parameters.beta.is_finite()) {
-            return Err(QuenchedError::Beta(parameters.beta));
-        }
-        let next = u32::try_from(sweep).ok().filter(|next| *next <= MOST_SWEEPS);
-        let sweep = next.ok_or(QuenchedError::Sweeps(sweep))?;
+        let sweep = parameters.check(sweep)?;
         let options = LatticeOptions { lanes: backend.lanes(lanes), ..LatticeOptions::default() };
         let lattice = Lattice::new(configuration.extents(), R::COMPLEX, options)?;
         let sites = PARITIES.map(Sites::Parity);
@@ -164,7 +176,7 @@ impl<'b, B: Backend, R: Vectors> Quenched<'b, B, R> {
                 energy += self.backend.link_energy(self.links[parity].along(direction), &self.staples[parity])?;
             }
         }
-        let links = (DIMENSIONS * self.lattice.extents().volume()) as f64;
+        let links = DIMENSIONS as f64 * self.lattice.extents().global_volume() as f64;
         Ok(energy / (COLOURS * PLAQUETTES * links))
     }
 
@@ -173,11 +185,6 @@ impl<'b, B: Backend, R: Vectors> Quenched<'b, B, R> {
     /// # Errors
     /// What the backend reports.
     pub fn configuration(&self) -> Result<Configuration, QuenchedError> {
-        let extents = self.lattice.extents();
-        let mut links = vec![Complex::new(0.0, 0.0); extents.volume() * SITE_WORDS];
-        for of_parity in &self.links {
-            of_parity.download_into(self.backend, &mut links)?;
-        }
-        Ok(Configuration::new(extents, links)?)
+        Ok(LinkFields::configuration(&self.links.each_ref(), self.backend)?)
     }
 }

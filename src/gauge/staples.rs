@@ -17,6 +17,8 @@ pub enum Action {
     Wilson,
     /// c1 = −1/12: the tree-level improved one of Lüscher and Weisz.
     Symanzik,
+    /// c1 = −0.331: Iwasaki's.
+    Iwasaki,
 }
 
 impl Action {
@@ -25,6 +27,7 @@ impl Action {
         match self {
             Self::Wilson => 0.0,
             Self::Symanzik => -1.0 / 12.0,
+            Self::Iwasaki => -0.331,
         }
     }
 
@@ -39,6 +42,7 @@ impl fmt::Display for Action {
         f.write_str(match self {
             Self::Wilson => "wilson",
             Self::Symanzik => "symanzik",
+            Self::Iwasaki => "iwasaki",
         })
     }
 }
@@ -50,7 +54,8 @@ impl FromStr for Action {
         match text {
             "wilson" => Ok(Self::Wilson),
             "symanzik" => Ok(Self::Symanzik),
-            _ => Err(format!("unknown gauge action '{text}': expected wilson or symanzik")),
+            "iwasaki" => Ok(Self::Iwasaki),
+            _ => Err(format!("unknown gauge action '{text}': expected wilson, symanzik or iwasaki")),
         }
     }
 }
@@ -82,19 +87,24 @@ impl<B: Backend> GaugeField<'_, B> {
         action: Action,
         parts: &mut Option<Parts<B>>,
     ) -> Result<(), BackendError> {
+        let mut all = Direction::ALL.into_iter().zip(sums);
+        all.try_for_each(|(mu, sum)| self.staples_of(mu, sum, action, parts))
+    }
+
+    /// The same of one direction.
+    pub(super) fn staples_of(
+        &self,
+        mu: Direction,
+        sum: &mut LinkField<B>,
+        action: Action,
+        parts: &mut Option<Parts<B>>,
+    ) -> Result<(), BackendError> {
         let links = self.all();
-        for (mu, sum) in Direction::ALL.into_iter().zip(sums) {
-            let Some(parts) = parts else {
-                self.backend.staple_sum(sum, &self.stencil, [links, links], mu)?;
-                continue;
-            };
-            self.backend.staple_sum(&mut parts.up, &self.stencil, [links, links], mu)?;
-            self.backend.scale(sum, action.plaquette(), &parts.up)?;
-            for nu in Direction::ALL.into_iter().filter(|&nu| nu != mu) {
-                self.add_rectangles(sum, (mu, nu), action.rectangle(), parts)?;
-            }
-        }
-        Ok(())
+        let Some(parts) = parts else { return self.backend.staple_sum(sum, &self.stencil, [links, links], mu) };
+        self.backend.staple_sum(&mut parts.up, &self.stencil, [links, links], mu)?;
+        self.backend.scale(sum, action.plaquette(), &parts.up)?;
+        let mut others = Direction::ALL.into_iter().filter(|&nu| nu != mu);
+        others.try_for_each(|nu| self.add_rectangles(sum, (mu, nu), action.rectangle(), parts))
     }
 
     /// Adds c · what is left of the rectangles of a plane that a link in direction μ is part of.

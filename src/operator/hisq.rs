@@ -4,13 +4,13 @@
 use lanefield_reference::field::ColourVectors;
 use lanefield_reference::gauge::Configuration;
 use lanefield_reference::kernels::Vectors;
-use lanefield_reference::layout::{LaneChoice, Lattice, Sites};
+use lanefield_reference::layout::{LaneChoice, Lattice, Reach, Sites};
 use lanefield_reference::links::LinkFormat;
 
 use super::hop::PARITIES;
 use super::{AnyModel, Definition, HopParameters, Model, Parameter, Staggered, StaggeredParameters};
 use crate::backend::{Backend, BackendError};
-use crate::gauge::GaugeField;
+use crate::gauge::{GaugeField, LinkFields};
 
 /// What defines a HISQ operator, beside the configuration.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -57,10 +57,10 @@ impl HisqParameters {
         if !self.takes_links(self.hop.links) {
             return Err(BackendError::FatLinks { format: self.hop.links });
         }
-        if configuration.extents().is_part() {
-            return Err(BackendError::HisqOnParts);
-        }
-        let [fat, long] = GaugeField::new(backend, configuration, LaneChoice::Auto)?.hisq_links(self.naik_epsilon)?;
+        let field = GaugeField::new(backend, configuration, LaneChoice::Auto)?;
+        let [fat, long] = field.hisq_fields(self.naik_epsilon)?;
+        let fat = LinkFields::configuration(&[&fat], backend)?;
+        let long = LinkFields::on_host(&[&long], backend, Reach::ThreeSteps)?;
         let parameters = StaggeredParameters { mass: self.mass, components: self.components, hop: self.hop };
         Staggered::new(backend, (&fat, Some(&long)), lattice, parameters, targets)
     }
@@ -90,9 +90,9 @@ impl Model for HisqParameters {
     fn takes_links(&self, format: LinkFormat) -> bool {
         format == LinkFormat::Full
     }
-    /// Smearing and long links reach further than the border that a rank has.
-    fn runs_on_parts(&self) -> bool {
-        false
+    /// Its second hop.
+    fn reach(&self) -> Reach {
+        Reach::ThreeSteps
     }
     /// mass² − Doe Deo is; D is not Hermitian.
     fn is_positive(&self, even_odd: bool) -> bool {

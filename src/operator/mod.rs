@@ -34,7 +34,7 @@ pub use wilson::{Wilson, WilsonParameters};
 use lanefield_reference::field::{Object, Repeated, SiteObject, Spinors};
 use lanefield_reference::kernels::Vectors;
 use lanefield_reference::kernels::hop::Dagger;
-use lanefield_reference::layout::{Lattice, Sites};
+use lanefield_reference::layout::{Lattice, Reach, Sites};
 use lanefield_reference::links::LinkFormat;
 
 use crate::backend::{Backend, BackendError, FieldOn};

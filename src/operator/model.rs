@@ -4,7 +4,7 @@
 use lanefield_reference::field::Repeated;
 use lanefield_reference::gauge::Configuration;
 use lanefield_reference::kernels::Vectors;
-use lanefield_reference::layout::Lattice;
+use lanefield_reference::layout::{Lattice, Reach};
 use lanefield_reference::links::LinkFormat;
 
 use super::{EvenOdd, HopParameters, Operator};
@@ -33,9 +33,9 @@ pub trait Model: Copy + Send + 'static {
     fn takes_links(&self, _format: LinkFormat) -> bool {
         true
     }
-    /// Whether it runs on the parts of a lattice that ranks hold.
-    fn runs_on_parts(&self) -> bool {
-        true
+    /// How far it reads: a part of a lattice, which a rank holds, has as many slices at least.
+    fn reach(&self) -> Reach {
+        Reach::Nearest
     }
     /// Whether it, or its Schur complement with `even_odd`, is Hermitian and positive definite, so that conjugate gradients need no normal
     /// equations.
@@ -124,10 +124,10 @@ macro_rules! models {
                 }
             }
 
-            /// Whether it runs on the parts of a lattice that ranks hold.
-            pub fn runs_on_parts(&self) -> bool {
+            /// How far it reads: a part of a lattice, which a rank holds, has as many slices at least.
+            pub fn reach(&self) -> Reach {
                 match self {
-                    $(Self::$model(model) => model.runs_on_parts(),)+
+                    $(Self::$model(model) => model.reach(),)+
                 }
             }
 

@@ -17,6 +17,7 @@ use super::{
     SCALE_FLOPS, bytes_of, fit,
 };
 use crate::backend::{Backend, BackendError, FieldOn};
+use crate::gauge::HostLinks;
 use crate::kernel::prelude::*;
 use crate::kernel::with_hop::{WithHop, has_bits_of_steps};
 
@@ -67,7 +68,7 @@ impl<'b, B: Backend, R: Vectors> Staggered<'b, B, R> {
     /// The operator on links, and on long links beside them.
     pub(super) fn new(
         backend: &'b B,
-        (links, long): (&Configuration, Option<&Configuration>),
+        (links, long): (&Configuration, Option<&HostLinks>),
         lattice: Lattice,
         parameters: StaggeredParameters,
         targets: &[Sites],
@@ -78,7 +79,7 @@ impl<'b, B: Backend, R: Vectors> Staggered<'b, B, R> {
         if let Some(long) = long {
             let kind = DoubledGauge { format: hop.links, boundary: hop.boundary };
             for &sites in targets {
-                long_links.push((sites, backend.upload(double_long(long, lattice, sites, kind)?)?));
+                long_links.push((sites, backend.upload(double_long(|x, d| long.link(x, d), lattice, sites, kind)?)?));
             }
         }
         Ok(Self { legs, long_links, parameters, between: None })

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use lanefield_reference::field::SiteObject as _;
 use lanefield_reference::gauge::Configuration;
 use lanefield_reference::kernels::Vectors;
-use lanefield_reference::layout::{DIMENSIONS, Extents, LaneChoice};
+use lanefield_reference::layout::{DIMENSIONS, Extents, LaneChoice, Reach};
 use lanefield_reference::links::{BoundaryPhases, LinkFormat, Phase};
 use lanefield_reference::random::{Stream, gaussian_pair};
 use lanefield_reference::real::Precision;
@@ -91,19 +91,17 @@ impl PartsCase {
     /// [`VerifyError::TooManyRanks`]: more ranks than such lattices have room for.
     pub fn draw(seed: u64, number: u64, ranks: Option<usize>) -> Result<Self, VerifyError> {
         let mut draws = Draws::of_case(seed, number);
-        let runs_on_parts = |definition: &&Definition| {
-            let model = definition.model(definition.verified.iter().copied(), HopParameters::default());
-            model.is_ok_and(|model| model.runs_on_parts())
-        };
-        let known: Vec<&Definition> = definitions().filter(runs_on_parts).collect();
-        let decomposition = drawn_decomposition(&mut draws, ranks)?;
-        let boundary = BoundaryPhases::new(std::array::from_fn(|_| {
-            draws.one_of(&[Phase::Periodic, Phase::Periodic, Phase::Antiperiodic, Phase::Antiperiodic, Phase::Fixed])
-        }));
+        let known: Vec<&Definition> = definitions().collect();
         // Each operator by each method before any of them comes again.
         let of_case = number as usize % (known.len() * METHODS.len());
         let (definition, (method, rhs, precision, preconditioning)) =
             (known[of_case % known.len()], METHODS[of_case / known.len()]);
+        let usual = definition.model(definition.verified.iter().copied(), HopParameters::default());
+        let usual = usual.map_err(super::solve::undefined)?;
+        let decomposition = drawn_decomposition(&mut draws, ranks, usual.reach())?;
+        let boundary = BoundaryPhases::new(std::array::from_fn(|_| {
+            draws.one_of(&[Phase::Periodic, Phase::Periodic, Phase::Antiperiodic, Phase::Antiperiodic, Phase::Fixed])
+        }));
         let links = draws.one_of(&LinkFormat::ALL);
         let legs = leg_order(&mut draws)?;
         let model = |links| {
@@ -111,7 +109,8 @@ impl PartsCase {
             definition.model(definition.verified.iter().copied(), hop)
         };
         // Not every operator takes every format.
-        let model = model(links).or_else(|_| model(LinkFormat::Full)).map_err(super::solve::undefined)?;
+        let links = if usual.takes_links(links) { links } else { LinkFormat::Full };
+        let model = model(links).map_err(super::solve::undefined)?;
         let options = RanksOptions { check_packets: true, by_messages: draws.one_of(&[false, false, true]) };
         Ok(Self { number, decomposition, model, method, preconditioning, precision, rhs, options, seed })
     }
@@ -229,7 +228,7 @@ fn as_bits(solution: &[Complex<f64>]) -> Vec<u64> {
 }
 
 /// A lattice, and one of all its decompositions among so many ranks.
-fn drawn_decomposition(draws: &mut Draws, ranks: Option<usize>) -> Result<Decomposition, VerifyError> {
+fn drawn_decomposition(draws: &mut Draws, ranks: Option<usize>, reach: Reach) -> Result<Decomposition, VerifyError> {
     /// Draws until one fits.
     const DRAWS: usize = 1000;
     for _ in 0..DRAWS {
@@ -238,11 +237,13 @@ fn drawn_decomposition(draws: &mut Draws, ranks: Option<usize>) -> Result<Decomp
         // A prime number of ranks needs a direction with as many pairs of sites; of up to 7 of them any lattice may be cut.
         let longest = draws.below(DIMENSIONS);
         let pairs = draws.one_of(&[1, 3, 5, 7, ranks.min(MOST_SITES)]);
-        extents[longest] = extents[longest].max(2 * pairs);
-        if extents.iter().product::<usize>() > MOST_SITES {
+        let narrowest = reach.steps().next_multiple_of(2);
+        extents[longest] = extents[longest].max(narrowest * pairs);
+        if extents.iter().product::<usize>() > MOST_SITES.max(narrowest * 8 * ranks) {
             continue;
         }
-        let all: Vec<Decomposition> = Decomposition::all(Extents::new(extents)?, ranks).collect();
+        let all = Decomposition::all(Extents::new(extents)?, ranks);
+        let all: Vec<Decomposition> = all.filter(|all| all.reaches(reach)).collect();
         if !all.is_empty() {
             return Ok(all[draws.below(all.len())]);
         }

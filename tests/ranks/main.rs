@@ -7,6 +7,7 @@ use lanefield::operator::definitions;
 use lanefield::verify::PartsCase;
 
 mod files;
+mod gauge;
 mod packets;
 
 #[path = "../common/device.rs"]

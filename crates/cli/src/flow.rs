@@ -14,18 +14,19 @@ use lanefield::reference::gauge::Configuration;
 use serde::Serialize;
 
 use super::Outcome;
-use super::args::{BackendArgs, finite, on_backend};
+use super::args::{BackendArgs, finite, on_part};
 use super::config::write_configuration;
-use super::files::{given, read_configuration, require_outputs, svg};
+use super::files::{given, read_configuration_on, require_outputs, svg};
 use super::flow_plot::plot;
 use super::output::{Head, Kind, bits, number, show, table};
 use super::progress::ShareBar;
+use super::ranks::{RanksArgs, is_first};
 
 /// Let a gauge configuration flow along the gradient of an action, and measure energy density and topological charge on the way, with the same bits on every
 /// device.
 ///
 /// E is the energy density of the clover field strength, t₀ the flow time at which t²E is 0.3, and w₀² that at which t d/dt t²E is. The scheme is Lüscher's
-/// of third order. It runs on one rank.
+/// of third order.
 #[derive(Args)]
 #[command(after_help = "Examples:
   lanefield config generate weak --lattice 4.4.4.8 --seed 1 --spread 0.6 \\
@@ -37,7 +38,7 @@ pub struct Flow {
     /// The configuration: a NERSC, ILDG, SciDAC or MILC file, or a NumPy array (T, Z, Y, X, 4, 3, 3) if it ends in .npy
     #[arg(long, value_name = "FILE")]
     config: PathBuf,
-    /// The action: wilson, or symanzik (with rectangles, c1 = -1/12)
+    /// The action: wilson, or with rectangles symanzik (c1 = -1/12) or iwasaki (c1 = -0.331)
     #[arg(long, value_name = "ACTION", default_value_t)]
     action: Action,
     /// Size of a step; of the first, where steps are adaptive: greater than 0, at most 0.2
@@ -66,6 +67,8 @@ pub struct Flow {
     json: bool,
     #[command(flatten)]
     backend: BackendArgs,
+    #[command(flatten)]
+    ranks: RanksArgs,
 }
 
 fn step(text: &str) -> Result<f64, String> {
@@ -88,9 +91,9 @@ impl Flow {
         let outputs: Vec<_> =
             given([("--output", &self.output), ("--csv", &self.csv), ("--plot", &self.plot)]).collect();
         require_outputs(&outputs, &[("--config", &self.config)])?;
-        let file = read_configuration(&self.config)?;
-        let backend = self.backend.open()?;
-        let (flowed, steps, rows) = on_backend!(&backend, b => self.flow(b, &file.configuration))?;
+        let file = read_configuration_on(&self.ranks, &self.config)?;
+        let backend = self.backend.open_on(&file.lattice, &self.ranks)?;
+        let (flowed, steps, rows) = on_part!(&backend, b => self.flow(b, &file.configuration))?;
         let points: Vec<_> = rows.iter().map(|row| FlowPoint { time: row.t, energy: row.energy }).collect();
         let report = Report {
             lattice: file.lattice.extents().as_array(),
@@ -99,13 +102,13 @@ impl Flow {
             steps,
             t0: reference_time(&points),
             w0: reference_width(&points),
-            unitarity_defect: flowed.unitarity_defect().defect,
+            unitarity_defect: file.lattice.largest(flowed.unitarity_defect().defect)?,
             times: rows,
         };
-        if let Some(path) = &self.csv {
+        if let Some(path) = self.csv.as_ref().filter(|_| is_first()) {
             write_csv(path, &report.times)?;
         }
-        if let Some(path) = &self.plot {
+        if let Some(path) = self.plot.as_ref().filter(|_| is_first()) {
             let svg = plot(&points, &format!("{} flow of {}", self.action, self.config.display()))?;
             write_atomically(path, |writer| writer.write_all(svg.as_bytes()))?;
         }

@@ -9,16 +9,17 @@ use lanefield::reference::layout::{DIMENSION_NAMES, Direction};
 use serde::Serialize;
 
 use super::Outcome;
-use super::args::{BackendArgs, finite, on_backend};
+use super::args::{BackendArgs, finite, on_part};
 use super::config::write_configuration;
-use super::files::{read_configuration, require_outputs};
+use super::files::{read_configuration_on, require_outputs};
 use super::output::{Head, Kind, bits, facts, joined, show, with_bits};
 use super::progress::ShareBar;
+use super::ranks::RanksArgs;
 
 /// Bring a gauge configuration into Landau or Coulomb gauge by overrelaxation, with the same links and as many iterations on every device.
 ///
 /// F, which is maximised, is the average of Re tr U / 3 over the links of the directions that are fixed. θ is the average over sites of tr Δ Δ† / 3, with Δ the
-/// divergence of the traceless anti-Hermitian parts of links; in Coulomb gauge it is that of the time slice where it is largest. It runs on one rank.
+/// divergence of the traceless anti-Hermitian parts of links; in Coulomb gauge it is that of the time slice where it is largest.
 /// Exit code 1, and no file, if θ is not below the tolerance after all iterations.
 #[derive(Args)]
 #[command(after_help = "Examples:
@@ -64,6 +65,8 @@ pub struct Gaugefix {
     json: bool,
     #[command(flatten)]
     backend: BackendArgs,
+    #[command(flatten)]
+    ranks: RanksArgs,
 }
 
 /// What a gauge transformation begins as.
@@ -89,8 +92,8 @@ impl Gaugefix {
     pub fn run(self) -> anyhow::Result<Outcome> {
         let (gauge, start) = (self.gauge()?, self.start()?);
         require_outputs(&[("--output", &self.output)], &[("--config", &self.config)])?;
-        let file = read_configuration(&self.config)?;
-        let backend = self.backend.open()?;
+        let file = read_configuration_on(&self.ranks, &self.config)?;
+        let backend = self.backend.open_on(&file.lattice, &self.ranks)?;
         let stopping = Stopping {
             tolerance: self.tolerance,
             overrelaxation: self.overrelaxation,
@@ -98,7 +101,7 @@ impl Gaugefix {
             every: self.every as usize,
         };
         let bar = ShareBar::new();
-        let (fixed, links) = on_backend!(&backend, b => {
+        let (fixed, links) = on_part!(&backend, b => {
             let fixing = GaugeFixing::new(b, &file.configuration, gauge, start, self.backend.lanes);
             fixing.map_err(anyhow::Error::from).and_then(|mut fixing| {
                 let fixed = fixing.fix(&stopping, shows(&bar, self.tolerance))?;
@@ -114,7 +117,7 @@ impl Gaugefix {
         let Some(Row { iteration, functional, functional_bits, theta, theta_bits }) = history.last().cloned() else {
             anyhow::bail!("nothing was measured");
         };
-        let plaquette = links.plaquette();
+        let plaquette = file.lattice.plaquette(&links)?;
         let report = Report {
             file: converged.then(|| self.output.display().to_string()),
             gauge: gauge.to_string(),
@@ -137,7 +140,7 @@ impl Gaugefix {
             plaquette_before: file.plaquette()?,
             plaquette,
             plaquette_bits: bits(plaquette),
-            unitarity_defect: links.unitarity_defect().defect,
+            unitarity_defect: file.lattice.largest(links.unitarity_defect().defect)?,
             history,
         };
         show(self.json, Head::on(Kind::Gaugefix, backend.device()), &report, Report::text)?;

@@ -149,8 +149,9 @@ commands! {
 impl Command {
     /// Whether several ranks can share its work.
     fn runs_on_ranks(&self) -> bool {
-        use Command::{Apply, Bench, Config, Propagator, Reduce, Solve, Verify};
-        matches!(self, Config(_) | Apply(_) | Reduce(_) | Solve(_) | Propagator(_) | Verify(_) | Bench(_))
+        use Command::{Apply, Bench, Config, Flow, Gaugefix, Observe, Propagator, Reduce, Smear, Solve, Verify};
+        let of_fields = matches!(self, Apply(_) | Reduce(_) | Solve(_) | Propagator(_) | Verify(_) | Bench(_));
+        of_fields || matches!(self, Config(_) | Flow(_) | Smear(_) | Gaugefix(_) | Observe(_))
     }
 }
 

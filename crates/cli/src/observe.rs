@@ -14,11 +14,12 @@ use lanefield::reference::layout::{DIMENSION_NAMES, Direction};
 use serde::Serialize;
 
 use super::Outcome;
-use super::args::{BackendArgs, on_backend};
-use super::files::read_configuration;
+use super::args::{BackendArgs, on_part};
+use super::files::read_configuration_on;
 use super::output::{Head, Kind, bits, joined, show, table};
+use super::ranks::RanksArgs;
 
-/// Measure gauge observables on a configuration, smeared first or not, with the same bits on every device: sums over sites are exact. It runs on one rank.
+/// Measure gauge observables on a configuration, smeared first or not, with the same bits on every device: sums over sites are exact. The improved field strength needs one rank.
 #[derive(Args)]
 #[command(after_help = "Examples:
   lanefield config generate weak --lattice 4.4.4.8 --seed 1 --output weak.nersc
@@ -54,6 +55,8 @@ pub struct Observe {
     json: bool,
     #[command(flatten)]
     backend: BackendArgs,
+    #[command(flatten)]
+    ranks: RanksArgs,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
@@ -117,9 +120,9 @@ fn loops(text: &str) -> Result<[usize; 2], String> {
 
 impl Observe {
     pub fn run(self) -> anyhow::Result<Outcome> {
-        let file = read_configuration(&self.config)?;
-        let backend = self.backend.open()?;
-        let values = on_backend!(&backend, b => self.measure(b, &file.configuration))?;
+        let file = read_configuration_on(&self.ranks, &self.config)?;
+        let backend = self.backend.open_on(&file.lattice, &self.ranks)?;
+        let values = on_part!(&backend, b => self.measure(b, &file.configuration))?;
         let lattice = file.lattice.extents().as_array();
         let smearing = self.smear.map(|smearing| smearing.to_string());
         let report = Report { lattice, flow: self.flow.map(|flow| flow.to_string()), smearing, values };
@@ -169,7 +172,7 @@ impl Observe {
                     }
                 }
                 Observable::Wilson => {
-                    let [x, y, z, t] = configuration.extents().as_array();
+                    let [x, y, z, t] = configuration.extents().global().as_array();
                     let half = [x.min(y).min(z), t].map(|extent| (extent / 2).max(1));
                     let [most_r, most_t] = self.loops.unwrap_or(half);
                     for (r, row) in (1..).zip(field.wilson_loops(most_r, most_t)?) {

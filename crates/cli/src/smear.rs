@@ -7,12 +7,13 @@ use lanefield::gauge::{GaugeField, Smearing};
 use serde::Serialize;
 
 use super::Outcome;
-use super::args::{BackendArgs, on_backend};
+use super::args::{BackendArgs, on_part};
 use super::config::write_configuration;
-use super::files::{read_configuration, require_outputs};
+use super::files::{read_configuration_on, require_outputs};
 use super::output::{Head, Kind, bits, facts, joined, show, with_bits};
+use super::ranks::RanksArgs;
 
-/// Smear the links of a gauge configuration, with the same bits on every device. It runs on one rank.
+/// Smear the links of a gauge configuration, with the same bits on every device and any number of ranks.
 #[derive(Args)]
 #[command(after_help = "Examples:
   lanefield config generate weak --lattice 4.4.4.8 --seed 1 --output weak.nersc
@@ -35,14 +36,16 @@ pub struct Smear {
     json: bool,
     #[command(flatten)]
     backend: BackendArgs,
+    #[command(flatten)]
+    ranks: RanksArgs,
 }
 
 impl Smear {
     pub fn run(self) -> anyhow::Result<Outcome> {
         require_outputs(&[("--output", &self.output)], &[("--config", &self.config)])?;
-        let file = read_configuration(&self.config)?;
-        let backend = self.backend.open()?;
-        let smeared = on_backend!(&backend, b => {
+        let file = read_configuration_on(&self.ranks, &self.config)?;
+        let backend = self.backend.open_on(&file.lattice, &self.ranks)?;
+        let smeared = on_part!(&backend, b => {
             let field = GaugeField::new(b, &file.configuration, self.backend.lanes);
             field.map_err(Into::into).and_then(|mut field| {
                 field.smear(&self.kind)?;
@@ -58,7 +61,7 @@ impl Smear {
             worst.defect
         );
         write_configuration(&self.output, &smeared, &file.lattice)?;
-        let plaquette = smeared.plaquette();
+        let plaquette = file.lattice.plaquette(&smeared)?;
         let report = Report {
             file: self.output.display().to_string(),
             smearing: self.kind.to_string(),
@@ -66,7 +69,7 @@ impl Smear {
             plaquette_before: file.plaquette()?,
             plaquette,
             plaquette_bits: bits(plaquette),
-            unitarity_defect: worst.defect,
+            unitarity_defect: file.lattice.largest(worst.defect)?,
         };
         show(self.json, Head::on(Kind::Smear, backend.device()), &report, Report::text)
     }

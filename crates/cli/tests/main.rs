@@ -364,7 +364,7 @@ fn the_examples_of_the_help_work_as_they_are() {
         }
         command.assert().success();
     }
-    assert_eq!(examples, 142);
+    assert_eq!(examples, 143);
 }
 
 #[test]

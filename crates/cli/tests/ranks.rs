@@ -366,3 +366,49 @@ fn a_signal_to_one_rank_stops_all_at_the_same_iteration() {
     folder.succeeds_on(2, &solve);
     assert!(folder.all(&FILES[..2]) == expected);
 }
+
+/// A command on gauge fields, and the files that it writes.
+const ON_GAUGE_FIELDS: [(&str, &[&str]); 5] = [
+    (
+        "flow --config gauge.nersc --action symanzik --step 0.05 --time 0.05 --output f.nersc --csv f.csv",
+        &["f.nersc", "f.csv"],
+    ),
+    ("smear --kind stout:0.1,1 --config gauge.nersc --output s.lime", &["s.lime"]),
+    ("gaugefix --config gauge.nersc --gauge coulomb --output g.npy --tolerance 0.01", &["g.npy"]),
+    ("observe --config gauge.nersc --observables plaquette,clover,polyakov,wilson --loops 1,2", &[]),
+    ("solve --operator hisq --mass 0.5 --config gauge.nersc --source gauss:7 --output x.npy", &["x.npy"]),
+];
+
+#[test]
+fn gauge_fields_have_the_same_bytes_on_ranks() {
+    let folder = Folder::with_gauge();
+    for (command, files) in ON_GAUGE_FIELDS {
+        let command = format!("{command} --device cpu --threads 1");
+        let said = folder.succeeds(&format!("{command} --force"));
+        let expected = folder.all(files);
+        for cut in ["1.1.1.2", "1.1.2.1"] {
+            assert_eq!(folder.succeeds_on(2, &format!("{command} --ranks {cut}")), said, "{command} on {cut}");
+            assert!(folder.all(files) == expected, "{command} on {cut}");
+        }
+    }
+}
+
+#[test]
+fn an_ensemble_goes_on_with_the_bytes_of_one_rank_on_another_number_of_ranks() {
+    let folder = Folder::new();
+    let run = "config generate heatbath --beta 5.7 --lattice 4.4.4.8 --seed 3 --overrelax 1 --every 2 --device cpu --threads 1";
+    folder.succeeds(&format!("{run} --sweeps 6 --output whole"));
+    folder.succeeds_on(3, &format!("{run} --sweeps 3 --output parts"));
+    folder.succeeds(&format!("{run} --sweeps 4 --output parts --resume"));
+    folder.succeeds_on(2, &format!("{run} --sweeps 6 --output parts --resume"));
+    for file in ["000002.nersc", "000004.nersc", "000006.nersc", "history.csv", "ensemble.json"] {
+        assert!(folder.read(&format!("whole/{file}")) == folder.read(&format!("parts/{file}")), "{file}");
+    }
+    // Of an action with rectangles.
+    let improved = run.replace("--beta 5.7", "--beta 4.2 --action symanzik");
+    folder.succeeds(&format!("{improved} --sweeps 2 --output one"));
+    folder.succeeds_on(2, &format!("{improved} --sweeps 2 --output two"));
+    for file in ["000002.nersc", "history.csv"] {
+        assert!(folder.read(&format!("one/{file}")) == folder.read(&format!("two/{file}")), "{file}");
+    }
+}

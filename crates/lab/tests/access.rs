@@ -6,7 +6,7 @@ use lanefield::backend::opencl::{AccessWidth, Count, Mapping, Traversal, Tuning}
 use lanefield::kernel::{self, Kernel, Shape};
 use lanefield::reference::layout::{
     AcceleratorThreads, DIMENSIONS, Extents, LaneChoice, LaneWidth, Lattice, LatticeOptions, Leg, LegOrder, Parity,
-    Place, Scalar, Sites,
+    Place, Reach, Scalar, Sites,
 };
 use lanefield::reference::links::{BoundaryPhases, DoubledGauge, LinkFormat};
 use lanefield::reference::real::Precision;
@@ -302,7 +302,8 @@ fn kernels_that_are_not_described_are_refused_with_those_that_are() {
     let error = described("s_dense").unwrap_err();
     assert!(error.contains("'s_dense'") && !error.contains(", s_"), "{error}");
     // What is read further away than at the nearest neighbours is not described.
-    let nearest = |kernel: &&Kernel| !kernel.reads_beyond_neighbours(LegOrder::DEFAULT);
+    let reach = |kernel: &Kernel| kernel.fields().filter_map(|role| kernel.reach(&role, LegOrder::DEFAULT)).max();
+    let nearest = |kernel: &&Kernel| reach(kernel).is_none_or(|reach| reach == Reach::Nearest);
     let stencils = || kernel::all().filter(|kernel| kernel.reads_links() && !kernel.sums()).filter(nearest);
     let tuned = stencils().filter(|kernel| kernel.tuned_as == Some(kernel.name));
     tuned.for_each(|kernel| assert!(error.contains(kernel.name), "{kernel}: {error}"));

@@ -37,10 +37,10 @@ impl Border {
         self.slabs.iter_mut().map(|slab| &mut slab.links)
     }
 
-    /// The border of a part, whose sites `links` fills in: it is given coordinates in the whole lattice, and the links of the site. `None` of a whole lattice.
+    /// The border of a part, whose sites `links` fills in: it is given coordinates, and the links of the site. `None` of a whole lattice.
     pub fn filled<E>(
         extents: Extents,
-        mut links: impl FnMut(Coordinate, &mut [Complex<f64>]) -> Result<(), E>,
+        mut links: impl FnMut(NearCoordinate, &mut [Complex<f64>]) -> Result<(), E>,
     ) -> Result<Option<Self>, E> {
         if !extents.is_part() {
             return Ok(None);
@@ -52,7 +52,7 @@ impl Border {
                 let sites: Vec<NearCoordinate> = slab.sites(extents).collect();
                 slab.links = vec![Complex::new(0.0, 0.0); sites.len() * SITE_WORDS];
                 for (x, words) in sites.into_iter().zip(slab.links.chunks_exact_mut(SITE_WORDS)) {
-                    links(extents.in_whole(x), words)?;
+                    links(x, words)?;
                 }
                 slabs.push(slab);
             }
@@ -97,10 +97,20 @@ impl Configuration {
         extents: Extents,
         mut links: impl FnMut(Coordinate, &mut [Complex<f64>]) -> Result<(), E>,
     ) -> Result<Self, E> {
+        Self::from_near_sites(extents, |x, words| links(extents.in_whole(x), words))
+    }
+
+    /// The same, where `links` is given coordinates that count from the first site of the part.
+    ///
+    /// # Errors
+    /// Those of `links`.
+    pub fn from_near_sites<E>(
+        extents: Extents,
+        mut links: impl FnMut(NearCoordinate, &mut [Complex<f64>]) -> Result<(), E>,
+    ) -> Result<Self, E> {
         let mut here = vec![Complex::new(0.0, 0.0); extents.volume() * SITE_WORDS];
         for (site, words) in here.chunks_exact_mut(SITE_WORDS).enumerate() {
-            let x = extents.coordinate(site).map(|x| x as isize);
-            links(extents.in_whole(x), words)?;
+            links(extents.coordinate(site).map(|x| x as isize), words)?;
         }
         let border = Border::filled(extents, links)?;
         Ok(Self { extents, links: here, border })

@@ -11,11 +11,12 @@ use crate::real::Real;
 /// Complex words of two spins.
 const HALF_WORDS: usize = Spinors::WORDS / 2;
 
-/// The words of a component at a place.
+/// The words of a component at a place, of the field itself or of another part.
 fn component<R: Real>(field: &FieldData<R>, place: Place, part: usize) -> impl Fn(usize) -> Complex<R> + '_ {
     let (nsimd, parts, words) = (field.lattice().nsimd(), field.object().parts(), field.object().part_words());
     let first = (place.osite * parts + part) * words;
-    move |word| field.words()[(first + word) * nsimd + place.lane]
+    let held: &[Complex<R>] = bytemuck::cast_slice(field.reals_with_ghosts());
+    move |word| held[(first + word) * nsimd + place.lane]
 }
 
 /// What the next part against the leg of a face reads, whole: real numbers, or in half precision fractions and their step.

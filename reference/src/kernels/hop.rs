@@ -168,7 +168,7 @@ impl<'a, R: Real> Hop<'a, R> {
         let sweep = Sweep::<V, F, LINK_WORDS, ONE_BLOCK> {
             finish,
             row: outer[0],
-            neighbours: stencil.neighbours().as_chunks().0,
+            neighbours: stencil.neighbours()[..stencil.osites() * LEGS].as_chunks().0,
             edges: std::array::from_fn(|point| Edge::new(stencil, point, links.kind(), blocks)),
             points: legs.legs().map(Leg::point),
             dagger: dagger == Dagger::Yes,

@@ -107,6 +107,19 @@ pub enum LayoutError {
         /// The extents.
         extents: String,
     },
+    /// A part that is narrower than what others read of it.
+    #[error(
+        "{steps} steps along {dimension} reach beyond the next part of the lattice: {extents} is too narrow there; cut the lattice into fewer parts along \
+         {dimension}"
+    )]
+    Reach {
+        /// The part.
+        extents: String,
+        /// The direction.
+        dimension: &'static str,
+        /// Steps.
+        steps: usize,
+    },
     /// A leg order that does not name each leg once.
     #[error(
         "'{order}' is no leg order: name each of -x +x -y +y -z +z -t +t once, as in {}",

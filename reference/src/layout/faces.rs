@@ -1,7 +1,9 @@
 //! The faces of a part of a lattice: which sites of a field the neighbouring parts read, and where a field holds those that it reads of them. Both lists
 //! are in site order, so that parts with other lanes, and in other kinds of memory, understand each other.
 
-use super::{Coordinate, DIMENSIONS, Lattice, LayoutError, Leg, Place, Sites};
+use std::ops::Range;
+
+use super::{DIMENSION_NAMES, DIMENSIONS, Ghosts, Lattice, LayoutError, Leg, Place, Reach, Sites};
 
 /// One face of fields on some sites of a part: what is read along a leg, on both sides.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -15,33 +17,44 @@ pub struct Face {
 }
 
 impl Face {
-    /// The faces of fields on `sites`, in the order of the legs; none of a whole lattice.
+    /// The faces of fields on `sites` that are read so far, in the order of their directions; none of a whole lattice. Beyond [`Reach::Nearest`] those of a
+    /// direction are sent when those of the directions before have come: a corner goes from part to part with the faces that it lies at.
     ///
     /// # Errors
-    /// [`LayoutError::NotRedBlack`] if `sites` is one parity of a lattice without parities.
-    pub fn all(lattice: &Lattice, sites: Sites) -> Result<Vec<Self>, LayoutError> {
+    /// [`LayoutError::NotRedBlack`] if `sites` is one parity of a lattice without parities; [`LayoutError::Reach`] of a part that has fewer slices than are
+    /// read.
+    pub fn all(lattice: &Lattice, sites: Sites, reach: Reach) -> Result<Vec<Self>, LayoutError> {
         lattice.check(sites)?;
-        let legs = Leg::all().filter(|leg| lattice.extents().is_cut(leg.dimension()));
-        Ok(legs.map(|leg| Self::new(lattice, sites, leg)).collect())
+        let extents = lattice.extents();
+        if let Some(d) = extents.cut_dimensions().find(|&d| extents[d] < reach.steps()) {
+            let (dimension, steps) = (DIMENSION_NAMES[d], reach.steps());
+            return Err(LayoutError::Reach { extents: extents.to_string(), dimension, steps });
+        }
+        let ghosts = Ghosts::new(lattice, sites);
+        let directions = extents.cut_dimensions().flat_map(|d| [Leg::forward(d), Leg::backward(d)]);
+        Ok(directions.map(|leg| Self::new(lattice, sites, &ghosts, leg, reach)).collect())
     }
 
-    fn new(lattice: &Lattice, sites: Sites, leg: Leg) -> Self {
+    fn new(lattice: &Lattice, sites: Sites, ghosts: &Ghosts, leg: Leg, reach: Reach) -> Self {
         let (extents, d) = (lattice.extents(), leg.dimension());
-        let (first, last) = (0, extents[d] - 1);
-        // Forward neighbours are the first slice of the next part, backward ones the last.
-        let (sent, target) = if leg.is_forward() { (first, last) } else { (last, first) };
-        let place = |x| lattice.place(sites, x);
-        let held = |x: Coordinate| {
-            let Place { osite, lane } = lattice.place(sites.neighbours(), x);
-            Place { osite: lattice.ghost_osite(sites, leg, osite), lane }
-        };
-        // A neighbour has the parity that a site of the field has.
-        let targets = slice(extents.as_array(), d, target).filter(|&x| sites.neighbours().contain(x));
-        Self {
-            leg,
-            sent: slice(extents.as_array(), d, sent).filter(|&x| sites.contain(x)).map(place).collect(),
-            held: targets.map(held).collect(),
+        let mut face = Self { leg, sent: Vec::new(), held: Vec::new() };
+        for step in 0..reach.steps() as isize {
+            // Beside the first slice lie ghosts that came before.
+            let beside = |of: usize| isize::from(reach > Reach::Nearest && step == 0 && of < d && extents.is_cut(of));
+            let ranges =
+                std::array::from_fn(|of| if of == d { 0..1 } else { -beside(of)..extents[of] as isize + beside(of) });
+            let last = extents[d] as isize - 1;
+            // Forward neighbours are the first slices of the next part, backward ones the last.
+            let (sent, held) = if leg.is_forward() { (step, last + 1 + step) } else { (last - step, -1 - step) };
+            let in_slice = |at: isize| {
+                let sites_of =
+                    sites_in(ranges.clone()).map(move |x| std::array::from_fn(|of| if of == d { at } else { x[of] }));
+                sites_of.filter(move |&x| sites.contain_near(x)).filter_map(|x| ghosts.place(lattice, sites, x))
+            };
+            face.sent.extend(in_slice(sent));
+            face.held.extend(in_slice(held));
         }
+        face
     }
 
     /// Sites of the face.
@@ -55,16 +68,22 @@ impl Face {
     }
 }
 
-/// The sites of a slice, x fastest.
-fn slice(extents: [usize; DIMENSIONS], dimension: usize, at: usize) -> impl Iterator<Item = Coordinate> {
-    let range = move |d: usize| if d == dimension { at..at + 1 } else { 0..extents[d] };
-    range(3)
-        .flat_map(move |t| range(2).flat_map(move |z| range(1).flat_map(move |y| range(0).map(move |x| [x, y, z, t]))))
+/// The sites of a box, x fastest.
+fn sites_in([x, y, z, t]: [Range<isize>; DIMENSIONS]) -> impl Iterator<Item = [isize; DIMENSIONS]> {
+    t.flat_map(move |t| {
+        let (x, y) = (x.clone(), y.clone());
+        z.clone().flat_map(move |z| {
+            let x = x.clone();
+            y.clone().flat_map(move |y| x.clone().map(move |x| [x, y, z, t]))
+        })
+    })
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Checkerboard, Extents, LaneChoice, LatticeOptions, Parity, Scalar, Stencil};
+    use super::super::{
+        Checkerboard, Coordinate, Displacement, Extents, LaneChoice, LatticeOptions, Parity, Scalar, Stencil,
+    };
     use super::*;
 
     fn lattice(extents: Extents) -> Lattice {
@@ -72,46 +91,70 @@ mod tests {
         Lattice::new(extents, Scalar::ComplexF, options).unwrap()
     }
 
-    /// Each site of every part finds its neighbours, in itself or in what the neighbouring parts send.
+    /// Each site of every part finds what it reads, in itself or in what the neighbouring parts send.
     #[test]
-    fn what_is_held_of_a_neighbour_is_the_site_that_the_stencil_looks_for() {
-        let whole = Extents::new([4, 6, 4, 8]).unwrap();
+    fn what_is_held_at_a_displacement_is_the_site_to_which_the_stencil_leads() {
+        let whole = Extents::new([4, 8, 4, 8]).unwrap();
         let cuts: [&[([usize; 4], [usize; 4])]; 3] = [
-            &[([0; 4], [4, 6, 4, 4]), ([0, 0, 0, 4], [4, 6, 4, 4])],
+            &[([0; 4], [4, 8, 4, 4]), ([0, 0, 0, 4], [4, 8, 4, 4])],
             // Uneven.
-            &[([0; 4], [4, 6, 4, 2]), ([0, 0, 0, 2], [4, 6, 4, 6])],
+            &[([0; 4], [4, 8, 4, 2]), ([0, 0, 0, 2], [4, 8, 4, 6])],
             &[
-                ([0, 0, 0, 0], [2, 2, 4, 8]),
-                ([2, 0, 0, 0], [2, 2, 4, 8]),
-                ([0, 2, 0, 0], [2, 4, 4, 8]),
-                ([2, 2, 0, 0], [2, 4, 4, 8]),
+                ([0, 0, 0, 0], [2, 4, 4, 8]),
+                ([2, 0, 0, 0], [2, 4, 4, 8]),
+                ([0, 4, 0, 0], [2, 4, 4, 8]),
+                ([2, 4, 0, 0], [2, 4, 4, 8]),
             ],
         ];
+        let digits = |number: usize| std::array::from_fn(|d| (number / 7usize.pow(d as u32) % 7) as i8 - 3);
+        let all: Vec<Displacement> =
+            (0..7usize.pow(4)).map(digits).filter(is_displacement).map(Displacement::new).collect();
         for parts in cuts {
             let parts: Vec<Lattice> =
                 parts.iter().map(|&(origin, extents)| lattice(whole.part(origin, extents).unwrap())).collect();
-            for sites in [Sites::Full, Sites::Parity(Parity::Even), Sites::Parity(Parity::Odd)] {
-                // Of a field on `sites`, the number of each site in the whole lattice.
-                let numbers: Vec<Vec<Option<usize>>> =
-                    parts.iter().map(|part| held_numbers(&parts, part, sites)).collect();
-                for (part, numbers) in parts.iter().zip(&numbers) {
-                    let stencil = Stencil::new(*part, sites.neighbours()).unwrap();
-                    for osite in 0..stencil.osites() {
-                        for lane in 0..part.nsimd() {
-                            let here = Place { osite, lane };
-                            let x = in_whole(part, part.coordinate(sites.neighbours(), here));
-                            for leg in Leg::all() {
-                                let (there, crosses) = stencil.follow(here, leg);
-                                let found = numbers[there.osite * part.nsimd() + there.lane];
-                                let expected = whole.site(whole.neighbour(x, leg));
-                                assert_eq!(found, Some(expected), "{leg} of {x:?}, {}", part.extents());
-                                let at_end =
-                                    x[leg.dimension()] == if leg.is_forward() { whole[leg.dimension()] - 1 } else { 0 };
-                                assert_eq!(crosses, at_end, "{leg} of {x:?}");
-                            }
-                        }
+            for reach in [Reach::Nearest, Reach::Corners, Reach::TwoSteps, Reach::ThreeSteps] {
+                let narrow = parts.iter().any(|part| part.extents().cut_dimensions().any(|d| part.extents()[d] < 3));
+                if narrow && reach == Reach::ThreeSteps {
+                    assert!(parts.iter().any(|part| Face::all(part, Sites::Full, reach).is_err()));
+                    continue;
+                }
+                for sites in [Sites::Full, Sites::Parity(Parity::Even), Sites::Parity(Parity::Odd)] {
+                    let numbers = held_numbers(&parts, sites, reach);
+                    let read = all.iter().filter(|displacement| Reach::of(**displacement) <= reach);
+                    for (displacement, (part, numbers)) in
+                        read.flat_map(|d| parts.iter().zip(&numbers).map(move |part| (*d, part)))
+                    {
+                        find_all(part, sites, numbers, displacement);
                     }
                 }
+            }
+        }
+    }
+
+    fn is_displacement(steps: &[i8; 4]) -> bool {
+        let directions = steps.iter().filter(|&&steps| steps != 0).count();
+        directions == 1 || (directions > 1 && steps.iter().all(|steps| steps.abs() <= 1))
+    }
+
+    /// What a field on `sites` holds at a displacement from each site from which it leads there.
+    fn find_all(part: &Lattice, sites: Sites, numbers: &[Option<usize>], displacement: Displacement) {
+        let whole = part.extents().global();
+        let from = if displacement.is_odd() { sites.neighbours() } else { sites };
+        let [first, second] = [from, from.neighbours()].map(|sites| Stencil::new(*part, sites).unwrap());
+        for osite in 0..first.osites() {
+            for lane in 0..part.nsimd() {
+                let mut there = Place { osite, lane };
+                let mut x = in_whole(part, part.coordinate(from, there));
+                for (step, leg) in displacement.legs().enumerate() {
+                    let (next, crosses) = (if step % 2 == 0 { &first } else { &second }).follow(there, leg);
+                    let d = leg.dimension();
+                    if step == 0 {
+                        assert_eq!(crosses, x[d] == if leg.is_forward() { whole[d] - 1 } else { 0 }, "{leg} of {x:?}");
+                    }
+                    (there, x) = (next, whole.neighbour(x, leg));
+                }
+                let found = numbers[there.osite * part.nsimd() + there.lane];
+                assert_eq!(found, Some(whole.site(x)), "{displacement} to {x:?}, {}", part.extents());
             }
         }
     }
@@ -121,38 +164,51 @@ mod tests {
         std::array::from_fn(|d| x[d] + origin[d])
     }
 
-    /// The numbers of the sites of a field on `sites`, and of those that it holds of other parts.
-    fn held_numbers(parts: &[Lattice], part: &Lattice, sites: Sites) -> Vec<Option<usize>> {
-        let whole = part.extents().global();
-        let nsimd = part.nsimd();
-        let mut numbers = vec![None; (part.osites(sites) + part.ghost_osites(sites)) * nsimd];
-        let of = |part: &Lattice, place: Place| whole.site(in_whole(part, part.coordinate(sites, place)));
-        for osite in 0..part.osites(sites) {
-            for lane in 0..nsimd {
-                numbers[osite * nsimd + lane] = Some(of(part, Place { osite, lane }));
+    /// Of each part the numbers of the sites of a field on `sites`, and of those that it holds of other parts, sent direction by direction.
+    fn held_numbers(parts: &[Lattice], sites: Sites, reach: Reach) -> Vec<Vec<Option<usize>>> {
+        let whole = parts[0].extents().global();
+        let own = |part: &Lattice| {
+            let (osites, nsimd) = (part.osites(sites), part.nsimd());
+            let mut numbers = vec![None; (osites + Ghosts::new(part, sites).len(reach)) * nsimd];
+            for (number, held) in numbers[..osites * nsimd].iter_mut().enumerate() {
+                let place = Place { osite: number / nsimd, lane: number % nsimd };
+                *held = Some(whole.site(in_whole(part, part.coordinate(sites, place))));
             }
-        }
-        for face in Face::all(part, sites).unwrap() {
-            let (d, extents) = (face.leg.dimension(), part.extents());
-            let mut origin = extents.origin();
-            origin[d] = match face.leg.is_forward() {
-                true => (origin[d] + extents[d]) % whole[d],
-                false => (origin[d] + whole[d] - 1) % whole[d],
-            };
-            let covers = |other: &&Lattice| {
-                let (o, e) = (other.extents().origin(), other.extents());
-                (0..DIMENSIONS).all(|d| (o[d]..o[d] + e[d]).contains(&origin[d]))
-            };
-            let next = parts.iter().find(covers).unwrap();
-            let theirs = Face::all(next, sites).unwrap().into_iter().find(|theirs| theirs.leg == face.leg).unwrap();
-            assert_eq!(theirs.sent.len(), face.len());
-            assert!(!face.is_empty());
-            for (sent, held) in theirs.sent.iter().zip(&face.held) {
-                let number = &mut numbers[held.osite * nsimd + held.lane];
-                assert_eq!(*number, None, "held twice");
-                *number = Some(of(next, *sent));
+            numbers
+        };
+        let mut numbers: Vec<Vec<Option<usize>>> = parts.iter().map(own).collect();
+        let faces: Vec<Vec<Face>> = parts.iter().map(|part| Face::all(part, sites, reach).unwrap()).collect();
+        for direction in 0..DIMENSIONS {
+            let before = numbers.clone();
+            for (part, faces_of) in faces.iter().enumerate() {
+                for face in faces_of.iter().filter(|face| face.leg.dimension() == direction) {
+                    let next = next(parts, &parts[part], face.leg);
+                    let theirs = faces[next].iter().find(|theirs| theirs.leg == face.leg).unwrap();
+                    assert_eq!(theirs.sent.len(), face.len());
+                    assert!(!face.is_empty());
+                    for (sent, held) in theirs.sent.iter().zip(&face.held) {
+                        let number = &mut numbers[part][held.osite * parts[part].nsimd() + held.lane];
+                        assert_eq!(*number, None, "held twice");
+                        *number = before[next][sent.osite * parts[next].nsimd() + sent.lane];
+                    }
+                }
             }
         }
         numbers
+    }
+
+    /// The next part along a leg.
+    fn next(parts: &[Lattice], part: &Lattice, leg: Leg) -> usize {
+        let (d, extents, whole) = (leg.dimension(), part.extents(), part.extents().global());
+        let mut origin = extents.origin();
+        origin[d] = match leg.is_forward() {
+            true => (origin[d] + extents[d]) % whole[d],
+            false => (origin[d] + whole[d] - 1) % whole[d],
+        };
+        let covers = |other: &Lattice| {
+            let (o, e) = (other.extents().origin(), other.extents());
+            (0..DIMENSIONS).all(|d| (o[d]..o[d] + e[d]).contains(&origin[d]))
+        };
+        parts.iter().position(covers).unwrap()
     }
 }

@@ -3,7 +3,7 @@
 //! same cut, with x halved.
 
 use super::{Checkerboard, Coordinate, DIMENSION_NAMES, DIMENSIONS, Extents, LaneChoice, LaneWidth, LayoutError};
-use super::{Leg, Parity, Scalar, Sites, VirtualNodes};
+use super::{Leg, Scalar, Sites, VirtualNodes};
 
 /// How a lattice is to be laid out.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -159,27 +159,6 @@ impl Lattice {
         (there, crosses && self.extents.ends_at_boundary(leg))
     }
 
-    /// Outer sites behind those of a field on `sites`, in which neighbours are held that lie in other parts of the lattice: a slice for each leg in a direction
-    /// that is cut.
-    pub fn ghost_osites(&self, sites: Sites) -> usize {
-        let (osites, outer) = (self.osites(sites), self.outer_extents(sites));
-        self.extents.cut_dimensions().map(|d| 2 * osites / outer[d]).sum()
-    }
-
-    /// The outer site of a field on `sites` that holds the neighbour along `leg` of an outer site of the last slice in that direction, which is in a field on
-    /// [`Sites::neighbours`].
-    pub fn ghost_osite(&self, sites: Sites, leg: Leg, osite: usize) -> usize {
-        let (osites, outer, dimension) = (self.osites(sites), self.outer_extents(sites), leg.dimension());
-        let mut first = osites;
-        for d in self.extents.cut_dimensions().filter(|&d| d <= dimension) {
-            let slices = if d < dimension { 2 } else { usize::from(!leg.is_forward()) };
-            first += slices * osites / outer[d];
-        }
-        // Its number among the outer sites of the slice.
-        let stride: usize = outer[..dimension].iter().product();
-        first + osite % stride + osite / (stride * outer[dimension]) * stride
-    }
-
     /// Where the site at `coordinate` lies in a field on `sites`; `coordinate` must be one of them.
     #[inline]
     pub fn place(&self, sites: Sites, coordinate: Coordinate) -> Place {
@@ -213,12 +192,5 @@ impl Lattice {
             coordinate[0] = 2 * coordinate[0] + (y + z + t + parity.index()) % 2;
         }
         coordinate
-    }
-
-    /// Parity of the transverse coordinates y + z + t of every lane of `osite`, in a field of one parity. All lanes agree,
-    /// since virtual nodes have even extents.
-    pub(super) fn transverse_parity(&self, parity: Parity, osite: usize) -> usize {
-        let [_, y, z, t] = self.coordinate(Sites::Parity(parity), Place { osite, lane: 0 });
-        (y + z + t) % 2
     }
 }

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use super::{Coordinate, LayoutError};
+use super::{Coordinate, DIMENSIONS, LayoutError};
 
 /// Parity of a site, (x + y + z + t) mod 2.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -88,6 +88,11 @@ impl Sites {
             Self::Full => true,
             Self::Parity(p) => Parity::of(coordinate) == p,
         }
+    }
+
+    /// The same of a site that may lie outside of the part whose coordinates these are.
+    pub fn contain_near(self, coordinate: [isize; DIMENSIONS]) -> bool {
+        self.contain(coordinate.map(|x| x.rem_euclid(2) as usize))
     }
 }
 

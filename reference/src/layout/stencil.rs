@@ -2,11 +2,11 @@
 //! or the previous virtual node in that dimension. That is one rotation of lanes for each of the eight legs, the same for every outer
 //! site at the edge. (Grid's XOR masks are this rotation where no dimension is cut into more than two.)
 //! In directions in which ranks cut the lattice a neighbour in another part lies in one of the outer sites behind those of the field
-//! ([`Lattice::ghost_osites`]), in the same lane.
+//! ([`Ghosts`]), in the same lane.
 
 use std::sync::OnceLock;
 
-use super::{Checkerboard, DIMENSIONS, LEGS, Lattice, LayoutError, Leg, Parity, Place, Sites};
+use super::{Ghosts, LEGS, Lattice, LayoutError, Leg, Place, Reach, Sites};
 
 /// Where the neighbour of an outer site lies.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -22,6 +22,8 @@ pub struct Neighbour {
 pub struct Stencil {
     lattice: Lattice,
     sites: Sites,
+    osites: usize,
+    /// Of these, and of ghosts, from which displacements lead on.
     neighbours: Vec<u32>,
     lane_steps: Vec<u32>,
     /// The stencil on the sites of the neighbours, if they are others; made when it is asked for.
@@ -48,45 +50,23 @@ impl Stencil {
     /// [`LayoutError::NotRedBlack`] if `sites` is one parity of a lattice without parities; [`LayoutError::OutOfMemory`].
     pub fn new(lattice: Lattice, sites: Sites) -> Result<Self, LayoutError> {
         lattice.check(sites)?;
-        let outer = lattice.outer_extents(sites);
-        let strides: [usize; DIMENSIONS] = std::array::from_fn(|d| outer[..d].iter().product());
-        let (mut neighbours, length) = (Vec::new(), lattice.osites(sites) * LEGS);
+        let (ghosts, osites) = (Ghosts::new(&lattice, sites), lattice.osites(sites));
+        let rows = osites + ghosts.len(Reach::ThreeSteps);
+        let (mut neighbours, length) = (Vec::new(), rows * LEGS);
         let out_of_memory = |_| LayoutError::OutOfMemory { bytes: length.saturating_mul(size_of::<u32>()) };
         neighbours.try_reserve_exact(length).map_err(out_of_memory)?;
-        for osite in 0..lattice.osites(sites) {
-            let stay = match sites {
-                Sites::Full => None,
-                Sites::Parity(parity) => Some(Self::leg_within_half_site(&lattice, parity, osite)),
-            };
+        for osite in 0..rows {
+            let here = ghosts.coordinate(osite);
             for leg in Leg::all() {
-                let d = leg.dimension();
-                let here = osite / strides[d] % outer[d];
-                let (there, edge) = match (stay == Some(leg), leg.is_forward()) {
-                    (true, _) => (here, false),
-                    (false, true) => ((here + 1) % outer[d], here + 1 == outer[d]),
-                    (false, false) => ((here + outer[d] - 1) % outer[d], here == 0),
-                };
-                let neighbour = match edge && lattice.extents().is_cut(d) {
-                    true => lattice.ghost_osite(sites.neighbours(), leg, osite),
-                    false => osite - here * strides[d] + there * strides[d],
-                };
-                neighbours.push(neighbour as u32 | if edge { Self::MARK } else { 0 });
+                let (there, edge) = ghosts.step(sites, here, leg);
+                // Steps from ghosts to what is not held are part of no displacement.
+                neighbours.push(there.unwrap_or(osite) as u32 | if edge { Self::MARK } else { 0 });
             }
         }
         let lane_steps = Leg::all()
             .flat_map(|leg| (0..lattice.nsimd()).map(move |lane| Self::lane_step(&lattice, leg, lane)))
             .collect();
-        Ok(Self { lattice, sites, neighbours, lane_steps, of_neighbours: OnceLock::new() })
-    }
-
-    /// In a field of one parity, sites 2h and 2h + 1 of a row share the half-coordinate h. The leg that joins them does not move
-    /// in h: forward from an even x, backward from an odd one.
-    fn leg_within_half_site(lattice: &Lattice, parity: Parity, osite: usize) -> Leg {
-        debug_assert_eq!(lattice.checkerboard(), Checkerboard::RedBlack);
-        match (lattice.transverse_parity(parity, osite) + parity.index()) % 2 {
-            0 => Leg::forward(0),
-            _ => Leg::backward(0),
-        }
+        Ok(Self { lattice, sites, osites, neighbours, lane_steps, of_neighbours: OnceLock::new() })
     }
 
     fn lane_step(lattice: &Lattice, leg: Leg, lane: usize) -> u32 {
@@ -106,10 +86,11 @@ impl Stencil {
 
     /// Number of outer sites.
     pub fn osites(&self) -> usize {
-        self.neighbours.len() / LEGS
+        self.osites
     }
 
-    /// The table `[osite * 8 + point]`: the neighbour's osite, with [`Self::MARK`] where the step leaves the virtual node.
+    /// The table `[osite * 8 + point]`: the neighbour's osite, with [`Self::MARK`] where the step leaves the virtual node. On a part of a lattice the rows of
+    /// ghosts follow ([`Ghosts`]).
     pub fn neighbours(&self) -> &[u32] {
         &self.neighbours
     }

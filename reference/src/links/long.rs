@@ -1,10 +1,10 @@
-//! Doubled links that lead three steps far (`docs/arithmetic.md` §25), from the long links of a whole lattice.
+//! Doubled links that lead three steps far (`docs/arithmetic.md` §25), from long links.
 
 use num_complex::Complex;
 
-use super::{DoubledGauge, LinkFormat, Phase, check_extents};
+use super::{DoubledGauge, LINK_WORDS, LinkFormat, Phase};
 use crate::field::{Field, FieldError};
-use crate::gauge::Configuration;
+use crate::gauge::NearCoordinate;
 use crate::layout::{Lattice, Leg, Sites};
 use crate::real::Real;
 
@@ -12,17 +12,17 @@ use crate::real::Real;
 const STEPS: isize = 3;
 
 /// The doubled long links of the sites `sites`, as 18 reals: that of a forward leg is the site's own, that of a backward one the Hermitian conjugate of the one that
-/// begins three steps before; rounded to `R`, times −1/2, times the phase of each crossing of the boundary.
+/// begins three steps before; rounded to `R`, times −1/2, times the phase of each crossing of the boundary. `long`: the link of a site in a direction, row by row; of a
+/// part of a lattice the site may lie before the part.
 ///
 /// # Errors
-/// [`FieldError`] if the lattice's extents or precision differ, it has no parities and `sites` is one, or links are to be stored as fewer reals.
+/// [`FieldError`] if the lattice's precision differs, it has no parities and `sites` is one, or links are to be stored as fewer reals.
 pub fn double_long<R: Real>(
-    long: &Configuration,
+    long: impl Fn(NearCoordinate, usize) -> [Complex<f64>; LINK_WORDS] + Sync,
     lattice: Lattice,
     sites: Sites,
     kind: DoubledGauge,
 ) -> Result<Field<R, DoubledGauge>, FieldError> {
-    check_extents("doubling long links", long, lattice)?;
     if kind.format != LinkFormat::Full {
         return Err(FieldError::Mismatch {
             what: "doubling long links",
@@ -34,14 +34,17 @@ pub fn double_long<R: Real>(
     Field::from_sites(lattice, sites, kind, |site, object| {
         let here = extents.coordinate(site);
         for (leg, link) in Leg::all().zip(object.chunks_exact_mut(LinkFormat::Full.words())) {
-            let (d, extent) = (leg.dimension(), extents[leg.dimension()] as isize);
-            let end = here[d] as isize + if leg.is_forward() { STEPS } else { -STEPS };
+            let (d, steps) = (leg.dimension(), if leg.is_forward() { STEPS } else { -STEPS });
             // A forward link belongs to the site itself, a backward one to the site three steps before.
-            let mut owner = here;
+            let mut owner = here.map(|x| x as isize);
             if !leg.is_forward() {
-                owner[d] = end.rem_euclid(extent) as usize;
+                owner[d] += steps;
             }
-            let crossings = end.div_euclid(extent);
+            let in_whole = (extents.origin()[d] + here[d]) as isize + steps;
+            let crossings = in_whole.div_euclid(extents.global()[d] as isize);
+            if !extents.is_cut(d) {
+                owner[d] = owner[d].rem_euclid(extents[d] as isize);
+            }
             let factor = match kind.boundary.phase(d) {
                 Phase::Antiperiodic if crossings % 2 != 0 => 0.5,
                 Phase::Fixed if crossings != 0 => {
@@ -50,7 +53,7 @@ pub fn double_long<R: Real>(
                 }
                 _ => -0.5,
             };
-            let u = long.link(extents.site(owner), d);
+            let u = long(owner, d);
             for (k, v) in link.iter_mut().enumerate() {
                 let (row, column) = (k / 3, k % 3);
                 let u = if leg.is_forward() { u[3 * row + column] } else { u[3 * column + row].conj() };

@@ -4,7 +4,7 @@ mod link_format;
 
 use std::fmt;
 
-use crate::layout::LEGS;
+use crate::layout::{LEGS, Reach};
 
 pub use link_format::{BoundaryPhases, LinkError, LinkFormat, Phase};
 
@@ -91,9 +91,13 @@ impl Object {
         }
     }
 
-    /// Whether kernels read it at neighbours: not links, of which each site has its own, and what is made of them.
-    pub const fn is_read_at_neighbours(self) -> bool {
-        !matches!(self, Self::Gauge | Self::DoubledGauge(_) | Self::FieldStrength | Self::CloverBlocks)
+    /// How far kernels read it at other sites, on parts of a lattice; none of links, of which each site has its own, and of what is made of them.
+    pub const fn reach(self) -> Option<Reach> {
+        match self {
+            Self::Gauge | Self::DoubledGauge(_) | Self::FieldStrength | Self::CloverBlocks => None,
+            Self::ColourMatrix | Self::ColourVectors(_) => Some(Reach::ThreeSteps),
+            _ => Some(Reach::Nearest),
+        }
     }
 
     /// The same object with so many components a site; `None` where their number is fixed.

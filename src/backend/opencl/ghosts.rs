@@ -7,7 +7,7 @@ use std::ptr;
 use std::sync::{Arc, Mutex};
 
 use lanefield_reference::kernels::hop::Dagger;
-use lanefield_reference::layout::{Face, Leg, Place as SitePlace};
+use lanefield_reference::layout::{Face, Leg, Place as SitePlace, Reach};
 use opencl3::command_queue as queue;
 use opencl3::event as cl;
 use opencl3::types::CL_NON_BLOCKING;
@@ -38,9 +38,10 @@ pub(super) struct Packets {
     /// Tables of (place, point), and how many there are.
     sent: Buffer,
     held: Buffer,
-    sites: usize,
+    /// The first site of each packet, and the end of the last one.
+    firsts: Vec<usize>,
     parts: usize,
-    /// Work-items that pack, and that unpack.
+    /// Work-items a site that pack, and that unpack.
     work_items: [usize; 2],
     /// What is sent, and what comes.
     on_device: [Buffer; 2],
@@ -48,12 +49,13 @@ pub(super) struct Packets {
     _pinned: Vec<Pinned>,
 }
 
-/// Packets that go between device and host together: two halves, so that one is fetched while the other is put back; all where they are so few bytes that
-/// more commands take longer.
-fn batches(packets: &[(Leg, Range<usize>)]) -> impl Iterator<Item = Range<usize>> + use<> {
-    let all = packets.len();
-    let half = if bytes_of(packets).len() < 2 * LEAST_BATCH { all } else { all.div_ceil(2) };
-    [0..half, half..all].into_iter().filter(|batch| !batch.is_empty())
+/// Packets that go between device and host together: of those of a stage two halves, so that one is fetched while the other is put back; all where they are so
+/// few bytes that more commands take longer.
+fn batches(packets: &[(Leg, Range<usize>)], stage: &Range<usize>) -> impl Iterator<Item = Range<usize>> + use<> {
+    let Range { start, end } = *stage;
+    let few = bytes_of(&packets[stage.clone()]).len() < 2 * LEAST_BATCH;
+    let half = if few { end } else { start + stage.len().div_ceil(2) };
+    [start..half, half..end].into_iter().filter(|batch| !batch.is_empty())
 }
 
 /// Where packets lie that came, and their bytes: those that follow each other in memory are one, as of two ranks.
@@ -123,7 +125,7 @@ impl OpenCl {
     fn new_packets(&self, halo: &Halo, room: &dyn PacketRoom, layout: Layout) -> Result<Packets, BackendError> {
         let (shape, context) = (&halo.shape, &self.context);
         let (nsimd, order) = (shape.lattice.nsimd(), layout.site_order.on(&shape.lattice, shape.sites));
-        let all = Face::all(&shape.lattice, shape.sites)?;
+        let all = halo.faces()?;
         let on_device = |place: &SitePlace| {
             let own = place.osite < shape.osites();
             let osite = order.as_ref().filter(|_| own).map_or(place.osite, |order| order.place_of(place.osite));
@@ -137,7 +139,12 @@ impl OpenCl {
             all.iter().flat_map(of_face).collect()
         };
         let (sent, held) = (table(|face| &face.sent), table(|face| &face.held));
-        let (sites, parts, words) = (held.len() / 2, shape.object.parts(), shape.object.part_words());
+        let (parts, words) = (shape.object.parts(), shape.object.part_words());
+        let ends = all.iter().scan(0, |end, face| {
+            *end += face.len();
+            Some(*end)
+        });
+        let firsts = std::iter::once(0).chain(ends).collect();
         let stored = |bytes: usize| bytes / (shape.precision.bits() / 4);
         let mut options = self.planner(layout).common_options(shape.precision, nsimd, layout.access);
         options += &format!(" -DCOMPONENT_WORDS={words}");
@@ -151,53 +158,63 @@ impl OpenCl {
             program: self.program(&Source::of_library("ghosts.cl"), &options)?,
             sent: self.upload_table(&sent, "places of sites that are sent")?,
             held: self.upload_table(&held, "places of neighbours in other parts")?,
-            sites,
+            firsts,
             parts,
-            work_items: [halo.form, PacketForm::Whole].map(|form| sites * parts * component(form)),
+            work_items: [halo.form, PacketForm::Whole].map(|form| parts * component(form)),
             on_device: [buffer("packets to other parts")?, buffer("packets from other parts")?],
             _pinned: room.memory().into_iter().map(|memory| context.pin(memory)).collect(),
         })
     }
 
-    /// Launches one of the kernels that copy.
+    /// Launches one of the kernels that copy, for the packets of a stage.
     fn copy_ghosts(
         &self,
         packets: &Packets,
+        stage: &Range<usize>,
         (kernel, number): (&str, usize),
         place: Place<'_>,
         buffers: [&Buffer; 3],
     ) -> Result<Option<RawEvent>, BackendError> {
         let [to, from, places] = buffers;
-        let global = packets.work_items[number].next_multiple_of(GROUP);
-        let launch = Launch { global: [global, 1, 1], local: [GROUP, 1, 1] };
-        let counts = [packets.sites, packets.parts].map(|count| Arg::U32(count as u32));
+        let ([first, end], items) =
+            ([stage.start, stage.end].map(|packet| packets.firsts[packet]), packets.work_items[number]);
+        let global = ((end - first) * items).next_multiple_of(GROUP);
+        let (launch, place) =
+            (Launch { global: [global, 1, 1], local: [GROUP, 1, 1] }, Place { offset: [first * items, 0, 0], ..place });
+        let counts = [end, packets.parts].map(|count| Arg::U32(count as u32));
         let arguments = [Arg::Buffer(to), Arg::Buffer(from), Arg::Buffer(places), counts[0], counts[1]];
         self.launch_at(place, (&packets.program, kernel), launch, &arguments)
     }
 
     /// Packs what other parts read of a field.
-    fn pack_ghosts(&self, packets: &Packets, field: &Buffer) -> Result<Option<RawEvent>, BackendError> {
+    fn pack_ghosts(
+        &self,
+        packets: &Packets,
+        stage: &Range<usize>,
+        field: &Buffer,
+    ) -> Result<Option<RawEvent>, BackendError> {
         let buffers = [&packets.on_device[0], field, &packets.sent];
-        self.copy_ghosts(packets, (PACK, 0), self.context.own_place(), buffers)
+        self.copy_ghosts(packets, stage, (PACK, 0), self.context.own_place(), buffers)
     }
 
     /// Has what was packed fetched; the events of that, one a batch.
     fn fetch(
         &self,
         packets: &Packets,
+        stage: &Range<usize>,
         room: &mut dyn PacketRoom,
         packed: Option<&RawEvent>,
     ) -> Result<Vec<RawEvent>, BackendError> {
         let ([out, _], transfers) = (&packets.on_device, &self.packet_queues()?.out);
         let events: Vec<_> = packed.into_iter().map(RawEvent::get).collect();
-        let to = room.outgoing();
+        let to = room.outgoing(stage);
         let place = Place { queue: transfers, after: &events, offset: [0; 3] };
         let fetch = |batch: Range<usize>| {
             let bytes = bytes_of(&room.packets()[batch]);
             let to = Placed { start: to.start + bytes.start, ..to.clone() };
             self.transfer(place, CommandKind::Read, (out, &to), bytes)
         };
-        let fetched = batches(room.packets()).map(fetch).collect::<Result<_, _>>()?;
+        let fetched = batches(room.packets(), stage).map(fetch).collect::<Result<_, _>>()?;
         self.flush_queue(transfers)?;
         Ok(fetched)
     }
@@ -207,13 +224,14 @@ impl OpenCl {
     fn receive(
         &self,
         packets: &Packets,
+        stage: &Range<usize>,
         room: &mut dyn PacketRoom,
         field: &Buffer,
         fetched: &[RawEvent],
     ) -> Result<Option<RawEvent>, BackendError> {
         let ([_, device], transfers) = (&packets.on_device, &self.packet_queues()?.back);
         let place = Place { queue: transfers, after: &[], offset: [0; 3] };
-        for (batch, fetched) in batches(room.packets()).zip(fetched) {
+        for (batch, fetched) in batches(room.packets(), stage).zip(fetched) {
             self.await_event(fetched, "packets for other parts")?;
             room.exchange(batch.clone())?;
             for (from, bytes) in incoming(&*room, batch) {
@@ -221,7 +239,7 @@ impl OpenCl {
             }
             self.flush_queue(transfers)?;
         }
-        let unpacked = self.copy_ghosts(packets, (UNPACK, 1), place, [field, device, &packets.held])?;
+        let unpacked = self.copy_ghosts(packets, stage, (UNPACK, 1), place, [field, device, &packets.held])?;
         self.flush_queue(transfers)?;
         Ok(unpacked)
     }
@@ -306,22 +324,38 @@ impl OpenCl {
         let layout = self.layout_of(call)?;
         let all: Vec<_> = halos.iter().map(|halo| self.packets(halo, layout)).collect::<Result<_, _>>()?;
         let guards: Vec<_> = all.iter().map(|packets| lock(packets)).collect();
-        let pack = |(halo, packets): (&HaloRoom<'_>, _)| {
-            self.pack_ghosts(packets, &field_of(call, &halo.halo)?.storage().buffer)
-        };
-        let packed: Vec<_> =
-            halos.iter().zip(guards.iter().map(|guard| &**guard)).map(pack).collect::<Result<_, _>>()?;
-        // Before the packets, which take longer on their way than this takes to be queued: the device has something to do.
-        meanwhile()?;
-        self.context.flush()?;
-        let mut fetched = Vec::with_capacity(halos.len());
-        for ((HaloRoom { room, .. }, packets), packed) in halos.iter_mut().zip(&guards).zip(&packed) {
-            fetched.push(self.fetch(packets, &mut **room, packed.as_ref())?);
-        }
-        let mut unpacked = None;
-        for ((HaloRoom { halo, room }, packets), fetched) in halos.iter_mut().zip(&guards).zip(&fetched) {
-            let field = &field_of(call, halo)?.storage().buffer;
-            unpacked = self.receive(packets, &mut **room, field, fetched)?;
+        let stages: Vec<_> = halos.iter().map(|HaloRoom { halo, room }| halo.stages(room.packets().len())).collect();
+        let rounds = stages.iter().map(Vec::len).max().unwrap_or(0);
+        let (mut meanwhile, mut unpacked) = (Some(meanwhile), None);
+        for round in 0..rounds {
+            if round > 0 {
+                // What is packed now has come before.
+                self.join_packets(unpacked.take())?;
+            }
+            let of_round = || stages.iter().map(|stages| stages.get(round));
+            let mut packed = Vec::with_capacity(halos.len());
+            for ((HaloRoom { halo, .. }, packets), stage) in halos.iter().zip(&guards).zip(of_round()) {
+                let field = &field_of(call, halo)?.storage().buffer;
+                packed.push(stage.map_or(Ok(None), |stage| self.pack_ghosts(packets, stage, field))?);
+            }
+            // Before the packets, which take longer on their way than this takes to be queued: the device has something to do.
+            meanwhile.take().map_or(Ok(()), |meanwhile| meanwhile())?;
+            self.context.flush()?;
+            let mut fetched = Vec::with_capacity(halos.len());
+            for (((HaloRoom { room, .. }, packets), stage), packed) in
+                halos.iter_mut().zip(&guards).zip(of_round()).zip(&packed)
+            {
+                let fetch = |stage| self.fetch(packets, stage, &mut **room, packed.as_ref());
+                fetched.push(stage.map_or(Ok(Vec::new()), fetch)?);
+            }
+            for (((HaloRoom { halo, room }, packets), stage), fetched) in
+                halos.iter_mut().zip(&guards).zip(of_round()).zip(&fetched)
+            {
+                let field = &field_of(call, halo)?.storage().buffer;
+                if let Some(stage) = stage {
+                    unpacked = self.receive(packets, stage, &mut **room, field, fetched)?;
+                }
+            }
         }
         Ok(unpacked)
     }
@@ -333,7 +367,9 @@ impl Ghosts for OpenCl {
         self.takes(call.shape())?;
         let (shape, layout, own) = (call.shape(), self.layout_of(&call)?, self.context.own_place());
         let osites = shape.target.osites();
-        let is_stencil = matches!(shape.kernel.geometry, Geometry::Stencil { .. });
+        // What is read beyond the nearest neighbours may lie in other parts though these do not.
+        let is_stencil = matches!(shape.kernel.geometry, Geometry::Stencil { .. })
+            && halos.iter().all(|halo| halo.halo.reach == Reach::Nearest);
         let interior = layout.site_order.interior(shape.lattice(), shape.sites()).filter(|_| is_stencil).unwrap_or(0);
         self.with_ghosts(&call, halos, || match interior {
             0 => Ok(()),

@@ -146,12 +146,13 @@ impl SiteOrder {
             return Cow::Borrowed(stencil.neighbours());
         };
         // What lies behind the field's own sites stays where it is.
-        let ghosts = stencil.osites() as u32..(stencil.osites() + lattice.ghost_osites(sites.neighbours())) as u32;
+        let all = stencil.neighbours().len() / LEGS;
         let own = (0..stencil.osites()).map(|osite| targets.place_of(osite) as u32);
-        let places: Vec<u32> = own.chain(ghosts).collect();
-        let row = |place: usize| &stencil.neighbours()[LEGS * rows.osite_at(place)..][..LEGS];
+        let places: Vec<u32> = own.chain(stencil.osites() as u32..all as u32).collect();
+        let osite_at = |place: usize| if place < stencil.osites() { rows.osite_at(place) } else { place };
+        let row = |place: usize| &stencil.neighbours()[LEGS * osite_at(place)..][..LEGS];
         let renumber = |&entry: &u32| places[(entry & !Stencil::MARK) as usize] | (entry & Stencil::MARK);
-        (0..stencil.osites()).flat_map(row).map(renumber).collect()
+        (0..all).flat_map(row).map(renumber).collect()
     }
 }
 

@@ -109,9 +109,8 @@ impl<'a, B: Memory + ?Sized> Arguments<'a, B> {
         self.check_names()?;
         let target = self.check_target()?;
         let fields = self.check_fields(&target)?;
-        if target.lattice.extents().is_part() && kernel.reads_beyond_neighbours(self.legs) {
-            let expected = "a whole lattice: parts hold no sites of others beyond the nearest neighbours";
-            return Err(self.refused(kernel.target(), an(&target), expected));
+        if target.lattice.extents().is_part() {
+            self.check_reach(&target)?;
         }
         let matrix = self.check_tables(&target)?;
         let rhs_parts = self.rhs_parts.unwrap_or(target.object.parts());
@@ -123,6 +122,25 @@ impl<'a, B: Memory + ?Sized> Arguments<'a, B> {
         let (legs, direction, listed) = (self.legs, self.direction, listed.unwrap_or(1));
         let shape = Shape { kernel, target, fields, legs, matrix, rhs_parts, direction, listed };
         Ok(Call { shape, values: self.values, stencil: self.stencil, matrix: self.matrix })
+    }
+
+    /// On a part of a lattice fields hold sites of other parts, as far as kernels read such fields.
+    fn check_reach(&self, target: &FieldShape) -> Result<(), BackendError> {
+        let kernel = self.kernel;
+        if kernel.goes_its_own_way() {
+            return Err(self.refused(kernel.target(), an(target), "a whole lattice"));
+        }
+        for role in kernel.fields() {
+            let (Some(reach), Some(field)) = (kernel.reach(&role, self.legs), self.shapes(role.name).first().copied())
+            else {
+                continue;
+            };
+            if field.object.reach().is_none_or(|held| held < reach) {
+                let expected = "colour matrices or colour vectors, or a whole lattice: parts hold no other objects of sites that far away";
+                return Err(self.refused(role.name, an(&field), expected));
+            }
+        }
+        Ok(())
     }
 
     fn given(&self, name: &str) -> Option<&Value<'a, B::Storage>> {

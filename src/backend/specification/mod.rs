@@ -11,7 +11,7 @@ use lanefield_reference::gauge::Configuration;
 use lanefield_reference::kernels::domain_wall::Form;
 use lanefield_reference::kernels::hop::Dagger;
 use lanefield_reference::kernels::reduce::{PartialSums, Sum};
-use lanefield_reference::layout::{Lattice, LayoutError, LegOrder, Sites};
+use lanefield_reference::layout::{Lattice, LayoutError, LegOrder, Reach, Sites};
 use lanefield_reference::links::BoundaryPhases;
 use lanefield_reference::object::Object;
 use lanefield_reference::real::Precision;
@@ -429,12 +429,18 @@ impl Kernel {
         }
     }
 
-    /// Whether it reads further than the nearest neighbours.
-    pub fn reads_beyond_neighbours(&self, legs: LegOrder) -> bool {
+    /// How far it reads a field from a site; none of one that it reads at the site alone, or writes. `legs`: in that order.
+    pub fn reach(&self, role: &FieldRole, legs: LegOrder) -> Option<Reach> {
         match self.source {
-            KernelSource::Body(body) => body.reads_displaced(self.name, legs),
-            _ => self.arguments.iter().any(|argument| matches!(argument, Argument::OfNeighbours)),
+            KernelSource::Body(body) => body.reach(self.name, role.name, legs),
+            _ => (role.access == Access::Read && role.at == At::Neighbours).then_some(Reach::Nearest),
         }
+    }
+
+    /// Whether it finds its way beyond the nearest neighbours by itself, to fields that no part of a lattice holds.
+    pub fn goes_its_own_way(&self) -> bool {
+        let is_body = matches!(self.source, KernelSource::Body(_));
+        !is_body && self.arguments.iter().any(|argument| matches!(argument, Argument::OfNeighbours))
     }
 
     /// Whether it sums over sites.

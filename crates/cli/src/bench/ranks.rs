@@ -294,8 +294,9 @@ impl Ranks {
         let samples = self.timing.samples;
         let mut room = on.ranks.room(sent)?;
         let between_ranks = on.sampled(samples, || {
-            room.outgoing();
-            room.exchange(0..sent.len())
+            let packets = 0..sent.len();
+            room.outgoing(&packets);
+            room.exchange(packets)
         })?;
         let bytes: usize = sent.iter().map(|(_, bytes)| bytes).sum();
         let Some(device) = on.alone.opencl() else {

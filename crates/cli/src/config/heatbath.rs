@@ -2,10 +2,13 @@
 
 use std::path::PathBuf;
 
-use anyhow::Context as _;
+use anyhow::{Context as _, ensure};
 use clap::Args;
 use lanefield::backend::Backend;
-use lanefield::gauge::{Action, Ensemble, EnsembleParameters, Quenched, QuenchedParameters};
+use lanefield::comm::WholeLattice;
+use lanefield::gauge::{
+    Action, Ensemble, EnsembleParameters, Quenched, QuenchedError, QuenchedImproved, QuenchedParameters,
+};
 use lanefield::reference::gauge::Configuration;
 use lanefield::reference::kernels::Vectors;
 use lanefield::reference::layout::{Extents, Lattice, LatticeOptions, Parity, Scalar, Sites};
@@ -15,13 +18,13 @@ use serde::Serialize;
 
 use super::require_memory;
 use crate::Outcome;
-use crate::args::{BackendArgs, on_backend};
+use crate::args::{BackendArgs, on_part};
 use crate::interrupt::{interrupted, keep};
 use crate::output::{Head, Kind, facts, joined, show};
 use crate::progress::progress_bar;
-use crate::ranks::require_one;
+use crate::ranks::RanksArgs;
 
-/// Make an ensemble of quenched configurations: heat bath and overrelaxation with Wilson's action. The same bits on every device.
+/// Make an ensemble of quenched configurations: heat bath and overrelaxation. The same bits on every device and any number of ranks.
 ///
 /// DIR gets a configuration after the sweeps of --thermalise and then after every few sweeps, named by its sweep (000100.nersc), and the plaquette after
 /// each sweep (history.csv). A run that was ended goes on with --resume, to the bits of one that never was; with a larger --sweeps it gets longer.
@@ -30,9 +33,14 @@ use crate::ranks::require_one;
   lanefield config generate heatbath --beta 5.7 --lattice 4.4.4.8 --seed 1 \\
       --thermalise 20 --sweeps 60 --every 10 --output ensemble
   lanefield config generate heatbath --beta 5.7 --lattice 4.4.4.8 --seed 1 \\
-      --thermalise 20 --sweeps 80 --every 10 --output ensemble --resume")]
+      --thermalise 20 --sweeps 80 --every 10 --output ensemble --resume
+  lanefield config generate heatbath --action symanzik --beta 4.5 --seed 1 \\
+      --lattice 4.4.4.8 --sweeps 4 --every 2 --output improved")]
 pub struct Heatbath {
-    /// β of Wilson's action
+    /// The action: wilson, or with rectangles symanzik (c1 = -1/12) or iwasaki (c1 = -0.331), in f64, on extents that are multiples of 4
+    #[arg(long, value_name = "ACTION", default_value_t)]
+    action: Action,
+    /// β of the action, β Σ (c0 plaquettes + c1 rectangles) with c0 = 1 − 8 c1
     #[arg(long, value_name = "BETA", value_parser = crate::args::finite)]
     beta: f64,
     /// Extents of the lattice, all even
@@ -70,6 +78,8 @@ pub struct Heatbath {
     json: bool,
     #[command(flatten)]
     backend: BackendArgs,
+    #[command(flatten)]
+    ranks: RanksArgs,
 }
 
 /// What an ensemble begins with.
@@ -83,11 +93,17 @@ enum Start {
 
 impl Heatbath {
     pub fn run(self) -> anyhow::Result<Outcome> {
-        require_one("config generate heatbath")?;
-        require_memory(self.lattice)?;
+        ensure!(
+            self.action == Action::Wilson || self.precision == Precision::F64,
+            "--precision {} is for --action wilson: {} has its heat bath in f64",
+            self.precision,
+            self.action
+        );
+        let lattice = self.ranks.lattice(self.lattice)?;
+        require_memory(lattice.part())?;
         Lattice::new(self.lattice, Scalar::ComplexD, LatticeOptions::default())?.check(Sites::Parity(Parity::Even))?;
         let parameters = EnsembleParameters {
-            action: Action::Wilson.to_string(),
+            action: self.action.to_string(),
             beta: self.beta,
             lattice: self.lattice.as_array(),
             start: crate::args::name_of(self.start),
@@ -97,34 +113,46 @@ impl Heatbath {
             thermalisation: self.thermalise,
             every: self.every,
         };
-        let (ensemble, last) = match self.resume && self.output.join("ensemble.json").exists() {
-            true => Ensemble::resume(&self.output, parameters)?,
-            false => (Ensemble::begin(&self.output, parameters)?, None),
+        // As rank 0 sees it, which makes the directory.
+        let is_there = lattice.is_first() && self.output.join("ensemble.json").exists();
+        let resumes = self.resume && lattice.communicator().any(is_there)?;
+        let (ensemble, last) = match resumes {
+            true => Ensemble::resume(&self.output, parameters, lattice.clone())?,
+            false => (Ensemble::begin(&self.output, parameters, lattice.clone())?, None),
         };
-        let backend = self.backend.open()?;
-        on_backend!(&backend, b => match self.precision {
-            Precision::F32 => self.evolve::<_, f32>(b, ensemble, last),
-            _ => self.evolve::<_, f64>(b, ensemble, last),
-        })
-    }
-
-    fn evolve<B: Backend, R: Vectors>(
-        &self,
-        backend: &B,
-        mut ensemble: Ensemble,
-        last: Option<(u64, Configuration)>,
-    ) -> anyhow::Result<Outcome> {
+        let backend = self.backend.open_on(&lattice, &self.ranks)?;
         let (sweeps, configuration) = last.unwrap_or_else(|| {
             let configuration = match self.start {
-                Start::Unit => Configuration::unit(self.lattice),
-                Start::Hot => Configuration::hot(self.lattice, self.seed),
+                Start::Unit => Configuration::unit(lattice.part()),
+                Start::Hot => Configuration::hot(lattice.part(), self.seed),
             };
             (0, configuration)
         });
         let parameters = QuenchedParameters { beta: self.beta, overrelaxations: self.overrelax, seed: self.seed };
-        let mut field = Quenched::<_, R>::new(backend, &configuration, parameters, sweeps, self.backend.lanes)
-            .context("failed to prepare the gauge field")?;
-        drop(configuration);
+        let (lanes, of_action) = (self.backend.lanes, (self.action, parameters));
+        let prepare = "failed to prepare the gauge field";
+        on_part!(&backend, b => match (self.action, self.precision) {
+            (Action::Wilson, Precision::F32) => {
+                let field = Quenched::<_, f32>::new(b, &configuration, parameters, sweeps, lanes);
+                self.evolve(field.context(prepare)?, &lattice, ensemble)
+            }
+            (Action::Wilson, _) => {
+                let field = Quenched::<_, f64>::new(b, &configuration, parameters, sweeps, lanes);
+                self.evolve(field.context(prepare)?, &lattice, ensemble)
+            }
+            _ => {
+                let field = QuenchedImproved::new(b, &configuration, of_action, sweeps, lanes);
+                self.evolve(field.context(prepare)?, &lattice, ensemble)
+            }
+        })
+    }
+
+    fn evolve(
+        &self,
+        mut field: impl Evolved,
+        lattice: &WholeLattice,
+        mut ensemble: Ensemble,
+    ) -> anyhow::Result<Outcome> {
         let bar = progress_bar();
         bar.set_length(self.sweeps);
         let mut kept = Vec::new();
@@ -134,7 +162,7 @@ impl Heatbath {
             ensemble.add(plaquette);
             bar.set_position(field.sweeps());
             bar.set_message(format!("plaquette {plaquette:.6}"));
-            let stopped = interrupted();
+            let stopped = lattice.communicator().any(interrupted())?;
             if ensemble.keeps(field.sweeps()) {
                 kept.push(ensemble.keep(&field.configuration()?)?.display().to_string());
             } else if stopped || field.sweeps() == self.sweeps {
@@ -150,6 +178,44 @@ impl Heatbath {
         bar.finish_and_clear();
         let summary = Summary::of(&ensemble, kept);
         show(self.json, Head::of(Kind::Ensemble), &summary, Summary::text)
+    }
+}
+
+/// A field in its evolution, of whichever action.
+trait Evolved {
+    fn sweeps(&self) -> u64;
+    fn sweep(&mut self) -> Result<(), QuenchedError>;
+    fn plaquette(&mut self) -> Result<f64, QuenchedError>;
+    fn configuration(&self) -> Result<Configuration, QuenchedError>;
+}
+
+impl<B: Backend, R: Vectors> Evolved for Quenched<'_, B, R> {
+    fn sweeps(&self) -> u64 {
+        self.sweeps()
+    }
+    fn sweep(&mut self) -> Result<(), QuenchedError> {
+        self.sweep()
+    }
+    fn plaquette(&mut self) -> Result<f64, QuenchedError> {
+        Ok(self.plaquette()?)
+    }
+    fn configuration(&self) -> Result<Configuration, QuenchedError> {
+        self.configuration()
+    }
+}
+
+impl<B: Backend> Evolved for QuenchedImproved<'_, B> {
+    fn sweeps(&self) -> u64 {
+        self.sweeps()
+    }
+    fn sweep(&mut self) -> Result<(), QuenchedError> {
+        self.sweep()
+    }
+    fn plaquette(&mut self) -> Result<f64, QuenchedError> {
+        Ok(self.field().plaquettes()?.all)
+    }
+    fn configuration(&self) -> Result<Configuration, QuenchedError> {
+        Ok(self.field().configuration()?)
     }
 }
 

@@ -1,0 +1,123 @@
+//! Ensembles of gauge actions with rectangles (`docs/arithmetic.md` §23). Links of one direction are in a rectangle with each other up to two sites apart, so
+//! that a direction is updated on four sublattices, one after the other: those of Σ_ν x_ν + x_μ mod 4, on which no two links are part of the same loop.
+//! The staples are those of all sites; where links stay they are made 0, by which a heat bath and overrelaxation change nothing but rounding.
+
+use lanefield_reference::field::Field;
+use lanefield_reference::gauge::Configuration;
+use lanefield_reference::layout::{DIMENSIONS, Direction, LaneChoice, Sites};
+use lanefield_reference::object::ColourMatrix;
+use num_complex::Complex;
+
+use super::staples::Parts;
+use super::{Action, GaugeField, LinkField, MOST_SWEEPS, QuenchedError, QuenchedParameters};
+use crate::backend::{Backend, BackendError};
+use crate::kernel::gauge_fixing::GaugeFixingKernels as _;
+use crate::kernel::heat_bath::{Draw, HeatBathKernels as _};
+
+/// Sublattices of a direction.
+const SUBLATTICES: usize = 4;
+
+/// A gauge field with an action with rectangles in its evolution, on a backend, in f64.
+pub struct QuenchedImproved<'b, B: Backend> {
+    field: GaugeField<'b, B>,
+    action: Action,
+    parameters: QuenchedParameters,
+    staples: LinkField<B>,
+    parts: Option<Parts<B>>,
+    /// Of each sublattice of each direction 1 at its sites, and 0 elsewhere.
+    sublattices: Vec<[LinkField<B>; SUBLATTICES]>,
+    /// 1 at all sites.
+    unit: LinkField<B>,
+    /// The number of the next sweep.
+    sweep: u32,
+}
+
+impl<'b, B: Backend> QuenchedImproved<'b, B> {
+    /// A field after `sweep` sweeps. `lanes` changes no bit.
+    ///
+    /// # Errors
+    /// [`QuenchedError`] of β, of a sweep beyond the last one, of a lattice with an extent that is no multiple of 4; what the backend reports.
+    pub fn new(
+        backend: &'b B,
+        configuration: &Configuration,
+        (action, parameters): (Action, QuenchedParameters),
+        sweep: u64,
+        lanes: LaneChoice,
+    ) -> Result<Self, QuenchedError> {
+        let sweep = parameters.check(sweep)?;
+        let extents = configuration.extents();
+        if extents.global().as_array().iter().any(|extent| extent % SUBLATTICES != 0) {
+            return Err(QuenchedError::Sublattices { extents: extents.global().to_string() });
+        }
+        let field = GaugeField::new(backend, configuration, lanes)?;
+        let matrices = |is_one: &(dyn Fn(usize) -> bool + Sync)| -> Result<LinkField<B>, BackendError> {
+            let matrices =
+                Field::from_sites(field.lattice(), Sites::Full, ColourMatrix, |site, words: &mut [Complex<f64>]| {
+                    for row in 0..3 {
+                        words[4 * row] = Complex::from(f64::from(u8::from(is_one(site))));
+                    }
+                })?;
+            backend.upload(matrices)
+        };
+        let of_direction = |mu: Direction| {
+            let sublattice = |number: usize| {
+                matrices(&|site| {
+                    let x = extents.in_whole(extents.coordinate(site).map(|x| x as isize));
+                    (x.iter().sum::<usize>() + x[mu.index()]) % SUBLATTICES == number
+                })
+            };
+            Ok::<_, BackendError>([sublattice(0)?, sublattice(1)?, sublattice(2)?, sublattice(3)?])
+        };
+        let sublattices = Direction::ALL.into_iter().map(of_direction).collect::<Result<_, _>>()?;
+        let (unit, staples, parts) = (matrices(&|_| true)?, field.zeros()?, Parts::of(&field, action)?);
+        Ok(Self { field, action, parameters, staples, parts, sublattices, unit, sweep })
+    }
+
+    /// Sweeps that were done: the number of the next one.
+    pub fn sweeps(&self) -> u64 {
+        u64::from(self.sweep)
+    }
+
+    /// The field.
+    pub fn field(&self) -> &GaugeField<'b, B> {
+        &self.field
+    }
+
+    /// One sweep of the heat bath, and those of overrelaxation after it.
+    ///
+    /// # Errors
+    /// [`QuenchedError::Sweeps`] where none is left; what the backend reports.
+    pub fn sweep(&mut self) -> Result<(), QuenchedError> {
+        if self.sweep >= MOST_SWEEPS {
+            return Err(QuenchedError::Sweeps(self.sweeps()));
+        }
+        let QuenchedParameters { beta, seed, overrelaxations } = self.parameters;
+        let (backend, sweep) = (self.field.backend, self.sweep);
+        self.each(|link, staples, direction| {
+            // The sublattices of a direction have no site in common: each draws at its own.
+            let event = sweep * DIMENSIONS as u32 + direction.index() as u32;
+            backend.heat_bath(link, staples, Draw { beta, seed, event })
+        })?;
+        for _ in 0..overrelaxations {
+            self.each(|link, staples, _| backend.overrelaxation(link, staples))?;
+        }
+        self.sweep += 1;
+        Ok(())
+    }
+
+    /// Does something with the links of each direction and sublattice, in the field of their staples.
+    fn each(
+        &mut self,
+        mut update: impl FnMut(&mut LinkField<B>, &LinkField<B>, Direction) -> Result<(), BackendError>,
+    ) -> Result<(), BackendError> {
+        let Self { field, action, staples, parts, sublattices, unit, .. } = self;
+        for (direction, sublattices) in Direction::ALL.into_iter().zip(sublattices) {
+            for sublattice in sublattices {
+                field.staples_of(direction, staples, *action, parts)?;
+                field.backend.gauge_transformed(staples, &field.stencil, direction, [sublattice, unit])?;
+                update(field.links.along_mut(direction), staples, direction)?;
+            }
+        }
+        Ok(())
+    }
+}
