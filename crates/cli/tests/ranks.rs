@@ -368,7 +368,7 @@ fn a_signal_to_one_rank_stops_all_at_the_same_iteration() {
 }
 
 /// A command on gauge fields, and the files that it writes.
-const ON_GAUGE_FIELDS: [(&str, &[&str]); 5] = [
+const ON_GAUGE_FIELDS: [(&str, &[&str]); 4] = [
     (
         "flow --config gauge.nersc --action symanzik --step 0.05 --time 0.05 --output f.nersc --csv f.csv",
         &["f.nersc", "f.csv"],
@@ -376,7 +376,6 @@ const ON_GAUGE_FIELDS: [(&str, &[&str]); 5] = [
     ("smear --kind stout:0.1,1 --config gauge.nersc --output s.lime", &["s.lime"]),
     ("gaugefix --config gauge.nersc --gauge coulomb --output g.npy --tolerance 0.01", &["g.npy"]),
     ("observe --config gauge.nersc --observables plaquette,clover,polyakov,wilson --loops 1,2", &[]),
-    ("solve --operator hisq --mass 0.5 --config gauge.nersc --source gauss:7 --output x.npy", &["x.npy"]),
 ];
 
 #[test]
@@ -384,13 +383,28 @@ fn gauge_fields_have_the_same_bytes_on_ranks() {
     let folder = Folder::with_gauge();
     for (command, files) in ON_GAUGE_FIELDS {
         let command = format!("{command} --device cpu --threads 1");
-        let said = folder.succeeds(&format!("{command} --force"));
+        let said = folder.succeeds(&command);
         let expected = folder.all(files);
         for cut in ["1.1.1.2", "1.1.2.1"] {
             assert_eq!(folder.succeeds_on(2, &format!("{command} --ranks {cut}")), said, "{command} on {cut}");
             assert!(folder.all(files) == expected, "{command} on {cut}");
         }
     }
+}
+
+/// A hop of three steps needs parts of four slices.
+#[test]
+fn hisq_fermions_have_the_same_bytes_on_parts_that_are_wide_enough() {
+    let folder = Folder::with_gauge();
+    let solve = solve("--operator hisq --mass 0.5");
+    folder.succeeds(&format!("{solve} --device cpu"));
+    let expected = folder.all(&FILES);
+    folder.succeeds_on(2, &format!("{solve} --device cpu --ranks 1.1.1.2"));
+    assert!(folder.all(&FILES) == expected);
+    let narrow = folder.on_ranks(2, &format!("{solve} --device cpu --ranks 1.1.2.1"));
+    let said = text(&narrow.stderr);
+    assert_eq!(narrow.status.code(), Some(2), "{said}");
+    assert_contains(&said, &["3 steps along z reach beyond the next part", "4.4.2.8", "fewer parts along z"]);
 }
 
 #[test]
