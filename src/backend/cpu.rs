@@ -170,7 +170,7 @@ impl Cpu {
         let copied =
             |HaloRoom { halo, .. }: &HaloRoom<'_>| Ok((copy(field_of(call, halo)?.storage())?, self.faces(halo)?));
         let mut copies: Vec<_> = halos.iter().map(copied).collect::<Result<_, BackendError>>()?;
-        // In the order of a device, which other ranks may have.
+        // In the order in which OpenCL exchanges them: other ranks may compute on a device.
         let stages: Vec<_> = halos.iter().map(|halo| halo.halo.stages(halo.room.packets().len())).collect();
         for round in 0..stages.iter().map(Vec::len).max().unwrap_or(0) {
             for ((halo, (field, faces)), stages) in halos.iter_mut().zip(&mut copies).zip(&stages) {

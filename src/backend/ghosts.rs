@@ -76,9 +76,9 @@ impl Halo {
         Face::all(&self.shape.lattice, self.shape.sites, self.reach)
     }
 
-    /// The packets, which are one a face, that are sent together, before the next ones.
+    /// The packets, one for each face, in the groups that are sent together, one group after the other.
     pub fn stages(&self, packets: usize) -> Vec<Range<usize>> {
-        // Two of each direction.
+        // Two in each direction.
         let together = if self.reach == Reach::Nearest { packets.max(1) } else { 2 };
         (0..packets).step_by(together).map(|first| first..first + together).collect()
     }

@@ -183,8 +183,7 @@ impl Decomposition {
 
     /// Whether each part has as many slices as kernels read that go so far.
     pub fn reaches(&self, reach: Reach) -> bool {
-        let is_wide = |part: Extents| part.cut_dimensions().all(|d| part[d] >= reach.steps());
-        (0..self.cut.ranks()).all(|rank| is_wide(self.part(rank)))
+        (0..self.cut.ranks()).all(|rank| reach.narrow(&self.part(rank)).is_none())
     }
 
     /// The lattice.

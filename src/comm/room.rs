@@ -185,7 +185,7 @@ impl PacketRoom for Room {
     }
 
     fn outgoing(&mut self, packets: &Range<usize>) -> Placed {
-        // Who reads the packets of a direction has read those of the exchange before the last when it has sent those of the last.
+        // Once an exchange, not once a stage: that a neighbour has read the packets of a direction is known when those of the next exchange come from it.
         if packets.start == 0 {
             self.half = 1 - self.half;
         }

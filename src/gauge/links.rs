@@ -65,7 +65,7 @@ impl<B: Memory + ?Sized, R: Vectors> LinkFields<B, R> {
         self.fields.each_ref()
     }
 
-    /// The links on the host, with those of other parts as far as they are read; of links on one parity the others beside them.
+    /// The links on the host, with those of other parts as far as they are read. `of`: the links of all sites, or of both parities.
     ///
     /// # Errors
     /// [`BackendError`] if the device or another rank fails.
@@ -76,18 +76,16 @@ impl<B: Memory + ?Sized, R: Vectors> LinkFields<B, R> {
                 fields.push(backend.load_with_ghosts(field.any(), reach)?);
             }
         }
-        let (lattice, of_sites) = (*of[0].fields[0].lattice(), |links: &&Self| {
-            let sites = links.fields[0].sites();
-            (sites, Ghosts::new(links.fields[0].lattice(), sites))
-        });
-        Ok(HostLinks { lattice, ghosts: of.iter().map(of_sites).collect(), fields })
+        let lattice = *of[0].fields[0].lattice();
+        let sites = of.iter().map(|links| links.fields[0].sites());
+        Ok(HostLinks { lattice, ghosts: sites.map(|sites| (sites, Ghosts::new(&lattice, sites))).collect(), fields })
     }
 
     /// The links as a configuration: of fields on all sites, or of both parities. On parts of a lattice all ranks call it.
     ///
     /// # Errors
     /// [`BackendError`] if the device or another rank fails.
-    pub fn configuration(of: &[&Self], backend: &B) -> Result<Configuration, BackendError> {
+    pub(crate) fn configuration(of: &[&Self], backend: &B) -> Result<Configuration, BackendError> {
         let links = Self::on_host(of, backend, Reach::Corners)?;
         Configuration::from_near_sites(links.lattice.extents(), |x, words| {
             for (direction, words) in words.chunks_exact_mut(LINK_WORDS).enumerate() {

@@ -38,6 +38,44 @@ impl QuenchedParameters {
         let next = u32::try_from(sweep).ok().filter(|next| *next <= MOST_SWEEPS);
         next.ok_or(QuenchedError::Sweeps(sweep))
     }
+
+    /// What is done in a sweep to all links, one after the other: the heat bath, then overrelaxations.
+    pub(super) fn updates(&self, sweep: u32) -> Result<impl Iterator<Item = Update> + use<>, QuenchedError> {
+        if sweep >= MOST_SWEEPS {
+            return Err(QuenchedError::Sweeps(u64::from(sweep)));
+        }
+        let Self { beta, seed, overrelaxations } = *self;
+        let heat_bath = Update::HeatBath(Draw { beta, seed, event: sweep * DIMENSIONS as u32 });
+        Ok(std::iter::once(heat_bath).chain(std::iter::repeat_n(Update::Overrelaxation, overrelaxations)))
+    }
+}
+
+/// What is done to a link in the field of its staples.
+#[derive(Clone, Copy)]
+pub(super) enum Update {
+    /// Drawn anew; the event is that of the first direction.
+    HeatBath(Draw),
+    /// Reflected.
+    Overrelaxation,
+}
+
+impl Update {
+    /// Does it to links of a direction that are not in the staples of each other.
+    pub fn of<B: Backend, R: Vectors>(
+        self,
+        backend: &B,
+        direction: Direction,
+        link: &mut FieldOn<B, R, ColourMatrix>,
+        staples: &FieldOn<B, R, ColourMatrix>,
+    ) -> Result<(), BackendError> {
+        match self {
+            Self::HeatBath(draw) => {
+                let event = draw.event + direction.index() as u32;
+                backend.heat_bath(link, staples, Draw { event, ..draw })
+            }
+            Self::Overrelaxation => backend.overrelaxation(link, staples),
+        }
+    }
 }
 
 /// Why a field is not evolved. Messages are fragments.
@@ -122,37 +160,16 @@ impl<'b, B: Backend, R: Vectors> Quenched<'b, B, R> {
     /// # Errors
     /// [`QuenchedError::Sweeps`] where none is left; what the backend reports.
     pub fn sweep(&mut self) -> Result<(), QuenchedError> {
-        if self.sweep >= MOST_SWEEPS {
-            return Err(QuenchedError::Sweeps(self.sweeps()));
-        }
-        let QuenchedParameters { beta, seed, overrelaxations } = self.parameters;
-        let (backend, sweep) = (self.backend, self.sweep);
-        self.each(|link, staples, direction| {
-            let event = sweep * DIMENSIONS as u32 + direction.index() as u32;
-            backend.heat_bath(link, staples, Draw { beta, seed, event })
-        })?;
-        for _ in 0..overrelaxations {
-            self.each(|link, staples, _| backend.overrelaxation(link, staples))?;
-        }
-        self.sweep += 1;
-        Ok(())
-    }
-
-    /// Does something with the links of each parity and direction, in the field of their staples.
-    fn each(
-        &mut self,
-        mut update: impl FnMut(
-            &mut FieldOn<B, R, ColourMatrix>,
-            &FieldOn<B, R, ColourMatrix>,
-            Direction,
-        ) -> Result<(), BackendError>,
-    ) -> Result<(), BackendError> {
-        for parity in [0, 1] {
-            for direction in Direction::ALL {
-                self.sum_staples(parity, direction)?;
-                update(self.links[parity].along_mut(direction), &self.staples[parity], direction)?;
+        for update in self.parameters.updates(self.sweep)? {
+            for parity in [0, 1] {
+                for direction in Direction::ALL {
+                    self.sum_staples(parity, direction)?;
+                    let link = self.links[parity].along_mut(direction);
+                    update.of(self.backend, direction, link, &self.staples[parity])?;
+                }
             }
         }
+        self.sweep += 1;
         Ok(())
     }
 

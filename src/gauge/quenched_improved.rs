@@ -4,15 +4,15 @@
 
 use lanefield_reference::field::Field;
 use lanefield_reference::gauge::Configuration;
-use lanefield_reference::layout::{DIMENSIONS, Direction, LaneChoice, Sites};
+use lanefield_reference::layout::{Direction, LaneChoice, Sites};
 use lanefield_reference::object::ColourMatrix;
 use num_complex::Complex;
 
+use super::quenched::Update;
 use super::staples::Parts;
-use super::{Action, GaugeField, LinkField, MOST_SWEEPS, QuenchedError, QuenchedParameters};
+use super::{Action, GaugeField, LinkField, QuenchedError, QuenchedParameters};
 use crate::backend::{Backend, BackendError};
 use crate::kernel::gauge_fixing::GaugeFixingKernels as _;
-use crate::kernel::heat_bath::{Draw, HeatBathKernels as _};
 
 /// Sublattices of a direction.
 const SUBLATTICES: usize = 4;
@@ -88,34 +88,22 @@ impl<'b, B: Backend> QuenchedImproved<'b, B> {
     /// # Errors
     /// [`QuenchedError::Sweeps`] where none is left; what the backend reports.
     pub fn sweep(&mut self) -> Result<(), QuenchedError> {
-        if self.sweep >= MOST_SWEEPS {
-            return Err(QuenchedError::Sweeps(self.sweeps()));
-        }
-        let QuenchedParameters { beta, seed, overrelaxations } = self.parameters;
-        let (backend, sweep) = (self.field.backend, self.sweep);
-        self.each(|link, staples, direction| {
-            // The sublattices of a direction have no site in common: each draws at its own.
-            let event = sweep * DIMENSIONS as u32 + direction.index() as u32;
-            backend.heat_bath(link, staples, Draw { beta, seed, event })
-        })?;
-        for _ in 0..overrelaxations {
-            self.each(|link, staples, _| backend.overrelaxation(link, staples))?;
+        // The sublattices of a direction have no site in common: each draws its own numbers of an event.
+        for update in self.parameters.updates(self.sweep)? {
+            self.each(update)?;
         }
         self.sweep += 1;
         Ok(())
     }
 
-    /// Does something with the links of each direction and sublattice, in the field of their staples.
-    fn each(
-        &mut self,
-        mut update: impl FnMut(&mut LinkField<B>, &LinkField<B>, Direction) -> Result<(), BackendError>,
-    ) -> Result<(), BackendError> {
+    /// Updates the links of each direction and sublattice, in the field of their staples.
+    fn each(&mut self, update: Update) -> Result<(), BackendError> {
         let Self { field, action, staples, parts, sublattices, unit, .. } = self;
         for (direction, sublattices) in Direction::ALL.into_iter().zip(sublattices) {
             for sublattice in sublattices {
                 field.staples_of(direction, staples, *action, parts)?;
                 field.backend.gauge_transformed(staples, &field.stencil, direction, [sublattice, unit])?;
-                update(field.links.along_mut(direction), staples, direction)?;
+                update.of(field.backend, direction, field.links.along_mut(direction), staples)?;
             }
         }
         Ok(())

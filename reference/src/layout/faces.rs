@@ -26,7 +26,7 @@ impl Face {
     pub fn all(lattice: &Lattice, sites: Sites, reach: Reach) -> Result<Vec<Self>, LayoutError> {
         lattice.check(sites)?;
         let extents = lattice.extents();
-        if let Some(d) = extents.cut_dimensions().find(|&d| extents[d] < reach.steps()) {
+        if let Some(d) = reach.narrow(&extents) {
             let (dimension, steps) = (DIMENSION_NAMES[d], reach.steps());
             return Err(LayoutError::Reach { extents: extents.to_string(), dimension, steps });
         }
@@ -113,8 +113,8 @@ mod tests {
             let parts: Vec<Lattice> =
                 parts.iter().map(|&(origin, extents)| lattice(whole.part(origin, extents).unwrap())).collect();
             for reach in [Reach::Nearest, Reach::Corners, Reach::TwoSteps, Reach::ThreeSteps] {
-                let narrow = parts.iter().any(|part| part.extents().cut_dimensions().any(|d| part.extents()[d] < 3));
-                if narrow && reach == Reach::ThreeSteps {
+                let is_narrow = |part: &Lattice| part.extents().cut_dimensions().any(|d| part.extents()[d] < 3);
+                if reach == Reach::ThreeSteps && parts.iter().any(is_narrow) {
                     assert!(parts.iter().any(|part| Face::all(part, Sites::Full, reach).is_err()));
                     continue;
                 }

@@ -1,7 +1,7 @@
 //! Ghosts: outer sites behind those of a field on a part of a lattice, which hold sites of other parts. They continue the box of outer sites beyond its
 //! faces, in the directions in which ranks cut the lattice; there is one virtual node in these, so that a ghost has the lanes of the face it lies at.
 
-use super::{DIMENSIONS, Displacement, Lattice, Leg, Parity, Place, Sites};
+use super::{DIMENSIONS, Displacement, Extents, Lattice, Leg, Parity, Place, Sites};
 
 /// How far a field is read from a site: each includes those before it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -35,6 +35,11 @@ impl Reach {
             Self::TwoSteps => 2,
             Self::ThreeSteps => 3,
         }
+    }
+
+    /// The first direction in which a part has fewer slices than others read of it.
+    pub fn narrow(self, part: &Extents) -> Option<usize> {
+        part.cut_dimensions().find(|&d| part[d] < self.steps())
     }
 }
 
@@ -112,11 +117,6 @@ impl Ghosts {
         self.blocks.iter().filter(|block| block.reach <= reach).map(|block| self.len_of(block.beyond)).sum()
     }
 
-    /// Whether there are none.
-    pub fn is_empty(&self) -> bool {
-        self.blocks.is_empty()
-    }
-
     /// The outer site at a coordinate; none where no displacement leads.
     pub fn osite(&self, at: OuterCoordinate) -> Option<usize> {
         let beyond: OuterCoordinate = std::array::from_fn(|d| match (at[d], self.outer[d] as isize) {
@@ -192,7 +192,7 @@ fn stays(parity: Parity, [_, y, z, t]: OuterCoordinate) -> Leg {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Direction, Extents, LatticeOptions, Scalar};
+    use super::super::{Direction, LatticeOptions, Scalar};
     use super::*;
 
     fn part() -> Lattice {
@@ -228,6 +228,6 @@ mod tests {
     #[test]
     fn a_whole_lattice_has_none() {
         let lattice = Lattice::new(Extents::new([4; 4]).unwrap(), Scalar::ComplexF, LatticeOptions::default()).unwrap();
-        assert!(Ghosts::new(&lattice, Sites::Full).is_empty());
+        assert_eq!(Ghosts::new(&lattice, Sites::Full).len(Reach::ThreeSteps), 0);
     }
 }

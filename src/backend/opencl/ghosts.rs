@@ -329,7 +329,7 @@ impl OpenCl {
         let (mut meanwhile, mut unpacked) = (Some(meanwhile), None);
         for round in 0..rounds {
             if round > 0 {
-                // What is packed now has come before.
+                // This stage sends on what the one before has brought.
                 self.join_packets(unpacked.take())?;
             }
             let of_round = || stages.iter().map(|stages| stages.get(round));

@@ -124,10 +124,10 @@ impl<'a, B: Memory + ?Sized> Arguments<'a, B> {
         Ok(Call { shape, values: self.values, stencil: self.stencil, matrix: self.matrix })
     }
 
-    /// On a part of a lattice fields hold sites of other parts, as far as kernels read such fields.
+    /// Refuses reads that lead further than a field on a part of a lattice holds sites of other parts.
     fn check_reach(&self, target: &FieldShape) -> Result<(), BackendError> {
         let kernel = self.kernel;
-        if kernel.goes_its_own_way() {
+        if kernel.needs_whole_lattice() {
             return Err(self.refused(kernel.target(), an(target), "a whole lattice"));
         }
         for role in kernel.fields() {
@@ -136,7 +136,7 @@ impl<'a, B: Memory + ?Sized> Arguments<'a, B> {
                 continue;
             };
             if field.object.reach().is_none_or(|held| held < reach) {
-                let expected = "colour matrices or colour vectors, or a whole lattice: parts hold no other objects of sites that far away";
+                let expected = "colour matrices, colour vectors, or a whole lattice: of other objects a part holds only the nearest sites of other parts";
                 return Err(self.refused(role.name, an(&field), expected));
             }
         }

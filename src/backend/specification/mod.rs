@@ -437,8 +437,8 @@ impl Kernel {
         }
     }
 
-    /// Whether it finds its way beyond the nearest neighbours by itself, to fields that no part of a lattice holds.
-    pub fn goes_its_own_way(&self) -> bool {
+    /// Whether it runs on whole lattices alone: it reads corners of objects of which parts hold no sites of others.
+    pub fn needs_whole_lattice(&self) -> bool {
         let is_body = matches!(self.source, KernelSource::Body(_));
         !is_body && self.arguments.iter().any(|argument| matches!(argument, Argument::OfNeighbours))
     }
