@@ -8,6 +8,7 @@ check_kernel!(lanefield::kernel::staples::staple_down, twin);
 check_kernel!(lanefield::kernel::loops::plaquette_sum, twin);
 check_kernel!(lanefield::kernel::loops::rectangle_sum, twin);
 check_kernel!(lanefield::kernel::loops::clover_leaves, twin);
+check_kernel!(lanefield::kernel::loops::wide_clover_leaves, twin);
 check_kernel!(lanefield::kernel::loops::transported, twin);
 check_kernel!(lanefield::kernel::loops::shifted, twin);
 check_kernel!(lanefield::kernel::loops::loop_sum, twin);

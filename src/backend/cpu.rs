@@ -19,8 +19,8 @@ use lanefield_reference::links::BoundaryPhases;
 use lanefield_reference::real::Precision;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
-use super::ghosts::{Ghosts, Halo, HaloRoom, field_of, fill};
-use super::specification::{Call, HostFunction, PlainLinks};
+use super::ghosts::{Ghosts, Halo, HaloRoom, PacketForm, field_of, fill};
+use super::specification::{Call, HostFunction, PlainLinks, Value};
 use super::timeline::{Group, SpanGuard, Timeline};
 use super::{AnyField, BackendError, HostField, HostTable, Launch, Memory, Reduce, Sum};
 use crate::in_precision;
@@ -161,12 +161,12 @@ impl Cpu {
         Ok(made)
     }
 
-    /// Copies of the fields of a call with what other parts sent.
+    /// Copies of the fields of a call with what other parts sent, now or for an earlier call.
     fn all_with_ghosts(
         &self,
         call: &Call<'_, Self>,
         halos: &mut [HaloRoom<'_>],
-    ) -> Result<Vec<(&'static str, AnyField<HostField>)>, BackendError> {
+    ) -> Result<Vec<(&'static str, Arc<AnyField<HostField>>)>, BackendError> {
         let copied =
             |HaloRoom { halo, .. }: &HaloRoom<'_>| Ok((copy(field_of(call, halo)?.storage())?, self.faces(halo)?));
         let mut copies: Vec<_> = halos.iter().map(copied).collect::<Result<_, BackendError>>()?;
@@ -179,14 +179,24 @@ impl Cpu {
                 }
             }
         }
-        let stored = |(halo, (field, _)): (&HaloRoom<'_>, (HostField, _))| {
-            Ok((halo.halo.name, AnyField::store(self, Cow::Owned(field))?))
-        };
-        halos.iter().zip(copies).map(stored).collect()
+        let mut come = Vec::with_capacity(halos.len());
+        for (HaloRoom { halo, .. }, (field, _)) in halos.iter().zip(copies) {
+            let copy = Arc::new(AnyField::store(self, Cow::Owned(field))?);
+            match halo.form {
+                PacketForm::Whole => field_of(call, halo)?.hold_ghosts(halo.reach, Some(copy)),
+                PacketForm::Projected(_) => come.push((halo.name, copy)),
+            }
+        }
+        let held = call.values().iter().filter_map(|(name, value)| match value {
+            Value::Read(field) => Some((*name, field.copy_with_ghosts()?)),
+            _ => None,
+        });
+        come.extend(held);
+        Ok(come)
     }
 }
 
-/// The copies cost the CPU reference a quarter of a hop's memory traffic, and no kernel knows of parts.
+/// The copies cost the CPU reference a quarter of a hop's memory traffic, and no kernel knows of parts. That of links stays with them until they are written.
 impl Ghosts for Cpu {
     fn launch_on_part(&self, call: Call<'_, Self>, halos: &mut [HaloRoom<'_>]) -> Result<(), BackendError> {
         let copies = self.all_with_ghosts(&call, halos)?;

@@ -3,19 +3,30 @@
 use std::any::Any;
 use std::borrow::Cow;
 use std::marker::PhantomData;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use lanefield_reference::field::{FieldData, FieldShape, SiteObject};
 use lanefield_reference::half::Half;
 use lanefield_reference::kernels::Vectors;
-use lanefield_reference::layout::{Lattice, Sites};
+use lanefield_reference::layout::{Lattice, Reach, Sites};
 
 use super::{BackendError, Memory};
 
 /// A field whose type is known at run time, with the storage `S` of a backend.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct AnyField<S> {
     shape: FieldShape,
     storage: S,
+    ghosts: Mutex<Option<HeldGhosts<S>>>,
+}
+
+/// What a field on a part of a lattice holds of other parts, since it was last written.
+#[derive(Debug)]
+struct HeldGhosts<S> {
+    /// How far.
+    reach: Reach,
+    /// The field with them, where a backend has them in a copy.
+    copy: Option<Arc<AnyField<S>>>,
 }
 
 impl<S> AnyField<S> {
@@ -25,7 +36,11 @@ impl<S> AnyField<S> {
     /// A shape that is none; what the backend reports.
     pub fn zeros<B: Memory<Storage = S> + ?Sized>(backend: &B, shape: FieldShape) -> Result<Self, BackendError> {
         shape.check()?;
-        Ok(Self { storage: backend.allocate(&shape)?, shape })
+        Ok(Self::new(backend.allocate(&shape)?, shape))
+    }
+
+    fn new(storage: S, shape: FieldShape) -> Self {
+        Self { shape, storage, ghosts: Mutex::default() }
     }
 
     /// A field of the host, taken over, or copied where it is borrowed.
@@ -37,7 +52,7 @@ impl<S> AnyField<S> {
         field: Cow<'_, HostField>,
     ) -> Result<Self, BackendError> {
         let shape = field.shape();
-        Ok(Self { storage: backend.store(field)?, shape })
+        Ok(Self::new(backend.store(field)?, shape))
     }
 
     /// What it is.
@@ -52,7 +67,38 @@ impl<S> AnyField<S> {
 
     /// The backend's storage, to be written.
     pub fn storage_mut(&mut self) -> &mut S {
+        self.forget_ghosts();
         &mut self.storage
+    }
+
+    /// How far the field holds sites of other parts of the lattice, as they are now.
+    pub(crate) fn held_ghosts(&self) -> Option<Reach> {
+        self.ghosts().as_ref().map(|held| held.reach)
+    }
+
+    /// The field with its ghosts, where a backend has them in a copy.
+    pub(super) fn copy_with_ghosts(&self) -> Option<Arc<Self>> {
+        self.ghosts().as_ref().and_then(|held| held.copy.clone())
+    }
+
+    /// Says that the ghosts have come, in a copy or in the storage itself.
+    pub(super) fn hold_ghosts(&self, reach: Reach, copy: Option<Arc<Self>>) {
+        *self.ghosts() = Some(HeldGhosts { reach, copy });
+    }
+
+    /// Says that the field is written: what other parts have of it is old, on all ranks, as what this one has of theirs.
+    pub(crate) fn forget_ghosts(&mut self) {
+        *self.ghosts() = None;
+    }
+
+    fn ghosts(&self) -> MutexGuard<'_, Option<HeldGhosts<S>>> {
+        self.ghosts.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<S: Clone> Clone for AnyField<S> {
+    fn clone(&self) -> Self {
+        Self::new(self.storage.clone(), self.shape)
     }
 }
 

@@ -156,7 +156,8 @@ pub struct HaloRoom<'r> {
 
 /// Launches on parts of a lattice, whose neighbours lie in other parts.
 pub trait Ghosts: Reduce + Sync {
-    /// Runs a kernel that writes fields, after its `halos` have come. What needs nothing may be computed meanwhile; each site is computed whole.
+    /// Runs a kernel that writes fields, after `halos` have come: of its fields that are read at neighbours those that do not hold their ghosts yet. What
+    /// needs nothing may be computed meanwhile; each site is computed whole.
     ///
     /// # Errors
     /// What the backend reports, and those of [`PacketRoom::exchange`].

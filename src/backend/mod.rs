@@ -85,7 +85,7 @@ impl Table for HostTable {
 /// Holds the numbers of fields, and tables. Work may be queued: results are there when they are read.
 pub trait Memory {
     /// The numbers of a field, in the layout that the backend chose for it.
-    type Storage: Send;
+    type Storage: Send + Sync;
     /// A stencil's neighbours, or the coefficients of a matrix along s.
     type Table: Table + Send;
 

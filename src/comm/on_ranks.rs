@@ -121,6 +121,23 @@ impl<B: Ghosts> OnRanks<B> {
         Ok(made)
     }
 
+    /// Those of the halos of a call whose fields do not hold their ghosts: each field once, as far as it is read. The same on all ranks, which make the same
+    /// calls.
+    fn stale(halos: &[Halo], call: &Call<'_, Self>) -> Vec<Halo> {
+        let mut stale: Vec<(Halo, &AnyField<B::Storage>)> = Vec::new();
+        for halo in halos {
+            let Some(field) = call.field(halo.name) else { continue };
+            if halo.form == PacketForm::Whole && field.held_ghosts().is_some_and(|held| held >= halo.reach) {
+                continue;
+            }
+            match stale.iter_mut().find(|(known, of)| std::ptr::eq(*of, field) && known.form == halo.form) {
+                Some((known, _)) => known.reach = known.reach.max(halo.reach),
+                None => stale.push((*halo, field)),
+            }
+        }
+        stale.into_iter().map(|(halo, _)| halo).collect()
+    }
+
     /// Does something with the halos of a call in their rooms.
     fn in_rooms<T>(
         &self,
@@ -189,6 +206,7 @@ impl<B: Ghosts> Memory for OnRanks<B> {
         self.backend.allocate(shape)
     }
     fn fill_zero(&self, field: &mut AnyField<B::Storage>) -> Result<(), BackendError> {
+        field.forget_ghosts();
         self.backend.fill_zero(field)
     }
     fn store(&self, field: Cow<'_, HostField>) -> Result<B::Storage, BackendError> {
@@ -222,11 +240,15 @@ impl<B: Ghosts> Memory for OnRanks<B> {
 }
 
 impl<B: Ghosts> Launch for OnRanks<B> {
-    fn launch(&self, call: Call<'_, Self>) -> Result<(), BackendError> {
+    fn launch(&self, mut call: Call<'_, Self>) -> Result<(), BackendError> {
+        call.forget_ghosts();
         let halos = self.halos(call.shape());
         match halos.is_empty() {
             true => self.backend.launch(call.on()),
-            false => self.in_rooms(&halos, |halos| self.backend.launch_on_part(call.on(), halos)),
+            false => {
+                let stale = Self::stale(&halos, &call);
+                self.in_rooms(&stale, |halos| self.backend.launch_on_part(call.on(), halos))
+            }
         }
     }
 
@@ -252,7 +274,8 @@ impl<B: Ghosts> SideBySide<OnRanks<B>> for OnOneRank<'_, B> {
 }
 
 impl<B: Ghosts> Reduce for OnRanks<B> {
-    fn reduce(&self, call: Call<'_, Self>, sum: Sum) -> Result<PartialSums, BackendError> {
+    fn reduce(&self, mut call: Call<'_, Self>, sum: Sum) -> Result<PartialSums, BackendError> {
+        call.forget_ghosts();
         // A tree has one plan over the whole lattice.
         if let (Sum::Tree(_), true) = (sum, self.communicator().ranks() > 1) {
             return Err(MergeError::Tree.into());
@@ -264,7 +287,10 @@ impl<B: Ghosts> Reduce for OnRanks<B> {
         let shape = call.shape().clone();
         let sums = match halos.is_empty() {
             true => self.backend.reduce(call.on(), sum)?,
-            false => self.in_rooms(&halos, |halos| self.backend.reduce_on_part(call.on(), sum, halos))?,
+            false => {
+                let stale = Self::stale(&halos, &call);
+                self.in_rooms(&stale, |halos| self.backend.reduce_on_part(call.on(), sum, halos))?
+            }
         };
         self.merge(&shape, sums)
     }

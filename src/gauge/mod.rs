@@ -23,6 +23,7 @@ mod hmc;
 mod improved;
 mod links;
 mod observables;
+mod potential;
 mod quenched;
 mod quenched_improved;
 mod scales;
@@ -45,6 +46,7 @@ pub use hmc::{Hmc, HmcError, HmcParameters, Integrator, MOST_TRAJECTORIES, Traje
 pub(crate) use links::HostLinks;
 pub use links::LinkFields;
 pub use observables::{CloverObservables, OfPlanes};
+pub use potential::{Cornell, PotentialPoint, SOMMER, potential};
 pub use quenched::{MOST_SWEEPS, Quenched, QuenchedError, QuenchedParameters};
 pub use quenched_improved::QuenchedImproved;
 pub use scales::{FlowPoint, REFERENCE, reference_time, reference_width};
@@ -90,20 +92,6 @@ pub enum GaugeFieldError {
         value: f64,
         /// The largest that there is.
         most: f64,
-    },
-    /// Squares of two steps on a part of a lattice.
-    #[error(
-        "squares of two steps need a whole lattice, not {extents}: measure the improved field strength on one rank"
-    )]
-    Part {
-        /// The part.
-        extents: String,
-    },
-    /// Extents that are not even.
-    #[error("squares of two steps need a lattice whose extents are even, not {extents}")]
-    Odd {
-        /// The lattice.
-        extents: String,
     },
     /// Loops that do not fit.
     #[error("loops of {given} steps on {extents}: give 1 to {most}")]

@@ -4,7 +4,7 @@
 use std::f64::consts::PI;
 
 use lanefield_reference::kernels::reduce::PartialSums;
-use lanefield_reference::layout::Direction;
+use lanefield_reference::layout::{Direction, Leg};
 use num_complex::Complex;
 
 use super::{GaugeField, GaugeFieldError, LinkField};
@@ -171,6 +171,22 @@ impl<B: Backend> GaugeField<'_, B> {
         Ok(line)
     }
 
+    /// What a field has so many steps along a leg away.
+    pub(super) fn shifted_by(
+        &self,
+        field: &LinkField<B>,
+        leg: Leg,
+        steps: usize,
+    ) -> Result<LinkField<B>, BackendError> {
+        let (mut shifted, mut further) = (self.zeros()?, self.zeros()?);
+        self.backend.copy(&mut shifted, field)?;
+        for _ in 0..steps {
+            self.backend.shifted(&mut further, &self.stencil, leg, &shifted)?;
+            std::mem::swap(&mut shifted, &mut further);
+        }
+        Ok(shifted)
+    }
+
     /// Wilson loops W(r, t) on the axes, r = 1 … `most_r` along x, y and z, t = 1 … `most_t` along time: Re tr / 3, averaged over sites and the three
     /// directions. Row r − 1 has those of all t.
     ///
@@ -194,15 +210,10 @@ impl<B: Backend> GaugeField<'_, B> {
                 let (mut away, mut spare) = (self.zeros()?, self.zeros()?);
                 backend.copy(&mut away, &times)?;
                 for r in 1..=most_r {
-                    backend.shifted(&mut spare, &self.stencil, space, &away)?;
+                    backend.shifted(&mut spare, &self.stencil, Leg::forward(space.index()), &away)?;
                     std::mem::swap(&mut away, &mut spare);
                     let line = self.line(space, r)?;
-                    let (mut later, mut other) = (self.zeros()?, self.zeros()?);
-                    backend.copy(&mut later, &line)?;
-                    for _ in 0..t {
-                        backend.shifted(&mut other, &self.stencil, Direction::T, &later)?;
-                        std::mem::swap(&mut later, &mut other);
-                    }
+                    let later = self.shifted_by(&line, Leg::forward(Direction::T.index()), t)?;
                     let sum = backend.loop_sum([&line, &away, &times, &later])?;
                     match &mut sums[r - 1][t - 1] {
                         Some(total) => total.merge(&sum).map_err(BackendError::from)?,

@@ -27,6 +27,13 @@ pub enum Smearing {
         /// How often.
         steps: usize,
     },
+    /// The same of the links in space, with the staples in space alone: (1 − α)·link + α/4·staples.
+    SpatialApe {
+        /// α, 0 to 1.
+        alpha: f64,
+        /// How often.
+        steps: usize,
+    },
     /// Three levels of such sums, whose staples stay within the hypercubes that the link is part of.
     Hyp {
         /// α1, α2 and α3, 0 to 1: of the last level first.
@@ -51,7 +58,7 @@ impl Smearing {
         };
         match *self {
             Self::Stout { rho, .. } => require("stout", "ρ", rho, LARGEST_RHO),
-            Self::Ape { alpha, .. } => require("APE", "α", alpha, 1.0),
+            Self::Ape { alpha, .. } | Self::SpatialApe { alpha, .. } => require("APE", "α", alpha, 1.0),
             Self::Hyp { alphas, .. } => {
                 let mut named = ["α1", "α2", "α3"].into_iter().zip(alphas);
                 named.try_for_each(|(what, alpha)| require("HYP", what, alpha, 1.0))
@@ -66,6 +73,7 @@ impl fmt::Display for Smearing {
         match self {
             Self::Stout { rho, steps } => write!(f, "stout:{rho},{steps}"),
             Self::Ape { alpha, steps } => write!(f, "ape:{alpha},{steps}"),
+            Self::SpatialApe { alpha, steps } => write!(f, "spatial-ape:{alpha},{steps}"),
             Self::Hyp { alphas: [a, b, c], steps } => write!(f, "hyp:{a},{b},{c},{steps}"),
         }
     }
@@ -77,7 +85,7 @@ impl FromStr for Smearing {
     fn from_str(text: &str) -> Result<Self, String> {
         let expected = || {
             format!(
-                "invalid smearing '{text}': expected stout:RHO,STEPS, ape:ALPHA,STEPS or hyp:ALPHA1,ALPHA2,ALPHA3,STEPS"
+                "invalid smearing '{text}': expected stout:RHO,STEPS, ape:ALPHA,STEPS, spatial-ape:ALPHA,STEPS or hyp:ALPHA1,ALPHA2,ALPHA3,STEPS"
             )
         };
         let (kind, numbers) = text.split_once(':').ok_or_else(expected)?;
@@ -87,6 +95,7 @@ impl FromStr for Smearing {
         let smearing = match (kind, &coefficients.map_err(|_| expected())?[..]) {
             ("stout", &[rho]) => Self::Stout { rho, steps },
             ("ape", &[alpha]) => Self::Ape { alpha, steps },
+            ("spatial-ape", &[alpha]) => Self::SpatialApe { alpha, steps },
             ("hyp", &[a, b, c]) => Self::Hyp { alphas: [a, b, c], steps },
             _ => return Err(expected()),
         };
@@ -105,6 +114,7 @@ impl<B: Backend> GaugeField<'_, B> {
         match *smearing {
             Smearing::Stout { rho, steps } => self.stout(rho, steps)?,
             Smearing::Ape { alpha, steps } => self.ape(alpha, steps)?,
+            Smearing::SpatialApe { alpha, steps } => (0..steps).try_for_each(|_| self.spatial_ape(alpha))?,
             Smearing::Hyp { alphas, steps } => (0..steps).try_for_each(|_| self.hyp(alphas))?,
         }
         Ok(())
@@ -131,6 +141,19 @@ impl<B: Backend> GaugeField<'_, B> {
                 self.backend.axpy(alpha / 6.0, staples, &mut sum)?;
                 self.backend.su3_projected(self.links.along_mut(direction), &sum)?;
             }
+        }
+        Ok(())
+    }
+
+    fn spatial_ape(&mut self, alpha: f64) -> Result<(), BackendError> {
+        const SPACE: [Direction; 3] = [Direction::X, Direction::Y, Direction::Z];
+        let smeared = SPACE.map(|mu| {
+            let others = SPACE.into_iter().filter(|&nu| nu != mu);
+            let planes: Vec<_> = others.map(|nu| (nu, [self.links.along(nu), self.links.along(mu)])).collect();
+            self.decorated(mu, (alpha, alpha / 4.0), &planes)
+        });
+        for (mu, smeared) in SPACE.into_iter().zip(smeared) {
+            self.backend.copy(self.links.along_mut(mu), &smeared?)?;
         }
         Ok(())
     }
@@ -210,7 +233,7 @@ mod tests {
 
     #[test]
     fn smearings_are_read_as_they_are_written() {
-        for text in ["stout:0.1,3", "ape:0.5,10", "hyp:0.75,0.6,0.3,2"] {
+        for text in ["stout:0.1,3", "ape:0.5,10", "spatial-ape:0.5,10", "hyp:0.75,0.6,0.3,2"] {
             assert_eq!(text.parse::<Smearing>().unwrap().to_string(), text);
         }
     }

@@ -1,9 +1,10 @@
-//! Files in and out: gauge configurations of NERSC, the ILDG and MILC, NumPy arrays, checkpoints and records of solves, sidecars that say what an array is, and the way files are written (whole, or
+//! Files in and out: gauge configurations of NERSC, the ILDG and MILC, NumPy arrays, HDF5 files, checkpoints and records of solves, sidecars that say what an array is, and the way files are written (whole, or
 //! not at all). Readers judge a file by its length before they allocate, and name what is wrong with it. All fields are in site order
 //! (x fastest); `lanefield_reference` puts them into lanes.
 
 pub mod atomic;
 pub mod checkpoint;
+pub mod hdf5;
 pub mod identity;
 pub mod ildg;
 pub mod lime;

@@ -19,8 +19,16 @@ use crate::body::number;
 use crate::body::prelude::*;
 
 /// The kernels of the family.
-pub static KERNELS: &[&Kernel] =
-    &[&PLAQUETTE_SUM, &RECTANGLE_SUM, &CLOVER_LEAVES, &TRANSPORTED, &SHIFTED, &LOOP_SUM, &LINK_DISTANCE];
+pub static KERNELS: &[&Kernel] = &[
+    &PLAQUETTE_SUM,
+    &RECTANGLE_SUM,
+    &CLOVER_LEAVES,
+    &WIDE_CLOVER_LEAVES,
+    &TRANSPORTED,
+    &SHIFTED,
+    &LOOP_SUM,
+    &LINK_DISTANCE,
+];
 
 /// plaquettes = Σ Re tr P of the plane of the call: U_μ(x) U_ν(x+μ) against U_ν(x) U_μ(x+ν).
 #[lane_kernel(family = "loops", twin = plaquette_sum_twin)]
@@ -146,8 +154,13 @@ pub fn clover_leaves<S: Site>(
         * odd_mu.at(step(n, down))
         * nu.at(corner((m, up), (n, down)))
         * mu.here().adjoint();
-    let sum = first + second + third + fourth;
-    out.write(traceless(sum).scaled(S::Real::constant(0.25)));
+    out.write(strength([first, second, third, fourth]));
+}
+
+/// The field strength of four leaves.
+#[inline(always)]
+fn strength<C: number::ComplexNumber>([first, second, third, fourth]: [Matrix<C>; 4]) -> Matrix<C> {
+    traceless(first + second + third + fourth).scaled(C::Real::constant(0.25))
 }
 
 fn clover_leaves_twin<R: Vectors>(call: &mut PlainCall<'_, R>) {
@@ -178,14 +191,56 @@ fn clover_leaves_twin<R: Vectors>(call: &mut PlainCall<'_, R>) {
                 back(here("mu")),
             ],
         ];
-        let products = leaves
-            .map(|[first, rest @ ..]| rest.iter().fold(first, |product, link| matrix_times_matrix(&product, link)));
-        let sum = products.into_iter().reduce(|sum, leaf| {
-            std::array::from_fn(|row| std::array::from_fn(|column| sum[row][column] + leaf[row][column]))
-        });
-        let strength = plain_traceless(&sum.unwrap_or_default());
-        let quarter = strength.concat().into_iter().map(|word| real_times(R::from_f64(0.25), word));
-        call.write("out", site, 0, &quarter.collect::<Vec<_>>());
+        call.write("out", site, 0, &plain_strength(leaves));
+    });
+}
+
+/// The field strength of four leaves, each a product from the left.
+fn plain_strength<R: Real>(leaves: [[Link<R>; 4]; 4]) -> Vec<Complex<R>> {
+    let products =
+        leaves.map(|[first, rest @ ..]| rest.iter().fold(first, |product, link| matrix_times_matrix(&product, link)));
+    let sum = products.into_iter().reduce(|sum, leaf| {
+        std::array::from_fn(|row| std::array::from_fn(|column| sum[row][column] + leaf[row][column]))
+    });
+    let strength = plain_traceless(&sum.unwrap_or_default());
+    strength.concat().into_iter().map(|word| real_times(R::from_f64(0.25), word)).collect()
+}
+
+/// out = the field strength of squares of two steps: as [`clover_leaves`], of lines of two links, `mu` and `nu`. `mu_up`: mu(x + 2ν); `mu_down`:
+/// mu(x − 2ν); `nu_down`: nu(x − 2ν).
+#[lane_kernel(family = "loops", twin = wide_clover_leaves_twin)]
+pub fn wide_clover_leaves<S: Site>(
+    site: S,
+    out: Write<S, ColourMatrix>,
+    mu: EvenDistance<S, ColourMatrix>,
+    nu: EvenDistance<S, ColourMatrix>,
+    mu_up: EvenDistance<S, ColourMatrix>,
+    mu_down: EvenDistance<S, ColourMatrix>,
+    nu_down: EvenDistance<S, ColourMatrix>,
+) {
+    let [m, ..] = directions(site.legs());
+    let (up, down) = (step(m, 2), step(m, -2));
+    let first = mu.here() * nu.at(up) * mu_up.here().adjoint() * nu.here().adjoint();
+    let second = nu.here() * mu_up.at(down).adjoint() * nu.at(down).adjoint() * mu.at(down);
+    let third = mu.at(down).adjoint() * nu_down.at(down).adjoint() * mu_down.at(down) * nu_down.here();
+    let fourth = nu_down.here().adjoint() * mu_down.here() * nu_down.at(up) * mu.here().adjoint();
+    out.write(strength([first, second, third, fourth]));
+}
+
+fn wide_clover_leaves_twin<R: Vectors>(call: &mut PlainCall<'_, R>) {
+    let [m, ..] = directions(call.legs());
+    call.each(|call, site, _| {
+        let here = |name| matrix_of(&call.read(name, site, 0));
+        let up = |name| at(call, name, site, step(m, 2));
+        let down = |name| at(call, name, site, step(m, -2));
+        let back = |link: Link<R>| matrix_adjoint(&link);
+        let leaves = [
+            [here("mu"), up("nu"), back(here("mu_up")), back(here("nu"))],
+            [here("nu"), back(down("mu_up")), back(down("nu")), down("mu")],
+            [back(down("mu")), back(down("nu_down")), down("mu_down"), here("nu_down")],
+            [back(here("nu_down")), here("mu_down"), up("nu_down"), back(here("mu"))],
+        ];
+        call.write("out", site, 0, &plain_strength(leaves));
     });
 }
 
@@ -209,17 +264,17 @@ fn transported_twin<R: Vectors>(call: &mut PlainCall<'_, R>) {
     });
 }
 
-/// out = y(x+μ), μ the first direction of the call.
+/// out = y at the neighbour along the first leg of the call.
 #[lane_kernel(family = "loops", twin = shifted_twin)]
 pub fn shifted<S: Site>(site: S, out: Write<S, ColourMatrix>, y: OddDistance<S, ColourMatrix>) {
-    let [mu, ..] = directions(site.legs());
-    out.write(y.at(step(mu, 1)));
+    let [leg, ..] = site.legs();
+    out.write(y.at(leg.into()));
 }
 
 fn shifted_twin<R: Vectors>(call: &mut PlainCall<'_, R>) {
-    let [mu, ..] = directions(call.legs());
+    let [leg, ..] = call.legs();
     call.each(|call, site, _| {
-        let there = at(call, "y", site, step(mu, 1));
+        let there = at(call, "y", site, leg.into());
         call.write("out", site, 0, &there.concat());
     });
 }
@@ -321,6 +376,22 @@ pub trait LoopsKernels: Reduce {
         self.launch(arguments.read("odd_mu", along_mu).read("odd_nu", along_nu).call()?)
     }
 
+    /// out = the field strength of squares of two steps. `lines`: two links each, along μ and ν, and those of μ two steps up and down ν and of ν two steps
+    /// down ν.
+    fn wide_clover_leaves<R: Vectors>(
+        &self,
+        out: &mut Matrices<Self, R>,
+        stencil: &Self::Table,
+        (mu, nu): (Direction, Direction),
+        lines: [&Matrices<Self, R>; 5],
+    ) -> Result<(), BackendError> {
+        let arguments = Arguments::new(&WIDE_CLOVER_LEAVES).write("out", out).stencil(stencil);
+        let arguments = arguments.legs(LegOrder::beginning_with_plane(mu, nu));
+        let names = ["mu", "nu", "mu_up", "mu_down", "nu_down"];
+        let arguments = names.into_iter().zip(lines).fold(arguments, |all, (name, line)| all.read(name, line));
+        self.launch(arguments.call()?)
+    }
+
     /// out = a(x) y(x+μ).
     fn transported<R: Vectors>(
         &self,
@@ -334,16 +405,16 @@ pub trait LoopsKernels: Reduce {
         self.launch(arguments.legs(LegOrder::beginning_with(mu)).read("a", a).read("y", y).call()?)
     }
 
-    /// out = y(x+μ).
+    /// out = y at the neighbour along a leg.
     fn shifted<R: Vectors>(
         &self,
         out: &mut Matrices<Self, R>,
         stencil: &Self::Table,
-        mu: Direction,
+        leg: Leg,
         y: &Matrices<Self, R>,
     ) -> Result<(), BackendError> {
         let arguments = Arguments::new(&SHIFTED).write("out", out).stencil(stencil);
-        self.launch(arguments.legs(LegOrder::beginning_with(mu)).read("y", y).call()?)
+        self.launch(arguments.legs(LegOrder::beginning_with_leg(leg)).read("y", y).call()?)
     }
 
     /// Σ Re tr (a·b)(c·d)†.

@@ -42,7 +42,7 @@ pub struct MesonCorrelators {
 }
 
 /// C_Γ(t) at zero momentum for times t = 0 … T − 1 from the source, which lies in time slice `origin`. `propagator` is in site order, [`Propagator`]'s words
-/// at each site. `lanes` changes no bit.
+/// at each site; on ranks it and `extents` are of the part, and times those of the whole lattice. `lanes` changes no bit.
 ///
 /// # Errors
 /// [`CorrelatorError`].
@@ -77,9 +77,9 @@ pub(super) fn projected<R: Real, B: Backend>(
     Projection { source, momentum, lanes }: Projection,
     made: impl Fn(&[Complex<R>]) -> Complex<f64> + Sync,
 ) -> Result<Vec<Complex<f64>>, CorrelatorError> {
-    let origin = source[3];
-    if origin >= extents[3] {
-        return Err(CorrelatorError::OriginTime { origin, extents });
+    let (origin, whole) = (source[3], extents.global());
+    if origin >= whole[3] {
+        return Err(CorrelatorError::OriginTime { origin, extents: whole });
     }
     let needed = extents.volume() * Propagator::WORDS;
     if propagator.len() != needed {
@@ -90,11 +90,11 @@ pub(super) fn projected<R: Real, B: Backend>(
     }
     let options = LatticeOptions { lanes, nodes: None, checkerboard: Checkerboard::FullOnly };
     let lattice = Lattice::new(extents, f64::COMPLEX, options).map_err(BackendError::from)?;
-    let phases = momentum.phases(extents, source);
+    let phases = momentum.phases(whole, source);
     let at_sites = Field::from_sites(lattice, Sites::Full, ComplexNumber, |site, object| {
         let value = made(&propagator[site * Propagator::WORDS..][..Propagator::WORDS]);
         object[0] = match &phases {
-            Some(phases) => value * phases.at(extents.coordinate(site)),
+            Some(phases) => value * phases.at(extents.in_whole(extents.coordinate(site).map(|x| x as isize))),
             None => value,
         };
     });

@@ -69,7 +69,8 @@ impl Hadron {
         }
     }
 
-    /// Its correlator at times 0 to T − 1 from the source. `propagator` is in site order, 144 words at each site, of a quark with these boundary phases.
+    /// Its correlator at times 0 to T − 1 from the source. `propagator` is in site order, 144 words at each site, of a quark with these boundary phases; on
+    /// ranks it and `extents` are of the part.
     /// The nucleon is averaged with its antiparticle, which runs backwards, unless time has a fixed boundary.
     ///
     /// # Errors
@@ -86,7 +87,7 @@ impl Hadron {
             return nucleon(backend, extents, propagator, at, boundary.phase(3));
         }
         let gammas = self.gammas();
-        let mut sum = vec![Complex::ZERO; extents[3]];
+        let mut sum = vec![Complex::ZERO; extents.global()[3]];
         for &gamma in &gammas {
             let of_gamma = projected(backend, extents, propagator, at, |site| trace(site, gamma))?;
             sum.iter_mut().zip(of_gamma).for_each(|(sum, value)| *sum += value);
@@ -106,7 +107,7 @@ fn nucleon<R: Real, B: Backend>(
 ) -> Result<Vec<Complex<f64>>, CorrelatorError> {
     let part = |pick: fn(Parts) -> Complex<f64>| projected(backend, extents, propagator, at, |site| pick(parts(site)));
     let (positive, negative) = (part(Parts::positive)?, part(Parts::negative)?);
-    let times = extents[3];
+    let times = extents.global()[3];
     let crosses = |t: usize| boundary == Phase::Antiperiodic && t + at.source[3] >= times;
     let unwound = |c: &[Complex<f64>], t: usize| if crosses(t) { -c[t] } else { c[t] };
     let forward = |t: usize| unwound(&positive, t);

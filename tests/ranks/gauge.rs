@@ -7,8 +7,8 @@ use lanefield::backend::Backend;
 use lanefield::backend::opencl::OpenCl;
 use lanefield::comm::{Communicator as _, Decomposition, OnRanks, RanksOptions, ThreadRanks, WholeLattice};
 use lanefield::gauge::{
-    Action, Flow, Gauge, GaugeField, GaugeFieldError, GaugeFixing, GaugeStart, Hmc, HmcParameters, Integrator,
-    Quenched, QuenchedImproved, QuenchedParameters, Smearing, StepChoice, Stopping,
+    Action, Flow, Gauge, GaugeField, GaugeFixing, GaugeStart, Hmc, HmcParameters, Integrator, Quenched,
+    QuenchedImproved, QuenchedParameters, Smearing, StepChoice, Stopping,
 };
 use lanefield::reference::gauge::Configuration;
 use lanefield::reference::layout::{Direction, Extents, LaneChoice};
@@ -149,7 +149,8 @@ impl Work for Smeared {
         let (plaquettes, rectangles) = (field.plaquettes().unwrap(), field.rectangles().unwrap());
         let polyakov = [Direction::X, Direction::T].map(|direction| field.polyakov_loop(direction).unwrap());
         let mut numbers: Vec<f64> = field.wilson_loops(2, 3).unwrap().concat();
-        numbers.extend([plaquettes.spatial, plaquettes.temporal, rectangles.all]);
+        let improved = field.improved_clover().unwrap();
+        numbers.extend([plaquettes.spatial, plaquettes.temporal, rectangles.all, improved.temporal, improved.charge]);
         numbers.extend(polyakov.iter().flat_map(|z| [z.re, z.im]));
         (field.configuration().unwrap(), numbers)
     }
@@ -202,20 +203,4 @@ impl Work for Fixed {
 #[test]
 fn gauges_are_fixed_with_the_bits_of_one_rank() {
     agree(&Fixed, &CUTS);
-}
-
-#[test]
-fn improved_field_strengths_are_refused_on_parts_by_name() {
-    let decomposition = Decomposition::new(lattice(), "1.1.1.2".parse().unwrap()).unwrap();
-    let errors = ThreadRanks::run(2, |comm| {
-        let lattice = WholeLattice::new(Arc::new(comm), decomposition);
-        let part = Configuration::hot(lattice.part(), 1);
-        let ranks = OnRanks::new(cpu(), lattice, RanksOptions::default());
-        let field = GaugeField::new(&ranks, &part, LaneChoice::Auto).unwrap();
-        field.improved_clover().unwrap_err()
-    });
-    for error in errors {
-        assert!(matches!(error, GaugeFieldError::Part { .. }), "{error}");
-        assert!(error.to_string().contains("4.4.8.4 of 4.4.8.8"), "{error}");
-    }
 }

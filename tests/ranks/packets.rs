@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use lanefield::comm::{
     CommError, Communicator, Decomposition, OnRanks, RanksOptions, Receive, Send, ThreadRanks, WholeLattice,
 };
+use lanefield::gauge::GaugeField;
 use lanefield::operator::{HopParameters, WilsonParameters};
 use lanefield::solver::{Method, Preconditioning, Solve, SolveError, SolverParams, solve};
 use lanefield_reference::gauge::Configuration;
@@ -137,4 +138,28 @@ fn without_checksums_no_wrong_solution_passes_the_true_residual() {
     }
     println!("{found} found, {harmless} harmless");
     assert!(found > 0 && harmless > 0, "{found} found, {harmless} harmless");
+}
+
+#[test]
+fn links_that_were_not_written_since_are_sent_once() {
+    let whole = Configuration::weak(Extents::new([4, 4, 4, 8]).unwrap(), 2, 0.3);
+    let decomposition = Decomposition::new(whole.extents(), "1.1.1.2".parse().unwrap()).unwrap();
+    let sent = ThreadRanks::run(2, |ranks| {
+        let counting = Arc::new(Faulty { ranks, fault: (u64::MAX, 0), exchanges: AtomicU64::new(0) });
+        let lattice = WholeLattice::new(counting.clone(), decomposition);
+        let part = whole.part(lattice.part()).unwrap();
+        let options = RanksOptions { check_packets: false, by_messages: true };
+        let backend = OnRanks::new(cpu(), lattice, options);
+        let mut field = GaugeField::new(&backend, &part, LaneChoice::Auto).unwrap();
+        let measured = |field: &GaugeField<'_, _>| {
+            let before = counting.exchanges.load(Ordering::Relaxed);
+            field.plaquettes().unwrap();
+            counting.exchanges.load(Ordering::Relaxed) - before
+        };
+        let (first, again) = (measured(&field), measured(&field));
+        field.smear(&"stout:0.1,1".parse().unwrap()).unwrap();
+        (first, again, measured(&field))
+    });
+    // Each direction's links once: rank 1 counts.
+    assert_eq!(sent[1], (4, 0, 4));
 }

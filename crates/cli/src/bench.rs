@@ -2,6 +2,7 @@
 //! measured, and how: `lanefield_lab`.
 
 pub mod arguments;
+mod gauge;
 pub mod kernels;
 mod orders;
 mod ranks;
@@ -37,6 +38,7 @@ pub struct Bench {
 
 commands! {
     Study {
+        Gauge(gauge::Gauge),
         Reduce(reduce::Reduce),
         Threads(threads::Threads),
         Orders(orders::Orders),

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use clap::Args;
 use lanefield::io::atomic::write_atomically;
+use lanefield::io::hdf5::{self, Hdf5Error};
 use lanefield::io::npy::{self, ComplexArray, ComplexValues, NpyError, RawArray};
 use lanefield::reference::kernels::hop::Dagger;
 use lanefield_ports::Content;
@@ -232,7 +233,13 @@ impl Array {
                 let numbers = numbers.with_context(|| format!("{} holds whole numbers above 2^53", path.display()))?;
                 Ok(Self::Others(numbers))
             }
-            array => in_ours(path, array, convention, (option, Named::Always)).map(|(_, array)| Self::Complex(array)),
+            Err(NpyError::NotNpy) if hdf5::is_hdf5(path) => {
+                read((path, None), convention, option, Named::Always).map(|(_, array)| Self::Complex(array))
+            }
+            Ok(array) => {
+                in_ours(path, array, convention, (option, Named::Always)).map(|(_, array)| Self::Complex(array))
+            }
+            Err(error) => Err(npy_error(path, error)),
         }
     }
 
@@ -251,23 +258,38 @@ pub(super) enum Named {
     Never,
 }
 
-/// Reads an array in some order and basis; says what is in the file. `option` names the order.
+/// Reads an array in some order and basis, of NumPy or HDF5, where a dataset may be named; says what is in the file. `option` names the order.
 pub(super) fn read(
-    path: &Path,
+    (path, dataset): (&Path, Option<&str>),
     convention: Convention,
     option: &str,
     named: Named,
 ) -> anyhow::Result<(String, ComplexArray)> {
-    in_ours(path, npy::read_complex(path), convention, (option, named))
+    let array = match hdf5::is_hdf5(path) {
+        true => hdf5::read_complex(path, dataset).map_err(|error| hdf5_error(path, error))?,
+        false => npy::read_complex(path).map_err(|error| npy_error(path, error))?,
+    };
+    in_ours(path, array, convention, (option, named))
+}
+
+/// An error of reading an HDF5 file, with how a dataset is named.
+fn hdf5_error(path: &Path, error: Hdf5Error) -> anyhow::Error {
+    let name = path.display();
+    let advice = match error {
+        Hdf5Error::Several { .. } | Hdf5Error::Search(_) | Hdf5Error::TooManyGroups => {
+            format!(": lanefield convert {name} ARRAY.npy --from-dataset NAME makes an array of it")
+        }
+        _ => String::new(),
+    };
+    anyhow::anyhow!("failed to read {name}: {error}{advice}")
 }
 
 fn in_ours(
     path: &Path,
-    array: Result<ComplexArray, NpyError>,
+    array: ComplexArray,
     convention: Convention,
     (option, named): (&str, Named),
 ) -> anyhow::Result<(String, ComplexArray)> {
-    let array = array.map_err(|error| npy_error(path, error))?;
     let described = array.describe();
     let fits = if named == Named::Never { require_shape(&array.shape, convention.order) } else { Ok(()) };
     match fits.and_then(|()| to_ours(array, convention)) {

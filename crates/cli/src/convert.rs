@@ -1,9 +1,10 @@
 //! `lanefield convert`: an array in the order and basis of another program, and back.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, ensure};
+use anyhow::{Context as _, bail, ensure};
 use clap::Args;
+use lanefield::io::hdf5;
 use lanefield::io::npy::{self, ComplexArray, ComplexValues};
 use lanefield::reference::real::Precision;
 use lanefield_ports::compare::Axes;
@@ -11,10 +12,10 @@ use lanefield_ports::order::{Convention, GammaBasis, Inner, SiteOrder, from_ours
 
 use super::Outcome;
 use super::compare::{Named, read};
-use super::files::{npy_name, npy_unwritten, require_outputs};
+use super::files::{failed_to_write, has_extension, npy_name, npy_unwritten, require_outputs};
 use super::output::print;
 
-/// Convert an array between the orders of sites, bases of spins and precisions of programs.
+/// Convert an array between the orders of sites, bases of spins, precisions and files of programs, NumPy's and HDF5.
 ///
 /// Orders move numbers, and change no bit; so do degrand-rossi and chiral. Of dirac-pauli and ukqcd each number is a sum of two times 1/√2, computed in
 /// f64, and rounded once to the precision of the file. What is written has the shape of its order: where even sites come first (2, T, Z, Y, X/2, …), of
@@ -29,14 +30,22 @@ use super::output::print;
       --output psi.npy
   lanefield convert psi.npy uk.npy --to-gamma ukqcd --to-inner colour-spin
   lanefield convert uk.npy back.npy --from-gamma ukqcd \\
-      --from-inner colour-spin --precision f32")]
+      --from-inner colour-spin --precision f32
+  lanefield convert psi.npy psi.h5 --to-dataset fields/psi
+  lanefield convert psi.h5 again.npy")]
 pub struct Convert {
-    /// The array to read, complex64 or complex128
-    #[arg(value_name = "IN.npy")]
+    /// The array to read, complex64 or complex128: a NumPy array, or an HDF5 file
+    #[arg(value_name = "IN")]
     input: PathBuf,
-    /// The array to write
-    #[arg(value_name = "OUT.npy", value_parser = npy_name)]
+    /// The array to write: HDF5 if it ends in .h5 or .hdf5, else a NumPy array, which ends in .npy
+    #[arg(value_name = "OUT", value_parser = array_name)]
     output: PathBuf,
+    /// The dataset of IN in HDF5 [default: the only one with complex numbers]
+    #[arg(long, value_name = "NAME", help_heading = "What IN is")]
+    from_dataset: Option<String>,
+    /// The dataset of OUT in HDF5, in groups as in a/b/c [default: data]
+    #[arg(long, value_name = "NAME", help_heading = "What OUT shall be")]
+    to_dataset: Option<String>,
     /// Order of the sites, and of the directions of links, of IN: lexicographic, even-odd, odd-even, milc, qdp, quda or gpt [default: lexicographic, unless
     /// IN has the shape of another]
     #[arg(long, value_name = "ORDER", help_heading = "What IN is")]
@@ -69,7 +78,16 @@ impl Convert {
         let from = Convention { order, gamma: self.from_gamma, inner: self.from_inner };
         let to = Convention { order: self.to_order, gamma: self.to_gamma, inner: self.to_inner };
         let named = if self.from_order.is_some() { Named::Always } else { Named::Never };
-        let (read_as, mut array) = read(&self.input, from, "--from-order", named)?;
+        for (option, dataset, path, is_hdf5) in [
+            ("--from-dataset", &self.from_dataset, &self.input, hdf5::is_hdf5(&self.input)),
+            ("--to-dataset", &self.to_dataset, &self.output, is_hdf5_name(&self.output)),
+        ] {
+            if let Some(dataset) = dataset.as_ref().filter(|_| !is_hdf5) {
+                bail!("{option} {dataset} is of HDF5 files, and {} is none", path.display());
+            }
+        }
+        let input = (self.input.as_path(), self.from_dataset.as_deref());
+        let (read_as, mut array) = read(input, from, "--from-order", named)?;
         let axes = Axes::of(&array.shape);
         // To f64 before the change of basis, to f32 after it: one rounding.
         if self.precision == Some(Precision::F64) {
@@ -80,12 +98,18 @@ impl Convert {
             array.values = ComplexValues::F32(array.values.into_f32());
         }
         let described = array.describe();
-        let ComplexArray { shape, values } = array;
-        let written = match &values {
-            ComplexValues::F32(values) => npy::write_complex(&self.output, &shape, values),
-            ComplexValues::F64(values) => npy::write_complex(&self.output, &shape, values),
-        };
-        written.map_err(|error| npy_unwritten(&self.output, error))?;
+        if is_hdf5_name(&self.output) {
+            let dataset = self.to_dataset.as_deref().unwrap_or("data");
+            let written = hdf5::write_complex(&self.output, dataset, &array);
+            written.with_context(|| failed_to_write(&self.output))?;
+        } else {
+            let ComplexArray { shape, values } = &array;
+            let written = match values {
+                ComplexValues::F32(values) => npy::write_complex(&self.output, shape, values),
+                ComplexValues::F64(values) => npy::write_complex(&self.output, shape, values),
+            };
+            written.map_err(|error| npy_unwritten(&self.output, error))?;
+        }
         let (input, output) = (self.input.display(), self.output.display());
         print(format_args!(
             "{input}: {read_as}, read as {}, {}\n{output}: {described}, {}",
@@ -94,6 +118,20 @@ impl Convert {
             describe(to, &axes)
         ))?;
         Ok(Outcome::Done)
+    }
+}
+
+/// Whether a file is to be HDF5.
+fn is_hdf5_name(path: &Path) -> bool {
+    has_extension(path, &["h5", "hdf5"])
+}
+
+fn array_name(text: &str) -> Result<PathBuf, String> {
+    match is_hdf5_name(Path::new(text)) {
+        true => Ok(text.into()),
+        false => {
+            npy_name(text).map_err(|_| format!("invalid name '{text}': expected one that ends in .npy, .h5 or .hdf5"))
+        }
     }
 }
 

@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use anyhow::Context as _;
 use lanefield::comm::WholeLattice;
 use lanefield::io::atomic::write_atomically;
+use lanefield::io::hdf5;
 use lanefield::io::ildg::{self, IldgError, IldgFile, IldgHeader};
 use lanefield::io::milc::{self, MilcError, MilcFile, MilcHeader};
 use lanefield::io::nersc::{self, FloatingPoint, NerscError, NerscFile, NerscHeader};
@@ -149,6 +150,10 @@ pub fn npy_error(path: &Path, error: NpyError) -> anyhow::Error {
         NpyError::NotNpy if !is_npy(path) && is_nersc(path) => {
             let hint =
                 format!("a NERSC configuration, of which lanefield config convert {name} FILE.npy makes an array");
+            anyhow::Error::new(error).context(format!("{} ({hint})", failed_to_read(path)))
+        }
+        NpyError::NotNpy if hdf5::is_hdf5(path) => {
+            let hint = format!("an HDF5 file, of which lanefield convert {name} FILE.npy makes an array");
             anyhow::Error::new(error).context(format!("{} ({hint})", failed_to_read(path)))
         }
         NpyError::ElementType { ref descr, .. } | NpyError::OtherType { ref descr } if descr.starts_with('>') => {

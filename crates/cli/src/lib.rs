@@ -37,6 +37,7 @@ mod compare;
 mod compare_plot;
 mod completions;
 mod config;
+mod configurations;
 mod convert;
 mod correlator;
 mod correlator_plot;
@@ -67,11 +68,13 @@ mod occupancy;
 mod operator;
 mod output;
 mod peak;
+mod potential;
 mod progress;
 mod propagator;
 mod ranks;
 mod reduce;
 mod report;
+mod resampling;
 mod run;
 mod smear;
 mod solve;
@@ -123,6 +126,7 @@ commands! {
         Smear(smear::Smear),
         Gaugefix(Box<gaugefix::Gaugefix>),
         Observe(observe::Observe),
+        Potential(Box<potential::Potential>),
         Spectrum(spectrum::Spectrum),
         Verify(verify::Verify),
         Hunt(hunt::Hunt),
@@ -149,9 +153,13 @@ commands! {
 impl Command {
     /// Whether several ranks can share its work.
     fn runs_on_ranks(&self) -> bool {
-        use Command::{Apply, Bench, Config, Flow, Gaugefix, Observe, Propagator, Reduce, Smear, Solve, Verify};
+        use Command::{
+            Apply, Bench, Config, Flow, Gaugefix, Observe, Potential, Propagator, Reduce, Smear, Solve, Spectrum,
+            Verify,
+        };
         let of_fields = matches!(self, Apply(_) | Reduce(_) | Solve(_) | Propagator(_) | Verify(_) | Bench(_));
-        of_fields || matches!(self, Config(_) | Flow(_) | Smear(_) | Gaugefix(_) | Observe(_))
+        let of_links = matches!(self, Config(_) | Flow(_) | Smear(_) | Gaugefix(_) | Observe(_) | Potential(_));
+        of_fields || of_links || matches!(self, Spectrum(_))
     }
 }
 

@@ -19,7 +19,7 @@ use super::files::read_configuration_on;
 use super::output::{Head, Kind, bits, joined, show, table};
 use super::ranks::RanksArgs;
 
-/// Measure gauge observables on a configuration, smeared first or not, with the same bits on every device: sums over sites are exact. The improved field strength needs one rank.
+/// Measure gauge observables on a configuration, smeared first or not, with the same bits on every device: sums over sites are exact.
 #[derive(Args)]
 #[command(after_help = "Examples:
   lanefield config generate weak --lattice 4.4.4.8 --seed 1 --output weak.nersc
@@ -44,7 +44,7 @@ pub struct Observe {
     /// Take the Wilson flow of the links first, to this time, in steps of at most this size [default: 0.02]
     #[arg(long, value_name = "TIME[,STEP]", conflicts_with = "smear")]
     flow: Option<FlowFirst>,
-    /// Smear the links first: stout:RHO,STEPS, ape:ALPHA,STEPS or hyp:ALPHA1,ALPHA2,ALPHA3,STEPS
+    /// Smear the links first: stout:RHO,STEPS, ape:ALPHA,STEPS, spatial-ape:ALPHA,STEPS or hyp:ALPHA1,ALPHA2,ALPHA3,STEPS
     #[arg(long, value_name = "KIND")]
     smear: Option<Smearing>,
     /// The longest Wilson loops, in space and in time [default: half of the lattice]
@@ -111,7 +111,8 @@ impl fmt::Display for FlowFirst {
     }
 }
 
-fn loops(text: &str) -> Result<[usize; 2], String> {
+/// The longest Wilson loops.
+pub fn loops(text: &str) -> Result<[usize; 2], String> {
     let numbers: Option<Vec<usize>> =
         text.split(',').map(|number| number.parse().ok().filter(|&steps| steps > 0)).collect();
     let pair = numbers.and_then(|numbers| <[usize; 2]>::try_from(numbers).ok());

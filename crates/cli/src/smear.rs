@@ -22,7 +22,7 @@ use super::ranks::RanksArgs;
   lanefield smear --kind hyp:0.75,0.6,0.3,1 --config weak.nersc \\
       --output hyp.nersc --device cpu")]
 pub struct Smear {
-    /// stout:RHO,STEPS, ape:ALPHA,STEPS or hyp:ALPHA1,ALPHA2,ALPHA3,STEPS
+    /// stout:RHO,STEPS, ape:ALPHA,STEPS, spatial-ape:ALPHA,STEPS or hyp:ALPHA1,ALPHA2,ALPHA3,STEPS
     #[arg(long, value_name = "KIND")]
     kind: Smearing,
     /// The configuration: a NERSC, ILDG, SciDAC or MILC file, or a NumPy array (T, Z, Y, X, 4, 3, 3) if it ends in .npy

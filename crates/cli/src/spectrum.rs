@@ -7,6 +7,7 @@ mod measure;
 use clap::Args;
 
 use super::Outcome;
+use super::ranks::require_one;
 use fit::Fit;
 use measure::Measure;
 
@@ -32,6 +33,9 @@ commands! {
 
 impl Spectrum {
     pub fn run(self) -> anyhow::Result<Outcome> {
+        if let Command::Fit(_) = self.command {
+            require_one("spectrum fit")?;
+        }
         self.command.run()
     }
 }

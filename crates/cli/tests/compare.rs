@@ -107,6 +107,24 @@ fn rounding_is_named_and_accepted_if_that_is_wanted() {
 }
 
 #[test]
+fn arrays_go_through_hdf5_with_their_bytes() {
+    let folder = Folder::with_gauge();
+    folder.succeeds("apply --operator hop --config gauge.nersc --source gauss:3 --output a.npy --device cpu");
+    folder.succeeds("convert a.npy a.h5");
+    folder.succeeds("convert a.h5 back.npy");
+    assert!(folder.read("back.npy") == folder.read("a.npy"));
+    folder.succeeds("compare a.npy a.h5");
+    folder.succeeds("convert a.npy b.hdf5 --to-dataset fields/psi --to-order even-odd --precision f32");
+    folder.succeeds("convert b.hdf5 b.npy --from-dataset fields/psi --from-order even-odd");
+    folder.succeeds("compare a.npy b.npy");
+    let refused = |arguments: &str, expected: &[&str]| assert_contains(&folder.fails(2, arguments), expected);
+    refused("convert b.hdf5 c.npy --from-dataset phi", &["no dataset \"phi\"", "fields/psi: "]);
+    refused("convert a.npy c.npy --from-dataset psi", &["--from-dataset psi is of HDF5 files, and a.npy is none"]);
+    refused("convert a.npy c.npy --to-dataset psi", &["--to-dataset psi is of HDF5 files, and c.npy is none"]);
+    refused("reduce --op norm2 --input a.h5 --device cpu", &["an HDF5 file", "lanefield convert a.h5 FILE.npy"]);
+}
+
+#[test]
 fn arrays_of_other_programs_are_converted_there_and_back() {
     let folder = folder();
     folder.succeeds("config convert gauge.nersc gauge.npy");
@@ -224,7 +242,7 @@ fn files_of_other_types_are_refused_with_what_reads_or_writes_them() {
         &["failed to read gauge.nersc", "lanefield config convert gauge.nersc FILE.npy makes an array"],
     );
     let said = folder.misused("convert a.npy out.nersc");
-    assert_contains(&said, &["arrays are NumPy files, and 'out.nersc' says otherwise"]);
+    assert_contains(&said, &["invalid name 'out.nersc': expected one that ends in .npy, .h5 or .hdf5"]);
     let said = folder.misused("source gauss:7 --lattice 4.4.4.8 --output q.txt");
     assert_contains(&said, &["'q.txt' says otherwise: expected a name that ends in .npy"]);
     let bytes = folder.read("a.npy");

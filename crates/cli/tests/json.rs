@@ -68,7 +68,7 @@ fn shape_of(document: &Value) -> String {
 }
 
 /// Each kind with a command that prints it; those that need an OpenCL device end in the word DEVICE, which stands for the arguments that name it.
-const COMMANDS: [(Kind, &str); 53] = [
+const COMMANDS: [(Kind, &str); 55] = [
     (Kind::Config, "config info gauge.nersc"),
     (Kind::Config, "config generate weak --lattice 4.4.4.8 --seed 1 --output weak.nersc"),
     (Kind::Config, "config generate unit --lattice 4.4.4.4 --output unit.lime"),
@@ -98,6 +98,7 @@ const COMMANDS: [(Kind, &str); 53] = [
         "gaugefix --gauge coulomb --config gauge.nersc --tolerance 1e-4 --output coulomb.nersc --device cpu",
     ),
     (Kind::Observe, "observe --config gauge.nersc --observables plaquette,polyakov --device cpu"),
+    (Kind::Potential, "potential gauge.nersc weak.nersc --smear hyp:0.75,0.6,0.3,1 --loops 3,2 --device cpu"),
     (
         Kind::SpectrumMeasure,
         "spectrum measure gauge.nersc weak.nersc --operator wilson --mass 0.5 --source point:0,0,0,0 --hadrons pion,rho --output spectrum.json --device cpu",
@@ -120,6 +121,7 @@ const COMMANDS: [(Kind, &str); 53] = [
         Kind::BenchThreads,
         "bench threads --kernels axpy --lattice 2.2.2.2 --precision f32 --accelerator-threads 8 --samples 2 DEVICE",
     ),
+    (Kind::BenchGauge, "bench gauge --lattice 4.4.4.4 --only heat --samples 2 --device cpu"),
     (Kind::BenchRanks, "bench ranks --lattice 4.4.4.4 --precision f32 --iterations 8 --samples 2 --device cpu"),
     (Kind::BenchReduce, "bench reduce --lattice 2.2.2.4 --object complex --precision f32 --samples 2 --device cpu"),
     (

@@ -32,6 +32,7 @@ mod opencl_allocations;
 mod operators;
 mod overwriting;
 mod peak;
+mod potential;
 mod propagator;
 #[cfg(feature = "mpi")]
 mod ranks;
@@ -177,7 +178,7 @@ fn opencl() -> Option<String> {
     common::opencl_device().map(|device| format!("--device {}", device.index))
 }
 
-const COMMANDS: [&str; 49] = [
+const COMMANDS: [&str; 51] = [
     "devices",
     "config info",
     "config check",
@@ -201,10 +202,12 @@ const COMMANDS: [&str; 49] = [
     "smear",
     "gaugefix",
     "observe",
+    "potential",
     "spectrum measure",
     "spectrum fit",
     "spectrum",
     "bench",
+    "bench gauge",
     "bench reduce",
     "bench threads",
     "bench orders",
@@ -317,10 +320,12 @@ fn the_examples_of_the_help_work_as_they_are() {
         "smear",
         "gaugefix",
         "observe",
+        "potential",
         "spectrum",
         "spectrum measure",
         "spectrum fit",
         "bench",
+        "bench gauge",
         "bench reduce",
         "bench orders",
         "bench ranks",
@@ -364,7 +369,7 @@ fn the_examples_of_the_help_work_as_they_are() {
         }
         command.assert().success();
     }
-    assert_eq!(examples, 143);
+    assert_eq!(examples, 148);
 }
 
 #[test]

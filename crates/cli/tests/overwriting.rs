@@ -5,7 +5,7 @@ use std::process::Command;
 use super::Folder;
 
 /// Command lines, each of which would write to a file of the user's.
-const WRITE: [&str; 22] = [
+const WRITE: [&str; 23] = [
     "config generate hot --lattice 4.4.4.4 --seed 1 --output FILE",
     "config convert gauge.nersc FILE.npy",
     "apply --operator hop --config gauge.nersc --source gauss:1 --output FILE.npy",
@@ -19,6 +19,7 @@ const WRITE: [&str; 22] = [
     "correlator --propagator p.npy --plot FILE.svg",
     "flow --config gauge.nersc --time 0.1 --csv FILE",
     "smear --kind stout:0.1,1 --config gauge.nersc --output FILE",
+    "potential gauge.nersc --loops 3,2 --csv FILE",
     "spectrum measure gauge.nersc --operator wilson --mass 0.5 --source point:0,0,0,0 --output FILE",
     "gaugefix --config gauge.nersc --tolerance 1e-3 --output FILE",
     "compare p.npy p.npy --plot FILE.svg",

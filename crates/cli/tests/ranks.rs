@@ -408,6 +408,18 @@ fn hisq_fermions_have_the_same_bytes_on_parts_that_are_wide_enough() {
 }
 
 #[test]
+fn correlators_have_the_bytes_of_one_rank_and_a_run_goes_on_on_others() {
+    let folder = Folder::with_gauge();
+    folder.succeeds("config generate weak --lattice 4.4.4.8 --seed 5 --output other.nersc");
+    let quark = "--operator wilson --mass 0.5 --source point:1,0,2,6 --smear-source 0.25,3 --smear-sink 0.25,2 --momentum 1,0,0 --device cpu";
+    folder.succeeds(&format!("spectrum measure gauge.nersc other.nersc {quark} --output one.json"));
+    let parts = format!("{quark} --output parts.json --resume");
+    folder.succeeds_on(2, &format!("spectrum measure gauge.nersc {parts} --ranks 1.1.1.2"));
+    folder.succeeds_on(4, &format!("spectrum measure gauge.nersc other.nersc {parts} --ranks 2.1.1.2"));
+    assert!(folder.read("one.json") == folder.read("parts.json"));
+}
+
+#[test]
 fn an_ensemble_goes_on_with_the_bytes_of_one_rank_on_another_number_of_ranks() {
     let folder = Folder::new();
     let run = "config generate heatbath --beta 5.7 --lattice 4.4.4.8 --seed 3 --overrelax 1 --every 2 --device cpu --threads 1";

@@ -46,6 +46,7 @@ kinds! {
     BenchSprint = "bench sprint", 1, "Optimisations, one after the other";
     BenchThreads = "bench threads", 1, "Sizes of work-groups";
     BenchOrders = "bench orders", 1, "Orders of the legs";
+    BenchGauge = "bench gauge", 1, "Steps of gauge fields";
     BenchRanks = "bench ranks", 1, "Several ranks";
     BenchReduce = "bench reduce", 1, "Sums of large objects";
     Tune = "tune", 1, "Tuning";
@@ -67,6 +68,7 @@ kinds! {
     Smear = "smear", 1, "Smeared configurations";
     Gaugefix = "gaugefix", 1, "Configurations in a gauge";
     Observe = "observe", 1, "Gauge observables";
+    Potential = "potential", 1, "Static potential and Sommer's scale";
     SpectrumMeasure = "spectrum measure", 1, "Correlators measured";
     SpectrumFit = "spectrum fit", 1, "Masses of hadrons";
     Apply = "apply", 1, "Operators applied";

@@ -65,6 +65,14 @@ impl Displacement {
     }
 }
 
+impl From<Leg> for Displacement {
+    fn from(leg: Leg) -> Self {
+        let mut steps = [0; DIMENSIONS];
+        steps[leg.dimension()] = if leg.is_forward() { 1 } else { -1 };
+        Self(steps)
+    }
+}
+
 impl fmt::Display for Displacement {
     /// `+3x`, `+x-t`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -95,12 +95,18 @@ impl LegOrder {
     /// The order that begins with a direction: +μ, the other directions upwards as they come, then all of them downwards. A kernel that is the same for
     /// each direction takes the direction from it ([`directions`]).
     pub fn beginning_with(direction: Direction) -> Self {
-        let mu = direction.index();
-        let forward = std::iter::once(mu).chain((0..DIMENSIONS).filter(|&d| d != mu)).map(Leg::forward);
-        let mut legs = [Leg::forward(mu); LEGS];
-        for (k, leg) in forward.enumerate() {
-            legs[k] = leg;
-            legs[k + DIMENSIONS] = Leg::backward(leg.dimension());
+        Self::beginning_with_leg(Leg::forward(direction.index()))
+    }
+
+    /// The order that begins with a leg: it, the other directions the same way as they come, then all of them the other way.
+    pub fn beginning_with_leg(first: Leg) -> Self {
+        let mu = first.dimension();
+        let one_way = std::iter::once(mu).chain((0..DIMENSIONS).filter(|&d| d != mu));
+        let mut legs = [first; LEGS];
+        for (k, d) in one_way.enumerate() {
+            let (forward, backward) = (Leg::forward(d), Leg::backward(d));
+            (legs[k], legs[k + DIMENSIONS]) =
+                if first.is_forward() { (forward, backward) } else { (backward, forward) };
         }
         Self(legs)
     }

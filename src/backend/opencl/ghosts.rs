@@ -357,12 +357,18 @@ impl OpenCl {
                 }
             }
         }
+        for HaloRoom { halo, .. } in halos.iter().filter(|room| room.halo.form == PacketForm::Whole) {
+            field_of(call, halo)?.hold_ghosts(halo.reach, None);
+        }
         Ok(unpacked)
     }
 }
 
 impl Ghosts for OpenCl {
     fn launch_on_part(&self, call: Call<'_, Self>, halos: &mut [HaloRoom<'_>]) -> Result<(), BackendError> {
+        if halos.is_empty() {
+            return crate::backend::Launch::launch(self, call);
+        }
         call.check_launched()?;
         self.takes(call.shape())?;
         let (shape, layout, own) = (call.shape(), self.layout_of(&call)?, self.context.own_place());
@@ -389,8 +395,10 @@ impl Ghosts for OpenCl {
         sum: Sum,
         halos: &mut [HaloRoom<'_>],
     ) -> Result<PartialSums, BackendError> {
-        let unpacked = self.with_ghosts(&call, halos, || Ok(()))?;
-        self.join_packets(unpacked)?;
+        if !halos.is_empty() {
+            let unpacked = self.with_ghosts(&call, halos, || Ok(()))?;
+            self.join_packets(unpacked)?;
+        }
         self.reduce(call, sum)
     }
 }

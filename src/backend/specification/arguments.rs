@@ -451,6 +451,15 @@ impl<'a, B: Memory + ?Sized> Call<'a, B> {
         Call { shape, values, stencil, matrix }
     }
 
+    /// Says of each field that the call writes that ghosts of it are old.
+    pub(crate) fn forget_ghosts(&mut self) {
+        for (_, value) in &mut self.values {
+            if let Value::Write(field) = value {
+                field.forget_ghosts();
+            }
+        }
+    }
+
     /// Reads another field in place of the one of that name.
     pub(crate) fn read_instead(&mut self, name: &str, field: &'a AnyField<B::Storage>) {
         for (_, value) in self.values.iter_mut().filter(|(known, _)| *known == name) {

@@ -141,7 +141,7 @@ pub enum NpyError {
 }
 
 /// A shape or an index as Python writes it: `(4, 4, 3)`, `(5,)`, `()`.
-pub(super) fn show_shape(shape: &[usize]) -> String {
-    let parts: Vec<String> = shape.iter().map(usize::to_string).collect();
+pub(in crate::io) fn show_shape<T: ToString>(shape: &[T]) -> String {
+    let parts: Vec<String> = shape.iter().map(T::to_string).collect();
     if let [one] = parts.as_slice() { format!("({one},)") } else { format!("({})", parts.join(", ")) }
 }

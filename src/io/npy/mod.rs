@@ -25,6 +25,7 @@ pub use array::{
 };
 use array::{fermion5_shape, gauge_extents, spinor_shape, spinors_exchanged};
 pub use error::NpyError;
+pub(super) use error::show_shape;
 pub use header::MAXIMUM_HEADER;
 use header::{ElementType, NpyHeader};
 pub use raw::{Element, RawArray};

@@ -6,7 +6,6 @@ use std::path::Path;
 use anyhow::{Context as _, bail, ensure};
 use lanefield::io::atomic::write_atomically;
 use lanefield::observable::{Hadron, Momentum};
-use lanefield::statistics::mean;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -143,14 +142,13 @@ impl Data {
         self.configurations.iter().any(|measured| measured.sha256_of_links == sha256_of_links)
     }
 
-    /// The samples of a correlator, each the mean of `bin` configurations in turn; what is left at the end is one that is smaller.
-    pub fn samples(&self, hadron: Hadron, momentum: Momentum, bin: usize) -> Vec<Vec<f64>> {
+    /// A correlator on each configuration.
+    pub fn measured(&self, hadron: Hadron, momentum: Momentum) -> Vec<Vec<f64>> {
         let of = |measured: &Measured| {
             let found = measured.correlators.iter().find(|c| (c.hadron, c.momentum) == (hadron, momentum));
             found.map(|correlator| correlator.values.clone())
         };
-        let samples: Vec<Vec<f64>> = self.configurations.iter().filter_map(of).collect();
-        samples.chunks(bin).filter_map(mean).collect()
+        self.configurations.iter().filter_map(of).collect()
     }
 
     /// Each hadron at each momentum.

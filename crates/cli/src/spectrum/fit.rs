@@ -8,7 +8,7 @@ use clap::Args;
 use lanefield::io::atomic::write_atomically;
 use lanefield::observable::{Hadron, Momentum};
 use lanefield::reference::layout::Extents;
-use lanefield::statistics::{self, Covariance, Estimate, Fitted, Resampling, States, Window};
+use lanefield::statistics::{self, Covariance, Fitted, States, Window};
 use serde::Serialize;
 
 use super::data::{Data, Inputs, name_of};
@@ -16,6 +16,7 @@ use crate::Outcome;
 use crate::correlator_plot::{Band, Curve, Title, plot};
 use crate::files::{given, require_outputs, svg};
 use crate::output::{Head, Kind, bits, ruled_table, show, table};
+use crate::resampling::{Number, ResamplingArgs, digits};
 
 /// Effective masses of measured correlators, and fits of one or two states, with jackknife or bootstrap errors over configurations.
 ///
@@ -43,15 +44,8 @@ pub struct Fit {
     /// Weigh each time by its own error, without the covariance between times
     #[arg(long)]
     uncorrelated: bool,
-    /// Configurations whose mean is one sample
-    #[arg(long, value_name = "N", default_value = "1", value_parser = clap::value_parser!(u32).range(1..))]
-    bin: u32,
-    /// Errors from so many bootstrap samples instead of the jackknife
-    #[arg(long, value_name = "N", requires = "seed", value_parser = clap::value_parser!(u32).range(2..=1_000_000))]
-    bootstrap: Option<u32>,
-    /// Seed of the bootstrap
-    #[arg(long, value_name = "N", requires = "bootstrap", value_parser = crate::args::seed)]
-    seed: Option<u64>,
+    #[command(flatten)]
+    errors: ResamplingArgs,
     /// Write correlators and effective masses with their errors as CSV; what does not exist is empty
     #[arg(long, value_name = "FILE.csv")]
     csv: Option<PathBuf>,
@@ -109,10 +103,7 @@ impl Fit {
         if let Some(path) = &self.csv {
             write_csv(path, &hadrons)?;
         }
-        let errors = match self.bootstrap {
-            Some(resamples) => format!("bootstrap errors of {resamples} samples"),
-            None => "jackknife errors".to_owned(),
-        };
+        let errors = self.errors.describe();
         if let Some(path) = &self.plot {
             let of = format!("{}; {} configurations; {errors}", describe(&data.inputs), data.configurations.len());
             let title = Title { extents, of: Some(of), errors_from: None };
@@ -125,9 +116,9 @@ impl Fit {
             operator: data.inputs.operator.clone(),
             parameters: data.inputs.parameters.clone(),
             configurations: data.configurations.len(),
-            bin: self.bin,
-            bootstrap: self.bootstrap,
-            seed: self.seed,
+            bin: self.errors.bin,
+            bootstrap: self.errors.bootstrap,
+            seed: self.errors.seed,
             correlated: !self.uncorrelated,
             momentum: self.momentum,
             hadrons,
@@ -157,29 +148,20 @@ impl Fit {
         Ok(data)
     }
 
-    fn resampling(&self) -> Resampling {
-        match (self.bootstrap, self.seed) {
-            (Some(resamples), Some(seed)) => Resampling::Bootstrap { resamples: resamples as usize, seed },
-            _ => Resampling::Jackknife,
-        }
-    }
-
     fn samples(&self, data: &Data, hadron: Hadron) -> Vec<Vec<f64>> {
-        data.samples(hadron, self.momentum, self.bin as usize)
+        self.errors.samples(&data.measured(hadron, self.momentum))
     }
 
     /// Correlator and effective masses of a hadron.
     fn series(&self, data: &Data, hadron: Hadron) -> Series {
         let samples = self.samples(data, hadron);
-        let estimates = |of: &dyn Fn(&[f64]) -> Vec<Option<f64>>| self.resampling().estimates(&samples, of);
-        let number =
-            |estimate: Estimate| Number { value: estimate.value, bits: bits(estimate.value), error: estimate.error };
+        let estimates = |of: &dyn Fn(&[f64]) -> Vec<Option<f64>>| self.errors.resampling().estimates(&samples, of);
         let values = estimates(&|mean| mean.iter().copied().map(Some).collect());
         let masses = estimates(&|mean| hadron.effective_mass().of(mean));
         Series {
             hadron,
-            correlator: values.into_iter().flatten().map(number).collect(),
-            effective_masses: masses.into_iter().map(|mass| mass.map(number)).collect(),
+            correlator: values.into_iter().flatten().map(Number::from).collect(),
+            effective_masses: masses.into_iter().map(|mass| mass.map(Number::from)).collect(),
         }
     }
 
@@ -192,7 +174,7 @@ impl Fit {
         );
         let covariance = if self.uncorrelated { Covariance::Diagonal } else { Covariance::Full };
         let fit = statistics::Fit { shape: hadron.effective_mass(), states, window, covariance };
-        let fitted = fit.of(&self.samples(data, hadron), self.resampling());
+        let fitted = fit.of(&self.samples(data, hadron), self.errors.resampling());
         let Fitted { amplitudes, masses, chi_squared, degrees } =
             fitted.with_context(|| format!("--fit {hadron}:{window}"))?;
         let states = amplitudes.into_iter().zip(masses).map(|(amplitude, mass)| State {
@@ -243,15 +225,6 @@ struct Series {
     effective_masses: Vec<Option<Number>>,
 }
 
-#[derive(Serialize)]
-struct Number {
-    value: f64,
-    /// Its 16 hex digits.
-    bits: String,
-    /// Null where there is none.
-    error: Option<f64>,
-}
-
 /// A fit.
 #[derive(Serialize)]
 struct FitOf {
@@ -299,9 +272,7 @@ impl Report {
         let names = self.hadrons.iter().map(|series| name_of(series.hadron, self.momentum));
         let mut masses = ruled_table(std::iter::once("t".to_owned()).chain(names));
         for t in 0..self.lattice[3].saturating_sub(1) {
-            let mass = |series: &Series| {
-                series.effective_masses[t].as_ref().map_or_else(String::new, |mass| digits(mass.value, mass.error))
-            };
+            let mass = |series: &Series| series.effective_masses[t].as_ref().map_or_else(String::new, Number::digits);
             masses.add_row(std::iter::once(t.to_string()).chain(self.hadrons.iter().map(mass)));
         }
         let mut text = format!("effective masses between t and t + 1\n{masses}");
@@ -318,14 +289,6 @@ impl Report {
         }
         let weights = if self.correlated { "" } else { "; fits without covariance" };
         text + &format!("\n\n{} configurations, {errors}{weights}", self.configurations)
-    }
-}
-
-/// "0.4531 ± 0.0021".
-fn digits(value: f64, error: Option<f64>) -> String {
-    match error {
-        Some(error) => format!("{value:.4} ± {error:.4}"),
-        None => format!("{value:.4}"),
     }
 }
 
@@ -352,10 +315,10 @@ fn write_csv(path: &Path, hadrons: &[Series]) -> anyhow::Result<()> {
                     hadron.to_string(),
                     t.to_string(),
                     shown(Some(value.value)),
-                    value.bits.clone(),
+                    value.bits().to_owned(),
                     shown(value.error),
                     shown(mass.map(|mass| mass.value)),
-                    mass.map_or_else(String::new, |mass| mass.bits.clone()),
+                    mass.map_or_else(String::new, |mass| mass.bits().to_owned()),
                     shown(mass.and_then(|mass| mass.error)),
                 ])?;
             }

@@ -1,13 +1,11 @@
 //! `lanefield spectrum measure`: propagators and correlators on one configuration after the other.
 
-use std::ffi::OsStr;
-use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, bail, ensure};
+use anyhow::{Context as _, bail};
 use clap::Args;
 use lanefield::backend::Backend;
+use lanefield::comm::WholeLattice;
 use lanefield::io::npy::ArrayReal;
 use lanefield::io::sidecar::ConfigurationInput;
 use lanefield::observable::{
@@ -16,7 +14,6 @@ use lanefield::observable::{
 use lanefield::operator::{AnyModel, HopParameters};
 use lanefield::reference::field::list_of;
 use lanefield::reference::kernels::Vectors;
-use lanefield::reference::layout::Extents;
 use lanefield::reference::real::Precision;
 use lanefield::solver::{Method, Solve};
 use lanefield::statistics::mean;
@@ -25,12 +22,14 @@ use serde::Serialize;
 
 use super::data::{Correlator, Data, Inputs, Measured};
 use crate::Outcome;
-use crate::args::{BackendArgs, HopArgs, on_backend};
-use crate::files::{ConfigurationFile, has_extension, read_configuration, require_outputs_but};
+use crate::args::{BackendArgs, HopArgs, on_part};
+use crate::configurations::{Configurations, files_of};
+use crate::files::{ConfigurationFile, require_outputs_but};
 use crate::interrupt::{interrupted, keep};
 use crate::operator::{OnSpinors, OperatorArgs, check, json_of, on_quark};
 use crate::output::{Head, Kind, facts, joined, show};
 use crate::progress::progress_bar;
+use crate::ranks::RanksArgs;
 use crate::solver::{SolverArgs, lay_out, preconditioning_name};
 use crate::source::Point;
 
@@ -81,6 +80,8 @@ pub struct Measure {
     json: bool,
     #[command(flatten)]
     backend: BackendArgs,
+    #[command(flatten)]
+    ranks: RanksArgs,
 }
 
 impl Measure {
@@ -106,39 +107,36 @@ impl Measure {
         model: &AnyModel,
         files: &[PathBuf],
     ) -> anyhow::Result<Outcome> {
-        let first = read_configuration(&files[0])?;
-        let extents = first.lattice.extents();
+        let configurations = Configurations::begin(files, &self.ranks)?;
+        let lattice = configurations.lattice().clone();
+        let extents = lattice.extents();
         self.sources.iter().try_for_each(|source| require_inside(extents, source.0))?;
         let solve = self.settings.solve::<R, _>(quark, Method::ConjugateGradients, self.backend.lanes);
         // One that does not fit is refused before a device is opened.
-        lay_out::<R, _>(&solve, &first.configuration)?;
-        let mut data = self.data::<R, _>(model, &solve, extents)?;
+        configurations.first().map(|first| lay_out::<R, _>(&solve, &first.configuration)).transpose()?;
+        let mut data = self.data::<R, _>(model, &solve, &lattice)?;
         let there = data.configurations.len();
-        let backend = self.backend.open()?;
+        let backend = self.backend.open_on(&lattice, &self.ranks)?;
         let bar = progress_bar();
         bar.set_length((files.len() * self.sources.len()) as u64);
-        let mut first = Some(first);
         let mut stopped = false;
-        for path in files {
-            let file = match first.take() {
-                Some(file) => file,
-                None => read_configuration(path)?,
-            };
-            let (name, found) = (path.display(), file.lattice.extents());
-            ensure!(found == extents, "{name} is on {found}, and {} on {extents}", files[0].display());
+        for configuration in configurations {
+            let (path, file) = configuration?;
             let input = ConfigurationInput::of(&file.configuration, &file.lattice)?;
             if !data.has(&input.sha256_of_links) {
-                let correlators = on_backend!(&backend, b => self.correlators::<R, _, _>(b, &file, solve, &data, &bar));
-                let correlators = correlators.with_context(|| format!("failed to measure on {name}"))?;
+                let correlators = on_part!(&backend, b => self.correlators::<R, _, _>(b, &file, solve, &data, &bar));
+                let correlators = correlators.with_context(|| format!("failed to measure on {}", path.display()))?;
                 let file = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
                 let ConfigurationInput { sha256_of_links, plaquette, .. } = input;
                 data.configurations.push(Measured { file, sha256_of_links, plaquette, correlators });
-                data.write(&self.output)?;
+                if lattice.is_first() {
+                    data.write(&self.output)?;
+                }
             } else {
                 bar.inc(self.sources.len() as u64);
             }
             keep();
-            if interrupted() {
+            if lattice.communicator().any(interrupted())? {
                 stopped = true;
                 break;
             }
@@ -161,12 +159,12 @@ impl Measure {
     }
 
     /// What was measured already, or nothing yet.
-    fn data<R: Vectors, Q>(&self, model: &AnyModel, solve: &Solve<Q>, extents: Extents) -> anyhow::Result<Data> {
+    fn data<R: Vectors, Q>(&self, model: &AnyModel, solve: &Solve<Q>, lattice: &WholeLattice) -> anyhow::Result<Data> {
         let HopParameters { boundary, links, legs } = self.hop.parameters();
         let mut momenta = vec![Momentum::ZERO];
         momenta.extend(&self.momenta);
         let inputs = Inputs {
-            lattice: extents.as_array(),
+            lattice: lattice.extents().as_array(),
             operator: model.name().to_owned(),
             parameters: json_of(model),
             boundary: boundary.to_string(),
@@ -181,7 +179,9 @@ impl Measure {
             hadrons: once(&self.hadrons),
             momenta: once(&momenta),
         };
-        if !(self.resume && self.output.exists()) {
+        // As rank 0 sees it, which writes the file.
+        let is_there = lattice.is_first() && self.output.exists();
+        if !(self.resume && lattice.communicator().any(is_there)?) {
             return Ok(Data::new(inputs));
         }
         let data = Data::read(&self.output)?;
@@ -199,7 +199,7 @@ impl Measure {
         bar: &indicatif::ProgressBar,
     ) -> anyhow::Result<Vec<Correlator>> {
         solve.lanes = backend.lanes(solve.lanes);
-        let extents = file.lattice.extents();
+        let extents = file.configuration.extents();
         let mut of_sources: Vec<Vec<Vec<f64>>> = Vec::new();
         for source in &self.sources {
             let source = PointSource { point: source.0, smearing: self.smear_source };
@@ -247,27 +247,6 @@ impl Measure {
             }
         }
     }
-}
-
-/// The files of configurations, those of a directory in the order of their names. The state in which a run of the heat bath was ended is none.
-fn files_of(given: &[PathBuf]) -> anyhow::Result<Vec<PathBuf>> {
-    let mut files = Vec::new();
-    for path in given {
-        if !path.is_dir() {
-            files.push(path.clone());
-            continue;
-        }
-        let name = path.display();
-        let entries = fs::read_dir(path).with_context(|| format!("cannot read {name}"))?;
-        let entries: io::Result<Vec<PathBuf>> = entries.map(|entry| Ok(entry?.path())).collect();
-        let entries = entries.with_context(|| format!("cannot read {name}"))?;
-        let kept = |path: &PathBuf| has_extension(path, &["nersc"]) && path.file_stem() != Some(OsStr::new("stopped"));
-        let mut there: Vec<PathBuf> = entries.into_iter().filter(kept).collect();
-        ensure!(!there.is_empty(), "{name} has no configuration: expected files that end in .nersc");
-        there.sort();
-        files.append(&mut there);
-    }
-    Ok(files)
 }
 
 /// Each once, in the order in which they come.

@@ -133,7 +133,7 @@ fn launch_on_ranks(
     let site_bytes = packet_bytes(work) as f64;
     let faces: Vec<(usize, f64)> =
         part.cut_dimensions().map(|d| (d, 2.0 * sites / part[d] as f64 * site_bytes)).collect();
-    let sent: f64 = faces.iter().map(|(_, bytes)| bytes).sum();
+    let sent: f64 = faces.iter().fold(0.0, |sum, (_, bytes)| sum + bytes);
     if sent == 0.0 {
         return Ok(Launch { sent, alone, exchange: 0.0, seconds: alone, binds: Binding::Device });
     }

@@ -1,0 +1,220 @@
+//! `lanefield bench gauge`: what is done to whole gauge fields, heat bath, flow and smearing, beside a copy of the links.
+
+use std::time::Instant;
+
+use anyhow::Context as _;
+use clap::Args;
+use lanefield::comm::WholeLattice;
+use lanefield::gauge::{
+    Action, Flow, GaugeField, Hmc, HmcParameters, Integrator, Quenched, QuenchedImproved, QuenchedParameters, Smearing,
+    StepChoice,
+};
+use lanefield::reference::gauge::{Configuration, SITE_WORDS};
+use lanefield::reference::layout::Extents;
+use lanefield::reference::real::Precision;
+use lanefield_lab::bandwidth::Operation;
+use lanefield_lab::{Spread, Timed};
+use num_complex::Complex;
+use serde::Serialize;
+
+use crate::Outcome;
+use crate::args::{BackendArgs, on_part};
+use crate::output::{Head, Kind, facts, joined, show, table};
+use crate::progress::progress_bar;
+use crate::ranks::{self, RanksArgs};
+
+/// Sweeps of the heat bath, steps of the gradient flow, smearing, and observables on a gauge field, beside a copy of its links.
+///
+/// Times are wall times to the end of the work, of the slowest rank where there are several. "Copies" is how often the links of all sites could be read and
+/// written meanwhile, by the copy bandwidth of memory, of all ranks together: what the work costs on any machine that memory binds.
+#[derive(Args)]
+#[command(after_help = "Examples:
+  lanefield bench gauge --lattice 4.4.4.8 --samples 3
+  lanefield bench gauge --lattice 4.4.4.8 --samples 3 --only flow --json")]
+pub struct Gauge {
+    /// The lattice, of extents that four divides
+    #[arg(long, value_name = "X.Y.Z.T", default_value = "16.16.16.32")]
+    lattice: Extents,
+    /// Only what has this in its name
+    #[arg(long, value_name = "TEXT")]
+    only: Option<String>,
+    /// Timed runs of each
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    samples: u32,
+    /// Print JSON instead of a table
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    backend: BackendArgs,
+    #[command(flatten)]
+    ranks: RanksArgs,
+}
+
+/// What was measured. As JSON, these fields.
+#[derive(Serialize)]
+struct Study {
+    #[serde(skip)]
+    device: String,
+    /// Ranks.
+    ranks_in_all: usize,
+    /// Extents x, y, z, t.
+    lattice: [usize; 4],
+    samples: u32,
+    /// Copy bandwidth of rank 0, in bytes a second.
+    copy_bytes_per_second: f64,
+    rows: Vec<Row>,
+}
+
+/// Something that is done to all links.
+#[derive(Serialize)]
+struct Row {
+    name: &'static str,
+    precision: Precision,
+    seconds: Spread,
+    /// The time over that of a copy of the links.
+    copies: f64,
+}
+
+/// Where it is measured.
+struct Bench<'b, B> {
+    backend: &'b B,
+    configuration: &'b Configuration,
+    lattice: &'b WholeLattice,
+    copy: f64,
+    rows: Vec<Row>,
+}
+
+/// Size of the steps of the flow.
+const FLOW_STEP: f64 = 0.01;
+
+impl Gauge {
+    pub fn run(self) -> anyhow::Result<Outcome> {
+        let lattice = self.ranks.lattice(self.lattice)?;
+        let configuration = Configuration::weak(lattice.part(), 1, 0.3);
+        let backend = self.backend.open_on(&lattice, &self.ranks)?;
+        let study = on_part!(&backend, b => self.measure(b, &configuration, &lattice))?;
+        show(self.json, Head::on(Kind::BenchGauge, backend.device()), &study, Study::text)
+    }
+
+    fn measure<B: Timed>(
+        &self,
+        backend: &B,
+        configuration: &Configuration,
+        lattice: &WholeLattice,
+    ) -> anyhow::Result<Study> {
+        let copy = backend.memory().ceiling(Operation::Copy, None)?;
+        let mut bench = Bench { backend, configuration, lattice, copy, rows: Vec::new() };
+        self.heat_baths(&mut bench)?;
+        self.fields(&mut bench)?;
+        Ok(Study {
+            device: backend.describe(),
+            ranks_in_all: ranks::communicator().ranks(),
+            lattice: lattice.extents().as_array(),
+            samples: self.samples,
+            copy_bytes_per_second: copy,
+            rows: bench.rows,
+        })
+    }
+
+    fn heat_baths<B: Timed>(&self, bench: &mut Bench<'_, B>) -> anyhow::Result<()> {
+        let (b, links, lanes) = (bench.backend, bench.configuration, self.backend.lanes);
+        let parameters = |overrelaxations| QuenchedParameters { beta: 6.0, overrelaxations, seed: 1 };
+        for (name, overrelaxations) in [("heat bath", 0), ("heat bath, 4 overrelaxations", 4)] {
+            let single = || Ok(Quenched::<_, f32>::new(b, links, parameters(overrelaxations), 0, lanes)?);
+            self.row(bench, name, Precision::F32, single, |field| Ok(field.sweep()?))?;
+            let double = || Ok(Quenched::<_, f64>::new(b, links, parameters(overrelaxations), 0, lanes)?);
+            self.row(bench, name, Precision::F64, double, |field| Ok(field.sweep()?))?;
+        }
+        let improved = || Ok(QuenchedImproved::new(b, links, (Action::Symanzik, parameters(0)), 0, lanes)?);
+        self.row(bench, "heat bath, symanzik", Precision::F64, improved, |field| Ok(field.sweep()?))
+    }
+
+    fn fields<B: Timed>(&self, bench: &mut Bench<'_, B>) -> anyhow::Result<()> {
+        let (b, links, lanes) = (bench.backend, bench.configuration, self.backend.lanes);
+        let double = Precision::F64;
+        let field = || Ok(GaugeField::new(b, links, lanes)?);
+        for (name, action) in [("flow step", Action::Wilson), ("flow step, symanzik", Action::Symanzik)] {
+            let flow = || Ok(Flow::new(GaugeField::new(b, links, lanes)?, action, StepChoice::Fixed(FLOW_STEP))?);
+            self.row(bench, name, double, flow, |flow| {
+                let next = flow.time() + FLOW_STEP;
+                Ok(flow.advance(next).map(drop)?)
+            })?;
+        }
+        for (name, kind) in
+            [("stout step", "stout:0.1,1"), ("ape step", "ape:0.5,1"), ("hyp step", "hyp:0.75,0.6,0.3,1")]
+        {
+            let smearing: Smearing = kind.parse().map_err(anyhow::Error::msg)?;
+            self.row(bench, name, double, field, |field| Ok(field.smear(&smearing)?))?;
+        }
+        self.row(bench, "plaquettes", double, field, |field| Ok(field.plaquettes().map(drop)?))?;
+        self.row(bench, "clover", double, field, |field| Ok(field.clover().map(drop)?))?;
+        let parameters = HmcParameters {
+            action: Action::Wilson,
+            beta: 6.0,
+            integrator: Integrator::Omelyan,
+            steps: 10,
+            length: 0.5,
+            seed: 1,
+        };
+        let hmc = || Ok(Hmc::new(b, links, parameters, 0, lanes)?);
+        self.row(bench, "hmc, 10 omelyan steps", double, hmc, |hmc| Ok(hmc.trajectory().map(drop)?))
+    }
+
+    /// Times some work on what is made for it.
+    fn row<B: Timed, T>(
+        &self,
+        bench: &mut Bench<'_, B>,
+        name: &'static str,
+        precision: Precision,
+        make: impl FnOnce() -> anyhow::Result<T>,
+        mut work: impl FnMut(&mut T) -> anyhow::Result<()>,
+    ) -> anyhow::Result<()> {
+        if self.only.as_ref().is_some_and(|only| !name.contains(only.as_str())) {
+            return Ok(());
+        }
+        let bar = progress_bar();
+        bar.set_message(format!("{name} in {precision}"));
+        let failed = || format!("failed to time {name}");
+        let mut made = make().with_context(failed)?;
+        let mut once = || -> anyhow::Result<f64> {
+            bench.lattice.communicator().barrier()?;
+            let start = Instant::now();
+            work(&mut made)?;
+            bench.backend.finish()?;
+            Ok(bench.lattice.largest(start.elapsed().as_secs_f64())?)
+        };
+        once().with_context(failed)?;
+        let seconds: Vec<f64> =
+            (0..self.samples).map(|_| once()).collect::<anyhow::Result<_>>().with_context(failed)?;
+        let seconds = Spread::of(seconds).unwrap_or_default();
+        let word = match precision {
+            Precision::F32 => size_of::<Complex<f32>>(),
+            _ => size_of::<Complex<f64>>(),
+        };
+        let copied = 2 * SITE_WORDS * word * bench.configuration.extents().volume();
+        let copies = seconds.median * bench.copy / copied as f64;
+        bench.rows.push(Row { name, precision, seconds, copies });
+        bar.finish_and_clear();
+        Ok(())
+    }
+}
+
+impl Study {
+    fn text(&self) -> String {
+        let heading = facts([
+            ("device", self.device.clone()),
+            ("lattice", joined(&self.lattice, ".")),
+            ("copy", format!("{:.1} GB/s", 1e-9 * self.copy_bytes_per_second)),
+        ]);
+        let mut rows = table(["", "precision", "ms, median (10–90%)", "copies of the links"], 2..);
+        for Row { name, precision, seconds: Spread { median, tenth, ninetieth }, copies } in &self.rows {
+            rows.add_row([
+                (*name).to_owned(),
+                precision.to_string(),
+                format!("{:.3} ({:.3}–{:.3})", 1e3 * median, 1e3 * tenth, 1e3 * ninetieth),
+                format!("{copies:.1}"),
+            ]);
+        }
+        format!("{heading}\n{rows}")
+    }
+}

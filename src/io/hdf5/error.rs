@@ -1,0 +1,166 @@
+//! Why a file in HDF5 was not read or written, and how its names are shown.
+
+use std::io;
+use std::path::PathBuf;
+
+use hdf5_pure::FormatError;
+use thiserror::Error;
+
+use super::MOST_GROUPS;
+use crate::io::atomic::WriteError;
+use crate::io::npy::show_shape;
+
+/// Datasets that a message names.
+const MOST_NAMED: usize = 8;
+
+/// Why an array was not read or written.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum Hdf5Error {
+    /// The system refused to open the file.
+    #[error("cannot read {}: {source}", .path.display())]
+    Open {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// The path does not name a regular file.
+    #[error("{} is not a file", .path.display())]
+    NotAFile {
+        /// As given.
+        path: PathBuf,
+    },
+    /// No superblock is where one may be.
+    #[error("not an HDF5 file: its signature is not at byte 0, 512, 1024, …")]
+    NotHdf5,
+    /// The file is damaged, or uses what is not read.
+    #[error("the HDF5 file cannot be read: {}", one_line(&.0.to_string()))]
+    Format(hdf5_pure::Error),
+    /// No thread could be started.
+    #[error("no thread with a stack of 256 MiB can be started to read the HDF5 file: {0}")]
+    Thread(io::Error),
+    /// The parser panicked.
+    #[error("the HDF5 file cannot be read: its parser stopped at what it did not expect")]
+    Parser,
+    /// What is in the groups cannot be found out.
+    #[error("the groups of the file cannot be searched ({}); name a dataset that is there", one_line(&.0.to_string()))]
+    Search(hdf5_pure::Error),
+    /// There is no dataset of that name.
+    #[error("no dataset {dataset:?} in the file; it has {}", listed(.there))]
+    NotFound {
+        /// As given.
+        dataset: String,
+        /// All datasets, each with its type and shape.
+        there: Vec<String>,
+    },
+    /// No dataset has complex numbers.
+    #[error("no dataset of complex numbers in the file; it has {}", listed(.there))]
+    NoneComplex {
+        /// All datasets, each with its type and shape.
+        there: Vec<String>,
+    },
+    /// Several datasets have complex numbers, and none was named.
+    #[error("{} datasets of complex numbers are in the file; name one of {}", .names.len(), listed(.names))]
+    Several {
+        /// Their paths.
+        names: Vec<String>,
+    },
+    /// The file has too many groups, or they contain each other.
+    #[error("the file has more than {MOST_GROUPS} groups to search; name the dataset")]
+    TooManyGroups,
+    /// The elements are not complex numbers.
+    #[error(
+        "dataset {dataset:?} is {found}; its elements should be compounds {{r, i}} of two f32 or two f64, \
+         or floats with two or more axes, the last of 2"
+    )]
+    NotComplex {
+        /// Its path.
+        dataset: String,
+        /// Its type and shape.
+        found: String,
+    },
+    /// Some numbers were declared and never written.
+    #[error("dataset {dataset:?} was not written: {found} of its {expected} {unit} are in the file")]
+    Unwritten {
+        /// Its path.
+        dataset: String,
+        /// How many are there.
+        found: u64,
+        /// How many there should be.
+        expected: u64,
+        /// What is counted: chunks or bytes.
+        unit: &'static str,
+    },
+    /// The numbers are not in the file, or not so that they can be read.
+    #[error("the numbers of dataset {dataset:?} {reason}")]
+    Storage {
+        /// Its path.
+        dataset: String,
+        /// What is wrong, and what would be right.
+        reason: String,
+    },
+    /// The shape has more numbers than the file can hold.
+    #[error("dataset {dataset:?} of shape {} needs more bytes than the {length} of the file hold", show_shape(.shape))]
+    TooLarge {
+        /// Its path.
+        dataset: String,
+        /// Shape of the array.
+        shape: Vec<u64>,
+        /// Bytes of the file.
+        length: u64,
+    },
+    /// There is not enough memory for the numbers.
+    #[error("not enough memory for {bytes} bytes of an array of shape {}", show_shape(.shape))]
+    OutOfMemory {
+        /// Shape of the array.
+        shape: Vec<u64>,
+        /// Bytes that could not be allocated.
+        bytes: u64,
+    },
+    /// A dataset cannot have that name.
+    #[error("a dataset cannot be called {0:?}; it should be a name, or names of groups and a name, as a/b/c")]
+    Name(String),
+    /// The values to write are not as many as the shape says.
+    #[error("shape {} has {expected} elements, not {found}", show_shape(.shape))]
+    Length {
+        /// Shape of the array.
+        shape: Vec<u64>,
+        /// Elements of that shape.
+        expected: String,
+        /// Elements that were given.
+        found: usize,
+    },
+    /// The file was not written.
+    #[error(transparent)]
+    Write(#[from] WriteError),
+}
+
+impl From<hdf5_pure::Error> for Hdf5Error {
+    fn from(error: hdf5_pure::Error) -> Self {
+        match error {
+            hdf5_pure::Error::Format(FormatError::SignatureNotFound) => Self::NotHdf5,
+            other => Self::Format(other),
+        }
+    }
+}
+
+/// The first of some names, and how many more there are.
+fn listed(names: &[String]) -> String {
+    let shown: Vec<&str> = names.iter().take(MOST_NAMED).map(String::as_str).collect();
+    match names.len() {
+        0 => "none".to_owned(),
+        n if n > MOST_NAMED => format!("{} and {} more", shown.join(", "), n - MOST_NAMED),
+        _ => shown.join(", "),
+    }
+}
+
+/// Text from a file, as it may stand in a message: short, without control characters.
+pub(super) fn one_line(text: &str) -> String {
+    const MOST: usize = 80;
+    let mut line: String = text.chars().take(MOST).map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect();
+    if text.chars().nth(MOST).is_some() {
+        line.push('…');
+    }
+    line
+}

@@ -1,0 +1,294 @@
+//! Arrays of complex numbers in HDF5 files (`.h5`), in and out. A complex number is what h5py makes of complex64 and
+//! complex128: a compound of two floats, the real part first. Real arrays whose last axis is 2, as other lattice
+//! programs write them, are read too. The counterpart for NumPy's own format is `npy`; the format itself is that of the
+//! HDF5 library, and `hdf5_pure` reads and writes it.
+//!
+//! What a file claims is held against its length before anything is allocated for it, and `Metered` bounds how much is read.
+
+mod error;
+mod metered;
+mod stored;
+
+use std::collections::VecDeque;
+use std::fs::{self, File};
+use std::io::{self, Read, Seek, Write};
+use std::path::Path;
+use std::thread;
+
+use hdf5_pure::{
+    CompoundTypeBuilder, Dataset, Datatype, DatatypeByteOrder, FileBuilder, FormatError, LibVer, Source as _,
+    make_f32_type, make_f64_type,
+};
+use num_complex::Complex;
+
+use super::atomic::write_atomically;
+use super::npy::{ComplexArray, ComplexValues, Precision, show_shape};
+pub use error::Hdf5Error;
+use error::one_line;
+use metered::Metered;
+use stored::{Stored, product};
+
+/// Groups that are searched for a dataset.
+const MOST_GROUPS: usize = 10_000;
+
+/// Groups above a dataset that is searched for. Groups may contain each other: a search that follows them does not end.
+const MOST_DEPTH: usize = 32;
+
+/// Bytes of the stack on which a file is parsed: 8191 levels of a type, each of up to 10 kB in a build for debugging.
+/// What is not used takes no memory.
+const STACK: usize = 256 << 20;
+
+/// The first bytes of a file.
+const SIGNATURE: [u8; 8] = *b"\x89HDF\r\n\x1a\n";
+
+/// Whether a file begins as HDF5 files do.
+pub fn is_hdf5(path: &Path) -> bool {
+    let mut first = [0; SIGNATURE.len()];
+    let is_file = fs::metadata(path).is_ok_and(|metadata| metadata.is_file());
+    is_file && File::open(path).and_then(|mut file| file.read_exact(&mut first)).is_ok() && first == SIGNATURE
+}
+
+/// Reads the dataset at a path in the file (`"a/b/c"`), or the only one with complex numbers, in whatever group it is.
+/// Numbers need not be finite. A real array of two or more axes, the last of which is 2, loses that axis. Soft and
+/// external links are not followed. Where groups are of the old kind (h5py's default) and have soft links, the dataset
+/// must be named.
+///
+/// # Errors
+/// [`Hdf5Error`]. Nothing is allocated for numbers before the file is known to be long enough for them.
+pub fn read_complex(path: &Path, dataset: Option<&str>) -> Result<ComplexArray, Hdf5Error> {
+    let open = |source| Hdf5Error::Open { path: path.to_owned(), source };
+    // Asked before the file is opened: opening a pipe would wait for its writer.
+    if !fs::metadata(path).map_err(open)?.is_file() {
+        return Err(Hdf5Error::NotAFile { path: path.to_owned() });
+    }
+    read_from(File::open(path).map_err(open)?, dataset)
+}
+
+/// As [`read_complex`], of a file that is open or in memory.
+///
+/// # Errors
+/// As [`read_complex`].
+pub fn read_from(reader: impl Read + Seek + Send + 'static, dataset: Option<&str>) -> Result<ComplexArray, Hdf5Error> {
+    // `hdf5_pure` descends into a type by calling itself, a level for every 8 bytes of the file: a type as large as it
+    // may be overflows the stack of a usual thread. Where arithmetic is checked, some files with wrong numbers make it
+    // panic (fixed_array.rs, a shift), which `join` turns into an error.
+    let read = || read_here(reader, dataset);
+    let thread = thread::Builder::new().name("hdf5".to_owned()).stack_size(STACK);
+    thread::scope(|scope| {
+        let reading = thread.spawn_scoped(scope, read).map_err(Hdf5Error::Thread)?;
+        reading.join().unwrap_or(Err(Hdf5Error::Parser))
+    })
+}
+
+fn read_here(reader: impl Read + Seek + Send + 'static, dataset: Option<&str>) -> Result<ComplexArray, Hdf5Error> {
+    let source = Metered::new(reader).map_err(hdf5_pure::Error::from)?;
+    let length = source.len();
+    let file = hdf5_pure::File::from_source(source)?;
+    let (path, dataset) = match dataset {
+        Some(path) => (path.to_owned(), named_dataset(&file, path)?),
+        None => only_complex_dataset(&file)?,
+    };
+    let kind = Kind::of(&dataset)?;
+    match kind.numbers {
+        Some(numbers) => Stored { path, dataset, numbers, length }.read(),
+        None => Err(Hdf5Error::NotComplex { dataset: path, found: kind.description }),
+    }
+}
+
+fn named_dataset(file: &hdf5_pure::File, path: &str) -> Result<Dataset, Hdf5Error> {
+    use hdf5_pure::Error::{Format, NotADataset, NotAGroup};
+    match file.dataset(path) {
+        Err(Format(FormatError::PathNotFound(_)) | NotADataset(_) | NotAGroup(_)) => {
+            let there = all_datasets(file)?.iter().map(|(path, dataset)| described(path, dataset)).collect();
+            Err(Hdf5Error::NotFound { dataset: path.to_owned(), there })
+        }
+        other => Ok(other?),
+    }
+}
+
+fn only_complex_dataset(file: &hdf5_pure::File) -> Result<(String, Dataset), Hdf5Error> {
+    let all = all_datasets(file)?;
+    // A type that is not known (strings of a later version, say) is no complex number.
+    let is_complex = |dataset: &Dataset| Kind::of(dataset).is_ok_and(|kind| kind.numbers.is_some());
+    let (mut complex, others): (Vec<_>, Vec<_>) = all.into_iter().partition(|(_, dataset)| is_complex(dataset));
+    match (complex.len(), complex.pop()) {
+        (1, Some((path, only))) => Ok((one_line(&path), only)),
+        (_, None) => Err(Hdf5Error::NoneComplex {
+            there: others.iter().map(|(path, dataset)| described(path, dataset)).collect(),
+        }),
+        (_, Some(last)) => {
+            let names = complex.iter().chain([&last]).map(|(path, _)| one_line(path)).collect();
+            Err(Hdf5Error::Several { names })
+        }
+    }
+}
+
+/// A dataset with its type and shape: `a/b: f64 (4, 4)`.
+fn described(path: &str, dataset: &Dataset) -> String {
+    let kind = Kind::of(dataset).map_or_else(|_| "of an unknown type".to_owned(), |kind| kind.description);
+    format!("{}: {kind}", one_line(path))
+}
+
+/// All datasets with their paths, in alphabetical order.
+fn all_datasets(file: &hdf5_pure::File) -> Result<Vec<(String, Dataset)>, Hdf5Error> {
+    let mut found = Vec::new();
+    let mut groups = VecDeque::from([(String::new(), 0, file.root())]);
+    let mut seen = 1;
+    while let Some((prefix, depth, group)) = groups.pop_front() {
+        found.extend(
+            group
+                .iter_datasets()
+                .map_err(Hdf5Error::Search)?
+                .map(|(name, dataset)| (format!("{prefix}{name}"), dataset)),
+        );
+        if depth == MOST_DEPTH {
+            continue;
+        }
+        for (name, group) in group.iter_groups().map_err(Hdf5Error::Search)? {
+            seen += 1;
+            if seen > MOST_GROUPS {
+                return Err(Hdf5Error::TooManyGroups);
+            }
+            groups.push_back((format!("{prefix}{name}/"), depth + 1, group));
+        }
+    }
+    found.sort_by(|a, b| a.0.cmp(&b.0));
+    Ok(found)
+}
+
+/// What the elements of a dataset are.
+struct Kind {
+    /// Type and shape, for messages.
+    description: String,
+    /// Where they are complex numbers.
+    numbers: Option<Numbers>,
+}
+
+/// How the complex numbers of a dataset are stored.
+struct Numbers {
+    /// Of the array of complex numbers.
+    shape: Vec<u64>,
+    precision: Precision,
+    big_endian: bool,
+    /// Elements of the dataset that are one complex number: 1 compound or 2 floats.
+    elements: u64,
+}
+
+impl Kind {
+    fn of(dataset: &Dataset) -> Result<Self, hdf5_pure::Error> {
+        let (datatype, shape) = (dataset.datatype()?, dataset.shape()?);
+        let description = one_line(&format!("{datatype} {}", show_shape(&shape)));
+        let numbers = match &datatype {
+            Datatype::Compound { size, members } => match members.as_slice() {
+                [first, second] if are_parts(&first.name, &second.name) && first.datatype == second.datatype => {
+                    let half = u64::from(*size / 2);
+                    float(&first.datatype)
+                        .filter(|(precision, _)| *size as usize == precision.complex_size())
+                        .filter(|_| first.byte_offset == 0 && second.byte_offset == half)
+                        .map(|(precision, big_endian)| Numbers { shape, precision, big_endian, elements: 1 })
+                }
+                _ => None,
+            },
+            other => match (float(other), shape.split_last()) {
+                // Two numbers alone may be anything.
+                (Some((precision, big_endian)), Some((2, axes))) if !axes.is_empty() => {
+                    Some(Numbers { shape: axes.to_vec(), precision, big_endian, elements: 2 })
+                }
+                _ => None,
+            },
+        };
+        Ok(Self { description, numbers })
+    }
+}
+
+/// Whether the members of a compound are called as real and imaginary part are: r and i, re and im, real and imag, x
+/// and y. A mean and its error, say, are two floats too.
+fn are_parts(first: &str, second: &str) -> bool {
+    let initial = |name: &str| name.trim_start_matches('_').chars().next().map(|c| c.to_ascii_lowercase());
+    match (initial(first), initial(second)) {
+        (Some('r'), Some('i')) => true,
+        _ => first.eq_ignore_ascii_case("x") && second.eq_ignore_ascii_case("y"),
+    }
+}
+
+/// The precision of an IEEE float, and whether it is big-endian.
+fn float(datatype: &Datatype) -> Option<(Precision, bool)> {
+    let Datatype::FloatingPoint { size, byte_order, layout } = datatype else { return None };
+    let big_endian = match byte_order {
+        DatatypeByteOrder::LittleEndian => false,
+        DatatypeByteOrder::BigEndian => true,
+        DatatypeByteOrder::Vax => return None,
+    };
+    let (byte_order, layout) = (DatatypeByteOrder::LittleEndian, *layout);
+    let little_endian = Datatype::FloatingPoint { size: *size, byte_order, layout };
+    [(make_f32_type(), Precision::F32), (make_f64_type(), Precision::F64)]
+        .into_iter()
+        .find(|(ieee, _)| *ieee == little_endian)
+        .map(|(_, precision)| (precision, big_endian))
+}
+
+/// Writes a file with one dataset, whole or not at all: compounds {r, i}, little-endian, contiguous, as h5py writes
+/// complex64 and complex128. Groups in its path (`"a/b/c"`) are made. HDF5 1.8 and later read the file.
+///
+/// # Errors
+/// [`Hdf5Error::Name`], [`Hdf5Error::Length`], [`Hdf5Error::OutOfMemory`] (the bytes are in memory besides the array),
+/// [`Hdf5Error::Write`].
+pub fn write_complex(path: &Path, dataset: &str, array: &ComplexArray) -> Result<(), Hdf5Error> {
+    let file = builder(dataset, array)?;
+    Ok(write_atomically(path, |writer| emit(file, writer))?)
+}
+
+fn emit(file: FileBuilder, writer: &mut dyn Write) -> io::Result<()> {
+    file.finish_to(writer).map_err(|error| match error {
+        hdf5_pure::Error::Io(error) => error,
+        other => io::Error::other(one_line(&other.to_string())),
+    })
+}
+
+fn builder(dataset: &str, array: &ComplexArray) -> Result<FileBuilder, Hdf5Error> {
+    let mut names: Vec<&str> = dataset.strip_prefix('/').unwrap_or(dataset).split('/').collect();
+    if names.iter().any(|name| matches!(*name, "" | ".") || name.contains(char::is_control)) {
+        return Err(Hdf5Error::Name(dataset.to_owned()));
+    }
+    let shape: Vec<u64> = array.shape.iter().map(|&extent| extent as u64).collect();
+    let expected = if shape.contains(&0) { Some(0) } else { product(&shape) };
+    if expected != Some(array.values.len() as u64) {
+        let expected = expected.map_or("more than 2^64".to_owned(), |n| n.to_string());
+        return Err(Hdf5Error::Length { shape, expected, found: array.values.len() });
+    }
+    let out_of_memory = |bytes| Hdf5Error::OutOfMemory { shape: shape.clone(), bytes };
+    let (real, bytes) = match &array.values {
+        ComplexValues::F32(values) => (make_f32_type(), bytes_of(values, f32::to_le_bytes).map_err(out_of_memory)?),
+        ComplexValues::F64(values) => (make_f64_type(), bytes_of(values, f64::to_le_bytes).map_err(out_of_memory)?),
+    };
+    let complex = CompoundTypeBuilder::new().field("r", real.clone()).field("i", real).build();
+    let complex = complex.map_err(hdf5_pure::Error::from)?;
+
+    let mut file = FileBuilder::new();
+    file.with_libver_bounds(LibVer::Earliest, LibVer::V18);
+    let name = names.pop().unwrap_or_default();
+    let Some(innermost) = names.pop() else {
+        file.create_dataset(name).with_compound_data(complex, bytes, array.values.len() as u64).with_shape(&shape);
+        return Ok(file);
+    };
+    let mut group = file.create_group(innermost);
+    group.create_dataset(name).with_compound_data(complex, bytes, array.values.len() as u64).with_shape(&shape);
+    for outer in names.into_iter().rev() {
+        let inner = std::mem::replace(&mut group, file.create_group(outer));
+        group.add_group(inner.finish());
+    }
+    file.add_group(group.finish());
+    Ok(file)
+}
+
+/// The bytes of numbers, or how many there is no memory for.
+fn bytes_of<R: Copy, const SIZE: usize>(values: &[Complex<R>], bytes: fn(R) -> [u8; SIZE]) -> Result<Vec<u8>, u64> {
+    let needed = std::mem::size_of_val(values);
+    let mut all = Vec::new();
+    all.try_reserve_exact(needed).map_err(|_| needed as u64)?;
+    all.extend(values.iter().flat_map(|z| [bytes(z.re), bytes(z.im)]).flatten());
+    Ok(all)
+}
+
+#[cfg(test)]
+mod tests;
