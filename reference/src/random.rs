@@ -56,6 +56,7 @@ pub fn key_of_seed(seed: u64) -> [f64; 3] {
 
 /// The 128 random bits of a draw in a kernel: Philox4x32-10 with the seed as the key. Counter: x and y, z and t (16 bits each, the first one low), event,
 /// draw with its highest bit set, which no draw of [`bits`] has. `numbers` are the three of the key, event and draw.
+#[inline]
 pub fn bits_at([x, y, z, t]: [u16; 4], numbers: [f64; 5]) -> [u32; 4] {
     // What is no whole number below 2²⁴ counts as 0, or is cut off.
     let whole = |x: f64| if (0.0..WHOLE_NUMBERS).contains(&x) { x as u32 } else { 0 };
@@ -151,6 +152,7 @@ fn component_of_link(direction: u32, word: u32) -> u32 {
 }
 
 /// Ten rounds on a 128-bit counter with a 64-bit key.
+#[inline]
 fn philox(mut counter: [u32; 4], mut key: [u32; 2]) -> [u32; 4] {
     const ROUNDS: usize = 10;
     const MULTIPLIERS: [u32; 2] = [0xd251_1f53, 0xcd9e_8d57];

@@ -55,6 +55,9 @@ impl FromStr for Threads {
 /// The faces of lattices.
 type FacesOf = HashMap<(Lattice, Sites, Reach), Arc<[Face]>>;
 
+/// Fields with their ghosts, by the names of the arguments that read them.
+type CopiesOf = Vec<(&'static str, Arc<AnyField<HostField>>)>;
+
 /// The reference's kernels on a thread pool of its own.
 pub struct Cpu {
     pool: ThreadPool,
@@ -162,11 +165,7 @@ impl Cpu {
     }
 
     /// Copies of the fields of a call with what other parts sent, now or for an earlier call.
-    fn all_with_ghosts(
-        &self,
-        call: &Call<'_, Self>,
-        halos: &mut [HaloRoom<'_>],
-    ) -> Result<Vec<(&'static str, Arc<AnyField<HostField>>)>, BackendError> {
+    fn all_with_ghosts(&self, call: &Call<'_, Self>, halos: &mut [HaloRoom<'_>]) -> Result<CopiesOf, BackendError> {
         let copied =
             |HaloRoom { halo, .. }: &HaloRoom<'_>| Ok((copy(field_of(call, halo)?.storage())?, self.faces(halo)?));
         let mut copies: Vec<_> = halos.iter().map(copied).collect::<Result<_, BackendError>>()?;

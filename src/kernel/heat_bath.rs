@@ -40,14 +40,19 @@ fn drawn<S: Site>(
     let (zero, one, two) = (constant(0.0), constant(1.0), constant(2.0));
     // 1 − h₀ of the first attempt that is taken.
     let start = ((zero, one.less(zero)), constant(first_draw as f64));
-    let ((distance, taken), _) = site.repeat(site.count(ATTEMPTS), start, |_, ((distance, taken), draw)| {
-        let [first, angle, second, threshold] = x.uniform(key, event, draw);
-        let [cosine, _] = cos_sin_2pi(angle);
-        let tried = -(cosine * cosine).fma(ln(second), ln(first)) / alpha;
-        let accepted = (threshold * threshold).at_most((-tried).fma(constant(0.5), one));
-        let distance = S::Real::select(taken, distance, S::Real::select(accepted, tried, distance));
-        ((distance, taken.or(accepted)), draw + one)
-    });
+    let ((distance, taken), _) = site.repeat(
+        site.count(ATTEMPTS),
+        start,
+        #[inline(always)]
+        |_, ((distance, taken), draw)| {
+            let [first, angle, second, threshold] = x.uniform(key, event, draw);
+            let [cosine, _] = cos_sin_2pi(angle);
+            let tried = -(cosine * cosine).fma(ln(second), ln(first)) / alpha;
+            let accepted = (threshold * threshold).at_most((-tried).fma(constant(0.5), one));
+            let distance = S::Real::select(taken, distance, S::Real::select(accepted, tried, distance));
+            ((distance, taken.or(accepted)), draw + one)
+        },
+    );
     let length = (distance * (two - distance)).sqrt();
     let [height, angle, ..] = x.uniform(key, event, constant((first_draw + DRAWS - 1) as f64));
     let [cosine, sine] = cos_sin_2pi(angle);

@@ -172,15 +172,20 @@ pub(crate) fn unitary_factor<S: Site>(site: S, v: Matrix<S::Complex>) -> Matrix<
         squares = word.im().fma(word.im(), word.re().fma(word.re(), squares));
     }
     let start = v.scaled((real(3.0) / squares).sqrt());
-    site.repeat(site.count(UNITARY_TURNS), start, |_, x| {
-        let (cofactors, determinant) = cofactors(x);
-        let factor = determinant.scaled(half / square(determinant));
-        let mut next = x.scaled(half);
-        for word in 0..9 {
-            next.0[word] = factor.madd(cofactors.0[word], next.0[word]);
-        }
-        next
-    })
+    site.repeat(
+        site.count(UNITARY_TURNS),
+        start,
+        #[inline(always)]
+        |_, x| {
+            let (cofactors, determinant) = cofactors(x);
+            let factor = determinant.scaled(half / square(determinant));
+            let mut next = x.scaled(half);
+            for word in 0..9 {
+                next.0[word] = factor.madd(cofactors.0[word], next.0[word]);
+            }
+            next
+        },
+    )
 }
 
 /// out = the unitary factor of v.
@@ -210,11 +215,16 @@ pub(crate) fn su3_projection<S: Site>(site: S, v: Matrix<S::Complex>) -> Matrix<
         let sine = S::Real::select(root.im().less(real(0.0)), -sine, sine);
         root = S::Complex::new(cosine, sine);
     }
-    let root = site.repeat(site.count(ROOT_TURNS), root, |_, z| {
-        let (n, conjugate) = (square(z), z.conj());
-        let quotient = (determinant * conjugate * conjugate).scaled(one / (n * n));
-        (z.scaled(real(2.0)) + quotient).scaled(real(1.0 / 3.0))
-    });
+    let root = site.repeat(
+        site.count(ROOT_TURNS),
+        root,
+        #[inline(always)]
+        |_, z| {
+            let (n, conjugate) = (square(z), z.conj());
+            let quotient = (determinant * conjugate * conjugate).scaled(one / (n * n));
+            (z.scaled(real(2.0)) + quotient).scaled(real(1.0 / 3.0))
+        },
+    );
     let phase = root.conj();
     let mut projected = unitary;
     for word in 0..9 {

@@ -1,5 +1,6 @@
 //! SU(2) subgroups of SU(3), as bodies use them: a quaternion q stands for the matrix q₀ + i q·σ in rows and columns i and j.
 
+use crate::body::number::{ComplexNumber, RealNumber};
 use crate::body::prelude::*;
 
 /// Rows and columns of the three subgroups, in the order in which they are gone through.
@@ -9,7 +10,7 @@ pub(super) const SUBGROUPS: [[usize; 2]; 3] = [[0, 1], [0, 2], [1, 2]];
 #[derive(Clone, Copy)]
 pub(super) struct Quaternion<R>(pub [R; 4]);
 
-impl<R: lanefield_reference::body::number::RealNumber> Quaternion<R> {
+impl<R: RealNumber> Quaternion<R> {
     /// The Hermitian conjugate.
     #[inline(always)]
     pub fn conjugate(self) -> Self {
@@ -31,6 +32,13 @@ impl<R: lanefield_reference::body::number::RealNumber> Quaternion<R> {
     }
 }
 
+/// An element of the product of two matrices.
+#[inline(always)]
+fn element<C: ComplexNumber>(u: &Matrix<C>, v: &Matrix<C>, row: usize, column: usize) -> C {
+    let (u, v) = (&u.0[3 * row..], &v.0[column..]);
+    u[2].madd(v[6], u[1].madd(v[3], u[0] * v[0]))
+}
+
 /// The unit quaternion of the part of U V† in a subgroup, and its length: Re tr g U V† over the subgroup's g is 2 · length · Re tr(g q)/2 and what does not
 /// depend on g. Where the length is 0 the quaternion is 0.
 #[inline(always)]
@@ -39,17 +47,19 @@ pub(super) fn projected<S: Site>(
     adjoint: Matrix<S::Complex>,
     [i, j]: [usize; 2],
 ) -> (Quaternion<S::Real>, S::Real) {
-    let element = |row: usize, column: usize| {
-        let (a, b) = (|k: usize| u.0[3 * row + k], |k: usize| adjoint.0[3 * k + column]);
-        a(2).madd(b(2), a(1).madd(b(1), a(0) * b(0)))
-    };
-    let (ii, ij, ji, jj) = (element(i, i), element(i, j), element(j, i), element(j, j));
+    let (ii, ij) = (element(&u, &adjoint, i, i), element(&u, &adjoint, i, j));
+    let (ji, jj) = (element(&u, &adjoint, j, i), element(&u, &adjoint, j, j));
     let half = S::Real::constant(0.5);
-    let q = [ii.re() + jj.re(), ij.im() + ji.im(), ij.re() - ji.re(), ii.im() - jj.im()].map(|part| part * half);
+    let q = [
+        (ii.re() + jj.re()) * half,
+        (ij.im() + ji.im()) * half,
+        (ij.re() - ji.re()) * half,
+        (ii.im() - jj.im()) * half,
+    ];
     let length = q[3].fma(q[3], q[2].fma(q[2], q[1].fma(q[1], q[0] * q[0]))).sqrt();
     let (zero, one) = (S::Real::constant(0.0), S::Real::constant(1.0));
     let inverse = one / S::Real::select(zero.less(length), length, one);
-    (Quaternion(q.map(|part| part * inverse)), length)
+    (Quaternion([q[0] * inverse, q[1] * inverse, q[2] * inverse, q[3] * inverse]), length)
 }
 
 /// g · u where `choice`, else u.
@@ -71,17 +81,28 @@ pub(super) fn times_where<S: Site>(
     u
 }
 
+/// A row divided by its length.
+#[inline(always)]
+fn normalised<C: ComplexNumber>([x, y, z]: [C; 3]) -> [C; 3] {
+    let mut squares = C::Real::constant(0.0);
+    for word in [x, y, z] {
+        squares = word.im().fma(word.im(), word.re().fma(word.re(), squares));
+    }
+    let inverse = C::Real::constant(1.0) / squares.sqrt();
+    [x.scaled(inverse), y.scaled(inverse), z.scaled(inverse)]
+}
+
+/// A component of the conjugate of the cross product.
+#[inline(always)]
+fn crossed<C: ComplexNumber>(first: [C; 3], second: [C; 3], k: usize, l: usize) -> C {
+    (-first[l]).madd(second[k], first[k] * second[l]).conj()
+}
+
 /// A matrix made special unitary again: its first row normalised, its second one made orthogonal to that and normalised, the third the conjugate of their
 /// cross product.
 #[inline(always)]
 pub(super) fn special_unitary<S: Site>(u: Matrix<S::Complex>) -> Matrix<S::Complex> {
-    let norm = |row: [S::Complex; 3]| {
-        let square = |sum: S::Real, z: S::Complex| z.im().fma(z.im(), z.re().fma(z.re(), sum));
-        S::Real::constant(1.0) / square(square(square(S::Real::constant(0.0), row[0]), row[1]), row[2]).sqrt()
-    };
-    let first = [u.0[0], u.0[1], u.0[2]];
-    let inverse = norm(first);
-    let first = first.map(|z| z.scaled(inverse));
+    let first = normalised([u.0[0], u.0[1], u.0[2]]);
     let second = [u.0[3], u.0[4], u.0[5]];
     // ⟨first, second⟩.
     let overlap = first[2].conj().madd(second[2], first[1].conj().madd(second[1], first[0].conj() * second[0]));
@@ -89,8 +110,7 @@ pub(super) fn special_unitary<S: Site>(u: Matrix<S::Complex>) -> Matrix<S::Compl
     for k in 0..3 {
         rest[k] = (-overlap).madd(first[k], second[k]);
     }
-    let inverse = norm(rest);
-    let second = rest.map(|z| z.scaled(inverse));
-    let cross = |k: usize, l: usize| (-first[l]).madd(second[k], first[k] * second[l]).conj();
-    Matrix([first[0], first[1], first[2], second[0], second[1], second[2], cross(1, 2), cross(2, 0), cross(0, 1)])
+    let second = normalised(rest);
+    let third = [crossed(first, second, 1, 2), crossed(first, second, 2, 0), crossed(first, second, 0, 1)];
+    Matrix([first[0], first[1], first[2], second[0], second[1], second[2], third[0], third[1], third[2]])
 }

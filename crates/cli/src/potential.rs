@@ -102,41 +102,8 @@ impl Potential {
             bar.inc(1);
         }
         bar.finish_and_clear();
-        let samples = self.errors.samples(&measurements);
-        let estimates = |of: &dyn Fn(&[f64]) -> Vec<Option<f64>>| self.errors.resampling().estimates(&samples, of);
-        let places = || (1..=longest.r).flat_map(|r| (1..longest.t).map(move |t| (r, t)));
-        let potentials = estimates(&|mean| places().map(|(r, t)| longest.potential(mean, r, t)).collect());
-        let at = |r: usize, t: usize| potentials.get((r - 1) * (longest.t - 1) + t - 1).copied().flatten();
-        let fits: Vec<Fit> = (1..longest.t)
-            .filter_map(|time| {
-                let points = points(&at, time, window)?;
-                let cornell = Cornell::fit(&points)?;
-                // With the weights of all samples.
-                let refitted = |mean: &[f64]| {
-                    let of_point = |point: &PotentialPoint| {
-                        let potential = longest.potential(mean, point.distance as usize, time)?;
-                        Some(PotentialPoint { potential, ..*point })
-                    };
-                    Cornell::fit(&points.iter().map(of_point).collect::<Option<Vec<_>>>()?)
-                };
-                let found = estimates(&|mean| match refitted(mean) {
-                    Some(fit) => vec![Some(fit.constant), Some(fit.coulomb), Some(fit.tension), fit.sommer()],
-                    None => vec![None; 4],
-                });
-                let number = |k: usize| found.get(k).copied().flatten().map(Number::from);
-                Some(Fit {
-                    time,
-                    constant: number(0),
-                    coulomb: number(1),
-                    tension: number(2),
-                    r0: number(3),
-                    chi_squared: cornell.chi_squared(&points),
-                    degrees: points.len() - 3,
-                })
-            })
-            .collect();
-        let distance =
-            |r: usize| Distance { r, potential: (1..longest.t).map(|t| at(r, t).map(Number::from)).collect() };
+        let found = Averaged::of(&measurements, longest, self.errors);
+        let potential = |r: usize| (1..longest.t).map(|t| found.potential(r, t).map(Number::from)).collect();
         let report = Report {
             lattice: extents.as_array(),
             smearing: self.smear.iter().map(Smearing::to_string).collect(),
@@ -144,10 +111,10 @@ impl Potential {
             bin: self.errors.bin,
             bootstrap: self.errors.bootstrap,
             seed: self.errors.seed,
-            distances: (1..=longest.r).map(distance).collect(),
+            distances: (1..=longest.r).map(|r| Distance { r, potential: potential(r) }).collect(),
             first: window.first,
             last: window.last,
-            fits,
+            fits: (1..longest.t).filter_map(|time| found.fit(time, window)).collect(),
         };
         if let Some(path) = self.csv.as_ref().filter(|_| is_first()) {
             write_csv(path, &report.distances)?;
@@ -161,13 +128,13 @@ impl Potential {
     fn wanted(&self, longest: Longest) -> anyhow::Result<Window> {
         let Longest { r, t } = longest;
         ensure!(t >= 2, "a potential needs loops of two times, and --loops has {t}: expected 2 or more");
-        let window = self.fit.unwrap_or(Window { first: 1, last: r });
-        let Window { first, last } = window;
-        ensure!(
-            first >= 1 && last <= r && first + 2 <= last,
-            "--fit {window}: expected three distances or more from 1 to {r}, the first one first"
-        );
-        Ok(window)
+        if let Some(window) = self.fit {
+            ensure!(
+                window.first >= 1 && window.last <= r && window.first + 2 <= window.last,
+                "--fit {window}: expected three distances or more from 1 to {r}, the first one first"
+            );
+        }
+        Ok(self.fit.unwrap_or(Window { first: 1, last: r }))
     }
 
     /// W(r, t), those of a distance together.
@@ -185,14 +152,55 @@ impl Potential {
     }
 }
 
-/// What is fitted; none where a potential has no value or no error: of one configuration, or lost in noise.
-fn points(at: &impl Fn(usize, usize) -> Option<Estimate>, time: usize, window: Window) -> Option<Vec<PotentialPoint>> {
-    let point = |r: usize| {
-        let Estimate { value, error } = at(r, time)?;
-        let error = error.filter(|error| *error > 0.0)?;
-        Some(PotentialPoint { distance: r as f64, potential: value, error })
-    };
-    (window.first..=window.last).map(point).collect()
+/// Loops of several configurations.
+struct Averaged {
+    samples: Vec<Vec<f64>>,
+    longest: Longest,
+    errors: ResamplingArgs,
+    /// V(r) at t, those of a distance together.
+    potentials: Vec<Option<Estimate>>,
+}
+
+impl Averaged {
+    fn of(measurements: &[Vec<f64>], longest: Longest, errors: ResamplingArgs) -> Self {
+        let samples = errors.samples(measurements);
+        let places = || (1..=longest.r).flat_map(|r| (1..longest.t).map(move |t| (r, t)));
+        let of_mean = |mean: &[f64]| places().map(|(r, t)| longest.potential(mean, r, t)).collect();
+        let potentials = errors.resampling().estimates(&samples, of_mean);
+        Self { samples, longest, errors, potentials }
+    }
+
+    /// V(r) at a time; none where a loop is not positive.
+    fn potential(&self, r: usize, t: usize) -> Option<Estimate> {
+        self.potentials.get((r - 1) * (self.longest.t - 1) + t - 1).copied().flatten()
+    }
+
+    /// The fit at a time; none where a potential has no value or no error: of one configuration, or lost in noise.
+    fn fit(&self, time: usize, window: Window) -> Option<Fit> {
+        let point = |r: usize| {
+            let Estimate { value, error } = self.potential(r, time)?;
+            let error = error.filter(|error| *error > 0.0)?;
+            Some(PotentialPoint { distance: r as f64, potential: value, error })
+        };
+        let points: Vec<PotentialPoint> = (window.first..=window.last).map(point).collect::<Option<_>>()?;
+        let cornell = Cornell::fit(&points)?;
+        // With the weights of all samples.
+        let refitted = |mean: &[f64]| {
+            let moved = |point: &PotentialPoint| {
+                let potential = self.longest.potential(mean, point.distance as usize, time)?;
+                Some(PotentialPoint { potential, ..*point })
+            };
+            Cornell::fit(&points.iter().map(moved).collect::<Option<Vec<_>>>()?)
+        };
+        let found = self.errors.resampling().estimates(&self.samples, |mean| match refitted(mean) {
+            Some(fit) => vec![Some(fit.constant), Some(fit.coulomb), Some(fit.tension), fit.sommer()],
+            None => vec![None; 4],
+        });
+        let number = |k: usize| found.get(k).copied().flatten().map(Number::from);
+        let [constant, coulomb, tension, r0] = [0, 1, 2, 3].map(number);
+        let (chi_squared, degrees) = (cornell.chi_squared(&points), points.len() - 3);
+        Some(Fit { time, constant, coulomb, tension, r0, chi_squared, degrees })
+    }
 }
 
 /// What was found. As JSON, these fields.
