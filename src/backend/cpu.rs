@@ -19,7 +19,7 @@ use lanefield_reference::links::BoundaryPhases;
 use lanefield_reference::real::Precision;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
-use super::ghosts::{Ghosts, Halo, HaloRoom, PacketForm, field_of, fill};
+use super::ghosts::{Ghosts, Halo, HaloRoom, PacketForm, field_of, fill, has_come};
 use super::specification::{Call, HostFunction, PlainLinks, Value};
 use super::timeline::{Group, SpanGuard, Timeline};
 use super::{AnyField, BackendError, HostField, HostTable, Launch, Memory, Reduce, Sum};
@@ -181,9 +181,9 @@ impl Cpu {
         let mut come = Vec::with_capacity(halos.len());
         for (HaloRoom { halo, .. }, (field, _)) in halos.iter().zip(copies) {
             let copy = Arc::new(AnyField::store(self, Cow::Owned(field))?);
-            match halo.form {
-                PacketForm::Whole => field_of(call, halo)?.hold_ghosts(halo.reach, Some(copy)),
-                PacketForm::Projected(_) => come.push((halo.name, copy)),
+            has_come(halo, field_of(call, halo)?, Some(Arc::clone(&copy)));
+            if halo.form != PacketForm::Whole {
+                come.push((halo.name, copy));
             }
         }
         let held = call.values().iter().filter_map(|(name, value)| match value {

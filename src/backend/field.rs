@@ -88,6 +88,11 @@ impl<S> AnyField<S> {
 
     /// Says that the field is written: what other parts have of it is old, on all ranks, as what this one has of theirs.
     pub(crate) fn forget_ghosts(&mut self) {
+        self.drop_ghosts();
+    }
+
+    /// Says that the ghosts are no longer those of the field as it is.
+    pub(super) fn drop_ghosts(&self) {
         *self.ghosts() = None;
     }
 

@@ -216,6 +216,14 @@ pub fn fill(
     Ok(())
 }
 
+/// Notes what a field holds once a halo has come, in its storage or in a copy. Projected spinors lie where whole ones did.
+pub(super) fn has_come<S>(halo: &Halo, field: &super::AnyField<S>, copy: Option<Arc<super::AnyField<S>>>) {
+    match halo.form {
+        PacketForm::Whole => field.hold_ghosts(halo.reach, copy),
+        PacketForm::Projected(_) => field.drop_ghosts(),
+    }
+}
+
 /// The field of a halo.
 pub(super) fn field_of<'c, B: Memory + ?Sized>(
     call: &'c Call<'_, B>,

@@ -8,6 +8,7 @@ use lanefield::verify::PartsCase;
 
 mod files;
 mod gauge;
+mod ghosts;
 mod packets;
 
 #[path = "../common/device.rs"]

@@ -20,7 +20,9 @@ use super::plan::Layout;
 use super::raw::{RawEvent, RawQueue};
 use super::recorder::Note;
 use super::{Arg, Launch, OpenCl, OpenClError, Program, Source};
-use crate::backend::ghosts::{Ghosts, Halo, HaloRoom, PACK, PacketForm, PacketRoom, Placed, UNPACK, field_of};
+use crate::backend::ghosts::{
+    Ghosts, Halo, HaloRoom, PACK, PacketForm, PacketRoom, Placed, UNPACK, field_of, has_come,
+};
 use crate::backend::specification::{Call, Geometry};
 use crate::backend::timeline::{CommandKind, Group};
 use crate::backend::{BackendError, PartialSums, Reduce as _, Sum};
@@ -357,8 +359,8 @@ impl OpenCl {
                 }
             }
         }
-        for HaloRoom { halo, .. } in halos.iter().filter(|room| room.halo.form == PacketForm::Whole) {
-            field_of(call, halo)?.hold_ghosts(halo.reach, None);
+        for HaloRoom { halo, .. } in halos.iter() {
+            has_come(halo, field_of(call, halo)?, None);
         }
         Ok(unpacked)
     }

@@ -1,7 +1,6 @@
 //! Why a file in HDF5 was not read or written, and how its names are shown.
 
 use std::io;
-use std::path::PathBuf;
 
 use hdf5_pure::FormatError;
 use thiserror::Error;
@@ -9,6 +8,7 @@ use thiserror::Error;
 use super::MOST_GROUPS;
 use crate::io::atomic::WriteError;
 use crate::io::npy::show_shape;
+use crate::io::open::OpenError;
 
 /// Datasets that a message names.
 const MOST_NAMED: usize = 8;
@@ -17,20 +17,9 @@ const MOST_NAMED: usize = 8;
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum Hdf5Error {
-    /// The system refused to open the file.
-    #[error("cannot read {}: {source}", .path.display())]
-    Open {
-        /// The file.
-        path: PathBuf,
-        /// What the system says.
-        source: io::Error,
-    },
-    /// The path does not name a regular file.
-    #[error("{} is not a file", .path.display())]
-    NotAFile {
-        /// As given.
-        path: PathBuf,
-    },
+    /// The file cannot be opened.
+    #[error(transparent)]
+    Open(#[from] OpenError),
     /// No superblock is where one may be.
     #[error("not an HDF5 file: its signature is not at byte 0, 512, 1024, …")]
     NotHdf5,

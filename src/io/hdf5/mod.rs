@@ -10,7 +10,6 @@ mod metered;
 mod stored;
 
 use std::collections::VecDeque;
-use std::fs::{self, File};
 use std::io::{self, Read, Seek, Write};
 use std::path::Path;
 use std::thread;
@@ -23,6 +22,7 @@ use num_complex::Complex;
 
 use super::atomic::write_atomically;
 use super::npy::{ComplexArray, ComplexValues, Precision, show_shape};
+use super::open::{first_bytes, open};
 pub use error::Hdf5Error;
 use error::one_line;
 use metered::Metered;
@@ -38,14 +38,9 @@ const MOST_DEPTH: usize = 32;
 /// What is not used takes no memory.
 const STACK: usize = 256 << 20;
 
-/// The first bytes of a file.
-const SIGNATURE: [u8; 8] = *b"\x89HDF\r\n\x1a\n";
-
 /// Whether a file begins as HDF5 files do.
 pub fn is_hdf5(path: &Path) -> bool {
-    let mut first = [0; SIGNATURE.len()];
-    let is_file = fs::metadata(path).is_ok_and(|metadata| metadata.is_file());
-    is_file && File::open(path).and_then(|mut file| file.read_exact(&mut first)).is_ok() && first == SIGNATURE
+    first_bytes(path) == Some(*b"\x89HDF")
 }
 
 /// Reads the dataset at a path in the file (`"a/b/c"`), or the only one with complex numbers, in whatever group it is.
@@ -56,12 +51,7 @@ pub fn is_hdf5(path: &Path) -> bool {
 /// # Errors
 /// [`Hdf5Error`]. Nothing is allocated for numbers before the file is known to be long enough for them.
 pub fn read_complex(path: &Path, dataset: Option<&str>) -> Result<ComplexArray, Hdf5Error> {
-    let open = |source| Hdf5Error::Open { path: path.to_owned(), source };
-    // Asked before the file is opened: opening a pipe would wait for its writer.
-    if !fs::metadata(path).map_err(open)?.is_file() {
-        return Err(Hdf5Error::NotAFile { path: path.to_owned() });
-    }
-    read_from(File::open(path).map_err(open)?, dataset)
+    read_from(open(path)?.0, dataset)
 }
 
 /// As [`read_complex`], of a file that is open or in memory.

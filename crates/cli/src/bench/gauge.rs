@@ -14,7 +14,6 @@ use lanefield::reference::layout::Extents;
 use lanefield::reference::real::Precision;
 use lanefield_lab::bandwidth::Operation;
 use lanefield_lab::{Spread, Timed};
-use num_complex::Complex;
 use serde::Serialize;
 
 use crate::Outcome;
@@ -187,11 +186,7 @@ impl Gauge {
         let seconds: Vec<f64> =
             (0..self.samples).map(|_| once()).collect::<anyhow::Result<_>>().with_context(failed)?;
         let seconds = Spread::of(seconds).unwrap_or_default();
-        let word = match precision {
-            Precision::F32 => size_of::<Complex<f32>>(),
-            _ => size_of::<Complex<f64>>(),
-        };
-        let copied = 2 * SITE_WORDS * word * bench.configuration.extents().volume();
+        let copied = 2 * precision.device_bytes(SITE_WORDS) * bench.configuration.extents().volume();
         let copies = seconds.median * bench.copy / copied as f64;
         bench.rows.push(Row { name, precision, seconds, copies });
         bar.finish_and_clear();
