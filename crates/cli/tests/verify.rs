@@ -117,9 +117,11 @@ fn signal(process: &str, signal: &str) {
 /// Processes that a process started.
 #[cfg(target_os = "linux")]
 fn children(process: u32) -> Vec<String> {
-    let of_thread = |thread: std::fs::DirEntry| std::fs::read_to_string(thread.path().join("children")).unwrap();
+    // A thread may end between the list and the look at it: it has no children then.
+    let of_thread =
+        |thread: std::fs::DirEntry| std::fs::read_to_string(thread.path().join("children")).unwrap_or_default();
     let threads = std::fs::read_dir(format!("/proc/{process}/task")).unwrap();
-    let all: String = threads.map(|thread| of_thread(thread.unwrap()) + " ").collect();
+    let all: String = threads.flatten().map(|thread| of_thread(thread) + " ").collect();
     all.split_whitespace().map(str::to_owned).collect()
 }
 
