@@ -67,6 +67,43 @@ pub(crate) const fn outer_sites_ahead(word_bytes: usize) -> usize {
     if word_bytes < 64 { 64 / word_bytes } else { 1 }
 }
 
+/// How many outer sites ahead kernels ask for the links that they will read into the second cache, by the bytes of the links of an outer site: as far as
+/// memory takes to answer, which is more than the first cache holds.
+#[inline(always)]
+pub(crate) const fn links_ahead(bytes_an_osite: usize) -> usize {
+    const FAR: usize = 16 << 10;
+    FAR.div_ceil(bytes_an_osite)
+}
+
+/// Whether a result of so many bytes is written past the caches: one that other streams drive out of them before it is read again.
+pub(crate) const fn is_past_caches(bytes: usize) -> bool {
+    bytes >= 16 << 20
+}
+
+/// Orders stores past the caches before all that follows.
+#[inline(always)]
+pub(crate) fn fence() {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: no operands, and every processor of this architecture has the instruction.
+    unsafe {
+        std::arch::x86_64::_mm_sfence();
+    }
+}
+
+/// Bytes of the last cache for each thread of the present pool, as far as the system tells them. A virtual machine is told of a cache that it shares with
+/// others.
+pub(crate) fn last_cache_of_a_thread() -> usize {
+    /// The second cache of a common server core.
+    const UNKNOWN: usize = 2 << 20;
+    const MOST: usize = 48 << 20;
+    #[cfg(all(target_os = "linux", target_env = "gnu", not(miri)))]
+    // SAFETY: a question to the system, without pointers.
+    let told = unsafe { libc::sysconf(libc::_SC_LEVEL3_CACHE_SIZE) };
+    #[cfg(not(all(target_os = "linux", target_env = "gnu", not(miri))))]
+    let told = 0;
+    usize::try_from(told).map_or(0, |bytes| bytes / rayon::current_num_threads()).clamp(UNKNOWN, MOST)
+}
+
 /// Asks for the cache lines of a slice that will be read soon.
 #[inline(always)]
 pub(crate) fn prefetch<T>(slice: &[T]) {
@@ -102,6 +139,13 @@ pub(crate) fn prefetch_stream<T>(here: &T) {
     }
     #[cfg(not(target_arch = "x86_64"))]
     let _ = here;
+}
+
+/// Asks for the cache lines of a slice that will be read when many others have been: into the second cache.
+#[inline(always)]
+pub(crate) fn prefetch_slice_far<T>(slice: &[T]) {
+    const LINE: usize = 64;
+    slice.iter().step_by((LINE / size_of::<T>()).max(1)).for_each(prefetch_far);
 }
 
 /// Asks for a cache line that will be read when many others have been: into the second cache.

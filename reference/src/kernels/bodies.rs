@@ -335,9 +335,13 @@ impl<B: Body> Launch<'_, B> {
         let sweep = Sweep::<V>::new(&self, blocks);
         let rows = ByRows::<'_, B, V, ONE_BLOCK> { sweep, body: PhantomData };
         let outer = self.target.lattice.outer_extents(self.target.sites);
-        let row_bytes = outer[0] * self.target.object.words() * blocks * size_of::<V>();
+        let words = |bound: &Bound| match bound {
+            Bound::Field(field) => field.words * field.parts,
+            _ => 0,
+        };
+        let row_bytes = outer[0] * self.bound.iter().map(words).sum::<usize>() * blocks * size_of::<V>();
         let rows_a_task = items_a_task(self.target.osites()).div_ceil(outer[0]);
-        let tasks = map_rows(outer, row_bytes, rows_a_task, |rows_of_task| V::Set::run(&rows, rows_of_task));
+        let tasks = map_rows((outer, row_bytes), rows_a_task, |rows_of_task| V::Set::run(&rows, rows_of_task));
         rows.sweep.taken(tasks)
     }
 }

@@ -9,7 +9,7 @@ use crate::field::{Field, FieldError, SiteObject, Spinors};
 use crate::half::Half;
 use crate::layout::{DIMENSIONS, LEGS, LaneWidth, Leg, LegOrder, Stencil};
 use crate::links::{DoubledGauge, LinkFormat, Phase};
-use crate::memory::{outer_sites_ahead, prefetch};
+use crate::memory::{fence, is_past_caches, links_ahead, outer_sites_ahead, prefetch, prefetch_slice_far};
 use crate::real::Real;
 use crate::tasks::items_a_task;
 use crate::tensor::lanes::Words;
@@ -177,9 +177,12 @@ impl<'a, R: Real> Hop<'a, R> {
             interior_factor: signed_factor(|_| 1.0),
             blocks,
             parts: source.kind().count(),
+            past_caches: ONE_BLOCK && is_past_caches(out.shape().device_bytes()),
         };
         let rows_a_task = items_a_task(stencil.osites()).div_ceil(outer[0]);
-        for_each_row(out.vectors_mut::<V>(), outer, rows_a_task, |number, out| V::Set::run(&sweep, (number, out)));
+        let row_bytes = outer[0] * (sweep.link_vectors() + 2 * sweep.parts * Spinors::WORDS * blocks) * size_of::<V>();
+        let out = out.vectors_mut::<V>();
+        for_each_row(out, (outer, row_bytes), rows_a_task, |number, out| V::Set::run(&sweep, (number, out)));
     }
 }
 
@@ -306,6 +309,8 @@ struct Sweep<'a, V: LaneVector, F, const LINK_WORDS: usize, const ONE_BLOCK: boo
     blocks: usize,
     /// Spinors a site.
     parts: usize,
+    /// Whether the result is written past the caches.
+    past_caches: bool,
 }
 
 /// Runs `$body` with a dimension and whether 1 + γ projects it as constants `$D` and `$P`.
@@ -340,8 +345,17 @@ impl<V: LaneVector, F: Finish<V>, const LINK_WORDS: usize, const ONE_BLOCK: bool
         for (k, out) in out.chunks_exact_mut(Spinors::WORDS * blocks).enumerate() {
             for block in 0..blocks {
                 let at = At { osite: number * self.row + k / self.parts, part: k % self.parts, block };
-                store(out, blocks, block, self.finish.finish(at, self.sum(at)));
+                let result = self.finish.finish(at, self.sum(at));
+                match self.past_caches {
+                    true => {
+                        out.iter_mut().zip(result.as_flattened()).for_each(|(out, word)| word.store_past_caches(out));
+                    }
+                    false => store(out, blocks, block, result),
+                }
             }
+        }
+        if self.past_caches {
+            fence();
         }
     }
 }
@@ -350,6 +364,12 @@ impl<V: LaneVector, F, const LINK_WORDS: usize, const ONE_BLOCK: bool> Sweep<'_,
     #[inline(always)]
     fn blocks(&self) -> usize {
         if ONE_BLOCK { 1 } else { self.blocks }
+    }
+
+    /// Vectors of the links of an outer site.
+    #[inline(always)]
+    fn link_vectors(&self) -> usize {
+        LEGS * LINK_WORDS * self.blocks()
     }
 
     /// The sum over the legs. In a loop, the compiler keeps the sums and what a leg needs in registers. Of eight pieces of code in a row it
@@ -449,6 +469,10 @@ impl<V: LaneVector, F, const LINK_WORDS: usize, const ONE_BLOCK: bool> Sweep<'_,
             if next_osite {
                 prefetch(words_at(self.links, osite * LEGS + point, LINK_WORDS * blocks));
             }
+        }
+        let far = osite + links_ahead(self.link_vectors() * size_of::<V>());
+        if next_osite && far < self.neighbours.len() {
+            prefetch_slice_far(words_at(self.links, far * LEGS + point, LINK_WORDS * blocks));
         }
     }
 }

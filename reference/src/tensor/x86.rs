@@ -55,7 +55,8 @@ mod single4 {
     pub use std::arch::x86_64::{
         __m128 as Raw, __m128i as Places, _mm_add_ps as add, _mm_and_ps as and, _mm_blendv_ps as blend,
         _mm_div_ps as div, _mm_fmadd_ps as fused, _mm_movehdup_ps as imaginary_parts, _mm_moveldup_ps as real_parts,
-        _mm_mul_ps as mul, _mm_permutevar_ps as permute, _mm_sqrt_ps as sqrt, _mm_sub_ps as sub, _mm_xor_ps as xor,
+        _mm_mul_ps as mul, _mm_permutevar_ps as permute, _mm_sqrt_ps as sqrt, _mm_stream_ps as store_past_caches,
+        _mm_sub_ps as sub, _mm_xor_ps as xor,
     };
     pub type PlaceArray = [u32; 4];
     pub const fn place(position: u32) -> u32 {
@@ -77,7 +78,8 @@ mod double2 {
     pub use std::arch::x86_64::{
         __m128d as Raw, __m128i as Places, _mm_add_pd as add, _mm_and_pd as and, _mm_blendv_pd as blend,
         _mm_div_pd as div, _mm_fmadd_pd as fused, _mm_movedup_pd as real_parts, _mm_mul_pd as mul,
-        _mm_permutevar_pd as permute, _mm_sqrt_pd as sqrt, _mm_sub_pd as sub, _mm_xor_pd as xor,
+        _mm_permutevar_pd as permute, _mm_sqrt_pd as sqrt, _mm_stream_pd as store_past_caches, _mm_sub_pd as sub,
+        _mm_xor_pd as xor,
     };
     pub type PlaceArray = [u64; 2];
     /// The instruction looks at bit 1.
@@ -102,7 +104,7 @@ mod single8 {
         __m256 as Raw, __m256i as Places, _mm256_add_ps as add, _mm256_and_ps as and, _mm256_blendv_ps as blend,
         _mm256_div_ps as div, _mm256_fmadd_ps as fused, _mm256_movehdup_ps as imaginary_parts,
         _mm256_moveldup_ps as real_parts, _mm256_mul_ps as mul, _mm256_permutevar8x32_ps as permute,
-        _mm256_sqrt_ps as sqrt, _mm256_sub_ps as sub, _mm256_xor_ps as xor,
+        _mm256_sqrt_ps as sqrt, _mm256_stream_ps as store_past_caches, _mm256_sub_ps as sub, _mm256_xor_ps as xor,
     };
     pub type PlaceArray = [u32; 8];
     pub const fn place(position: u32) -> u32 {
@@ -124,7 +126,7 @@ mod double4 {
     pub use std::arch::x86_64::{
         __m256d as Raw, __m256i as Places, _mm256_add_pd as add, _mm256_and_pd as and, _mm256_blendv_pd as blend,
         _mm256_div_pd as div, _mm256_fmadd_pd as fused, _mm256_movedup_pd as real_parts, _mm256_mul_pd as mul,
-        _mm256_sqrt_pd as sqrt, _mm256_sub_pd as sub, _mm256_xor_pd as xor,
+        _mm256_sqrt_pd as sqrt, _mm256_stream_pd as store_past_caches, _mm256_sub_pd as sub, _mm256_xor_pd as xor,
     };
     /// Both halves of each double, since there is no permutation of doubles by a vector of places.
     pub type PlaceArray = [[u32; 2]; 4];
@@ -151,7 +153,8 @@ mod single16 {
     pub use std::arch::x86_64::{
         __m512 as Raw, __m512i as Places, _mm512_add_ps as add, _mm512_and_ps as and, _mm512_div_ps as div,
         _mm512_fmadd_ps as fused, _mm512_movehdup_ps as imaginary_parts, _mm512_moveldup_ps as real_parts,
-        _mm512_mul_ps as mul, _mm512_sqrt_ps as sqrt, _mm512_sub_ps as sub, _mm512_xor_ps as xor,
+        _mm512_mul_ps as mul, _mm512_sqrt_ps as sqrt, _mm512_stream_ps as store_past_caches, _mm512_sub_ps as sub,
+        _mm512_xor_ps as xor,
     };
     pub type PlaceArray = [u32; 16];
     pub const fn place(position: u32) -> u32 {
@@ -175,7 +178,7 @@ mod double8 {
     pub use std::arch::x86_64::{
         __m512d as Raw, __m512i as Places, _mm512_add_pd as add, _mm512_and_pd as and, _mm512_div_pd as div,
         _mm512_fmadd_pd as fused, _mm512_movedup_pd as real_parts, _mm512_mul_pd as mul, _mm512_sqrt_pd as sqrt,
-        _mm512_sub_pd as sub, _mm512_xor_pd as xor,
+        _mm512_stream_pd as store_past_caches, _mm512_sub_pd as sub, _mm512_xor_pd as xor,
     };
     pub type PlaceArray = [u64; 8];
     pub const fn place(position: u32) -> u64 {
@@ -347,6 +350,11 @@ macro_rules! lane_vector {
             fn blend(self, b: Self, mask: Self) -> Self {
                 // SAFETY: see above.
                 Self(unsafe { $operations::blend(self.0, b.0, mask.0) })
+            }
+            #[inline(always)]
+            fn store_past_caches(self, memory: &mut Self) {
+                // SAFETY: see above; the vector is aligned, and borrowed exclusively.
+                unsafe { $operations::store_past_caches((&raw mut *memory).cast(), self.0) }
             }
         }
     };

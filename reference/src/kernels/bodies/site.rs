@@ -12,7 +12,7 @@ use crate::body::value::{Coloured, HalfSpinor, Matrix, Spinor, Value, projected}
 use crate::dagger::Dagger;
 use crate::layout::{DIMENSIONS, Direction, Displacement, LEGS, Leg, Stencil};
 use crate::links::LinkFormat;
-use crate::memory::{outer_sites_ahead, prefetch, prefetch_stream};
+use crate::memory::{links_ahead, outer_sites_ahead, prefetch, prefetch_slice_far, prefetch_stream};
 use crate::random;
 use crate::real::Real;
 use crate::tensor::su3::{Factor, Left, rebuilt_link};
@@ -182,21 +182,34 @@ impl<'a, V: LaneVector, const ONE_BLOCK: bool, const N: usize, const OF_SITE: bo
         }
         let ahead = if parts == 1 { outer_sites_ahead(blocks * size_of::<V>()) } else { 1 };
         let osite = if next_osite { self.at.osite + ahead } else { self.at.osite };
-        let Some(entries) = self.sweep.neighbours.get(osite) else { return };
         let at = &self.sweep.arguments[argument];
-        let (object, words) = match is_link {
-            true => (osite, at.words / LEGS),
-            false => {
-                let neighbour = (entries[leg.point()] & !Stencil::MARK) as usize;
-                (neighbour * at.parts + if next_osite { 0 } else { self.at.part + N }, at.words * N.min(at.parts))
+        if is_link {
+            let words = at.words / LEGS;
+            let of_leg = |osite: usize| (osite * at.words + leg.point() * words, words);
+            let far = self.at.osite + links_ahead(at.words * blocks * size_of::<V>());
+            if let Some(links) = self.ahead(argument, of_leg(osite)) {
+                prefetch(links);
             }
-        };
-        let skipped = if is_link { leg.point() * words * blocks } else { 0 };
-        let first = object * at.words * blocks * if is_link { at.parts } else { 1 } + skipped;
-        if first + words * blocks <= at.objects * at.words * blocks {
-            // SAFETY: the words lie within the field.
-            prefetch(unsafe { std::slice::from_raw_parts(at.start.add(first), words * blocks) });
+            if let Some(links) = self.ahead(argument, of_leg(far)) {
+                prefetch_slice_far(links);
+            }
+            return;
         }
+        let Some(entries) = self.sweep.neighbours.get(osite) else { return };
+        let neighbour = (entries[leg.point()] & !Stencil::MARK) as usize;
+        let object = neighbour * at.parts + if next_osite { 0 } else { self.at.part + N };
+        if let Some(words) = self.ahead(argument, (object * at.words, at.words * N.min(at.parts))) {
+            prefetch(words);
+        }
+    }
+
+    /// The vectors of so many words from one word of a field on, if it has them.
+    #[inline(always)]
+    fn ahead(self, argument: usize, (first, words): (usize, usize)) -> Option<&'a [V]> {
+        let (at, blocks) = (&self.sweep.arguments[argument], self.blocks());
+        let is_there = first + words <= at.objects * at.words;
+        // SAFETY: the words lie within the field, which is borrowed as long as the launch.
+        is_there.then(|| unsafe { std::slice::from_raw_parts(at.start.add(first * blocks), words * blocks) })
     }
 
     /// The neighbour along a leg, and the edge that the step crosses, if it leaves the virtual node.
