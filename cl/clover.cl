@@ -28,7 +28,7 @@ accelerator_inline void times_block(const uint block, __global const stored* res
     extract_words(blocks, 2 * osite + block, 0, BLOCK_WORDS, BLOCK_WORDS, accelerator_lane(), BLOCKS_PAST_L1, c);
 #pragma unroll
     for (uint i = 0; i < 6; ++i) {
-        const vreal diagonal = i % 2 ? c[i / 2].hi : c[i / 2].lo;
+        const vreal diagonal = i % 2 ? imaginary_part(c[i / 2]) : real_part(c[i / 2]);
         cplx sum = times_real(diagonal, x.spin[2 * block + i / 3].element[i % 3]);
 #pragma unroll
         for (uint j = 0; j < 6; ++j) {
@@ -110,7 +110,7 @@ accelerator_inline void oe_site(const int dagger, size_t osite, hop_inputs f, co
 }
 
 #ifndef MANY
-#define ONE_SPINOR {links, in, neighbours, lane_steps, boundary, 1, 0 STAGE_OF_ITEM}
+#define ONE_SPINOR {links, in, neighbours, lane_steps, boundary, osites, 1, 0 STAGE_OF_ITEM}
 
 // ψe = Mee⁻¹ Meo ψo: `blocks` are the inverse ones. The other arguments are those of `hop`.
 STENCIL_KERNEL void eo_clover(__global stored* restrict out, __global const stored* restrict blocks,
@@ -145,7 +145,7 @@ STENCIL_KERNEL void oe_clover_dagger(__global stored* restrict out, __global con
 
 // The same for `spinors` spinors a site, launched as hop_many.
 #define SOME_SPINORS(part)                                                                                             \
-    {links, in, neighbours, lane_steps, boundary, spinors, (part) * SPINORS_AT_ONCE STAGE_OF_ITEM SHARED_LINKS_OF_ITEM}
+    {links, in, neighbours, lane_steps, boundary, osites, spinors, (part) * SPINORS_AT_ONCE STAGE_OF_ITEM SHARED_LINKS_OF_ITEM}
 
 STENCIL_KERNEL void eo_clover_many(__global stored* restrict out, __global const stored* restrict blocks, HOP_ARGUMENTS,
                                    uint spinors ACCUMULATORS_ARGUMENT) {

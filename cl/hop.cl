@@ -20,13 +20,13 @@ accelerator_inline void hop_and_store(const int dagger, size_t osite, hop_inputs
 // out ← hop(in). `out`: a spinor on the output sites; `links`: their doubled links (word = point·LINK_REALS/2 + 3·row +
 // column); `in`: a spinor on the sites that `neighbours` names.
 STENCIL_KERNEL void hop(__global stored* restrict out, HOP_ARGUMENTS) {
-    const hop_inputs f = {links, in, neighbours, lane_steps, boundary, 1, 0 STAGE_OF_ITEM};
+    const hop_inputs f = {links, in, neighbours, lane_steps, boundary, osites, 1, 0 STAGE_OF_ITEM};
     accelerator_for(osite, osites) { hop_and_store(0, osite, f, 1, out); }
 }
 
 // out ← hop†(in): the signs of the projectors swapped, all else as in `hop`.
 STENCIL_KERNEL void hop_dagger(__global stored* restrict out, HOP_ARGUMENTS) {
-    const hop_inputs f = {links, in, neighbours, lane_steps, boundary, 1, 0 STAGE_OF_ITEM};
+    const hop_inputs f = {links, in, neighbours, lane_steps, boundary, osites, 1, 0 STAGE_OF_ITEM};
     accelerator_for(osite, osites) { hop_and_store(1, osite, f, 1, out); }
 }
 #endif
@@ -34,7 +34,7 @@ STENCIL_KERNEL void hop_dagger(__global stored* restrict out, HOP_ARGUMENTS) {
 // The same for `count` of `spinors` spinors a site, from number `first` on, launched over (lane, count / SPINORS_AT_ONCE, osite): work-items of
 // a group that share a site find its links in the nearest cache.
 #define SOME_SPINORS(part)                                                                                             \
-    {links, in, neighbours, lane_steps, boundary, spinors, first + (part) * SPINORS_AT_ONCE STAGE_OF_ITEM SHARED_LINKS_OF_ITEM}
+    {links, in, neighbours, lane_steps, boundary, osites, spinors, first + (part) * SPINORS_AT_ONCE STAGE_OF_ITEM SHARED_LINKS_OF_ITEM}
 
 STENCIL_KERNEL void hop_many(__global stored* restrict out, HOP_ARGUMENTS, uint spinors, uint first, uint count) {
     accelerator_for2d_together(osite, osites, part, count / SPINORS_AT_ONCE, inside) {

@@ -296,6 +296,7 @@ fn links_shared_by_a_group_that_sticks_out_change_no_bit() {
         Tuning { mapping: Some(Mapping::SiteFast), neighbours: Some(Neighbours::LocalMemory), ..striding };
     compare_three::<f32>(&mut backends, blocks);
     compare_three::<f32>(&mut backends, striding);
+    compare_three::<f32>(&mut backends, Tuning { grid_stride: Some(GridStride::Slice), ..blocks });
     compare_three::<f64>(&mut backends, striding);
     compare_three::<Half>(&mut backends, sites_first);
 }

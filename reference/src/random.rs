@@ -43,7 +43,8 @@ pub enum Stream {
 /// assert_ne!(bits(7, Stream::TestData, 3, 0), bits(7, Stream::SpinorSource, 3, 0));
 /// ```
 pub fn bits(seed: u64, stream: Stream, site: u64, component: u32) -> [u32; 4] {
-    philox([site as u32, (site >> 32) as u32, component, stream as u32], [seed as u32, (seed >> 32) as u32])
+    let counter = [site as u32, (site >> 32) as u32, component, stream as u32];
+    philox_of_one(counter, [seed as u32, (seed >> 32) as u32])
 }
 
 /// Whole numbers that kernels draw random numbers by are below this: every precision in which they compute holds them.
@@ -56,17 +57,33 @@ pub fn key_of_seed(seed: u64) -> [f64; 3] {
 
 /// The 128 random bits of a draw in a kernel: Philox4x32-10 with the seed as the key. Counter: x and y, z and t (16 bits each, the first one low), event,
 /// draw with its highest bit set, which no draw of [`bits`] has. `numbers` are the three of the key, event and draw.
-#[inline]
-pub fn bits_at([x, y, z, t]: [u16; 4], numbers: [f64; 5]) -> [u32; 4] {
-    // What is no whole number below 2²⁴ counts as 0, or is cut off.
-    let whole = |x: f64| if (0.0..WHOLE_NUMBERS).contains(&x) { x as u32 } else { 0 };
-    let [low, middle, high, event, draw] = numbers.map(whole);
-    let pair = |low: u16, high: u16| u32::from(low) | u32::from(high) << 16;
-    let key = [low | middle << 24, middle >> 8 | high << 16];
-    philox([pair(x, y), pair(z, t), event, draw | 1 << 31], key)
+pub fn bits_at(x: [u16; 4], numbers: [f64; 5]) -> [u32; 4] {
+    bits_at_each(x.map(|x| [x]), numbers.map(|number| [number])).map(|[bits]| bits)
+}
+
+/// [`bits_at`] of `N` sites: each number with its value of each site. Inlined, so that all sites are drawn for at once where the processor has vectors.
+#[inline(always)]
+pub(crate) fn bits_at_each<const N: usize>([x, y, z, t]: [[u16; N]; 4], numbers: [[f64; N]; 5]) -> [[u32; N]; 4] {
+    let mut counter = [[0; N]; 4];
+    let mut key = [[0; N]; 2];
+    for k in 0..N {
+        // What is no whole number below 2²⁴ counts as 0, or is cut off.
+        let whole = |number: usize| {
+            let x = numbers[number][k];
+            if (0.0..WHOLE_NUMBERS).contains(&x) { x as u32 } else { 0 }
+        };
+        key[0][k] = whole(0) | whole(1) << 24;
+        key[1][k] = whole(1) >> 8 | whole(2) << 16;
+        counter[0][k] = u32::from(x[k]) | u32::from(y[k]) << 16;
+        counter[1][k] = u32::from(z[k]) | u32::from(t[k]) << 16;
+        counter[2][k] = whole(3);
+        counter[3][k] = whole(4) | 1 << 31;
+    }
+    philox(counter, key)
 }
 
 /// The uniform number in (0, 1) that a kernel makes of 32 random bits k: (k + ½) · 2⁻³² in f64, (⌊k / 2⁹⌋ + ½) · 2⁻²³ in f32, both exact.
+#[inline(always)]
 pub fn uniform_of_bits<R: crate::real::Real>(k: u32) -> R {
     let (shift, spacing) = if R::BITS == 64 { (0, 1.0 / 4_294_967_296.0) } else { (9, 1.0 / 8_388_608.0) };
     R::from_f64((f64::from(k >> shift) + 0.5) * spacing)
@@ -151,23 +168,29 @@ fn component_of_link(direction: u32, word: u32) -> u32 {
     direction << 4 | word
 }
 
-/// Ten rounds on a 128-bit counter with a 64-bit key.
-#[inline]
-fn philox(mut counter: [u32; 4], mut key: [u32; 2]) -> [u32; 4] {
+/// [`philox`] of one counter.
+fn philox_of_one(counter: [u32; 4], key: [u32; 2]) -> [u32; 4] {
+    philox(counter.map(|word| [word]), key.map(|word| [word])).map(|[word]| word)
+}
+
+/// Ten rounds on 128-bit counters with 64-bit keys, `N` of them: words in order, each of all `N`.
+#[inline(always)]
+fn philox<const N: usize>(mut counter: [[u32; N]; 4], mut key: [[u32; N]; 2]) -> [[u32; N]; 4] {
     const ROUNDS: usize = 10;
     const MULTIPLIERS: [u32; 2] = [0xd251_1f53, 0xcd9e_8d57];
     // The golden ratio and √3 − 1, as Weyl increments of the key.
     const INCREMENTS: [u32; 2] = [0x9e37_79b9, 0xbb67_ae85];
     for _ in 0..ROUNDS {
-        let product = |i: usize| u64::from(MULTIPLIERS[i]) * u64::from(counter[2 * i]);
-        let (even, odd) = (product(0), product(1));
-        counter = [
-            (odd >> 32) as u32 ^ counter[1] ^ key[0],
-            odd as u32,
-            (even >> 32) as u32 ^ counter[3] ^ key[1],
-            even as u32,
-        ];
-        key = [key[0].wrapping_add(INCREMENTS[0]), key[1].wrapping_add(INCREMENTS[1])];
+        for k in 0..N {
+            let even = u64::from(MULTIPLIERS[0]) * u64::from(counter[0][k]);
+            let odd = u64::from(MULTIPLIERS[1]) * u64::from(counter[2][k]);
+            counter[0][k] = (odd >> 32) as u32 ^ counter[1][k] ^ key[0][k];
+            counter[1][k] = odd as u32;
+            counter[2][k] = (even >> 32) as u32 ^ counter[3][k] ^ key[1][k];
+            counter[3][k] = even as u32;
+            key[0][k] = key[0][k].wrapping_add(INCREMENTS[0]);
+            key[1][k] = key[1][k].wrapping_add(INCREMENTS[1]);
+        }
     }
     counter
 }
@@ -216,10 +239,10 @@ mod tests {
 
     #[test]
     fn philox_gives_the_known_answers_of_random123() {
-        assert_eq!(philox([0; 4], [0; 2]), [0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8]);
-        assert_eq!(philox([!0; 4], [!0; 2]), [0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd]);
+        assert_eq!(philox_of_one([0; 4], [0; 2]), [0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8]);
+        assert_eq!(philox_of_one([!0; 4], [!0; 2]), [0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd]);
         assert_eq!(
-            philox([0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344], [0xa4093822, 0x299f31d0]),
+            philox_of_one([0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344], [0xa4093822, 0x299f31d0]),
             [0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1]
         );
     }
@@ -228,10 +251,10 @@ mod tests {
     fn seed_site_component_and_stream_fill_key_and_counter() {
         let seed = 0x0000_0002_0000_0001;
         let site = 0x0000_0004_0000_0003;
-        assert_eq!(bits(seed, Stream::SpinorSource, site, 5), philox([3, 4, 5, 1], [1, 2]));
-        assert_eq!(bits(seed, Stream::GaugeLinks, site, 5), philox([3, 4, 5, 2], [1, 2]));
-        assert_eq!(bits(seed, Stream::WeakGaugeLinks, site, 5), philox([3, 4, 5, 3], [1, 2]));
-        assert_eq!(bits(seed, Stream::TestData, site, 5), philox([3, 4, 5, 4], [1, 2]));
+        assert_eq!(bits(seed, Stream::SpinorSource, site, 5), philox_of_one([3, 4, 5, 1], [1, 2]));
+        assert_eq!(bits(seed, Stream::GaugeLinks, site, 5), philox_of_one([3, 4, 5, 2], [1, 2]));
+        assert_eq!(bits(seed, Stream::WeakGaugeLinks, site, 5), philox_of_one([3, 4, 5, 3], [1, 2]));
+        assert_eq!(bits(seed, Stream::TestData, site, 5), philox_of_one([3, 4, 5, 4], [1, 2]));
     }
 
     #[test]

@@ -384,6 +384,21 @@ fn explicit_cuts_into_nothing_are_refused() {
 }
 
 #[test]
+fn a_cut_says_how_wide_lanes_are() {
+    let lattice = |lanes, nodes| {
+        Lattice::new(common::extents("8.8.4.6"), Scalar::ComplexD, options(lanes, nodes, RedBlack))
+            .map_err(|error| error.to_string())
+    };
+    let of_width = lattice(LaneChoice::Width(LaneWidth::new(128).unwrap()), Some([2, 2, 2, 1]));
+    assert_eq!(lattice("2.2.2.1".parse().unwrap(), None), of_width);
+    let possible =
+        "extent 6 of t cannot be cut into 2 virtual nodes: possible are 1 (each virtual node needs even extents)";
+    assert_eq!(lattice(LaneChoice::Cut([2, 2, 1, 2]), None).unwrap_err(), possible);
+    let width = "no lane width of 48 bytes: use 8, 16, 32, 64, 128 or 256";
+    assert_eq!(lattice(LaneChoice::Cut([3, 1, 1, 1]), None).unwrap_err(), width);
+}
+
+#[test]
 fn too_narrow_lanes_are_refused() {
     let error = LaneWidth::new(8).unwrap().nsimd(Scalar::ComplexD).unwrap_err();
     assert_eq!(error.to_string(), "a lane width of 8 bytes holds no ComplexD of 16 bytes: use at least 16");
@@ -419,11 +434,11 @@ fn what_is_no_lattice_is_refused() {
 
 #[test]
 fn what_is_no_lane_width_is_refused() {
-    for text in ["", "0", "4", "12", "512", "-8", "wide"] {
+    for text in ["", "0", "4", "12", "512", "-8", "wide", "2.2.2", "2.2.2.0"] {
         let error = text.parse::<LaneChoice>().unwrap_err().to_string();
         assert_eq!(error, format!("no lane width of {text} bytes: use 8, 16, 32, 64, 128 or 256"));
     }
-    for text in ["auto", "8", "16", "32", "64", "128", "256"] {
+    for text in ["auto", "8", "16", "32", "64", "128", "256", "2.2.2.1"] {
         assert_eq!(text.parse::<LaneChoice>().unwrap().to_string(), text);
     }
 }

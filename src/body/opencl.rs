@@ -160,11 +160,11 @@ fn first_sum(body: &Written) -> String {
 
 /// What an argument is called: one whose name means something in OpenCL C, or in this text, is followed by a line.
 fn in_opencl(name: &str) -> String {
-    const WORDS: &str = " auto bool boundary case char classes coordinate_of coordinates_of complex draw_uniform component conj const constant continue cplx default do \
+    const WORDS: &str = " auto bool boundary case char classes complex_of coordinate_of coordinates_of complex draw_uniform component conj const constant continue cplx default do \
                          double element event_t exchange extract_converted extract_neighbour far_end begin_at step_from take_lanes_of_step of_neighbours extract_words fabs find_neighbour find_neighbour_of finish_group first \
-                         first_sum float fma for_elements global goto half imaginary inline insert_all int is_odd k kernel lane lane_bits lane_steps \
+                         first_sum float fma for_elements global goto half imaginary imaginary_part inline insert_all int is_odd k kernel lane lane_bits lane_steps \
                          lanes_a_group lanes_of_slices leg_end local long madd madd_real mul neighbours not_choice of_class osite osites osites_a_class \
-                         osites_of_slices part partials parts philox plane_id popcount private quad read_link read_link_of read_only real register restrict \
+                         osites_of_slices part partials parts philox plane_id popcount private quad read_link read_link_of read_only real real_part register restrict \
                          result retired running running_add running_empty select_complex select_real short signed site_xy site_zt sizeof source_word spill_target_of \
                          spills sqrt stored stored_at store_site_words struct sum switch times_i times_real typedef uchar uint ulong uniform_of union unsigned \
                          ushort vchoice void volatile vreal whole words write_only xy_of_lanes xy_of_osites zt_of_lanes zt_of_osites ";
@@ -633,7 +633,7 @@ impl Writer<'_> {
             O::Scalar(argument) => format!("(vreal)({})", self.argument(*argument)),
             O::ComplexScalar(argument) => {
                 let scalar = self.argument(*argument);
-                format!("(cplx)((vreal)({scalar}_re), (vreal)({scalar}_im))")
+                format!("complex_of((vreal)({scalar}_re), (vreal)({scalar}_im))")
             }
             O::Coordinate(_, direction) => {
                 let (pair, shift) = pair_of(direction.index());
@@ -671,9 +671,9 @@ pub(crate) fn operation_text(kind: Kind, operation: &Operation, name: &dyn Fn(Id
         O::MulAdd(a, b, c) => format!("fma({}, {}, {})", name(a), name(b), name(c)),
         O::Scaled(s, a) => format!("times_real({}, {})", name(s), name(a)),
         O::ScaledAdd(s, a, c) => format!("madd_real({}, {}, {})", name(s), name(a), name(c)),
-        O::New(re, im) => format!("(cplx)({}, {})", name(re), name(im)),
-        O::Re(a) => format!("{}.lo", name(a)),
-        O::Im(a) => format!("{}.hi", name(a)),
+        O::New(re, im) => format!("complex_of({}, {})", name(re), name(im)),
+        O::Re(a) => format!("real_part({})", name(a)),
+        O::Im(a) => format!("imaginary_part({})", name(a)),
         O::TimesI(a) => format!("times_i({})", name(a)),
         O::Conj(a) => format!("conj({})", name(a)),
         O::Sqrt(a) => format!("sqrt({})", name(a)),

@@ -260,7 +260,13 @@ fn widths(options: &VerifyOptions, precision: Precision) -> Result<Vec<LaneWidth
         width.nsimd(precision.scalar()).is_ok_and(|nsimd| nsimd * threads <= options.most_work_items)
     };
     let all: Vec<LaneWidth> = LaneWidth::ALL.into_iter().filter(fits).collect();
-    if let LaneChoice::Width(width) = options.lanes {
+    let bytes_of_cut = |cut: [usize; DIMENSIONS]| cut.iter().product::<usize>() * precision.scalar().bytes();
+    let fixed = match options.lanes {
+        LaneChoice::Width(width) => Some(width),
+        LaneChoice::Cut(cut) => Some(LaneWidth::new(bytes_of_cut(cut))?),
+        LaneChoice::Auto | LaneChoice::UpTo(_) => None,
+    };
+    if let Some(width) = fixed {
         // 8 bytes hold no complex double; f64 then takes the narrowest lanes there are.
         let fixed = if width.nsimd(precision.scalar()).is_ok() { Some(width) } else { all.first().copied() };
         return fixed.filter(|w| all.contains(w)).map(|width| vec![width]).ok_or_else(|| too_large(options));

@@ -65,6 +65,7 @@ impl fmt::Display for SolveCheck {
         let lanes = match self.lanes {
             LaneChoice::Auto | LaneChoice::UpTo(_) => "lanes of any width".to_owned(),
             LaneChoice::Width(width) => format!("{width}-byte lanes"),
+            LaneChoice::Cut(_) => format!("lanes cut {}", self.lanes),
         };
         write!(f, "reconstruct {links}, boundary {boundary}, legs {legs}, {lanes}")
     }

@@ -23,6 +23,7 @@ pub fn builds() -> [Tuning; 3] {
         access: Some(AccessWidth::Eight),
         site_order: subdomains,
         accumulators: Some(Accumulators::LocalMemory),
+        grid_stride: Some(GridStride::Slice),
         mapping: Some(Mapping::SiteFast),
         group_size: Some(GroupSize::Required),
         lane_form: Some(LaneForm::WorkItems),

@@ -44,9 +44,9 @@ pub struct PlaceArgs {
 pub struct BackendArgs {
     #[command(flatten)]
     pub place: PlaceArgs,
-    /// Lane width in bytes: 8, 16, 32, 64, 128, 256, or auto (the largest that fits the lattice, up to 128 on GPUs, the processor's
+    /// Lane width in bytes: 8, 16, 32, 64, 128, 256; a cut of the lattice into lanes; or auto (the largest that fits the lattice, up to 128 on GPUs, the processor's
     /// vectors on the CPU reference, and 64 on other devices)
-    #[arg(long, value_name = "BYTES|auto", default_value_t)]
+    #[arg(long, value_name = "BYTES|X.Y.Z.T|auto", default_value_t)]
     pub lanes: LaneChoice,
     #[command(flatten)]
     pub tuning: TuningArgs,

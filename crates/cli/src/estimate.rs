@@ -85,8 +85,8 @@ pub struct Estimate {
 struct KernelArgs {
     #[command(flatten)]
     work: KernelWorkArgs,
-    /// Lane width in bytes: 8, 16, 32, 64, 128, 256, or auto
-    #[arg(long, value_name = "BYTES|auto", default_value_t)]
+    /// Lane width in bytes: 8, 16, 32, 64, 128, 256; a cut of the lattice into lanes; or auto
+    #[arg(long, value_name = "BYTES|X.Y.Z.T|auto", default_value_t)]
     lanes: LaneChoice,
     /// Bytes of an access: word, 8 or 16 [default: that of the machine]
     #[arg(long, value_name = "BYTES")]

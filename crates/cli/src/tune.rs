@@ -67,8 +67,8 @@ pub struct Tune {
     /// CPU threads of the reference [default: RAYON_NUM_THREADS, else all cores]
     #[arg(long, value_name = "N")]
     threads: Option<Threads>,
-    /// Lane width in bytes: 8, 16, 32, 64, 128, 256, or auto (the largest up to 64, on GPUs up to 128, that fits the lattice)
-    #[arg(long, value_name = "BYTES|auto", default_value_t)]
+    /// Lane width in bytes: 8, 16, 32, 64, 128, 256; a cut of the lattice into lanes; or auto (the largest up to 64, on GPUs up to 128, that fits the lattice)
+    #[arg(long, value_name = "BYTES|X.Y.Z.T|auto", default_value_t)]
     lanes: LaneChoice,
     #[command(flatten)]
     jobs: JobsArgs,

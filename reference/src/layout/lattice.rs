@@ -56,7 +56,7 @@ impl Lattice {
         {
             return Err(LayoutError::OddExtent { extent: extents[d], dimension: DIMENSION_NAMES[d] });
         }
-        let with_width = |width: LaneWidth| {
+        let with_width = |width: LaneWidth, nodes: Option<[usize; DIMENSIONS]>| {
             let nsimd = width.nsimd(scalar)?;
             let nodes = match nodes {
                 None => VirtualNodes::fit(extents, nsimd, checkerboard)?,
@@ -65,13 +65,17 @@ impl Lattice {
             Ok(Self { extents, scalar, width, nodes, checkerboard })
         };
         match lanes {
-            LaneChoice::Width(width) => with_width(width),
+            LaneChoice::Width(width) => with_width(width, nodes),
+            LaneChoice::Cut(cut) => {
+                let bytes = cut.iter().try_fold(scalar.bytes(), |bytes, &lanes| bytes.checked_mul(lanes));
+                with_width(LaneWidth::new(bytes.unwrap_or(usize::MAX))?, Some(cut))
+            }
             LaneChoice::Auto | LaneChoice::UpTo(_) => {
                 let most = if let LaneChoice::UpTo(most) = lanes { most } else { LaneWidth::DEFAULT };
                 let widths = LaneWidth::ALL.into_iter().rev().filter(|width| *width <= most);
                 let mut refusal = None;
                 for width in widths {
-                    match with_width(width) {
+                    match with_width(width, nodes) {
                         Ok(lattice) => return Ok(lattice),
                         Err(error) => refusal = refusal.or(Some(error)),
                     }

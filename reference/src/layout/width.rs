@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use super::LayoutError;
+use super::{DIMENSIONS, LayoutError};
 
 /// The scalars that Grid's vectors are made of.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -90,7 +90,7 @@ impl FromStr for LaneWidth {
     }
 }
 
-/// A lane width, or the choice of one: `--lanes BYTES|auto`.
+/// A lane width, or a cut into lanes, or the choice of one: `--lanes BYTES|X.Y.Z.T|auto`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum LaneChoice {
     /// The largest width up to 64 bytes that fits the lattice; a backend takes another in its place where that suits it.
@@ -100,6 +100,8 @@ pub enum LaneChoice {
     UpTo(LaneWidth),
     /// This width, or an error.
     Width(LaneWidth),
+    /// So many lanes in x, y, z and t, or an error.
+    Cut([usize; DIMENSIONS]),
 }
 
 impl fmt::Display for LaneChoice {
@@ -108,6 +110,7 @@ impl fmt::Display for LaneChoice {
             Self::Auto => f.write_str("auto"),
             Self::UpTo(most) => write!(f, "up to {most}"),
             Self::Width(w) => w.fmt(f),
+            Self::Cut(cut) => f.write_str(&cut.map(|lanes| lanes.to_string()).join(".")),
         }
     }
 }
@@ -115,8 +118,11 @@ impl fmt::Display for LaneChoice {
 impl FromStr for LaneChoice {
     type Err = LayoutError;
     fn from_str(text: &str) -> Result<Self, LayoutError> {
-        match text {
-            "auto" => Ok(Self::Auto),
+        let cut: Option<Vec<usize>> =
+            text.split('.').map(|lanes| lanes.parse().ok().filter(|&lanes| lanes > 0)).collect();
+        match (text, cut.as_deref()) {
+            ("auto", _) => Ok(Self::Auto),
+            (_, Some(&[x, y, z, t])) => Ok(Self::Cut([x, y, z, t])),
             _ => text.parse().map(Self::Width),
         }
     }

@@ -148,7 +148,7 @@ impl OpenCl {
     /// A file that is not there.
     pub fn has_built(&self, needed: &NeededKernel) -> Result<bool, BackendError> {
         let NeededKernel { source, options, kernel, local } = needed;
-        let source = expand_for(self.context().info(), source)?;
+        let source = expand_for(self.context().info(), source, options)?;
         Ok(self.context().is_built(&source, options, (kernel, *local)))
     }
 

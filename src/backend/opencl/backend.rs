@@ -290,7 +290,7 @@ impl OpenCl {
         if let Some(program) = lock(&self.programs).get(&key) {
             return Ok(Arc::clone(program));
         }
-        let text = expand_for(self.context.info(), source)?;
+        let text = expand_for(self.context.info(), source, &key.1)?;
         // SAFETY: the sources are those of `cl/`, written from bodies, or of a caller who promised the same of them (`OwnFiles::new`); the launcher
         // holds arguments and sizes against the specification of each kernel.
         let program = unsafe { self.context.program(&source.file, &text, &key.1)? };

@@ -41,7 +41,7 @@ impl Build {
             _ => None,
         };
         let blocks = blocks.filter(|blocks| !blocks.is_lexicographic());
-        let grid_stride = matches!(grid_stride, GridStride::On(_));
+        let grid_stride = grid_stride != GridStride::Off;
         let nvidia = device.takes_nvidia_options();
         let max_registers = if nvidia { max_registers } else { 0 };
         let (mapping, group, relaxed) = (Mapping::LaneFast, None, false);

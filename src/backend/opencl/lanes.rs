@@ -75,9 +75,10 @@ impl WorkItemLanes {
                 for leg in Leg::all() {
                     let steps = (0..nodes.count()).map(|lane| nodes.step(lane, leg));
                     let crosses_here = |crosses: bool| u8::from(crosses && ends_at_boundary[leg.point()]).to_string();
-                    let (lanes, crosses): (Vec<_>, Vec<_>) =
-                        steps.map(|(lane, crosses)| (lane.to_string(), crosses_here(crosses))).unzip();
-                    for (name, numbers) in [("STEPS", lanes), ("CROSSES", crosses)] {
+                    let parts = |lane: usize| format!("{},{}", 2 * lane, 2 * lane + 1);
+                    let (places, crosses): (Vec<_>, Vec<_>) =
+                        steps.map(|(lane, crosses)| (parts(lane), crosses_here(crosses))).unzip();
+                    for (name, numbers) in [("STEPS", places), ("CROSSES", crosses)] {
                         // Writing to a string does not fail.
                         let _ = write!(options, " -DLANE_{name}_{}={}", leg.point(), numbers.join(","));
                     }
@@ -130,9 +131,12 @@ mod tests {
         let checkerboard = lanefield_reference::layout::Checkerboard::RedBlack;
         let nodes = VirtualNodes::explicit([1, 1, 1, 4], extents, 4, checkerboard).unwrap();
         let options = WorkItemLanes::AllOf(nodes, [true; LEGS]).options();
-        for option in
-            ["-DLANE_STEPS_3=1,2,3,0", "-DLANE_CROSSES_3=0,0,0,1", "-DLANE_STEPS_7=3,0,1,2", "-DLANE_STEPS_0=0,1,2,3"]
-        {
+        for option in [
+            "-DLANE_STEPS_3=2,3,4,5,6,7,0,1",
+            "-DLANE_CROSSES_3=0,0,0,1",
+            "-DLANE_STEPS_7=6,7,0,1,2,3,4,5",
+            "-DLANE_STEPS_0=0,1,2,3,4,5,6,7",
+        ] {
             assert!(options.contains(option), "{option} of {options}");
         }
         assert_eq!(WorkItemLanes::One.options(), "");

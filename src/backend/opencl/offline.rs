@@ -173,7 +173,7 @@ impl Planner<'_> {
         };
         Ok(OfflineKernel {
             kernel: kernel.name,
-            source: expand_for(self.device, &source)?,
+            source: expand_for(self.device, &source, &options)?,
             file: source.file.clone(),
             of: source,
             options: full_options(self.device, &options),

@@ -82,7 +82,16 @@ pub(super) struct Plan {
     /// The dimension of a stencil's launch that counts outer sites.
     pub site_dimension: usize,
     /// How many groups stay, where they do, and the dimension of the launch that they stride over.
-    stride: Option<(GridStride, usize)>,
+    stride: Option<(Staying, usize)>,
+}
+
+/// How many groups stay.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Staying {
+    /// So many on each compute unit, or as many as registers allow.
+    OnUnit(Option<usize>),
+    /// Those that take so many outer sites.
+    OverSites(usize),
 }
 
 impl Plan {
@@ -90,16 +99,18 @@ impl Plan {
     pub fn launched(&self, device: &DeviceInfo, log: &str, kernel: &str) -> LaunchGeometry {
         let mut geometry = self.geometry;
         let Some((stride, dimension)) = self.stride else { return geometry };
-        let per_unit = match stride {
-            GridStride::On(Some(groups)) => Some(groups),
-            _ => registers_in(log, kernel).map(|number| resident_groups(number, geometry.group_size())),
-        };
-        if let Some(per_unit) = per_unit {
+        let (global, local) = (geometry.global[dimension], geometry.local[dimension]);
+        let of_unit = |per_unit: usize| {
             let most = (per_unit * device.compute_units as usize).max(1);
-            let others = geometry.groups() / (geometry.global[dimension] / geometry.local[dimension]);
-            let groups = (most / others).max(1) * geometry.local[dimension];
-            geometry.global[dimension] = geometry.global[dimension].min(groups);
-        }
+            let others = geometry.groups() / (global / local);
+            (most / others).max(1) * local
+        };
+        let resident = || registers_in(log, kernel).map(|number| resident_groups(number, geometry.group_size()));
+        let staying = match stride {
+            Staying::OnUnit(groups) => groups.or_else(resident).map(of_unit),
+            Staying::OverSites(osites) => Some(osites.next_multiple_of(local)),
+        };
+        geometry.global[dimension] = staying.map_or(global, |staying| staying.min(global));
         geometry
     }
 }
@@ -441,7 +452,12 @@ impl Planner<'_> {
             (_, false) => 1,
             (_, true) => 2,
         };
-        let stride = build.grid_stride.then_some((grid_stride, dimension));
+        let staying = match grid_stride {
+            GridStride::Off => None,
+            GridStride::On(groups) => Some(Staying::OnUnit(groups)),
+            GridStride::Slice => Some(Staying::OverSites(lattice.outer_extents(sites)[..3].iter().product())),
+        };
+        let stride = staying.map(|staying| (staying, dimension));
         let source = self.source(shape, at_once)?;
         Ok(Plan { source, options, geometry, local, parts_per_launch, site_dimension: dimension, stride })
     }

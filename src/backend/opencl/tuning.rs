@@ -67,6 +67,9 @@ pub enum GridStride {
     /// As many groups are launched as run at the same time, and each strides over the outer sites. The number of groups a compute unit holds;
     /// `None`: what its registers allow, where the driver tells how many the kernel takes (NVIDIA's), else as [`Self::Off`].
     On(Option<usize>),
+    /// As many groups are launched as one slice in time takes, and each strides in time: of the neighbours in time, it has read one before. Of lattices whose
+    /// slices are no whole number of groups, the groups stray in space.
+    Slice,
 }
 
 /// Which work-items of a group are neighbours.
@@ -114,12 +117,13 @@ pub enum Traversal {
 }
 
 impl fmt::Display for GridStride {
-    /// `off`, `on`, or `on:GROUPS`.
+    /// `off`, `on`, `on:GROUPS`, or `slice`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Off => f.write_str("off"),
             Self::On(None) => f.write_str("on"),
             Self::On(Some(groups)) => write!(f, "on:{groups}"),
+            Self::Slice => f.write_str("slice"),
         }
     }
 }
@@ -131,8 +135,11 @@ impl FromStr for GridStride {
         match (text, text.strip_prefix("on:").and_then(groups)) {
             ("off", _) => Ok(Self::Off),
             ("on", _) => Ok(Self::On(None)),
+            ("slice", _) => Ok(Self::Slice),
             (_, Some(groups)) => Ok(Self::On(Some(groups))),
-            _ => Err(format!("invalid grid stride '{text}': expected off, on, or on:GROUPS with 1 group or more")),
+            _ => {
+                Err(format!("invalid grid stride '{text}': expected off, on, slice, or on:GROUPS with 1 group or more"))
+            }
         }
     }
 }
@@ -278,9 +285,9 @@ parameters! {
         "The order of outer sites in memory: lexicographic, or so many subdomains in x, y, z and t.";
     link_loads: LinkLoads, "link-loads", ["cached", "past-l1"], "cached|past-l1", "How links and blocks are loaded.";
     stores: Stores, "stores", ["cached", "streaming"], "cached|streaming", "How results are stored.";
-    grid_stride: GridStride, "grid-stride", ["off", "on", "on:1", "on:2", "on:4", "on:8"], "off|on|on:N",
-        "Whether work-groups stay and stride over the outer sites, with N groups a compute unit.";
-    traversal: Traversal, "traversal", ["memory", "8.8.4.all", "4.4.4.4", "all.4.4.all", "2.3.1.2"], "memory|X.Y.Z.T",
+    grid_stride: GridStride, "grid-stride", ["off", "on", "on:1", "on:2", "on:4", "on:8", "slice"], "off|on|on:N|slice",
+        "Whether work-groups stay and stride over the outer sites: N groups a compute unit, or those of one slice in time.";
+    traversal: Traversal, "traversal", ["memory", "8.8.4.all", "4.4.4.4", "all.4.4.all", "all.2.2.1", "2.3.1.2"], "memory|X.Y.Z.T",
         "In which order outer sites are visited: that of the memory, or blocks of so many.";
     mapping: Mapping, "mapping", ["lane-fast", "site-fast"], "lane-fast|site-fast", "Which work-items are neighbours: those of lanes or of sites.";
     group_size: GroupSize, "group-size", ["any", "required"], "any|required",

@@ -94,8 +94,8 @@ pub struct LayoutArgs {
     /// Reals stored per link: 18, 12 or 8
     #[arg(long = "reconstruct", visible_alias = "links", value_name = "REALS", default_value_t)]
     links: LinkFormat,
-    /// Lane width in bytes: 8, 16, 32, 64, 128, 256, or auto
-    #[arg(long, value_name = "BYTES|auto", default_value_t)]
+    /// Lane width in bytes: 8, 16, 32, 64, 128, 256; a cut of the lattice into lanes; or auto
+    #[arg(long, value_name = "BYTES|X.Y.Z.T|auto", default_value_t)]
     lanes: LaneChoice,
 }
 

@@ -70,8 +70,8 @@ pub struct Occupancy {
         default_value = "18"
     )]
     links: Vec<LinkFormat>,
-    /// Lane width in bytes: 8, 16, 32, 64, 128, 256, or auto (the largest up to 128 that fits the lattice)
-    #[arg(long, value_name = "BYTES|auto", default_value_t)]
+    /// Lane width in bytes: 8, 16, 32, 64, 128, 256; a cut of the lattice into lanes; or auto (the largest up to 128 that fits the lattice)
+    #[arg(long, value_name = "BYTES|X.Y.Z.T|auto", default_value_t)]
     lanes: LaneChoice,
     /// Extents X.Y.Z.T, on which some choices depend
     #[arg(long, value_name = "X.Y.Z.T", default_value = "16.16.16.32")]

@@ -551,19 +551,30 @@ impl<V: LaneVector, const ONE_BLOCK: bool, const N: usize, const OF_SITE: bool> 
         event: RealLanes<V, N>,
         draw: RealLanes<V, N>,
     ) -> [RealLanes<V, N>; 4] {
+        const AT_ONCE: usize = 8;
         let mut numbers = [RealLanes([V::zeroed(); N]); 4];
-        for item in 0..N {
-            let here = self.first_coordinate(item);
-            let given = [key[0], key[1], key[2], event, draw].map(|number| number.0[item]);
-            let origins: [V; DIMENSIONS] = std::array::from_fn(|d| self.sweep.all.origins[d][self.block()]);
-            for lane in 0..V::REALS / 2 {
-                let real = |vector: &V| bytemuck::cast_slice::<V, V::Real>(std::slice::from_ref(vector))[2 * lane];
-                let x = std::array::from_fn(|d| here[d] + real(&origins[d]).to_f64() as u16);
-                let bits = random::bits_at(x, given.each_ref().map(|number| real(number).to_f64()));
-                for (number, bits) in numbers.iter_mut().zip(bits) {
+        let lanes = V::REALS / 2;
+        for first in (0..N * lanes).step_by(AT_ONCE) {
+            let mut coordinates = [[0; AT_ONCE]; DIMENSIONS];
+            let mut given = [[0.0; AT_ONCE]; 5];
+            for k in 0..AT_ONCE.min(N * lanes - first) {
+                let (item, real) = ((first + k) / lanes, 2 * ((first + k) % lanes));
+                let here = self.first_coordinate(item);
+                for d in 0..DIMENSIONS {
+                    coordinates[d][k] = here[d] + real_of(&self.sweep.all.origins[d][self.block()], real) as u16;
+                }
+                for (number, vector) in [&key[0], &key[1], &key[2], &event, &draw].into_iter().enumerate() {
+                    given[number][k] = real_of(&vector.0[item], real);
+                }
+            }
+            let bits = random::bits_at_each(coordinates, given);
+            for (number, bits) in numbers.iter_mut().zip(&bits) {
+                for k in 0..AT_ONCE.min(N * lanes - first) {
+                    let (item, real) = ((first + k) / lanes, 2 * ((first + k) % lanes));
                     let vector = std::slice::from_mut(&mut number.0[item]);
-                    bytemuck::cast_slice_mut::<V, V::Real>(vector)[2 * lane..2 * lane + 2]
-                        .fill(random::uniform_of_bits(bits));
+                    let reals = bytemuck::cast_slice_mut::<V, V::Real>(vector);
+                    reals[real] = random::uniform_of_bits(bits[k]);
+                    reals[real + 1] = reals[real];
                 }
             }
         }
@@ -583,6 +594,12 @@ impl<V: LaneVector, const ONE_BLOCK: bool, const N: usize, const OF_SITE: bool> 
         }
         ChoiceLanes::new(lanes)
     }
+}
+
+/// Real number `k` of a vector.
+#[inline(always)]
+fn real_of<V: LaneVector>(vector: &V, k: usize) -> f64 {
+    bytemuck::cast_slice::<V, V::Real>(std::slice::from_ref(vector))[k].to_f64()
 }
 
 impl<V: LaneVector, const ONE_BLOCK: bool, const N: usize, const OF_SITE: bool> LaneSite<'_, V, ONE_BLOCK, N, OF_SITE> {
