@@ -23,6 +23,8 @@ from pathlib import Path
 FORMAT = "lanefield capture"
 VERSION = 1
 TEXTURE_MODE = ", texmode_independent"
+# The most groups of a launch in each dimension.
+MOST_GROUPS = (2**31 - 1, 65535, 65535)
 SCALARS = {"uint": 4, "int": 4, "ulong": 8, "float": 4, "double": 8}
 
 # What `lanefield counters` reads: sections know the metrics of each chip; those below are in no section, or not in all versions of one.
@@ -331,6 +333,13 @@ def differences(capture, found):
     return lines
 
 
+def spills_in(log, kernel):
+    """What the compiler's log says of spilled registers; nothing where it says nothing, as of code that it has compiled before."""
+    of_kernel = log.partition(f"'{kernel}'")[2].partition("Compiling entry function")[0]
+    found = re.search(r"(\d+) bytes spill stores, (\d+) bytes spill loads", of_kernel)
+    return f", {found.group(1)} bytes of spills stored and {found.group(2)} loaded" if found else ""
+
+
 class Module:
     """Loaded device code."""
 
@@ -445,6 +454,14 @@ class Run:
     def __init__(self, gpu, capture, ptx, maxregs=None, say=print):
         self.gpu, self.capture = gpu, capture
         of_entry = check_parameters(capture, ptx)
+        for name, groups, most in zip("xyz", capture.grid, MOST_GROUPS):
+            if groups > most:
+                raise Problem(
+                    f"CUDA launches at most {most} groups in {name}, and the capture has {groups}: capture larger groups (--accelerator-threads), or a smaller lattice"
+                )
+        others = sorted(set(re.findall(r"%envreg(?![345]\b)\d+", ptx)))
+        if others:
+            say(f"note: the code reads {', '.join(others)}, which only OpenCL's driver sets; the bits will tell")
         try:
             base, registers = self.probe(ptx)
         except Problem as problem:
@@ -462,6 +479,7 @@ class Run:
         attribute = lambda what: gpu.attribute(self.function, what)
         self.registers, self.spilled = attribute(gpu.REGISTERS), attribute(gpu.LOCAL_BYTES)
         self.shared = attribute(gpu.SHARED_BYTES)
+        self.spills = spills_in(self.module.log, capture.kernel)
         threads, most = capture.block[0] * capture.block[1] * capture.block[2], attribute(gpu.MAX_THREADS)
         if threads > most:
             raise Problem(f"groups of {threads} work-items cannot be launched: with {self.registers} registers at most {most}")
@@ -635,7 +653,7 @@ def main(arguments, gpu=Gpu, run=subprocess.run):
         return profile(arguments, capture, run)
     device = gpu()
     ready = Run(device, capture, ptx, arguments.maxregs)
-    print(f"on {device.name}: {ready.registers} registers, {ready.spilled} bytes of local memory a work-item, ", end="")
+    print(f"on {device.name}: {ready.registers} registers, {ready.spilled} bytes of CUDA's local memory a work-item{ready.spills}, ", end="")
     print(f"{ready.shared + ready.dynamic} bytes of shared memory a group")
     wrong = ready.differences()
     for line in wrong:

@@ -2,6 +2,7 @@
 """Tests of profile_nvidia.py that need no GPU: captures are made up, and a device stands for CUDA's that knows one kernel."""
 
 import contextlib
+import ctypes
 import hashlib
 import io
 import json
@@ -48,6 +49,15 @@ PTX = """//
 	mov.u32 	%r1, %envreg3;
 	ret;
 }
+"""
+LOG = """ptxas info    : 0 bytes gmem
+ptxas info    : Compiling entry function 'scale_many' for 'sm_90'
+ptxas info    : Function properties for scale_many
+    8 bytes stack frame, 8 bytes spill stores, 8 bytes spill loads
+ptxas info    : Compiling entry function 'scale' for 'sm_90'
+ptxas info    : Function properties for scale
+    16 bytes stack frame, 16 bytes spill stores, 24 bytes spill loads
+ptxas info    : Used 32 registers, 424 bytes cmem[0]
 """
 X = [1.0, -2.0, 3.5, 4.0]
 FACTOR = 0.5
@@ -115,10 +125,10 @@ class FakeGpu:
             raise script.Problem(f"cuModuleLoadDataEx failed: {self.refuses}")
         self.loaded.append(ptx)
         self.maxregs = maxregs
-        return ptx
+        return script.Module(ptx, LOG)
 
     def function(self, module, name):
-        assert f".entry {name}(" in module
+        assert f".entry {name}(" in module.handle
         return name
 
     def attribute(self, function, attribute):
@@ -154,6 +164,94 @@ class FakeGpu:
     def microseconds(self, work):
         work()
         return 2.0 + len(self.launches) % 3
+
+
+class Bytes(bytes):
+    """As arrays of NumPy give their bytes."""
+
+    def tobytes(self):
+        return bytes(self)
+
+
+class Memory:
+    """An array of bytes of CuPy, in the memory of this process."""
+
+    def __init__(self, size, **_):
+        self.buffer = ctypes.create_string_buffer(size)
+        self.data = types.SimpleNamespace(ptr=ctypes.addressof(self.buffer))
+
+    def __setitem__(self, part, data):
+        assert len(data) == part.stop <= len(self.buffer)
+        ctypes.memmove(self.buffer, bytes(data), len(data))
+
+    def __getitem__(self, part):
+        return Bytes(self.buffer.raw[part])
+
+
+class Event:
+    def record(self):
+        pass
+
+    def synchronize(self):
+        pass
+
+
+def fake_cupy():
+    cuda = types.SimpleNamespace(
+        runtime=types.SimpleNamespace(getDeviceCount=lambda: 1, getDeviceProperties=lambda number: {"name": b"a made-up GPU"}),
+        get_current_stream=lambda: types.SimpleNamespace(ptr=0, synchronize=lambda: None),
+        Event=Event,
+        get_elapsed_time=lambda start, end: 0.0125,
+    )
+    return types.SimpleNamespace(cuda=cuda, zeros=Memory, uint8="uint8", asarray=lambda data: data, asnumpy=lambda data: data)
+
+
+class FakeDriver:
+    """CUDA's driver, as ctypes loads it, with the kernel `scale`: it gets at memory by the addresses that it is given."""
+
+    def __init__(self):
+        self.options, self.launches, self.allowed, self.sources = [], [], [], []
+
+    def cuGetErrorName(self, status, text):
+        text._obj.value = b"CUDA_ERROR_INVALID_PTX"
+        return 0
+
+    def cuModuleLoadDataEx(self, module, data, count, names, values):
+        options = {names[k]: values[k] for k in range(count)}
+        assert data.endswith(b"\0") and options[4] == options[6] == 1 << 16, options
+        self.options.append(options)
+        if b"no code" in data:
+            ctypes.memmove(options[5], b"ptxas fatal\0", 12)
+            return 218
+        ctypes.memmove(options[3], LOG.encode() + b"\0", len(LOG) + 1)
+        self.sources.append(data.decode())
+        module._obj.value = len(self.sources)
+        return 0
+
+    def cuModuleGetFunction(self, function, module, name):
+        assert f".entry {name.decode()}(" in self.sources[module.value - 1]
+        function._obj.value = 1000 + (name == b"scale")
+        return 0
+
+    def cuFuncGetAttribute(self, value, attribute, function):
+        value._obj.value = {0: 1024, 1: 0, 3: 40, 4: 72}[attribute]
+        return 0
+
+    def cuFuncSetAttribute(self, function, attribute, value):
+        self.allowed.append((attribute, value))
+        return 0
+
+    def cuLaunchKernel(self, function, gx, gy, gz, bx, by, bz, dynamic, stream, parameters, extra):
+        assert extra is None and not stream.value
+        word = lambda place, size=8: int.from_bytes(ctypes.string_at(parameters[place], size), "little")
+        if function.value == 1000:
+            ctypes.memmove(word(0), struct.pack("<QIII", 1024, 0, 0, 0), 20)
+        else:
+            self.launches.append(((gx, gy, gz), (bx, by, bz), dynamic, word(3), word(5)))
+            factor, count = struct.unpack("<f", ctypes.string_at(parameters[1], 4))[0], word(2, 4)
+            x = struct.unpack(f"<{count}f", ctypes.string_at(word(0), 4 * count))
+            ctypes.memmove(word(0), floats([factor * number for number in x]), 4 * count)
+        return 0
 
 
 class Captures(unittest.TestCase):
@@ -232,6 +330,8 @@ class Captures(unittest.TestCase):
         gpu = FakeGpu()
         out = self.printed(self.capture, "--repeat", 5, "--warm-up", 2, gpu=lambda: gpu)
         self.assertIn("the bits are those of the captured launch", out)
+        self.assertIn("32 registers, 0 bytes of CUDA's local memory a work-item, 16 bytes of spills stored and 24 loaded, 80 bytes", out)
+        self.assertNotIn("note:", out)
         self.assertRegex(out, r"us a launch, median of 5 \(10 - 90 %: .*GB/s of what it must move")
         probe, *launches = gpu.launches
         self.assertEqual((probe[0], len(launches)), ("lanefield_probe", 1 + 2 + 5))
@@ -284,8 +384,40 @@ class Captures(unittest.TestCase):
         self.assertEqual(gpu.loaded[1], PTX.replace(", texmode_independent", ""))
         self.assertIn("failed: .version", self.problem(self.capture, gpu=lambda: FakeGpu(refuses=".version")))
 
+    def test_more_groups_than_cuda_launches_are_refused(self):
+        tall = lambda manifest: manifest["launch"].update({"global": [4, 65536, 1]})
+        self.assertIn("at most 65535 groups in y, and the capture has 65536", self.problem(written_to(self.folder / "tall", tall), gpu=FakeGpu))
+
+    def test_other_registers_of_opencl_are_told(self):
+        other = self.folder / "other.ptx"
+        other.write_text(PTX.replace("%envreg3", "%envreg6"))
+        self.assertIn("note: the code reads %envreg6", self.printed(self.capture, "--ptx", other, gpu=FakeGpu))
+
+    def test_a_log_that_says_nothing_of_spills_is_passed_over(self):
+        self.assertEqual(script.spills_in("", "scale"), "")
+        self.assertEqual(script.spills_in(LOG, "sca"), "")
+
     def test_groups_that_registers_do_not_allow_are_refused(self):
         self.assertIn("groups of 4 work-items cannot be launched", self.problem(self.capture, gpu=lambda: FakeGpu(most=2)))
+
+    def test_the_driver_is_called_as_cuda_has_it(self):
+        large = lambda manifest: manifest["arguments"][3].update(bytes=60000)
+        directory = written_to(self.folder / "large", large)
+        driver = FakeDriver()
+        modules = {"cupy": fake_cupy(), "numpy": types.SimpleNamespace(frombuffer=lambda data, dtype: data, uint8="uint8")}
+        with mock.patch.dict(sys.modules, modules), mock.patch.object(script.ctypes, "CDLL", lambda name: driver):
+            out = self.printed(directory, "--repeat", 3, "--warm-up", 1, "--restore", "--maxregs", 72)
+            other = self.folder / "other.ptx"
+            other.write_text(PTX + "// no code")
+            said = self.problem(directory, "--ptx", other)
+        self.assertIn("on a made-up GPU: 72 registers, 40 bytes of CUDA's local memory a work-item, 16 bytes of spills", out)
+        self.assertIn("the bits are those of the captured launch", out)
+        self.assertIn("12.50 us a launch, median of 3 (10 - 90 %: 12.50 - 12.50), 0.0 GB/s of what it must move", out)
+        self.assertEqual(driver.launches[0], ((1, 1, 1), (4, 1, 1), 60016, 1024, 61024))
+        # One of the driver's limits is raised for as much, and registers are limited for the kernel alone.
+        self.assertEqual(driver.allowed, [(8, 60016)])
+        self.assertEqual([options.get(0) for options in driver.options[:2]], [None, 72])
+        self.assertIn("cuModuleLoadDataEx failed with CUDA_ERROR_INVALID_PTX (218): ptxas fatal", said)
 
     def test_missing_cupy_and_missing_nsight_compute_are_named(self):
         with mock.patch.dict(sys.modules, {"cupy": None}):
