@@ -1,5 +1,5 @@
 //! Kernels as sources that stand by themselves, for other programs: those that are written once (`crate::body`) in C99, CUDA and HIP on arrays in site
-//! order, and every kernel in OpenCL C as it is built here. All have the same bits.
+//! order, and every kernel in OpenCL C as it is built here. All have the same bits. What NVIDIA's driver makes of them is PTX ([`ptx`]).
 //!
 //! ```
 //! use lanefield::emit::{EmitOptions, Language, emit};
@@ -17,12 +17,13 @@ use lanefield_reference::layout::{Extents, LaneChoice, LaneWidth, LegOrder};
 use lanefield_reference::links::LinkFormat;
 use lanefield_reference::real::Precision;
 
-use crate::backend::BackendError;
 use crate::backend::opencl::OfflineDevice;
+use crate::backend::{BackendError, Memory as _, OpenCl, Sum};
 use crate::body::BodyError;
 use crate::body::c::{Dialect, Target, kernel_text};
 use crate::body::opencl::Named;
-use crate::kernel::{self, Argument, FieldRole, Kernel, KernelSource};
+use crate::capture::{self, BinaryFormat};
+use crate::kernel::{self, Argument, FieldRole, Kernel, KernelSource, Shape};
 
 /// A language in which kernels are emitted.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -132,6 +133,14 @@ pub enum EmitError {
         /// The kernel.
         kernel: &'static str,
     },
+    /// A device whose driver makes no PTX.
+    #[error("{device} makes no PTX: its binaries are {binaries}; choose a GPU of NVIDIA by --device")]
+    NoPtx {
+        /// The device, with its platform.
+        device: String,
+        /// What they are.
+        binaries: String,
+    },
     /// A body that is none.
     #[error(transparent)]
     Body(#[from] BodyError),
@@ -178,6 +187,26 @@ pub fn emit(kernel: &'static Kernel, options: &EmitOptions) -> Result<String, Em
     let program = body.program(kernel.name, legs)?;
     let named = Named { name: kernel.name, computes: kernel.computes, body };
     Ok(kernel_text(named, &program, Target { dialect, precision, links, legs })?)
+}
+
+/// The PTX that the driver of a device makes of the program of a kernel, as the device is tuned now. With it come the other kernels of the same source.
+///
+/// # Errors
+/// [`EmitError::Part`]; [`EmitError::NoPtx`] of devices that are no NVIDIA GPUs; what the compiler says.
+pub fn ptx(device: &OpenCl, shape: &Shape) -> Result<String, EmitError> {
+    let kernel = shape.kernel;
+    let needed = device.needs(shape, Sum::Exact)?;
+    let needed = needed.iter().find(|needed| needed.kernel == kernel.name && kernel.is_launched());
+    let needed = needed.ok_or(EmitError::Part { kernel: kernel.name })?;
+    let binary = device.built(needed)?.binary().unwrap_or_default();
+    let no_ptx = || {
+        let binaries = match binary.is_empty() {
+            true => "kept by the driver".to_owned(),
+            false => BinaryFormat::of(&binary).to_string(),
+        };
+        EmitError::NoPtx { device: device.describe(), binaries }
+    };
+    capture::ptx(&binary).map(str::to_owned).ok_or_else(no_ptx)
 }
 
 /// OpenCL C as it is built for a device of which nothing is known: one lane an outer site, with all that it includes. What is usually said by build

@@ -7,6 +7,7 @@
 //! |---|---|
 //! | [`verify`] | bit-for-bit comparison of two backends |
 //! | [`mod@emit`] | kernels as sources in OpenCL C, C, CUDA and HIP, for other programs |
+//! | [`mod@capture`] | one launch of a kernel with all that it depends on, in files |
 //! | [`observable`] | propagators, and correlators of mesons |
 //! | [`io`] | NERSC configurations, NumPy arrays, states of solves |
 //! | [`solver`] | conjugate gradients, BiCGStab, mixed precision: written once over [`backend::Backend`] |
@@ -115,6 +116,7 @@ extern crate self as lanefield;
 
 pub mod backend;
 pub mod body;
+pub mod capture;
 #[cfg(feature = "check")]
 pub mod check;
 pub mod comm;

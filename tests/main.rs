@@ -7,6 +7,7 @@ mod backends;
 mod blas;
 mod body;
 mod c_reference;
+mod capture;
 mod cg;
 mod clover;
 mod clover_grid;

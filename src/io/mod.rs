@@ -4,6 +4,7 @@
 
 pub mod atomic;
 pub mod checkpoint;
+pub mod directory;
 pub mod hdf5;
 pub mod identity;
 pub mod ildg;

@@ -4,6 +4,7 @@ use std::ffi::c_char;
 use std::path::Path;
 
 use lanefield::backend::BackendError;
+use lanefield::io::directory::DirectoryError;
 use lanefield::kernel::{self, Kernel};
 use lanefield::reference::layout::{Extents, LaneChoice, LegOrder};
 use lanefield::reference::links::BoundaryPhases;
@@ -118,7 +119,7 @@ fn of_golden(error: GoldenError) -> Failure {
     let text = error.to_string();
     let of = |error: BackendError| Failure { message: text.clone(), ..error.into() };
     match error {
-        GoldenError::NotEmpty { path, golden: true } => Failure::new(
+        GoldenError::Directory(DirectoryError::NotEmpty { path, replaceable: true }) => Failure::new(
             lf_status::LF_FILE,
             format!("{} holds golden data already: give another name, or set replace to replace them", path.display()),
         ),

@@ -6,13 +6,13 @@ use std::path::PathBuf;
 use anyhow::ensure;
 use clap::Args;
 use lanefield_lab::counters::{
-    Beside, KernelCounters, Kilobyte, NameMap, Profile, our_kernels, parse_bytes, parse_seconds,
+    Beside, KernelCounters, Kilobyte, NameMap, Profile, Stall, our_kernels, parse_bytes, parse_seconds,
 };
 use serde::Serialize;
 
 use super::Outcome;
 use super::args::one_of;
-use super::output::{Head, Kind, dense, joined, number, show, table};
+use super::output::{Head, Kind, dense, facts, joined, number, show, table};
 
 /// Compute the bandwidth that kernels achieved from what a profiler counted, and compare a port's profile with our measurements.
 ///
@@ -20,12 +20,16 @@ use super::output::{Head, Kind, dense, joined, number, show, table};
 /// kernel_stats) and Nsight Compute (ncu --csv, also with --page raw). TOTAL_RW = FETCH_SIZE + WRITE_SIZE, averaged over the calls of a kernel, is
 /// divided by its average time, as in the EmPRiSM sprint report of Pawsey. Several files are profiles of one run: times of those that count
 /// nothing are preferred, since counting makes kernels slower.
+///
+/// Of what Nsight Compute tells of units and stalls follows what binds a kernel: docs/counters.md has the rule, and how to profile kernels of ours, which
+/// Nsight Compute does not see as OpenCL.
 #[derive(Args)]
 #[command(after_help = "Examples:
   lanefield counters --bytes 77.87891MB --time 0.270821ms --ceiling 1075.46
   lanefield counters results.csv results.stats.csv --ceiling 1310.72
   lanefield counters results.csv --beside bench.json \\
-    --map EOCloverFBCGPU=eo_clover")]
+    --map EOCloverFBCGPU=eo_clover
+  lanefield counters hop.csv")]
 pub struct Counters {
     /// Profiles, as CSV
     #[arg(value_name = "FILE.csv", required_unless_present = "bytes")]
@@ -117,6 +121,9 @@ fn bandwidth(rate: Option<f64>, share: Option<f64>) -> String {
 impl Report {
     fn text(&self) -> String {
         let mut text = self.kernels();
+        for units in self.rows.iter().filter_map(units) {
+            text += &format!("\n\n{units}");
+        }
         if let Some(beside) = &self.beside {
             text += &format!("\n\n{}", compared(beside));
         }
@@ -157,6 +164,53 @@ impl Report {
         }
         text
     }
+}
+
+/// Stalls that are told of a kernel.
+const STALLS_TOLD: usize = 4;
+
+/// What is known of units and stalls, and what binds; nothing where no unit was counted.
+fn units(row: &KernelCounters) -> Option<String> {
+    if row.units.is_empty() {
+        return None;
+    }
+    let percent = |share: f64| format!("{:.0}%", 100.0 * share);
+    let listed = |parts: Vec<String>| Some(parts.join(", ")).filter(|text| !text.is_empty());
+    let binds = row.binds.as_ref().map_or("not enough was counted to say it", |binds| binds.because.as_str());
+    let busy = row.units.iter().map(|busy| format!("{} {}", busy.unit, percent(busy.share))).collect();
+    let megabytes = |(name, bytes): (&str, Option<f64>)| bytes.map(|bytes| format!("{name} {:.3} MB", bytes / 1e6));
+    let moved = [("DRAM", row.total_rw_bytes), ("L2", row.l2_bytes), ("L1", row.l1_bytes)];
+    let moved = moved.into_iter().filter_map(megabytes).collect();
+    let hits = [("L1", row.l1_hit_percent), ("L2", row.l2_hit_percent)];
+    let hits = hits.into_iter().filter_map(|(name, hit)| hit.map(|hit| format!("{name} {hit:.0}%")));
+    let sectors = [("load", row.sectors_per_load), ("store", row.sectors_per_store)];
+    let sectors =
+        sectors.into_iter().filter_map(|(name, count)| count.map(|count| format!("{count:.1} sectors a {name}")));
+    let spilled = row.private_bytes.map(|bytes| match bytes > 0.0 {
+        true => format!("{:.3} MB of spilled registers and private arrays", bytes / 1e6),
+        false => "nothing spilled".to_owned(),
+    });
+    let occupancy = row.occupancy_percent.map(|achieved| {
+        let most = row.theoretical_occupancy_percent.map_or_else(String::new, |most| format!(" of at most {most:.0}%"));
+        let limits = joined(&row.occupancy_limits, " and ");
+        let by = if limits.is_empty() { String::new() } else { format!(", limited by {limits}") };
+        format!("{achieved:.0}%{most}{by}")
+    });
+    let registers = row.registers.map(|registers| format!("{registers:.0} registers"));
+    let waves = row.waves.map(|waves| format!("groups fill the device {waves:.2} times"));
+    let stalls = row.stalls.iter().filter(|stalled| stalled.reason != Stall::SELECTED).take(STALLS_TOLD);
+    let stalls = stalls.map(|stalled| format!("{} {}", stalled.reason, percent(stalled.share))).collect();
+    let lines = [
+        ("binds", Some(binds.to_owned())),
+        ("busy", listed(busy)),
+        ("bytes of a call", listed(moved)),
+        ("cache hits", listed(hits.chain(sectors).collect())),
+        ("occupancy", listed(occupancy.into_iter().chain(registers).chain(spilled).chain(waves).collect())),
+        ("stalled on", listed(stalls)),
+    ];
+    let items = row.work_items.map_or_else(String::new, |items| format!(", {items} work-items"));
+    let known = lines.into_iter().filter_map(|(name, value)| Some((name, value?)));
+    Some(format!("{}{items}\n{}", row.kernel, facts(known)))
 }
 
 /// Theirs and ours, a row each.

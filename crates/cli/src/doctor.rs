@@ -6,13 +6,16 @@ mod text;
 
 use std::path::{Path, PathBuf};
 
-use anyhow::bail;
+use anyhow::{bail, ensure};
 use clap::Args;
 use lanefield::backend::OpenCl;
 use lanefield::backend::opencl::Tuning;
 use lanefield_lab::bandwidth::Operation;
 use lanefield_lab::ceilings::Share;
-use lanefield_lab::doctor::{Binding, Described, Description, Finding, Machine, Observation, diagnose, read_trace};
+use lanefield_lab::counters::{KernelCounters, Kilobyte, Profile};
+use lanefield_lab::doctor::{
+    Binding, Described, Description, Finding, Machine, Observation, Remedy, diagnose, of_profile, read_trace,
+};
 use lanefield_lab::{Timed as _, kernels_to_time};
 use serde::Serialize;
 
@@ -31,17 +34,18 @@ use arguments::ProductArgs;
 /// Findings are ranked by the share of the time that their change would save, each with its evidence and the change to make. No prediction for a
 /// kernel gains more than lies between it and the copy bandwidth of the same run. `--confirm` makes the changes, and measures.
 ///
-/// It examines Lanefield's own kernels, in the tuning given; or your own kernels, described in a TOML file.
+/// It examines Lanefield's own kernels, in the tuning given; or your own kernels, described in a TOML file; or what a profiler counted.
 #[derive(Args)]
 #[command(after_help = "Examples:
   lanefield doctor --kernel hop --lattice 8.8.8.8 --samples 5
   lanefield doctor --kernel axpy --accelerator-threads 1 --lattice 8.8.8.8 \\
       --confirm
   lanefield doctor --described kernel.toml --wavefront 32 --code gfx90a
-  lanefield doctor --timeline solve.trace")]
+  lanefield doctor --timeline solve.trace
+  lanefield doctor --counters hop.csv")]
 pub struct Doctor {
-    /// Kernels to examine: all, a family or a kernel
-    #[arg(long, value_name = "KERNEL,…", value_delimiter = ',', value_parser = word, default_value = "hop,eo_clover,axpy")]
+    /// Kernels to examine: all, a family or a kernel [default: hop,eo_clover,axpy]
+    #[arg(long, value_name = "KERNEL,…", value_delimiter = ',', value_parser = word)]
     kernel: Vec<String>,
     /// Examine the kernels that this TOML file describes instead (docs/doctor.md)
     #[arg(long, value_name = "FILE", conflicts_with = "kernel")]
@@ -49,6 +53,10 @@ pub struct Doctor {
     /// Examine the timeline of a traced run instead: FILE was written by --trace. No device is needed
     #[arg(long, value_name = "FILE", conflicts_with_all = ["kernel", "described", "confirm", "wavefront", "samples"])]
     timeline: Option<PathBuf>,
+    /// Take what Nsight Compute counted of kernels: with --kernel beside what is observed of these, in as many work-items; alone, of all
+    /// kernels of the profiles, and no device is needed (docs/counters.md)
+    #[arg(long, value_name = "FILE.csv,…", value_delimiter = ',', conflicts_with_all = ["described", "timeline"])]
+    counters: Vec<PathBuf>,
     /// Make the changes, and measure what they gain
     #[arg(long)]
     confirm: bool,
@@ -131,6 +139,15 @@ fn held(backend: &OpenCl, observation: &mut Observation) -> anyhow::Result<Share
     Ok(memory.share(observation.bytes, rate, copy))
 }
 
+/// What is examined where nobody says what.
+const USUAL: [&str; 3] = ["hop", "eo_clover", "axpy"];
+
+/// A kernel of a profile.
+fn in_words(kernel: &KernelCounters) -> String {
+    let items = kernel.work_items.map_or_else(String::new, |items| format!(" of {items} work-items"));
+    format!("{}{items}", kernel.kernel)
+}
+
 impl Doctor {
     pub fn run(self) -> anyhow::Result<Outcome> {
         let (head, report) = match &self.timeline {
@@ -141,15 +158,38 @@ impl Doctor {
                 let examined = Examined::new(observation, Share::Of(f64::NAN), findings);
                 (Head::of(Kind::Doctor), Report { machine, kernels: vec![examined] })
             }
+            None if !self.counters.is_empty() && self.kernel.is_empty() => self.profile()?,
             None => self.examine()?,
         };
         show(self.json, head, &report, text::text)
+    }
+
+    /// Kernels of profiles, judged by their counters alone.
+    fn profile(&self) -> anyhow::Result<(Head, Report)> {
+        ensure!(!self.confirm, "--confirm makes changes of kernels that run here: name them by --kernel");
+        let observations = of_profile(&self.counted()?);
+        let Some(machine) = observations.first().map(|observation| observation.machine.clone()) else {
+            bail!("no kernel of the profile has a time: count gpu__time_duration.sum, too");
+        };
+        let examined = observations.into_iter().map(|observation| {
+            let findings = diagnose(&observation);
+            Examined::new(observation, Share::Of(f64::NAN), findings)
+        });
+        Ok((Head::of(Kind::Doctor), Report { machine, kernels: examined.collect() }))
+    }
+
+    /// The kernels of the profiles that were given.
+    fn counted(&self) -> anyhow::Result<Vec<KernelCounters>> {
+        let mut profile = Profile::default();
+        self.counters.iter().try_for_each(|file| profile.read(file, Kilobyte::default()))?;
+        Ok(profile.kernels(None))
     }
 
     fn examine(&self) -> anyhow::Result<(Head, Report)> {
         // What cannot be read is refused before a device is opened.
         let described = self.described.as_deref().map(|path| Ok::<_, anyhow::Error>((path, Description::read(path)?)));
         let described = described.transpose()?;
+        let counted = self.counted()?;
         let AnyBackend::OpenCl(mut backend) = self.place.open(Tuning::OPEN)? else {
             bail!(
                 "the doctor examines OpenCL devices, not the CPU reference: choose a device by --device, or install PoCL"
@@ -159,7 +199,7 @@ impl Doctor {
         let machine = Machine { compiled_for: self.code.clone(), ..Machine::of(backend.context(), wavefront)? };
         let kernels = match &described {
             Some((path, described)) => vec![self.described(&backend, &machine, (path, described))?],
-            None => self.kernels(&mut backend, &machine)?,
+            None => self.kernels(&mut backend, &machine, &counted)?,
         };
         Ok((Head::on(Kind::Doctor, backend.device()), Report { machine, kernels }))
     }
@@ -180,20 +220,35 @@ impl Doctor {
         Ok(Examined::new(observation, share, findings))
     }
 
-    fn kernels(&self, backend: &mut OpenCl, machine: &Machine) -> anyhow::Result<Vec<Examined>> {
+    fn kernels(
+        &self,
+        backend: &mut OpenCl,
+        machine: &Machine,
+        counted: &[KernelCounters],
+    ) -> anyhow::Result<Vec<Examined>> {
         let (tuning, samples) = (self.product.tuning(), self.samples as usize);
-        let kernels = kernels_to_time(self.kernel.iter().map(String::as_str)).map_err(anyhow::Error::msg)?;
+        let words: Vec<&str> = match self.kernel.is_empty() {
+            true => USUAL.to_vec(),
+            false => self.kernel.iter().map(String::as_str).collect(),
+        };
+        let kernels = kernels_to_time(words).map_err(anyhow::Error::msg)?;
         let steps = kernels.iter().map(|kernel| self.product.step(machine, kernel, tuning));
         build_ahead(backend, self.jobs, steps.collect::<Result<Vec<_>, _>>()?);
         let mut examined = Vec::new();
+        let mut with_counters = 0;
         for kernel in kernels {
             let mut observation = self.product.observe(backend, machine, kernel, tuning, (samples, true))?;
+            with_counters += observation.add_counters(counted);
             let share = held(backend, &mut observation)?;
             let mut findings = diagnose(&observation);
             if self.confirm {
                 for finding in &mut findings {
                     let Some(changed) = confirm::changed(tuning, finding.remedy) else {
-                        finding.unconfirmed = Some("the change is one of the source".to_owned());
+                        let why = match finding.remedy {
+                            Remedy::Several => "there are several changes to try, one at a time",
+                            _ => "the change is one of the source",
+                        };
+                        finding.unconfirmed = Some(why.to_owned());
                         continue;
                     };
                     let after = self.product.observe(backend, machine, kernel, changed, (samples, false))?;
@@ -202,6 +257,11 @@ impl Doctor {
             }
             examined.push(Examined::new(observation, share, findings));
         }
+        ensure!(
+            counted.is_empty() || with_counters > 0,
+            "none of these kernels is in the profile, in as many work-items: there are {}; examine the lattice that was profiled, or leave --kernel out",
+            counted.iter().map(in_words).collect::<Vec<_>>().join(", ")
+        );
         Ok(examined)
     }
 }

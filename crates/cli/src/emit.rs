@@ -2,25 +2,34 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, bail};
+use anyhow::{Context as _, bail, ensure};
 use clap::Args;
-use lanefield::emit::{EmitOptions, Language, emit};
+use lanefield::backend::opencl::Tuning;
+use lanefield::backend::select::DeviceChoice;
+use lanefield::emit::{EmitOptions, Language, emit, ptx};
 use lanefield::io::atomic::write_atomically;
-use lanefield::kernel::{self, Kernel};
-use lanefield::reference::layout::LegOrder;
+use lanefield::kernel::{self, Case, CaseOptions, Kernel};
+use lanefield::reference::layout::{Extents, LaneChoice, LegOrder};
 use lanefield::reference::links::LinkFormat;
 use lanefield::reference::real::Precision;
+use lanefield_lab::BenchCase;
 
 use super::Outcome;
-use super::args::of_storage;
+use super::args::{AnyBackend, PlaceArgs, default_device, of_storage};
+use super::bench::arguments::extents_or_usual;
 use super::files::{failed_to_write, require_outputs};
+use super::kernel_case::require_precision;
+use super::kernel_work::require_rhs;
 use super::output::print;
+use super::tuning::TuningArgs;
 
 /// Write a kernel as a source for other programs, with the same bits: in C, CUDA, HIP or OpenCL C.
 ///
 /// Kernels that are written once, as a body (the Laplacian's and the staggered hop, and kernels of one's own), are written in C99, CUDA or HIP, on arrays
 /// in site order; every kernel is in OpenCL C as it is built here, with all that it includes. The head of the source says what its arguments are, how they
 /// lie, and how it is compiled. The order of the legs and the format of links are part of the kernel: they change the last bits.
+///
+/// --ptx writes what the driver of an NVIDIA GPU makes of a kernel in a tuning; `lanefield capture` writes it with its arguments.
 #[derive(Args)]
 #[command(after_help = "Examples:
   lanefield emit --kernel laplace_hop --language c
@@ -32,8 +41,11 @@ pub struct Emit {
     #[arg(long, value_name = "KERNEL", value_parser = one)]
     kernel: &'static Kernel,
     /// The language: c, cuda, hip or opencl
-    #[arg(long, value_name = "LANGUAGE")]
-    language: Language,
+    #[arg(long, value_name = "LANGUAGE", required_unless_present = "ptx")]
+    language: Option<Language>,
+    /// What the driver of a device makes of the kernel, as PTX: NVIDIA's GPUs alone
+    #[arg(long, conflicts_with = "language")]
+    ptx: bool,
     /// Precision of fields; half in OpenCL C alone
     #[arg(long, value_name = "PRECISION", default_value = "f32", value_parser = of_storage())]
     precision: Precision,
@@ -46,6 +58,28 @@ pub struct Emit {
     /// The file to write [default: standard output]
     #[arg(long, value_name = "FILE")]
     output: Option<PathBuf>,
+    #[command(flatten)]
+    built: BuiltArgs,
+}
+
+/// For what device code is made.
+#[derive(Args)]
+#[command(next_help_heading = "Of --ptx")]
+struct BuiltArgs {
+    /// The device, as for other commands [default: LANEFIELD_DEVICE, else the first GPU]
+    #[arg(long, value_name = "DEVICE")]
+    device: Option<DeviceChoice>,
+    /// Extents X.Y.Z.T [default: 16.16.16.32; 8.8.8.8 on CPUs]
+    #[arg(long, value_name = "X.Y.Z.T")]
+    lattice: Option<Extents>,
+    /// Lane width in bytes: 8, 16, 32, 64, 128, 256, or auto [default: auto]
+    #[arg(long, value_name = "BYTES|auto")]
+    lanes: Option<LaneChoice>,
+    /// Right-hand sides [default: what is usual for the kernel]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
+    rhs: Option<u16>,
+    #[command(flatten)]
+    tuning: TuningArgs,
 }
 
 /// Reads the name of one kernel.
@@ -56,32 +90,71 @@ pub fn one(name: &str) -> Result<&'static Kernel, String> {
     })
 }
 
+impl BuiltArgs {
+    /// Whether nothing of it was given. What `--ptx` conflicts with lifts the requirement of `--ptx` from the parser.
+    fn is_open(&self) -> bool {
+        let Self { device, lattice, lanes, rhs, tuning } = self;
+        let nothing = device.is_none() && lattice.is_none() && lanes.is_none() && rhs.is_none();
+        nothing && tuning.tuning() == Tuning::OPEN
+    }
+}
+
 impl Emit {
     pub fn run(self) -> anyhow::Result<Outcome> {
-        let Self { kernel, language, precision, links, legs, output } = self;
-        if let Some(path) = &output {
+        if let Some(path) = &self.output {
             require_outputs(&[("--output", path)], &[])?;
-            require_extension(path, language)?;
+            require_extension(path, self.language)?;
         }
-        let source = emit(kernel, &EmitOptions { language, precision, links, legs })?;
-        match output {
+        let Self { kernel, precision, links, legs, .. } = self;
+        let source = match self.language {
+            Some(language) => {
+                ensure!(
+                    self.built.is_open(),
+                    "--device, --lattice, --lanes, --rhs and tuning are of --ptx: a source is for every device"
+                );
+                emit(kernel, &EmitOptions { language, precision, links, legs })?
+            }
+            None => self.ptx()?,
+        };
+        match self.output {
             Some(path) => write_atomically(&path, |out| out.write_all(source.as_bytes()))
                 .with_context(|| failed_to_write(&path))?,
             None => print(source.trim_end())?,
         }
         Ok(Outcome::Done)
     }
+
+    /// What the driver of a device makes of the kernel.
+    fn ptx(&self) -> anyhow::Result<String> {
+        let Self { kernel, precision, links, legs, ref built, .. } = *self;
+        require_precision(kernel, precision)?;
+        let device = match &built.device {
+            Some(device) => device.clone(),
+            None => default_device().parse()?,
+        };
+        let AnyBackend::OpenCl(mut device) = (PlaceArgs { device, threads: None }).open(Tuning::OPEN)? else {
+            bail!("the CPU reference makes no PTX: choose a GPU of NVIDIA by --device");
+        };
+        device.set_tuning(built.tuning.tuning());
+        let extents = extents_or_usual(built.lattice, &*device)?;
+        let (rhs, lanes) = (built.rhs.map(usize::from), built.lanes.unwrap_or_default());
+        let case = BenchCase { precision, links, rhs, lanes, ..BenchCase::usual(kernel, extents) };
+        require_rhs(kernel, case.components())?;
+        let options = CaseOptions { legs, ..case.options(case.lattice(&*device)?) };
+        Ok(ptx(&device, &Case::shape_of(kernel, &options))?)
+    }
 }
 
-/// Refuses a name that ends as files of another language do.
-fn require_extension(path: &Path, language: Language) -> anyhow::Result<()> {
+/// Refuses a name that ends as files of another language do, or of none where it is PTX.
+fn require_extension(path: &Path, language: Option<Language>) -> anyhow::Result<()> {
     let given = path.extension().and_then(|extension| extension.to_str());
-    let other = Language::ALL.into_iter().find(|other| Some(other.extension()) == given && *other != language);
+    let other = Language::ALL.into_iter().find(|other| Some(other.extension()) == given && Some(*other) != language);
+    let wanted = language.map_or("--ptx is given".to_owned(), |language| format!("--language is {language}"));
     match other {
         Some(other) => bail!(
-            "--output {} ends as files of {other} do, and --language is {language}: expected a name that ends in .{}",
+            "--output {} ends as files of {other} do, and {wanted}: expected a name that ends in .{}",
             path.display(),
-            language.extension()
+            language.map_or("ptx", Language::extension)
         ),
         None => Ok(()),
     }

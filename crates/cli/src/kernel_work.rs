@@ -62,7 +62,10 @@ pub fn require_rhs(kernel: &Kernel, rhs: usize) -> anyhow::Result<()> {
 }
 
 /// Reads the sites of a field.
-fn sites(text: &str) -> Result<Sites, String> {
+///
+/// # Errors
+/// Another word, with those that there are.
+pub fn sites(text: &str) -> Result<Sites, String> {
     let sites = [Sites::Full, Sites::Parity(Parity::Even), Sites::Parity(Parity::Odd)];
     let named = sites.into_iter().find(|sites| sites.to_string() == text);
     named.ok_or_else(|| format!("invalid sites '{text}': expected full, even or odd"))

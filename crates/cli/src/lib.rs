@@ -33,6 +33,7 @@ mod array_output;
 mod bench;
 mod build_facts;
 mod building;
+mod capture;
 mod compare;
 mod compare_plot;
 mod completions;
@@ -57,6 +58,7 @@ mod guidelines;
 mod history;
 mod hunt;
 mod interrupt;
+mod kernel_case;
 mod kernel_work;
 mod kernels;
 mod limits;
@@ -135,13 +137,14 @@ commands! {
         Guidelines(guidelines::Guidelines),
         Peak(peak::Peak),
         Occupancy(Box<occupancy::Occupancy>),
+        Capture(Box<capture::Capture>),
         Counters(counters::Counters),
         Report(report::Report),
         Access(Box<access::Access>),
         Estimate(Box<estimate::Estimate>),
         Doctor(Box<doctor::Doctor>),
         New(new::New),
-        Emit(emit::Emit),
+        Emit(Box<emit::Emit>),
         Golden(golden::Golden),
         Completions(completions::Completions),
         Man(man::Manual),

@@ -70,3 +70,31 @@ fn what_is_wrong_is_named_with_file_line_and_column() {
     assert_contains(&folder.misused("counters --bytes 12MB --time 0.1ns"), &["at least 1ns"]);
     assert_contains(&folder.misused("counters"), &["FILE.csv"]);
 }
+
+#[test]
+fn what_binds_each_kernel_is_said_with_what_was_counted() {
+    let folder = Folder::new();
+    let text = folder.succeeds(&format!("counters {}", data("ncu_h200_raw.csv")));
+    assert_contains(
+        &text,
+        &[
+            "hop, 524288 work-items",
+            "L1 throughput 91%",
+            "DRAM 512.963 MB, L2 1290.000 MB, L1 1520.000 MB",
+            "L1 22%, L2 59%, 15.9 sectors a load, 16.0 sectors a store",
+            "30% of at most 31%, limited by registers, 90 registers, nothing spilled, groups fill the device 6.21 times",
+            "lg throttle 41%, long scoreboard 33%, wait 10%, not selected 4%",
+            "latency: no unit above 60% (DRAM throughput 45%), warps stalled on long scoreboard 48%, occupancy 25%",
+            "0.016 MB of spilled registers and private arrays",
+        ],
+    );
+    let json = folder.json(&format!("counters {}", data("ncu_h200_raw.csv")));
+    let rows = json["rows"].as_array().unwrap();
+    let hop = rows.iter().find(|row| row["kernel"] == "hop").unwrap();
+    assert_eq!(hop["binds"]["limit"], "l1");
+    assert_eq!(hop["units"][0]["unit"], "dram");
+    assert_eq!(hop["stalls"][0]["reason"], "lg_throttle");
+    assert_eq!(hop["occupancy_limits"][0], "registers");
+    // Profiles that tell of no unit have no such part.
+    assert!(!folder.succeeds(&format!("counters {}", data("rocprof.csv"))).contains("binds"));
+}

@@ -69,3 +69,38 @@ fn a_description_that_cannot_be_read_is_refused_before_a_device_is_opened() {
         assert!(!error.contains('|'), "{error}");
     }
 }
+
+#[test]
+fn a_profile_is_judged_without_a_device_and_beside_what_is_observed_of_the_same_kernel() {
+    let folder = Folder::new();
+    let data = format!("{}/../lab/tests/data/counters", env!("CARGO_MANIFEST_DIR"));
+    let told = folder.succeeds(&format!("doctor --counters {data}/ncu_h200_raw.csv"));
+    for part in ["hop, 524288 work-items", "binds: l1 (counters: L1 throughput 91%)", "the next limit is L2 throughput"]
+    {
+        assert_contains(&told, &[part]);
+    }
+    assert_contains(&told, &["binds: latency (counters: latency: no unit above 60%", "→ more bytes on their way"]);
+    assert_contains(&folder.fails(2, &format!("doctor --counters {data}/ncu_h200_raw.csv --confirm")), &["--kernel"]);
+    folder.write(
+        "untimed.csv",
+        b"ID,Kernel Name,Metric Name,Metric Unit,Metric Value\n0,hop,dram__bytes_read.sum,byte,1\n",
+    );
+    assert_contains(&folder.fails(2, "doctor --counters untimed.csv"), &["gpu__time_duration.sum"]);
+    assert_contains(&folder.misused("doctor --counters a.csv --timeline b.json"), &["cannot be used with"]);
+    let Some(device) = opencl() else { return };
+    let here = format!("doctor --kernel axpy --lattice 4.4.4.4 --samples 2 {device} --counters");
+    let error = folder.fails(2, &format!("{here} {data}/ncu_h200_raw.csv"));
+    assert_contains(&error, &["none of these kernels is in the profile", "axpy of 1572864 work-items", "--kernel out"]);
+    let pass = &folder.json(&format!("doctor --kernel axpy --lattice 4.4.4.4 --samples 2 {device}"))["kernels"][0]["observation"]
+        ["passes"][0];
+    assert!(pass["counters"].is_null(), "{pass}");
+    let (group, items) = (pass["group"].as_u64().unwrap(), pass["work_items"].as_u64().unwrap());
+    let profile = format!(
+        "ID,Kernel Name,Block Size,Grid Size,gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed\n0,axpy,\"({group}, 1, 1)\",\"({}, 1, 1)\",87\n",
+        items / group
+    );
+    folder.write("axpy.csv", profile.as_bytes());
+    let examined = folder.json(&format!("{here} axpy.csv"));
+    assert_eq!(examined["kernels"][0]["binds"]["limit"], "dram");
+    assert_eq!(examined["kernels"][0]["observation"]["passes"][0]["counters"]["units"][0]["share"], 0.87);
+}

@@ -68,7 +68,7 @@ fn shape_of(document: &Value) -> String {
 }
 
 /// Each kind with a command that prints it; those that need an OpenCL device end in the word DEVICE, which stands for the arguments that name it.
-const COMMANDS: [(Kind, &str); 55] = [
+const COMMANDS: [(Kind, &str); 57] = [
     (Kind::Config, "config info gauge.nersc"),
     (Kind::Config, "config generate weak --lattice 4.4.4.8 --seed 1 --output weak.nersc"),
     (Kind::Config, "config generate unit --lattice 4.4.4.4 --output unit.lime"),
@@ -142,6 +142,8 @@ const COMMANDS: [(Kind, &str); 55] = [
     (Kind::EstimateRanks, "estimate --kernel hop --lattice 8.8.8.16 --cluster h200-infiniband --ranks 1,2"),
     (Kind::EstimateList, "estimate --list"),
     (Kind::Counters, "counters --bytes 78MB --time 0.27ms --ceiling 1000"),
+    (Kind::Counters, "counters ncu.csv"),
+    (Kind::Doctor, "doctor --counters ncu.csv"),
 ];
 
 /// What a command prints; none where it needs an OpenCL device and there is none.
@@ -171,6 +173,7 @@ fn folder() -> Folder {
         "apply --operator hop --config gauge.nersc --source gauss:3 --boundary 1,1,1,1 --output other.npy --device cpu",
     );
     folder.write("w.toml", b"levels = 24\ndivergence = 0.1\n");
+    folder.write("ncu.csv", include_bytes!("../../lab/tests/data/counters/ncu_h200_raw.csv"));
     // The record of a solve that ended sooner.
     folder.fails(
         1,

@@ -9,6 +9,7 @@ mod apply;
 mod bench;
 mod bench_kernels;
 mod building;
+mod capture;
 mod compare;
 mod completions;
 mod config;
@@ -33,6 +34,7 @@ mod operators;
 mod overwriting;
 mod peak;
 mod potential;
+mod profile_nvidia;
 mod propagator;
 #[cfg(feature = "mpi")]
 mod ranks;
@@ -178,7 +180,7 @@ fn opencl() -> Option<String> {
     common::opencl_device().map(|device| format!("--device {}", device.index))
 }
 
-const COMMANDS: [&str; 51] = [
+const COMMANDS: [&str; 52] = [
     "devices",
     "config info",
     "config check",
@@ -222,6 +224,7 @@ const COMMANDS: [&str; 51] = [
     "guidelines",
     "peak",
     "occupancy",
+    "capture",
     "counters",
     "report",
     "access",
@@ -250,6 +253,7 @@ fn with_files_of_examples() -> Folder {
     for (from, to) in [
         ("counters/rocprof.csv", "results.csv"),
         ("counters/rocprof.stats.csv", "results.stats.csv"),
+        ("counters/ncu_h200_raw.csv", "hop.csv"),
         ("doctor/coalesced.toml", "kernel.toml"),
         ("doctor/kernels.cl", "kernels.cl"),
     ] {
@@ -337,6 +341,7 @@ fn the_examples_of_the_help_work_as_they_are() {
         "hunt",
         "devices",
         "occupancy",
+        "capture",
         "counters",
         "report",
         "doctor",
@@ -353,10 +358,11 @@ fn the_examples_of_the_help_work_as_they_are() {
         let mut command = folder.command("");
         command.args(words(arguments));
         // The CPU reference, where an example leaves it to the machine and takes it.
-        let needs_device =
-            ["doctor --", "bench threads", "hunt --seconds 5 --seed"].iter().any(|start| arguments.starts_with(start));
+        let needs_device = ["doctor --", "bench threads", "hunt --seconds 5 --seed", "capture --"]
+            .iter()
+            .any(|start| arguments.starts_with(start));
         match opencl() {
-            Some(device) if needs_device && !arguments.contains("--timeline") => {
+            Some(device) if needs_device && !arguments.contains("--timeline") && !arguments.contains("--counters") => {
                 command.args(device.split_whitespace());
             }
             None if needs_device => continue,
@@ -369,7 +375,7 @@ fn the_examples_of_the_help_work_as_they_are() {
         }
         command.assert().success();
     }
-    assert_eq!(examples, 148);
+    assert_eq!(examples, 152);
 }
 
 #[test]

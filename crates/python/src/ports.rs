@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use lanefield::io::directory::DirectoryError;
 use lanefield::io::npy::{ComplexArray, ComplexValues, Element, RawArray};
 use lanefield::kernel::{self, Kernel};
 use lanefield::operator::HopParameters;
@@ -150,8 +151,10 @@ const _: () = assert!(GoldenOptions::SEED == 1);
 
 fn golden_error(error: GoldenError) -> PyErr {
     match error {
-        GoldenError::File { .. } => PyOSError::new_err(error.to_string()),
-        GoldenError::NotEmpty { .. } => {
+        GoldenError::File { .. } | GoldenError::Directory(DirectoryError::File { .. }) => {
+            PyOSError::new_err(error.to_string())
+        }
+        GoldenError::Directory(DirectoryError::NotEmpty { .. }) => {
             PyFileExistsError::new_err(error.to_string().replace("--force to replace it", "overwrite=True"))
         }
         error => value(error),

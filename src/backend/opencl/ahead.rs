@@ -2,6 +2,7 @@
 //! its own fill the cache before it measures, since drivers build one program after the other within a process. Nothing here starts a process.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
@@ -10,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::cache::{EntryKind, Key};
 use super::context::{Context, lock};
 use super::program::full_options;
-use super::{OpenCl, Source, expand_for};
+use super::{OpenCl, Program, Source, expand_for};
 use crate::backend::specification::Shape;
 use crate::backend::{BackendError, Sum};
 
@@ -157,7 +158,15 @@ impl OpenCl {
     /// # Errors
     /// What the compiler says.
     pub fn build(&self, needed: &NeededKernel) -> Result<(), BackendError> {
-        self.program(&needed.source, &needed.options).map(drop)
+        self.built(needed).map(drop)
+    }
+
+    /// The program of a kernel: from memory, from the cache, or built now.
+    ///
+    /// # Errors
+    /// What the compiler says.
+    pub fn built(&self, needed: &NeededKernel) -> Result<Arc<Program>, BackendError> {
+        self.program(&needed.source, &needed.options)
     }
 
     /// Whether kernels are compiled only when they are launched ([`Context::is_built`]): to build the program is not enough.

@@ -14,6 +14,7 @@ use lanefield_reference::layout::{LaneChoice, LaneWidth, Stencil};
 use lanefield_reference::links::LinkFormat;
 use lanefield_reference::real::Precision;
 
+use super::capture::Capture;
 use super::context::lock;
 use super::field::{DeviceStorage, DeviceTable};
 use super::ghosts::{PacketQueues, Packets, PacketsKey};
@@ -63,6 +64,8 @@ pub struct OpenCl {
     pub(super) queues: Mutex<Vec<RawQueue>>,
     /// The launches of a [`Self::launches_of`] in progress.
     recorded: Mutex<Option<Vec<LaunchEvent>>>,
+    /// What a [`Self::capture`] in progress waits for.
+    pub(super) capture: Mutex<Option<Capture>>,
 }
 
 impl OpenCl {
@@ -95,6 +98,7 @@ impl OpenCl {
             on_parts: false,
             queues: Mutex::default(),
             recorded: Mutex::default(),
+            capture: Mutex::default(),
         })
     }
 
@@ -317,7 +321,7 @@ impl OpenCl {
         launch: Launch,
         arguments: &[Arg<'_>],
     ) -> Result<Option<RawEvent>, BackendError> {
-        let event = self.context.launch_in(place, program, kernel, launch, arguments)?;
+        let event = self.launch_captured(place, (program, kernel), launch, arguments)?;
         let once_more = event.event();
         if let Some(recorded) = lock(&self.recorded).as_mut() {
             recorded.push(event);

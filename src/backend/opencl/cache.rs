@@ -146,6 +146,16 @@ impl Key {
         ))
     }
 
+    /// The key of a program that is made of a binary, not of a source.
+    pub(super) fn of_binary(device: &DeviceInfo, binary: &[u8], options: &str) -> Self {
+        Self::new(device, "", options).and(&format!("binary {}", hex::encode(Sha256::digest(binary))))
+    }
+
+    /// SHA-256 of the source, in hexadecimal; empty in a key that has none.
+    pub(super) fn source_sha256(&self) -> &str {
+        self.0.lines().find_map(|line| line.strip_prefix("source ")).unwrap_or_default()
+    }
+
     /// The key of what was found out about this host, or about some of its threads, by this version of the library.
     pub fn of_host(host: &str, what: &str) -> Self {
         Key(format!("lanefield {}\nhost {host:?}\nof {what:?}\n", env!("CARGO_PKG_VERSION")))

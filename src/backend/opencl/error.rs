@@ -174,6 +174,12 @@ pub enum OpenClError {
          {available}; try fewer accelerator threads"
     )]
     LocalMemory { kernel: String, bytes: usize, device: String, available: u64 },
+
+    /// A captured argument that is none.
+    #[error(
+        "argument {number} of {kernel}, as it was captured, names a buffer that there is not, or has another number of bytes than its type"
+    )]
+    CapturedArgument { kernel: String, number: usize },
 }
 
 impl OpenClError {
@@ -316,6 +322,32 @@ pub enum DeviceError {
         device: String,
         /// What is impossible about it.
         reason: String,
+    },
+    /// A launch that was to be captured, and did not come.
+    #[error(
+        "{kernel} was not among the {launches} launches that were watched: capture a kernel that the call launches"
+    )]
+    NotLaunched {
+        /// The kernel.
+        kernel: String,
+        /// The launches that there were.
+        launches: usize,
+    },
+    /// A program of which the driver gives no binary.
+    #[error("the driver of {device} gives no binary of the program of {kernel}: capture it on another device")]
+    NoBinary {
+        /// The device.
+        device: String,
+        /// The kernel.
+        kernel: String,
+    },
+    /// An argument that cannot be captured.
+    #[error("{kernel} reads an image, {image}: only launches with buffers, numbers and local memory are captured")]
+    ImageCaptured {
+        /// The kernel.
+        kernel: String,
+        /// The image.
+        image: String,
     },
     /// A role without a value: the specification and the call do not go together.
     #[error("{role} of {kernel} has no value")]

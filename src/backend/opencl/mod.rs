@@ -9,6 +9,7 @@
 //! | `host_memory.rs` | pinned memory of the host; device memory mapped into the host's |
 //! | `program.rs`, `sources.rs` | building OpenCL C; the files of `cl/` |
 //! | `launch.rs` | running a kernel, timing it |
+//! | `capture.rs` | one launch with all that it depends on, and running it again |
 //! | `queues.rs`, `on_queues.rs`, `image.rs` | several queues at once, for commands of any kind and for launches of a graph; images |
 //! | `recorder.rs` | when commands ran, for a timeline |
 //! | `access.rs`, `site_order.rs` | the layout in device memory: words of a lane, and outer sites |
@@ -33,6 +34,7 @@ mod ahead;
 mod backend;
 mod build;
 mod cache;
+mod capture;
 mod context;
 mod device;
 mod error;
@@ -70,6 +72,7 @@ pub use ahead::{Builds, NeededKernel};
 pub use backend::OpenCl;
 pub use build::registers_in;
 pub use cache::{Cache, EntryKind, Key};
+pub use capture::{CapturedArgument, CapturedBuffer, CapturedLaunch, ScalarKind};
 pub use context::{Buffer, Context};
 pub use device::{DeviceInfo, DeviceKind, Retirement, devices};
 pub use error::{ClStatus, DeviceError, HOW_TO_GET_OPENCL, OpenClError};

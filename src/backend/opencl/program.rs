@@ -28,6 +28,7 @@ pub(super) type ProgramSlot = Arc<Mutex<Option<Arc<Program>>>>;
 pub struct Program {
     name: String,
     pub(super) key: Key,
+    options: String,
     raw: Arc<RawProgram>,
     /// The context that it was built in, to be compared only: OpenCL keeps that context alive as long as the program.
     context: usize,
@@ -141,16 +142,41 @@ impl Context {
         let _span = self.span(Group::Build, || format!("load {name}"));
         let entry = self.cache().load(EntryKind::Program, key)?;
         let (log, binary) = split_entry(&entry)?;
-        let precision = precision(options);
-        let options = CString::new(options).ok()?;
+        let raw = self.load_binary(name, binary, options).ok()?;
+        Some(Program { from_disk: true, ..self.wrap((name, key, options), raw, log.to_owned()) })
+    }
+
+    /// The program that a binary of this device and driver makes ([`Program::binary`]), with the options that it was built with.
+    ///
+    /// # Errors
+    /// What the driver says of the binary.
+    ///
+    /// # Safety
+    /// As [`Context::program`]: nobody checks what the code does.
+    pub(super) unsafe fn program_from_binary(
+        &self,
+        name: &str,
+        binary: &[u8],
+        options: &str,
+    ) -> Result<Program, OpenClError> {
+        let raw = self.load_binary(name, binary, options)?;
+        let log = text(cl::get_program_build_data(raw.get(), self.device().0, cl::CL_PROGRAM_BUILD_LOG));
+        let key = Key::of_binary(self.info(), binary, options);
+        Ok(self.wrap((name, &key, options), raw, log))
+    }
+
+    fn load_binary(&self, name: &str, binary: &[u8], options: &str) -> Result<RawProgram, OpenClError> {
+        let c_options = c_options(options)?;
         let device = self.device().0;
-        // SAFETY: the device is the one of this context, and the driver checks the binary, which is whole: the cache
+        let what = || format!("the binary of program {name}, {} bytes", binary.len());
+        // SAFETY: the device is the one of this context, and the driver checks the binary, which is whole: the cache, or who captured it,
         // verified its digest. One binary only: cl3 passes a slice of slices where OpenCL reads an array of pointers.
         let raw = unsafe { cl::create_program_with_binary(self.raw().get(), &[device], &[binary]) }
             .map(RawProgram::own)
-            .ok()?;
-        cl::build_program(raw.get(), &[device], &options, None, ptr::null_mut()).ok()?;
-        Some(Program { precision, ..self.wrap((name, key), raw, log.to_owned(), true) })
+            .map_err(|status| OpenClError::call("clCreateProgramWithBinary", status, what()))?;
+        cl::build_program(raw.get(), &[device], &c_options, None, ptr::null_mut())
+            .map_err(|status| OpenClError::call("clBuildProgram", status, what()))?;
+        Ok(raw)
     }
 
     /// The program from source; its binary goes to disk.
@@ -162,8 +188,7 @@ impl Context {
             let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
             source = format!("{source}\n__kernel void built_at_{}(void) {{}}\n", now.as_nanos()).into();
         }
-        let c_options = CString::new(options)
-            .map_err(|_| OpenClError::NulByte { what: "the build options", value: options.to_owned() })?;
+        let c_options = c_options(options)?;
         let device = self.device().0;
         // One source only: cl3 passes a slice of slices where OpenCL reads an array of pointers.
         let raw =
@@ -189,19 +214,20 @@ impl Context {
         {
             self.cache().store(EntryKind::Program, key, &join_entry(&log, &binary));
         }
-        Ok(Program { precision: precision(options), ..self.wrap((name, key), raw, log, false) })
+        Ok(self.wrap((name, key, options), raw, log))
     }
 
-    fn wrap(&self, (name, key): (&str, &Key), raw: RawProgram, log: String, from_disk: bool) -> Program {
+    fn wrap(&self, (name, key, options): (&str, &Key, &str), raw: RawProgram, log: String) -> Program {
         Program {
             name: name.to_owned(),
             key: key.clone(),
+            options: options.to_owned(),
             raw: Arc::new(raw),
             context: address(self.raw().get()),
             device: self.device(),
             log: log.into(),
-            from_disk,
-            precision: "",
+            from_disk: false,
+            precision: precision(options),
             kernels: Mutex::default(),
             launched: Mutex::default(),
         }
@@ -226,6 +252,16 @@ impl Program {
     /// The build log: empty unless the compiler had something to say, or an option such as `-cl-nv-verbose` made it talk.
     pub fn log(&self) -> &str {
         &self.log
+    }
+
+    /// All options that it was built with.
+    pub fn options(&self) -> &str {
+        &self.options
+    }
+
+    /// SHA-256 of its source with all that it includes, in hexadecimal.
+    pub fn source_sha256(&self) -> &str {
+        self.key.source_sha256()
     }
 
     /// Whether the binary came from the cache on disk.
@@ -315,6 +351,10 @@ impl Program {
             log: Arc::clone(&self.log),
         })
     }
+}
+
+fn c_options(options: &str) -> Result<CString, OpenClError> {
+    CString::new(options).map_err(|_| OpenClError::NulByte { what: "the build options", value: options.to_owned() })
 }
 
 /// What `-DPRECISION=…` says.

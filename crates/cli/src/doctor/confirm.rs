@@ -13,9 +13,12 @@ pub fn changed(tuning: Tuning, remedy: Remedy) -> Option<Tuning> {
         Remedy::GroupSize(threads) => changed.accelerator_threads = Some(AcceleratorThreads::new(threads).ok()?),
         Remedy::AllRegisters => changed.max_registers = Some(0),
         Remedy::LaneFast => changed.mapping = Some(Mapping::LaneFast),
-        Remedy::Groups(_) | Remedy::KeepOnDevice | Remedy::KeepBuffers | Remedy::OneLaunch | Remedy::Source => {
-            return None;
-        }
+        Remedy::Groups(_)
+        | Remedy::KeepOnDevice
+        | Remedy::KeepBuffers
+        | Remedy::OneLaunch
+        | Remedy::Source
+        | Remedy::Several => return None,
     }
     Some(changed)
 }

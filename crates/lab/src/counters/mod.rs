@@ -1,8 +1,11 @@
 //! Counters by formula: what a profiler counted of a kernel, and the bandwidth that follows, as the EmPRiSM sprint report (Pawsey) computes it:
 //! bytes fetched and written, averaged over the calls of a kernel, over its average time, as a share of a measured peak. Profiles of rocprof
-//! (`rocprof.rs`) and Nsight Compute (`ncu.rs`) are read, and put beside what `lanefield bench` measured (`beside.rs`).
+//! (`rocprof.rs`) and Nsight Compute (`ncu.rs`) are read, and put beside what `lanefield bench` measured (`beside.rs`). Of what Nsight Compute tells of units and
+//! stalls (`limits.rs`) follows what binds a kernel (`binds.rs`).
 
 mod beside;
+mod binds;
+mod limits;
 mod ncu;
 mod rocprof;
 mod sheet;
@@ -21,6 +24,8 @@ use sheet::{Row, Sheet};
 use crate::si::percent;
 
 pub use beside::{Beside, NameMap, OurKernel, our_kernels};
+pub use binds::{Binds, Limit};
+pub use limits::{Busy, OccupancyLimit, Stall, Stalled, Unit};
 pub use units::{parse_bytes, parse_seconds};
 
 /// Why a profile could not be read. Messages name file, line and column.
@@ -98,6 +103,36 @@ pub enum Quantity {
     GroupSize,
     /// Active warps, in percent of the most that a unit holds.
     Occupancy,
+    /// The same, as it would be if groups never ended.
+    TheoreticalOccupancy,
+    /// Groups that a compute unit holds, were this the only limit.
+    GroupsBy(OccupancyLimit),
+    /// How often the groups of the launch fill the device.
+    Waves,
+    /// How busy a unit is, in percent of its most.
+    Busy(Unit),
+    /// Bytes through the L2 cache.
+    L2Bytes,
+    /// Bytes through the first cache.
+    L1Bytes,
+    /// Share of accesses that the first cache had, in percent.
+    L1Hit,
+    /// Sectors of 32 bytes for each load from global memory by a warp.
+    SectorsPerLoad,
+    /// The same of stores.
+    SectorsPerStore,
+    /// Bytes that are loaded from private memory: spilled registers, indexed arrays.
+    PrivateLoaded,
+    /// Bytes that are stored there.
+    PrivateStored,
+    /// Warps that are there for each instruction issued.
+    WarpsPerIssue,
+    /// Those of them that are stalled for a reason.
+    StalledPerIssue(Stall),
+    /// Of the time of warps, in percent, stalled for a reason.
+    StalledPerWarp(Stall),
+    /// Samples that found a warp stalled for a reason.
+    StalledSamples(Stall),
 }
 
 /// An average.
@@ -192,6 +227,36 @@ pub struct KernelCounters {
     /// Active warps, in percent of the most; as JSON a share.
     #[serde(rename = "occupancy_share", serialize_with = "percent")]
     pub occupancy_percent: Option<f64>,
+    /// The same, were there always groups to go on with.
+    #[serde(rename = "theoretical_occupancy_share", serialize_with = "percent")]
+    pub theoretical_occupancy_percent: Option<f64>,
+    /// What limits it.
+    pub occupancy_limits: Vec<OccupancyLimit>,
+    /// How often the groups of a call fill the device.
+    pub waves: Option<f64>,
+    /// Bytes of a call from device memory.
+    pub dram_read_bytes: Option<f64>,
+    /// Bytes of a call to device memory.
+    pub dram_written_bytes: Option<f64>,
+    /// Bytes of a call through the L2 cache.
+    pub l2_bytes: Option<f64>,
+    /// Bytes of a call through the first cache.
+    pub l1_bytes: Option<f64>,
+    /// Accesses that hit in the first cache, in percent; as JSON a share.
+    #[serde(rename = "l1_hit_share", serialize_with = "percent")]
+    pub l1_hit_percent: Option<f64>,
+    /// Sectors of 32 bytes for each load from global memory by a warp.
+    pub sectors_per_load: Option<f64>,
+    /// The same of stores.
+    pub sectors_per_store: Option<f64>,
+    /// Bytes of a call from and to private memory: spilled registers, and indexed arrays.
+    pub private_bytes: Option<f64>,
+    /// How busy units were.
+    pub units: Vec<Busy>,
+    /// Why warps were stalled, the largest share first.
+    pub stalls: Vec<Stalled>,
+    /// What binds; none where too little was counted to say it.
+    pub binds: Option<Binds>,
     /// Why there is no TOTAL_RW where half of it was counted.
     pub remark: Option<String>,
 }
@@ -242,7 +307,12 @@ impl Collected {
             _ => None,
         };
         let rate = total.zip(seconds.filter(|&seconds| seconds > 0.0)).map(|(bytes, seconds)| bytes / seconds);
-        KernelCounters {
+        let groups = OccupancyLimit::ALL.map(|limit| (limit, mean(Quantity::GroupsBy(limit))));
+        let least = groups.iter().filter_map(|(_, groups)| *groups).fold(f64::INFINITY, f64::min);
+        let limits = groups.iter().filter(|(_, groups)| *groups == Some(least)).map(|(limit, _)| *limit);
+        let busy = |unit| Some(Busy { unit, share: mean(Quantity::Busy(unit))? / 100.0 });
+        let private = [Quantity::PrivateLoaded, Quantity::PrivateStored].map(mean);
+        let counters = KernelCounters {
             kernel: kernel.to_owned(),
             work_items,
             calls: self.calls,
@@ -257,8 +327,48 @@ impl Collected {
             scratch_bytes: mean(Quantity::ScratchBytes),
             group_size: mean(Quantity::GroupSize),
             occupancy_percent: mean(Quantity::Occupancy),
+            theoretical_occupancy_percent: mean(Quantity::TheoreticalOccupancy),
+            occupancy_limits: limits.collect(),
+            waves: mean(Quantity::Waves),
+            dram_read_bytes: read,
+            dram_written_bytes: written,
+            l2_bytes: mean(Quantity::L2Bytes),
+            l1_bytes: mean(Quantity::L1Bytes),
+            l1_hit_percent: mean(Quantity::L1Hit),
+            sectors_per_load: mean(Quantity::SectorsPerLoad),
+            sectors_per_store: mean(Quantity::SectorsPerStore),
+            private_bytes: private[0].zip(private[1]).map(|(loaded, stored)| loaded + stored),
+            units: Unit::ALL.into_iter().filter_map(busy).collect(),
+            stalls: self.stalls(),
+            binds: None,
             remark,
-        }
+        };
+        KernelCounters { binds: counters.what_binds(), ..counters }
+    }
+
+    /// Why warps were stalled, the largest share first: by what was counted, else by samples.
+    fn stalls(&self) -> Vec<Stalled> {
+        type Of = fn(Quantity) -> Option<Stall>;
+        let per_warp: Of = |quantity| if let Quantity::StalledPerWarp(stall) = quantity { Some(stall) } else { None };
+        let per_issue: Of = |quantity| if let Quantity::StalledPerIssue(stall) = quantity { Some(stall) } else { None };
+        let samples: Of = |quantity| if let Quantity::StalledSamples(stall) = quantity { Some(stall) } else { None };
+        let of = |form: Of| -> Vec<(Stall, f64)> {
+            self.means.iter().filter_map(|(quantity, mean)| Some((form(*quantity)?, mean.value()?))).collect()
+        };
+        let sum = |found: &[(Stall, f64)]| found.iter().map(|(_, value)| value).sum::<f64>();
+        let warps = self.means.get(&Quantity::WarpsPerIssue).and_then(|mean| mean.value()).unwrap_or(0.0);
+        let (per_warp, per_issue, samples) = (of(per_warp), of(per_issue), of(samples));
+        let (found, all) = match (per_warp.is_empty(), per_issue.is_empty()) {
+            (false, _) => (per_warp, 100.0),
+            // Some reasons may not have been counted.
+            (true, false) => (per_issue.clone(), sum(&per_issue).max(warps)),
+            (true, true) => (samples.clone(), sum(&samples)),
+        };
+        let share = |value: f64| if all > 0.0 { value / all } else { 0.0 };
+        let mut stalls: Vec<Stalled> =
+            found.into_iter().map(|(reason, value)| Stalled { reason, share: share(value) }).collect();
+        stalls.sort_by(|a, b| b.share.total_cmp(&a.share));
+        stalls
     }
 }
 

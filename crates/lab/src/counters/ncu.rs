@@ -1,25 +1,93 @@
-//! Profiles of Nsight Compute (`ncu --csv`): a row for each metric of a launch, or, with `--page raw`, a row for each launch, a column for
-//! each metric and a row of units below the header.
+//! Profiles of Nsight Compute (`ncu --csv`), of 2022 to 2025: a row for each metric of a launch, or, with `--page raw`, a row for each launch, a column for
+//! each metric and a row of units below the header. Rows for metrics name them as raw pages do, or as the sections of a report call them.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 
+use super::limits::{OccupancyLimit, Stall, Unit};
 use super::sheet::{Row, Sheet};
 use super::units::{self, number};
 use super::{CountersError, Profile, Quantity};
 
-/// What a metric measures, by its name or by what the sections of a report call it.
-fn quantity(metric: &str) -> Option<Quantity> {
-    Some(match metric {
-        "gpu__time_duration.sum" | "gpu__time_duration.avg" | "Duration" => Quantity::Seconds,
-        "dram__bytes_read.sum" => Quantity::BytesRead,
-        "dram__bytes_write.sum" => Quantity::BytesWritten,
-        "lts__t_sector_hit_rate.pct" | "L2 Hit Rate" => Quantity::L2Hit,
-        "launch__registers_per_thread" | "Registers Per Thread" => Quantity::Registers,
-        "launch__shared_mem_per_block" | "launch__shared_mem_per_block_allocated" => Quantity::LocalBytes,
-        "launch__block_size" => Quantity::GroupSize,
-        "sm__warps_active.avg.pct_of_peak_sustained_active" | "Achieved Occupancy" => Quantity::Occupancy,
-        _ => return None,
-    })
+/// Metrics by name, raw or of a section. Where several measure the same, those that come first are taken.
+const METRICS: &[(&str, Quantity)] = &[
+    ("gpu__time_duration.sum", Quantity::Seconds),
+    ("gpu__time_duration.avg", Quantity::Seconds),
+    ("Duration", Quantity::Seconds),
+    ("dram__bytes_read.sum", Quantity::BytesRead),
+    ("dram__bytes_op_read.sum", Quantity::BytesRead),
+    ("dram__bytes_write.sum", Quantity::BytesWritten),
+    ("dram__bytes_op_write.sum", Quantity::BytesWritten),
+    ("lts__t_bytes.sum", Quantity::L2Bytes),
+    ("l1tex__t_bytes.sum", Quantity::L1Bytes),
+    ("lts__t_sector_hit_rate.pct", Quantity::L2Hit),
+    ("L2 Hit Rate", Quantity::L2Hit),
+    ("l1tex__t_sector_hit_rate.pct", Quantity::L1Hit),
+    ("L1/TEX Hit Rate", Quantity::L1Hit),
+    ("launch__registers_per_thread", Quantity::Registers),
+    ("Registers Per Thread", Quantity::Registers),
+    ("launch__shared_mem_per_block", Quantity::LocalBytes),
+    ("launch__shared_mem_per_block_allocated", Quantity::LocalBytes),
+    ("launch__block_size", Quantity::GroupSize),
+    ("Block Size", Quantity::GroupSize),
+    ("launch__waves_per_multiprocessor", Quantity::Waves),
+    ("Waves Per SM", Quantity::Waves),
+    ("sm__warps_active.avg.pct_of_peak_sustained_active", Quantity::Occupancy),
+    ("Achieved Occupancy", Quantity::Occupancy),
+    ("sm__maximum_warps_per_active_cycle_pct", Quantity::TheoreticalOccupancy),
+    ("Theoretical Occupancy", Quantity::TheoreticalOccupancy),
+    ("launch__occupancy_limit_registers", Quantity::GroupsBy(OccupancyLimit::Registers)),
+    ("Block Limit Registers", Quantity::GroupsBy(OccupancyLimit::Registers)),
+    ("launch__occupancy_limit_shared_mem", Quantity::GroupsBy(OccupancyLimit::LocalMemory)),
+    ("Block Limit Shared Mem", Quantity::GroupsBy(OccupancyLimit::LocalMemory)),
+    ("launch__occupancy_limit_warps", Quantity::GroupsBy(OccupancyLimit::Warps)),
+    ("Block Limit Warps", Quantity::GroupsBy(OccupancyLimit::Warps)),
+    ("launch__occupancy_limit_blocks", Quantity::GroupsBy(OccupancyLimit::Groups)),
+    ("Block Limit SM", Quantity::GroupsBy(OccupancyLimit::Groups)),
+    ("launch__occupancy_limit_barriers", Quantity::GroupsBy(OccupancyLimit::Barriers)),
+    ("Block Limit Barriers", Quantity::GroupsBy(OccupancyLimit::Barriers)),
+    ("gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed", Quantity::Busy(Unit::Dram)),
+    ("dram__throughput.avg.pct_of_peak_sustained_elapsed", Quantity::Busy(Unit::Dram)),
+    ("DRAM Throughput", Quantity::Busy(Unit::Dram)),
+    ("lts__throughput.avg.pct_of_peak_sustained_elapsed", Quantity::Busy(Unit::L2)),
+    ("L2 Cache Throughput", Quantity::Busy(Unit::L2)),
+    ("l1tex__throughput.avg.pct_of_peak_sustained_active", Quantity::Busy(Unit::L1)),
+    ("l1tex__throughput.avg.pct_of_peak_sustained_elapsed", Quantity::Busy(Unit::L1)),
+    ("L1/TEX Cache Throughput", Quantity::Busy(Unit::L1)),
+    ("smsp__issue_active.avg.pct_of_peak_sustained_active", Quantity::Busy(Unit::Issue)),
+    ("sm__issue_active.avg.pct_of_peak_sustained_active", Quantity::Busy(Unit::Issue)),
+    ("sm__inst_issued.avg.pct_of_peak_sustained_active", Quantity::Busy(Unit::Issue)),
+    ("Issue Slots Busy", Quantity::Busy(Unit::Issue)),
+    // Cycles in which a pipe is busy; an instruction may take several.
+    ("sm__pipe_fma_cycles_active.avg.pct_of_peak_sustained_active", Quantity::Busy(Unit::Fma)),
+    ("sm__inst_executed_pipe_fma.avg.pct_of_peak_sustained_active", Quantity::Busy(Unit::Fma)),
+    ("sm__pipe_alu_cycles_active.avg.pct_of_peak_sustained_active", Quantity::Busy(Unit::Alu)),
+    ("sm__inst_executed_pipe_alu.avg.pct_of_peak_sustained_active", Quantity::Busy(Unit::Alu)),
+    ("sm__inst_executed_pipe_lsu.avg.pct_of_peak_sustained_active", Quantity::Busy(Unit::Lsu)),
+    ("sm__pipe_fp64_cycles_active.avg.pct_of_peak_sustained_active", Quantity::Busy(Unit::Fp64)),
+    ("sm__inst_executed_pipe_fp64.avg.pct_of_peak_sustained_active", Quantity::Busy(Unit::Fp64)),
+    ("l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_ld.ratio", Quantity::SectorsPerLoad),
+    ("l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_st.ratio", Quantity::SectorsPerStore),
+    ("l1tex__t_bytes_pipe_lsu_mem_local_op_ld.sum", Quantity::PrivateLoaded),
+    ("l1tex__t_bytes_pipe_lsu_mem_local_op_st.sum", Quantity::PrivateStored),
+    ("smsp__average_warps_active_per_issue_active.ratio", Quantity::WarpsPerIssue),
+    ("smsp__average_warp_latency_per_inst_issued.ratio", Quantity::WarpsPerIssue),
+    ("Warp Cycles Per Issued Instruction", Quantity::WarpsPerIssue),
+];
+
+/// What a metric measures, and its place among those that measure the same, the smaller the better.
+fn quantity(metric: &str) -> Option<(Quantity, usize)> {
+    if let Some(place) = METRICS.iter().position(|(name, _)| *name == metric) {
+        return Some((METRICS[place].1, place));
+    }
+    let between = |start: &str, end: &str| Stall::of(metric.strip_prefix(start)?.strip_suffix(end)?);
+    let per_warp = between("smsp__warp_issue_stalled_", "_per_warp_active.pct").map(Quantity::StalledPerWarp);
+    let per_issue = || {
+        between("smsp__average_warps_issue_stalled_", "_per_issue_active.ratio")
+            .or_else(|| between("Stall ", ""))
+            .map(Quantity::StalledPerIssue)
+    };
+    let samples = || between("smsp__pcsamp_warps_issue_stalled_", "").map(Quantity::StalledSamples);
+    Some((per_warp.or_else(per_issue).or_else(samples)?, 0))
 }
 
 /// The factor of the unit, which stands in a column, of what is measured.
@@ -29,10 +97,23 @@ fn factor(sheet: &Sheet, row: &Row, column: &str, quantity: Quantity) -> Result<
         Quantity::Seconds => {
             (units::factor(&units::SECONDS, unit), "is no unit of time: nsecond, usecond, msecond or second")
         }
-        Quantity::BytesRead | Quantity::BytesWritten | Quantity::LocalBytes => {
+        Quantity::BytesRead
+        | Quantity::BytesWritten
+        | Quantity::LocalBytes
+        | Quantity::L2Bytes
+        | Quantity::L1Bytes
+        | Quantity::PrivateLoaded
+        | Quantity::PrivateStored => {
             // Of a block, of a launch.
             let unit = unit.split('/').next().unwrap_or_default();
             (units::factor(&units::BYTES, unit), "is no unit of bytes: byte, Kbyte, Mbyte or Gbyte")
+        }
+        Quantity::Busy(_)
+        | Quantity::L2Hit
+        | Quantity::L1Hit
+        | Quantity::Occupancy
+        | Quantity::TheoreticalOccupancy => {
+            (Some(1.0).filter(|_| matches!(unit, "%" | "")), "is no unit of a share: %")
         }
         _ => return Ok(1.0),
     };
@@ -53,18 +134,21 @@ pub(super) fn add(profile: &mut Profile, sheet: &Sheet) -> Result<usize, Counter
 /// A row for each metric.
 fn long(profile: &mut Profile, sheet: &Sheet) -> Result<usize, CountersError> {
     let mut seen = HashSet::new();
-    let mut known = HashSet::new();
-    for row in &sheet.rows {
-        let metric = sheet.text(row, "Metric Name");
+    // Sections of a report repeat some metrics, and some measure the same: of each launch the best one counts.
+    let mut best: BTreeMap<_, (usize, &Row)> = BTreeMap::new();
+    for (number, row) in sheet.rows.iter().enumerate() {
         let launch = (sheet.text(row, "Process ID"), sheet.text(row, "ID"));
         let collected = profile.of(sheet.text(row, "Kernel Name"), work_items(sheet, row));
         collected.calls += u64::from(seen.insert(launch));
-        let Some(quantity) = quantity(metric) else { continue };
-        // Sections of a report repeat some metrics.
-        if !known.insert((launch, quantity)) {
-            continue;
+        let Some((quantity, place)) = quantity(sheet.text(row, "Metric Name")) else { continue };
+        let known = best.entry((launch, quantity)).or_insert((usize::MAX, &sheet.rows[number]));
+        if place < known.0 {
+            *known = (place, row);
         }
+    }
+    for ((_, quantity), (_, row)) in best {
         let factor = factor(sheet, row, "Metric Unit", quantity)?;
+        let collected = profile.of(sheet.text(row, "Kernel Name"), work_items(sheet, row));
         collected.add(sheet, row, &[("Metric Value", quantity, factor)])?;
     }
     Ok(sheet.rows.len())
@@ -74,17 +158,23 @@ fn long(profile: &mut Profile, sheet: &Sheet) -> Result<usize, CountersError> {
 fn wide(profile: &mut Profile, sheet: &Sheet) -> Result<usize, CountersError> {
     let is_launch = |row: &Row| !sheet.text(row, "ID").is_empty();
     let units_of = sheet.rows.first().filter(|row| !is_launch(row));
+    let mut best: BTreeMap<Quantity, (usize, &str)> = BTreeMap::new();
+    for column in sheet.header.iter().filter(|column| !OF_A_LAUNCH.contains(&column.as_str())) {
+        let Some((quantity, place)) = quantity(column) else { continue };
+        let known = best.entry(quantity).or_insert((place, column));
+        if place < known.0 {
+            *known = (place, column);
+        }
+    }
     let mut metrics = Vec::new();
-    let mut found = HashSet::new();
-    for column in &sheet.header {
-        let Some(quantity) = quantity(column).filter(|quantity| found.insert(*quantity)) else { continue };
+    for (quantity, (_, column)) in best {
         let factor = match units_of {
             Some(row) => factor(sheet, row, column, quantity)?,
             // Without units (`--print-units base`) bytes are bytes, and times nanoseconds.
             None if quantity == Quantity::Seconds => 1e-9,
             None => 1.0,
         };
-        metrics.push((column.as_str(), quantity, factor));
+        metrics.push((column, quantity, factor));
     }
     let launches: Vec<&Row> = sheet.rows.iter().filter(|row| is_launch(row)).collect();
     for row in &launches {
@@ -94,6 +184,9 @@ fn wide(profile: &mut Profile, sheet: &Sheet) -> Result<usize, CountersError> {
     }
     Ok(launches.len())
 }
+
+/// Columns that hold three sizes, and have the names of metrics of sections.
+const OF_A_LAUNCH: [&str; 2] = ["Block Size", "Grid Size"];
 
 /// Work-items of a launch, from "(256, 1, 1)" blocks of "(8, 8, 4)" each.
 fn work_items(sheet: &Sheet, row: &Row) -> Option<u64> {

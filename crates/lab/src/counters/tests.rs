@@ -215,3 +215,146 @@ fn kernels_are_joined_by_map_or_name_with_the_fastest_of_ours() {
     let error = Beside::join(profile(&["rocprof.csv"]), &ours[2..], &[map]).unwrap_err().to_string();
     assert!(error.contains("no kernel \"eo_clover\" in our measurements; there are: AXPY"), "{error}");
 }
+
+/// The kernels of a profile by name.
+fn of_name<'k>(kernels: &'k [KernelCounters], name: &str) -> &'k KernelCounters {
+    kernels.iter().find(|kernel| kernel.kernel == name).unwrap()
+}
+
+fn share_of(kernel: &KernelCounters, unit: Unit) -> Option<f64> {
+    kernel.units.iter().find(|busy| busy.unit == unit).map(|busy| busy.share)
+}
+
+#[test]
+fn nsight_compute_tells_units_bytes_occupancy_and_stalls() {
+    let kernels = profile(&["ncu_h200_raw.csv"]);
+    assert_eq!(kernels.len(), 4);
+    let hop = of_name(&kernels, "hop");
+    assert_eq!((hop.work_items, hop.group_size, hop.registers), (Some(16 * 8 * 4096), Some(128.0), Some(90.0)));
+    assert!(close(hop.dram_read_bytes, 412.3e6) && close(hop.dram_written_bytes, 100.6633e6), "{hop:?}");
+    assert!(close(hop.l2_bytes, 1.29e9) && close(hop.l1_bytes, 1.52e9) && close(hop.private_bytes, 0.0), "{hop:?}");
+    assert_eq!((hop.l1_hit_percent, hop.l2_hit_percent), (Some(22.4), Some(58.9)));
+    assert_eq!((hop.sectors_per_load, hop.sectors_per_store), (Some(15.9), Some(16.0)));
+    for (unit, percent) in [
+        (Unit::Dram, 68.1),
+        (Unit::L2, 74.6),
+        (Unit::L1, 91.2),
+        (Unit::Issue, 41.3),
+        // Cycles in which a pipe is busy come before instructions.
+        (Unit::Fma, 25.0),
+        (Unit::Alu, 12.7),
+        (Unit::Lsu, 30.2),
+    ] {
+        assert!(close(share_of(hop, unit), percent / 100.0), "{unit}");
+    }
+    assert_eq!((hop.occupancy_percent, hop.theoretical_occupancy_percent), (Some(30.4), Some(31.25)));
+    assert_eq!((&hop.occupancy_limits[..], hop.waves), (&[OccupancyLimit::Registers][..], Some(6.21)));
+    let largest = &hop.stalls[..2];
+    assert_eq!((largest[0].reason, largest[1].reason), (Stall::LG_THROTTLE, Stall::LONG_SCOREBOARD));
+    assert!((largest[0].share - 0.41).abs() < 1e-12 && (largest[1].share - 0.33).abs() < 1e-12, "{largest:?}");
+    assert!((hop.stalls.iter().map(|stalled| stalled.share).sum::<f64>() - 1.0).abs() < 1e-12);
+    let norm2 = of_name(&kernels, "norm2");
+    assert!(close(norm2.private_bytes, 16384.0) && close(norm2.local_bytes, 5120.0), "{norm2:?}");
+}
+
+#[test]
+fn what_binds_follows_from_the_written_rule() {
+    let kernels = profile(&["ncu_h200_raw.csv"]);
+    for (name, limit, because) in [
+        ("hop", Limit::Unit(Unit::L1), "L1 throughput 91%"),
+        ("axpy", Limit::Unit(Unit::Dram), "DRAM throughput 92%"),
+        (
+            "norm2",
+            Limit::Latency,
+            "latency: no unit above 60% (DRAM throughput 45%), warps stalled on long scoreboard 48%, occupancy 25%, limited by registers",
+        ),
+        ("finish", Limit::Launch, "launch: no unit above 60% (issue slots 4%), its groups fill 0% of the device"),
+    ] {
+        let binds = of_name(&kernels, name).binds.as_ref().unwrap();
+        assert_eq!((binds.limit, binds.because.as_str()), (limit, because), "{name}");
+    }
+}
+
+/// A profile of one kernel with these metrics, each with its unit and value.
+fn of_metrics(metrics: &[(&str, &str, f64)]) -> KernelCounters {
+    let mut text = "ID,Kernel Name,Metric Name,Metric Unit,Metric Value\n".to_owned();
+    for (metric, unit, value) in metrics {
+        text += &format!("0,k,{metric},{unit},{value}\n");
+    }
+    of_texts(&[&text]).unwrap().remove(0)
+}
+
+const DRAM: &str = "gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed";
+const L2: &str = "lts__throughput.avg.pct_of_peak_sustained_elapsed";
+const L1: &str = "l1tex__throughput.avg.pct_of_peak_sustained_active";
+const ISSUE: &str = "smsp__issue_active.avg.pct_of_peak_sustained_active";
+
+#[test]
+fn thresholds_are_60_and_80_percent_and_the_busiest_unit_binds() {
+    let because = |dram: f64, l2: f64, l1: f64, issue: f64| {
+        let units = [(DRAM, "%", dram), (L2, "%", l2), (L1, "%", l1), (ISSUE, "%", issue)];
+        let stall = ("smsp__warp_issue_stalled_wait_per_warp_active.pct", "%", 31.0);
+        of_metrics(&[&units[..], &[stall]].concat()).binds.unwrap().because
+    };
+    assert_eq!(because(80.0, 70.0, 10.0, 20.0), "DRAM throughput 80%");
+    assert_eq!(because(79.9, 70.0, 10.0, 20.0), "DRAM throughput 80%, warps stalled on wait 31%");
+    assert_eq!(because(10.0, 70.0, 69.0, 60.0), "L2 throughput 70%, warps stalled on wait 31%");
+    assert_eq!(because(10.0, 20.0, 30.0, 85.0), "issue slots 85%");
+    assert_eq!(
+        because(10.0, 59.9, 30.0, 20.0),
+        "latency: no unit above 60% (L2 throughput 60%), warps stalled on wait 31%"
+    );
+}
+
+#[test]
+fn nothing_is_said_to_bind_where_a_busier_unit_may_not_have_been_counted() {
+    assert_eq!(of_metrics(&[(DRAM, "%", 50.0), (L2, "%", 20.0)]).binds, None);
+    assert_eq!(of_metrics(&[(DRAM, "%", 70.0), (L2, "%", 20.0)]).binds, None);
+    assert_eq!(of_metrics(&[(DRAM, "%", 90.0)]).binds.unwrap().limit, Limit::Unit(Unit::Dram));
+    assert_eq!(of_metrics(&[("dram__bytes_read.sum", "byte", 1.0)]).binds, None);
+}
+
+#[test]
+fn sections_of_a_report_say_the_same_as_raw_metrics() {
+    let (details, raw) = (profile(&["ncu_h200_details.csv"]), profile(&["ncu_h200_raw.csv"]));
+    let [details] = &details[..] else { panic!("{details:?}") };
+    let raw = of_name(&raw, "norm2");
+    assert_eq!(details.binds, raw.binds);
+    for unit in [Unit::Dram, Unit::L2, Unit::L1, Unit::Issue] {
+        assert_eq!(share_of(details, unit), share_of(raw, unit), "{unit}");
+    }
+    assert_eq!((details.seconds, details.waves, details.registers), (raw.seconds, raw.waves, raw.registers));
+    assert_eq!((&details.occupancy_limits, details.l1_hit_percent), (&raw.occupancy_limits, raw.l1_hit_percent));
+    assert_eq!((details.work_items, details.group_size, details.calls), (raw.work_items, raw.group_size, 1));
+    // Of the stalls that are told: the others are known by the warps there are.
+    assert_eq!(details.stalls[0].reason, Stall::LONG_SCOREBOARD);
+    assert!((details.stalls[0].share - 0.48).abs() < 1e-12, "{:?}", details.stalls);
+}
+
+#[test]
+fn stalls_are_shares_whichever_way_they_were_counted() {
+    let samples = of_metrics(&[
+        ("smsp__pcsamp_warps_issue_stalled_long_scoreboard", "", 30.0),
+        ("smsp__pcsamp_warps_issue_stalled_long_scoreboard_not_issued", "", 7.0),
+        ("smsp__pcsamp_warps_issue_stalled_no_instructions", "", 10.0),
+        ("smsp__pcsamp_warps_issue_stalled_selected", "", 60.0),
+    ]);
+    let shares: Vec<_> = samples.stalls.iter().map(|stalled| (stalled.reason, stalled.share)).collect();
+    assert_eq!(shares, [(Stall::SELECTED, 0.6), (Stall::LONG_SCOREBOARD, 0.3), (Stall::NO_INSTRUCTION, 0.1)]);
+    // An instruction issued is no stall.
+    assert_eq!(samples.largest_stall().unwrap().reason, Stall::LONG_SCOREBOARD);
+    let per_issue = of_metrics(&[
+        ("smsp__average_warps_issue_stalled_barrier_per_issue_active.ratio", "inst", 2.0),
+        ("smsp__average_warp_latency_per_inst_issued.ratio", "cycle", 8.0),
+    ]);
+    assert_eq!(per_issue.stalls[0].share, 0.25);
+}
+
+#[test]
+fn a_share_in_another_unit_is_refused_with_the_column() {
+    let text = format!("ID,Kernel Name,{DRAM}\n,,inst\n0,k,50\n");
+    let message = error(&text);
+    assert!(message.contains(&format!("line 2, column \"{DRAM}\": 'inst' is no unit of a share: %")), "{message}");
+    let newer = of_metrics(&[("dram__bytes_op_read.sum", "Kbyte", 2.0), ("dram__bytes_op_write.sum", "byte", 48.0)]);
+    assert_eq!(newer.total_rw_bytes, Some(2048.0));
+}

@@ -22,6 +22,8 @@ pub enum Fault {
     Allocations,
     /// Time between launches, in which the device waits.
     Launches,
+    /// A unit that a profiler saw full, or warps that wait while none is.
+    Counters,
 }
 
 /// A change that the doctor can make itself, to measure what it gains.
@@ -43,6 +45,8 @@ pub enum Remedy {
     OneLaunch,
     /// A change of the source.
     Source,
+    /// One of several changes, of which nothing tells the best.
+    Several,
 }
 
 /// A fault, with its evidence.

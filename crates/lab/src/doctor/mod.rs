@@ -7,6 +7,7 @@
 //! | `product.rs` | observing Lanefield's own kernels, in a tuning |
 //! | `described.rs`, `run.rs`, `runner.rs` | observing a kernel of one's own, described in TOML |
 //! | `trace_file.rs` | the timeline of a run that was traced |
+//! | `profile.rs` | kernels as a profiler counted them |
 //! | `model.rs` | what the models of accesses and of time say of Lanefield's kernels |
 //! | `machine.rs` | device, compiled code and addresses, as the checks are told them |
 //! | `checks/` | one check a file |
@@ -19,6 +20,7 @@ mod machine;
 mod model;
 mod observation;
 mod product;
+mod profile;
 mod run;
 mod runner;
 mod trace_file;
@@ -28,6 +30,7 @@ pub use described::{Description, DescriptionError, Often, beside};
 pub use finding::{Fault, Finding, Remedy};
 pub use observation::{ArrayAccess, Binding, Code, Machine, Observation, Pass, Timeline};
 pub use product::Examination;
+pub use profile::of_profile;
 pub use run::Described;
 pub use trace_file::read_trace;
 

@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use crate::Spread;
+use crate::counters::KernelCounters;
 use crate::estimate::LimitKind;
 
 /// The device, as far as it matters for the checks.
@@ -90,6 +91,8 @@ pub struct Pass {
     pub lane_fast: Option<bool>,
     /// The same work in groups of other sizes: outer sites a group (work-items where there are none), and seconds.
     pub other_groups: Vec<(usize, Spread)>,
+    /// What a profiler counted of it.
+    pub counters: Option<KernelCounters>,
 }
 
 impl Pass {
@@ -175,7 +178,7 @@ pub struct Observation {
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Binding {
     /// `memory`, `cache`, `launch`, `transfers`, `allocations`, `gaps`, `kernels`, a limit of the estimate, or `execution` where none of these takes half
-    /// of the time.
+    /// of the time. By counters: `dram`, `l2`, `l1`, `issue`, `fma`, `alu`, `lsu`, `fp64`, `latency` or `launch`.
     pub limit: String,
     /// The share of the time that this alone would take, 0 to 1; above 1 where the bytes stay in a cache.
     pub share: f64,
@@ -192,6 +195,9 @@ impl Observation {
     /// What binds: the greatest of the times that bytes, launches, the host and, where there is one, the estimate would take alone. `in_cache`: the bytes
     /// fit a cache, so that the bandwidth of memory says nothing of the time they need.
     pub fn binding(&self, in_cache: bool) -> Binding {
+        if let Some(counted) = self.counted() {
+            return counted;
+        }
         let (run, timeline) = (self.run_seconds(), &self.timeline);
         let share = |seconds: f64| if run > 0.0 { seconds / run } else { 0.0 };
         let launches = self.passes.iter().map(|pass| pass.launches).sum::<usize>() as f64;
@@ -239,6 +245,14 @@ impl Observation {
                 Binding { limit: limit.to_owned(), share, because: format!("{because}: {percent:.0}% of the time") }
             }
         }
+    }
+
+    /// What binds by the counters of the longest pass, where there are any that say it.
+    fn counted(&self) -> Option<Binding> {
+        let longest = self.passes.iter().max_by(|a, b| a.seconds.median.total_cmp(&b.seconds.median))?;
+        let binds = longest.counters.as_ref()?.binds.as_ref()?;
+        let because = format!("counters: {}", binds.because);
+        Some(Binding { limit: binds.limit.name().to_owned(), share: binds.share, because })
     }
 
     /// Seconds of a run: by the timeline where it was watched, else those of its kernels.

@@ -45,7 +45,7 @@ impl Described {
             }
             Remedy::KeepBuffers => description.buffers.iter_mut().for_each(|buffer| buffer.allocated = Often::Once),
             Remedy::OneLaunch => description.passes.iter_mut().for_each(|pass| pass.slices = 1),
-            Remedy::LaneFast | Remedy::Source => return None,
+            Remedy::LaneFast | Remedy::Source | Remedy::Several => return None,
         }
         Some(changed)
     }

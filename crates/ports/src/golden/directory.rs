@@ -1,12 +1,12 @@
-//! A directory that is written whole or not at all: made beside its place, and renamed.
+//! The directory of golden data on its way, and what is written to it.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use lanefield::io::directory::NewDirectory;
 use lanefield::io::npy::RawArray;
-use tempfile::TempDir;
 
 use super::manifest::{CASES, CaseEntry, FileEntry, MANIFEST, Manifest, Parameters, StageEntry, sha256};
 use super::{Exported, GoldenError};
@@ -14,8 +14,7 @@ use crate::Content;
 
 /// Writes files below a directory, and remembers what they are.
 pub(super) struct Writer {
-    target: PathBuf,
-    root: TempDir,
+    directory: NewDirectory,
     files: BTreeMap<String, FileEntry>,
     cases: Vec<CaseEntry>,
     stages: Vec<StageEntry>,
@@ -27,40 +26,13 @@ fn failed(path: &Path) -> impl FnOnce(io::Error) -> GoldenError + use<> {
     move |source| GoldenError::File { path, source }
 }
 
-/// Whether a directory is there and holds something.
-fn holds_something(path: &Path) -> Result<bool, GoldenError> {
-    match fs::read_dir(path) {
-        Ok(mut entries) => Ok(entries.next().is_some()),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
-        Err(error) => Err(failed(path)(error)),
-    }
-}
-
 impl Writer {
     /// Writes what will be `target`.
     pub fn new(target: &Path, replace: bool) -> Result<Self, GoldenError> {
-        // Its own name where it is given as `.` or by a link.
-        let target = target.canonicalize().unwrap_or_else(|_| target.to_owned());
-        if holds_something(&target)? {
-            let golden = Manifest::read(&target).is_ok();
-            if !(replace && golden) {
-                return Err(GoldenError::NotEmpty { path: target, golden });
-            }
-        }
-        let parent = match target.parent() {
-            Some(parent) if !parent.as_os_str().is_empty() => parent,
-            _ => Path::new("."),
-        };
-        let mut builder = tempfile::Builder::new();
-        builder.prefix(".lanefield-golden-");
-        #[cfg(unix)]
-        {
-            use std::os::unix::fs::PermissionsExt as _;
-            builder.permissions(fs::Permissions::from_mode(0o777));
-        }
-        let root = builder.tempdir_in(parent).map_err(failed(parent))?;
+        let is_golden = |there: &Path| Manifest::read(there).is_ok();
+        let directory = NewDirectory::new(target, ".lanefield-golden-", replace, is_golden)?;
         let (files, cases, stages) = (BTreeMap::new(), Vec::new(), Vec::new());
-        Ok(Self { target, root, files, cases, stages, bytes: 0 })
+        Ok(Self { directory, files, cases, stages, bytes: 0 })
     }
 
     /// Whether a file was written.
@@ -70,7 +42,7 @@ impl Writer {
 
     /// Where a file is made.
     pub fn place(&self, path: &str) -> Result<PathBuf, GoldenError> {
-        let place = self.root.path().join(path);
+        let place = self.directory.root().join(path);
         if let Some(parent) = place.parent() {
             fs::create_dir_all(parent).map_err(failed(parent))?;
         }
@@ -116,33 +88,15 @@ impl Writer {
     pub fn finish(mut self, parameters: Parameters) -> Result<Exported, GoldenError> {
         let lines = Manifest::lines(&self.cases);
         self.other(CASES, lines.as_bytes())?;
-        let Self { target, root, files, cases, stages, bytes } = self;
+        let Self { directory, files, cases, stages, bytes } = self;
         let (number_of_cases, number_of_stages, number_of_files) = (cases.len(), stages.len(), files.len());
         let manifest = Manifest::new(parameters, cases, stages, files);
-        let mut text = serde_json::to_vec_pretty(&manifest).map_err(|error| failed(&target)(error.into()))?;
+        let mut text =
+            serde_json::to_vec_pretty(&manifest).map_err(|error| failed(directory.target())(error.into()))?;
         text.push(b'\n');
-        let place = root.path().join(MANIFEST);
+        let place = directory.root().join(MANIFEST);
         fs::write(&place, &text).map_err(failed(&place))?;
-        let old = match fs::remove_dir(&target) {
-            Ok(()) => None,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
-            // It holds golden data that are to be replaced.
-            Err(_) => {
-                let parent = root.path().parent().unwrap_or(Path::new("."));
-                let aside = tempfile::tempdir_in(parent).map_err(failed(parent))?;
-                fs::rename(&target, aside.path().join("old")).map_err(failed(&target))?;
-                Some(aside)
-            }
-        };
-        if let Err(error) = fs::rename(root.path(), &target) {
-            // What was there before is put back.
-            if let Some(aside) = old {
-                let _ = fs::rename(aside.path().join("old"), &target);
-            }
-            return Err(failed(&target)(error));
-        }
-        // It is nowhere else any more.
-        let _ = root.keep();
+        directory.finish()?;
         Ok(Exported {
             cases: number_of_cases,
             stages: number_of_stages,

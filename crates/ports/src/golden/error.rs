@@ -4,6 +4,7 @@ use std::io;
 use std::path::PathBuf;
 
 use lanefield::backend::BackendError;
+use lanefield::io::directory::DirectoryError;
 use lanefield::io::npy::NpyError;
 use lanefield::io::record::RecordError;
 use lanefield::reference::field::FieldError;
@@ -24,14 +25,9 @@ pub enum GoldenError {
         /// What the system says.
         source: io::Error,
     },
-    /// The directory would lose something.
-    #[error("{} is there already, and is not empty: give another name{}", .path.display(), if *.golden { ", or --force to replace it" } else { "" })]
-    NotEmpty {
-        /// The directory.
-        path: PathBuf,
-        /// Whether it holds golden data, which may be replaced.
-        golden: bool,
-    },
+    /// The directory would lose something, or was not made.
+    #[error(transparent)]
+    Directory(#[from] DirectoryError),
     /// No golden data.
     #[error("{} holds no golden data: {why}", .path.display())]
     NotGolden {

@@ -64,8 +64,8 @@ pub fn launch_shape(observation: &Observation, pass: &Pass) -> Option<Finding> {
     let runs_on_cpu = machine.is_cpu && !machine.stands_for_gpu;
     let wanted = if runs_on_cpu { machine.units } else { machine.units * WAVEFRONTS_A_UNIT };
     let busy = (groups as f64 / machine.units as f64).min(wavefronts as f64 / wanted as f64);
-    if busy >= 1.0 || pass.launches > 1 {
-        // Many small launches are another fault.
+    // Many small launches are another fault; a profile may not tell how many work-items there were.
+    if busy >= 1.0 || pass.launches > 1 || pass.work_items == 0 {
         return None;
     }
     let enough = wanted.div_ceil(pass.group.div_ceil(machine.wavefront.max(1)).max(1)).max(machine.units);

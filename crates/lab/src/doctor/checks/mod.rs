@@ -2,6 +2,7 @@
 //! a kernel and its floor, since no change makes memory faster.
 
 mod access;
+mod counters;
 mod groups;
 mod passes;
 mod spills;
@@ -16,7 +17,8 @@ use super::observation::{Observation, Pass};
 pub fn diagnose(observation: &Observation) -> Vec<Finding> {
     /// What is wrong with a pass; its gain is a share of the time of that pass.
     type OfPass = fn(&Observation, &Pass) -> Option<Finding>;
-    let checks: [OfPass; 4] = [groups::group_size, groups::launch_shape, spills::spills, access::access];
+    let checks: [OfPass; 5] =
+        [groups::group_size, groups::launch_shape, spills::spills, access::access, counters::counters];
     let mut findings = Vec::new();
     for pass in &observation.passes {
         let of_run = |finding: Finding| Finding {

@@ -2,8 +2,10 @@
 
 use super::diagnose;
 use crate::Spread;
+use crate::counters::{KernelCounters, Kilobyte, Profile, Stall, Unit};
 use crate::doctor::finding::{Fault, Finding, Remedy};
 use crate::doctor::observation::{ArrayAccess, Code, Machine, Observation, Pass, Timeline};
+use crate::doctor::of_profile;
 
 fn spread(median: f64) -> Spread {
     Spread { median, tenth: 0.99 * median, ninetieth: 1.01 * median }
@@ -43,6 +45,7 @@ fn good() -> Observation {
         writes: vec![target],
         lane_fast: None,
         other_groups: vec![(128, spread(131e-6)), (512, spread(129.5e-6))],
+        counters: None,
     };
     Observation {
         subject: "copy".to_owned(),
@@ -273,4 +276,109 @@ fn what_binds_is_the_greatest_of_the_times_that_are_known() {
             (Some(300e-6), Some(crate::estimate::LimitKind::Arithmetic));
     };
     assert_eq!(binds(arithmetic), ("arithmetic".to_owned(), 75));
+}
+
+/// What a profiler would have counted: units by their shares, stalls by theirs.
+fn counted(units: &[(Unit, f64)], stalls: &[(Stall, f64)]) -> KernelCounters {
+    let text = {
+        let metric = |unit: &Unit| match unit {
+            Unit::Dram => "gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed",
+            Unit::L2 => "lts__throughput.avg.pct_of_peak_sustained_elapsed",
+            Unit::L1 => "l1tex__throughput.avg.pct_of_peak_sustained_active",
+            Unit::Issue => "smsp__issue_active.avg.pct_of_peak_sustained_active",
+            other => panic!("{other}"),
+        };
+        let mut text =
+            "ID,Kernel Name,Metric Name,Metric Unit,Metric Value\n0,copy,gpu__time_duration.sum,us,130\n".to_owned();
+        for (unit, share) in units {
+            text += &format!("0,copy,{},%,{}\n", metric(unit), 100.0 * share);
+        }
+        for (stall, share) in stalls {
+            let name = stall.to_string().replace(' ', "_");
+            text += &format!("0,copy,smsp__warp_issue_stalled_{name}_per_warp_active.pct,%,{}\n", 100.0 * share);
+        }
+        text
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("profile.csv");
+    std::fs::write(&path, text).unwrap();
+    let mut profile = Profile::default();
+    profile.read(&path, Kilobyte::default()).unwrap();
+    profile.kernels(None).remove(0)
+}
+
+/// The finding of a pass that was counted so, twice as slow as its floor.
+fn finding_of(counters: KernelCounters) -> Option<Finding> {
+    let mut observation = good();
+    observation.passes[0].seconds = spread(256e-6);
+    observation.passes[0].other_groups.clear();
+    observation.timeline = Timeline { wall: 258e-6, kernels: 256e-6, ..observation.timeline };
+    assert_eq!(observation.add_counters(std::slice::from_ref(&counters)), 1);
+    let binding = observation.binding(false);
+    assert_eq!(binding.limit, counters.binds.unwrap().limit.name());
+    let mut findings = diagnose(&observation);
+    assert!(findings.len() <= 1, "{findings:?}");
+    findings.pop()
+}
+
+#[test]
+fn counters_say_what_binds_and_what_to_try_with_no_more_gain_than_the_next_unit_leaves() {
+    let full = [(Unit::Dram, 0.6), (Unit::L2, 0.3), (Unit::L1, 0.9), (Unit::Issue, 0.2)];
+    let finding = finding_of(counted(&full, &[(Stall::LG_THROTTLE, 0.4)])).unwrap();
+    assert_eq!((finding.fault, finding.remedy), (Fault::Counters, Remedy::Several));
+    assert_eq!(finding.title, "counters: L1 throughput 90%");
+    assert!((finding.gain - 1.0 / 3.0 * 256.0 / 258.0).abs() < 1e-9, "{finding:?}");
+    assert!(finding.evidence[0].ends_with("at most: the next limit is DRAM throughput"), "{finding:?}");
+    assert!(finding.evidence.iter().any(|line| line == "warps stalled on lg throttle 40%"), "{finding:?}");
+    assert!(finding.change.contains("--access 16"), "{finding:?}");
+}
+
+#[test]
+fn latency_by_counters_is_answered_by_its_largest_stall() {
+    let idle = [(Unit::Dram, 0.4), (Unit::L2, 0.3), (Unit::L1, 0.2)];
+    for (stall, change) in [
+        (Stall::LONG_SCOREBOARD, "more bytes on their way"),
+        (Stall::SHORT_SCOREBOARD, "less local memory"),
+        (Stall::BARRIER, "fewer barriers"),
+        (Stall::NO_INSTRUCTION, "shorter code"),
+        (Stall::WAIT, "fewer instructions"),
+    ] {
+        let finding = finding_of(counted(&idle, &[(stall, 0.5), (Stall::SELECTED, 0.45)])).unwrap();
+        assert!(finding.change.starts_with(change), "{stall}: {}", finding.change);
+        assert!(finding.title.contains(&format!("warps stalled on {stall} 50%")), "{}", finding.title);
+        // No more than lies above the floor, though the counters leave 60%.
+        assert!((finding.gain - 0.5 * 256.0 / 258.0).abs() < 1e-9, "{finding:?}");
+    }
+}
+
+#[test]
+fn memory_that_is_full_of_bytes_that_must_be_moved_is_no_finding() {
+    let counters = counted(&[(Unit::Dram, 0.99), (Unit::L2, 0.3)], &[]);
+    assert_eq!(finding_of(counters.clone()), None);
+    // Twice what must be moved.
+    let moved = KernelCounters { total_rw_bytes: Some(256e6), ..counters };
+    let finding = finding_of(moved).unwrap();
+    assert!((finding.gain - 0.5 * 256.0 / 258.0).abs() < 1e-9, "{finding:?}");
+    assert!(finding.change.starts_with("fewer bytes"), "{finding:?}");
+}
+
+#[test]
+fn counters_of_another_size_are_not_taken() {
+    let counters = counted(&[(Unit::Dram, 0.9)], &[]);
+    let mut observation = good();
+    let other = KernelCounters { work_items: Some(17), ..counters.clone() };
+    assert_eq!(observation.add_counters(&[other]), 0);
+    let same = KernelCounters { work_items: Some(4_000_000), ..counters };
+    assert_eq!(observation.add_counters(&[same]), 1);
+}
+
+#[test]
+fn a_profile_alone_is_judged_by_what_was_counted() {
+    let idle = [(Unit::Dram, 0.4), (Unit::L2, 0.3), (Unit::L1, 0.2)];
+    let counters = KernelCounters { group_size: Some(256.0), ..counted(&idle, &[(Stall::LONG_SCOREBOARD, 0.5)]) };
+    let observations = of_profile(&[counters, KernelCounters::by_hand("other", 1.0, 1.0, None)]);
+    assert_eq!(observations.len(), 2);
+    let [finding] = &diagnose(&observations[0])[..] else { panic!("one finding") };
+    assert!((finding.gain - 0.6).abs() < 1e-9 && finding.kernel == "copy", "{finding:?}");
+    assert!(diagnose(&observations[1]).is_empty());
 }

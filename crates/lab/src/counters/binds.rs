@@ -1,0 +1,125 @@
+//! What binds a kernel, by one written rule (docs/counters.md):
+//!
+//! 1. A unit that is busy for 80% of its most, or more, binds: the busiest one.
+//! 2. Else the busiest one binds if it is busy for 60% or more; then latency takes its part, and the largest stall is named with it.
+//! 3. Else, if the launch does not fill the device once, the launch binds.
+//! 4. Else latency binds, with the largest stall, and what limits occupancy.
+//!
+//! 60 and 80% are the thresholds by which Nsight Compute's own rules judge throughput. From 2 on, nothing is said where one of DRAM, L2 and L1 was not
+//! counted: it might be the busiest.
+
+use std::fmt;
+
+use serde::{Serialize, Serializer};
+
+use super::KernelCounters;
+use super::limits::{Busy, OccupancyLimit, Stall, Stalled, Unit};
+
+/// From this share on a unit binds.
+const FULL: f64 = 0.8;
+/// From this share on the busiest unit binds more than latency does.
+const BUSY: f64 = 0.6;
+/// Below this share a stall is not worth a word.
+const WORTH_A_WORD: f64 = 0.1;
+
+/// What binds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Limit {
+    /// A unit.
+    Unit(Unit),
+    /// Warps wait, and no unit is busy.
+    Latency,
+    /// Too few groups.
+    Launch,
+}
+
+impl Limit {
+    /// As JSON documents name it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Unit(unit) => unit.name(),
+            Self::Latency => "latency",
+            Self::Launch => "launch",
+        }
+    }
+}
+
+impl fmt::Display for Limit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unit(unit) => unit.fmt(f),
+            Self::Latency | Self::Launch => f.write_str(self.name()),
+        }
+    }
+}
+
+impl Serialize for Limit {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_str(self.name())
+    }
+}
+
+/// What binds a kernel, and how that is known.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Binds {
+    /// What.
+    pub limit: Limit,
+    /// How busy the busiest unit is, 0 to 1.
+    pub share: f64,
+    /// In a sentence.
+    pub because: String,
+}
+
+impl KernelCounters {
+    /// The busiest units, the busiest first.
+    pub fn busiest(&self) -> Vec<Busy> {
+        let mut units = self.units.clone();
+        units.sort_by(|a, b| b.share.total_cmp(&a.share));
+        units
+    }
+
+    /// The reason for which warps were stalled most.
+    pub fn largest_stall(&self) -> Option<Stalled> {
+        let waits = self.stalls.iter().filter(|stalled| stalled.reason != Stall::SELECTED);
+        waits.copied().max_by(|a, b| a.share.total_cmp(&b.share))
+    }
+
+    /// What binds; `None` where too little was counted to say it.
+    pub(super) fn what_binds(&self) -> Option<Binds> {
+        let busiest = *self.busiest().first()?;
+        let Busy { unit, share } = busiest;
+        let binds = |limit, because| Some(Binds { limit, share, because });
+        if share >= FULL {
+            return binds(Limit::Unit(unit), format!("{unit} {}", percent(share)));
+        }
+        let counted = |unit: &Unit| self.units.iter().any(|busy| busy.unit == *unit);
+        if !Unit::MEMORY.iter().all(counted) {
+            return None;
+        }
+        let stalled = self.largest_stall().filter(|stalled| stalled.share >= WORTH_A_WORD);
+        let stalled = stalled.map_or_else(String::new, |Stalled { reason, share }| {
+            format!(", warps stalled on {reason} {}", percent(share))
+        });
+        if share >= BUSY {
+            return binds(Limit::Unit(unit), format!("{unit} {}{stalled}", percent(share)));
+        }
+        let idle = format!("no unit above {} ({unit} {})", percent(BUSY), percent(share));
+        if let Some(waves) = self.waves.filter(|&waves| waves < 1.0) {
+            let because = format!("launch: {idle}, its groups fill {} of the device", percent(waves));
+            return binds(Limit::Launch, because);
+        }
+        binds(Limit::Latency, format!("latency: {idle}{stalled}{}", self.occupancy()))
+    }
+
+    /// The occupancy, and what limits it, in words.
+    fn occupancy(&self) -> String {
+        let Some(achieved) = self.occupancy_percent else { return String::new() };
+        let limits: Vec<String> = self.occupancy_limits.iter().map(OccupancyLimit::to_string).collect();
+        let by = if limits.is_empty() { String::new() } else { format!(", limited by {}", limits.join(" and ")) };
+        format!(", occupancy {}{by}", percent(achieved / 100.0))
+    }
+}
+
+fn percent(share: f64) -> String {
+    format!("{:.0}%", 100.0 * share)
+}

@@ -1,0 +1,192 @@
+//! What a kernel can be bound by: units of the device, and why its warps waited. Names are those of Nsight Compute.
+
+use std::fmt;
+
+use serde::{Serialize, Serializer};
+
+/// A unit that has a most.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Unit {
+    /// Device memory.
+    Dram,
+    /// The last cache.
+    L2,
+    /// The first cache, with its tags and data, and local memory.
+    L1,
+    /// The slots in which schedulers issue instructions.
+    Issue,
+    /// Fused multiply-adds in f32.
+    Fma,
+    /// Integers, bits and comparisons.
+    Alu,
+    /// Instructions that load and store.
+    Lsu,
+    /// Arithmetic in f64.
+    Fp64,
+}
+
+impl Unit {
+    /// All of them.
+    pub const ALL: [Self; 8] =
+        [Self::Dram, Self::L2, Self::L1, Self::Issue, Self::Fma, Self::Alu, Self::Lsu, Self::Fp64];
+    /// Those that move bytes.
+    pub const MEMORY: [Self; 3] = [Self::Dram, Self::L2, Self::L1];
+
+    /// As JSON documents name it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Dram => "dram",
+            Self::L2 => "l2",
+            Self::L1 => "l1",
+            Self::Issue => "issue",
+            Self::Fma => "fma",
+            Self::Alu => "alu",
+            Self::Lsu => "lsu",
+            Self::Fp64 => "fp64",
+        }
+    }
+}
+
+impl Serialize for Unit {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_str(self.name())
+    }
+}
+
+impl fmt::Display for Unit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Dram => "DRAM throughput",
+            Self::L2 => "L2 throughput",
+            Self::L1 => "L1 throughput",
+            Self::Issue => "issue slots",
+            Self::Fma => "FMA pipe",
+            Self::Alu => "ALU pipe",
+            Self::Lsu => "LSU pipe",
+            Self::Fp64 => "FP64 pipe",
+        })
+    }
+}
+
+/// How busy a unit was.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
+pub struct Busy {
+    /// The unit.
+    pub unit: Unit,
+    /// Of the most that it can do, 0 to 1.
+    pub share: f64,
+}
+
+/// Why a warp did not issue an instruction, or that it did (`selected`).
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Stall(&'static str);
+
+/// The reasons of Nsight Compute, from Volta to Hopper.
+const STALLS: [&str; 21] = [
+    "barrier",
+    "branch_resolving",
+    "dispatch_stall",
+    "drain",
+    "gmma",
+    "imc_miss",
+    "lg_throttle",
+    "long_scoreboard",
+    "math_pipe_throttle",
+    "membar",
+    "mio_throttle",
+    "misc",
+    "no_instruction",
+    "no_instructions",
+    "not_selected",
+    "selected",
+    "short_scoreboard",
+    "sleeping",
+    "tex_throttle",
+    "wait",
+    "warpgroup_arrive",
+];
+
+impl Stall {
+    /// Waits for global memory, or for registers that were spilled there.
+    pub const LONG_SCOREBOARD: Self = Self("long_scoreboard");
+    /// Waits for local memory of a group, or for seldom functions.
+    pub const SHORT_SCOREBOARD: Self = Self("short_scoreboard");
+    /// Waits at a barrier.
+    pub const BARRIER: Self = Self("barrier");
+    /// Too many accesses to global memory wait.
+    pub const LG_THROTTLE: Self = Self("lg_throttle");
+    /// Too many accesses to local memory of groups wait.
+    pub const MIO_THROTTLE: Self = Self("mio_throttle");
+    /// The pipe for its arithmetic is busy.
+    pub const MATH_PIPE_THROTTLE: Self = Self("math_pipe_throttle");
+    /// Code was not in the instruction cache.
+    pub const NO_INSTRUCTION: Self = Self("no_instruction");
+    /// Waits for the result of an instruction that takes a fixed time.
+    pub const WAIT: Self = Self("wait");
+    /// Another warp was chosen.
+    pub const NOT_SELECTED: Self = Self("not_selected");
+    /// It issued an instruction.
+    pub const SELECTED: Self = Self("selected");
+
+    /// The reason of a name: as in metrics, `long_scoreboard`, or as in sections, `Long Scoreboard`.
+    pub(super) fn of(name: &str) -> Option<Self> {
+        let name = name.to_lowercase().replace(' ', "_");
+        let known = STALLS.into_iter().find(|known| *known == name)?;
+        // Versions differ by the plural.
+        Some(Self(known.strip_suffix("instructions").map_or(known, |_| "no_instruction")))
+    }
+}
+
+impl fmt::Display for Stall {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0.replace('_', " "))
+    }
+}
+
+impl Serialize for Stall {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_str(self.0)
+    }
+}
+
+/// How much of their time warps were stalled for a reason.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
+pub struct Stalled {
+    /// The reason.
+    pub reason: Stall,
+    /// Of the time in which warps were there, 0 to 1.
+    pub share: f64,
+}
+
+/// What may say how many groups a compute unit holds.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OccupancyLimit {
+    /// Registers.
+    Registers,
+    /// Local memory of groups.
+    LocalMemory,
+    /// Warps.
+    Warps,
+    /// Groups.
+    Groups,
+    /// Barriers.
+    Barriers,
+}
+
+impl OccupancyLimit {
+    /// All of them.
+    pub(super) const ALL: [Self; 5] = [Self::Registers, Self::LocalMemory, Self::Warps, Self::Groups, Self::Barriers];
+}
+
+impl fmt::Display for OccupancyLimit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Registers => "registers",
+            Self::LocalMemory => "local memory",
+            Self::Warps => "warps",
+            Self::Groups => "groups",
+            Self::Barriers => "barriers",
+        })
+    }
+}

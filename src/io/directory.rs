@@ -1,0 +1,163 @@
+//! A directory that is written whole or not at all: made beside its place, and renamed.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use tempfile::TempDir;
+
+/// Why a directory was not written. Messages are fragments.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum DirectoryError {
+    /// The system refused.
+    #[error("cannot read or write {}: {source}", .path.display())]
+    File {
+        /// The file or directory.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// The directory would lose something.
+    #[error("{} is there already, and is not empty: give another name{}", .path.display(), if *.replaceable { ", or --force to replace it" } else { "" })]
+    NotEmpty {
+        /// The directory.
+        path: PathBuf,
+        /// Whether it holds what may be replaced by its like.
+        replaceable: bool,
+    },
+}
+
+impl DirectoryError {
+    /// What the system says of a path.
+    pub fn of(path: &Path) -> impl FnOnce(io::Error) -> Self + use<> {
+        let path = path.to_owned();
+        move |source| Self::File { path, source }
+    }
+}
+
+/// A directory on its way. Dropped, it is gone.
+#[derive(Debug)]
+pub struct NewDirectory {
+    target: PathBuf,
+    root: TempDir,
+}
+
+impl NewDirectory {
+    /// Makes what will be `target`. Where that holds something, it must be what `is_alike` says may be replaced, and `replace` be true. `prefix`: what its
+    /// name begins with on its way.
+    ///
+    /// # Errors
+    /// [`DirectoryError::NotEmpty`]; what the system says.
+    pub fn new(
+        target: &Path,
+        prefix: &str,
+        replace: bool,
+        is_alike: impl FnOnce(&Path) -> bool,
+    ) -> Result<Self, DirectoryError> {
+        // Its own name where it is given as `.` or by a link.
+        let target = target.canonicalize().unwrap_or_else(|_| target.to_owned());
+        if holds_something(&target)? {
+            let replaceable = is_alike(&target);
+            if !(replace && replaceable) {
+                return Err(DirectoryError::NotEmpty { path: target, replaceable });
+            }
+        }
+        let parent = parent_of(&target);
+        let mut builder = tempfile::Builder::new();
+        builder.prefix(prefix);
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt as _;
+            builder.permissions(fs::Permissions::from_mode(0o777));
+        }
+        let root = builder.tempdir_in(parent).map_err(DirectoryError::of(parent))?;
+        Ok(Self { target, root })
+    }
+
+    /// Where its files are made.
+    pub fn root(&self) -> &Path {
+        self.root.path()
+    }
+
+    /// What it will be.
+    pub fn target(&self) -> &Path {
+        &self.target
+    }
+
+    /// Puts it in its place.
+    ///
+    /// # Errors
+    /// What the system says; then what was there before is there still.
+    pub fn finish(self) -> Result<(), DirectoryError> {
+        let Self { target, root } = self;
+        let old = match fs::remove_dir(&target) {
+            Ok(()) => None,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            // It holds what is to be replaced.
+            Err(_) => {
+                let parent = parent_of(&target);
+                let aside = tempfile::tempdir_in(parent).map_err(DirectoryError::of(parent))?;
+                fs::rename(&target, aside.path().join("old")).map_err(DirectoryError::of(&target))?;
+                Some(aside)
+            }
+        };
+        if let Err(error) = fs::rename(root.path(), &target) {
+            // What was there before is put back.
+            if let Some(aside) = old {
+                let _ = fs::rename(aside.path().join("old"), &target);
+            }
+            return Err(DirectoryError::of(&target)(error));
+        }
+        // It is nowhere else any more.
+        let _ = root.keep();
+        Ok(())
+    }
+}
+
+fn parent_of(path: &Path) -> &Path {
+    path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// Whether a directory is there and holds something.
+fn holds_something(path: &Path) -> Result<bool, DirectoryError> {
+    match fs::read_dir(path) {
+        Ok(mut entries) => Ok(entries.next().is_some()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(DirectoryError::of(path)(error)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::temporary::tests::names;
+
+    fn written(target: &Path, replace: bool, content: &str) -> Result<(), DirectoryError> {
+        let new = NewDirectory::new(target, ".test-", replace, |there| there.join("ours").exists())?;
+        fs::write(new.root().join("ours"), content).unwrap();
+        new.finish()
+    }
+
+    #[test]
+    fn a_directory_is_there_when_it_is_whole_and_replaced_only_by_its_like() {
+        let folder = tempfile::tempdir().unwrap();
+        let target = folder.path().join("new");
+        drop(NewDirectory::new(&target, ".test-", false, |_| true).unwrap());
+        assert!(names(folder.path()).is_empty());
+        written(&target, false, "first").unwrap();
+        let refused = written(&target, false, "second").unwrap_err().to_string();
+        assert!(refused.ends_with("is not empty: give another name, or --force to replace it"), "{refused}");
+        assert_eq!(fs::read_to_string(target.join("ours")).unwrap(), "first");
+        written(&target, true, "second").unwrap();
+        assert_eq!(fs::read_to_string(target.join("ours")).unwrap(), "second");
+        assert_eq!(names(folder.path()), ["new"]);
+        let other = folder.path().join("other");
+        fs::create_dir(&other).unwrap();
+        written(&other, false, "in an empty one").unwrap();
+        fs::remove_file(other.join("ours")).unwrap();
+        fs::write(other.join("theirs"), "").unwrap();
+        let refused = written(&other, true, "third").unwrap_err().to_string();
+        assert!(refused.ends_with("is not empty: give another name"), "{refused}");
+    }
+}
