@@ -16,6 +16,7 @@ mod counters;
 mod demo;
 mod devices;
 mod doctor;
+mod eigen;
 mod emit;
 mod estimate;
 mod gauge;
@@ -196,6 +197,7 @@ const COMMANDS: [&str; 51] = [
     "compare",
     "convert",
     "solve",
+    "eigen",
     "propagator",
     "correlator",
     "flow",
@@ -314,6 +316,7 @@ fn the_examples_of_the_help_work_as_they_are() {
         "run",
         "reduce",
         "solve",
+        "eigen",
         "propagator",
         "correlator",
         "flow",
