@@ -3,11 +3,17 @@
 // (docs/arithmetic.md §7, §8). Counterpart: reference/src/kernels/rhs.rs.
 
 #include "accelerator.clh"
+#include "complex.clh"
 #include "reduction.clh"
 
 // Words of a part.
 #ifndef WORDS
 #define WORDS 12
+#endif
+
+// Right-hand sides of x that a work-item of `rhs_gram` takes with one of y, 1 to 4. It divides their number.
+#ifndef FIELDS
+#define FIELDS 1
 #endif
 
 typedef struct {
@@ -53,6 +59,61 @@ REDUCTION_KERNEL void rhs_products(__global const stored* x, __global const stor
         running_add(&sum, s, target);
     }
     finish_group(&sum, 1, first_sum(1), partials, result, retired, spills, exchange);
+}
+
+// ⟨x_i, y_j⟩ of each right-hand side of x with each of y, sums 2(j·n_x + i) and 2(j·n_x + i) + 1. A launch row has FIELDS of x with one of y; rows are
+// neighbours in the launch, so that groups that run at the same time read the same sites, from a cache all but the first. `parts`: those of y.
+REDUCTION_KERNEL void rhs_gram(__global const stored* x, __global const stored* y, uint osites, uint parts,
+                               uint rhs_parts, uint x_parts, REDUCTION_ARGUMENTS) {
+    const uint rows_of_x = x_parts / (rhs_parts * FIELDS);
+    const uint of_x = row_id() % rows_of_x * FIELDS * rhs_parts, of_y = row_id() / rows_of_x * rhs_parts;
+    const size_t first = first_sum(2 * FIELDS);
+    running sums[2 * FIELDS];
+#pragma unroll
+    for (uint k = 0; k < 2 * FIELDS; ++k)
+        sums[k] = running_empty();
+    for_elements(element, osites* rhs_parts* NSIMD) {
+        const uint lane = element % NSIMD, row_part = element / NSIMD, part = row_part % rhs_parts;
+        const size_t osite = stored_at(row_part / rhs_parts);
+        const part_words from_y = read_part(y, osite * parts + of_y + part, lane);
+#pragma unroll
+        for (uint k = 0; k < FIELDS; ++k) {
+            const part_words from_x = read_part(x, osite * x_parts + of_x + k * rhs_parts + part, lane);
+            double2 s = (double2)(0, 0);
+#pragma unroll
+            for (uint word = 0; word < WORDS; ++word) {
+                const double2 v = convert_double2(from_x.word[word]);
+                const double2 w = convert_double2(from_y.word[word]);
+                s.x = fma(v.x, w.x, s.x);
+                s.x = fma(v.y, w.y, s.x);
+                s.y = fma(v.x, w.y, s.y);
+                s.y = fma(-v.y, w.x, s.y);
+            }
+            running_add_both(&sums[2 * k], s.x, spill_target_of(spills, first + 2 * k), &sums[2 * k + 1], s.y,
+                             spill_target_of(spills, first + 2 * k + 1));
+        }
+    }
+    finish_group(sums, 2 * FIELDS, first, partials, result, retired, spills, exchange);
+}
+
+// y_j ← y_j + Σ x_i·m_ij, i ascending: m has m_00, m_01, …, m_10, …, real and imaginary part of each. A work-item has a part of y, and its group the
+// same part of other right-hand sides of y, which read the same of x. `parts`: those of y.
+__kernel void rhs_madd(__global stored* y, __global const stored* x, __global const real* m, uint osites, uint parts,
+                       uint rhs_parts, uint x_parts) {
+    const uint lane = accelerator_lane();
+    accelerator_for2d(osite, osites, part, parts) {
+        const size_t at = (size_t)osite * parts + part;
+        const uint rhs = part / rhs_parts, n_y = parts / rhs_parts;
+        part_words z = read_part(y, at, lane);
+        for (uint i = 0; i < x_parts / rhs_parts; ++i) {
+            const part_words w = read_part(x, (size_t)osite * x_parts + i * rhs_parts + part % rhs_parts, lane);
+            const cplx factor = (cplx)(m[2 * (i * n_y + rhs)], m[2 * (i * n_y + rhs) + 1]);
+#pragma unroll
+            for (uint word = 0; word < WORDS; ++word)
+                z.word[word] = madd(factor, w.word[word], z.word[word]);
+        }
+        insert_all(y, at, WORDS, lane, z.word);
+    }
 }
 
 // y ← a·x + y with the a of each right-hand side, and |y|² of each.

@@ -271,6 +271,7 @@ fn about(argument: &Argument) -> Vec<String> {
         Argument::Complex(name) => vec![format!("{name}: real part of a number, rounded to the precision; then its imaginary part")],
         Argument::Double(name) => vec![format!("{name}: a double")],
         Argument::Scalars(names) => vec![format!("a buffer of {}: a number for each right-hand side, of one after the other", names.join(", "))],
+        Argument::Coefficients { name, of } => vec![format!("{name}: for each right-hand side of {of} a complex number for each of the target, rounded to the precision")],
         Argument::Indices { name, of, among } => vec![format!("{name}: for each right-hand side of {of} the number of one of {among}")],
         Argument::Slices => vec!["the outer sites and lanes of slices, and the numbers of outer sites, lanes and classes".into()],
         Argument::Osites => vec!["outer sites of the target".into()],

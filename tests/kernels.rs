@@ -131,7 +131,7 @@ impl<'a> Bench<'a> {
 fn parts_of(kernel: &Kernel, few: bool) -> Vec<usize> {
     match kernel.geometry {
         Geometry::AlongS => vec![4],
-        Geometry::RightHandSides | Geometry::SumOfRightHandSides => vec![6],
+        _ if kernel.is_of_right_hand_sides() => vec![6],
         _ => {
             let mut all: Vec<usize> = [3, 1].into_iter().filter(|&parts| kernel.takes_parts(parts)).collect();
             all.truncate(if few && !kernel.reads_links() { 1 } else { 2 });
@@ -144,7 +144,7 @@ fn parts_of(kernel: &Kernel, few: bool) -> Vec<usize> {
 fn variants<'a>(kernel: &Kernel, base: CaseOptions<'a>, few: bool) -> Vec<CaseOptions<'a>> {
     let has = |wanted: fn(&Argument) -> bool| kernel.arguments.iter().any(wanted);
     let mut all = vec![base];
-    if matches!(kernel.geometry, Geometry::RightHandSides | Geometry::SumOfRightHandSides) {
+    if kernel.is_of_right_hand_sides() {
         all = vec![CaseOptions { rhs_parts: 2, ..base }];
     }
     if has(|argument| matches!(argument, Argument::Matrix(_))) {
@@ -335,6 +335,7 @@ fn parameters_of(argument: &Argument, is_of_body: bool) -> Vec<(&'static str, Op
         Argument::Complex(_) => vec![("real", Some("re")), ("real", Some("im"))],
         Argument::Double(name) => vec![("double", Some(name))],
         Argument::Scalars(_) => vec![("__global const real *", None)],
+        Argument::Coefficients { name, .. } => vec![("__global const real *", Some(name))],
         Argument::Indices { name, .. } => vec![(TABLE, Some(name))],
         Argument::Slices => [vec![(TABLE, None); 2], vec![("uint", None); 3]].concat(),
         Argument::Osites | Argument::Elements => vec![("uint", Some("osites"))],

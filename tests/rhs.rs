@@ -6,10 +6,11 @@ use lanefield::backend::{Backend, BackendError, Sum};
 use lanefield::kernel::prelude::*;
 use lanefield::kernel::{Numbers, TestData};
 use lanefield::verify::compare_fields;
-use lanefield_reference::field::{Field, FieldError, Spinors};
+use lanefield_reference::field::{Field, FieldError, SiteObject as _, Spinors};
 use lanefield_reference::half::Half;
 use lanefield_reference::kernels::{Vectors, rhs};
 use lanefield_reference::layout::{Extents, Lattice, LatticeOptions, Parity, Sites, TreePlan};
+use num_complex::Complex;
 
 use crate::common::backends::{on_every_backend, opencl};
 
@@ -112,7 +113,69 @@ fn scalars_that_do_not_divide_the_parts_are_refused<B: Backend>(backend: &B) {
     assert!(error.to_string().contains("4 scalars does not match fields of 6 spinors"), "{error}");
 }
 
+/// Two right-hand sides of another field.
+fn two<R: Vectors>(number: u32) -> Field<R, Spinors> {
+    let mut two = Field::zeros(lattice::<R>(), ODD, Spinors::new(2 * RHS_PARTS)).unwrap();
+    rhs::take_rhs(&mut two, &field::<R>(number), &[2, 0], RHS_PARTS).unwrap();
+    two
+}
+
+fn products_of_all_pairs_are_inner_products_of_each_two_alone<B: Backend>(backend: &B) {
+    fn check<R: Vectors, B: Backend>(backend: &B) {
+        let all = [field::<R>(0), two::<R>(1)];
+        for (x, y) in [(0, 1), (1, 0), (0, 0)] {
+            let [held_x, held_y] = [x, y].map(|k: usize| backend.upload(all[k].clone()).unwrap());
+            for sum in SUMS.map(|sum| sum()) {
+                let found = backend.rhs_gram(&held_x, &held_y, RHS_PARTS, sum).unwrap();
+                let [n_x, n_y] = [x, y].map(|k| all[k].kind().parts() / RHS_PARTS);
+                assert_eq!(found.len(), n_x * n_y);
+                for (i, j) in (0..n_x).flat_map(|i| (0..n_y).map(move |j| (i, j))) {
+                    let [x, y] = [(x, i), (y, j)].map(|(k, rhs)| backend.upload(one(&all[k], rhs)).unwrap());
+                    let expected = backend.inner_product(&x, &y, sum).unwrap();
+                    let bits = |z: Complex<f64>| [z.re.to_bits(), z.im.to_bits()];
+                    assert_eq!(bits(found[i * n_y + j]), bits(expected), "{sum}, pair {i}, {j} of {n_x} × {n_y}");
+                }
+            }
+        }
+    }
+    in_every_precision(backend, [check::<f32, B>, check::<f64, B>, check::<Half, B>]);
+}
+
+/// Of f32 and f64: half precision rounds once, where these would round each time.
+fn multiply_adds_of_all_pairs_are_complex_axpys_one_after_the_other<B: Backend>(backend: &B) {
+    fn check<R: Vectors, B: Backend>(backend: &B) {
+        let all = [field::<R>(0), two::<R>(1)];
+        for (x, y) in [(0, 1), (1, 0)] {
+            let [n_x, n_y] = [x, y].map(|k: usize| all[k].kind().parts() / RHS_PARTS);
+            let m: Vec<_> = (0..n_x * n_y).map(|k| Complex::new(0.3 - k as f64, 1.7 / (k + 1) as f64)).collect();
+            let (held_x, mut held_y) =
+                (backend.upload(all[x].clone()).unwrap(), backend.upload(all[y].clone()).unwrap());
+            backend.rhs_madd(&m, &held_x, &mut held_y, RHS_PARTS).unwrap();
+            let found = backend.download(&held_y).unwrap();
+            for j in 0..n_y {
+                let mut expected = backend.upload(one(&all[y], j)).unwrap();
+                for i in 0..n_x {
+                    let x = backend.upload(one(&all[x], i)).unwrap();
+                    backend.complex_axpy(m[i * n_y + j], &x, &mut expected).unwrap();
+                }
+                assert_same(&one(&found, j), &backend.download(&expected).unwrap());
+            }
+        }
+    }
+    check::<f32, B>(backend);
+    check::<f64, B>(backend);
+}
+
+fn a_matrix_of_another_size_is_refused<B: Backend>(backend: &B) {
+    let (x, mut y) = (backend.upload(field::<f32>(0)).unwrap(), backend.upload(two::<f32>(1)).unwrap());
+    let error = backend.rhs_madd(&[Complex::new(1.0, 0.0); 5], &x, &mut y, RHS_PARTS).unwrap_err().to_string();
+    assert!(error.contains("10 numbers") && error.contains("3 × 2 pairs of right-hand sides, 12 numbers"), "{error}");
+}
+
 on_every_backend!(
+    products_of_all_pairs_are_inner_products_of_each_two_alone,
+    multiply_adds_of_all_pairs_are_complex_axpys_one_after_the_other,
+    a_matrix_of_another_size_is_refused,
     right_hand_sides_are_taken_in_any_order,
     a_right_hand_side_that_is_not_there_is_refused,
     products_of_right_hand_sides_are_those_of_each_alone,
@@ -127,4 +190,6 @@ fn right_hand_sides_do_not_depend_on_the_order_of_sites_in_memory() {
     right_hand_sides_are_taken_in_any_order(&device);
     products_of_right_hand_sides_are_those_of_each_alone(&device);
     updates_of_right_hand_sides_are_those_of_each_alone(&device);
+    products_of_all_pairs_are_inner_products_of_each_two_alone(&device);
+    multiply_adds_of_all_pairs_are_complex_axpys_one_after_the_other(&device);
 }

@@ -33,6 +33,8 @@ pub enum Stream {
     Metropolis = 6,
     /// Samples of a bootstrap, the number of the resample in place of the site: [`resample`].
     Resampling = 7,
+    /// Vectors that Lanczos begins with.
+    Lanczos = 8,
 }
 
 /// The 128 random bits of one draw: Philox4x32-10.

@@ -100,7 +100,7 @@ pub enum Scalars {
     One(f64),
     /// A complex one.
     Complex(Complex<f64>),
-    /// One for each right-hand side.
+    /// One for each right-hand side, or real and imaginary part for each pair of them.
     Several(Vec<f64>),
 }
 
@@ -173,6 +173,11 @@ impl Case {
                         scalars.push((*name, Scalars::Several((0..count).map(|_| scalar()).collect())));
                     }
                 }
+                Argument::Coefficients { name, of } => {
+                    let parts = shape.field(of).map_or(0, |field| field.object.parts()) * shape.parts();
+                    let count = 2 * parts / (shape.rhs_parts * shape.rhs_parts);
+                    scalars.push((name, Scalars::Several((0..count).map(|_| scalar()).collect())));
+                }
                 Argument::Indices { .. } => indices = taken(options),
                 _ => {}
             }
@@ -220,11 +225,13 @@ impl Case {
         // Only where the target may be anything.
         let takes_any = kernel.fields().any(|role| role.name == kernel.target() && role.holds == Holds::Any);
         let object = options.object.filter(|_| takes_any);
-        // Of several right-hand sides every second is taken, and put back.
+        // Of several right-hand sides every second is taken, and put back; where any number does, x has as many, which are fewer than those of y.
         let listed = kernel.arguments.iter().find_map(|argument| match *argument {
             Argument::Indices { of, .. } => Some(of),
             _ => None,
         });
+        let any_number = kernel.fields().find(|role| role.holds == Holds::AnyNumber).map(|role| role.name);
+        let listed = listed.or(any_number);
         let object_of = |name: &str, holds: Holds, usual: Object| {
             let any = matches!(holds, Holds::Any | Holds::AnyNumber | Holds::Converted);
             let object = object.filter(|_| any).unwrap_or(usual);

@@ -4,15 +4,19 @@ use lanefield_reference::field::Repeated;
 use lanefield_reference::kernels::reduce::Sum;
 use lanefield_reference::kernels::{Vectors, rhs};
 use lanefield_reference::scalar;
+use num_complex::Complex;
 
-use super::Argument::{self, Field, Indices, Osites, Parts, PartsOf, RhsParts, Scalars};
+use super::Argument::{self, Coefficients, Field, Indices, Osites, Parts, PartsOf, RhsParts, Scalars};
 use super::plain::{list, of_rhs, put, put_rhs};
 use super::reduce::{plain_inner_product, plain_norm2};
-use super::{Arguments, At, BuildOption, Ceiling, Geometry, Holds, Kernel, USUAL, Value, Work, moved, read, update};
+use super::{
+    Arguments, At, BuildOption, Ceiling, Geometry, Holds, Kernel, Shape, USUAL, Value, Work, moved, read, update,
+};
 use crate::backend::{BackendError, FieldOn, Launch, Reduce};
 
 /// The kernels of the family.
-pub static KERNELS: &[&Kernel] = &[&TAKE_RHS, &PUT_RHS, &RHS_PRODUCTS, &RHS_AXPY_NORM, &RHS_CG_UPDATE];
+pub static KERNELS: &[&Kernel] =
+    &[&TAKE_RHS, &PUT_RHS, &RHS_PRODUCTS, &RHS_AXPY_NORM, &RHS_CG_UPDATE, &RHS_GRAM, &RHS_MADD];
 
 const X: Argument = Field(read("x", Holds::Any, At::Target));
 const Y: Argument = Field(update("y", Holds::Any));
@@ -167,6 +171,81 @@ pub static RHS_CG_UPDATE: Kernel = Kernel {
     ..BASE
 };
 
+/// ⟨x_i, y_j⟩ of each right-hand side of x with each of y.
+pub static RHS_GRAM: Kernel = Kernel {
+    name: "rhs_gram",
+    computes: "⟨x_i, y_j⟩ of all pairs of right-hand sides",
+    arguments: &[
+        Field(read("x", Holds::AnyNumber, At::Target)),
+        Field(read("y", Holds::Any, At::Target)),
+        Osites,
+        Parts,
+        RhsParts,
+        PartsOf("x"),
+    ],
+    geometry: Geometry::SumOfPairsOfRightHandSides,
+    ceiling: Ceiling::Read,
+    // A complex multiply-add for each word of each pair.
+    work: |shape| Work { flops: 4 * rhs_of(shape, "x") * shape.components(), bytes: shape.field_bytes() },
+    cpu: reduce!(R, |call, sum| rhs::rhs_gram(call.data::<R>("x")?, call.data::<R>("y")?, call.shape().rhs_parts, sum)),
+    plain: plain_sum!(R, |call, sum| {
+        let (x, y, shape) = (call.data::<R>("x")?, call.data::<R>("y")?, call.shape());
+        let mut sums = Vec::new();
+        for j in 0..shape.parts() / shape.rhs_parts {
+            for i in 0..x.object().parts() / shape.rhs_parts {
+                let product = plain_inner_product(&of_rhs(x, i, shape)?, &of_rhs(y, j, shape)?, sum);
+                sums.extend([product.re, product.im]);
+            }
+        }
+        Ok(sums)
+    }),
+    ..BASE
+};
+
+/// y_j ← y_j + Σ x_i m_ij.
+pub static RHS_MADD: Kernel = Kernel {
+    name: "rhs_madd",
+    computes: "y_j ← y_j + Σ x_i·m_ij of all pairs of right-hand sides",
+    arguments: &[
+        Y,
+        Field(read("x", Holds::AnyNumber, At::Target)),
+        Coefficients { name: "m", of: "x" },
+        Osites,
+        Parts,
+        RhsParts,
+        PartsOf("x"),
+    ],
+    work: |shape| Work { flops: 4 * rhs_of(shape, "x") * shape.components(), bytes: shape.field_bytes() },
+    cpu: launch!(R, |call| rhs::rhs_madd::<R>(
+        call.scalars("m"),
+        call.data("x")?,
+        call.data_mut("y")?,
+        call.shape().rhs_parts
+    )),
+    plain: launch!(R, |call, _| {
+        let (y, x, m, shape) = (call.data_mut::<R>("y")?, call.data::<R>("x")?, call.scalars("m"), call.shape());
+        let (n_x, n_y) = (x.object().parts() / shape.rhs_parts, shape.parts() / shape.rhs_parts);
+        for j in 0..n_y {
+            let mut one = of_rhs(y, j, shape)?;
+            let mut result = list(&one);
+            for i in 0..n_x {
+                let of_pair = 2 * (i * n_y + j);
+                let factor = Complex::new(m[of_pair], m[of_pair + 1]);
+                result = scalar::complex_axpy(factor, &list(&of_rhs(x, i, shape)?), &result);
+            }
+            put(&mut one, &result)?;
+            put_rhs(y, j, &one)?;
+        }
+        Ok(())
+    }),
+    ..BASE
+};
+
+/// Right-hand sides of a field of a call.
+fn rhs_of(shape: &Shape, name: &str) -> u64 {
+    shape.field(name).map_or(0, |field| field.object.parts() / shape.rhs_parts.max(1)) as u64
+}
+
 /// Operations on several right-hand sides, on any backend.
 pub trait RhsKernels: Launch {
     /// The right-hand sides `wanted` of `x`, in that order, where one has `rhs_parts` components.
@@ -246,6 +325,39 @@ pub trait RhsKernels: Launch {
         let rhs_parts = rhs::parts_of(psi.kind().object(), a.len())?;
         let arguments = Arguments::new(&RHS_CG_UPDATE).write("psi", psi).write("p", p).read("r", r);
         let arguments = arguments.value("a", Value::Scalars(a)).value("b", Value::Scalars(b));
+        self.launch(arguments.rhs_parts(rhs_parts).call()?)
+    }
+
+    /// ⟨x_i, y_j⟩, antilinear in x, of each right-hand side i of x with each j of y: row i of the matrix after row i − 1. Each has the bits of the
+    /// inner product of the two alone. The numbers of right-hand sides may differ.
+    fn rhs_gram<R: Vectors, K: Repeated>(
+        &self,
+        x: &FieldOn<Self, R, K>,
+        y: &FieldOn<Self, R, K>,
+        rhs_parts: usize,
+        sum: Sum,
+    ) -> Result<Vec<Complex<f64>>, BackendError>
+    where
+        Self: Reduce,
+    {
+        rhs::parts_of(y.kind().object(), y.kind().parts() / rhs_parts.max(1))?;
+        let call = Arguments::new(&RHS_GRAM).read("x", x).read("y", y).rhs_parts(rhs_parts).call()?;
+        let sums = self.reduce(call, sum)?.round_complex();
+        let (n_x, n_y) = (x.kind().parts() / rhs_parts, y.kind().parts() / rhs_parts);
+        Ok((0..n_x).flat_map(|i| (0..n_y).map(move |j| (i, j))).map(|(i, j)| sums[j * n_x + i]).collect())
+    }
+
+    /// y_j ← madd(m_ij, x_i, y_j) for i = 0, 1, …, of each right-hand side j of y. `m` has row i, one number for each j, after row i − 1; each is
+    /// rounded to the field's precision. The numbers of right-hand sides may differ.
+    fn rhs_madd<R: Vectors, K: Repeated>(
+        &self,
+        m: &[Complex<f64>],
+        x: &FieldOn<Self, R, K>,
+        y: &mut FieldOn<Self, R, K>,
+        rhs_parts: usize,
+    ) -> Result<(), BackendError> {
+        let reals: &[f64] = bytemuck::cast_slice(m);
+        let arguments = Arguments::new(&RHS_MADD).write("y", y).read("x", x).value("m", Value::Scalars(reals));
         self.launch(arguments.rhs_parts(rhs_parts).call()?)
     }
 }

@@ -10,7 +10,7 @@ use thiserror::Error;
 
 use super::{OutsidePoint, PointSource, Quark, require_inside};
 use crate::backend::{Backend, BackendError};
-use crate::solver::{SavedState, Solve, SolveError, SolveReport, Watcher, solve_from};
+use crate::solver::{Eigenpairs, SavedState, Solve, SolveError, SolveReport, Watcher, solve_deflated};
 
 /// Columns of a propagator's batch: column 3·spin + colour of the source.
 pub const COLUMNS: usize = Spinors::WORDS;
@@ -51,7 +51,7 @@ pub fn sources<B: Backend, Q: Quark>(
 }
 
 /// S, the solution of M S = δ, or of the smeared source, for each spin and colour of the source, in one batch, from a saved state on where there is one. Column by
-/// column it has the bits of a single solve. The recurrence is shown to `watcher`. The solution of the report is S in site order, [`Propagator`]'s words
+/// column it has the bits of a single solve, unless they are solved in a block. The recurrence is shown to `watcher`. The solution of the report is S in site order, [`Propagator`]'s words
 /// at each site.
 ///
 /// # Errors
@@ -64,11 +64,13 @@ pub fn propagator<R: Vectors, B: Backend, Q: Quark>(
     watcher: &mut dyn Watcher,
     resume: Option<&SavedState>,
 ) -> Result<SolveReport<R>, PropagatorError> {
+    let how = (how, None);
     let solved = solve_columns::<R, B, Q>(backend, configuration, (source, 0..COLUMNS), how, watcher, resume)?;
     solved.into_propagator()
 }
 
-/// Some columns of S as [`propagator`] computes them; the solution of the report has their spinors at each site.
+/// Some columns of S as [`propagator`] computes them, from the guess of some eigenpairs where there are any; the solution of the report has their spinors at each
+/// site.
 ///
 /// # Errors
 /// [`PropagatorError`].
@@ -76,13 +78,13 @@ pub fn solve_columns<R: Vectors, B: Backend, Q: Quark>(
     backend: &B,
     configuration: &Configuration,
     (source, columns): (PointSource, Range<usize>),
-    how: &Solve<Q>,
+    (how, deflation): (&Solve<Q>, Option<&Eigenpairs>),
     watcher: &mut dyn Watcher,
     resume: Option<&SavedState>,
 ) -> Result<SolveReport<R>, PropagatorError> {
     let sources = || sources(backend, configuration, (source, columns.clone()), &how.operator);
     let eta = sources()?;
-    let mut solved = solve_from::<R, B, Q>(backend, configuration, &eta, how, watcher, resume)?;
+    let mut solved = solve_deflated::<R, B, Q>(backend, configuration, &eta, how, deflation, watcher, resume)?;
     solved.require_intact()?;
     if sources()? != eta {
         return Err(SolveError::Changed { what: "the source in host memory" }.into());

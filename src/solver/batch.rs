@@ -23,7 +23,7 @@ struct Active {
     stop: f64,
 }
 
-/// Conjugate gradients on all right-hand sides of a field, from the guess zero.
+/// Conjugate gradients on all right-hand sides of a field.
 pub struct BatchConjugateGradients<'a, B: Backend, R: Vectors, K: Repeated> {
     operator: &'a mut DynOperator<'a, B, R, K>,
     params: SolverParams,
@@ -41,7 +41,7 @@ pub struct BatchConjugateGradients<'a, B: Backend, R: Vectors, K: Repeated> {
 }
 
 impl<'a, B: Backend, R: Vectors, K: Repeated> BatchConjugateGradients<'a, B, R, K> {
-    /// The start of A ψ = b for each of the `rhs` right-hand sides of `source`.
+    /// The start of A ψ = b for each of the `rhs` right-hand sides of `source`, from the guess zero.
     ///
     /// # Errors
     /// [`SolverError::NotFinite`] for a source that is no finite number; what the backend reports.
@@ -51,22 +51,45 @@ impl<'a, B: Backend, R: Vectors, K: Repeated> BatchConjugateGradients<'a, B, R, 
         rhs: usize,
         params: SolverParams,
     ) -> Result<Self, SolverError> {
+        Self::from_guess(operator, source, rhs, None, params)
+    }
+
+    /// The same from a guess for all of them.
+    ///
+    /// # Errors
+    /// As [`Self::new`], also for a guess that is no finite number.
+    pub fn from_guess(
+        operator: &'a mut DynOperator<'a, B, R, K>,
+        source: &FieldOn<B, R, K>,
+        rhs: usize,
+        guess: Option<FieldOn<B, R, K>>,
+        params: SolverParams,
+    ) -> Result<Self, SolverError> {
         let quiet = &mut |_, _| ();
         let parts_per_rhs = operator.object(1).parts();
         let norms = operator.backend().rhs_products(source, source, parts_per_rhs, params.sum)?;
         let zeros = |operator: &DynOperator<B, R, K>| operator.zeros_of(rhs);
-        let (psi, product) = (zeros(operator)?, zeros(operator)?);
+        let mut product = zeros(operator)?;
         let (mut residual, mut direction) = (zeros(operator)?, zeros(operator)?);
         operator.backend().copy(&mut residual, source)?;
-        operator.backend().copy(&mut direction, source)?;
+        let (psi, left) = match guess {
+            None => (zeros(operator)?, norms.clone()),
+            Some(psi) => {
+                operator.apply(&mut product, &psi, Dagger::No)?;
+                let left = operator.backend().rhs_axpy_norm(&vec![-1.0; rhs], &product, &mut residual, params.sum)?;
+                (psi, left)
+            }
+        };
+        operator.backend().copy(&mut direction, &residual)?;
         let mut infos = Vec::with_capacity(rhs);
         let mut active = Vec::with_capacity(rhs);
-        for (number, c) in norms.into_iter().enumerate() {
-            let mut info = SolverInfo { source_norm2: c, ..SolverInfo::default() };
-            watch(quiet, (number, "|b|²"), c, &info)?;
+        for (number, (source_norm2, c)) in norms.into_iter().zip(left).enumerate() {
+            let mut info = SolverInfo { source_norm2, ..SolverInfo::default() };
+            watch(quiet, (number, "|b|²"), source_norm2, &info)?;
+            watch(quiet, (number, "|r|²"), c, &info)?;
             info.push(c);
             infos.push(info);
-            active.push(Active { number, c, stop: params.tolerance * params.tolerance * c });
+            active.push(Active { number, c, stop: params.tolerance * params.tolerance * source_norm2 });
         }
         let solutions = (0..rhs).map(|_| None).collect();
         let mut batch = Self {

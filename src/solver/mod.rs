@@ -4,19 +4,28 @@
 //! |---|---|
 //! | `params.rs`, `info.rs`, `error.rs` | what every solver is told, what it tells, and why it gave no solution |
 //! | `recurrence.rs` | what all have in common: steps, saved states, watchers |
-//! | `cg.rs`, `batch.rs`, `mixed.rs`, `bicgstab.rs`, `multishift.rs` | the recurrences |
+//! | `cg.rs`, `batch.rs`, `block.rs`, `mixed.rs`, `bicgstab.rs`, `multishift.rs` | the recurrences |
 //! | `watchers.rs`, `identity.rs` | checkpoints, records and their replay, and what solve they are of |
 //! | `solve.rs`, `shifts.rs` | a solve from configuration and source to solution, and with shifts to several |
 //! | `scale.rs` | sources of very small or large numbers |
+//! | `lanczos.rs`, `chebyshev.rs`, `basis.rs` | the lowest eigenpairs of what conjugate gradients solve |
+//! | `eigenpairs.rs` | eigenpairs from configuration to file, and as guesses of solves |
+//! | `dense.rs` | small matrices on the host |
 //! | `check.rs` | whether the solution solves the equation, and nothing changed meanwhile |
 
+mod basis;
 mod batch;
 mod bicgstab;
+mod block;
 mod cg;
+mod chebyshev;
 mod check;
+mod dense;
+mod eigenpairs;
 mod error;
 mod identity;
 mod info;
+mod lanczos;
 mod mixed;
 mod multishift;
 mod params;
@@ -29,14 +38,19 @@ mod watchers;
 pub use crate::io::checkpoint::{SavedField, SavedState};
 pub use batch::{BatchConjugateGradients, BatchSolution, conjugate_gradient_batch};
 pub use bicgstab::{BiCgStab, bicgstab};
+pub use block::{BlockConjugateGradients, block_conjugate_gradient};
 pub use cg::{ConjugateGradients, conjugate_gradient};
+pub use eigenpairs::{Eigenpairs, eigen_identity, eigenpairs};
 pub use error::SolverError;
 pub use identity::{Described, identity};
 pub use info::SolverInfo;
+pub use lanczos::{EigenError, EigenParams, EigenProgress, EigenRun};
 pub use mixed::{MixedConjugateGradients, mixed_conjugate_gradient, reliable_delta};
 pub use multishift::{MultiShiftConjugateGradients, ShiftedSolutions, multi_shift_conjugate_gradient};
 pub use params::SolverParams;
 pub use recurrence::{Recurrence, Stopped, WatchedScalar, Watcher, run};
 pub use shifts::solve_with_shifts;
-pub use solve::{Method, Preconditioning, Solve, SolveError, SolveReport, SolvedRhs, WilsonSolve, solve, solve_from};
+pub use solve::{
+    Method, Preconditioning, Solve, SolveError, SolveReport, SolvedRhs, WilsonSolve, solve, solve_deflated, solve_from,
+};
 pub use watchers::{Checkpoints, Digests, Recorder, Replay, ReplayDifference, Watchers};

@@ -13,12 +13,13 @@ use num_complex::Complex;
 use thiserror::Error;
 
 use super::check::{Checked, Checksum, Inputs, Residuals, checksum, rounding};
+use super::eigenpairs::Deflation;
 use super::mixed::MixedOperators;
 use super::recurrence::{Recurrence, Watcher, run};
 use super::scale::Scale;
 use super::{
-    BatchConjugateGradients, BiCgStab, ConjugateGradients, MixedConjugateGradients, SavedState, SolverError,
-    SolverInfo, SolverParams,
+    BatchConjugateGradients, BiCgStab, BlockConjugateGradients, ConjugateGradients, EigenError, Eigenpairs,
+    MixedConjugateGradients, SavedState, SolverError, SolverInfo, SolverParams,
 };
 use crate::backend::{Backend, BackendError, FieldOn, Memory};
 use crate::operator::{ActsOn as _, DynOperator, Model, Operator as _, SchurComplement, System, WilsonParameters};
@@ -39,7 +40,9 @@ pub enum Method {
     /// Conjugate gradients, on the normal equations unless the operator is positive.
     #[default]
     ConjugateGradients,
-    /// The same in f64 with reliable updates of a recurrence in f32; only in f64.
+    /// The same of all right-hand sides in one block: each searches in the directions of all.
+    BlockConjugateGradients,
+    /// Conjugate gradients in f64 with reliable updates of a recurrence in f32; only in f64.
     MixedF32,
     /// The same with half precision.
     MixedHalf,
@@ -215,13 +218,26 @@ pub enum SolveError {
         of_one: usize,
     },
     /// A batch by a solver that takes one right-hand side.
-    #[error("{method:?} takes one right-hand side, not {rhs}: solve them one by one, or by conjugate gradients")]
+    #[error(
+        "{method:?} takes one right-hand side, not {rhs}: solve them one by one, or by (block) conjugate gradients"
+    )]
     NoBatch {
         /// The solver.
         method: Method,
         /// Right-hand sides given.
         rhs: usize,
     },
+    /// Eigenvectors for a solver that they are none of.
+    #[error(
+        "{method:?} solves the operator itself, and the eigenvectors are of what conjugate gradients solve: use these, or no deflation"
+    )]
+    NoDeflation {
+        /// The solver.
+        method: Method,
+    },
+    /// Eigenvectors that are not of this operator or lattice.
+    #[error(transparent)]
+    Deflation(Box<EigenError>),
     /// Several right-hand sides, or none, where a solve with shifts takes one.
     #[error(
         "a solve with shifts takes one right-hand side of {of_one} complex numbers, not a source of {length}: solve them one by one"
@@ -284,6 +300,12 @@ impl From<FieldError> for SolveError {
     }
 }
 
+impl From<EigenError> for SolveError {
+    fn from(error: EigenError) -> Self {
+        Self::Deflation(Box::new(error))
+    }
+}
+
 impl From<LayoutError> for SolveError {
     fn from(error: LayoutError) -> Self {
         Self::Backend(error.into())
@@ -334,6 +356,8 @@ pub(super) struct Source<'a, K> {
     params: SolverParams,
     /// Whether the normal equations are solved.
     pub(super) normal: bool,
+    /// Of what is solved.
+    deflation: Option<&'a Eigenpairs>,
 }
 
 /// Solves M ψ = η for each right-hand side of η. `eta` is in site order over the whole lattice, the words of all right-hand
@@ -363,30 +387,58 @@ pub fn solve_from<R: Vectors, B: Backend, M: Model>(
     watcher: &mut dyn Watcher,
     resume: Option<&SavedState>,
 ) -> Result<SolveReport<R>, SolveError> {
+    solve_deflated(backend, configuration, eta, solve, None, watcher, resume)
+}
+
+/// [`solve_from`], from the guess Σ v ⟨v, b⟩ / λ of some eigenpairs of what is solved, where there are any.
+///
+/// # Errors
+/// As [`solve_from`]; [`SolveError::NoDeflation`], and [`SolveError::Deflation`] for those of another lattice or operator.
+pub fn solve_deflated<R: Vectors, B: Backend, M: Model>(
+    backend: &B,
+    configuration: &Configuration,
+    eta: &[Complex<f64>],
+    solve: &Solve<M>,
+    deflation: Option<&Eigenpairs>,
+    watcher: &mut dyn Watcher,
+    resume: Option<&SavedState>,
+) -> Result<SolveReport<R>, SolveError> {
     let of_one = configuration.extents().volume() * solve.operator.object(1).words();
     if eta.is_empty() || !eta.len().is_multiple_of(of_one) {
         return Err(SolveError::RightHandSides { length: eta.len(), of_one });
     }
     let rhs = eta.len() / of_one;
     let is_mixed = matches!(solve.method, Method::MixedF32 | Method::MixedHalf);
-    if rhs > 1 && solve.method != Method::ConjugateGradients {
+    let is_several = matches!(solve.method, Method::ConjugateGradients | Method::BlockConjugateGradients);
+    if rhs > 1 && !is_several {
         return Err(SolveError::NoBatch { method: solve.method, rhs });
     }
     if is_mixed && R::BITS != 64 {
         return Err(SolveError::NotMixed { precision: R::NAME });
+    }
+    if deflation.is_some() && solve.method == Method::BiCgStab {
+        return Err(SolveError::NoDeflation { method: solve.method });
     }
     let Solve { operator, preconditioning, method, params, .. } = *solve;
     let normal = method != Method::BiCgStab && !operator.is_positive(preconditioning == Preconditioning::EvenOdd);
     let inputs = Inputs::new(configuration, eta);
     let scale = Scale::of::<R>(backend.largest(Scale::largest_of(eta))?, is_mixed);
     let scaled = scale.apply(eta);
-    let source =
-        &Source { eta: &scaled, rhs, one: operator.object(1), all: operator.object(rhs), method, params, normal };
+    let source = &Source {
+        eta: &scaled,
+        rhs,
+        one: operator.object(1),
+        all: operator.object(rhs),
+        method,
+        params,
+        normal,
+        deflation,
+    };
     let setup = Setup { configuration, solve };
     let built_before = backend.building();
     let lattice = solve.lattice::<R>(configuration)?;
     let (solution, ran) = match method {
-        Method::ConjugateGradients | Method::BiCgStab => {
+        Method::ConjugateGradients | Method::BlockConjugateGradients | Method::BiCgStab => {
             setup.run::<R, B>(source, backend, lattice, (watcher, resume))?
         }
         Method::MixedF32 => in_precision(setup.run_mixed::<f32, B>(source, backend, lattice, (watcher, resume))?)?,
@@ -600,42 +652,66 @@ impl<K: Repeated> Source<'_, K> {
         Ok((solution, ran))
     }
 
-    /// The recurrence from the guess zero, or from where it was left, timed.
+    /// The recurrence from its guess, or from where it was left, timed.
     fn iterate<R: Vectors, B: Backend>(
         &self,
         system: &mut DynOperator<'_, B, R, K>,
         b: &FieldOn<B, R, K>,
         watched: Watched<'_>,
     ) -> Result<Iterated<B, R, K>, SolveError> {
+        let (psi, infos, applications, watch) = self.by_recurrence(system, b, watched)?;
+        system.backend().finish()?;
+        let seconds = watch.seconds(system.backend());
+        let ran = Ran::new(system, applications, infos, seconds);
+        Ok((psi, ran))
+    }
+
+    /// The solution, what each right-hand side took, applications of the operator an iteration, and the watch that was started.
+    fn by_recurrence<R: Vectors, B: Backend>(
+        &self,
+        system: &mut DynOperator<'_, B, R, K>,
+        b: &FieldOn<B, R, K>,
+        watched: Watched<'_>,
+    ) -> Result<(FieldOn<B, R, K>, Vec<SolverInfo>, u64, Watch), SolveError> {
         let (params, rhs) = (self.params, self.rhs);
-        if rhs > 1 {
-            let watch = Watch::start(system.backend());
-            let mut batch = BatchConjugateGradients::new(system, b, rhs, params)?;
-            go(&mut batch, watched)?;
-            let (psi, infos) = batch.into_solution()?;
-            let seconds = watch.seconds(system.backend());
-            return Ok((psi, Ran::new(system, 1, infos, seconds)));
-        }
-        let mut psi = system.zeros()?;
+        let deflation = self.deflation_of(system)?;
         system.backend().finish()?;
         let watch = Watch::start(system.backend());
-        let info = match self.method {
+        let guess = deflation.map(|deflation| deflation.guess(system, b)).transpose()?;
+        if self.method == Method::BlockConjugateGradients {
+            let mut block = BlockConjugateGradients::new(system, b, rhs, guess, params)?;
+            go(&mut block, watched)?;
+            let (psi, infos) = block.into_solution()?;
+            return Ok((psi, infos, 1, watch));
+        }
+        if rhs > 1 {
+            let mut batch = BatchConjugateGradients::from_guess(system, b, rhs, guess, params)?;
+            go(&mut batch, watched)?;
+            let (psi, infos) = batch.into_solution()?;
+            return Ok((psi, infos, 1, watch));
+        }
+        let mut psi = guess.map_or_else(|| system.zeros(), Ok)?;
+        let (info, applications) = match self.method {
             Method::BiCgStab => {
                 let mut recurrence = BiCgStab::new(system, b, &mut psi, params)?;
                 go(&mut recurrence, watched)?;
-                recurrence.info().clone()
+                (recurrence.info().clone(), 2)
             }
             _ => {
                 let mut recurrence = ConjugateGradients::new(system, b, &mut psi, params)?;
                 go(&mut recurrence, watched)?;
-                recurrence.info().clone()
+                (recurrence.info().clone(), 1)
             }
         };
-        system.backend().finish()?;
-        let seconds = watch.seconds(system.backend());
-        let applications = if self.method == Method::BiCgStab { 2 } else { 1 };
-        let ran = Ran::new(system, applications, vec![info], seconds);
-        Ok((psi, ran))
+        Ok((psi, vec![info], applications, watch))
+    }
+
+    /// The eigenvectors of a system on its backend, where there are any.
+    fn deflation_of<R: Vectors, B: Backend>(
+        &self,
+        system: &DynOperator<'_, B, R, K>,
+    ) -> Result<Option<Deflation<B, K>>, SolveError> {
+        self.deflation.map(|pairs| Deflation::new(system, pairs)).transpose()
     }
 
     /// The same in mixed precision.
@@ -645,9 +721,11 @@ impl<K: Repeated> Source<'_, K> {
         b: &FieldOn<B, f64, K>,
         watched: Watched<'_>,
     ) -> Result<Iterated<B, f64, K>, SolveError> {
-        let mut psi = system.zeros()?;
+        let deflation = self.deflation_of(system)?;
         system.backend().finish()?;
         let watch = Watch::start(low.backend());
+        let guess = deflation.map(|deflation| deflation.guess(system, b)).transpose()?;
+        let mut psi = guess.map_or_else(|| system.zeros(), Ok)?;
         let mut recurrence = MixedConjugateGradients::new((system, low), b, &mut psi, self.params)?;
         go(&mut recurrence, watched)?;
         let info = recurrence.info().clone();

@@ -116,7 +116,7 @@ impl<B: Backend> KernelChecks<'_, B> {
         let case = self.case;
         let links = DoubledGauge { format, boundary: case.boundary };
         let along_s = kernel.geometry == Geometry::AlongS;
-        let of_rhs = matches!(kernel.geometry, Geometry::RightHandSides | Geometry::SumOfRightHandSides);
+        let of_rhs = kernel.is_of_right_hand_sides();
         let parts = match kernel.geometry {
             Geometry::AlongS => PARTS_ALONG_S,
             _ if of_rhs => PARTS_OF_RHS,
@@ -176,8 +176,8 @@ fn takes_long_to_build(kernel: &Kernel) -> bool {
     match kernel.geometry {
         // One that does more with a hop is longer still than the hop, which is checked on all sites by itself.
         Geometry::Stencil { accumulates, .. } => accumulates || kernel.takes_scalars(),
-        Geometry::RightHandSides | Geometry::SumOfRightHandSides | Geometry::Sites | Geometry::Parts { .. } => true,
-        _ => false,
+        Geometry::Sites | Geometry::Parts { .. } => true,
+        _ => kernel.is_of_right_hand_sides(),
     }
 }
 

@@ -32,10 +32,11 @@ const MOST_THREADS: usize = 8;
 const MOST_ITERATIONS: usize = 24;
 
 /// Methods, their right-hand sides, precision and preconditioning.
-const METHODS: [(Method, usize, Precision, Preconditioning); 7] = [
+const METHODS: [(Method, usize, Precision, Preconditioning); 8] = [
     (Method::ConjugateGradients, 1, Precision::F32, Preconditioning::EvenOdd),
     (Method::ConjugateGradients, 1, Precision::F64, Preconditioning::EvenOdd),
     (Method::ConjugateGradients, 3, Precision::F64, Preconditioning::EvenOdd),
+    (Method::BlockConjugateGradients, 3, Precision::F64, Preconditioning::EvenOdd),
     (Method::ConjugateGradients, 1, Precision::F64, Preconditioning::None),
     (Method::MixedF32, 1, Precision::F64, Preconditioning::EvenOdd),
     (Method::MixedHalf, 1, Precision::F64, Preconditioning::EvenOdd),

@@ -124,6 +124,7 @@ pub(super) fn solves(options: &VerifyOptions) -> Result<Vec<SolveCheck>, VerifyE
         let methods = [
             (Method::ConjugateGradients, 1, Precision::F32),
             (Method::ConjugateGradients, 2, Precision::F64),
+            (Method::BlockConjugateGradients, 3, Precision::F64),
             (Method::MixedF32, 1, Precision::F64),
             (Method::MixedHalf, 1, Precision::F64),
             (Method::BiCgStab, 1, Precision::F64),
@@ -163,6 +164,7 @@ impl SolveCheck {
         let method = match (self.method, self.right_hand_sides) {
             (Method::ConjugateGradients, 1) => "cg",
             (Method::ConjugateGradients, _) => "cg batch",
+            (Method::BlockConjugateGradients, _) => "block cg",
             (Method::MixedF32, _) => "cg f32 inside",
             (Method::MixedHalf, _) => "cg half inside",
             (Method::BiCgStab, _) => "bicgstab",
@@ -202,7 +204,10 @@ impl SolveCheck {
         rows: &mut Rows,
     ) -> Result<(), VerifyError> {
         let links = self.model.hop().links;
-        let low = if self.method == Method::ConjugateGradients { self.precision } else { Precision::F32 };
+        let low = match self.method {
+            Method::ConjugateGradients | Method::BlockConjugateGradients => self.precision,
+            _ => Precision::F32,
+        };
         if tested.takes_links(links, low).is_err() || against == Against::PlainLoops && !self.is_in_plain_loops() {
             return Ok(());
         }

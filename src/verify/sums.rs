@@ -57,9 +57,8 @@ struct Build {
 
 /// What a case sums by. Sums of right-hand sides have components, which random objects have not.
 pub(super) fn kernels() -> impl Iterator<Item = &'static Kernel> {
-    let is_random = |kernel: &&Kernel| {
-        matches!(kernel.source, KernelSource::Library) && kernel.geometry != Geometry::SumOfRightHandSides
-    };
+    let is_random =
+        |kernel: &&Kernel| matches!(kernel.source, KernelSource::Library) && !kernel.is_of_right_hand_sides();
     kernel::all().filter(|kernel| kernel.sums()).filter(is_random)
 }
 

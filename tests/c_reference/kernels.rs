@@ -83,7 +83,7 @@ fn check_case(bench: &mut Bench<'_>, kernel: &'static Kernel, precision: Precisi
     let boundary = draws.boundary();
     let (parts, rhs_parts, ls) = match kernel.geometry {
         Geometry::AlongS => (4, 1, Some(draws.one_of(&[1, 2, 4]))),
-        Geometry::RightHandSides | Geometry::SumOfRightHandSides => (6, draws.one_of(&[1, 2, 3]), None),
+        _ if kernel.is_of_right_hand_sides() => (6, draws.one_of(&[1, 2, 3]), None),
         _ => (draws.one_of(&[1, 2, 3].map(|parts| if kernel.takes_parts(parts) { parts } else { 3 })), 1, None),
     };
     let parts = if kernel.takes_parts(parts) { parts } else { 1 };

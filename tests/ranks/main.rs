@@ -6,6 +6,7 @@ use lanefield::backend::{BackendError, Cpu, Threads};
 use lanefield::operator::definitions;
 use lanefield::verify::PartsCase;
 
+mod eigen;
 mod files;
 mod gauge;
 mod ghosts;
@@ -36,7 +37,7 @@ fn agree(
 
 /// Cases until each operator has come with each method.
 fn one_round() -> u64 {
-    let methods = 7;
+    let methods = 8;
     definitions().count() as u64 * methods
 }
 
@@ -50,7 +51,7 @@ fn every_operator_by_every_method_has_the_bits_of_one_rank_on_the_cpu_reference(
 fn every_operator_by_every_method_has_the_bits_of_one_rank_on_opencl_and_mixed() {
     let Some(device) = common::opencl_device() else { return };
     // Programs are built for each: one in three, all ranks on the device or every other one.
-    let drawn = (0..one_round()).filter(|number| (number + number / 7) % 3 == 0);
+    let drawn = (0..one_round()).filter(|number| (number + number / 8) % 3 == 0);
     let residuals =
         agree(drawn, |number, rank| match (number + rank as u64).is_multiple_of(2) || number.is_multiple_of(3) {
             true => OpenCl::open(&device).map(Some),

@@ -78,7 +78,7 @@ enum {
     S_DENSE, WILSON_FULL, EO_WILSON, OE_WILSON, LAPLACE_HOP, LAPLACE_FULL, EO_LAPLACE, OE_LAPLACE, STAGGERED_HOP, STAGGERED_FULL, EO_STAGGERED,
     OE_STAGGERED, HISQ_FULL, EO_HISQ, OE_HISQ, TWISTED_MASS_FULL, EO_TWISTED_MASS, OE_TWISTED_MASS, TWISTED_MASS_APPLY, COPY, SCALE, AXPY, AXPY_NORM,
     AXPBY_NORM, COMPLEX_AXPY,
-    COMPLEX_XPAY, CG_UPDATE, TAKE_RHS, PUT_RHS, RHS_PRODUCTS, RHS_AXPY_NORM, RHS_CG_UPDATE, CONVERT, NORM2, INNER_PRODUCTS, SUM, SLICE_SUMS, UNKNOWN
+    COMPLEX_XPAY, CG_UPDATE, TAKE_RHS, PUT_RHS, RHS_PRODUCTS, RHS_AXPY_NORM, RHS_CG_UPDATE, RHS_GRAM, RHS_MADD, CONVERT, NORM2, INNER_PRODUCTS, SUM, SLICE_SUMS, UNKNOWN
 };
 
 /* What each kernel takes: fields (of a list one), then numbers with how many of them. */
@@ -128,6 +128,8 @@ static const struct {
     {"rhs_products", "x y", ""},
     {"rhs_axpy_norm", "y x", "a"},
     {"rhs_cg_update", "psi p r", "a b"},
+    {"rhs_gram", "x y", ""},
+    {"rhs_madd", "y x", "m"},
     {"convert", "out x", ""},
     {"norm2", "x", ""},
     {"inner_products", "xs y", ""},
@@ -1556,6 +1558,32 @@ static const char *LFR(run_of_rhs)(lfr_call *call, int kernel, const lfr_shape *
         }
         return NULL;
     }
+    if (kernel == RHS_GRAM || kernel == RHS_MADD) {
+        const int of_x = find_field(call, "x")->parts / call->rhs_parts;
+        const double *m = find_numbers(call, "m", 2 * of_x * count);
+        if (kernel == RHS_MADD && m == NULL)
+            return "there are fewer coefficients than pairs of right-hand sides";
+        /* In half precision a multiply-add of all right-hand sides of x is rounded once. */
+        lfr_shape unrounded = one;
+        unrounded.half = 0;
+        for (int j = 0; j < count; j++) {
+            COMPLEX *y = LFR(field)(call, "y") + (size_t)j * of_rhs;
+            for (int i = 0; i < of_x; i++) {
+                const COMPLEX *x = LFR(field)(call, "x") + (size_t)i * of_rhs;
+                if (kernel == RHS_GRAM) {
+                    const lfr_complex_f64 product = LFR(inner)(&one, x, y, call->tree);
+                    put_sum(call, product.re);
+                    put_sum(call, product.im);
+                } else {
+                    const COMPLEX factor = {(REAL)m[2 * (i * count + j)], (REAL)m[2 * (i * count + j) + 1]};
+                    LFR(complex_axpy)(&unrounded, factor, x, y);
+                }
+            }
+            if (kernel == RHS_MADD)
+                LFR(copy)(&one, y, y);
+        }
+        return NULL;
+    }
     const double *a = find_numbers(call, "a", count), *b = find_numbers(call, "b", count);
     for (int k = 0; k < count; k++) {
         const size_t first = (size_t)k * of_rhs;
@@ -1680,6 +1708,8 @@ static const char *LFR(run)(lfr_call *call, int kernel, int dagger)
     case RHS_PRODUCTS:
     case RHS_AXPY_NORM:
     case RHS_CG_UPDATE:
+    case RHS_GRAM:
+    case RHS_MADD:
         return LFR(run_of_rhs)(call, kernel, shape);
     case NORM2:
         put_sum(call, LFR(norm2)(shape, x, call->tree));

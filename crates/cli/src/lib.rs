@@ -43,9 +43,11 @@ mod convert;
 mod correlator;
 mod correlator_plot;
 mod counters;
+mod deflation;
 mod demo;
 mod devices;
 mod doctor;
+mod eigen;
 mod emit;
 mod estimate;
 mod fields;
@@ -122,6 +124,7 @@ commands! {
         Compare(Box<compare::Compare>),
         Convert(convert::Convert),
         Solve(Box<solve::Solve>),
+        Eigen(Box<eigen::Eigen>),
         Propagator(propagator::Propagator),
         Correlator(correlator::Correlator),
         Flow(flow::Flow),
@@ -157,10 +160,11 @@ impl Command {
     /// Whether several ranks can share its work.
     fn runs_on_ranks(&self) -> bool {
         use Command::{
-            Apply, Bench, Config, Flow, Gaugefix, Observe, Potential, Propagator, Reduce, Smear, Solve, Spectrum,
-            Verify,
+            Apply, Bench, Config, Eigen, Flow, Gaugefix, Observe, Potential, Propagator, Reduce, Smear, Solve,
+            Spectrum, Verify,
         };
-        let of_fields = matches!(self, Apply(_) | Reduce(_) | Solve(_) | Propagator(_) | Verify(_) | Bench(_));
+        let of_fields =
+            matches!(self, Apply(_) | Reduce(_) | Solve(_) | Eigen(_) | Propagator(_) | Verify(_) | Bench(_));
         let of_links = matches!(self, Config(_) | Flow(_) | Smear(_) | Gaugefix(_) | Observe(_) | Potential(_));
         of_fields || of_links || matches!(self, Spectrum(_))
     }

@@ -18,15 +18,16 @@ use lanefield::reference::field::{Spinors, list_of};
 use lanefield::reference::kernels::Vectors;
 use lanefield::reference::real::Precision;
 use lanefield::solver::{
-    Described, Digests, Method, Solve, SolveError, SolveReport, SolverError, Stopped, Watchers, identity,
+    Described, Digests, Eigenpairs, Method, Solve, SolveError, SolveReport, SolverError, Stopped, Watchers, identity,
 };
 use lanefield_lab::Timed;
 use num_complex::Complex;
 use serde::Serialize;
 
 use super::Outcome;
-use super::args::{BackendArgs, HopArgs, on_part};
+use super::args::{BackendArgs, HopArgs, on_part, one_of};
 use super::array_output::{self, ArrayOutput};
+use super::deflation::{Deflating, DeflationArgs, deflated};
 use super::fields::{interleaved, write_arrays};
 use super::files::{ConfigurationFile, read_configuration_on};
 use super::history::Progress;
@@ -34,6 +35,7 @@ use super::long_run::{Interrupted, LongRun, LongRunArgs, differs, since};
 use super::operator::{OnSpinors, OperatorArgs, check, json_of, on_quark};
 use super::output::{Head, Kind, facts, joined, show};
 use super::ranks::{self, RanksArgs};
+use super::solve::{SOLVERS, solver_name};
 use super::solver::{Course, Fields, Rates, RhsSummary, SolverArgs, changed_inputs, lay_out, preconditioning_name};
 use super::source::Point;
 
@@ -45,6 +47,8 @@ use super::source::Point;
   lanefield config generate weak --lattice 4.4.4.8 --seed 1 --output weak.nersc
   lanefield propagator --config weak.nersc --source point:0,0,0,0 \\
       --operator clover --mass 0.1 --csw 1.2 --output p.npy
+  lanefield propagator --config weak.nersc --source point:0,0,0,0 \\
+      --operator wilson --mass -0.1 --solver block-cg --output block.npy
   lanefield propagator --config weak.nersc --source point:1,2,3,4 \\
       --operator mobius --mass 0.05 --ls 8 --precision f32 --output mobius.npy")]
 pub struct Propagator {
@@ -61,8 +65,13 @@ pub struct Propagator {
     operator: OperatorArgs<OnSpinors>,
     #[command(flatten)]
     hop: HopArgs,
+    /// How the twelve right-hand sides are solved: in a batch, or in a block
+    #[arg(long, value_name = "SOLVER", default_value = "cg", value_parser = one_of(&SOLVERS[..SEVERAL]))]
+    solver: Method,
     #[command(flatten)]
     settings: SolverArgs,
+    #[command(flatten)]
+    deflation: DeflationArgs,
     /// Write the propagator as a NumPy array (T, Z, Y, X, 4, 4, 3, 3): sink spin, source spin, sink colour, source colour; complex64
     /// for f32 and complex128 for f64. Beside it P.npy.json says what it is
     #[arg(long, value_name = "P.npy")]
@@ -81,6 +90,9 @@ pub struct Propagator {
     backend: BackendArgs,
 }
 
+/// The first solvers of the list, which take several right-hand sides.
+const SEVERAL: usize = 2;
+
 fn groups(text: &str) -> Result<usize, String> {
     let groups = text.parse().ok().filter(|&groups: &usize| groups > 0 && COLUMNS.is_multiple_of(groups));
     groups.ok_or_else(|| format!("invalid number of groups '{text}': expected 1, 2, 3, 4, 6 or 12"))
@@ -94,9 +106,18 @@ impl Propagator {
             "--groups {} solves in as many batches, of which there is no one checkpoint or record: leave out --checkpoint, --record and --verify",
             self.groups
         );
+        ensure!(
+            self.groups == 1 || self.solver == Method::ConjugateGradients,
+            "--groups {} divides the twelve right-hand sides, which --solver {} solves in one block: leave one of them out",
+            self.groups,
+            solver_name(self.solver)
+        );
         let others: Vec<(&str, &Path)> = self.long_run.outputs().collect();
-        let inputs: Vec<(&str, &Path)> =
-            [("--config", &*self.config)].into_iter().chain(self.long_run.inputs()).collect();
+        let inputs: Vec<(&str, &Path)> = [("--config", &*self.config)]
+            .into_iter()
+            .chain(self.long_run.inputs())
+            .chain(self.deflation.inputs())
+            .collect();
         let goes_on = |argument: &str| self.long_run.goes_on(argument);
         array_output::require_outputs(Some(&self.output), &others, &inputs, goes_on)?;
         match self.settings.precision {
@@ -119,14 +140,18 @@ impl Propagator {
         let file = self.read()?;
         let configuration = &file.configuration;
         require_inside(configuration.extents(), self.source.0)?;
-        let mut solve = self.settings.solve::<R, _>(operator, Method::ConjugateGradients, self.backend.lanes);
+        let mut solve = self.settings.solve::<R, _>(operator, self.solver, self.backend.lanes);
         // One that does not fit is refused before a device is opened.
         lay_out::<R, _>(&solve, configuration)?;
+        let deflating = self.deflation.read(model, self.hop.parameters(), solve.preconditioning, &file)?;
         let long_run = match self.long_run.is_wanted() {
-            true => self.long_run.open(&self.identity::<R, _>(&solve, &file, &model.describe())?, &file.lattice)?,
+            true => {
+                let identity = self.identity::<R, _>(&solve, &file, &model.describe(), deflating.as_ref())?;
+                self.long_run.open(&identity, &file.lattice)?
+            }
             false => LongRun::default(),
         };
-        let output = self.array_output::<R, _>(model, &solve, &file)?;
+        let output = self.array_output::<R, _>(model, &solve, &file, deflating.as_ref())?;
         let backend = self.backend.open_on(&file.lattice, &self.ranks)?;
         solve.lanes = backend.lanes(solve.lanes);
         let summary = Summary {
@@ -135,13 +160,15 @@ impl Propagator {
             fields: Fields::new::<R>(lay_out::<R, _>(&solve, configuration)?, &self.hop),
             source: self.source.0,
             source_smearing: self.smear_source.map(|smearing| smearing.to_string()),
+            solver: solver_name(self.solver),
+            deflation: deflating.as_ref().map(|deflating| deflating.pairs.len()),
             resumed_from: long_run.resumed_from(),
             compared_with_record: None,
             course: Course::new(&solve, file.plaquette()?),
             rhs: Vec::new(),
             rates: Rates::default(),
         };
-        let how = (&solve, group);
+        let how = (&solve, deflating.as_ref().map(|deflating| &deflating.pairs), group);
         on_part!(&backend, b => self.on::<R, _, _>(b, &file, how, summary, (long_run, output)))
     }
 
@@ -161,10 +188,13 @@ impl Propagator {
         how: &Solve<M>,
         file: &ConfigurationFile,
         operator: &str,
+        deflating: Option<&Deflating>,
     ) -> anyhow::Result<Identity> {
         let smeared = self.smear_source.map_or_else(String::new, |smearing| format!(" smeared by {smearing}"));
         let source = format!("point:{}{smeared}, {COLUMNS} right-hand sides", joined(&self.source.0, ","));
-        let described = Described { operator, source, solver: "cg", sum: how.params.sum.to_string() };
+        let deflated = deflating.map(|deflating| format!(", deflated by {}", deflating.description));
+        let solver = &format!("{}{}", solver_name(self.solver), deflated.unwrap_or_default());
+        let described = Described { operator, source, solver, sum: how.params.sum.to_string() };
         Ok(identity::<R, M>(how, self.hop.parameters(), (&file.configuration, &file.lattice), described)?)
     }
 
@@ -174,16 +204,20 @@ impl Propagator {
         model: &AnyModel,
         solve: &Solve<Q>,
         file: &ConfigurationFile,
+        deflating: Option<&Deflating>,
     ) -> anyhow::Result<ArrayOutput<'_>> {
         let smearing = self.smear_source.map(|smearing| smearing.to_string());
         let source = SourceInput::Point { position: self.source.0, spin: None, colour: None, smearing };
         let settings = [
-            ("solver", "cg".into()),
+            ("solver", solver_name(self.solver).into()),
             ("preconditioning", preconditioning_name(solve.preconditioning).into()),
             ("tolerance", solve.params.tolerance.into()),
         ];
         let operator = (model.name(), json_of(model), &self.hop);
-        let inputs = array_output::inputs(operator, file, source, R::NAME, settings)?;
+        let mut inputs = array_output::inputs(operator, file, source, R::NAME, settings)?;
+        if let Some(deflating) = deflating {
+            inputs.settings.insert("deflation".to_owned(), deflating.description.clone().into());
+        }
         ArrayOutput::new(&self.output, "propagator", &[("--config", &self.config)], inputs)
     }
 
@@ -192,7 +226,7 @@ impl Propagator {
         &self,
         backend: &B,
         file: &ConfigurationFile,
-        (solve, group): (&Solve<Q>, usize),
+        (solve, deflation, group): (&Solve<Q>, Option<&Eigenpairs>, usize),
         mut summary: Summary,
         (mut long_run, output): (LongRun, ArrayOutput<'_>),
     ) -> anyhow::Result<Outcome> {
@@ -203,8 +237,14 @@ impl Propagator {
         let mut watch = |iteration: usize, c: f64| progress.show(iteration, c);
         let mut watcher = Watchers::default().with(Some(&mut long_run)).with(Some(&mut watch));
         let columns = (source, self.columns(group));
-        let computed =
-            solve_columns::<R, B, Q>(backend, configuration, columns.clone(), solve, &mut watcher, state.as_ref());
+        let computed = solve_columns::<R, B, Q>(
+            backend,
+            configuration,
+            columns.clone(),
+            (solve, deflation),
+            &mut watcher,
+            state.as_ref(),
+        );
         progress.end();
 
         let failed =
@@ -330,6 +370,10 @@ struct Summary {
     source: [usize; 4],
     /// α and the number of steps of its smearing; null where there is none.
     source_smearing: Option<String>,
+    /// `cg` or `block-cg`.
+    solver: &'static str,
+    /// Eigenvectors of the guess; null without `--deflate`.
+    deflation: Option<usize>,
     /// The iteration of the checkpoint from which it resumed.
     resumed_from: Option<usize>,
     /// Lines of the record that were the same; null where none was compared with.
@@ -363,8 +407,10 @@ impl Summary {
         let smeared = self.source_smearing.as_ref();
         let smeared = smeared.map_or_else(String::new, |smearing| format!(", smeared by {smearing}"));
         rows.push(("source", format!("x,y,z,t = {}{smeared}", joined(&self.source, ","))));
-        let solver = format!("conjugate gradients in {}, {COLUMNS} right-hand sides", self.fields.precision);
+        let block = if self.solver == "cg" { "conjugate gradients" } else { "block conjugate gradients" };
+        let solver = format!("{block} in {}, {COLUMNS} right-hand sides", self.fields.precision);
         rows.push(("solver", self.course.describe(&solver)));
+        rows.extend(deflated(self.deflation));
         rows.extend(since(self.resumed_from, self.compared_with_record));
         if self.course.converged {
             let rhs = || self.rhs.iter().map(|rhs| &rhs.summary);

@@ -144,7 +144,7 @@ pub fn require_one(command: &str) -> anyhow::Result<()> {
         !are_several(),
         "{command} runs on one rank, and {} were started: start it without mpirun; on several run {}",
         communicator().ranks(),
-        "solve, propagator, apply, reduce, config, flow, smear, gaugefix, observe, potential, spectrum measure, verify and bench ranks"
+        "solve, eigen, propagator, apply, reduce, config, flow, smear, gaugefix, observe, potential, spectrum measure, verify and bench ranks"
     );
     Ok(())
 }

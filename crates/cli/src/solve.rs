@@ -19,8 +19,8 @@ use lanefield::reference::kernels::reduce::Sum;
 use lanefield::reference::layout::Lattice;
 use lanefield::reference::real::Precision;
 use lanefield::solver::{
-    Described, Digests, Method, SavedState, Solve as How, SolveError, SolveReport, SolverError, Stopped, Watcher,
-    Watchers, identity, solve_from, solve_with_shifts,
+    Described, Digests, Eigenpairs, Method, SavedState, Solve as How, SolveError, SolveReport, SolverError, Stopped,
+    Watcher, Watchers, identity, solve_deflated, solve_with_shifts,
 };
 use lanefield_lab::Timed;
 use lanefield_lab::bandwidth::Operation;
@@ -30,6 +30,7 @@ use num_complex::Complex;
 use super::Outcome;
 use super::args::{BackendArgs, HopArgs, SumArgs, SumKind, on_part, one_of};
 use super::array_output::{self, ArrayOutput};
+use super::deflation::{Deflating, DeflationArgs};
 use super::fields::FieldShape;
 use super::files::{ConfigurationFile, given};
 use super::history::{Progress, write_batch_history, write_history};
@@ -53,6 +54,8 @@ use summary::Summary;
       --tolerance 1e-8 --unpreconditioned --json
   lanefield solve --operator clover --csw 1.3 --config weak.nersc --mass 0.1 \\
       --source gauss:7 --batch 3 --history batch.csv
+  lanefield solve --config weak.nersc --source gauss:7 --mass -0.1 --batch 6 \\
+      --solver block-cg --json
   lanefield solve --operator staggered --config weak.nersc --mass 0.05 \\
       --source gauss:7 --shifts 0,0.01,0.1 --output shifts.npy
   lanefield solve --operator hisq --config weak.nersc --mass 0.05 \\
@@ -72,7 +75,7 @@ pub struct Solve {
     input: InputArgs,
     #[command(flatten)]
     hop: HopArgs,
-    /// Number of right-hand sides to solve together, with cg: --source gauss:SEED gives those of SEED, SEED + 1, …
+    /// Number of right-hand sides to solve together, with cg or block-cg: --source gauss:SEED gives those of SEED, SEED + 1, …
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     batch: Option<u16>,
     /// Solve (A + σ) ψ = η for each of these σ at once, with cg, where A is what cg solves: by even-odd Mpc†Mpc, and of the source only its odd sites, without
@@ -91,6 +94,8 @@ pub struct Solve {
     solver: Method,
     #[command(flatten)]
     settings: SolverArgs,
+    #[command(flatten)]
+    deflation: DeflationArgs,
     /// Write the solution as a NumPy array of the shape of the source, complex64 for f32 and complex128 for f64, and beside it X.npy.json,
     /// which says what it is. With --batch, the first axis is that of the right-hand sides, with --shifts that of the shifts
     #[arg(long, value_name = "X.npy")]
@@ -118,16 +123,26 @@ fn shift(text: &str) -> Result<f64, String> {
     value.ok_or_else(|| format!("invalid shift '{text}': expected a finite number, as 0.1"))
 }
 
-const SOLVERS: &[(&str, Method, &str)] = &[
+pub const SOLVERS: &[(&str, Method, &str)] = &[
     (
         "cg",
         Method::ConjugateGradients,
         "Conjugate gradients, on the normal equations unless the operator is positive definite",
     ),
+    (
+        "block-cg",
+        Method::BlockConjugateGradients,
+        "Conjugate gradients in which each right-hand side searches in the directions of all: fewer iterations, each of more work",
+    ),
     ("mixed-f32", Method::MixedF32, "The same in f64, with a recurrence in f32"),
     ("mixed-half", Method::MixedHalf, "The same in f64, with a recurrence in half precision"),
     ("bicgstab", Method::BiCgStab, "BiCGStab"),
 ];
+
+/// A solver as on the command line.
+pub fn solver_name(solver: Method) -> &'static str {
+    SOLVERS.iter().find(|(_, method, _)| *method == solver).map_or("", |(name, ..)| name)
+}
 
 impl Solve {
     pub fn run(self) -> anyhow::Result<Outcome> {
@@ -139,8 +154,8 @@ impl Solve {
             self.settings.precision
         );
         ensure!(
-            self.batch.is_none() || self.solver == Method::ConjugateGradients,
-            "--batch is for --solver cg; {} takes one right-hand side",
+            self.batch.is_none() || matches!(self.solver, Method::ConjugateGradients | Method::BlockConjugateGradients),
+            "--batch is for --solver cg and block-cg; {} takes one right-hand side",
             self.solver_name()
         );
         ensure!(
@@ -148,9 +163,18 @@ impl Solve {
             "--shifts is for --solver cg; {} solves one system",
             self.solver_name()
         );
+        ensure!(
+            self.deflation.deflate.is_none() || self.shifts.is_none(),
+            "--deflate has eigenvectors of one system, and --shifts makes several: leave one of them out"
+        );
+        ensure!(
+            self.deflation.deflate.is_none() || self.solver != Method::BiCgStab,
+            "--deflate is for solvers of the normal equations; bicgstab solves the operator itself"
+        );
         let outputs: Vec<(&str, &Path)> =
             given([("--history", &self.history)]).chain(self.long_run.outputs()).collect();
-        let inputs: Vec<(&str, &Path)> = self.input.files().into_iter().chain(self.long_run.inputs()).collect();
+        let inputs: Vec<(&str, &Path)> =
+            self.input.files().into_iter().chain(self.long_run.inputs()).chain(self.deflation.inputs()).collect();
         let goes_on = |argument: &str| self.long_run.goes_on(argument);
         array_output::require_outputs(self.output.as_deref(), &outputs, &inputs, goes_on)?;
         match self.settings.precision {
@@ -167,11 +191,15 @@ impl Solve {
         let mut how = self.settings.solve::<R, _>(model, self.solver, self.backend.lanes);
         how.params.sum = self.sums.sum(size_of::<Complex<f64>>()).context("failed to plan the sums")?;
         let mut lattice = lay_out::<R, _>(&how, configuration)?;
+        let deflating = self.deflation.read(&model, self.hop.parameters(), how.preconditioning, &file)?;
         let long_run = match self.long_run.is_wanted() {
-            true => self.long_run.open(&self.identity::<R>(&how, lattice, &file, &eta)?, &file.lattice)?,
+            true => {
+                let identity = self.identity::<R>(&how, lattice, (&file, &eta), deflating.as_ref())?;
+                self.long_run.open(&identity, &file.lattice)?
+            }
             false => LongRun::default(),
         };
-        let output = self.array_output::<R>(&how, lattice, &file, &eta)?;
+        let output = self.array_output::<R>(&how, lattice, (&file, &eta), deflating.as_ref())?;
         let backend = self.backend.open_on(&file.lattice, &self.input.ranks)?;
         // A tree keeps its lanes, on whose number it depends.
         if how.params.sum == Sum::Exact {
@@ -180,7 +208,9 @@ impl Solve {
         }
         let mut summary = Summary::new::<R>(backend.describe(), self, &how, lattice, file.plaquette()?);
         summary.resumed_from = long_run.resumed_from();
-        on_part!(&backend, b => self.solve_on::<R, _>(b, &file, eta, how, summary, (long_run, output)))
+        let pairs = deflating.as_ref().map(|deflating| &deflating.pairs);
+        summary.deflation = pairs.map(Eigenpairs::len);
+        on_part!(&backend, b => self.solve_on::<R, _>(b, &file, eta, (how, pairs), summary, (long_run, output)))
     }
 
     /// The configuration and the source.
@@ -201,7 +231,7 @@ impl Solve {
         backend: &B,
         ConfigurationFile { configuration, lattice, .. }: &ConfigurationFile,
         eta: Loaded,
-        how: How<AnyModel>,
+        (how, deflation): (How<AnyModel>, Option<&Eigenpairs>),
         mut summary: Summary,
         (mut long_run, output): (LongRun, Option<ArrayOutput<'_>>),
     ) -> anyhow::Result<Outcome> {
@@ -229,7 +259,17 @@ impl Solve {
         let (watcher, resume, precision) = (&mut watcher, state.as_ref(), PhantomData::<R>);
         let solving = span(Group::Host, || "solve");
         let shifts = self.shifts.as_deref();
-        let solved = model.run(Solving { backend, configuration, eta: &eta, how, shifts, watcher, resume, precision });
+        let solved = model.run(Solving {
+            backend,
+            configuration,
+            eta: &eta,
+            how,
+            deflation,
+            shifts,
+            watcher,
+            resume,
+            precision,
+        });
         drop(solving);
         progress.end();
         summary.fell_back(backend.opencl());
@@ -330,7 +370,7 @@ impl Solve {
 
     /// As on the command line.
     fn solver_name(&self) -> &'static str {
-        SOLVERS.iter().find(|(_, method, _)| *method == self.solver).map_or("", |(name, ..)| name)
+        solver_name(self.solver)
     }
 
     fn describe_solver(&self, precision: &str) -> String {
@@ -339,6 +379,7 @@ impl Solve {
                 let shifts = self.described_shifts().map(|shifts| format!(" for the shifts {shifts}"));
                 format!("conjugate gradients in {precision}{}", shifts.unwrap_or_default())
             }
+            Method::BlockConjugateGradients => format!("block conjugate gradients in {precision}"),
             Method::MixedF32 => "conjugate gradients in f64 and f32".to_owned(),
             Method::MixedHalf => "conjugate gradients in f64 and half precision".to_owned(),
             Method::BiCgStab => format!("BiCGStab in {precision}"),
@@ -357,8 +398,8 @@ impl Solve {
         &self,
         how: &How<AnyModel>,
         lattice: Lattice,
-        file: &ConfigurationFile,
-        eta: &Loaded,
+        (file, eta): (&ConfigurationFile, &Loaded),
+        deflating: Option<&Deflating>,
     ) -> anyhow::Result<Option<ArrayOutput<'_>>> {
         let Some(path) = &self.output else { return Ok(None) };
         let settings = [
@@ -373,6 +414,9 @@ impl Solve {
         if let Some(shifts) = &self.shifts {
             inputs.settings.insert("shifts".to_owned(), shifts.clone().into());
         }
+        if let Some(deflating) = deflating {
+            inputs.settings.insert("deflation".to_owned(), deflating.description.clone().into());
+        }
         ArrayOutput::new(path, "solve", &self.input.files(), inputs).map(Some)
     }
 
@@ -381,8 +425,8 @@ impl Solve {
         &self,
         how: &How<AnyModel>,
         lattice: Lattice,
-        file: &ConfigurationFile,
-        eta: &Loaded,
+        (file, eta): (&ConfigurationFile, &Loaded),
+        deflating: Option<&Deflating>,
     ) -> anyhow::Result<Identity> {
         let source = match (&self.input.source, self.batch) {
             (Source::File(_), _) => format!("of SHA-256 {}", file.lattice.digest(&eta.values)?),
@@ -391,8 +435,9 @@ impl Solve {
         };
         let sum = self.describe_sum(how, lattice);
         let shifts = self.described_shifts().map(|shifts| format!(", shifts {shifts}"));
-        let (operator, solver) =
-            (&how.operator.describe(), &format!("{}{}", self.solver_name(), shifts.unwrap_or_default()));
+        let deflated = deflating.map(|deflating| format!(", deflated by {}", deflating.description));
+        let special = shifts.or(deflated).unwrap_or_default();
+        let (operator, solver) = (&how.operator.describe(), &format!("{}{special}", self.solver_name()));
         let described = Described { operator, source, solver, sum };
         Ok(identity::<R, _>(how, self.hop.parameters(), (&file.configuration, &file.lattice), described)?)
     }
@@ -404,6 +449,7 @@ struct Solving<'a, B, R> {
     configuration: &'a Configuration,
     eta: &'a [Complex<f64>],
     how: How<AnyModel>,
+    deflation: Option<&'a Eigenpairs>,
     shifts: Option<&'a [f64]>,
     watcher: &'a mut dyn Watcher,
     resume: Option<&'a SavedState>,
@@ -427,6 +473,14 @@ impl<B: Backend, R: Vectors> ModelTask for Solving<'_, B, R> {
                 self.resume,
             );
         }
-        solve_from::<R, B, M>(self.backend, self.configuration, self.eta, &solve, self.watcher, self.resume)
+        solve_deflated::<R, B, M>(
+            self.backend,
+            self.configuration,
+            self.eta,
+            &solve,
+            self.deflation,
+            self.watcher,
+            self.resume,
+        )
     }
 }

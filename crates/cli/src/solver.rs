@@ -37,6 +37,11 @@ fn tolerance(text: &str) -> Result<f64, String> {
 }
 
 impl SolverArgs {
+    /// The defaults in f64.
+    pub fn of_precision_f64(unpreconditioned: bool) -> Self {
+        Self { tolerance: None, max_iterations: None, precision: Precision::F64, unpreconditioned }
+    }
+
     /// How to solve with an operator.
     pub fn solve<R: Vectors, M>(&self, operator: M, method: Method, lanes: LaneChoice) -> Solve<M> {
         let auto = SolverParams::auto::<R>();

@@ -68,7 +68,7 @@ fn shape_of(document: &Value) -> String {
 }
 
 /// Each kind with a command that prints it; those that need an OpenCL device end in the word DEVICE, which stands for the arguments that name it.
-const COMMANDS: [(Kind, &str); 57] = [
+const COMMANDS: [(Kind, &str); 58] = [
     (Kind::Config, "config info gauge.nersc"),
     (Kind::Config, "config generate weak --lattice 4.4.4.8 --seed 1 --output weak.nersc"),
     (Kind::Config, "config generate unit --lattice 4.4.4.4 --output unit.lime"),
@@ -85,6 +85,7 @@ const COMMANDS: [(Kind, &str); 57] = [
     (Kind::Compare, "compare hop.npy other.npy"),
     (Kind::Compare, "compare hop.npy other.npy --config gauge.nersc --source gauss:3 --mass 0.5 --plot difference.svg"),
     (Kind::Solve, "solve --config gauge.nersc --source gauss:1 --mass 0.5 --device cpu --record r.jsonl"),
+    (Kind::Eigen, "eigen --config gauge.nersc --mass 0.5 --number 2 --output low.eigen --device cpu"),
     (Kind::SolveDifference, "solve --config gauge.nersc --source gauss:1 --mass 0.5 --device cpu --verify sooner"),
     (
         Kind::Propagator,

@@ -17,6 +17,7 @@ mod counters;
 mod demo;
 mod devices;
 mod doctor;
+mod eigen;
 mod emit;
 mod estimate;
 mod gauge;
@@ -180,7 +181,7 @@ fn opencl() -> Option<String> {
     common::opencl_device().map(|device| format!("--device {}", device.index))
 }
 
-const COMMANDS: [&str; 52] = [
+const COMMANDS: [&str; 53] = [
     "devices",
     "config info",
     "config check",
@@ -198,6 +199,7 @@ const COMMANDS: [&str; 52] = [
     "compare",
     "convert",
     "solve",
+    "eigen",
     "propagator",
     "correlator",
     "flow",
@@ -318,6 +320,7 @@ fn the_examples_of_the_help_work_as_they_are() {
         "run",
         "reduce",
         "solve",
+        "eigen",
         "propagator",
         "correlator",
         "flow",

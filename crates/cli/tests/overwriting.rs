@@ -5,7 +5,7 @@ use std::process::Command;
 use super::Folder;
 
 /// Command lines, each of which would write to a file of the user's.
-const WRITE: [&str; 23] = [
+const WRITE: [&str; 25] = [
     "config generate hot --lattice 4.4.4.4 --seed 1 --output FILE",
     "config convert gauge.nersc FILE.npy",
     "apply --operator hop --config gauge.nersc --source gauss:1 --output FILE.npy",
@@ -14,6 +14,7 @@ const WRITE: [&str; 23] = [
     "solve --config gauge.nersc --source gauss:1 --mass 0.5 --history FILE",
     "solve --config gauge.nersc --source gauss:1 --mass 0.5 --checkpoint FILE",
     "solve --config gauge.nersc --source gauss:1 --mass 0.5 --record FILE",
+    "eigen --config gauge.nersc --mass 0.5 --number 2 --output FILE",
     "propagator --operator wilson --mass 0.5 --config gauge.nersc --source point:0,0,0,0 --output FILE.npy",
     "correlator --propagator p.npy --csv FILE",
     "correlator --propagator p.npy --plot FILE.svg",

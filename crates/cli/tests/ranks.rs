@@ -392,6 +392,22 @@ fn gauge_fields_have_the_same_bytes_on_ranks() {
     }
 }
 
+#[test]
+fn eigenvectors_and_blocks_have_the_same_bytes_on_ranks() {
+    let folder = Folder::with_gauge();
+    let eigen = "eigen --config gauge.nersc --mass 0.1 --number 3 --tolerance 1e-8 --threads 1 --device cpu";
+    folder.succeeds(&format!("{eigen} --output one.eigen"));
+    let block = format!("{} --deflate one.eigen --device cpu", solve("--mass 0.1 --batch 2 --solver block-cg"));
+    folder.succeeds(&block);
+    let expected = folder.all(&FILES);
+    for cut in ["1.1.1.2", "2.1.1.1"] {
+        folder.succeeds_on(2, &format!("{eigen} --output two.eigen --ranks {cut} --force"));
+        assert!(folder.read("two.eigen") == folder.read("one.eigen"), "{cut}");
+        folder.succeeds_on(2, &format!("{block} --ranks {cut} --force"));
+        assert!(folder.all(&FILES) == expected, "{cut}");
+    }
+}
+
 /// A hop of three steps needs parts of four slices.
 #[test]
 fn hisq_fermions_have_the_same_bytes_on_parts_that_are_wide_enough() {

@@ -61,6 +61,7 @@ kinds! {
     Counters = "counters", 1, "Counters";
     Trace = "trace", 1, "Trace";
     Solve = "solve", 1, "Solves";
+    Eigen = "eigen", 1, "Eigenpairs";
     SolveDifference = "solve difference", 1, "A solve that is not its record";
     Propagator = "propagator", 1, "Propagators";
     Correlator = "correlator", 1, "Correlators";

@@ -162,6 +162,87 @@ pub fn rhs_axpy_norm<R: Vectors>(
     rhs_products(y, y, rhs_parts, sum)
 }
 
+/// ⟨x_i, y_j⟩ of each right-hand side of x with each of y: two sums each, real and imaginary part, i fastest.
+///
+/// # Errors
+/// [`FieldError::Mismatch`] for fields on other sites; [`FieldError::RightHandSides`] for a field without whole right-hand sides.
+pub fn rhs_gram<R: Vectors>(
+    x: &FieldData<R>,
+    y: &FieldData<R>,
+    rhs_parts: usize,
+    sum: Sum,
+) -> Result<PartialSums, FieldError> {
+    let (n_x, n_y) = pairs("inner products of right-hand sides", x, y, rhs_parts)?;
+    match sum {
+        Sum::Exact => {
+            let gram = RhsGram { pairs: PairsShape::of(x, y, rhs_parts), x: x.reals(), y: y.reals() };
+            Ok(PartialSums::Exact(R::run_rhs_gram(y.lattice().width(), gram)))
+        }
+        // A plan numbers the elements of a field of one right-hand side.
+        Sum::Tree(_) => {
+            let one = |field: &FieldData<R>, rhs: usize| {
+                let mut one =
+                    FieldData::zeros(*field.lattice(), field.sites(), object_of(field.object(), 1, rhs_parts)?)?;
+                take_rhs(&mut one, field, &[rhs], rhs_parts)?;
+                Ok::<_, FieldError>(one)
+            };
+            let mut sums = Vec::with_capacity(2 * n_x * n_y);
+            for j in 0..n_y {
+                let of_y = one(y, j)?;
+                for i in 0..n_x {
+                    sums.extend(inner_products(&[&one(x, i)?], &of_y, sum)?.round());
+                }
+            }
+            Ok(PartialSums::Tree(sums))
+        }
+    }
+}
+
+/// y_j ← madd(m_ij, x_i, y_j) for i = 0, 1, …, of each right-hand side j of y: in half precision what is stored is rounded once, at the end. `m` has
+/// real and imaginary part of m_00, m_01, …, m_10, …; each is rounded to the field's precision.
+///
+/// # Errors
+/// As [`rhs_gram`]; [`FieldError::Mismatch`] for a matrix of another size.
+pub fn rhs_madd<R: Vectors>(
+    m: &[f64],
+    x: &FieldData<R>,
+    y: &mut FieldData<R>,
+    rhs_parts: usize,
+) -> Result<(), FieldError> {
+    let (n_x, n_y) = pairs("multiply-add of right-hand sides", x, y, rhs_parts)?;
+    if m.len() != 2 * n_x * n_y {
+        return Err(FieldError::Mismatch {
+            what: "multiply-add of right-hand sides",
+            left: format!("a matrix of {} real numbers", m.len()),
+            right: format!("{n_x} × {n_y} right-hand sides, so {} of them", 2 * n_x * n_y),
+        });
+    }
+    let (pairs, width) = (PairsShape::of(x, y, rhs_parts), y.lattice().width());
+    R::run_rhs_madd(width, RhsMadd { pairs, m: &rounded(m), x: x.reals(), y: y.reals_mut() });
+    Ok(())
+}
+
+/// The numbers of right-hand sides of two fields on the same sites.
+fn pairs<R: Vectors>(
+    what: &'static str,
+    x: &FieldData<R>,
+    y: &FieldData<R>,
+    rhs_parts: usize,
+) -> Result<(usize, usize), FieldError> {
+    check_place(what, x, y.lattice(), y.sites())?;
+    let count = |field: &FieldData<R>| {
+        let parts = field.object().parts();
+        match rhs_parts > 0 && parts >= rhs_parts && parts.is_multiple_of(rhs_parts) {
+            true => Ok(parts / rhs_parts),
+            false => Err(FieldError::RightHandSides { wanted: vec![0], rhs_parts, field: field.describe() }),
+        }
+    };
+    match object_of(x.object(), 1, rhs_parts)? == object_of(y.object(), 1, rhs_parts)? {
+        true => Ok((count(x)?, count(y)?)),
+        false => Err(FieldError::Mismatch { what, left: x.describe(), right: y.describe() }),
+    }
+}
+
 /// ψ ← fma(a, p, ψ), then p ← fma(b, p, r) with the old p in both, with the a and b of each right-hand side.
 ///
 /// # Errors
@@ -222,6 +303,29 @@ impl RhsShape {
     }
 }
 
+/// Two fields with right-hand sides: reals of an outer site of each, of a right-hand side and a component there, and outer sites of a task.
+#[derive(Clone, Copy)]
+pub(crate) struct PairsShape {
+    x_osite: usize,
+    y_osite: usize,
+    an_rhs: usize,
+    a_part: usize,
+    osites_a_task: usize,
+}
+
+impl PairsShape {
+    fn of<R: Real>(x: &FieldData<R>, y: &FieldData<R>, rhs_parts: usize) -> Self {
+        let a_part = y.reals_a_part();
+        Self {
+            x_osite: x.reals_an_osite(),
+            y_osite: y.reals_an_osite(),
+            an_rhs: a_part * rhs_parts,
+            a_part,
+            osites_a_task: items_a_task(y.osites()),
+        }
+    }
+}
+
 compiled! {
     fn run_rhs_axpy(width, RhsAxpy { shape, a, x, y }) {
         let [a, x] = [a, x].map(Half::as_f32);
@@ -237,6 +341,15 @@ compiled! {
     }
     fn run_rhs_products(width, RhsProducts { shape, x, y }) -> Vec<ExactSum> {
         f32::run_rhs_products(width, RhsProducts { shape, x: Half::as_f32(x), y: Half::as_f32(y) })
+    }
+    fn run_rhs_gram(width, RhsGram { pairs, x, y }) -> Vec<ExactSum> {
+        f32::run_rhs_gram(width, RhsGram { pairs, x: Half::as_f32(x), y: Half::as_f32(y) })
+    }
+    fn run_rhs_madd(width, RhsMadd { pairs, m, x, y }) {
+        let [m, x] = [m, x].map(Half::as_f32);
+        f32::run_rhs_madd(width, RhsMadd { pairs, m, x, y: Half::as_f32_mut(y) });
+        let PairsShape { y_osite, a_part, osites_a_task, .. } = pairs;
+        super::Shape { an_osite: a_part, a_task: osites_a_task * y_osite }.quantize(width, y);
     }
 }
 
@@ -389,5 +502,114 @@ impl<V: LaneVector> Task<usize> for ProductsTask<'_, V> {
             sums.push(terms.sums());
         }
         sums
+    }
+}
+
+#[doc(hidden)]
+pub struct RhsGram<'a, R> {
+    pub(crate) pairs: PairsShape,
+    pub(crate) x: &'a [R],
+    pub(crate) y: &'a [R],
+}
+
+impl<R: Real> LaneOperation<R> for RhsGram<'_, R> {
+    type Output = Vec<ExactSum>;
+    fn run<V: LaneVector<Real = R>>(self, blocks: usize) -> Vec<ExactSum> {
+        let Self { pairs: pairs @ PairsShape { x_osite, y_osite, an_rhs, a_part, osites_a_task }, x, y } = self;
+        let of_parts = super::Shape { an_osite: a_part, a_task: osites_a_task * y_osite };
+        let gram = GramTask { pairs, contributions: Contributions::<V>::new(of_parts, blocks), x, y };
+        let tasks = tasks::map(y.len().div_ceil(osites_a_task * y_osite), |task| V::Set::run(&gram, task));
+        let count = (x_osite / an_rhs) * (y_osite / an_rhs);
+        (0..count).flat_map(|pair| merged(tasks.iter().map(|sums| &sums[pair]))).collect()
+    }
+}
+
+/// The sums of each pair of right-hand sides of a task. A few outer sites of all right-hand sides stay in the nearest caches for all pairs.
+struct GramTask<'a, V: LaneVector> {
+    pairs: PairsShape,
+    contributions: Contributions<V>,
+    x: &'a [V::Real],
+    y: &'a [V::Real],
+}
+
+impl<V: LaneVector> Task<usize> for GramTask<'_, V> {
+    type Output = Vec<[ExactSum; 2]>;
+    #[inline(always)]
+    fn run(&self, task: usize) -> Vec<[ExactSum; 2]> {
+        let PairsShape { x_osite, y_osite, an_rhs, a_part, osites_a_task } = self.pairs;
+        let (x, y) = (chunk(self.x, osites_a_task * x_osite, task), chunk(self.y, osites_a_task * y_osite, task));
+        let (n_x, count) = (x_osite / an_rhs, (x_osite / an_rhs) * (y_osite / an_rhs));
+        let mut terms: Vec<ExactTerms<V::Doubles, 2>> = Vec::with_capacity(count);
+        terms.resize_with(count, ExactTerms::new);
+        let osites = Contributions::<V>::OSITES;
+        for (x, y) in x.chunks(osites * x_osite).zip(y.chunks(osites * y_osite)) {
+            let osites = y.len() / y_osite;
+            for (pair, terms) in terms.iter_mut().enumerate() {
+                let (x, y) = (&x[pair % n_x * an_rhs..], &y[pair / n_x * an_rhs..]);
+                for part in (0..an_rhs).step_by(a_part) {
+                    let x = &x[part..][..(osites - 1) * x_osite + a_part];
+                    let y = &y[part..][..(osites - 1) * y_osite + a_part];
+                    self.contributions.inner_products_apart(osites, (x, x_osite), (y, y_osite), terms);
+                }
+            }
+        }
+        let mut sums = Vec::with_capacity(count);
+        for terms in terms {
+            sums.push(terms.sums());
+        }
+        sums
+    }
+}
+
+#[doc(hidden)]
+pub struct RhsMadd<'a, R> {
+    pub(crate) pairs: PairsShape,
+    pub(crate) m: &'a [R],
+    pub(crate) x: &'a [R],
+    pub(crate) y: &'a mut [R],
+}
+
+impl<R: Real> LaneOperation<R> for RhsMadd<'_, R> {
+    type Output = ();
+    fn run<V: LaneVector<Real = R>>(self, _: usize) {
+        let Self { pairs: pairs @ PairsShape { y_osite, osites_a_task, .. }, m, x, y } = self;
+        let madd = MaddTask::<V> { pairs, m, x };
+        for_each_chunk(y, osites_a_task * y_osite, |task, y| V::Set::run(&madd, (task, y)));
+    }
+}
+
+/// y_j ← madd(m_ij, x_i, y_j) of a task.
+struct MaddTask<'a, V: LaneVector> {
+    pairs: PairsShape,
+    m: &'a [V::Real],
+    x: &'a [V::Real],
+}
+
+/// Vectors of y that stay in registers while the right-hand sides of x pass. It divides those of a spinor and of a colour vector.
+const IN_REGISTERS: usize = 3;
+
+impl<V: LaneVector> Task<(usize, &mut [V::Real])> for MaddTask<'_, V> {
+    type Output = ();
+    #[inline(always)]
+    fn run(&self, (task, y): (usize, &mut [V::Real])) {
+        let PairsShape { x_osite, y_osite, an_rhs, osites_a_task, .. } = self.pairs;
+        let (x, n_y, vectors) = (chunk(self.x, osites_a_task * x_osite, task), y_osite / an_rhs, an_rhs / V::REALS);
+        for (y, x) in y.chunks_exact_mut(y_osite).zip(x.chunks_exact(x_osite)) {
+            let (x, y): (&[V], &mut [V]) = (bytemuck::cast_slice(x), bytemuck::cast_slice_mut(y));
+            for (j, y) in y.chunks_exact_mut(vectors).enumerate() {
+                for (k, y) in (0..).step_by(IN_REGISTERS).zip(y.chunks_exact_mut(IN_REGISTERS)) {
+                    let [mut a, mut b, mut c] = [y[0], y[1], y[2]];
+                    for (i, x) in x.chunks_exact(vectors).enumerate() {
+                        let of_pair = 2 * (i * n_y + j);
+                        let (re, im) = (V::splat(self.m[of_pair]), V::splat(self.m[of_pair + 1]));
+                        let x = &x[k..k + IN_REGISTERS];
+                        a = im.fused(x[0].times_i(), re.fused(x[0], a));
+                        b = im.fused(x[1].times_i(), re.fused(x[1], b));
+                        c = im.fused(x[2].times_i(), re.fused(x[2], c));
+                    }
+                    [y[0], y[1], y[2]] = [a, b, c];
+                }
+            }
+        }
     }
 }

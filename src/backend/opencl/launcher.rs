@@ -254,11 +254,10 @@ impl OpenCl {
                 }
                 Argument::Scalars(names) => {
                     let scalars: Vec<f64> = names.iter().flat_map(|name| call.scalars(name)).copied().collect();
-                    let bytes: Vec<u8> = match precision {
-                        Precision::F64 => bytemuck::cast_slice(&scalars).to_vec(),
-                        _ => scalars.iter().flat_map(|&a| f32::from_f64(a).to_ne_bytes()).collect(),
-                    };
-                    packed.push(Packed::Small(self.small("scalars of right-hand sides", &bytes)?));
+                    packed.push(self.scalars("scalars of right-hand sides", precision, &scalars)?);
+                }
+                Argument::Coefficients { name, .. } => {
+                    packed.push(self.scalars("coefficients of right-hand sides", precision, call.scalars(name))?);
                 }
                 Argument::Indices { name, .. } => {
                     let numbers: Vec<u32> = call.indices(name).iter().map(|&number| number as u32).collect();
@@ -367,6 +366,20 @@ impl OpenCl {
         }
         tables.insert(key, Arc::clone(&table));
         Ok(table)
+    }
+
+    /// A small buffer of scalars, each in the precision in which fields are computed with.
+    fn scalars<'a>(
+        &self,
+        what: &'static str,
+        precision: Precision,
+        scalars: &[f64],
+    ) -> Result<Packed<'a>, BackendError> {
+        let bytes: Vec<u8> = match precision {
+            Precision::F64 => bytemuck::cast_slice(scalars).to_vec(),
+            _ => scalars.iter().flat_map(|&a| f32::from_f64(a).to_ne_bytes()).collect(),
+        };
+        Ok(Packed::Small(self.small(what, &bytes)?))
     }
 
     /// A small buffer with these bytes.

@@ -208,8 +208,18 @@ pub(super) struct SumOf {
     constant_words: bool,
     /// Words of a bundle, where the kernel has bundles.
     bundle: Option<usize>,
-    /// Fields x of `inner_products`; else 1.
+    /// Fields x of `inner_products`, right-hand sides of x of `rhs_gram` that a work-item takes; else 1.
     fields: usize,
+}
+
+/// Right-hand sides of a field of a call.
+fn rhs_of(shape: &Shape, name: &str) -> usize {
+    shape.field(name).map_or(0, |field| field.object.parts() / shape.rhs_parts.max(1))
+}
+
+/// Of so many right-hand sides how many a work-item takes with one of the others: registers hold the sums of four.
+fn at_once(count: usize) -> usize {
+    (1..=4).rev().find(|&some| count.is_multiple_of(some)).unwrap_or(1)
 }
 
 impl SumOf {
@@ -229,7 +239,10 @@ impl SumOf {
             constant_words: shape.precision() == Precision::Half
                 || shape.kernel.options.contains(&BuildOption::PartWords),
             bundle,
-            fields: shape.listed,
+            fields: match shape.kernel.geometry {
+                Geometry::SumOfPairsOfRightHandSides => at_once(rhs_of(shape, "x")),
+                _ => shape.listed,
+            },
         }
     }
 }
@@ -503,6 +516,11 @@ impl Planner<'_> {
             Geometry::SumOfRightHandSides => {
                 let rows = parts / shape.rhs_parts.max(1);
                 Reduction { elements: target.osites() * shape.rhs_parts * nsimd, rows, ..one }
+            }
+            Geometry::SumOfPairsOfRightHandSides => {
+                let pairs = rhs_of(shape, "x") * (parts / shape.rhs_parts.max(1));
+                let (elements, rows) = (target.osites() * shape.rhs_parts * nsimd, pairs / of.fields);
+                Reduction { elements, a_row: 2 * of.fields, rows, ..one }
             }
             _ => {
                 let list = shape.kernel.arguments.iter().any(|argument| matches!(argument, Argument::Fields(..)));

@@ -181,7 +181,7 @@ impl<'a, B: Memory + ?Sized> Arguments<'a, B> {
                     (Argument::Scalar(_) | Argument::Double(_), Some(Value::Scalar(_)))
                     | (Argument::Complex(_), Some(Value::Complex(_)))
                     | (Argument::Indices { .. }, Some(Value::Indices(_)))
-                    | (Argument::Scalars(_), Some(Value::Scalars(_))) => true,
+                    | (Argument::Scalars(_) | Argument::Coefficients { .. }, Some(Value::Scalars(_))) => true,
                     _ => false,
                 };
                 if !right {
@@ -303,12 +303,26 @@ impl<'a, B: Memory + ?Sized> Arguments<'a, B> {
         }
         let count = |name: &str| self.shapes(name).first().map_or(0, |shape| shape.object.parts() / rhs_parts);
         for (name, value) in &self.values {
-            match value {
-                Value::Scalars(scalars) if scalars.len() != target.object.parts() / rhs_parts => {
+            let of_pairs = self.kernel.arguments.iter().find_map(|argument| match *argument {
+                Argument::Coefficients { name: known, of } if known == *name => Some(of),
+                _ => None,
+            });
+            match (value, of_pairs) {
+                (Value::Scalars(numbers), Some(of)) => {
+                    let (rows, columns) = (count(of), target.object.parts() / rhs_parts);
+                    if numbers.len() != 2 * rows * columns {
+                        let expected = format!(
+                            "real and imaginary part for each of {rows} × {columns} pairs of right-hand sides, {} numbers",
+                            2 * rows * columns
+                        );
+                        return Err(self.refused(name, format!("{} numbers", numbers.len()), expected));
+                    }
+                }
+                (Value::Scalars(scalars), None) if scalars.len() != target.object.parts() / rhs_parts => {
                     let expected = format!("one for each of {} right-hand sides", target.object.parts() / rhs_parts);
                     return Err(self.refused(name, format!("{} scalars", scalars.len()), expected));
                 }
-                Value::Indices(numbers) => {
+                (Value::Indices(numbers), _) => {
                     let of_fields = self.kernel.arguments.iter().find_map(|argument| match *argument {
                         Argument::Indices { name: known, of, among } if known == *name => Some((of, among)),
                         _ => None,
@@ -345,6 +359,7 @@ impl Argument {
             | Self::Scalar(name)
             | Self::Double(name)
             | Self::Complex(name)
+            | Self::Coefficients { name, .. }
             | Self::Indices { name, .. } => vec![name],
             Self::Scalars(names) => names.to_vec(),
             _ => Vec::new(),
@@ -359,6 +374,7 @@ impl Argument {
             Self::Fields(_, most) => format!("1 to {most} fields that are read"),
             Self::Scalar(_) | Self::Double(_) => "a real number".to_owned(),
             Self::Complex(_) => "a complex number".to_owned(),
+            Self::Coefficients { .. } => "a complex number for each pair of right-hand sides".to_owned(),
             Self::Indices { .. } => "a number for each right-hand side".to_owned(),
             Self::Scalars(_) => "a scalar for each right-hand side".to_owned(),
             _ => "none".to_owned(),

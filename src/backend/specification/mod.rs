@@ -140,6 +140,14 @@ pub enum Argument {
     Double(&'static str),
     /// A buffer of scalars, one for each right-hand side, of one list after the other.
     Scalars(&'static [&'static str]),
+    /// A buffer of complex numbers: for each right-hand side of the field `of` one for each of the target, real and imaginary part in turn. Given as
+    /// that list of reals.
+    Coefficients {
+        /// Its name.
+        name: &'static str,
+        /// The field whose right-hand sides are multiplied.
+        of: &'static str,
+    },
     /// A buffer of numbers: for each right-hand side of the field `of`, that of one of `among`.
     Indices {
         /// Its name.
@@ -243,6 +251,8 @@ pub enum Geometry {
     SumOfWordsInSlices,
     /// A number for each site and component, for each right-hand side.
     SumOfRightHandSides,
+    /// A complex number for each site and component, for each right-hand side of x with each of y.
+    SumOfPairsOfRightHandSides,
     /// A part of other operations (sums, calls on parts of lattices), which backends launch by themselves.
     PartOfOthers,
 }
@@ -446,6 +456,14 @@ impl Kernel {
     /// Whether it sums over sites.
     pub fn sums(&self) -> bool {
         matches!(self.cpu, HostFunction::Reduce(_))
+    }
+
+    /// Whether its fields have several right-hand sides.
+    pub fn is_of_right_hand_sides(&self) -> bool {
+        matches!(
+            self.geometry,
+            Geometry::RightHandSides | Geometry::SumOfRightHandSides | Geometry::SumOfPairsOfRightHandSides
+        )
     }
 
     /// Whether it sums over each slice.

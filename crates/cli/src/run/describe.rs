@@ -103,6 +103,7 @@ impl Run {
             let what = match kernel.arguments.iter().find(|argument| names_of(argument).contains(&name)) {
                 Some(Argument::Complex(_)) => "a complex number, RE,IM",
                 Some(Argument::Scalars(_)) => "a number for each right-hand side",
+                Some(Argument::Coefficients { .. }) => "RE,IM of a matrix of all pairs of right-hand sides",
                 Some(Argument::Indices { .. }) => "numbers of right-hand sides",
                 _ => "a number",
             };
@@ -146,9 +147,11 @@ fn access_in_words(access: Access) -> &'static str {
 /// The names of the numbers that an argument takes.
 pub(super) fn names_of(argument: &Argument) -> Vec<&'static str> {
     match *argument {
-        Argument::Scalar(name) | Argument::Double(name) | Argument::Complex(name) | Argument::Indices { name, .. } => {
-            vec![name]
-        }
+        Argument::Scalar(name)
+        | Argument::Double(name)
+        | Argument::Complex(name)
+        | Argument::Coefficients { name, .. }
+        | Argument::Indices { name, .. } => vec![name],
         Argument::Scalars(names) => names.to_vec(),
         _ => Vec::new(),
     }

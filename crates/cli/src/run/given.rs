@@ -224,7 +224,7 @@ impl Run {
                 let failed = || format!("--scalar {name}={value}");
                 let values = numbers(value).with_context(failed)?;
                 let scalar = match (argument, &values[..]) {
-                    (Argument::Scalars(_), _) => Scalars::Several(values),
+                    (Argument::Scalars(_) | Argument::Coefficients { .. }, _) => Scalars::Several(values),
                     (Argument::Complex(_), &[re, im]) => Scalars::Complex(Complex::new(re, im)),
                     (Argument::Complex(_), _) => bail!("{}: expected RE,IM of a complex number", failed()),
                     (_, &[value]) => Scalars::One(value),

@@ -7,6 +7,7 @@ use lanefield::reference::layout::Lattice;
 use lanefield::solver::{Solve as How, SolveError, SolveReport};
 use serde::Serialize;
 
+use super::super::deflation::deflated;
 use super::super::long_run::since;
 use super::super::operator::json_of;
 use super::super::output::{bits, facts, with_bits};
@@ -26,12 +27,14 @@ pub struct Summary {
     /// The same in words.
     #[serde(skip)]
     description: String,
-    /// `cg`, `mixed-f32`, `mixed-half`, `bicgstab`.
+    /// `cg`, `block-cg`, `mixed-f32`, `mixed-half`, `bicgstab`.
     solver: &'static str,
     #[serde(skip)]
     solver_description: String,
     /// The shifts of the systems, one for each of `rhs`; null without `--shifts`.
     shifts: Option<Vec<f64>>,
+    /// Eigenvectors of the guess; null without `--deflate`.
+    pub deflation: Option<usize>,
     /// The iteration of the checkpoint from which it resumed.
     pub resumed_from: Option<usize>,
     /// Lines of the record that were the same; null where none was compared with.
@@ -78,6 +81,7 @@ impl Summary {
             solver: command.solver_name(),
             solver_description: command.describe_solver(R::NAME),
             shifts: command.shifts.clone(),
+            deflation: None,
             resumed_from: None,
             compared_with_record: None,
             fields: Fields::new::<R>(lattice, &command.hop),
@@ -140,6 +144,7 @@ impl Summary {
         let converged = if self.course.converged { "" } else { ", not converged" };
         let mut rows = self.fields.facts(&self.device, &self.description, &self.course);
         rows.push(("solver", self.course.describe(&self.solver_description)));
+        rows.extend(deflated(self.deflation));
         rows.push(("iterations", format!("{}{converged}", self.iterations)));
         rows.extend(since(self.resumed_from, self.compared_with_record));
         let mut row = |name, value: Option<String>| rows.extend(value.map(|value| (name, value)));

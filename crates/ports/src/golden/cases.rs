@@ -140,7 +140,7 @@ impl OneCase {
     fn options<'a, B: Backend>(&self, setup: &'a Setup<'_, B>) -> Result<CaseOptions<'a>, GoldenError> {
         let Self { kernel, precision, format, sites, from } = *self;
         let along_s = kernel.geometry == Geometry::AlongS;
-        let of_rhs = matches!(kernel.geometry, Geometry::RightHandSides | Geometry::SumOfRightHandSides);
+        let of_rhs = kernel.is_of_right_hand_sides();
         let parts = match kernel.geometry {
             Geometry::AlongS => PARTS_ALONG_S,
             _ if of_rhs => PARTS_OF_RHS,

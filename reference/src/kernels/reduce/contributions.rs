@@ -96,6 +96,40 @@ impl<V: LaneVector> Contributions<V> {
         }
     }
 
+    /// ⟨x, y⟩ of each site of `osites` outer sites, at most [`Self::OSITES`], whose words begin so many reals apart in x and in y.
+    #[inline(always)]
+    pub fn inner_products_apart(
+        &self,
+        osites: usize,
+        (x, x_stride): (&[V::Real], usize),
+        (y, y_stride): (&[V::Real], usize),
+        sink: &mut impl Sink<V::Doubles, 2>,
+    ) {
+        if osites == Self::OSITES {
+            let (x, y) = (Chunk::<V>::apart(x, x_stride), Chunk::<V>::apart(y, y_stride));
+            for block in 0..self.blocks {
+                let [mut s, mut t] = [V::Doubles::splat(0.0); 2];
+                for word in 0..self.words {
+                    let (x_re, x_im) = x.eight_once_more(word * self.blocks + block);
+                    let (y_re, y_im) = y.eight_once_more(word * self.blocks + block);
+                    s = x_re.fused(y_re, s);
+                    s = x_im.fused(y_im, s);
+                    t = x_re.fused(y_im, t);
+                    t = x_im.negate().fused(y_re, t);
+                }
+                sink.eight(0, block * Self::LANES, [s, t]);
+            }
+            return;
+        }
+        for osite in 0..osites {
+            let x = self.site_words(&x[osite * x_stride..][..self.an_osite]);
+            let y = self.site_words(&y[osite * y_stride..][..self.an_osite]);
+            for site in 0..x.count() {
+                sink.one(osite, site, x.inner_product(&y, site));
+            }
+        }
+    }
+
     /// Outer sites, to be read site by site: those that do not make eight lanes.
     fn site_words<'a>(&self, osites: &'a [V::Real]) -> SiteWords<'a, V::Real> {
         SiteWords { field: bytemuck::cast_slice(osites), words: self.words, nsimd: self.blocks * Self::LANES }
@@ -117,6 +151,12 @@ impl<'a, V: LaneVector> Chunk<'a, V> {
         Self { vectors: bytemuck::cast_slice(reals), an_osite: reals.len() / V::REALS / Self::OSITES }
     }
 
+    /// Of outer sites that begin so many reals apart.
+    #[inline(always)]
+    fn apart(reals: &'a [V::Real], stride: usize) -> Self {
+        Self { vectors: bytemuck::cast_slice(reals), an_osite: stride / V::REALS }
+    }
+
     /// Real and imaginary parts of eight lanes, of vector `vector` of each outer site. Over all vectors, all lines of a later chunk are
     /// asked for.
     #[inline(always)]
@@ -125,6 +165,12 @@ impl<'a, V: LaneVector> Chunk<'a, V> {
         for k in (0..Self::OSITES).step_by(CACHE_LINE.div_ceil(size_of::<V>())) {
             prefetch_stream(&self.vectors[vector * Self::OSITES + k]);
         }
+        self.eight_once_more(vector)
+    }
+
+    /// The same of numbers that are read more than once, and lie in a cache: nothing is asked for.
+    #[inline(always)]
+    fn eight_once_more(&self, vector: usize) -> (V::Doubles, V::Doubles) {
         parts(|osite| &self.vectors[osite * self.an_osite + vector])
     }
 }

@@ -1,0 +1,59 @@
+//! `--deflate`: eigenvectors that `lanefield eigen` wrote, as guesses of solves.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+use clap::Args;
+use lanefield::io::checkpoint;
+use lanefield::operator::{AnyModel, HopParameters};
+use lanefield::solver::{Eigenpairs, Preconditioning, eigen_identity};
+
+use super::files::{ConfigurationFile, given};
+use super::solver::Fact;
+
+#[derive(Args, Clone, Debug)]
+pub struct DeflationArgs {
+    /// Begin with the eigenvectors in this file, which `lanefield eigen` wrote for the same operator, configuration and preconditioning: with their part of the
+    /// solution, computed in f64
+    #[arg(long, value_name = "FILE")]
+    pub deflate: Option<PathBuf>,
+}
+
+/// Eigenpairs of a file, and what identifies them.
+pub struct Deflating {
+    pub pairs: Eigenpairs,
+    /// "24 eigenvectors of SHA-256 …"
+    pub description: String,
+}
+
+impl DeflationArgs {
+    /// The file that is read, with the name of its argument.
+    pub fn inputs(&self) -> impl Iterator<Item = (&str, &Path)> {
+        given([("--deflate", &self.deflate)])
+    }
+
+    /// The eigenpairs, if they are those of the solve.
+    pub fn read(
+        &self,
+        model: &AnyModel,
+        hop: HopParameters,
+        preconditioning: Preconditioning,
+        file: &ConfigurationFile,
+    ) -> anyhow::Result<Option<Deflating>> {
+        let Some(path) = &self.deflate else { return Ok(None) };
+        let of_solve = (&file.configuration, &file.lattice);
+        let identity = eigen_identity(&model.describe(), hop, preconditioning, of_solve)?;
+        let read = || {
+            let pairs = Eigenpairs::of_state(checkpoint::read(path, &identity, &file.lattice)?)?;
+            anyhow::Ok(pairs)
+        };
+        let pairs = read().with_context(|| format!("cannot deflate with {}", path.display()))?;
+        let description = format!("{} eigenvectors of SHA-256 {}", pairs.len(), pairs.digest(&file.lattice)?);
+        Ok(Some(Deflating { pairs, description }))
+    }
+}
+
+/// How many eigenvectors a solve began with, for people.
+pub fn deflated(count: Option<usize>) -> Option<Fact> {
+    count.map(|count| ("deflation", format!("{count} eigenvectors")))
+}

@@ -1,0 +1,258 @@
+//! `lanefield eigen`: the lowest eigenpairs of what conjugate gradients solve for an operator, and the file of which `--deflate` takes them.
+
+use std::path::PathBuf;
+
+use anyhow::Context as _;
+use clap::Args;
+use lanefield::backend::Backend;
+use lanefield::io::checkpoint;
+use lanefield::operator::{Model, ModelTask};
+use lanefield::reference::gauge::Configuration;
+use lanefield::reference::layout::LaneChoice;
+use lanefield::solver::{
+    EigenError, EigenParams, EigenProgress, EigenRun, Eigenpairs, Method, Preconditioning, eigen_identity, eigenpairs,
+};
+use serde::Serialize;
+
+use super::Outcome;
+use super::args::{BackendArgs, HopArgs, finite, on_part};
+use super::files::{failed_to_write, read_configuration_on, require_outputs};
+use super::operator::{Invertible, OperatorArgs, check, json_of};
+use super::output::{Head, Kind, bits, facts, joined, show, table_of};
+use super::progress::ShareBar;
+use super::ranks::RanksArgs;
+use super::solver::{SolverArgs, lay_out};
+
+/// Compute the lowest eigenvalues and eigenvectors of A, which conjugate gradients solve for M, with the same bits on every device.
+///
+/// A is M†M, by even-odd Mpc†Mpc on the odd sites, or M or Mpc itself where that is Hermitian and positive definite. It is done by Lanczos with thick restarts on a
+/// Chebyshev polynomial of A, in f64. Of an eigenvalue that occurs several times, as those of free fermions do, not all eigenvectors need be found.
+/// Exit code 1, and no file, if not all eigenpairs were found.
+#[derive(Args)]
+#[command(after_help = "Examples:
+  lanefield config generate weak --lattice 4.4.4.8 --seed 1 --output weak.nersc
+  lanefield eigen --config weak.nersc --mass -0.1 --number 8 --output low.eigen
+  lanefield solve --config weak.nersc --mass -0.1 --source gauss:7 \\
+      --deflate low.eigen
+  lanefield eigen --operator staggered --config weak.nersc --mass 0.05 \\
+      --number 4 --tolerance 1e-8 --json")]
+pub struct Eigen {
+    #[command(flatten)]
+    operator: OperatorArgs<Invertible>,
+    /// The gauge configuration: a NERSC, ILDG, SciDAC or MILC file, or a NumPy array (T, Z, Y, X, 4, 3, 3) if it ends in .npy
+    #[arg(long, value_name = "FILE")]
+    config: PathBuf,
+    #[command(flatten)]
+    hop: HopArgs,
+    /// Eigenpairs wanted
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    number: u16,
+    /// Most vectors of the basis [default: 2 N + 24]
+    #[arg(long, value_name = "M", value_parser = super::args::iterations)]
+    basis: Option<usize>,
+    /// Accept an eigenvector when |A v − λ v| ≤ tolerance times the largest eigenvalue
+    #[arg(long, value_name = "TOLERANCE", default_value = "1e-10", value_parser = tolerance)]
+    tolerance: f64,
+    /// Give up after so many restarts
+    #[arg(long, value_name = "N", default_value = "100", value_parser = super::args::iterations)]
+    max_restarts: usize,
+    /// Degree of the polynomial [default: from the range]
+    #[arg(long, value_name = "N", value_parser = super::args::iterations)]
+    degree: Option<usize>,
+    /// Suppress eigenvalues from here on, which must lie above the wanted ones [default: estimated]
+    #[arg(long, value_name = "LAMBDA", value_parser = finite, allow_negative_numbers = true)]
+    above: Option<f64>,
+    /// Seed of the vector that it begins with
+    #[arg(long, value_name = "N", default_value = "1", value_parser = super::args::seed)]
+    seed: u64,
+    /// Take M itself on all sites instead of the even-odd Schur complement
+    #[arg(long)]
+    unpreconditioned: bool,
+    /// Write the eigenpairs to this file, for --deflate of solve and propagator
+    #[arg(long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Print JSON instead of a table
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    ranks: RanksArgs,
+    #[command(flatten)]
+    backend: BackendArgs,
+}
+
+fn tolerance(text: &str) -> Result<f64, String> {
+    let value = text.parse().ok().filter(|value: &f64| (1e-15..1.0).contains(value));
+    value.ok_or_else(|| format!("invalid tolerance '{text}': expected a number from 1e-15 to below 1, as 1e-10"))
+}
+
+impl Eigen {
+    pub fn run(self) -> anyhow::Result<Outcome> {
+        let model = self.operator.model(&self.hop)?;
+        let outputs = self.output.as_deref().map(|output| ("--output", output));
+        require_outputs(&outputs.into_iter().collect::<Vec<_>>(), &[("--config", &self.config)])?;
+        check::<f64>(&model, !self.unpreconditioned)?;
+        let file = read_configuration_on(&self.ranks, &self.config)?;
+        let settings = SolverArgs::of_precision_f64(self.unpreconditioned);
+        let how = settings.solve::<f64, _>(model, Method::ConjugateGradients, self.backend.lanes);
+        lay_out::<f64, _>(&how, &file.configuration)?;
+        let identity = {
+            let of_file = (&file.configuration, &file.lattice);
+            eigen_identity(&model.describe(), self.hop.parameters(), how.preconditioning, of_file)?
+        };
+        let backend = self.backend.open_on(&file.lattice, &self.ranks)?;
+        let bar = ShareBar::new();
+        let start = std::time::Instant::now();
+        let found = on_part!(&backend, b => model.run(Finding {
+            backend: b,
+            configuration: &file.configuration,
+            preconditioning: how.preconditioning,
+            lanes: backend.lanes(how.lanes),
+            params: self.params(),
+            bar: &bar,
+        }));
+        bar.end();
+        let seconds = start.elapsed().as_secs_f64();
+        let (pairs, run) = match found {
+            Ok(found) => found,
+            Err(error @ (EigenError::NotConverged { .. } | EigenError::TooLow { .. })) => {
+                say!("error: {error}");
+                return Ok(Outcome::CheckFailed);
+            }
+            Err(error) => return Err(error).context("failed to compute eigenpairs"),
+        };
+        let summary = Summary {
+            operator: model.name(),
+            parameters: json_of(&model),
+            description: model.describe(),
+            lattice: file.lattice.extents().as_array(),
+            preconditioning: how.preconditioning.name(),
+            boundary: self.hop.parameters().boundary.to_string(),
+            reconstruct: self.hop.parameters().links.reals(),
+            plaquette: file.plaquette()?,
+            tolerance: self.tolerance,
+            seed: self.seed,
+            basis: run.basis,
+            degree: run.degree,
+            range: run.range,
+            restarts: run.restarts,
+            applications: run.applications,
+            seconds,
+            sha256: pairs.digest(&file.lattice)?,
+            output: self.output.as_ref().map(|output| output.display().to_string()),
+            eigenpairs: pairs.values().iter().zip(pairs.residuals()).map(Row::of).collect(),
+        };
+        if let Some(path) = &self.output {
+            let written = checkpoint::write(path, &identity, &pairs.into_state(), &file.lattice);
+            written.with_context(|| failed_to_write(path))?;
+        }
+        show(self.json, Head::on(Kind::Eigen, backend.device()), &summary, Summary::text)?;
+        Ok(Outcome::Done)
+    }
+
+    fn params(&self) -> EigenParams {
+        let Self { basis, tolerance, max_restarts, degree, above, seed, .. } = *self;
+        EigenParams { basis, tolerance, max_restarts, degree, above, seed, ..EigenParams::auto(self.number.into()) }
+    }
+}
+
+/// The computation itself, for any operator.
+struct Finding<'a, B> {
+    backend: &'a B,
+    configuration: &'a Configuration,
+    preconditioning: Preconditioning,
+    lanes: LaneChoice,
+    params: EigenParams,
+    bar: &'a ShareBar,
+}
+
+impl<B: Backend> ModelTask for Finding<'_, B> {
+    type Output = Result<(Eigenpairs, EigenRun), EigenError>;
+
+    fn run<M: Model>(self, model: M) -> Self::Output {
+        let Self { backend, configuration, preconditioning, lanes, params, bar } = self;
+        let mut watch = |EigenProgress { restarts, applications, converged, count }| {
+            let message = format!("restart {restarts}, {applications} applications, {converged} of {count}");
+            bar.show(converged as f64 / count as f64, message);
+            Ok(())
+        };
+        eigenpairs(backend, configuration, (model, preconditioning, lanes), params, &mut watch)
+    }
+}
+
+/// One eigenpair. As JSON, these fields.
+#[derive(Serialize)]
+struct Row {
+    lambda: f64,
+    /// Its 16 hex digits.
+    lambda_bits: String,
+    /// |A v − λ v|.
+    residual: f64,
+}
+
+impl Row {
+    fn of((&lambda, &residual): (&f64, &f64)) -> Self {
+        Self { lambda, lambda_bits: bits(lambda), residual }
+    }
+}
+
+/// What was found. As JSON, these fields.
+#[derive(Serialize)]
+struct Summary {
+    operator: &'static str,
+    /// Its parameters beside those of the hop, by name.
+    parameters: serde_json::Map<String, serde_json::Value>,
+    #[serde(skip)]
+    description: String,
+    /// Extents x, y, z, t.
+    lattice: [usize; 4],
+    /// `even-odd` or `none`.
+    preconditioning: &'static str,
+    boundary: String,
+    reconstruct: usize,
+    plaquette: f64,
+    tolerance: f64,
+    seed: u64,
+    /// Most vectors of the basis.
+    basis: usize,
+    degree: usize,
+    /// The range that the polynomial suppresses; its upper end bounds the spectrum.
+    range: [f64; 2],
+    restarts: usize,
+    /// Applications of A.
+    applications: usize,
+    seconds: f64,
+    /// Of eigenvalues and eigenvectors.
+    sha256: String,
+    /// The file that was written; null where none was asked for.
+    output: Option<String>,
+    eigenpairs: Vec<Row>,
+}
+
+impl Summary {
+    fn text(&self) -> String {
+        let rows = [
+            ("operator", format!("{}, boundary {}", self.description, self.boundary)),
+            ("lattice", joined(&self.lattice, ".")),
+            ("plaquette", self.plaquette.to_string()),
+            ("preconditioning", self.preconditioning.to_owned()),
+            ("polynomial", format!("degree {}, small from {:.4e} to {:.4}", self.degree, self.range[0], self.range[1])),
+            (
+                "basis",
+                format!("{} vectors, {} restarts, {} applications", self.basis, self.restarts, self.applications),
+            ),
+            ("time", format!("{:.3} s", self.seconds)),
+            ("SHA-256", self.sha256.clone()),
+        ];
+        let of_pair = |(number, row): (usize, &Row)| {
+            [
+                ("", number.to_string()),
+                ("λ", format!("{:.15e}", row.lambda)),
+                ("bits", row.lambda_bits.clone()),
+                ("|A v − λ v|", format!("{:.1e}", row.residual)),
+            ]
+        };
+        let table = table_of(self.eigenpairs.iter().enumerate().map(of_pair), [0]);
+        let written = self.output.as_ref().map_or_else(String::new, |output| format!("{output}\n"));
+        format!("{written}{}\n{table}", facts(rows))
+    }
+}

@@ -1,0 +1,112 @@
+//! A basis of many vectors, kept in fields of a few right-hand sides each, so that overlaps with all of them, and combinations, read a vector once.
+
+use lanefield_reference::field::Repeated;
+use num_complex::Complex;
+
+use crate::backend::{Backend, BackendError, FieldOn, Sum};
+use crate::kernel::prelude::*;
+
+/// Vectors of a field.
+const OF_FIELD: usize = 8;
+
+/// Vectors v_0, v_1, … in f64.
+pub(super) struct Basis<B: Backend, K: Repeated> {
+    /// Each has [`OF_FIELD`] vectors; those of the last one that are not used are zero.
+    fields: Vec<FieldOn<B, f64, K>>,
+    parts: usize,
+    len: usize,
+}
+
+impl<B: Backend, K: Repeated> Basis<B, K> {
+    /// No vectors, of so many components each.
+    pub fn new(parts: usize) -> Self {
+        Self { fields: Vec::new(), parts, len: 0 }
+    }
+
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Zeros for [`OF_FIELD`] vectors that lie where this one lies.
+    fn zeros(&self, backend: &B, like: &FieldOn<B, f64, K>) -> Result<FieldOn<B, f64, K>, BackendError> {
+        backend.zeros(*like.lattice(), like.sites(), K::repeated(OF_FIELD * self.parts))
+    }
+
+    /// Adds a vector.
+    pub fn push(&mut self, backend: &B, vector: &FieldOn<B, f64, K>) -> Result<(), BackendError> {
+        let place = self.len % OF_FIELD;
+        if place == 0 {
+            self.fields.push(self.zeros(backend, vector)?);
+        }
+        if let Some(last) = self.fields.last_mut() {
+            backend.put_rhs(last, vector, &[place], self.parts)?;
+        }
+        self.len += 1;
+        Ok(())
+    }
+
+    /// A vector by its number.
+    pub fn vector(&self, backend: &B, number: usize) -> Result<FieldOn<B, f64, K>, BackendError> {
+        backend.take_rhs(&self.fields[number / OF_FIELD], &[number % OF_FIELD], self.parts)
+    }
+
+    /// The vectors, [`OF_FIELD`] at a time, with the numbers of the first and of those that are used.
+    pub fn fields(&self) -> impl Iterator<Item = (usize, usize, &FieldOn<B, f64, K>)> {
+        let numbered = (0..).step_by(OF_FIELD).zip(&self.fields);
+        numbered.map(|(first, field)| (first, OF_FIELD.min(self.len - first), field))
+    }
+
+    /// ⟨v_i, w_j⟩ of each vector with each right-hand side of w: row i after row i − 1.
+    pub fn overlaps(&self, backend: &B, w: &FieldOn<B, f64, K>) -> Result<Vec<Complex<f64>>, BackendError> {
+        let of_w = w.kind().parts() / self.parts;
+        let mut overlaps = Vec::with_capacity(self.len * of_w);
+        for (_, used, field) in self.fields() {
+            let products = backend.rhs_gram(field, w, self.parts, Sum::Exact)?;
+            overlaps.extend_from_slice(&products[..used * of_w]);
+        }
+        Ok(overlaps)
+    }
+
+    /// w_j ← w_j + Σ v_i m_ij, with a row of m for each vector.
+    pub fn add(&self, backend: &B, m: &[Complex<f64>], w: &mut FieldOn<B, f64, K>) -> Result<(), BackendError> {
+        let of_w = w.kind().parts() / self.parts;
+        for (first, used, field) in self.fields() {
+            // Those that are not used have a factor of zero.
+            let mut factors = m[first * of_w..][..used * of_w].to_vec();
+            factors.resize(OF_FIELD * of_w, Complex::default());
+            backend.rhs_madd(&factors, field, w, self.parts)?;
+        }
+        Ok(())
+    }
+
+    /// w less its part in the space of the basis, taken off twice, so that what is left is orthogonal to rounding; the overlaps that it had.
+    pub fn orthogonalize(&self, backend: &B, w: &mut FieldOn<B, f64, K>) -> Result<Vec<Complex<f64>>, BackendError> {
+        let mut all = vec![Complex::default(); self.len];
+        for _ in 0..2 {
+            let overlaps = self.overlaps(backend, w)?;
+            let back: Vec<_> = overlaps.iter().map(|z| -z).collect();
+            self.add(backend, &back, w)?;
+            all.iter_mut().zip(&overlaps).for_each(|(all, z)| *all += z);
+        }
+        Ok(all)
+    }
+
+    /// The vectors Σ v_i m_ik with a real m, a row for each vector, of those columns k.
+    pub fn rotated(
+        &self,
+        backend: &B,
+        m: impl Fn(usize, usize) -> f64,
+        columns: &[usize],
+    ) -> Result<Self, BackendError> {
+        let mut rotated = Self { fields: Vec::new(), parts: self.parts, len: columns.len() };
+        for columns in columns.chunks(OF_FIELD) {
+            let Some(first) = self.fields.first() else { break };
+            let mut field = self.zeros(backend, first)?;
+            let factor = |k: usize| columns.get(k % OF_FIELD).map_or(0.0, |&column| m(k / OF_FIELD, column));
+            let factors: Vec<_> = (0..self.len * OF_FIELD).map(|k| Complex::new(factor(k), 0.0)).collect();
+            self.add(backend, &factors, &mut field)?;
+            rotated.fields.push(field);
+        }
+        Ok(rotated)
+    }
+}

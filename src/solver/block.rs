@@ -1,0 +1,376 @@
+//! Block conjugate gradients: all right-hand sides search in the directions of all. It is the variant BCGrQ of Dubrulle (Electron. Trans. Numer. Anal. 12 (2001)
+//! 216), as Clark et al. have it for lattice QCD (arXiv:1710.09745), which keeps the residuals as Q δ with orthonormal columns Q. Columns that depend on others
+//! leave Q (Ji and Li, BIT 57 (2017) 379). Definition: `docs/arithmetic.md` §10.
+
+use lanefield_reference::field::Repeated;
+use lanefield_reference::kernels::Vectors;
+use lanefield_reference::kernels::hop::Dagger;
+
+use super::dense::{Factor, Matrix, cholesky_with_pivots, positive_inverse, upper_inverse};
+use super::recurrence::{Recurrence, Watcher, check_source, may_go_on, place, run, watch};
+use super::{BatchSolution, SavedState, SolverError, SolverInfo, SolverParams};
+use crate::backend::{Backend, BackendError, FieldOn};
+use crate::kernel::prelude::*;
+use crate::operator::DynOperator;
+
+/// A column of which less than this is left once the others are taken off, in units of its own |·|², depends on them.
+const LEAST_PIVOT: f64 = 1e-13;
+/// Below this pivot columns are made orthonormal twice: once leaves the rounding of a Gram matrix, over the pivot.
+const PIVOT_OF_ONE_PASS: f64 = 1e-4;
+/// A true residual is accepted up to so many times the tolerance; above, the recurrence begins anew.
+const ACCEPTED: f64 = 2.0;
+/// Give up after so many beginnings in a row that brought no new low of the largest |r|/|b|.
+const MOST_IDLE_BEGINNINGS: usize = 3;
+
+/// Where the recurrence stands.
+#[derive(Clone, Copy, PartialEq, Debug)]
+enum Phase {
+    /// It iterates.
+    Iterating,
+    /// It is to compute the true residuals, and to end or begin anew.
+    Checking,
+    /// All true residuals are accepted.
+    Done,
+}
+
+/// Block conjugate gradients on all right-hand sides of a field.
+pub struct BlockConjugateGradients<'a, B: Backend, R: Vectors, K: Repeated> {
+    operator: &'a mut DynOperator<'a, B, R, K>,
+    params: SolverParams,
+    parts_per_rhs: usize,
+    source: &'a FieldOn<B, R, K>,
+    psi: FieldOn<B, R, K>,
+    /// What is left of the sources is Q δ: Q has a column for each row of δ, δ a column for each right-hand side.
+    q: FieldOn<B, R, K>,
+    delta: Matrix,
+    direction: FieldOn<B, R, K>,
+    phase: Phase,
+    /// Whether this is the first iteration since the last beginning.
+    is_first: bool,
+    /// The lowest of the largest |r|²/|b|² at beginnings, and the beginnings since then.
+    lowest: f64,
+    idle: usize,
+    infos: Vec<SolverInfo>,
+    longest: usize,
+}
+
+impl<'a, B: Backend, R: Vectors, K: Repeated> BlockConjugateGradients<'a, B, R, K> {
+    /// The start of A ψ = b for each of the `rhs` right-hand sides of `source`, where A is Hermitian and positive definite; from a guess for all of them, or from
+    /// zero.
+    ///
+    /// # Errors
+    /// [`SolverError::NotFinite`] for a source or a guess that is no finite number; what the backend reports.
+    pub fn new(
+        operator: &'a mut DynOperator<'a, B, R, K>,
+        source: &'a FieldOn<B, R, K>,
+        rhs: usize,
+        guess: Option<FieldOn<B, R, K>>,
+        params: SolverParams,
+    ) -> Result<Self, SolverError> {
+        let quiet = &mut |_, _| ();
+        let parts_per_rhs = operator.object(1).parts();
+        let norms = operator.backend().rhs_products(source, source, parts_per_rhs, params.sum)?;
+        let mut infos = Vec::with_capacity(rhs);
+        for (number, source_norm2) in norms.into_iter().enumerate() {
+            let info = SolverInfo { source_norm2, ..SolverInfo::default() };
+            watch(quiet, (number, "|b|²"), source_norm2, &info)?;
+            infos.push(info);
+        }
+        let is_from_zero = guess.is_none();
+        let psi = guess.map_or_else(|| operator.zeros_of(rhs), Ok)?;
+        let (q, direction) = (operator.zeros()?, operator.zeros()?);
+        let mut block = Self {
+            operator,
+            params,
+            parts_per_rhs,
+            source,
+            psi,
+            q,
+            delta: Matrix::zeros((0, rhs)),
+            direction,
+            phase: Phase::Checking,
+            is_first: true,
+            lowest: f64::INFINITY,
+            idle: 0,
+            infos,
+            longest: 0,
+        };
+        block.begin(is_from_zero, quiet)?;
+        Ok(block)
+    }
+
+    /// The |r|² at which right-hand side `number` is done, in units of the tolerance.
+    fn stop(&self, number: usize, times: f64) -> f64 {
+        let tolerance = times * self.params.tolerance;
+        tolerance * tolerance * self.infos[number].source_norm2
+    }
+
+    /// Computes the residuals b − A ψ; ends, or begins anew with them.
+    fn begin(&mut self, is_from_zero: bool, watcher: &mut dyn Watcher) -> Result<(), SolverError> {
+        let (sum, rhs) = (self.params.sum, self.infos.len());
+        let mut residual = self.operator.zeros_of(rhs)?;
+        self.operator.backend().copy(&mut residual, self.source)?;
+        let norms = match is_from_zero {
+            true => self.infos.iter().map(|info| info.source_norm2).collect(),
+            false => {
+                let mut product = self.operator.zeros_of(rhs)?;
+                self.operator.apply(&mut product, &self.psi, Dagger::No)?;
+                self.operator.backend().rhs_axpy_norm(&vec![-1.0; rhs], &product, &mut residual, sum)?
+            }
+        };
+        let is_start = self.infos.iter().all(|info| info.history.is_empty());
+        for (number, &c) in norms.iter().enumerate() {
+            watch(watcher, (number, "|b - A x|²"), c, &self.infos[number])?;
+        }
+        self.infos.iter_mut().zip(&norms).for_each(|(info, &c)| info.push(c));
+        let accepted = if is_start { 1.0 } else { ACCEPTED };
+        if (0..rhs).all(|number| norms[number] <= self.stop(number, accepted)) {
+            self.phase = Phase::Done;
+            return Ok(());
+        }
+        let share = |info: &SolverInfo, c: f64| if info.source_norm2 > 0.0 { c / info.source_norm2 } else { 0.0 };
+        let largest = self.infos.iter().zip(&norms).map(|(info, &c)| share(info, c)).fold(0.0, f64::max);
+        self.idle = if largest < self.lowest { 0 } else { self.idle + 1 };
+        self.lowest = self.lowest.min(largest);
+        if self.idle >= MOST_IDLE_BEGINNINGS {
+            return Err(SolverError::IdleUpdates { updates: self.idle, info: self.info().clone() });
+        }
+        (self.q, self.delta) = self.orthonormal(residual)?;
+        self.direction = self.operator.zeros_of(self.delta.rows())?;
+        self.operator.backend().copy(&mut self.direction, &self.q)?;
+        (self.phase, self.is_first) = (Phase::Iterating, true);
+        Ok(())
+    }
+
+    /// Q and ρ with S = Q ρ, where the columns of Q are orthonormal: a column for each independent one of S. Zeros, and no columns, where S is.
+    fn orthonormal(&self, s: FieldOn<B, R, K>) -> Result<(FieldOn<B, R, K>, Matrix), SolverError> {
+        let (mut q, mut total) = (s, None);
+        loop {
+            let backend = self.operator.backend();
+            let h = self.gram(&q, &q)?;
+            let Factor { kept, factor, least_pivot } = cholesky_with_pivots(&h, LEAST_PIVOT);
+            if kept.is_empty() {
+                return Ok((self.operator.zeros()?, Matrix::zeros((0, h.columns()))));
+            }
+            let independent = match kept.iter().copied().eq(0..h.columns()) {
+                true => q,
+                false => backend.take_rhs(&q, &kept, self.parts_per_rhs)?,
+            };
+            let to_orthonormal = upper_inverse(&factor.take_columns(&kept));
+            q = self.operator.zeros_of(kept.len())?;
+            backend.rhs_madd(to_orthonormal.elements(), &independent, &mut q, self.parts_per_rhs)?;
+            // A second pass finds the columns nearly orthonormal.
+            let is_second = total.is_some();
+            let product = total.map_or_else(|| factor.clone(), |total| factor.times(&total));
+            if is_second || least_pivot >= PIVOT_OF_ONE_PASS {
+                return Ok((q, product));
+            }
+            total = Some(product);
+        }
+    }
+
+    /// ⟨x_i, y_j⟩ of all pairs.
+    fn gram(&self, x: &FieldOn<B, R, K>, y: &FieldOn<B, R, K>) -> Result<Matrix, SolverError> {
+        let products = self.operator.backend().rhs_gram(x, y, self.parts_per_rhs, self.params.sum)?;
+        let [rows, columns] = [x, y].map(|field| field.kind().parts() / self.parts_per_rhs);
+        match products.iter().find(|z| !(z.re.is_finite() && z.im.is_finite())) {
+            None => Ok(Matrix::new((rows, columns), products)),
+            Some(z) => {
+                let value = if z.re.is_finite() { z.im } else { z.re };
+                Err(SolverError::NotFinite {
+                    quantity: "an inner product of columns",
+                    value,
+                    info: self.info().clone(),
+                })
+            }
+        }
+    }
+
+    /// x · m, or x · m + add.
+    fn times(
+        &self,
+        x: &FieldOn<B, R, K>,
+        m: &Matrix,
+        add: Option<&FieldOn<B, R, K>>,
+    ) -> Result<FieldOn<B, R, K>, BackendError> {
+        let mut product = self.operator.zeros_of(m.columns())?;
+        let backend = self.operator.backend();
+        if let Some(add) = add {
+            backend.copy(&mut product, add)?;
+        }
+        backend.rhs_madd(m.elements(), x, &mut product, self.parts_per_rhs)?;
+        Ok(product)
+    }
+
+    /// Iterations of the recurrence.
+    fn iterate(&mut self, watcher: &mut dyn Watcher) -> Result<(), SolverError> {
+        let mut product = self.operator.zeros_of(self.delta.rows())?;
+        self.operator.apply(&mut product, &self.direction, Dagger::No)?;
+        let curvatures = self.gram(&self.direction, &product)?;
+        for k in 0..curvatures.rows() {
+            watch(watcher, (k, "<p, A p>"), curvatures.at(k, k).re, &self.infos[k])?;
+        }
+        let alpha = match positive_inverse(&curvatures) {
+            Ok(alpha) => alpha,
+            // Of orthonormal directions it is the operator; later, directions that have become dependent.
+            Err(curvature) if self.is_first => {
+                return Err(SolverError::Indefinite { curvature, info: self.info().clone() });
+            }
+            Err(_) => {
+                self.phase = Phase::Checking;
+                return self.check(watcher);
+            }
+        };
+        let backend = self.operator.backend();
+        let step = alpha.times(&self.delta);
+        backend.rhs_madd(step.elements(), &self.direction, &mut self.psi, self.parts_per_rhs)?;
+        let mut s = std::mem::replace(&mut self.q, self.operator.zeros()?);
+        backend.rhs_madd(alpha.negative().elements(), &product, &mut s, self.parts_per_rhs)?;
+        drop(product);
+        let rho;
+        (self.q, rho) = self.orthonormal(s)?;
+        if rho.rows() > 0 {
+            self.direction = self.times(&self.direction, &rho.adjoint(), Some(&self.q))?;
+        }
+        self.delta = rho.times(&self.delta);
+        self.is_first = false;
+        for (number, info) in self.infos.iter_mut().enumerate() {
+            let c = watch(watcher, (number, "|r|²"), self.delta.column_norm2(number), info)?;
+            info.push(c);
+        }
+        let is_converged = |number: usize| {
+            let c = self.infos[number].history.last().copied().unwrap_or_default();
+            c <= self.stop(number, 1.0)
+        };
+        if self.delta.rows() == 0 || (0..self.infos.len()).all(is_converged) {
+            self.phase = Phase::Checking;
+        }
+        Ok(())
+    }
+
+    /// The true residuals, an application of the operator as an iteration is.
+    fn check(&mut self, watcher: &mut dyn Watcher) -> Result<(), SolverError> {
+        self.begin(false, watcher)
+    }
+
+    /// The solutions of all right-hand sides in one field, and what each took.
+    ///
+    /// # Errors
+    /// [`SolverError::NotConverged`] before all are done.
+    pub fn into_solution(self) -> Result<BatchSolution<B, R, K>, SolverError> {
+        match self.phase {
+            Phase::Done => Ok((self.psi, self.infos)),
+            _ => Err(SolverError::NotConverged { tolerance: self.params.tolerance, info: self.info().clone() }),
+        }
+    }
+
+    /// Columns in which it searches now: fewer than right-hand sides where some depend on others.
+    pub fn columns(&self) -> usize {
+        self.delta.rows()
+    }
+}
+
+impl<B: Backend, R: Vectors, K: Repeated> Recurrence for BlockConjugateGradients<'_, B, R, K> {
+    fn name(&self) -> &'static str {
+        "block conjugate gradients"
+    }
+    fn info(&self) -> &SolverInfo {
+        &self.infos[self.longest]
+    }
+    fn infos(&self) -> &[SolverInfo] {
+        &self.infos
+    }
+    fn is_done(&self) -> bool {
+        self.phase == Phase::Done
+    }
+
+    fn step(&mut self, watcher: &mut dyn Watcher) -> Result<(), SolverError> {
+        // That of the largest residual speaks for all.
+        let share = |info: &SolverInfo| info.relative_residual();
+        for number in 0..self.infos.len() {
+            if share(&self.infos[number]) > share(&self.infos[self.longest]) {
+                self.longest = number;
+            }
+        }
+        match self.phase {
+            Phase::Done => Ok(()),
+            Phase::Checking => self.check(watcher),
+            Phase::Iterating => {
+                may_go_on(&self.params, self.info())?;
+                self.iterate(watcher)
+            }
+        }
+    }
+
+    fn save(&self) -> Result<SavedState, BackendError> {
+        let backend = self.operator.backend();
+        let mut state = SavedState::new(self.name());
+        let phase = match self.phase {
+            Phase::Iterating => 0.0,
+            Phase::Checking => 1.0,
+            Phase::Done => 2.0,
+        };
+        let first = f64::from(u8::from(self.is_first));
+        state.scalars("recurrence", &[phase, first, self.lowest, self.idle as f64, self.longest as f64]);
+        for (number, info) in self.infos.iter().enumerate() {
+            state.info(&format!("rhs {number}"), info);
+        }
+        self.delta.save(&mut state, "delta");
+        state.field::<R, B, _>(backend, "psi", &self.psi)?;
+        if self.phase == Phase::Iterating {
+            state.field::<R, B, _>(backend, "q", &self.q)?;
+            state.field::<R, B, _>(backend, "p", &self.direction)?;
+        }
+        Ok(state)
+    }
+
+    fn restore(&mut self, state: &SavedState) -> Result<(), SolverError> {
+        state.check_name(self.name())?;
+        let &[phase, first, lowest, idle, longest] = state.get_scalars("recurrence")? else {
+            return Err(SolverError::WrongState { what: "its scalars of the recurrence are not five".to_owned() });
+        };
+        for (number, ours) in self.infos.iter_mut().enumerate() {
+            let info = state.get_info(&format!("rhs {number}"))?;
+            check_source(ours, &info)?;
+            *ours = info;
+        }
+        let delta = Matrix::restored(state, "delta")?;
+        let rhs = self.infos.len();
+        if delta.columns() != rhs || delta.rows() > rhs || longest as usize >= rhs {
+            let what = format!("it is of {} right-hand sides, and this solve has {rhs}", delta.columns());
+            return Err(SolverError::WrongState { what });
+        }
+        let backend = self.operator.backend();
+        let place = place::<B, R, _>(&self.psi);
+        self.psi = state.get_field(backend, "psi", place)?;
+        self.phase = match phase {
+            0.0 => Phase::Iterating,
+            1.0 => Phase::Checking,
+            _ => Phase::Done,
+        };
+        if self.phase == Phase::Iterating {
+            let of_columns = (place.0, place.1, self.operator.object(delta.rows()));
+            self.q = state.get_field(backend, "q", of_columns)?;
+            self.direction = state.get_field(backend, "p", of_columns)?;
+        }
+        (self.delta, self.is_first, self.lowest) = (delta, first != 0.0, lowest);
+        (self.idle, self.longest) = (idle as usize, longest as usize);
+        Ok(())
+    }
+}
+
+/// Solves A ψ = b for all of the `rhs` right-hand sides of `source` in one block, from the guess zero. Unlike in a batch, the bits of each depend on all.
+///
+/// # Errors
+/// [`SolverError`].
+pub fn block_conjugate_gradient<'a, B: Backend, R: Vectors, K: Repeated>(
+    operator: &'a mut DynOperator<'a, B, R, K>,
+    source: &'a FieldOn<B, R, K>,
+    rhs: usize,
+    params: SolverParams,
+    mut watcher: impl Watcher,
+) -> Result<BatchSolution<B, R, K>, SolverError> {
+    let mut recurrence = BlockConjugateGradients::new(operator, source, rhs, None, params)?;
+    run(&mut recurrence, &mut watcher)?;
+    recurrence.into_solution()
+}

@@ -1,0 +1,205 @@
+//! Eigenpairs of what conjugate gradients solve for an operator, in host memory: computed, saved and read, and used as a guess for solves (deflation): of ψ with
+//! A ψ = b the part in the space of the eigenvectors is Σ v ⟨v, b⟩ / λ. Definition: `docs/arithmetic.md` §10.
+
+use lanefield_reference::field::Repeated;
+use lanefield_reference::gauge::Configuration;
+use lanefield_reference::kernels::Vectors;
+use lanefield_reference::layout::LaneChoice;
+use lanefield_reference::real::Real as _;
+use num_complex::Complex;
+use sha2::{Digest as _, Sha256};
+
+use super::basis::Basis;
+use super::lanczos::{EigenError, EigenParams, EigenProgress, EigenRun, Found, lowest_eigenpairs};
+use super::recurrence::Stopped;
+use super::solve::Setup;
+use super::{Method, Preconditioning, SavedField, SavedState, Solve, SolveError, SolverError, SolverParams};
+use crate::backend::{Backend, BackendError, FieldOn};
+use crate::comm::{CommError, WholeLattice};
+use crate::io::identity::{Identity, describe_configuration};
+use crate::kernel::prelude::*;
+use crate::operator::{ActsOn as _, DynOperator, HopParameters, Model, System};
+
+/// As a state is named that holds eigenpairs.
+const NAME: &str = "lowest eigenpairs";
+
+/// Eigenpairs, by ascending eigenvalue.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Eigenpairs {
+    values: Vec<f64>,
+    residuals: Vec<f64>,
+    /// In site order, of the sites that the operator acts on: of ranks the part of this one.
+    vectors: Vec<SavedField>,
+}
+
+impl Eigenpairs {
+    /// The eigenvalues.
+    pub fn values(&self) -> &[f64] {
+        &self.values
+    }
+
+    /// |A v − λ v| of each.
+    pub fn residuals(&self) -> &[f64] {
+        &self.residuals
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.values.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.values.is_empty()
+    }
+
+    /// As a file holds them ([`crate::io::checkpoint`]).
+    pub fn into_state(self) -> SavedState {
+        let mut state = SavedState::new(NAME);
+        state.scalars("lambda", &self.values);
+        state.scalars("residual", &self.residuals);
+        state.fields = self.vectors;
+        state
+    }
+
+    /// Of a file.
+    ///
+    /// # Errors
+    /// [`EigenError::WrongState`] for the state of something else.
+    pub fn of_state(state: SavedState) -> Result<Self, EigenError> {
+        let wrong = |what: String| EigenError::WrongState { what };
+        if state.recurrence != NAME {
+            return Err(wrong(format!(
+                "the file has the state of {}, and no eigenpairs: write one by 'lanefield eigen'",
+                state.recurrence
+            )));
+        }
+        let numbers =
+            |name: &str| state.get_scalars(name).map(<[f64]>::to_vec).map_err(|error| wrong(error.to_string()));
+        let (values, residuals) = (numbers("lambda")?, numbers("residual")?);
+        if let Some(value) = values.iter().find(|&&value| !(value.is_finite() && value > 0.0)) {
+            return Err(wrong(format!("one has the eigenvalue {value}, which is not positive")));
+        }
+        let counts = [values.len(), residuals.len(), state.fields.len()];
+        match counts[0] == counts[1] && counts[0] == counts[2] {
+            true => Ok(Self { values, residuals, vectors: state.fields }),
+            false => Err(wrong(format!("there are {counts:?} eigenvalues, residuals and vectors"))),
+        }
+    }
+
+    /// SHA-256 of all numbers, for the identity of a solve that they are used in; of ranks, all take part.
+    ///
+    /// # Errors
+    /// [`CommError`].
+    pub fn digest(&self, lattice: &WholeLattice) -> Result<String, CommError> {
+        let of_vectors: Vec<String> =
+            self.vectors.iter().map(|vector| lattice.digest(&vector.values)).collect::<Result<_, _>>()?;
+        let values = self.values.iter().map(|value| format!("{:016x}", value.to_bits()));
+        let text: Vec<String> = values.chain(of_vectors).collect();
+        Ok(hex::encode(Sha256::digest(text.join(" "))))
+    }
+}
+
+/// What eigenpairs are of: all that has to be the same where they are used. Reals of links and orders of legs change them by rounding alone.
+///
+/// # Errors
+/// [`CommError`].
+pub fn eigen_identity(
+    operator: &str,
+    hop: HopParameters,
+    preconditioning: Preconditioning,
+    (configuration, lattice): (&Configuration, &WholeLattice),
+) -> Result<Identity, CommError> {
+    let identity = Identity::default()
+        .with("operator", operator)
+        .with("boundary", hop.boundary)
+        .with("configuration", describe_configuration(configuration, lattice)?)
+        .with("preconditioning", preconditioning.name());
+    Ok(identity)
+}
+
+/// The lowest eigenpairs of what conjugate gradients solve for M: M†M, by even-odd Mpc†Mpc, or M or Mpc itself where that is Hermitian and positive definite. All is
+/// in f64. `watcher` is told after each restart, and may end it.
+///
+/// # Errors
+/// [`EigenError`].
+pub fn eigenpairs<B: Backend, M: Model>(
+    backend: &B,
+    configuration: &Configuration,
+    (operator, preconditioning, lanes): (M, Preconditioning, LaneChoice),
+    params: EigenParams,
+    watcher: &mut dyn FnMut(EigenProgress) -> Result<(), Stopped>,
+) -> Result<(Eigenpairs, EigenRun), EigenError> {
+    let solver = SolverParams::auto::<f64>();
+    let solve = &Solve { operator, preconditioning, method: Method::ConjugateGradients, params: solver, lanes };
+    let (lattice, setup) =
+        (solve.lattice::<f64>(configuration).map_err(BackendError::from)?, Setup { configuration, solve });
+    let even_odd = preconditioning == Preconditioning::EvenOdd;
+    let normal = !operator.is_positive(even_odd);
+    match even_odd {
+        false => of_operator(&mut setup.full::<f64, B>(backend, lattice)?, normal, params, watcher),
+        true => of_operator(&mut setup.schur::<f64, B>(backend, lattice)?, normal, params, watcher),
+    }
+}
+
+/// Those of an operator, or of its normal equations.
+fn of_operator<B: Backend, K: Repeated>(
+    operator: &mut DynOperator<'_, B, f64, K>,
+    normal: bool,
+    params: EigenParams,
+    watcher: &mut dyn FnMut(EigenProgress) -> Result<(), Stopped>,
+) -> Result<(Eigenpairs, EigenRun), EigenError> {
+    let system = &mut System::new(operator, normal)?;
+    let Found { values, residuals, vectors, run } = lowest_eigenpairs(system, params, watcher)?;
+    let (backend, mut state) = (system.backend(), SavedState::default());
+    for number in 0..values.len() {
+        state.field::<f64, B, _>(backend, &format!("v {number}"), &vectors.vector(backend, number)?)?;
+    }
+    Ok((Eigenpairs { values, residuals, vectors: state.fields }, run))
+}
+
+/// Eigenvectors on a backend, for guesses.
+pub(super) struct Deflation<B: Backend, K: Repeated> {
+    values: Vec<f64>,
+    vectors: Basis<B, K>,
+}
+
+impl<B: Backend, K: Repeated> Deflation<B, K> {
+    /// Those of an operator's system, whatever precision that has.
+    pub fn new<R: Vectors>(operator: &DynOperator<'_, B, R, K>, pairs: &Eigenpairs) -> Result<Self, SolveError> {
+        let (backend, kind) = (operator.backend(), operator.object(1));
+        let lattice = operator.lattice().in_scalar(f64::COMPLEX)?;
+        let mut vectors = Basis::new(kind.parts());
+        let mut state = SavedState::new(NAME);
+        for vector in &pairs.vectors {
+            // One at a time, so that no second copy of all is made.
+            state.fields = vec![vector.clone()];
+            let place = (lattice, operator.sites(), kind);
+            let field: FieldOn<B, f64, K> = state.get_field(backend, &vector.name, place)?;
+            vectors.push(backend, &field)?;
+        }
+        Ok(Self { values: pairs.values.clone(), vectors })
+    }
+
+    /// Σ v ⟨v, b⟩ / λ of each right-hand side, in f64, rounded to the precision of b.
+    pub fn guess<R: Vectors>(
+        &self,
+        operator: &DynOperator<'_, B, R, K>,
+        b: &FieldOn<B, R, K>,
+    ) -> Result<FieldOn<B, R, K>, SolverError> {
+        let backend = operator.backend();
+        let lattice = operator.lattice().in_scalar(f64::COMPLEX).map_err(BackendError::from)?;
+        let mut in_f64: FieldOn<B, f64, K> = backend.zeros(lattice, b.sites(), b.kind())?;
+        backend.convert(&mut in_f64, b)?;
+        let mut overlaps = self.vectors.overlaps(backend, &in_f64)?;
+        let of_vector = overlaps.len() / self.values.len().max(1);
+        for (overlaps, value) in overlaps.chunks_exact_mut(of_vector.max(1)).zip(&self.values) {
+            overlaps.iter_mut().for_each(|z| *z = Complex::new(z.re / value, z.im / value));
+        }
+        backend.clear(&mut in_f64)?;
+        self.vectors.add(backend, &overlaps, &mut in_f64)?;
+        let mut guess = backend.zeros(*b.lattice(), b.sites(), b.kind())?;
+        backend.convert(&mut guess, &in_f64)?;
+        Ok(guess)
+    }
+}

@@ -1,0 +1,536 @@
+//! The lowest eigenpairs of a Hermitian positive definite operator: Lanczos with thick restarts (Wu and Simon, SIAM J. Matrix Anal. Appl. 22 (2000) 602) on a
+//! Chebyshev polynomial of it, with full reorthogonalization. Definition: `docs/arithmetic.md` §10.
+
+use lanefield_reference::field::{Field, Repeated};
+use lanefield_reference::kernels::hop::Dagger;
+use lanefield_reference::random::{Stream, gaussian_pair};
+use num_complex::Complex;
+use thiserror::Error;
+
+use super::basis::Basis;
+use super::chebyshev::Chebyshev;
+use super::dense::symmetric_eigenpairs;
+use super::recurrence::Stopped;
+use crate::backend::{Backend, BackendError, FieldOn, Sum};
+use crate::kernel::prelude::*;
+use crate::operator::{ActsOn as _, DynOperator, Operator as _};
+
+/// What is wanted, and how it is looked for.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct EigenParams {
+    /// Eigenpairs wanted.
+    pub count: usize,
+    /// Most vectors of the basis; 2 · count + 24 where none is given.
+    pub basis: Option<usize>,
+    /// An eigenvector is accepted when |A v − λ v| ≤ tolerance · (an upper bound of the spectrum).
+    pub tolerance: f64,
+    /// Give up after so many restarts.
+    pub max_restarts: usize,
+    /// The degree of the polynomial; where none is given it follows from the range.
+    pub degree: Option<usize>,
+    /// The lower end of the range that the polynomial suppresses, above the wanted eigenvalues; estimated where none is given.
+    pub above: Option<f64>,
+    /// Of the vector that it begins with.
+    pub seed: u64,
+}
+
+impl EigenParams {
+    /// The default for so many eigenpairs: tolerance 1e-10, 100 restarts, seed 1.
+    pub fn auto(count: usize) -> Self {
+        Self { count, basis: None, tolerance: 1e-10, max_restarts: 100, degree: None, above: None, seed: 1 }
+    }
+
+    fn most_vectors(&self) -> usize {
+        self.basis.unwrap_or(2 * self.count + 24)
+    }
+}
+
+/// Why there are no eigenpairs. Messages are fragments.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum EigenError {
+    /// Parameters that nothing can be found with.
+    #[error("{what}")]
+    Params {
+        /// What is wrong with which value, and what would be right.
+        what: String,
+    },
+    /// Not all eigenpairs were found.
+    #[error(
+        "{found} of {count} eigenpairs were found in {restarts} restarts, to |A v - λ v| of {tolerance:e} times the largest eigenvalue: allow more restarts, a \
+         larger basis, or ask for less"
+    )]
+    NotConverged {
+        /// Those that were.
+        found: usize,
+        /// Those that were wanted.
+        count: usize,
+        /// Restarts taken.
+        restarts: usize,
+        /// The tolerance asked for.
+        tolerance: f64,
+    },
+    /// The polynomial does not single out the wanted eigenvalues.
+    #[error(
+        "the polynomial is small at the wanted eigenvalues: {above:e}, above which it suppresses, is too low; give a larger one, or none"
+    )]
+    TooLow {
+        /// The end of the range.
+        above: f64,
+    },
+    /// An eigenvalue that is not positive.
+    #[error("the operator is not positive definite: it has the eigenvalue {value:e}")]
+    NotPositive {
+        /// The eigenvalue.
+        value: f64,
+    },
+    /// A number that is NaN or infinite.
+    #[error("{quantity} is {value}: the links or the mass hold something that is no finite number")]
+    NotFinite {
+        /// What it is.
+        quantity: &'static str,
+        /// Its value.
+        value: f64,
+    },
+    /// The eigenvalues of the small matrix could not be had.
+    #[error("the small matrix of {size} rows was not diagonal after {sweeps} sweeps of rotations")]
+    Rotations {
+        /// Its size.
+        size: usize,
+        /// Sweeps taken.
+        sweeps: usize,
+    },
+    /// Eigenpairs that are not of this operator, or none.
+    #[error("the eigenvectors cannot be used: {what}")]
+    WrongState {
+        /// Where they differ.
+        what: String,
+    },
+    /// Whoever watched ended it.
+    #[error(transparent)]
+    Stopped(#[from] Stopped),
+    /// The backend failed.
+    #[error(transparent)]
+    Backend(#[from] BackendError),
+}
+
+/// How far it has come, told after each restart.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct EigenProgress {
+    /// Restarts so far.
+    pub restarts: usize,
+    /// Applications of the operator so far.
+    pub applications: usize,
+    /// Wanted eigenvectors whose estimated residuals are accepted.
+    pub converged: usize,
+    /// Those wanted.
+    pub count: usize,
+}
+
+/// What it took, and with what polynomial.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct EigenRun {
+    /// Restarts.
+    pub restarts: usize,
+    /// Applications of the operator.
+    pub applications: usize,
+    /// The range that was suppressed: its lower end, and an upper bound of the spectrum.
+    pub range: [f64; 2],
+    /// The degree of the polynomial.
+    pub degree: usize,
+    /// Most vectors of the basis.
+    pub basis: usize,
+}
+
+/// The eigenvectors, by ascending eigenvalue.
+pub(super) struct Found<B: Backend, K: Repeated> {
+    pub values: Vec<f64>,
+    /// |A v − λ v| of each.
+    pub residuals: Vec<f64>,
+    pub vectors: Basis<B, K>,
+    pub run: EigenRun,
+}
+
+/// Steps of Lanczos on the operator itself, from which the range of its eigenvalues is estimated.
+const PILOT: usize = 64;
+/// What is added to the largest eigenvalue that the pilot saw, and its residual, for an upper bound.
+const MARGIN: f64 = 1.02;
+/// What of the range below which it is a new direction that is left, is rounding: the space is invariant then.
+const LEAST_REST: f64 = 1e-12;
+/// Restarts after which the polynomial has to be larger than [`LEAST_POLYNOMIAL`] at all wanted eigenvalues.
+const RESTARTS_TO_SEE: usize = 3;
+const LEAST_POLYNOMIAL: f64 = 1.5;
+/// How often a range that is too low is raised, where it was estimated.
+const MOST_RAISES: usize = 12;
+
+/// T of A V = V T + rest: real and symmetric.
+struct Projection {
+    size: usize,
+    elements: Vec<f64>,
+}
+
+impl Projection {
+    fn new(size: usize) -> Self {
+        Self { size, elements: vec![0.0; size * size] }
+    }
+
+    fn set(&mut self, row: usize, column: usize, value: f64) {
+        self.elements[row * self.size + column] = value;
+        self.elements[column * self.size + row] = value;
+    }
+
+    /// Eigenvalues and eigenvectors of its first `size` rows and columns.
+    fn eigenpairs(&self, size: usize) -> Result<Ritz, EigenError> {
+        let elements = (0..size * size).map(|k| self.elements[k / size * self.size + k % size]).collect();
+        let pairs = symmetric_eigenpairs(size, elements);
+        let (values, vectors) = pairs.map_err(|sweeps| EigenError::Rotations { size, sweeps })?;
+        Ok(Ritz { size, values, vectors })
+    }
+}
+
+/// Eigenpairs of a projection; vector k is in column k.
+struct Ritz {
+    size: usize,
+    values: Vec<f64>,
+    vectors: Vec<f64>,
+}
+
+impl Ritz {
+    fn at(&self, row: usize, column: usize) -> f64 {
+        self.vectors[row * self.size + column]
+    }
+
+    /// Their numbers in the order of a key, of equal ones the lower number first.
+    fn sorted_by(&self, key: impl Fn(f64) -> f64) -> Vec<usize> {
+        let mut order: Vec<usize> = (0..self.size).collect();
+        order.sort_by(|&a, &b| key(self.values[a]).total_cmp(&key(self.values[b])));
+        order
+    }
+}
+
+/// Lanczos on an operator, or on a polynomial of it.
+struct Lanczos<'a, 'o, B: Backend, K: Repeated> {
+    operator: &'a mut DynOperator<'o, B, f64, K>,
+    polynomial: Option<Chebyshev>,
+    seed: u64,
+    /// Random vectors drawn.
+    drawn: u32,
+    basis: Basis<B, K>,
+    projection: Projection,
+    /// The next vector of the basis, and what couples it to the last one; none where the basis is a whole space.
+    next: Option<FieldOn<B, f64, K>>,
+    coupling: f64,
+    applications: usize,
+}
+
+impl<'a, 'o, B: Backend, K: Repeated> Lanczos<'a, 'o, B, K> {
+    fn new(
+        operator: &'a mut DynOperator<'o, B, f64, K>,
+        polynomial: Option<Chebyshev>,
+        (seed, most): (u64, usize),
+    ) -> Result<Self, EigenError> {
+        let basis = Basis::new(operator.object(1).parts());
+        let projection = Projection::new(most);
+        let mut lanczos = Self {
+            operator,
+            polynomial,
+            seed,
+            drawn: 0,
+            basis,
+            projection,
+            next: None,
+            coupling: 0.0,
+            applications: 0,
+        };
+        lanczos.next = lanczos.random()?;
+        Ok(lanczos)
+    }
+
+    /// A random vector orthogonal to the basis, of length 1; none where nothing is left of it.
+    fn random(&mut self) -> Result<Option<FieldOn<B, f64, K>>, EigenError> {
+        let (operator, seed) = (&*self.operator, self.seed);
+        let (lattice, kind) = (operator.lattice(), operator.object(1));
+        let (extents, first) = (lattice.extents(), self.drawn * kind.words() as u32);
+        self.drawn += 1;
+        let field = Field::from_sites(lattice, operator.sites(), kind, |site, object| {
+            for (word, value) in (first..).zip(object) {
+                let (re, im) = gaussian_pair(seed, Stream::Lanczos, extents.global_site(site), word);
+                *value = Complex::new(re, im);
+            }
+        });
+        let backend = operator.backend();
+        let mut vector = backend.upload(field.map_err(BackendError::from)?).map_err(BackendError::from)?;
+        let before = backend.norm2(&vector, Sum::Exact)?;
+        self.basis.orthogonalize(backend, &mut vector)?;
+        let after = backend.norm2(&vector, Sum::Exact)?;
+        if after <= LEAST_REST * before {
+            return Ok(None);
+        }
+        self.normalized(vector, after.sqrt()).map(Some)
+    }
+
+    /// v / length.
+    fn normalized(&self, vector: FieldOn<B, f64, K>, length: f64) -> Result<FieldOn<B, f64, K>, EigenError> {
+        let mut scaled = self.operator.zeros()?;
+        self.operator.backend().scale(&mut scaled, 1.0 / length, &vector)?;
+        Ok(scaled)
+    }
+
+    /// The operator, or its polynomial, applied to a vector.
+    fn image(&mut self, vector: &FieldOn<B, f64, K>) -> Result<FieldOn<B, f64, K>, EigenError> {
+        let [mut out, mut image] = [self.operator.zeros()?, self.operator.zeros()?];
+        let Some(polynomial) = self.polynomial else {
+            self.operator.apply(&mut out, vector, Dagger::No)?;
+            self.applications += 1;
+            return Ok(out);
+        };
+        let mut v = self.operator.zeros()?;
+        self.operator.backend().copy(&mut v, vector)?;
+        polynomial.apply(self.operator, &mut v, &mut out, &mut image)?;
+        self.applications += polynomial.degree;
+        Ok(out)
+    }
+
+    /// Adds vectors to the basis until it has `most`, or is a whole space.
+    fn extend(&mut self, most: usize) -> Result<(), EigenError> {
+        while self.basis.len() < most {
+            let Some(vector) = self.next.take() else { return Ok(()) };
+            let last = self.basis.len();
+            self.basis.push(self.operator.backend(), &vector)?;
+            let mut rest = self.image(&vector)?;
+            let overlaps = self.basis.orthogonalize(self.operator.backend(), &mut rest)?;
+            let own = finite("a diagonal element of Lanczos' matrix", overlaps[last].re)?;
+            self.projection.set(last, last, own);
+            let norm2 = self.operator.backend().norm2(&rest, Sum::Exact)?;
+            let length = finite("a coupling of Lanczos' matrix", norm2.sqrt())?;
+            let largest = (0..=last)
+                .fold(0.0, |largest: f64, k| largest.max(self.projection.elements[k * self.projection.size + k].abs()));
+            (self.next, self.coupling) = match length > LEAST_REST * largest {
+                true => (Some(self.normalized(rest, length)?), length),
+                // The space is invariant: another direction, which nothing couples to it.
+                false => (self.random()?, 0.0),
+            };
+            if last + 1 < self.projection.size {
+                self.projection.set(last, last + 1, self.coupling);
+            }
+        }
+        Ok(())
+    }
+
+    /// Keeps these of the Ritz vectors, in their order.
+    fn restart(&mut self, ritz: &Ritz, kept: &[usize]) -> Result<(), EigenError> {
+        let last = ritz.size - 1;
+        self.basis = self.basis.rotated(self.operator.backend(), |row, column| ritz.at(row, column), kept)?;
+        let mut projection = Projection::new(self.projection.size);
+        for (place, &k) in kept.iter().enumerate() {
+            projection.set(place, place, ritz.values[k]);
+            if kept.len() < projection.size {
+                projection.set(place, kept.len(), self.coupling * ritz.at(last, k));
+            }
+        }
+        self.projection = projection;
+        Ok(())
+    }
+}
+
+fn finite(quantity: &'static str, value: f64) -> Result<f64, EigenError> {
+    match value.is_finite() {
+        true => Ok(value),
+        false => Err(EigenError::NotFinite { quantity, value }),
+    }
+}
+
+/// Complex numbers of the fields that the operator acts on, over the whole lattice.
+fn dimension<B: Backend, K: Repeated>(operator: &DynOperator<'_, B, f64, K>) -> Result<f64, EigenError> {
+    let ones = Field::from_sites(operator.lattice(), operator.sites(), operator.object(1), |_, object| {
+        object.fill(Complex::new(1.0, 0.0));
+    });
+    let ones = operator.backend().upload(ones.map_err(BackendError::from)?).map_err(BackendError::from)?;
+    Ok(operator.backend().norm2(&ones, Sum::Exact)?)
+}
+
+/// An upper bound of the spectrum, and an estimate of where so many eigenvalues lie below: of a random vector the weights of Ritz vectors are the density of
+/// eigenvalues, by Gauss' quadrature.
+fn range<B: Backend, K: Repeated>(
+    operator: &mut DynOperator<'_, B, f64, K>,
+    (seed, wanted, dimension): (u64, f64, f64),
+    applications: &mut usize,
+) -> Result<[f64; 2], EigenError> {
+    let steps = PILOT.min(dimension as usize);
+    let mut pilot = Lanczos::new(operator, None, (seed, steps))?;
+    pilot.extend(steps)?;
+    *applications += pilot.applications;
+    let size = pilot.basis.len();
+    let ritz = pilot.projection.eigenpairs(size)?;
+    let order = ritz.sorted_by(|value| value);
+    let (lowest, highest) = (order[0], order[size - 1]);
+    if ritz.values[highest] <= 0.0 {
+        return Err(EigenError::NotPositive { value: ritz.values[lowest] });
+    }
+    let below = MARGIN * (ritz.values[highest] + pilot.coupling * ritz.at(size - 1, highest).abs());
+    let mut count = 0.0;
+    for &k in &order {
+        let weight = ritz.at(0, k) * ritz.at(0, k) * dimension;
+        if count + weight / 2.0 >= wanted {
+            return Ok([ritz.values[k].max(below * f64::EPSILON), below]);
+        }
+        count += weight;
+    }
+    Ok([below / 2.0, below])
+}
+
+/// The eigenpairs of the lowest eigenvalues. `watcher` is told after each restart, and may end it.
+pub(super) fn lowest_eigenpairs<B: Backend, K: Repeated>(
+    operator: &mut DynOperator<'_, B, f64, K>,
+    params: EigenParams,
+    watcher: &mut dyn FnMut(EigenProgress) -> Result<(), Stopped>,
+) -> Result<Found<B, K>, EigenError> {
+    let (count, basis) = (params.count, params.most_vectors());
+    let dimension = dimension(operator)?;
+    check(&params, dimension)?;
+    let mut applications = 0;
+    // Room for as many eigenvalues again, and some, below the range.
+    let wanted = 2.0 * count as f64 + 10.0;
+    let [estimated, below] = range(operator, (params.seed, wanted, dimension), &mut applications)?;
+    let mut above = params.above.unwrap_or(estimated).min(0.9 * below);
+    let raises = if params.above.is_some() { 0 } else { MOST_RAISES };
+    for raise in 0..=raises {
+        let degree = params.degree.unwrap_or(Chebyshev::usual_degree(above, below));
+        let polynomial = Chebyshev { above, below, degree };
+        let run = EigenRun { restarts: 0, applications, range: [above, below], degree, basis };
+        let (found, taken) = restarted(operator, polynomial, params, run, watcher)?;
+        if let Some(found) = found {
+            return Ok(found);
+        }
+        applications = taken;
+        if raise < raises {
+            above = (2.0 * above).min(0.9 * below);
+        }
+    }
+    Err(EigenError::TooLow { above })
+}
+
+fn check(params: &EigenParams, dimension: f64) -> Result<(), EigenError> {
+    let (count, basis) = (params.count, params.most_vectors());
+    let refuse = |what: String| Err(EigenError::Params { what });
+    if count == 0 {
+        return refuse("0 eigenpairs were asked for: ask for at least one".to_owned());
+    }
+    if basis < count + 2 {
+        return refuse(format!(
+            "a basis of {basis} vectors is too small for {count} eigenpairs: give at least {}",
+            count + 2
+        ));
+    }
+    if basis as f64 > dimension {
+        return refuse(format!(
+            "a basis of {basis} vectors is larger than the space, which has {dimension} dimensions: give a smaller one, or ask for fewer eigenpairs"
+        ));
+    }
+    if params.degree == Some(0) {
+        return refuse("a polynomial of degree 0 singles nothing out: give at least 1".to_owned());
+    }
+    if let Some(above) = params.above.filter(|&above| !(above > 0.0 && above.is_finite())) {
+        return refuse(format!(
+            "the range cannot begin at {above}: give a positive number, above the wanted eigenvalues"
+        ));
+    }
+    Ok(())
+}
+
+/// Lanczos with thick restarts on a polynomial: what was found, or nothing where the polynomial is small at wanted eigenvalues; and the applications so far.
+fn restarted<B: Backend, K: Repeated>(
+    operator: &mut DynOperator<'_, B, f64, K>,
+    polynomial: Chebyshev,
+    params: EigenParams,
+    mut run: EigenRun,
+    watcher: &mut dyn FnMut(EigenProgress) -> Result<(), Stopped>,
+) -> Result<(Option<Found<B, K>>, usize), EigenError> {
+    let (count, basis, before) = (params.count, run.basis, run.applications);
+    let mut lanczos = Lanczos::new(operator, Some(polynomial), (params.seed, basis))?;
+    let mut found = 0;
+    for restarts in 1..=params.max_restarts {
+        lanczos.extend(basis)?;
+        let size = lanczos.basis.len();
+        let ritz = lanczos.projection.eigenpairs(size)?;
+        let order = ritz.sorted_by(|value| -value.abs());
+        // Where the basis is a whole space, all are eigenvectors.
+        let is_whole = lanczos.next.is_none();
+        let kept = &order[..if is_whole { count.min(size) } else { count + (size - count) / 2 }];
+        let smallest = ritz.values[order[count.min(size) - 1]].abs();
+        let estimate = |k: usize| (lanczos.coupling * ritz.at(size - 1, k)).abs() / ritz.values[k].abs();
+        found = order[..count].iter().filter(|&&k| is_whole || estimate(k) <= params.tolerance).count();
+        let worst = order[..count].iter().map(|&k| estimate(k)).fold(0.0, f64::max);
+        lanczos.restart(&ritz, kept)?;
+        run.restarts = restarts;
+        run.applications = before + lanczos.applications;
+        watcher(EigenProgress { restarts, applications: run.applications, converged: found, count })?;
+        if smallest < LEAST_POLYNOMIAL && restarts >= RESTARTS_TO_SEE {
+            return Ok((None, run.applications));
+        }
+        // The estimate is of the polynomial: that of the operator is mostly smaller.
+        if is_whole || worst <= 10.0 * params.tolerance {
+            let (values, residuals) = residuals(lanczos.operator, &lanczos.basis, count)?;
+            run.applications += count;
+            lanczos.applications += count;
+            found = residuals.iter().filter(|&&residual| residual <= params.tolerance * run.range[1]).count();
+            if found == count {
+                let largest = values.iter().copied().fold(0.0, f64::max);
+                if largest >= polynomial.above {
+                    return Ok((None, run.applications));
+                }
+                return Ok((Some(sorted(lanczos.operator, (values, residuals), lanczos.basis, run)?), 0));
+            }
+        }
+    }
+    let (restarts, tolerance) = (params.max_restarts, params.tolerance);
+    Err(EigenError::NotConverged { found, count, restarts, tolerance })
+}
+
+/// ⟨v, A v⟩ and |A v − λ v| of the first vectors of a basis.
+fn residuals<B: Backend, K: Repeated>(
+    operator: &mut DynOperator<'_, B, f64, K>,
+    basis: &Basis<B, K>,
+    count: usize,
+) -> Result<(Vec<f64>, Vec<f64>), EigenError> {
+    let parts = operator.object(1).parts();
+    let (mut values, mut residuals) = (Vec::new(), Vec::new());
+    for (first, used, field) in basis.fields() {
+        let used = used.min(count.saturating_sub(first));
+        if used == 0 {
+            break;
+        }
+        let field = operator.backend().take_rhs(field, &(0..used).collect::<Vec<_>>(), parts)?;
+        let mut image = operator.zeros_of(used)?;
+        operator.apply(&mut image, &field, Dagger::No)?;
+        let backend = operator.backend();
+        let of_field = backend.rhs_products(&field, &image, parts, Sum::Exact)?;
+        let back: Vec<f64> = of_field.iter().map(|value| -value).collect();
+        let norms = backend.rhs_axpy_norm(&back, &field, &mut image, Sum::Exact)?;
+        for (value, norm2) in of_field.into_iter().zip(norms) {
+            values.push(finite("an eigenvalue", value)?);
+            residuals.push(finite("the residual of an eigenvector", norm2.sqrt())?);
+        }
+    }
+    if let Some(&value) = values.iter().find(|&&value| value <= 0.0) {
+        return Err(EigenError::NotPositive { value });
+    }
+    Ok((values, residuals))
+}
+
+/// By ascending eigenvalue.
+fn sorted<B: Backend, K: Repeated>(
+    operator: &DynOperator<'_, B, f64, K>,
+    (values, residuals): (Vec<f64>, Vec<f64>),
+    basis: Basis<B, K>,
+    run: EigenRun,
+) -> Result<Found<B, K>, EigenError> {
+    let mut order: Vec<usize> = (0..values.len()).collect();
+    order.sort_by(|&a, &b| values[a].total_cmp(&values[b]));
+    let (backend, mut vectors) = (operator.backend(), Basis::new(operator.object(1).parts()));
+    for &k in &order {
+        vectors.push(backend, &basis.vector(backend, k)?)?;
+    }
+    let pick = |of: &[f64]| order.iter().map(|&k| of[k]).collect();
+    Ok(Found { values: pick(&values), residuals: pick(&residuals), vectors, run })
+}
