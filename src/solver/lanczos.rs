@@ -259,7 +259,7 @@ impl<'a, 'o, B: Backend, K: Repeated> Lanczos<'a, 'o, B, K> {
             }
         });
         let backend = operator.backend();
-        let mut vector = backend.upload(field.map_err(BackendError::from)?).map_err(BackendError::from)?;
+        let mut vector = backend.upload(field.map_err(BackendError::from)?)?;
         let before = backend.norm2(&vector, Sum::Exact)?;
         self.basis.orthogonalize(backend, &mut vector)?;
         let after = backend.norm2(&vector, Sum::Exact)?;
@@ -345,7 +345,7 @@ fn dimension<B: Backend, K: Repeated>(operator: &DynOperator<'_, B, f64, K>) -> 
     let ones = Field::from_sites(operator.lattice(), operator.sites(), operator.object(1), |_, object| {
         object.fill(Complex::new(1.0, 0.0));
     });
-    let ones = operator.backend().upload(ones.map_err(BackendError::from)?).map_err(BackendError::from)?;
+    let ones = operator.backend().upload(ones.map_err(BackendError::from)?)?;
     Ok(operator.backend().norm2(&ones, Sum::Exact)?)
 }
 

@@ -18,8 +18,8 @@ use super::mixed::MixedOperators;
 use super::recurrence::{Recurrence, Watcher, run};
 use super::scale::Scale;
 use super::{
-    BatchConjugateGradients, BiCgStab, BlockConjugateGradients, ConjugateGradients, EigenError, Eigenpairs,
-    MixedConjugateGradients, SavedState, SolverError, SolverInfo, SolverParams,
+    BatchConjugateGradients, BatchSolution, BiCgStab, BlockConjugateGradients, ConjugateGradients, EigenError,
+    Eigenpairs, MixedConjugateGradients, SavedState, SolverError, SolverInfo, SolverParams,
 };
 use crate::backend::{Backend, BackendError, FieldOn, Memory};
 use crate::operator::{ActsOn as _, DynOperator, Model, Operator as _, SchurComplement, System, WilsonParameters};
@@ -659,20 +659,20 @@ impl<K: Repeated> Source<'_, K> {
         b: &FieldOn<B, R, K>,
         watched: Watched<'_>,
     ) -> Result<Iterated<B, R, K>, SolveError> {
-        let (psi, infos, applications, watch) = self.by_recurrence(system, b, watched)?;
+        let ((psi, infos), applications, watch) = self.by_recurrence(system, b, watched)?;
         system.backend().finish()?;
         let seconds = watch.seconds(system.backend());
         let ran = Ran::new(system, applications, infos, seconds);
         Ok((psi, ran))
     }
 
-    /// The solution, what each right-hand side took, applications of the operator an iteration, and the watch that was started.
+    /// The solutions, what each right-hand side took, applications of the operator an iteration, and the watch that was started.
     fn by_recurrence<R: Vectors, B: Backend>(
         &self,
         system: &mut DynOperator<'_, B, R, K>,
         b: &FieldOn<B, R, K>,
         watched: Watched<'_>,
-    ) -> Result<(FieldOn<B, R, K>, Vec<SolverInfo>, u64, Watch), SolveError> {
+    ) -> Result<Recurred<B, R, K>, SolveError> {
         let (params, rhs) = (self.params, self.rhs);
         let deflation = self.deflation_of(system)?;
         system.backend().finish()?;
@@ -681,14 +681,12 @@ impl<K: Repeated> Source<'_, K> {
         if self.method == Method::BlockConjugateGradients {
             let mut block = BlockConjugateGradients::new(system, b, rhs, guess, params)?;
             go(&mut block, watched)?;
-            let (psi, infos) = block.into_solution()?;
-            return Ok((psi, infos, 1, watch));
+            return Ok((block.into_solution()?, 1, watch));
         }
         if rhs > 1 {
             let mut batch = BatchConjugateGradients::from_guess(system, b, rhs, guess, params)?;
             go(&mut batch, watched)?;
-            let (psi, infos) = batch.into_solution()?;
-            return Ok((psi, infos, 1, watch));
+            return Ok((batch.into_solution()?, 1, watch));
         }
         let mut psi = guess.map_or_else(|| system.zeros(), Ok)?;
         let (info, applications) = match self.method {
@@ -703,7 +701,7 @@ impl<K: Repeated> Source<'_, K> {
                 (recurrence.info().clone(), 1)
             }
         };
-        Ok((psi, vec![info], applications, watch))
+        Ok(((psi, vec![info]), applications, watch))
     }
 
     /// The eigenvectors of a system on its backend, where there are any.
@@ -736,6 +734,8 @@ impl<K: Repeated> Source<'_, K> {
     }
 }
 
+/// Solutions with what each took, applications of the operator an iteration, and the watch that was started.
+type Recurred<B, R, K> = (BatchSolution<B, R, K>, u64, Watch);
 type Iterated<B, R, K> = (FieldOn<B, R, K>, Ran);
 /// Solves a system with a right-hand side.
 type Iterate<'a, B, R, K> =

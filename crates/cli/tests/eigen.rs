@@ -29,7 +29,7 @@ fn solves_begin_with_eigenvectors_of_their_own_operator_alone() {
     let folder = Folder::with_gauge();
     folder.succeeds(&format!("{EIGEN} --output low.eigen --device cpu"));
     let solve = "solve --config gauge.nersc --source gauss:3 --mass 0.1 --device cpu";
-    let without = folder.json(&format!("{solve}"));
+    let without = folder.json(solve);
     let with = folder.json(&format!("{solve} --deflate low.eigen --checkpoint state --checkpoint-every 5"));
     assert_eq!((without["deflation"].as_u64(), with["deflation"].as_u64()), (None, Some(6)));
     assert!(iterations(&with) < iterations(&without), "{with}, {without}");

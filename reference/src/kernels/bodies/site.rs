@@ -569,11 +569,11 @@ impl<V: LaneVector, const ONE_BLOCK: bool, const N: usize, const OF_SITE: bool> 
             }
             let bits = random::bits_at_each(coordinates, given);
             for (number, bits) in numbers.iter_mut().zip(&bits) {
-                for k in 0..AT_ONCE.min(N * lanes - first) {
+                for (k, &bits) in bits.iter().enumerate().take(N * lanes - first) {
                     let (item, real) = ((first + k) / lanes, 2 * ((first + k) % lanes));
                     let vector = std::slice::from_mut(&mut number.0[item]);
                     let reals = bytemuck::cast_slice_mut::<V, V::Real>(vector);
-                    reals[real] = random::uniform_of_bits(bits[k]);
+                    reals[real] = random::uniform_of_bits(bits);
                     reals[real + 1] = reals[real];
                 }
             }
