@@ -118,7 +118,7 @@ pub trait LaneVector: Pod + Send + Sync {
     /// The reals of `self`, and those of `b` where `mask` has a sign bit.
     fn blend(self, b: Self, mask: Self) -> Self;
 
-    /// Writes the vector to memory that nobody reads soon, past the caches where there is an instruction for it. [`crate::memory::fence`] comes after the
+    /// Writes the vector to memory that nobody reads soon, past the caches where there is an instruction for it. A fence comes after the
     /// last one, before another thread may read.
     #[inline(always)]
     fn store_past_caches(self, memory: &mut Self) {
