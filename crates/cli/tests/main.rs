@@ -378,7 +378,7 @@ fn the_examples_of_the_help_work_as_they_are() {
         }
         command.assert().success();
     }
-    assert_eq!(examples, 152);
+    assert_eq!(examples, 158);
 }
 
 #[test]
