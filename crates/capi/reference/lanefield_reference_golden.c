@@ -825,7 +825,7 @@ const char *lfr_run_kernel(lfr_call *call)
 
 /* ---------------------------------------------------------- Lines of cases.tsv --------------------------------------------------------- */
 
-enum { MOST_KEYS = 64, MOST_FIELDS = 16 };
+enum { MOST_KEYS = 64, MOST_FIELDS = 16, MOST_NUMBERS = 256 };
 
 /* A line, cut at tabs, and at the first '=' of each key. */
 typedef struct {
@@ -917,7 +917,7 @@ typedef struct {
     lfr_named_field fields[MOST_FIELDS];
     array arrays[MOST_FIELDS];
     lfr_named_numbers numbers[MOST_KEYS];
-    double values[MOST_KEYS][8];
+    double values[MOST_KEYS][MOST_NUMBERS];
     array matrix;
     double sums[4096];
 } golden_case;
@@ -994,7 +994,7 @@ static void add_numbers(golden_case *of, const char *name, const char *list, int
 {
     const int k = of->call.number_count;
     int count = 0;
-    for (; *list != 0 && count < 8 && k < MOST_KEYS; count++) {
+    for (; *list != 0 && count < MOST_NUMBERS && k < MOST_KEYS; count++) {
         char *end;
         const unsigned long long number = strtoull(list, &end, are_bits ? 16 : 10);
         const uint64_t bits = number;
