@@ -270,7 +270,7 @@ fn what_cannot_be_is_said_once_and_ends_all_ranks() {
         (
             2,
             "correlator --propagator p.npy".to_owned(),
-            ["correlator runs on one rank, and 2 were started", "solve, propagator"],
+            ["correlator runs on one rank, and 2 were started", "solve, eigen, propagator"],
         ),
         (2, solve.replace("gauge", "none"), ["none.nersc", "No such file"]),
     ] {
