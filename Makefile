@@ -18,16 +18,14 @@ verify:
 	cargo build --release --locked
 	target/release/lanefield verify --config examples/quenched-8x8x8x16.nersc
 
-# With MPI where it is installed (docs/ranks.md); the C library is built without it, as its users do.
+# With MPI where it is installed (docs/ranks.md).
 MPI := $(if $(shell command -v mpicc),--features lanefield-cli/mpi)
-TEST := cargo test --workspace --exclude lanefield-capi --locked $(MPI)
-TEST_C := cargo test --package lanefield-capi --locked
+TEST := cargo test --workspace --exclude lanefield-mpi --locked $(MPI)
 
 # Without an OpenCL device the tests that need one fail, and say what to install; LANEFIELD_SKIP_OPENCL=1 skips them.
 test:
 	@scripts/setup.sh || [ $$? -eq 2 ]
 	$(TEST) --no-run
-	$(TEST_C) --no-run
 	@$(MAKE) --no-print-directory --jobs 2 --keep-going test-stencils test-library test-program test-laboratory test-c
 
 # PoCL compiles in one thread of a process: two processes take two cores. Stencils take half of the time.
@@ -44,7 +42,7 @@ test-laboratory:
 	$(TEST) --doc
 
 test-c:
-	$(TEST_C)
+	$(TEST) --test capi
 
 # The Python package, linked by zig for a glibc of 2018, so that it runs on every Linux since.
 PYTHON := target/python

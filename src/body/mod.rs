@@ -36,6 +36,7 @@ pub mod record;
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+use lanefield_reference::kernels::bodies::CompiledBody;
 use lanefield_reference::kernels::hop::Dagger;
 use lanefield_reference::layout::{LegOrder, Reach};
 
@@ -108,6 +109,9 @@ pub struct Written {
     pub record: fn(&'static str, LegOrder, Dagger) -> Result<Program, BodyError>,
     /// Whether it is the Hermitian conjugate.
     pub dagger: Dagger,
+    /// What it is on the CPU.
+    #[cfg(not(test))]
+    compiled: CompiledBody,
 }
 
 /// Recordings that were made, by the function that makes them.
@@ -160,7 +164,26 @@ impl Written {
     /// The body `B`, with names for its arguments.
     pub const fn new<B: Body>(names: &'static [&'static str]) -> Self {
         assert!(names.len() == B::ROLES.len(), "a name for each argument");
-        Self { names, roles: B::ROLES, record: record::<B>, dagger: Dagger::No }
+        Self {
+            names,
+            roles: B::ROLES,
+            record: record::<B>,
+            dagger: Dagger::No,
+            #[cfg(not(test))]
+            compiled: CompiledBody::of::<B>(),
+        }
+    }
+
+    /// The body on the CPU, as the kernel of a name.
+    #[cfg(not(test))]
+    pub fn compiled(&self, _: &str) -> CompiledBody {
+        self.compiled
+    }
+
+    /// The same. Unit tests have the bodies of the library that is built beside them: to compile them all once more takes minutes.
+    #[cfg(test)]
+    pub fn compiled(&self, kernel: &str) -> CompiledBody {
+        as_built::compiled_body(kernel).unwrap_or_else(|| panic!("the library has no body of the kernel {kernel}"))
     }
 
     /// The same, or its Hermitian conjugate.

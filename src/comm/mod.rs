@@ -7,7 +7,7 @@
 //! | [`Communicator`] | packets, sums of integers, gathers: what a message passing library has to offer |
 //! | [`ThreadRanks`] | ranks that are threads of one process: for tests, and for a few devices of one host |
 //! | [`Alone`] | one rank |
-//! | `Mpi` | MPI, with the feature `mpi` |
+//! | `lanefield_mpi::Mpi` | MPI: a crate of its own |
 //! | [`Decomposition`] | which rank holds which part |
 //! | [`OnRanks`] | a backend on parts |
 //! | [`Room`] | packets on their way |
@@ -16,8 +16,6 @@
 mod alone;
 pub mod crc;
 mod decomposition;
-#[cfg(feature = "mpi")]
-mod mpi;
 mod on_ranks;
 mod room;
 mod threads;
@@ -30,8 +28,6 @@ use thiserror::Error;
 
 pub use alone::Alone;
 pub use decomposition::{Cut, Decomposition, DecompositionError};
-#[cfg(feature = "mpi")]
-pub use mpi::Mpi;
 pub use on_ranks::{OnRanks, RanksOptions};
 pub use room::Room;
 pub use threads::ThreadRanks;

@@ -23,7 +23,9 @@ use crate::kernel::recorded::{AtSite, Recorded, evaluate};
 use crate::kernel::twin::{PlainCall, launch_twin, reduce_twin};
 use crate::kernel::{Case, HostFunction, Outcome, PlainLinks};
 use crate::verify::{FieldMismatch, compare_host_fields};
-use expression::{Expression, KERNELS};
+use expression::Expression;
+#[doc(hidden)]
+pub use expression::KERNELS;
 use least::Least;
 
 /// Shrinking ends after so many tries: each builds a kernel.

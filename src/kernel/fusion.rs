@@ -73,7 +73,7 @@ pub fn fusion<A: Body, B: Body, const WRITTEN: usize, const READ: usize>(
         source: KernelSource::Body(
             Written::new::<Fused<A, B, WRITTEN, READ>>(names.leak()).with_dagger(of_first.dagger),
         ),
-        cpu: HostFunction::Launch(launch::<Fused<A, B, WRITTEN, READ>>),
+        cpu: HostFunction::Launch(launch),
         plain: HostFunction::Launch(launch_twin::<Recorded>),
         ..base
     };

@@ -1,6 +1,6 @@
 //! Kernels of bodies: what `#[lane_kernel]` makes a specification of.
 
-use lanefield_reference::body::{Body, FieldUse, Role};
+use lanefield_reference::body::{FieldUse, Role};
 use lanefield_reference::field::FieldError;
 use lanefield_reference::kernels::Vectors;
 use lanefield_reference::kernels::bodies::{BodyArgument, BodyCall, RunsBodies};
@@ -85,22 +85,19 @@ pub fn work_of_body(shape: &Shape) -> Work {
 ///
 /// # Errors
 /// None that occurs for a call that was checked.
-pub fn launch<B: Body>(call: &mut HostCall<'_>) -> Result<(), FieldError> {
-    reduce::<B>(call, Sum::Exact).map(drop)
+pub fn launch(call: &mut HostCall<'_>) -> Result<(), FieldError> {
+    reduce(call, Sum::Exact).map(drop)
 }
 
 /// Runs a body that sums on the CPU.
 ///
 /// # Errors
 /// None that occurs for a call that was checked.
-pub fn reduce<B: Body>(call: &mut HostCall<'_>, sum: Sum) -> Result<PartialSums, FieldError> {
-    in_precision!(call.shape().precision(), R => in_precision_of::<B, R>(call, sum))
+pub fn reduce(call: &mut HostCall<'_>, sum: Sum) -> Result<PartialSums, FieldError> {
+    in_precision!(call.shape().precision(), R => in_precision_of::<R>(call, sum))
 }
 
-fn in_precision_of<B: Body, R: Vectors + RunsBodies>(
-    call: &mut HostCall<'_>,
-    sum: Sum,
-) -> Result<PartialSums, FieldError> {
+fn in_precision_of<R: Vectors + RunsBodies>(call: &mut HostCall<'_>, sum: Sum) -> Result<PartialSums, FieldError> {
     let KernelSource::Body(body) = call.kernel().source else {
         unreachable!("the function of a body is that of a kernel of one");
     };
@@ -123,5 +120,6 @@ fn in_precision_of<B: Body, R: Vectors + RunsBodies>(
     }
     let stencil = if body.is_stencil() { Some(call.host_stencil()?) } else { None };
     let (legs, direction, dagger) = (call.shape().legs, call.shape().direction, body.dagger);
-    R::run_body::<B>(BodyCall { arguments, names: body.names, stencil, legs, dagger, direction, sum })
+    let compiled = body.compiled(call.kernel().name);
+    R::run_compiled(&compiled, BodyCall { arguments, names: body.names, stencil, legs, dagger, direction, sum })
 }

@@ -173,7 +173,7 @@ impl Launched {
 
     #[cfg(feature = "mpi")]
     fn start(&self) -> anyhow::Result<Arc<dyn Communicator>> {
-        let started = lanefield::comm::Mpi::start().context("failed to start MPI")?;
+        let started = lanefield_mpi::Mpi::start().context("failed to start MPI")?;
         let is_of_this_launcher = self.ranks.is_none_or(|ranks| ranks == started.ranks());
         if !is_of_this_launcher && self.rank > 0 {
             // Rank 0 says it for all.

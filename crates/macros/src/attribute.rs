@@ -206,7 +206,7 @@ fn kernel(tokens: TokenStream, function: &ItemFn) -> Result<TokenStream, Error> 
                 source: ::lanefield::kernel::KernelSource::Body(
                     ::lanefield::body::Written::new::<#body>(&[#(#names),*]).with_dagger(#dagger),
                 ),
-                cpu: ::lanefield::kernel::HostFunction::#host(::lanefield::kernel::written::#run::<#body>),
+                cpu: ::lanefield::kernel::HostFunction::#host(::lanefield::kernel::written::#run),
                 plain: #plain,
                 ..::lanefield::kernel::written::#base
             };

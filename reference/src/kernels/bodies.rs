@@ -88,27 +88,44 @@ pub trait RunsBodies: Real {
     ///
     /// # Errors
     /// [`FieldError::Mismatch`] unless each argument is what its role says: a field of the object, on the sites of the target, or of their neighbours.
-    fn run_body<B: Body>(call: BodyCall<'_, Self>) -> Result<PartialSums, FieldError>;
+    fn run_body<B: Body>(call: BodyCall<'_, Self>) -> Result<PartialSums, FieldError> {
+        Self::run_compiled(&CompiledBody::of::<B>(), call)
+    }
+
+    /// Runs a body that was compiled.
+    ///
+    /// # Errors
+    /// As [`Self::run_body`].
+    fn run_compiled(body: &CompiledBody, call: BodyCall<'_, Self>) -> Result<PartialSums, FieldError>;
 }
 
-impl RunsBodies for f32 {
-    fn run_body<B: Body>(call: BodyCall<'_, Self>) -> Result<PartialSums, FieldError> {
-        run_in::<B, Self, Self>(call)
+/// A body, compiled for this processor in every precision.
+#[derive(Clone, Copy)]
+pub struct CompiledBody {
+    in_f32: RunBody<f32>,
+    in_f64: RunBody<f64>,
+    in_half: RunBody<Half>,
+}
+
+type RunBody<R> = fn(BodyCall<'_, R>) -> Result<PartialSums, FieldError>;
+
+impl CompiledBody {
+    /// The body `B`. In half precision one computes in f32, and rounds each component as a whole; what it sums are terms of the numbers before this rounding.
+    pub const fn of<B: Body>() -> Self {
+        Self { in_f32: run_in::<B, f32, f32>, in_f64: run_in::<B, f64, f64>, in_half: run_in::<B, Half, f32> }
     }
 }
 
-impl RunsBodies for f64 {
-    fn run_body<B: Body>(call: BodyCall<'_, Self>) -> Result<PartialSums, FieldError> {
-        run_in::<B, Self, Self>(call)
-    }
+macro_rules! runs_bodies {
+    ($($real:ty: $function:ident),+) => {$(
+        impl RunsBodies for $real {
+            fn run_compiled(body: &CompiledBody, call: BodyCall<'_, Self>) -> Result<PartialSums, FieldError> {
+                (body.$function)(call)
+            }
+        }
+    )+};
 }
-
-/// In half precision one computes in f32, and rounds each component as a whole. What a body sums are terms of the numbers before this rounding.
-impl RunsBodies for Half {
-    fn run_body<B: Body>(call: BodyCall<'_, Self>) -> Result<PartialSums, FieldError> {
-        run_in::<B, Self, f32>(call)
-    }
-}
+runs_bodies!(f32: in_f32, f64: in_f64, Half: in_half);
 
 /// Runs a body on fields of `R`, computing in `A`.
 fn run_in<B: Body, R: Real, A: WithVectors>(mut call: BodyCall<'_, R>) -> Result<PartialSums, FieldError> {

@@ -186,6 +186,12 @@ impl DeviceInfo {
 }
 
 impl DeviceInfo {
+    /// The compute capability where the driver is NVIDIA's: 90 is 9.0.
+    pub fn compute_capability(&self) -> Option<u32> {
+        let number = self.architecture.strip_prefix("sm_").filter(|_| self.takes_nvidia_options())?;
+        number.parse().ok()
+    }
+
     /// Whether the compiler limits registers (`-cl-nv-maxrregcount`), and tells how many a kernel takes (`-cl-nv-verbose`).
     pub(super) fn takes_nvidia_options(&self) -> bool {
         self.platform_name.contains("NVIDIA")

@@ -64,9 +64,7 @@ impl Stage {
 impl DeviceInfo {
     /// Whether the hardware copies from global to local memory by itself, as NVIDIA's does from compute capability 8.0 on.
     fn copies_to_local_memory(&self) -> bool {
-        // A capability's last digit is its minor number.
-        let capability = self.architecture.strip_prefix("sm_").and_then(|number| number.parse::<u32>().ok());
-        self.takes_nvidia_options() && capability.is_some_and(|number| number >= 80)
+        self.compute_capability().is_some_and(|capability| capability >= 80)
     }
 
     /// Work-items of the largest group of which each can have so many bytes of local memory.

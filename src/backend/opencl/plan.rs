@@ -241,7 +241,9 @@ impl Planner<'_> {
 
     /// The build options that all kernels have.
     pub fn common_options(&self, precision: Precision, nsimd: usize, access: AccessWidth) -> String {
-        format!("-DPRECISION={} -DNSIMD={nsimd} -DACCESS_BYTES={}", precision.bits(), access.bytes())
+        let takes_dot_products = self.device.compute_capability().is_some_and(|capability| capability >= 61);
+        let dot_products = if precision == Precision::Half && takes_dot_products { " -DDOT_PRODUCTS" } else { "" };
+        format!("-DPRECISION={} -DNSIMD={nsimd} -DACCESS_BYTES={}{dot_products}", precision.bits(), access.bytes())
     }
 
     /// How a kernel is built and launched that does not sum.

@@ -1,4 +1,4 @@
-//! MPI: one process a rank, started by `mpirun`, `srun` or the like.
+//! Ranks of Lanefield ([`lanefield::comm`]) by MPI: one process a rank, started by `mpirun`, `srun` or the like.
 
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -11,7 +11,7 @@ use mpi::point_to_point::{Destination as _, Source as _};
 use mpi::request::scope;
 use mpi::topology::{Color, Communicator as _, SimpleCommunicator};
 
-use super::{CommError, Communicator, Receive, Send};
+use lanefield::comm::{CommError, Communicator, Receive, Send};
 
 /// The ranks of an MPI job, or a group of them. Errors of MPI itself end the job, as MPI does by default.
 pub struct Mpi {
