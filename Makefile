@@ -2,7 +2,7 @@
 
 export PATH := $(PATH):$(or $(CARGO_HOME),$(HOME)/.cargo)/bin
 
-.PHONY: help verify test test-stencils test-library test-program test-laboratory test-c test-python bench wheel dist install-capi
+.PHONY: help verify test test-stencils test-library test-program test-laboratory test-c test-python test-python-module bench wheel dist install-capi
 
 help:
 	@echo 'make verify   compare OpenCL with the CPU reference, bit for bit, and solve on a real configuration'
@@ -56,13 +56,26 @@ wheel: $(PYTHON)/bin/maturin
 	PATH="$(abspath $(PYTHON))/bin:$$PATH" maturin build --release --locked --zig --compatibility manylinux_2_28 \
 	    --manifest-path crates/python/Cargo.toml --out target/wheels
 
+PYTHON_TESTS := target/python-tests
+RUN_PYTHON_TESTS = cd crates/python && ../../$(PYTHON_TESTS)/bin/python -m pytest -q && cd ../.. \
+    && $(PYTHON_TESTS)/bin/python crates/python/examples/pion.py examples/quenched-8x8x8x16.nersc target/pion.svg
+
 # What users install: the wheel, in an environment that has nothing else.
 test-python: wheel
-	rm -rf target/python-tests
-	python3 -m venv target/python-tests
-	target/python-tests/bin/pip install --quiet target/wheels/lanefield-*.whl pytest matplotlib mypy
-	cd crates/python && ../../target/python-tests/bin/python -m pytest -q
-	target/python-tests/bin/python crates/python/examples/pion.py examples/quenched-8x8x8x16.nersc target/pion.svg
+	rm -rf $(PYTHON_TESTS)
+	python3 -m venv $(PYTHON_TESTS)
+	$(PYTHON_TESTS)/bin/pip install --quiet target/wheels/lanefield-*.whl pytest matplotlib mypy
+	$(RUN_PYTHON_TESTS)
+
+# The same with the module that the tests of the workspace were built with, which takes minutes less.
+test-python-module:
+	$(TEST) --lib --no-run
+	rm -rf $(PYTHON_TESTS)
+	python3 -m venv $(PYTHON_TESTS)
+	$(PYTHON_TESTS)/bin/pip install --quiet numpy pytest matplotlib mypy
+	cp -r crates/python/python/lanefield $(PYTHON_TESTS)/lib/python3*/site-packages/
+	cp target/debug/liblanefield_python.so $(PYTHON_TESTS)/lib/python3*/site-packages/lanefield/_lanefield.abi3.so
+	$(RUN_PYTHON_TESTS)
 
 bench:
 	@scripts/setup.sh || [ $$? -eq 2 ]

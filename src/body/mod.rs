@@ -183,7 +183,8 @@ impl Written {
     /// The same. Unit tests have the bodies of the library that is built beside them: to compile them all once more takes minutes.
     #[cfg(test)]
     pub fn compiled(&self, kernel: &str) -> CompiledBody {
-        as_built::compiled_body(kernel).unwrap_or_else(|| panic!("the library has no body of the kernel {kernel}"))
+        lanefield_ports::lanefield::compiled_body(kernel)
+            .unwrap_or_else(|| panic!("the library has no body of the kernel {kernel}"))
     }
 
     /// The same, or its Hermitian conjugate.

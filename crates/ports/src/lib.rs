@@ -9,4 +9,5 @@ mod projection;
 mod words;
 
 pub use content::Content;
+pub use lanefield;
 pub use words::WordError;

@@ -190,8 +190,10 @@ impl Planner<'_> {
 
     /// How groups over components are cut, where nothing is tuned.
     fn parts_shape(&self) -> PartsShape {
+        // PoCL compiles a kernel once more for every size of groups: so there they are as large whatever number of parts there is.
+        let usual = self.is_cpu().then_some(1);
         PartsShape {
-            parts: self.tuning.rhs_per_group.map(|count| count.get()),
+            parts: self.tuning.rhs_per_group.map(|count| count.get()).or(usual),
             at_once: self.tuning.rhs_per_work_item.map(|count| count.get()),
             ..PartsShape::default()
         }
@@ -220,10 +222,10 @@ impl Planner<'_> {
     pub fn source(&self, shape: &Shape, at_once: usize) -> Result<Source, DeviceError> {
         let kernel = shape.kernel;
         Ok(match kernel.source {
-            KernelSource::Library => Source::of_library(kernel.file()),
+            KernelSource::Library => Source::of_library(kernel.file()).of_kernel(kernel.name),
             KernelSource::Files(files) => {
                 let own = files.files().iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned()));
-                Source { file: kernel.file(), own: own.collect() }
+                Source { file: kernel.file(), own: own.collect(), kernel: None }
             }
             KernelSource::Body(body) => {
                 let program = body.program(kernel.name, shape.legs)?;

@@ -324,8 +324,8 @@ impl OpenCl {
         let one_row = Reduction { rows: 1, ..*whole };
         let (group, groups) = self.groups(planner, &one_row)?;
         let [pack, build] = planner.staged_builds(whole, (bundle, group))?;
-        let pack = self.program(&file(), &planner.options_of_sum(whole, &pack))?;
-        let program = self.program(&file(), &planner.options_of_sum(whole, &build))?;
+        let pack = self.program(&file().of_kernel("pack"), &planner.options_of_sum(whole, &pack))?;
+        let program = self.program(&file().of_kernel("sum"), &planner.options_of_sum(whole, &build))?;
         let Some(field) = call.field("x") else { unreachable!("the call was checked") };
         let mut held = lock(&self.workspace);
         let workspace = self.workspace(&mut held, whole, groups)?;
@@ -359,8 +359,13 @@ impl OpenCl {
                 let (group, _) = self.groups(planner, &Reduction { rows: 1, ..work })?;
                 let [pack, build] = planner.staged_builds(&work, (bundle, group))?;
                 let local = [work.of.nsimd, self.sums.pack.get(), 1];
-                needed.push(self.needed(file(), planner.options_of_sum(&work, &pack), "pack", local));
-                needed.push(self.needed(file(), planner.options_of_sum(&work, &build), "sum", [group, 1, 1]));
+                needed.push(self.needed(file().of_kernel("pack"), planner.options_of_sum(&work, &pack), "pack", local));
+                needed.push(self.needed(
+                    file().of_kernel("sum"),
+                    planner.options_of_sum(&work, &build),
+                    "sum",
+                    [group, 1, 1],
+                ));
                 (group, build)
             }
             None => {

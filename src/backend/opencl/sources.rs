@@ -22,18 +22,26 @@ pub struct Source {
     /// Files beside those of `cl/`, each with its text; of two files of one name these are taken.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub own: Vec<(String, String)>,
+    /// The kernel that is wanted: the others of the file are left out, since a driver compiles all that it is given. `None`: all of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kernel: Option<String>,
 }
 
 impl Source {
     /// A file of `cl/`.
     pub fn of_library(file: impl Into<String>) -> Self {
-        Self { file: file.into(), own: Vec::new() }
+        Self { file: file.into(), own: Vec::new(), kernel: None }
+    }
+
+    /// The same with one kernel alone.
+    pub fn of_kernel(self, kernel: impl Into<String>) -> Self {
+        Self { kernel: Some(kernel.into()), ..self }
     }
 
     /// A text that was written as a file of that name.
     pub fn written(file: impl Into<String>, text: String) -> Self {
         let file = file.into();
-        Self { own: vec![(file.clone(), text)], file }
+        Self { own: vec![(file.clone(), text)], file, kernel: None }
     }
 }
 
@@ -80,11 +88,37 @@ pub fn expand_with(more: &[(&str, &str)], file: &str) -> Result<String, SourceEr
 /// As [`expand`].
 pub fn expand_for(device: &DeviceInfo, source: &Source, options: &str) -> Result<String, SourceError> {
     let own: Vec<(&str, &str)> = source.own.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect();
-    let source = expand_with(&own, &source.file)?;
+    let text = expand_with(&own, &source.file)?;
+    let source = match &source.kernel {
+        Some(kernel) => without_others(&text, kernel),
+        None => text,
+    };
     Ok(match device.architecture.starts_with("gfx") || options.contains("-DLANE_VECTORS") {
         true => source.replace("#pragma unroll\n", "#pragma clang loop unroll(full)\n"),
         false => source,
     })
+}
+
+/// A text without the kernels of other names, whose lines are left empty. A kernel's first line begins with a word that ends in `kernel`, in letters of any
+/// case, and has its name; a brace alone ends it.
+fn without_others(text: &str, kernel: &str) -> String {
+    let name = |line: &str| -> Option<String> {
+        let (word, rest) = line.split_once(' ')?;
+        let is_kernel = word.to_ascii_lowercase().ends_with("kernel") && !word.starts_with('#');
+        let (_, rest) = rest.split_once("void ").filter(|_| is_kernel)?;
+        rest.split_once('(').map(|(name, _)| name.to_owned())
+    };
+    let mut output = String::with_capacity(text.len());
+    let mut left_out = false;
+    for line in text.lines() {
+        left_out |= name(line).is_some_and(|name| name != kernel);
+        if !left_out {
+            output.push_str(line);
+        }
+        output.push('\n');
+        left_out &= line != "}";
+    }
+    output
 }
 
 fn expand_from(files: &[(&str, &str)], file: &str) -> Result<String, SourceError> {
@@ -186,6 +220,34 @@ mod tests {
         assert_eq!((plain.clone(), plain.lines().count()), (nvidia, amd.lines().count()));
         assert_eq!(amd.matches("loop unroll(full)").count(), plain.matches("#pragma unroll").count());
         assert!(!amd.contains("#pragma unroll"));
+    }
+
+    #[test]
+    fn of_one_kernel_the_others_are_left_out_and_lines_stay_where_they_are() {
+        let device = super::super::testing::device("GPU");
+        for (file, kernels) in [
+            ("hop.cl", &["hop", "hop_dagger", "hop_many", "hop_many_dagger"][..]),
+            ("clover.cl", &["clover_apply", "eo_clover", "oe_clover_many_dagger"]),
+            ("reduce.cl", &["norm2", "inner_products", "sum", "slice_sums", "pack", "finish"]),
+            ("rhs.cl", &["rhs_products", "rhs_gram", "rhs_madd", "put_rhs", "take_rhs"]),
+            ("domain_wall.cl", &["s_tridiagonal", "s_tridiagonal_add", "s_sweep", "s_dense"]),
+            ("clover_term.cl", &["field_strength", "clover_term", "clover_inverse", "pick_checkerboard"]),
+            ("blas.cl", &["axpy_norm", "axpby_norm"]),
+        ] {
+            let all = expand_for(&device, &Source::of_library(file), "").unwrap();
+            for kernel in kernels {
+                let alone = expand_for(&device, &Source::of_library(file).of_kernel(*kernel), "").unwrap();
+                let there = |text: &str, name: &str| text.contains(&format!("void {name}("));
+                assert!(
+                    kernels.iter().all(|name| there(&all, name) && there(&alone, name) == (name == kernel)),
+                    "{kernel}"
+                );
+                assert_eq!(alone.lines().count(), all.lines().count());
+                assert_eq!(alone.matches('{').count(), alone.matches('}').count(), "{kernel}");
+                let kept = all.lines().zip(alone.lines()).all(|(all, alone)| alone.is_empty() || all == alone);
+                assert!(kept, "{kernel}");
+            }
+        }
     }
 
     #[test]
