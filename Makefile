@@ -20,7 +20,7 @@ verify:
 
 # With MPI where it is installed (docs/ranks.md).
 MPI := $(if $(shell command -v mpicc),--features lanefield-cli/mpi)
-TEST := cargo test --workspace --exclude lanefield-mpi --locked $(MPI)
+TEST := cargo test --workspace --locked $(MPI)
 
 # Without an OpenCL device the tests that need one fail, and say what to install; LANEFIELD_SKIP_OPENCL=1 skips them.
 test:
@@ -69,7 +69,7 @@ test-python: wheel
 
 # The same with the module that the tests of the workspace were built with, which takes minutes less.
 test-python-module:
-	$(TEST) --lib --no-run
+	cargo build --workspace --locked --lib --tests $(MPI)
 	rm -rf $(PYTHON_TESTS)
 	python3 -m venv $(PYTHON_TESTS)
 	$(PYTHON_TESTS)/bin/pip install --quiet numpy pytest matplotlib mypy

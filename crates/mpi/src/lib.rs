@@ -1,4 +1,6 @@
-//! Ranks of Lanefield ([`lanefield::comm`]) by MPI: one process a rank, started by `mpirun`, `srun` or the like.
+//! Ranks of Lanefield ([`lanefield::comm`]) by MPI: one process a rank, started by `mpirun`, `srun` or the like. Without the feature `mpi` there is nothing here.
+
+#![cfg(feature = "mpi")]
 
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -86,18 +86,18 @@ pub fn survey(
         .collect::<Result<_, _>>()?;
     let mut programs: BTreeMap<(&str, &str, &str), Vec<usize>> = BTreeMap::new();
     for (index, (subject, built)) in subjects.iter().zip(&planned).enumerate() {
-        let program = (subject.device.info.architecture.as_str(), built.file.as_str(), built.options.as_str());
+        let program = (subject.device.info.architecture.as_str(), built.source.as_str(), built.options.as_str());
         programs.entry(program).or_default().push(index);
     }
     let programs: Vec<_> = programs.into_iter().collect();
     let number = programs.len();
     let goes_on = AtomicBool::new(true);
-    let compiled = programs.into_par_iter().with_max_len(1).map(|((architecture, file, options), members)| {
+    let compiled = programs.into_par_iter().with_max_len(1).map(|((architecture, source, options), members)| {
         if !goes_on.load(Ordering::Relaxed) {
             return Ok(Vec::new());
         }
         let kernels: Vec<&str> = members.iter().map(|&index| planned[index].kernel).collect();
-        let facts = clang.compile_all(file, &planned[members[0]].source, options, architecture, &kernels);
+        let facts = clang.compile_all(&planned[members[0]].file, source, options, architecture, &kernels);
         if !done(number) {
             goes_on.store(false, Ordering::Relaxed);
         }
