@@ -2,7 +2,7 @@
 
 export PATH := $(PATH):$(or $(CARGO_HOME),$(HOME)/.cargo)/bin
 
-.PHONY: help verify test test-stencils test-library test-program test-laboratory test-c test-python test-python-module bench wheel dist install-capi
+.PHONY: help verify test test-stencils test-library test-program test-ranks test-laboratory test-c test-python test-python-module bench wheel dist install-capi
 
 help:
 	@echo 'make verify   compare OpenCL with the CPU reference, bit for bit, and solve on a real configuration'
@@ -26,7 +26,7 @@ TEST := cargo test --workspace --locked $(MPI)
 test:
 	@scripts/setup.sh || [ $$? -eq 2 ]
 	$(TEST) --no-run
-	@$(MAKE) --no-print-directory --jobs 2 --keep-going test-stencils test-library test-program test-laboratory test-c
+	@$(MAKE) --no-print-directory --jobs 2 --keep-going test-stencils test-library test-program test-ranks test-laboratory test-c
 
 # PoCL compiles in one thread of a process: two processes take two cores. Stencils take half of the time.
 STENCILS := hop laplace kernels
@@ -36,7 +36,9 @@ test-stencils:
 test-library:
 	$(TEST) --test tests -- $(addprefix --skip ,$(STENCILS))
 test-program:
-	$(TEST) --test malformed_files --test program --test ranks
+	$(TEST) --test malformed_files --test allocation_failures --test program
+test-ranks:
+	$(TEST) --test ranks
 test-laboratory:
 	$(TEST) --lib --test reference --test laboratory --test ports --test plane --test twins
 	$(TEST) --doc
