@@ -75,8 +75,9 @@ test-python-module:
 	rm -rf $(PYTHON_TESTS)
 	python3 -m venv $(PYTHON_TESTS)
 	$(PYTHON_TESTS)/bin/pip install --quiet numpy pytest matplotlib mypy
-	cp -r crates/python/python/lanefield $(PYTHON_TESTS)/lib/python3*/site-packages/
-	cp target/debug/liblanefield_python.so $(PYTHON_TESTS)/lib/python3*/site-packages/lanefield/_lanefield.abi3.so
+	packages=$$($(PYTHON_TESTS)/bin/python -c 'import sysconfig; print(sysconfig.get_path("platlib"))') \
+	    && cp -r crates/python/python/lanefield "$$packages" \
+	    && cp target/debug/liblanefield_python.so "$$packages/lanefield/_lanefield.abi3.so"
 	$(RUN_PYTHON_TESTS)
 
 bench:
