@@ -191,7 +191,7 @@ impl Planner<'_> {
     /// How groups over components are cut, where nothing is tuned.
     fn parts_shape(&self) -> PartsShape {
         // PoCL compiles a kernel once more for every size of groups, in half a second to a second: so there they are as large whatever number of parts
-        // there is. Parts side by side would save up to 15% of a hop's time on it (docs/performance.md).
+        // there is. Parts side by side would save 6 to 22% of the time of a hop on one parity (docs/performance.md).
         let usual = self.is_cpu().then_some(1);
         PartsShape {
             parts: self.tuning.rhs_per_group.map(|count| count.get()).or(usual),
