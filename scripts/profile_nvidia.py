@@ -79,6 +79,8 @@ class Capture:
     device: str
     binary_format: str
     binary: bytes
+    # The most registers a work-item that the program was built for; None where that was left to the compiler.
+    maxregs: object
     grid: tuple
     block: tuple
     offset: tuple
@@ -186,6 +188,7 @@ def captured(directory, document):
         device=document["device"]["name"],
         binary_format=program["binary_format"],
         binary=binary,
+        maxregs=registers_of(program.get("options", "")),
         grid=tuple(size // group for size, group in zip(sizes, block)),
         block=block,
         offset=three(launch["offset"], "the offset"),
@@ -250,11 +253,22 @@ def check_parameters(capture, ptx):
     return of_entry
 
 
-def with_offset(ptx, offset):
-    """The PTX with the place of the first work-item, which OpenCL's driver has in special registers, as constants."""
-    for register, value in zip((3, 4, 5), offset):
+# The special registers of OpenCL's driver: the place of the first work-item, and the number of groups, in three dimensions.
+OFFSET_REGISTERS = (3, 4, 5)
+GRID_REGISTERS = (6, 7, 8)
+
+
+def with_constants(ptx, registers, values):
+    """The PTX with constants in place of special registers."""
+    for register, value in zip(registers, values):
         ptx = re.sub(rf"%envreg{register}\b", str(value), ptx)
     return ptx
+
+
+def registers_of(options):
+    """The most registers that a program was built for."""
+    limit = re.search(r"-cl-nv-maxrregcount=(\d+)", options)
+    return int(limit[1]) if limit else None
 
 
 def probe_of(ptx):
@@ -459,6 +473,8 @@ class Run:
                 raise Problem(
                     f"CUDA launches at most {most} groups in {name}, and the capture has {groups}: capture larger groups (--accelerator-threads), or a smaller lattice"
                 )
+        # CUDA never sets them, and a kernel that strides over sites would not end.
+        ptx = with_constants(ptx, GRID_REGISTERS, capture.grid)
         others = sorted(set(re.findall(r"%envreg(?![345]\b)\d+", ptx)))
         if others:
             say(f"note: the code reads {', '.join(others)}, which only OpenCL's driver sets; the bits will tell")
@@ -473,7 +489,7 @@ class Run:
             base, registers = self.probe(ptx)
         if "%envreg" in ptx and registers != tuple(capture.offset):
             say(f"note: the registers of OpenCL's offset hold {registers} under CUDA: {capture.offset} is put in their place")
-            ptx = with_offset(ptx, capture.offset)
+            ptx = with_constants(ptx, OFFSET_REGISTERS, capture.offset)
         self.module = gpu.load(ptx, maxregs)
         self.function = gpu.function(self.module, capture.kernel)
         attribute = lambda what: gpu.attribute(self.function, what)
@@ -548,10 +564,10 @@ def ncu_command(ncu, arguments, capture, log, metrics):
     if metrics:
         command += ["--metrics", ",".join(METRICS)]
     command += [sys.executable, str(Path(__file__).resolve()), str(arguments.capture), "--repeat", "1"]
-    command += ["--warm-up", str(arguments.warm_up)]
+    command += ["--warm-up", str(arguments.warm_up), "--untimed"]
     if arguments.ptx:
         command += ["--ptx", str(arguments.ptx)]
-    if arguments.maxregs:
+    if arguments.maxregs is not None:
         command += ["--maxregs", str(arguments.maxregs)]
     return command
 
@@ -608,9 +624,10 @@ def parsed(arguments):
     add("capture", type=Path, help="the directory that `lanefield capture` wrote")
     add("--check", action="store_true", help="check the files and what they say; needs no GPU")
     add("--ptx", type=Path, metavar="FILE", help="run the kernel of this PTX instead, with the same arguments")
-    add("--maxregs", type=whole(16), metavar="N", help="the most registers a work-item that the compiler may take")
+    add("--maxregs", type=whole(0), metavar="N", help="the most registers a work-item that the compiler may take, 0 for any (default: as captured)")
     add("--repeat", type=whole(1), default=20, metavar="N", help="timed launches (default 20)")
     add("--warm-up", type=whole(0), default=3, metavar="N", help="launches before those (default 3)")
+    add("--untimed", action="store_true", help="launch all the same, and print no time: what --ncu does")
     add("--restore", action="store_true", help="put back what buffers held before each timed launch")
     add("--ncu", action="store_true", help="profile one launch with Nsight Compute, and write --csv")
     add("--csv", type=Path, metavar="FILE", help="where the profile goes (default CAPTURE.csv)")
@@ -652,7 +669,7 @@ def main(arguments, gpu=Gpu, run=subprocess.run):
     if arguments.ncu:
         return profile(arguments, capture, run)
     device = gpu()
-    ready = Run(device, capture, ptx, arguments.maxregs)
+    ready = Run(device, capture, ptx, capture.maxregs if arguments.maxregs is None else arguments.maxregs)
     print(f"on {device.name}: {ready.registers} registers, {ready.spilled} bytes of CUDA's local memory a work-item{ready.spills}, ", end="")
     print(f"{ready.shared + ready.dynamic} bytes of shared memory a group")
     wrong = ready.differences()
@@ -660,7 +677,10 @@ def main(arguments, gpu=Gpu, run=subprocess.run):
         print(f"OTHER BITS: {line}")
     if not wrong:
         print("the bits are those of the captured launch")
-    median, tenth, ninetieth = spread(ready.times(arguments.warm_up, arguments.repeat, arguments.restore))
+    times = ready.times(arguments.warm_up, arguments.repeat, arguments.restore)
+    if arguments.untimed:
+        return 1 if wrong else 0
+    median, tenth, ninetieth = spread(times)
     rate = f", {capture.work_bytes / median / 1e3:.1f} GB/s of what it must move" if capture.work_bytes else ""
     print(f"{median:.2f} us a launch, median of {arguments.repeat} (10 - 90 %: {tenth:.2f} - {ninetieth:.2f}){rate}")
     return 1 if wrong else 0

@@ -390,8 +390,27 @@ class Captures(unittest.TestCase):
 
     def test_other_registers_of_opencl_are_told(self):
         other = self.folder / "other.ptx"
-        other.write_text(PTX.replace("%envreg3", "%envreg6"))
-        self.assertIn("note: the code reads %envreg6", self.printed(self.capture, "--ptx", other, gpu=FakeGpu))
+        other.write_text(PTX.replace("%envreg3", "%envreg9"))
+        self.assertIn("note: the code reads %envreg9", self.printed(self.capture, "--ptx", other, gpu=FakeGpu))
+
+    def test_numbers_of_groups_are_put_into_the_code_since_cuda_has_none_in_these_registers(self):
+        wide = written_to(self.folder / "wide", lambda manifest: manifest["launch"].update({"global": [12, 2, 1]}))
+        other = self.folder / "strides.ptx"
+        other.write_text(PTX.replace("mov.u32 \t%r1, %envreg3;", "mov.u32 \t%r1, %envreg6;\n\tmov.u32 \t%r2, %envreg7;"))
+        gpu = FakeGpu()
+        self.printed(wide, "--ptx", other, gpu=lambda: gpu)
+        self.assertIn("mov.u32 \t%r1, 3;\n\tmov.u32 \t%r2, 2;", gpu.loaded[1])
+
+    def test_registers_are_those_that_the_program_was_built_for_unless_others_are_given(self):
+        built = written_to(self.folder / "built", lambda manifest: manifest["program"].update(options="-DX -cl-nv-maxrregcount=80 -DY"))
+        for options, expected in (([], 80), (["--maxregs", 0], 0), (["--maxregs", 64], 64)):
+            gpu = FakeGpu()
+            self.printed(built, *options, gpu=lambda: gpu)
+            self.assertEqual(gpu.maxregs, expected)
+
+    def test_no_time_is_printed_where_none_is_wanted(self):
+        self.assertIn("us a launch", self.printed(self.capture, gpu=FakeGpu))
+        self.assertNotIn("us a launch", self.printed(self.capture, "--untimed", gpu=FakeGpu))
 
     def test_a_log_that_says_nothing_of_spills_is_passed_over(self):
         self.assertEqual(script.spills_in("", "scale"), "")
@@ -451,7 +470,7 @@ class Captures(unittest.TestCase):
         self.assertEqual(sum(word == "--section" for word in first), len(script.SECTIONS))
         self.assertIn("dram__bytes_read.sum", first[first.index("--metrics") + 1].split(","))
         own = second[second.index(str(Path(script.__file__).resolve())) :]
-        self.assertEqual(own[1:], [str(self.capture), "--repeat", "1", "--warm-up", "4", "--maxregs", "96"])
+        self.assertEqual(own[1:], [str(self.capture), "--repeat", "1", "--warm-up", "4", "--untimed", "--maxregs", "96"])
         self.assertIn("is there already", self.problem(self.capture, *arguments, run=run))
 
     def test_a_profile_that_is_none_is_an_error_with_what_was_said(self):

@@ -264,7 +264,7 @@ fn widths(options: &VerifyOptions, precision: Precision) -> Result<Vec<LaneWidth
     let fixed = match options.lanes {
         LaneChoice::Width(width) => Some(width),
         LaneChoice::Cut(cut) => Some(LaneWidth::new(bytes_of_cut(cut))?),
-        LaneChoice::Auto | LaneChoice::UpTo(_) => None,
+        LaneChoice::Auto | LaneChoice::UpTo(_) | LaneChoice::InSpace(_) => None,
     };
     if let Some(width) = fixed {
         // 8 bytes hold no complex double; f64 then takes the narrowest lanes there are.

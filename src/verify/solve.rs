@@ -63,7 +63,7 @@ impl fmt::Display for SolveCheck {
         let kind = if self.from_file { "given" } else { "hot" };
         write!(f, "{} on the {kind} configuration {}, ", self.model.describe(), self.configuration.extents())?;
         let lanes = match self.lanes {
-            LaneChoice::Auto | LaneChoice::UpTo(_) => "lanes of any width".to_owned(),
+            LaneChoice::Auto | LaneChoice::UpTo(_) | LaneChoice::InSpace(_) => "lanes of any width".to_owned(),
             LaneChoice::Width(width) => format!("{width}-byte lanes"),
             LaneChoice::Cut(_) => format!("lanes cut {}", self.lanes),
         };

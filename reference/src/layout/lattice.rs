@@ -58,9 +58,10 @@ impl Lattice {
         }
         let with_width = |width: LaneWidth, nodes: Option<[usize; DIMENSIONS]>| {
             let nsimd = width.nsimd(scalar)?;
-            let nodes = match nodes {
-                None => VirtualNodes::fit(extents, nsimd, checkerboard)?,
-                Some(nodes) => VirtualNodes::explicit(nodes, extents, nsimd, checkerboard)?,
+            let nodes = match (nodes, lanes) {
+                (None, LaneChoice::InSpace(_)) => VirtualNodes::fit_in_space(extents, nsimd, checkerboard)?,
+                (None, _) => VirtualNodes::fit(extents, nsimd, checkerboard)?,
+                (Some(nodes), _) => VirtualNodes::explicit(nodes, extents, nsimd, checkerboard)?,
             };
             Ok(Self { extents, scalar, width, nodes, checkerboard })
         };
@@ -70,8 +71,11 @@ impl Lattice {
                 let bytes = cut.iter().try_fold(scalar.bytes(), |bytes, &lanes| bytes.checked_mul(lanes));
                 with_width(LaneWidth::new(bytes.unwrap_or(usize::MAX))?, Some(cut))
             }
-            LaneChoice::Auto | LaneChoice::UpTo(_) => {
-                let most = if let LaneChoice::UpTo(most) = lanes { most } else { LaneWidth::DEFAULT };
+            LaneChoice::Auto | LaneChoice::UpTo(_) | LaneChoice::InSpace(_) => {
+                let most = match lanes {
+                    LaneChoice::UpTo(most) | LaneChoice::InSpace(most) => most,
+                    _ => LaneWidth::DEFAULT,
+                };
                 let widths = LaneWidth::ALL.into_iter().rev().filter(|width| *width <= most);
                 let mut refusal = None;
                 for width in widths {

@@ -17,10 +17,10 @@ impl VirtualNodes {
     /// # Errors
     /// [`LayoutError::Split`] if there is none; it names the largest number of virtual nodes that fits.
     pub fn fit(extents: Extents, nsimd: usize, checkerboard: Checkerboard) -> Result<Self, LayoutError> {
-        Self::find(extents, nsimd, checkerboard).ok_or_else(|| {
+        Self::find(extents, nsimd, checkerboard, Self::even_and_late).ok_or_else(|| {
             let most = std::iter::successors(Some(nsimd / 2), |n| Some(n / 2))
                 .take_while(|&n| n > 0)
-                .find_map(|n| Self::find(extents, n, checkerboard).map(|nodes| (n, nodes)));
+                .find_map(|n| Self::find(extents, n, checkerboard, Self::even_and_late).map(|nodes| (n, nodes)));
             LayoutError::Split {
                 extents: extents.to_string(),
                 nsimd,
@@ -36,17 +36,37 @@ impl VirtualNodes {
         })
     }
 
-    fn find(extents: Extents, nsimd: usize, checkerboard: Checkerboard) -> Option<Self> {
+    /// The same with as few as can be in t, then as even as possible, and in the earlier dimensions first.
+    ///
+    /// # Errors
+    /// As [`Self::fit`].
+    pub fn fit_in_space(extents: Extents, nsimd: usize, checkerboard: Checkerboard) -> Result<Self, LayoutError> {
+        let in_space = |[x, y, z, t]: [usize; DIMENSIONS]| (t, Self::even([x, y, z, t]), [z, y, x]);
+        Self::find(extents, nsimd, checkerboard, in_space).map_or_else(|| Self::fit(extents, nsimd, checkerboard), Ok)
+    }
+
+    /// The larger, the less even.
+    fn even(mut nodes: [usize; DIMENSIONS]) -> [usize; DIMENSIONS] {
+        nodes.sort_unstable_by_key(|&n| Reverse(n));
+        nodes
+    }
+
+    fn even_and_late([x, y, z, t]: [usize; DIMENSIONS]) -> impl Ord {
+        (Self::even([x, y, z, t]), Reverse([t, z, y, x]))
+    }
+
+    /// The cut that comes first in an order.
+    fn find<O: Ord>(
+        extents: Extents,
+        nsimd: usize,
+        checkerboard: Checkerboard,
+        order: impl Fn([usize; DIMENSIONS]) -> O,
+    ) -> Option<Self> {
         let powers = |most: usize| (0..=most.ilog2()).map(|k| 1usize << k);
         let cuts = powers(nsimd).flat_map(|x| {
             powers(nsimd / x).flat_map(move |y| powers(nsimd / x / y).map(move |z| Self([x, y, z, nsimd / x / y / z])))
         });
-        cuts.filter(|nodes| nodes.check(extents, checkerboard).is_ok()).min_by_key(|nodes| {
-            let mut largest_first = nodes.0;
-            largest_first.sort_unstable_by_key(|&n| Reverse(n));
-            let [x, y, z, t] = nodes.0;
-            (largest_first, Reverse([t, z, y, x]))
-        })
+        cuts.filter(|nodes| nodes.check(extents, checkerboard).is_ok()).min_by_key(|nodes| order(nodes.0))
     }
 
     /// An explicit cut.

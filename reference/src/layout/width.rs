@@ -98,6 +98,9 @@ pub enum LaneChoice {
     Auto,
     /// The largest width up to this one that fits the lattice.
     UpTo(LaneWidth),
+    /// The same, with as few lanes in time as the lattice allows: of several spinors a site, work-groups of a GPU that march in time then find neighbours in
+    /// the nearest cache.
+    InSpace(LaneWidth),
     /// This width, or an error.
     Width(LaneWidth),
     /// So many lanes in x, y, z and t, or an error.
@@ -109,6 +112,7 @@ impl fmt::Display for LaneChoice {
         match self {
             Self::Auto => f.write_str("auto"),
             Self::UpTo(most) => write!(f, "up to {most}"),
+            Self::InSpace(most) => write!(f, "up to {most}, in space"),
             Self::Width(w) => w.fmt(f),
             Self::Cut(cut) => f.write_str(&cut.map(|lanes| lanes.to_string()).join(".")),
         }

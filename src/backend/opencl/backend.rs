@@ -219,16 +219,18 @@ impl OpenCl {
         Ok(self.times_of_launches(work)?.into_iter().map(DeviceTimes::seconds).sum())
     }
 
-    /// Seconds from the first start to the last end of the kernels of `work`: less than [`Self::time`], which adds them up, where launches
-    /// overlap, and more where the device waits between them.
+    /// Seconds that the device takes for the commands of `work`, which is begun when it is idle, up to the end of the last: less than [`Self::time`], which
+    /// adds up launches that are timed one by one, where these overlap, and more where the device waits between them. Launches have no events then, as in a
+    /// solver.
     ///
     /// # Errors
     /// Those of `work`, and what the runtime reports.
     pub fn time_span(&self, work: &mut dyn FnMut() -> Result<(), BackendError>) -> Result<f64, BackendError> {
-        let times = self.times_of_launches(work)?;
-        let start = times.iter().map(|times| times.start).min().unwrap_or(0);
-        let end = times.iter().map(|times| times.end).max().unwrap_or(0);
-        Ok(DeviceTimes { start, end }.seconds())
+        self.context.finish()?;
+        let start = self.context.mark()?;
+        work()?;
+        let end = self.context.mark()?;
+        Ok(DeviceTimes { start: self.context.end_of(&start)?, end: self.context.end_of(&end)? }.seconds())
     }
 
     /// Adds these options to those that every program is built with. With some (`-cl-fast-relaxed-math`) a compiler gives other bits: this is to find
@@ -313,15 +315,16 @@ impl OpenCl {
         self.launch_at(self.context.own_place(), (program, kernel), launch, arguments).map(drop)
     }
 
-    /// The same in any queue; the event, once more.
+    /// The same in any queue; the event, once more, where one was asked for.
     pub(super) fn launch_at(
         &self,
-        place: Place<'_>,
+        mut place: Place<'_>,
         (program, kernel): (&Program, &str),
         launch: Launch,
         arguments: &[Arg<'_>],
     ) -> Result<Option<RawEvent>, BackendError> {
-        let event = self.launch_captured(place, (program, kernel), launch, arguments)?;
+        place.event |= lock(&self.recorded).is_some();
+        let Some(event) = self.launch_captured(place, (program, kernel), launch, arguments)? else { return Ok(None) };
         let once_more = event.event();
         if let Some(recorded) = lock(&self.recorded).as_mut() {
             recorded.push(event);
@@ -351,7 +354,7 @@ impl Memory for OpenCl {
 
     fn lanes(&self, asked_for: LaneChoice) -> LaneChoice {
         match asked_for {
-            LaneChoice::Auto if self.context.info().kind != DeviceKind::Cpu => LaneChoice::UpTo(LaneWidth::OF_GPUS),
+            LaneChoice::Auto if self.context.info().kind != DeviceKind::Cpu => LaneChoice::InSpace(LaneWidth::OF_GPUS),
             _ => asked_for,
         }
     }

@@ -141,9 +141,8 @@ impl OpenCl {
         (program, kernel): (&Program, &str),
         launch: Launch,
         arguments: &[Arg<'_>],
-    ) -> Result<LaunchEvent, BackendError> {
+    ) -> Result<Option<LaunchEvent>, BackendError> {
         let context = &self.context;
-        let launched = || context.launch_in(place, program, kernel, launch, arguments);
         let number = match lock(&self.capture).as_mut() {
             Some(capture) => {
                 capture.launches += 1;
@@ -151,7 +150,7 @@ impl OpenCl {
             }
             None => None,
         };
-        let Some(number) = number else { return Ok(launched()?) };
+        let Some(number) = number else { return Ok(context.launch_in(place, program, kernel, launch, arguments)?) };
         let no_binary = || DeviceError::NoBinary { device: context.info().name.clone(), kernel: kernel.to_owned() };
         let binary = program.binary().ok_or_else(no_binary)?;
         let (captured_arguments, held) = arguments_of(kernel, arguments)?;
@@ -163,7 +162,7 @@ impl OpenCl {
                 .map_err(|status| context.failed("clWaitForEvents", status, format!("what comes before {kernel}")))?;
         }
         let before = held.iter().map(|buffer| content(context, buffer)).collect::<Result<Vec<_>, _>>()?;
-        let event = launched()?;
+        let event = context.launch_event_in(place, program, kernel, launch, arguments)?;
         context.times(&event)?;
         let mut buffers = Vec::with_capacity(held.len());
         for (buffer, before) in held.iter().zip(before) {
@@ -186,7 +185,7 @@ impl OpenCl {
         if let Some(capture) = lock(&self.capture).as_mut() {
             capture.captured = Some(captured);
         }
-        Ok(event)
+        Ok(Some(event))
     }
 }
 
@@ -254,7 +253,7 @@ impl Context {
         });
         let arguments = arguments.collect::<Result<Vec<_>, _>>()?;
         let place = Place { offset: *offset, ..self.own_place() };
-        let event = self.launch_in(place, &program, kernel, *launch, &arguments)?;
+        let event = self.launch_event_in(place, &program, kernel, *launch, &arguments)?;
         self.times(&event)?;
         buffers.iter().map(|buffer| content(self, buffer)).collect()
     }

@@ -196,7 +196,7 @@ impl OpenCl {
         field: &Buffer,
     ) -> Result<Option<RawEvent>, BackendError> {
         let buffers = [&packets.on_device[0], field, &packets.sent];
-        self.copy_ghosts(packets, stage, (PACK, 0), self.context.own_place(), buffers)
+        self.copy_ghosts(packets, stage, (PACK, 0), self.context.own_place().with_event(), buffers)
     }
 
     /// Has what was packed fetched; the events of that, one a batch.
@@ -210,7 +210,7 @@ impl OpenCl {
         let ([out, _], transfers) = (&packets.on_device, &self.packet_queues()?.out);
         let events: Vec<_> = packed.into_iter().map(RawEvent::get).collect();
         let to = room.outgoing(stage);
-        let place = Place { queue: transfers, after: &events, offset: [0; 3] };
+        let place = Place { queue: transfers, after: &events, offset: [0; 3], event: true };
         let fetch = |batch: Range<usize>| {
             let bytes = bytes_of(&room.packets()[batch]);
             let to = Placed { start: to.start + bytes.start, ..to.clone() };
@@ -232,7 +232,7 @@ impl OpenCl {
         fetched: &[RawEvent],
     ) -> Result<Option<RawEvent>, BackendError> {
         let ([_, device], transfers) = (&packets.on_device, &self.packet_queues()?.back);
-        let place = Place { queue: transfers, after: &[], offset: [0; 3] };
+        let place = Place { queue: transfers, after: &[], offset: [0; 3], event: true };
         for (batch, fetched) in batches(room.packets(), stage).zip(fetched) {
             self.await_event(fetched, "packets for other parts")?;
             room.exchange(batch.clone())?;
@@ -385,7 +385,7 @@ impl Ghosts for OpenCl {
         })?;
         // Beside the interior sites, where their last work-groups leave the device idle.
         let queue = &self.packet_queues()?.back;
-        let (done, kept) = self.launch_range(&call, Place { queue, ..own }, Some(interior..osites))?;
+        let (done, kept) = self.launch_range(&call, Place { queue, ..own.with_event() }, Some(interior..osites))?;
         self.join_packets(done)?;
         drop(kept);
         Ok(())

@@ -62,7 +62,7 @@ pub struct OfflineDevice {
 impl OfflineDevice {
     /// As which a GPU of AMD's with this architecture presents itself under ROCm's OpenCL, with the choices that ship with the library.
     pub fn amd(architecture: &str, extents: Extents) -> Self {
-        let lanes = LaneChoice::UpTo(LaneWidth::OF_GPUS);
+        let lanes = LaneChoice::InSpace(LaneWidth::OF_GPUS);
         Self { info: amd(architecture), extents, lanes, tuning: Tuning::OPEN, tuned: Tuned::shipped() }
     }
 

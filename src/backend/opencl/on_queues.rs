@@ -79,7 +79,8 @@ impl SideBySide<OpenCl> for OnQueues<'_> {
         if last.is_none() {
             events.push(self.start.get());
         }
-        let (event, kept) = self.device.launch_call(&call, Place { queue, after: &events, offset: [0; 3] })?;
+        let place = Place { queue, after: &events, offset: [0; 3], event: true };
+        let (event, kept) = self.device.launch_call(&call, place)?;
         *last = Some(self.events.len());
         self.events.push(event);
         self.kept.extend(kept);

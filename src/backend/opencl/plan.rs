@@ -126,6 +126,13 @@ impl Shape {
     }
 }
 
+/// Groups of a launch that has no more than `items` work-items in a dimension.
+fn groups_over(geometry: LaunchGeometry, dimension: usize, items: usize) -> usize {
+    let local = geometry.local[dimension];
+    let along = geometry.global[dimension] / local;
+    geometry.groups() / along * items.div_ceil(local).min(along)
+}
+
 /// The same launch with dimension `order[k]` as dimension k.
 fn in_dimensions(geometry: LaunchGeometry, order: [usize; 3]) -> LaunchGeometry {
     LaunchGeometry { global: order.map(|k| geometry.global[k]), local: order.map(|k| geometry.local[k]) }
@@ -460,7 +467,12 @@ impl Planner<'_> {
         let staying = match grid_stride {
             GridStride::Off => None,
             GridStride::On(groups) => Some(Staying::OnUnit(groups)),
-            GridStride::Slice => Some(Staying::OverSites(lattice.outer_extents(sites)[..3].iter().product())),
+            GridStride::Slice => {
+                let slice = lattice.outer_extents(sites)[..3].iter().product();
+                // A slice of a small lattice leaves units without a group: where nobody asked for it, none stays.
+                let fills = groups_over(geometry, dimension, slice) >= device.compute_units as usize;
+                (fills || self.tuning.grid_stride.is_some()).then_some(Staying::OverSites(slice))
+            }
         };
         let stride = staying.map(|staying| (staying, dimension));
         let source = self.source(shape, at_once)?;

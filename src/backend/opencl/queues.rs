@@ -69,8 +69,8 @@ impl<'env> Queues<'env> {
         launch: Launch,
         args: &[Arg<'_>],
     ) -> Result<LaunchEvent, OpenClError> {
-        self.context.launch_in(
-            Place { queue: self.at(queue), after: &[], offset: [0; 3] },
+        self.context.launch_event_in(
+            Place { queue: self.at(queue), ..self.context.own_place() },
             program,
             kernel,
             launch,

@@ -2,6 +2,8 @@
 //! which would abort a process whose device has disappeared). Also
 //! the answers of queries as text and numbers.
 
+use std::ptr;
+
 use opencl3::types::{cl_command_queue, cl_context, cl_device_id, cl_event, cl_kernel, cl_mem, cl_program};
 
 macro_rules! owned {
@@ -66,6 +68,27 @@ impl RawEvent {
     pub(super) fn retained(&self) -> Option<Self> {
         // SAFETY: the event is alive, since `self` holds a reference; the new one is given back when the result is dropped.
         unsafe { opencl3::event::retain_event(self.0) }.ok().map(|()| Self(self.0))
+    }
+}
+
+/// Queues a kernel without an event, which opencl3 always asks for. `sizes`: the first work-item, all work-items and those of a group.
+///
+/// # Safety
+/// That of `clEnqueueNDRangeKernel`: the arguments are set, the buffers live, and the kernel stays inside them; the events live through the call.
+pub(super) unsafe fn enqueue_without_event(
+    queue: &RawQueue,
+    kernel: &RawKernel,
+    [offset, global, local]: &[[usize; 3]; 3],
+    after: &[cl_event],
+) -> Result<(), i32> {
+    let runtime = cl3::load_library().as_ref().map_err(|_| cl3::error_codes::DLOPEN_RUNTIME_LOAD_FAILED)?;
+    let list = if after.is_empty() { ptr::null() } else { after.as_ptr() };
+    let (count, no_event) = (after.len() as u32, ptr::null_mut());
+    let [offset, global, local] = [offset, global, local].map(|sizes| sizes.as_ptr());
+    match runtime.clEnqueueNDRangeKernel(queue.get(), kernel.get(), 3, offset, global, local, count, list, no_event) {
+        Some(0) => Ok(()),
+        Some(status) => Err(status),
+        None => Err(cl3::error_codes::DLOPEN_FUNCTION_NOT_AVAILABLE),
     }
 }
 

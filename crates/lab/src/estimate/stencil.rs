@@ -76,7 +76,7 @@ impl KernelWork {
             return wrong("sites", extents.volume(), "a lattice of at most 2^28 sites");
         }
         let lanes = match (self.lanes, machine.kind) {
-            (LaneChoice::Auto, MachineKind::Gpu) => LaneChoice::UpTo(LaneWidth::OF_GPUS),
+            (LaneChoice::Auto, MachineKind::Gpu) => LaneChoice::InSpace(LaneWidth::OF_GPUS),
             (lanes, _) => lanes,
         };
         let options = LatticeOptions { lanes, ..LatticeOptions::default() };
