@@ -1,14 +1,16 @@
 // The vector operations of conjugate gradients that end in a norm (docs/arithmetic.md §7, §8), each one pass over its fields; those without one are
-// bodies (src/kernel/blas.rs). The scalars are of the field's type, rounded by the host. Counterpart: reference/src/kernels/blas.rs.
+// bodies (src/kernel/blas.rs). The scalars are of the field's type, rounded by the host. Counterpart: reference/src/kernels/blas.rs. And what iterations take
+// that are queued (queued.clh): the same operations with scalars from sums on the device.
 
 #include "accelerator.clh"
 #include "complex.clh"
+#include "queued.clh"
 #include "reduction.clh"
 #include "words.clh"
 
-// y ← a·x + y, or a·x + b·y, and |y|². A work-item reads what it needs of a few words of a site before it writes those words.
+// y ← a·x + y, or a·x + b·y, and |y|², which is sum number `number`. A work-item reads what it needs of a few words of a site before it writes those words.
 accelerator_inline void update_with_norm(__global stored* y, real a, __global const stored* x, const bool scaled, real b,
-                                         uint osites, uint words, REDUCTION_ARGUMENTS) {
+                                         uint osites, uint words, uint number, REDUCTION_ARGUMENTS) {
     running sum = running_empty();
     for_elements(element, osites * NSIMD) {
         const size_t osite = stored_at(element / NSIMD);
@@ -29,17 +31,51 @@ accelerator_inline void update_with_norm(__global stored* y, real a, __global co
                 s = fma(v.y, v.y, s);
             }
         }
-        running_add(&sum, s, spill_target_of(spills, 0));
+        running_add(&sum, s, spill_target_of(spills, number));
     }
-    finish_group(&sum, 1, 0, partials, result, retired, spills, exchange);
+    finish_group(&sum, 1, number, partials, result, retired, spills, exchange);
 }
 
 // Launched as `norm2` is (reduce.cl).
 REDUCTION_KERNEL void axpy_norm(__global stored* y, real a, __global const stored* x, uint osites, uint words,
                                 REDUCTION_ARGUMENTS) {
-    update_with_norm(y, a, x, false, 1, osites, words, partials, result, retired, spills, exchange);
+    update_with_norm(y, a, x, false, 1, osites, words, 0, partials, result, retired, spills, exchange);
 }
 REDUCTION_KERNEL void axpby_norm(__global stored* y, real a, __global const stored* x, real b, uint osites, uint words,
                                  REDUCTION_ARGUMENTS) {
-    update_with_norm(y, a, x, true, b, osites, words, partials, result, retired, spills, exchange);
+    update_with_norm(y, a, x, true, b, osites, words, 0, partials, result, retired, spills, exchange);
+}
+
+// Of iteration `iteration`: r ← −a·product + r, and |r|².
+REDUCTION_KERNEL void cg_residual(__global stored* r, __global const stored* product, uint osites, uint words,
+                                  uint iteration, double c, REDUCTION_ARGUMENTS) {
+    const real a = (real)(-queued_step(result, iteration, c));
+    update_with_norm(r, a, product, false, 1, has_step(result, iteration) ? osites : 0, words, 2 * iteration + 1,
+                     partials, result, retired, spills, exchange);
+}
+
+// And then ψ ← a·p + ψ, p ← b·p + r with the old p, as `cg_update`; not where |r|² is not above `keep`.
+__kernel void cg_advance(__global stored* restrict psi, __global stored* restrict p, __global const stored* restrict r,
+                         uint osites, uint words, uint iteration, double c, double keep, __global const double* result) {
+    const double next = queued_sum(result, 2 * iteration + 1);
+    if (!has_step(result, iteration) || !is_known(result, 2 * iteration + 1) || !(next > keep))
+        return;
+    const real a = (real)queued_step(result, iteration, c);
+    const real b = (real)(next / queued_c(result, iteration, c));
+    accelerator_for(component, osites) {
+        const uint lane = accelerator_lane();
+        UNROLL_WORDS for (uint first = 0; first < SITE_WORDS(words); first += WORDS_AT_ONCE) {
+            cplx old[WORDS_AT_ONCE], to_psi[WORDS_AT_ONCE], to_p[WORDS_AT_ONCE];
+            extract_words(p, component, first, WORDS_AT_ONCE, SITE_WORDS(words), lane, 0, old);
+            extract_words(psi, component, first, WORDS_AT_ONCE, SITE_WORDS(words), lane, 0, to_psi);
+            extract_words(r, component, first, WORDS_AT_ONCE, SITE_WORDS(words), lane, 0, to_p);
+#pragma unroll
+            for (uint k = 0; k < WORDS_AT_ONCE; ++k) {
+                to_psi[k] = fma((cplx)(a), old[k], to_psi[k]);
+                to_p[k] = fma((cplx)(b), old[k], to_p[k]);
+            }
+            store_site_words(psi, component, first, WORDS_AT_ONCE, SITE_WORDS(words), lane, to_psi);
+            store_site_words(p, component, first, WORDS_AT_ONCE, SITE_WORDS(words), lane, to_p);
+        }
+    }
 }

@@ -3,6 +3,7 @@
 // f64, in the canonical order of words. Counterpart: reference/src/kernels/reduce.rs.
 
 #include "accelerator.clh"
+#include "queued.clh"
 #include "reduction.clh"
 
 // The kernel `finish` knows no words: a build of it alone (FINISH_ALONE) serves all precisions and lanes.
@@ -110,6 +111,34 @@ REDUCTION_KERNEL void inner_products(__global const stored* x_0, __global const 
                              spill_target_of(spills, 2 * k + 1));
     }
     finish_group(sums, 2 * FIELDS, 0, partials, result, retired, spills, exchange);
+}
+
+// Re⟨x, y⟩ of iteration `iteration` of those that are queued (queued.clh): x is p, and y is A p.
+REDUCTION_KERNEL void cg_curvature(__global const stored* x, __global const stored* y, uint osites, uint words,
+                                   uint iteration, double c, double low, double high, REDUCTION_ARGUMENTS) {
+    running sum = running_empty();
+    const spill_target target = spill_target_of(spills, 2 * iteration);
+    const uint elements = is_begun(result, iteration, c, low, high) ? osites * NSIMD : 0;
+    for_elements(element, elements) {
+        const size_t osite = stored_at(element / NSIMD);
+        const uint lane = element % NSIMD;
+        double s = 0;
+        for (uint first = 0; first < SITE_WORDS(words); first += WORDS_AHEAD) {
+            cplx from_x[WORDS_AHEAD], from_y[WORDS_AHEAD];
+            read_ahead(y, osite, first, SITE_WORDS(words), lane, from_y);
+            read_ahead(x, osite, first, SITE_WORDS(words), lane, from_x);
+#pragma unroll
+            for (uint k = 0; k < WORDS_AHEAD; ++k) {
+                if (first + k < SITE_WORDS(words)) {
+                    const double2 v = convert_double2(from_x[k]), w = convert_double2(from_y[k]);
+                    s = fma(v.x, w.x, s);
+                    s = fma(v.y, w.y, s);
+                }
+            }
+        }
+        running_add(&sum, s, target);
+    }
+    finish_group(&sum, 1, 2 * iteration, partials, result, retired, spills, exchange);
 }
 
 // Which elements belong to a sum: those of a slice (reference/src/layout/slices.rs), or all. Slice s has the outer sites of class
@@ -235,7 +264,7 @@ __kernel void pack(__global stored* restrict packed, __global const stored* rest
 
 #endif // FINISH_ALONE
 
-// Adds up what `groups` groups of an earlier launch left in `partials`: a group for each sum.
-REDUCTION_KERNEL void finish(uint groups, REDUCTION_ARGUMENTS) {
-    finish_sum(row_id(), groups, partials, result, retired, spills, exchange);
+// Adds up what `groups` groups of an earlier launch left in `partials`: a group for each sum from number `first` on.
+REDUCTION_KERNEL void finish(uint groups, uint first, REDUCTION_ARGUMENTS) {
+    finish_sum(first + row_id(), groups, partials, result, retired, spills, exchange);
 }

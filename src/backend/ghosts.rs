@@ -155,7 +155,7 @@ pub struct HaloRoom<'r> {
 }
 
 /// Launches on parts of a lattice, whose neighbours lie in other parts.
-pub trait Ghosts: Reduce + Sync {
+pub trait Ghosts: Reduce + Sync + 'static {
     /// Runs a kernel that writes fields, after `halos` have come: of its fields that are read at neighbours those that do not hold their ghosts yet. What
     /// needs nothing may be computed meanwhile; each site is computed whole.
     ///

@@ -9,6 +9,7 @@ pub mod ghosts;
 pub mod graph;
 pub mod opencl;
 pub mod packet_memory;
+mod queued;
 pub mod select;
 pub mod specification;
 pub mod timeline;
@@ -29,6 +30,7 @@ pub use error::BackendError;
 pub use field::{AnyField, FieldOn, HostField};
 pub use lanefield_reference::kernels::reduce::{PartialSums, Sum};
 pub use opencl::OpenCl;
+pub use queued::{Bounds, MOST_QUEUED, QueuedIterations, QueuedSums};
 
 use specification::{Call, MatrixFacts};
 
@@ -221,6 +223,20 @@ pub trait Reduce: Launch {
     /// # Errors
     /// What the backend reports.
     fn reduce(&self, call: Call<'_, Self>, sum: Sum) -> Result<PartialSums, BackendError>;
+
+    /// So many iterations of conjugate gradients, whose scalars stay where the fields are; `None` of a backend that has none of them, so that the caller
+    /// waits for each scalar.
+    fn queued_iterations(
+        &self,
+        _sum: Sum,
+        _bounds: Bounds,
+        _iterations: usize,
+    ) -> Option<Box<dyn QueuedIterations<Self>>>
+    where
+        Self: Sized,
+    {
+        None
+    }
 }
 
 /// All that operators and solvers need. Each operation is defined to the last bit in `docs/arithmetic.md`; scalars are f64, and rounded to the

@@ -20,7 +20,10 @@ use super::{Communicator, WholeLattice};
 use crate::backend::ghosts::{self, Ghosts, Halo, HaloRoom, PacketForm};
 use crate::backend::specification::{Call, Shape};
 use crate::backend::timeline::{Group, span};
-use crate::backend::{AnyField, BackendError, HostField, InTurn, Launch, Memory, PartialSums, Reduce, SideBySide, Sum};
+use crate::backend::{
+    AnyField, BackendError, Bounds, HostField, InTurn, Launch, Memory, PartialSums, QueuedIterations, QueuedSums,
+    Reduce, SideBySide, Sum,
+};
 
 /// How ranks work together.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -293,5 +296,30 @@ impl<B: Ghosts> Reduce for OnRanks<B> {
             }
         };
         self.merge(&shape, sums)
+    }
+
+    /// On one rank: on several, the sums of one are no scalars.
+    fn queued_iterations(
+        &self,
+        sum: Sum,
+        bounds: Bounds,
+        iterations: usize,
+    ) -> Option<Box<dyn QueuedIterations<Self>>> {
+        let queued =
+            (self.communicator().ranks() == 1).then(|| self.backend.queued_iterations(sum, bounds, iterations));
+        queued.flatten().map(|queued| Box::new(IterationsOnOneRank(queued)) as _)
+    }
+}
+
+/// Iterations that the backend of one rank queues.
+struct IterationsOnOneRank<B>(Box<dyn QueuedIterations<B>>);
+
+impl<B: Ghosts> QueuedIterations<OnRanks<B>> for IterationsOnOneRank<B> {
+    fn queue(&mut self, backend: &OnRanks<B>, mut call: Call<'_, OnRanks<B>>) -> Result<(), BackendError> {
+        call.forget_ghosts();
+        self.0.queue(&backend.backend, call.on())
+    }
+    fn sums(self: Box<Self>, backend: &OnRanks<B>) -> Result<QueuedSums, BackendError> {
+        self.0.sums(&backend.backend)
     }
 }

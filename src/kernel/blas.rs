@@ -16,8 +16,18 @@ use crate::backend::{BackendError, FieldOn, Launch, Reduce};
 use crate::body::prelude::*;
 
 /// The kernels of the family.
-pub static KERNELS: &[&Kernel] =
-    &[&COPY, &SCALE, &AXPY, &AXPY_NORM, &AXPBY_NORM, &COMPLEX_AXPY, &COMPLEX_XPAY, &CG_UPDATE];
+pub static KERNELS: &[&Kernel] = &[
+    &COPY,
+    &SCALE,
+    &AXPY,
+    &AXPY_NORM,
+    &AXPBY_NORM,
+    &COMPLEX_AXPY,
+    &COMPLEX_XPAY,
+    &CG_UPDATE,
+    &CG_RESIDUAL,
+    &CG_ADVANCE,
+];
 
 /// out = x.
 #[lane_kernel(family = "blas", twin = copy_twin)]
@@ -164,6 +174,34 @@ pub static AXPBY_NORM: Kernel = Kernel {
         Ok(vec![plain_norm2(y, sum)])
     }),
     ..WITH_NORM
+};
+
+/// What iterations of conjugate gradients take that are queued ([`crate::backend::QueuedIterations`]): the operations above, with scalars that backends make of
+/// the sums that they hold.
+const QUEUED: Kernel = Kernel { family: "blas", geometry: Geometry::PartOfOthers, ..USUAL };
+
+/// r ← −a · A p + r, and |r|²: [`AXPY_NORM`].
+pub static CG_RESIDUAL: Kernel = Kernel {
+    name: "cg_residual",
+    computes: "r ← r − a·A p and |r|² of queued iterations",
+    arguments: &[Field(update("r", Holds::Any)), Field(read("product", Holds::Any, At::Target)), Elements, PartWords],
+    work: |shape| moved(shape, 4),
+    ..QUEUED
+};
+
+/// ψ ← a · p + ψ, then p ← b · p + r with the old p: [`CG_UPDATE`].
+pub static CG_ADVANCE: Kernel = Kernel {
+    name: "cg_advance",
+    computes: "ψ ← a·p + ψ, p ← b·p + r of queued iterations",
+    arguments: &[
+        Field(update("psi", Holds::Any)),
+        Field(update("p", Holds::Any)),
+        Field(read("r", Holds::Any, At::Target)),
+        Elements,
+        PartWords,
+    ],
+    work: |shape| moved(shape, 4),
+    ..QUEUED
 };
 
 /// Vector operations, on any backend.

@@ -16,7 +16,7 @@ use super::{Arguments, At, BuildOption, Ceiling, Geometry, Holds, Kernel, USUAL,
 use crate::backend::{BackendError, FieldOn, Reduce};
 
 /// The kernels of the family.
-pub static KERNELS: &[&Kernel] = &[&NORM2, &INNER_PRODUCTS, &SUM, &SLICE_SUMS, &PACK, &FINISH];
+pub static KERNELS: &[&Kernel] = &[&NORM2, &INNER_PRODUCTS, &SUM, &SLICE_SUMS, &PACK, &FINISH, &CG_CURVATURE];
 
 /// Most fields x of one pass of `inner_products`.
 pub const MOST_FIELDS: usize = 4;
@@ -108,6 +108,16 @@ pub static FINISH: Kernel = Kernel {
     computes: "the sums of work-groups, summed",
     geometry: Geometry::PartOfOthers,
     work: |_| Work::default(),
+    ..BASE
+};
+
+/// Re⟨x, y⟩ of iterations of conjugate gradients that are queued ([`crate::backend::QueuedIterations`]).
+pub static CG_CURVATURE: Kernel = Kernel {
+    name: "cg_curvature",
+    computes: "Re⟨p, A p⟩ of queued iterations",
+    arguments: &[X, Field(read("y", Holds::Any, At::Target)), Elements, PartWords],
+    geometry: Geometry::PartOfOthers,
+    work: |shape| moved(shape, 2),
     ..BASE
 };
 

@@ -5,9 +5,10 @@ use lanefield_reference::field::Repeated;
 use lanefield_reference::kernels::Vectors;
 use lanefield_reference::kernels::hop::Dagger;
 
+use super::ahead::{self, Ahead, Fields, Queueable};
 use super::recurrence::{Recurrence, Start, Watcher, check_source, may_go_on, place, run, watch};
 use super::{SavedState, SolverError, SolverInfo, SolverParams};
-use crate::backend::{Backend, BackendError, FieldOn};
+use crate::backend::{Backend, BackendError, Bounds, FieldOn, QueuedSums};
 use crate::kernel::prelude::*;
 use crate::operator::DynOperator;
 
@@ -23,6 +24,7 @@ pub struct ConjugateGradients<'a, B: Backend, R: Vectors, K: Repeated> {
     c: f64,
     stop: f64,
     info: SolverInfo,
+    ahead: Ahead,
 }
 
 impl<'a, B: Backend, R: Vectors, K: Repeated> ConjugateGradients<'a, B, R, K> {
@@ -39,7 +41,69 @@ impl<'a, B: Backend, R: Vectors, K: Repeated> ConjugateGradients<'a, B, R, K> {
         let Start { residual, product, c, stop, info } = Start::new(operator, source, psi, &params)?;
         let mut direction = operator.zeros()?;
         operator.backend().copy(&mut direction, &residual)?;
-        Ok(Self { operator, params, psi, residual, direction, product, c, stop, info })
+        let ahead = Ahead::default();
+        Ok(Self { operator, params, psi, residual, direction, product, c, stop, info, ahead })
+    }
+
+    /// Has so many iterations queued at a time where the backend queues them, whatever seems to be left; [`MOST_QUEUED`](crate::backend::MOST_QUEUED) at
+    /// most. No bit depends on it.
+    pub fn set_iterations_ahead(&mut self, iterations: usize) {
+        self.ahead.chosen = Some(iterations);
+    }
+}
+
+impl<B: Backend, R: Vectors, K: Repeated> Queueable for ConjugateGradients<'_, B, R, K> {
+    fn params(&self) -> &SolverParams {
+        &self.params
+    }
+    fn info(&self) -> &SolverInfo {
+        &self.info
+    }
+    fn ahead(&self) -> &Ahead {
+        &self.ahead
+    }
+    fn ahead_mut(&mut self) -> &mut Ahead {
+        &mut self.ahead
+    }
+    fn bounds(&self) -> Bounds {
+        Bounds { c: self.c, low: self.stop, high: f64::INFINITY, keep: f64::NEG_INFINITY }
+    }
+
+    fn queue(&mut self, bounds: Bounds, iterations: usize) -> Result<Option<QueuedSums>, SolverError> {
+        let Self { operator, params, psi, residual, direction, product, .. } = self;
+        ahead::queue(operator, Fields { psi, residual, direction, product }, (params.sum, bounds, iterations))
+    }
+
+    fn iterate(&mut self, known: &[f64], done: bool, watcher: &mut dyn Watcher) -> Result<bool, SolverError> {
+        let Self { operator, params, psi, residual, direction, product, c, info, .. } = self;
+        let curvature = match known.first() {
+            Some(&curvature) => curvature,
+            None => {
+                operator.apply(product, direction, Dagger::No)?;
+                operator.backend().inner_product(direction, product, params.sum)?.re
+            }
+        };
+        let backend = operator.backend();
+        watch(watcher, (0, "<p, A p>"), curvature, info)?;
+        if curvature <= 0.0 {
+            return Err(SolverError::Indefinite { curvature, info: info.clone() });
+        }
+        let a = *c / curvature;
+        let next = match known.get(1) {
+            Some(&next) => next,
+            None => backend.axpy_norm(-a, product, residual, params.sum)?,
+        };
+        watch(watcher, (0, "|r|²"), next, info)?;
+        if !done {
+            backend.cg_update(psi, direction, residual, a, next / *c)?;
+        }
+        Ok(self.follow(next))
+    }
+
+    fn follow(&mut self, next: f64) -> bool {
+        self.c = next;
+        self.info.push(next);
+        !self.is_done()
     }
 }
 
@@ -55,21 +119,8 @@ impl<B: Backend, R: Vectors, K: Repeated> Recurrence for ConjugateGradients<'_, 
     }
 
     fn step(&mut self, watcher: &mut dyn Watcher) -> Result<(), SolverError> {
-        let Self { operator, params, psi, residual, direction, product, c, info, .. } = self;
-        may_go_on(params, info)?;
-        operator.apply(product, direction, Dagger::No)?;
-        let backend = operator.backend();
-        let curvature = backend.inner_product(direction, product, params.sum)?.re;
-        watch(watcher, (0, "<p, A p>"), curvature, info)?;
-        if curvature <= 0.0 {
-            return Err(SolverError::Indefinite { curvature, info: info.clone() });
-        }
-        let a = *c / curvature;
-        let next = watch(watcher, (0, "|r|²"), backend.axpy_norm(-a, product, residual, params.sum)?, info)?;
-        backend.cg_update(psi, direction, residual, a, next / *c)?;
-        *c = next;
-        info.push(next);
-        Ok(())
+        may_go_on(&self.params, &self.info)?;
+        ahead::step(self, watcher)
     }
 
     fn save(&self) -> Result<SavedState, BackendError> {

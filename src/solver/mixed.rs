@@ -5,9 +5,10 @@ use lanefield_reference::field::Repeated;
 use lanefield_reference::kernels::Vectors;
 use lanefield_reference::kernels::hop::Dagger;
 
+use super::ahead::{self, Ahead, Fields, Queueable};
 use super::recurrence::{Recurrence, Start, Watcher, check_source, may_go_on, place, run, watch};
 use super::{SavedState, SolverError, SolverInfo, SolverParams};
-use crate::backend::{Backend, BackendError, FieldOn};
+use crate::backend::{Backend, BackendError, Bounds, FieldOn, QueuedSums};
 use crate::kernel::prelude::*;
 use crate::operator::DynOperator;
 
@@ -46,6 +47,7 @@ pub struct MixedConjugateGradients<'a, B: Backend, S: Vectors, K: Repeated> {
     stop: f64,
     info: SolverInfo,
     updates: usize,
+    ahead: Ahead,
 }
 
 impl<'a, B: Backend, S: Vectors, K: Repeated> MixedConjugateGradients<'a, B, S, K> {
@@ -85,12 +87,27 @@ impl<'a, B: Backend, S: Vectors, K: Repeated> MixedConjugateGradients<'a, B, S, 
             stop,
             info,
             updates: 0,
+            ahead: Ahead::default(),
         })
     }
 
     /// How often the residual was computed anew.
     pub fn updates(&self) -> usize {
         self.updates
+    }
+
+    /// Has so many iterations queued at a time: as [`ConjugateGradients`](super::ConjugateGradients) has it.
+    pub fn set_iterations_ahead(&mut self, iterations: usize) {
+        self.ahead.chosen = Some(iterations);
+    }
+
+    /// The |r|² below which the residual is computed anew, however far it is from the end.
+    fn least_without_update(&self) -> f64 {
+        reliable_delta::<S>() * reliable_delta::<S>() * self.largest
+    }
+
+    fn is_to_update(&self, next: f64) -> bool {
+        next <= self.stop || next < self.least_without_update()
     }
 
     /// Adds up the solution, computes the residual anew in f64, and turns the direction to it. `before` is |r|² before this iteration.
@@ -130,6 +147,75 @@ impl<'a, B: Backend, S: Vectors, K: Repeated> MixedConjugateGradients<'a, B, S, 
     }
 }
 
+impl<B: Backend, S: Vectors, K: Repeated> Queueable for MixedConjugateGradients<'_, B, S, K> {
+    fn params(&self) -> &SolverParams {
+        &self.params
+    }
+    fn info(&self) -> &SolverInfo {
+        &self.info
+    }
+    fn ahead(&self) -> &Ahead {
+        &self.ahead
+    }
+    fn ahead_mut(&mut self) -> &mut Ahead {
+        &mut self.ahead
+    }
+
+    /// They halt where an update is due, before solution and direction change; and behind a new largest |r|², on which it depends when that is.
+    fn bounds(&self) -> Bounds {
+        let below = self.least_without_update().next_down();
+        let low = if below > self.stop { below } else { self.stop };
+        Bounds { c: self.c, low, high: self.largest, keep: low }
+    }
+
+    fn queue(&mut self, bounds: Bounds, iterations: usize) -> Result<Option<QueuedSums>, SolverError> {
+        let Self { low, params, low_psi, low_residual, direction, low_product, .. } = self;
+        let fields = Fields { psi: low_psi, residual: low_residual, direction, product: low_product };
+        ahead::queue(low, fields, (params.sum, bounds, iterations))
+    }
+
+    fn iterate(&mut self, known: &[f64], done: bool, watcher: &mut dyn Watcher) -> Result<bool, SolverError> {
+        let Self { low, params, low_residual, direction, low_product, c, info, .. } = self;
+        let curvature = match known.first() {
+            Some(&curvature) => curvature,
+            None => {
+                low.apply(low_product, direction, Dagger::No)?;
+                low.backend().inner_product(direction, low_product, params.sum)?.re
+            }
+        };
+        let backend = low.backend();
+        watch(watcher, (0, "<p, A p>"), curvature, info)?;
+        if curvature <= 0.0 {
+            return Err(SolverError::Indefinite { curvature, info: info.clone() });
+        }
+        let (a, before) = (*c / curvature, *c);
+        let next = match known.get(1) {
+            Some(&next) => next,
+            None => backend.axpy_norm(-a, low_product, low_residual, params.sum)?,
+        };
+        watch(watcher, (0, "|r|²"), next, info)?;
+        if self.is_to_update(next) {
+            return self.update(a, before, watcher).map(|()| false);
+        }
+        if !done {
+            let Self { low, low_psi, low_residual, direction, .. } = self;
+            low.backend().cg_update(low_psi, direction, low_residual, a, next / before)?;
+        }
+        Ok(self.follow(next))
+    }
+
+    fn follow(&mut self, next: f64) -> bool {
+        if self.is_to_update(next) {
+            return false;
+        }
+        let is_largest = next > self.largest;
+        self.c = next;
+        self.largest = self.largest.max(next);
+        self.info.push(next);
+        !is_largest
+    }
+}
+
 impl<B: Backend, S: Vectors, K: Repeated> Recurrence for MixedConjugateGradients<'_, B, S, K> {
     fn name(&self) -> &'static str {
         "conjugate gradients in mixed precision"
@@ -142,26 +228,8 @@ impl<B: Backend, S: Vectors, K: Repeated> Recurrence for MixedConjugateGradients
     }
 
     fn step(&mut self, watcher: &mut dyn Watcher) -> Result<(), SolverError> {
-        let Self { low, params, low_psi, low_residual, direction, low_product, c, info, .. } = self;
-        may_go_on(params, info)?;
-        low.apply(low_product, direction, Dagger::No)?;
-        let backend = low.backend();
-        let curvature = backend.inner_product(direction, low_product, params.sum)?.re;
-        watch(watcher, (0, "<p, A p>"), curvature, info)?;
-        if curvature <= 0.0 {
-            return Err(SolverError::Indefinite { curvature, info: info.clone() });
-        }
-        let a = *c / curvature;
-        let next = watch(watcher, (0, "|r|²"), backend.axpy_norm(-a, low_product, low_residual, params.sum)?, info)?;
-        if next <= self.stop || next < reliable_delta::<S>() * reliable_delta::<S>() * self.largest {
-            let before = *c;
-            return self.update(a, before, watcher);
-        }
-        backend.cg_update(low_psi, direction, low_residual, a, next / *c)?;
-        *c = next;
-        self.largest = self.largest.max(next);
-        info.push(next);
-        Ok(())
+        may_go_on(&self.params, &self.info)?;
+        ahead::step(self, watcher)
     }
 
     fn save(&self) -> Result<SavedState, BackendError> {

@@ -5,6 +5,7 @@
 //! | `params.rs`, `info.rs`, `error.rs` | what every solver is told, what it tells, and why it gave no solution |
 //! | `recurrence.rs` | what all have in common: steps, saved states, watchers |
 //! | `cg.rs`, `batch.rs`, `block.rs`, `mixed.rs`, `bicgstab.rs`, `multishift.rs` | the recurrences |
+//! | `ahead.rs` | iterations that are queued without waiting for their scalars |
 //! | `watchers.rs`, `identity.rs` | checkpoints, records and their replay, and what solve they are of |
 //! | `solve.rs`, `shifts.rs` | a solve from configuration and source to solution, and with shifts to several |
 //! | `scale.rs` | sources of very small or large numbers |
@@ -13,6 +14,7 @@
 //! | `dense.rs` | small matrices on the host |
 //! | `check.rs` | whether the solution solves the equation, and nothing changed meanwhile |
 
+mod ahead;
 mod basis;
 mod batch;
 mod bicgstab;

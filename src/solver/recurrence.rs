@@ -47,12 +47,24 @@ pub trait Watcher {
     fn scalar(&mut self, _: WatchedScalar) -> Result<(), Stopped> {
         Ok(())
     }
-    /// After each iteration.
+    /// After each iteration, but for those of [`Self::passed`].
     ///
     /// # Errors
     /// A reason to end.
     fn iteration(&mut self, _: &dyn Recurrence) -> Result<(), Stopped> {
         Ok(())
+    }
+    /// After an iteration before [`Self::next_state`] whose state is gone: the recurrence was already further when its scalars became known.
+    ///
+    /// # Errors
+    /// A reason to end. State and history are then those of the iteration that it was at.
+    fn passed(&mut self, _: &SolverInfo) -> Result<(), Stopped> {
+        Ok(())
+    }
+    /// After so many iterations, the number of the next one whose state is needed: a recurrence may tell of those before by [`Self::passed`] alone, and be
+    /// faster.
+    fn next_state(&self, iterations: usize) -> usize {
+        iterations + 1
     }
 }
 
@@ -62,11 +74,16 @@ impl<F: FnMut(usize, f64)> Watcher for F {
         self.iteration(recurrence)
     }
     fn iteration(&mut self, recurrence: &dyn Recurrence) -> Result<(), Stopped> {
-        let info = recurrence.info();
+        self.passed(recurrence.info())
+    }
+    fn passed(&mut self, info: &SolverInfo) -> Result<(), Stopped> {
         if let Some(&residual) = info.history.last() {
             self(info.iterations, residual);
         }
         Ok(())
+    }
+    fn next_state(&self, _: usize) -> usize {
+        usize::MAX
     }
 }
 
@@ -82,10 +99,10 @@ pub trait Recurrence {
     }
     /// Whether nothing is left to do.
     fn is_done(&self) -> bool;
-    /// One iteration.
+    /// One iteration, or several of which the watcher needs no state but the last one's ([`Watcher::next_state`]).
     ///
     /// # Errors
-    /// [`SolverError`]; the state is then that of some moment within the iteration.
+    /// [`SolverError`]; the state is then that of some moment within an iteration.
     fn step(&mut self, watcher: &mut dyn Watcher) -> Result<(), SolverError>;
     /// All that the next iterations depend on.
     ///

@@ -7,6 +7,7 @@ use lanefield_reference::real::Real;
 use num_complex::Complex;
 use thiserror::Error;
 
+use super::SolverInfo;
 use super::recurrence::{Recurrence, Stopped, WatchedScalar, Watcher};
 use crate::backend::BackendError;
 use crate::comm::{CommError, WholeLattice};
@@ -37,6 +38,12 @@ impl Watcher for Watchers<'_> {
     }
     fn iteration(&mut self, recurrence: &dyn Recurrence) -> Result<(), Stopped> {
         self.0.iter_mut().try_for_each(|watcher| watcher.iteration(recurrence))
+    }
+    fn passed(&mut self, info: &SolverInfo) -> Result<(), Stopped> {
+        self.0.iter_mut().try_for_each(|watcher| watcher.passed(info))
+    }
+    fn next_state(&self, iterations: usize) -> usize {
+        self.0.iter().map(|watcher| watcher.next_state(iterations)).min().unwrap_or(usize::MAX)
     }
 }
 
@@ -79,6 +86,9 @@ impl Watcher for Checkpoints {
             false => self.write(recurrence).map_err(stop),
         }
     }
+    fn next_state(&self, iterations: usize) -> usize {
+        next_multiple(iterations, self.every)
+    }
 }
 
 /// What a recurrence shows, as entries of a record.
@@ -95,6 +105,11 @@ fn field_entries(recurrence: &dyn Recurrence, lattice: &WholeLattice) -> Result<
         Ok(Entry::Field { iteration, field: field.name.clone(), sha256 })
     };
     state.fields.iter().map(entry).collect::<Result<_, _>>().map_err(|error: CommError| stop(error))
+}
+
+/// The first multiple of `every` behind a number; of 0 there is none.
+fn next_multiple(number: usize, every: usize) -> usize {
+    number.checked_div(every).map_or(usize::MAX, |times| (times + 1) * every)
 }
 
 /// Whether the fields of a state belong into the record: at first, and every so many iterations.
@@ -195,6 +210,9 @@ impl Watcher for Recorder {
         self.write(|writer| entries.iter().try_for_each(|entry| writer.push(entry)));
         self.flush();
         Ok(())
+    }
+    fn next_state(&self, iterations: usize) -> usize {
+        next_multiple(iterations, self.every.max(1))
     }
 }
 
@@ -323,5 +341,8 @@ impl Watcher for Replay {
             }
         }
         Ok(())
+    }
+    fn next_state(&self, iterations: usize) -> usize {
+        next_multiple(iterations, self.every)
     }
 }

@@ -8,7 +8,9 @@ use lanefield::operator::{Model, ModelTask};
 use lanefield::reference::field::SiteObject as _;
 use lanefield::reference::kernels::Vectors;
 use lanefield::reference::layout::LaneChoice;
-use lanefield::solver::{Method, Preconditioning, Recurrence, Solve, SolvedRhs, SolverParams, Stopped, Watcher, solve};
+use lanefield::solver::{
+    Method, Preconditioning, Recurrence, Solve, SolvedRhs, SolverInfo, SolverParams, Stopped, Watcher, solve,
+};
 use num_complex::Complex;
 
 use crate::operator::lf_operator;
@@ -128,7 +130,9 @@ impl Watcher for Asking {
         self.iteration(recurrence)
     }
     fn iteration(&mut self, recurrence: &dyn Recurrence) -> Result<(), Stopped> {
-        let info = recurrence.info();
+        self.passed(recurrence.info())
+    }
+    fn passed(&mut self, info: &SolverInfo) -> Result<(), Stopped> {
         // Where nobody listens, nobody can say stop.
         let told = self.tell.send((info.iterations, info.relative_residual()));
         match told.is_ok() && self.answer.recv().unwrap_or(false) {
@@ -136,12 +140,19 @@ impl Watcher for Asking {
             false => Ok(()),
         }
     }
+    fn next_state(&self, _: usize) -> usize {
+        usize::MAX
+    }
 }
 
 /// Watches nothing.
 struct Silent;
 
-impl Watcher for Silent {}
+impl Watcher for Silent {
+    fn next_state(&self, _: usize) -> usize {
+        usize::MAX
+    }
+}
 
 /// What is left of a report.
 struct Solved {
@@ -243,6 +254,12 @@ impl Watcher for Through<'_> {
     }
     fn iteration(&mut self, recurrence: &dyn Recurrence) -> Result<(), Stopped> {
         self.0.iteration(recurrence)
+    }
+    fn passed(&mut self, info: &SolverInfo) -> Result<(), Stopped> {
+        self.0.passed(info)
+    }
+    fn next_state(&self, iterations: usize) -> usize {
+        self.0.next_state(iterations)
     }
 }
 

@@ -11,7 +11,8 @@ use lanefield::io::checkpoint;
 use lanefield::io::identity::Identity;
 use lanefield::io::record::{RecordError, RecordReader, RecordWriter};
 use lanefield::solver::{
-    Checkpoints, Digests, Recorder, Recurrence, Replay, ReplayDifference, SavedState, Stopped, WatchedScalar, Watcher,
+    Checkpoints, Digests, Recorder, Recurrence, Replay, ReplayDifference, SavedState, SolverInfo, Stopped,
+    WatchedScalar, Watcher,
 };
 
 use super::Outcome;
@@ -71,7 +72,7 @@ impl std::error::Error for Interrupted {}
 impl Watcher for LongRun {
     fn begin(&mut self, recurrence: &dyn Recurrence) -> Result<(), Stopped> {
         self.histories = vec![Vec::new(); recurrence.infos().len()];
-        self.follow(recurrence);
+        self.follow(recurrence.infos());
         self.replay.as_mut().map_or(Ok(()), |replay| replay.begin(recurrence))?;
         self.recorder.as_mut().map_or(Ok(()), |recorder| recorder.begin(recurrence))
     }
@@ -82,7 +83,7 @@ impl Watcher for LongRun {
     }
 
     fn iteration(&mut self, recurrence: &dyn Recurrence) -> Result<(), Stopped> {
-        self.follow(recurrence);
+        self.follow(recurrence.infos());
         self.replay.as_mut().map_or(Ok(()), |replay| replay.iteration(recurrence))?;
         self.recorder.as_mut().map_or(Ok(()), |recorder| recorder.iteration(recurrence))?;
         if !self.is_to_stop() {
@@ -98,12 +99,25 @@ impl Watcher for LongRun {
         self.checkpoints.as_ref().map_or(Ok(()), |last| last.write(recurrence)).map_err(|error| stop(error.into()))?;
         Err(stop(Box::new(Interrupted { iterations: recurrence.info().iterations })))
     }
+
+    fn passed(&mut self, info: &SolverInfo) -> Result<(), Stopped> {
+        self.follow(std::slice::from_ref(info));
+        self.replay.as_mut().map_or(Ok(()), |replay| replay.passed(info))?;
+        self.recorder.as_mut().map_or(Ok(()), |recorder| recorder.passed(info))
+    }
+
+    fn next_state(&self, iterations: usize) -> usize {
+        let replay = self.replay.as_ref().map(|replay| replay.next_state(iterations));
+        let recorder = self.recorder.as_ref().map(|recorder| recorder.next_state(iterations));
+        let checkpoints = self.checkpoints.as_ref().map(|checkpoints| checkpoints.next_state(iterations));
+        [replay, recorder, checkpoints].into_iter().flatten().min().unwrap_or(usize::MAX)
+    }
 }
 
 impl LongRun {
     /// Adds what is new in the histories.
-    fn follow(&mut self, recurrence: &dyn Recurrence) {
-        for (ours, info) in self.histories.iter_mut().zip(recurrence.infos()) {
+    fn follow(&mut self, infos: &[SolverInfo]) {
+        for (ours, info) in self.histories.iter_mut().zip(infos) {
             ours.extend(info.history.iter().skip(ours.len()));
         }
     }

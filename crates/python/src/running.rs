@@ -7,7 +7,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread;
 use std::time::Duration;
 
-use lanefield::solver::{Recurrence, Stopped, Watcher};
+use lanefield::solver::{Recurrence, SolverInfo, Stopped, Watcher};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 
@@ -61,13 +61,20 @@ impl Watcher for Courier<'_> {
     }
 
     fn iteration(&mut self, recurrence: &dyn Recurrence) -> Result<(), Stopped> {
-        let info = recurrence.info();
+        self.passed(recurrence.info())
+    }
+
+    fn passed(&mut self, info: &SolverInfo) -> Result<(), Stopped> {
         if self.every.is_some_and(|every| info.iterations.is_multiple_of(every)) {
             // That nobody listens is told by `ends`.
             let _ = self.tell.send((info.iterations, info.relative_residual()));
             let _ = self.told.recv();
         }
         self.goes_on()
+    }
+
+    fn next_state(&self, _: usize) -> usize {
+        usize::MAX
     }
 }
 

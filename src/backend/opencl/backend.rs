@@ -18,6 +18,7 @@ use super::capture::Capture;
 use super::context::lock;
 use super::field::{DeviceStorage, DeviceTable};
 use super::ghosts::{PacketQueues, Packets, PacketsKey};
+use super::iterations::Iterations;
 use super::lanes::VectorsVerdict;
 use super::launch::Place;
 use super::launcher::{Prepared, TableKey};
@@ -31,7 +32,10 @@ use super::{
     SiteOrder, Source, Tuned, Tuning, TuningSource, expand_for,
 };
 use crate::backend::specification::{Call, KernelSource, Shape};
-use crate::backend::{AnyField, BackendError, HostField, Launch as LaunchCalls, Memory, Reduce, SideBySide};
+use crate::backend::{
+    AnyField, BackendError, Bounds, HostField, Launch as LaunchCalls, MOST_QUEUED, Memory, QueuedIterations, Reduce,
+    SideBySide,
+};
 
 /// An OpenCL device as a backend.
 pub struct OpenCl {
@@ -55,6 +59,8 @@ pub struct OpenCl {
     pub(super) tables: Mutex<HashMap<TableKey, Arc<Buffer>>>,
     /// Where sums are made; there from the first one on.
     pub(super) workspace: Mutex<Option<Workspace>>,
+    /// Those of iterations that were queued, of which none are left.
+    pub(super) spare_workspaces: Mutex<Vec<Workspace>>,
     /// What calls on parts of lattices send and receive.
     pub(super) packets: Mutex<HashMap<PacketsKey, Arc<Mutex<Packets>>>>,
     pub(super) packet_queues: OnceLock<PacketQueues>,
@@ -93,6 +99,7 @@ impl OpenCl {
             prepared: Mutex::default(),
             tables: Mutex::default(),
             workspace: Mutex::default(),
+            spare_workspaces: Mutex::default(),
             packets: Mutex::default(),
             packet_queues: OnceLock::new(),
             on_parts: false,
@@ -411,6 +418,15 @@ impl Reduce for OpenCl {
         call.check_reduced()?;
         self.takes(call.shape())?;
         self.sum(&call, sum)
+    }
+
+    fn queued_iterations(
+        &self,
+        sum: Sum,
+        bounds: Bounds,
+        iterations: usize,
+    ) -> Option<Box<dyn QueuedIterations<Self>>> {
+        (iterations <= MOST_QUEUED).then(|| Box::new(Iterations::new(self, sum, bounds)) as _)
     }
 }
 

@@ -27,6 +27,7 @@
 //! | `launcher.rs` | launches of all kernels: arguments packed by role |
 //! | `ghosts.rs` | calls on parts of lattices: packets from and to other parts |
 //! | `reduce.rs` | sums over sites: how they are launched and added up |
+//! | `iterations.rs` | iterations of conjugate gradients that are queued without a wait |
 //! | `maps.rs` | maps over index spaces that are not lattice sites |
 
 mod access;
@@ -42,6 +43,7 @@ mod field;
 mod ghosts;
 mod host_memory;
 mod image;
+mod iterations;
 mod lanes;
 mod launch;
 mod launcher;

@@ -112,7 +112,7 @@ pub struct SumOptions {
 /// The file of `cl/` with the kernels that pack, sum words and finish.
 const FILE: &str = "reduce.cl";
 
-fn file() -> Source {
+pub(super) fn sums_file() -> Source {
     Source::of_library(FILE)
 }
 
@@ -160,6 +160,11 @@ impl Workspace {
         context.fill_zero(&workspace.retired)?;
         context.fill_zero(&workspace.spills)?;
         Ok(workspace)
+    }
+
+    /// The finished sums.
+    pub fn result(&self) -> &Buffer {
+        &self.result
     }
 
     fn sizes(&self) -> [usize; 4] {
@@ -267,7 +272,7 @@ impl OpenCl {
     }
 
     /// Work-items of a group, and groups of a row.
-    fn groups(&self, planner: &Planner<'_>, work: &Reduction<'_>) -> Result<(usize, usize), DeviceError> {
+    pub(super) fn groups(&self, planner: &Planner<'_>, work: &Reduction<'_>) -> Result<(usize, usize), DeviceError> {
         let info = self.context.info();
         match work.sum {
             Sum::Tree(plan) => {
@@ -324,8 +329,8 @@ impl OpenCl {
         let one_row = Reduction { rows: 1, ..*whole };
         let (group, groups) = self.groups(planner, &one_row)?;
         let [pack, build] = planner.staged_builds(whole, (bundle, group))?;
-        let pack = self.program(&file().of_kernel("pack"), &planner.options_of_sum(whole, &pack))?;
-        let program = self.program(&file().of_kernel("sum"), &planner.options_of_sum(whole, &build))?;
+        let pack = self.program(&sums_file().of_kernel("pack"), &planner.options_of_sum(whole, &pack))?;
+        let program = self.program(&sums_file().of_kernel("sum"), &planner.options_of_sum(whole, &build))?;
         let Some(field) = call.field("x") else { unreachable!("the call was checked") };
         let mut held = lock(&self.workspace);
         let workspace = self.workspace(&mut held, whole, groups)?;
@@ -359,9 +364,14 @@ impl OpenCl {
                 let (group, _) = self.groups(planner, &Reduction { rows: 1, ..work })?;
                 let [pack, build] = planner.staged_builds(&work, (bundle, group))?;
                 let local = [work.of.nsimd, self.sums.pack.get(), 1];
-                needed.push(self.needed(file().of_kernel("pack"), planner.options_of_sum(&work, &pack), "pack", local));
                 needed.push(self.needed(
-                    file().of_kernel("sum"),
+                    sums_file().of_kernel("pack"),
+                    planner.options_of_sum(&work, &pack),
+                    "pack",
+                    local,
+                ));
+                needed.push(self.needed(
+                    sums_file().of_kernel("sum"),
                     planner.options_of_sum(&work, &build),
                     "sum",
                     [group, 1, 1],
@@ -376,13 +386,13 @@ impl OpenCl {
                 (group, build)
             }
         };
-        if planner.finish(work.of.bundle) == Finish::SecondKernel {
-            needed.push(self.needed(file(), planner.options_of_finish(&build), "finish", [group, 1, 1]));
+        if planner.finishes_in_second_kernel(work.of.bundle) {
+            needed.push(self.needed(sums_file(), planner.options_of_finish(&build), "finish", [group, 1, 1]));
         }
         Ok(needed)
     }
 
-    fn workspace<'w>(
+    pub(super) fn workspace<'w>(
         &self,
         held: &'w mut Option<Workspace>,
         work: &Reduction<'_>,
@@ -434,37 +444,51 @@ impl OpenCl {
         build: SumBuild,
     ) -> Result<PartialSums, BackendError> {
         let sums = work.a_row * work.rows * work.planes;
-        if planner.finish(work.of.bundle) == Finish::SecondKernel {
-            let program = self.program(&file(), &planner.options_of_finish(&build))?;
+        if planner.finishes_in_second_kernel(work.of.bundle) {
+            let program = self.program(&sums_file(), &planner.options_of_finish(&build))?;
             let launch = Launch { global: [group * sums, 1, 1], local: [group, 1, 1] };
             let of_sums = sum_arguments(workspace, exchange_bytes(work.sum, 1, group));
-            self.launch_of(&program, "finish", launch, &[&[Arg::U32(groups as u32)][..], &of_sums].concat())?;
+            self.launch_of(
+                &program,
+                "finish",
+                launch,
+                &[&[Arg::U32(groups as u32), Arg::U32(0)][..], &of_sums].concat(),
+            )?;
         }
         match work.sum {
-            Sum::Tree(_) => {
-                let mut results = vec![0.0; TREE_RESULT * sums];
-                self.context.read(&workspace.result, 0, bytemuck::cast_slice_mut(&mut results))?;
-                Ok(PartialSums::Tree(work.of_words(results)))
-            }
+            Sum::Tree(_) => Ok(PartialSums::Tree(work.of_words(self.tree_sums(workspace, sums)?))),
             Sum::Exact => {
                 let sums = self.accumulators(workspace, sums, work.elements as u64)?;
-                Ok(PartialSums::Exact(work.of_words(sums)))
+                Ok(PartialSums::Exact(work.of_words(sums.into_iter().map(|(sum, _)| sum).collect())))
             }
         }
     }
 
-    /// Exact sums of `terms` terms each.
-    fn accumulators(&self, workspace: &Workspace, sums: usize, terms: u64) -> Result<Vec<ExactSum>, BackendError> {
+    /// Tree sums.
+    pub(super) fn tree_sums(&self, workspace: &Workspace, sums: usize) -> Result<Vec<f64>, BackendError> {
+        let mut results = vec![0.0; TREE_RESULT * sums];
+        self.context.read(&workspace.result, 0, bytemuck::cast_slice_mut(&mut results))?;
+        Ok(results)
+    }
+
+    /// Exact sums of `terms` terms each, and whether something of each was spilled.
+    pub(super) fn accumulators(
+        &self,
+        workspace: &Workspace,
+        sums: usize,
+        terms: u64,
+    ) -> Result<Vec<(ExactSum, bool)>, BackendError> {
         let mut results = vec![[0.0; EXACT_RESULT]; sums];
         self.context.read(&workspace.result, 0, bytemuck::cast_slice_mut(results.as_flattened_mut()))?;
         let mut all = Vec::with_capacity(sums);
         for (number, [high, low, spilled]) in results.into_iter().enumerate() {
-            let mut sum = match spilled != 0.0 {
+            let spilled = spilled != 0.0;
+            let mut sum = match spilled {
                 true => self.take_spilled(workspace, number, terms)?,
                 false => ExactSum::new(),
             };
-            sum.add_pair(high, low, if spilled != 0.0 { 0 } else { terms });
-            all.push(sum);
+            sum.add_pair(high, low, if spilled { 0 } else { terms });
+            all.push((sum, spilled));
         }
         Ok(all)
     }
@@ -571,6 +595,11 @@ impl Planner<'_> {
         self.sums.finish.unwrap_or(usual)
     }
 
+    /// Whether a second kernel adds up the sums of groups.
+    pub fn finishes_in_second_kernel(&self, bundle: Option<usize>) -> bool {
+        self.finish(bundle) == Finish::SecondKernel
+    }
+
     /// The operation by which groups retire, as `reduction.clh` numbers them; `None` where a second kernel finishes.
     fn retirement(&self, bundle: Option<usize>) -> Result<Option<u32>, DeviceError> {
         match self.finish(bundle) {
@@ -628,7 +657,7 @@ impl Planner<'_> {
     }
 
     /// The build options of the kernel that adds up the sums of groups: one build serves all precisions, lanes and words.
-    fn options_of_finish(&self, build: &SumBuild) -> String {
+    pub fn options_of_finish(&self, build: &SumBuild) -> String {
         self.common_options(Precision::F64, 1, AccessWidth::Word) + &build.options_of_finish(self.is_cpu())
     }
 
@@ -666,7 +695,7 @@ fn tree_chunk(threads: usize, warp: usize) -> usize {
     (LOCAL_BYTES / a_sum).clamp(1, MOST_CHUNK)
 }
 
-fn sum_arguments(workspace: &Workspace, exchange: usize) -> [Arg<'_>; 5] {
+pub(super) fn sum_arguments(workspace: &Workspace, exchange: usize) -> [Arg<'_>; 5] {
     let Workspace { partials, result, retired, spills } = workspace;
     let [partials, result, retired, spills] = [partials, result, retired, spills].map(Arg::Buffer);
     [partials, result, retired, spills, Arg::Local(exchange)]
@@ -689,7 +718,7 @@ pub(super) struct SumBuild {
 
 impl SumBuild {
     /// The same for elements that are taken in the order of the host, if the bits of `work` depend on it.
-    fn in_order_of_the_host(mut self, work: &Reduction<'_>) -> Self {
+    pub fn in_order_of_the_host(mut self, work: &Reduction<'_>) -> Self {
         if let Sum::Tree(_) = work.sum {
             self.stored = work.stored;
         }

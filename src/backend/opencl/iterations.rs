@@ -1,0 +1,147 @@
+//! Iterations of conjugate gradients that are queued one behind the other: each sum has a place of its own in a workspace of sums, where the kernels behind it
+//! (`cl/queued.clh`) find it. All sums come to the host in one read.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use lanefield_reference::exact::ExactSum;
+use lanefield_reference::kernels::reduce::Sum;
+use lanefield_reference::layout::LaunchGeometry;
+
+use super::context::lock;
+use super::reduce::{Reduction, Workspace, exchange_bytes, sum_arguments, sums_file};
+use super::{Arg, Launch, OpenCl, Program, Source};
+use crate::backend::specification::{Call, Shape};
+use crate::backend::{BackendError, Bounds, MOST_QUEUED, QueuedIterations, QueuedSums};
+use crate::kernel::blas::{CG_ADVANCE, CG_RESIDUAL};
+use crate::kernel::reduce::FINISH;
+
+/// Sums of an iteration.
+const SUMS: usize = 2;
+
+/// Iterations in the queue of a device.
+pub(super) struct Iterations {
+    sum: Sum,
+    bounds: Bounds,
+    /// Where sums are made; there from the first one on.
+    workspace: Option<Workspace>,
+    /// What was built, by the names of kernels.
+    programs: HashMap<&'static str, Arc<Program>>,
+    /// Sums that were queued, and the elements of each.
+    sums: usize,
+    elements: usize,
+}
+
+impl Iterations {
+    pub fn new(device: &OpenCl, sum: Sum, bounds: Bounds) -> Self {
+        let workspace = lock(&device.spare_workspaces).pop();
+        Self { sum, bounds, workspace, programs: HashMap::new(), sums: 0, elements: 0 }
+    }
+
+    /// A program, which is looked for once.
+    fn program(
+        &mut self,
+        device: &OpenCl,
+        kernel: &'static str,
+        source: impl FnOnce() -> Result<(Source, String), BackendError>,
+    ) -> Result<Arc<Program>, BackendError> {
+        if let Some(program) = self.programs.get(kernel) {
+            return Ok(Arc::clone(program));
+        }
+        let (source, options) = source()?;
+        let program = device.program(&source, &options)?;
+        self.programs.insert(kernel, Arc::clone(&program));
+        Ok(program)
+    }
+
+    /// Queues a kernel that sums, and what adds up the sums of its groups.
+    fn queue_sum(&mut self, device: &OpenCl, call: &Call<'_, OpenCl>) -> Result<(), BackendError> {
+        let (shape, layout) = (call.shape(), device.layout_of(call)?);
+        let planner = device.planner(layout);
+        let work = planner.reduction(shape, self.sum)?;
+        let (group, groups) = device.groups(&planner, &work)?;
+        let build = planner.sum_build(work.of, self.sum, Some(group))?.in_order_of_the_host(&work);
+        let name = shape.kernel.name;
+        let program = self.program(device, name, || Ok((file_of(shape), planner.options_of_sum(&work, &build))))?;
+        let finish = match planner.finishes_in_second_kernel(work.of.bundle()) {
+            true => Some(self.program(device, FINISH.name, || Ok((sums_file(), planner.options_of_finish(&build))))?),
+            false => None,
+        };
+
+        let all = Reduction { rows: SUMS * MOST_QUEUED, ..work };
+        let workspace = device.workspace(&mut self.workspace, &all, groups)?;
+        let of_sums = sum_arguments(workspace, exchange_bytes(self.sum, 1, group));
+        let (iteration, Bounds { c, low, high, .. }) = (self.sums / SUMS, self.bounds);
+        let mut scalars = vec![Arg::U32(iteration as u32), Arg::F64(c)];
+        if shape.kernel != &CG_RESIDUAL {
+            scalars.extend([Arg::F64(low), Arg::F64(high)]);
+        }
+        let packed = device.pack(call, layout, None)?;
+        let launch = Launch { global: [group, groups, 1], local: [group, 1, 1] };
+        device.announce(shape);
+        device.launch_of(&program, name, launch, &[&packed.arguments()[..], &scalars, &of_sums].concat())?;
+        if let Some(finish) = finish {
+            let launch = Launch { global: [group, 1, 1], local: [group, 1, 1] };
+            let which = [Arg::U32(groups as u32), Arg::U32(self.sums as u32)];
+            device.launch_of(&finish, FINISH.name, launch, &[&which[..], &of_sums].concat())?;
+        }
+        (self.sums, self.elements) = (self.sums + 1, work.elements);
+        Ok(())
+    }
+
+    /// Queues what ends an iteration.
+    fn queue_advance(&mut self, device: &OpenCl, call: &Call<'_, OpenCl>) -> Result<(), BackendError> {
+        let (shape, layout) = (call.shape(), device.layout_of(call)?);
+        let planner = device.planner(layout);
+        let (nsimd, name) = (shape.lattice().nsimd(), shape.kernel.name);
+        let tree = if let Sum::Tree(_) = self.sum { " -DTREE" } else { "" };
+        let program = self.program(device, name, || {
+            let common = planner.common_options(shape.precision(), nsimd, planner.access(shape));
+            Ok((file_of(shape), format!("{common} -DWORDS={}{tree}", shape.target.object.part_words())))
+        })?;
+        let osites = shape.target.osites() * shape.parts();
+        let LaunchGeometry { global, local } = LaunchGeometry::over_sites(nsimd, osites, planner.threads());
+        let Some(workspace) = &self.workspace else { unreachable!("sums come first") };
+        let (iteration, Bounds { c, keep, .. }) = (self.sums / SUMS - 1, self.bounds);
+        let scalars = [Arg::U32(iteration as u32), Arg::F64(c), Arg::F64(keep), Arg::Buffer(workspace.result())];
+        let packed = device.pack(call, layout, None)?;
+        device.announce(shape);
+        device.launch_of(&program, name, Launch { global, local }, &[&packed.arguments()[..], &scalars].concat())?;
+        if iteration == 0 {
+            // The device begins while the host queues the others.
+            device.context.flush()?;
+        }
+        Ok(())
+    }
+}
+
+/// The file of a kernel, with it alone.
+fn file_of(shape: &Shape) -> Source {
+    Source::of_library(shape.kernel.file()).of_kernel(shape.kernel.name)
+}
+
+impl QueuedIterations<OpenCl> for Iterations {
+    fn queue(&mut self, device: &OpenCl, call: Call<'_, OpenCl>) -> Result<(), BackendError> {
+        match call.kernel() == &CG_ADVANCE {
+            true => self.queue_advance(device, &call),
+            false => self.queue_sum(device, &call),
+        }
+    }
+
+    fn sums(self: Box<Self>, device: &OpenCl) -> Result<QueuedSums, BackendError> {
+        let Self { sum, workspace, sums, elements, .. } = *self;
+        let Some(workspace) = workspace else { return Ok(QueuedSums { values: Vec::new(), breaks_off: false }) };
+        let read = match sum {
+            Sum::Tree(_) => QueuedSums { values: device.tree_sums(&workspace, sums)?, breaks_off: false },
+            Sum::Exact => {
+                let all = device.accumulators(&workspace, sums, elements as u64)?;
+                let spilled = all.iter().position(|(_, spilled)| *spilled);
+                let known = spilled.map_or(sums, |number| number + 1);
+                let rounded = all.iter().take(known).map(|(sum, _)| ExactSum::round(sum));
+                QueuedSums { values: rounded.collect(), breaks_off: spilled.is_some() }
+            }
+        };
+        lock(&device.spare_workspaces).push(workspace);
+        Ok(read)
+    }
+}

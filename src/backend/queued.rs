@@ -1,0 +1,62 @@
+//! Iterations of conjugate gradients that are queued one behind the other, without a wait for their scalars. Kernels: `cl/queued.clh`; on OpenCL devices:
+//! `opencl/iterations.rs`; solvers: `solver/ahead.rs`.
+
+use super::specification::Call;
+use super::{BackendError, Memory};
+
+/// Most iterations that are queued at a time.
+pub const MOST_QUEUED: usize = 32;
+
+/// Where iterations begin that are queued, and where they halt by themselves.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Bounds {
+    /// |r|² before the first.
+    pub c: f64,
+    /// An iteration is not begun where |r|² is not above this.
+    pub low: f64,
+    /// Nor where it is above this.
+    pub high: f64,
+    /// Solution and direction stay where the new |r|² is not above this.
+    pub keep: f64,
+}
+
+impl Bounds {
+    /// Whether the first iteration is begun, and none behind it where it was not: |r|² of such a one is a zero.
+    pub fn hold(&self) -> bool {
+        self.c.is_finite() && self.low >= 0.0 && self.c > self.low && self.c <= self.high
+    }
+}
+
+/// The sums of iterations that were queued: of each ⟨p, A p⟩, and |r|² after it.
+#[derive(Clone, PartialEq, Debug)]
+pub struct QueuedSums {
+    /// In the order in which they were made. What comes behind the place where iterations halt is no sum.
+    pub values: Vec<f64>,
+    /// Whether the kernels did not know the last of them, and did nothing behind it.
+    pub breaks_off: bool,
+}
+
+impl QueuedSums {
+    /// The sums of each iteration, and whether all of it was queued: else the last sum is the last thing that was done.
+    pub fn iterations(&self) -> impl Iterator<Item = (&[f64], bool)> {
+        let last = self.values.len().div_ceil(2);
+        let numbered = self.values.chunks(2).enumerate();
+        numbered.map(move |(number, sums)| (sums, !(self.breaks_off && number + 1 == last)))
+    }
+}
+
+/// Iterations of conjugate gradients whose scalars stay where the fields are. Each is the operator, and then these kernels in turn:
+/// [`CG_CURVATURE`](crate::kernel::reduce::CG_CURVATURE), [`CG_RESIDUAL`](crate::kernel::blas::CG_RESIDUAL) and [`CG_ADVANCE`](crate::kernel::blas::CG_ADVANCE).
+/// Where an iteration is not begun, or a sum is no positive or no finite number, these change nothing any more.
+pub trait QueuedIterations<B: Memory + ?Sized> {
+    /// Queues the next of the kernels.
+    ///
+    /// # Errors
+    /// What the backend reports.
+    fn queue(&mut self, backend: &B, call: Call<'_, B>) -> Result<(), BackendError>;
+    /// Waits for all of them.
+    ///
+    /// # Errors
+    /// What the backend reports.
+    fn sums(self: Box<Self>, backend: &B) -> Result<QueuedSums, BackendError>;
+}

@@ -1,0 +1,229 @@
+//! Iterations of conjugate gradients that a backend queues without waiting for their scalars ([`QueuedIterations`](crate::backend::QueuedIterations)): how
+//! many at a time, and what the host makes of their sums. It goes through the same steps as one that waits for each scalar: histories, what watchers
+//! see, and errors are the same.
+
+use std::time::{Duration, Instant};
+
+use lanefield_reference::field::Repeated;
+use lanefield_reference::kernels::Vectors;
+use lanefield_reference::kernels::hop::Dagger;
+
+use super::recurrence::Watcher;
+use super::{SolverError, SolverInfo, SolverParams};
+use crate::backend::{Backend, Bounds, FieldOn, MOST_QUEUED, QueuedSums, Sum};
+use crate::kernel::Arguments;
+use crate::kernel::blas::{CG_ADVANCE, CG_RESIDUAL};
+use crate::kernel::reduce::CG_CURVATURE;
+use crate::operator::DynOperator;
+
+/// The time that queued iterations take at most, as far as those before tell: so long nobody sees how far a solve is, and it does not end.
+const MOST_TIME: Duration = Duration::from_millis(50);
+/// Iterations over which is looked how fast |r|² falls.
+const LATELY: usize = 16;
+
+/// How many iterations are queued at a time.
+#[derive(Default)]
+pub(super) struct Ahead {
+    /// The number that was chosen by hand.
+    pub chosen: Option<usize>,
+    /// The last number, and the time of each.
+    last: usize,
+    time: Duration,
+}
+
+impl Ahead {
+    /// Iterations to queue now, at least one. Few at first; half of those that seem to be left until |r|² is `low`, since an application of the operator that
+    /// comes behind the end costs more than a wait; as many as may go on; and no more than until the watcher needs the state.
+    fn iterations(&self, params: &SolverParams, info: &SolverInfo, low: f64, watcher: &dyn Watcher) -> usize {
+        let by_time = match self.time.is_zero() {
+            true => MOST_QUEUED,
+            false => (MOST_TIME.as_nanos() / self.time.as_nanos()) as usize,
+        };
+        let wanted = self.chosen.unwrap_or_else(|| {
+            let left = iterations_left(&info.history, low);
+            (2 * self.last).min(by_time).min((left / 2.0) as usize)
+        });
+        let until_state = watcher.next_state(info.iterations).saturating_sub(info.iterations);
+        let may = params.max_iterations.saturating_sub(info.iterations).min(until_stagnation(params, info));
+        wanted.min(MOST_QUEUED).min(until_state).min(may).max(1)
+    }
+}
+
+/// About how many iterations are left until |r|² is `low`, by the faster of how it fell lately and from the start; infinite where it does not fall.
+fn iterations_left(history: &[f64], low: f64) -> f64 {
+    let Some((&now, before)) = history.split_last() else { return f64::INFINITY };
+    let rate = |iterations: usize| match before.len().checked_sub(iterations) {
+        Some(at) if iterations > 0 => (before[at] / now).ln() / iterations as f64,
+        _ => 0.0,
+    };
+    let rate = rate(before.len()).max(rate(LATELY));
+    if rate > 0.0 { (now / low).ln() / rate } else { f64::INFINITY }
+}
+
+/// Iterations that may go on before one could say that there was no new low for too long.
+fn until_stagnation(params: &SolverParams, info: &SolverInfo) -> usize {
+    let numbered = info.history.iter().enumerate();
+    let lowest = numbered.min_by(|(_, a), (_, b)| a.total_cmp(b)).map_or(0, |(number, _)| number);
+    lowest.saturating_add(params.patience).saturating_add(1).saturating_sub(info.history.len())
+}
+
+/// A recurrence whose iterations can be queued.
+pub(super) trait Queueable {
+    fn params(&self) -> &SolverParams;
+    fn info(&self) -> &SolverInfo;
+    fn ahead(&self) -> &Ahead;
+    fn ahead_mut(&mut self) -> &mut Ahead;
+    /// Where queued iterations begin and halt.
+    fn bounds(&self) -> Bounds;
+    /// Queues iterations, and waits for their sums; `None` where the backend queues none.
+    fn queue(&mut self, bounds: Bounds, iterations: usize) -> Result<Option<QueuedSums>, SolverError>;
+    /// One iteration. Those of its sums that are `known` were done; all of it where it is `done`. Whether the one behind it was begun, if it was queued.
+    fn iterate(&mut self, known: &[f64], done: bool, watcher: &mut dyn Watcher) -> Result<bool, SolverError>;
+    /// Takes over |r|² of an iteration of which all was done; whether the one behind it was begun, if it was queued. Of one that ends otherwise nothing.
+    fn follow(&mut self, next: f64) -> bool;
+}
+
+/// One iteration, or several.
+pub(super) fn step(recurrence: &mut impl Queueable, watcher: &mut dyn Watcher) -> Result<(), SolverError> {
+    let bounds = recurrence.bounds();
+    let sums = match bounds.hold() {
+        true => {
+            let (params, info) = (recurrence.params(), recurrence.info());
+            let iterations = recurrence.ahead().iterations(params, info, bounds.low, watcher);
+            let begin = Instant::now();
+            let sums = recurrence.queue(bounds, iterations)?;
+            let ahead = recurrence.ahead_mut();
+            (ahead.last, ahead.time) = (iterations, begin.elapsed() / iterations as u32);
+            sums
+        }
+        false => None,
+    };
+    match sums {
+        Some(sums) => replay(recurrence, &sums, watcher),
+        None => recurrence.iterate(&[], false, watcher).map(drop),
+    }
+}
+
+/// Goes through iterations that were queued.
+fn replay(recurrence: &mut impl Queueable, sums: &QueuedSums, watcher: &mut dyn Watcher) -> Result<(), SolverError> {
+    let mut queued = sums.iterations().peekable();
+    while let Some((known, done)) = queued.next() {
+        let goes_on = recurrence.iterate(known, done, watcher);
+        let (stopped, behind) = match goes_on {
+            Ok(true) if queued.peek().is_some() => match watcher.passed(recurrence.info()) {
+                Ok(()) => continue,
+                Err(stopped) => (stopped, None),
+            },
+            Ok(_) => return Ok(()),
+            Err(SolverError::Stopped(stopped)) => (stopped, Some((known, done))),
+            Err(error) => return Err(error),
+        };
+        // The fields are those of the last iteration: so is the history.
+        for (known, done) in behind.into_iter().chain(queued) {
+            let was_done = |&&next: &&f64| done && known[0] > 0.0 && next.is_finite();
+            if !known.get(1).filter(was_done).is_some_and(|&next| recurrence.follow(next)) {
+                break;
+            }
+        }
+        return Err(SolverError::Stopped(stopped));
+    }
+    Ok(())
+}
+
+/// The fields of conjugate gradients.
+pub(super) struct Fields<'a, B: Backend, R: Vectors, K: Repeated> {
+    pub psi: &'a mut FieldOn<B, R, K>,
+    pub residual: &'a mut FieldOn<B, R, K>,
+    pub direction: &'a mut FieldOn<B, R, K>,
+    pub product: &'a mut FieldOn<B, R, K>,
+}
+
+/// Queues iterations, and waits for their sums.
+pub(super) fn queue<B: Backend, R: Vectors, K: Repeated>(
+    operator: &mut DynOperator<'_, B, R, K>,
+    fields: Fields<'_, B, R, K>,
+    (sum, bounds, iterations): (Sum, Bounds, usize),
+) -> Result<Option<QueuedSums>, SolverError> {
+    let Fields { psi, residual, direction, product } = fields;
+    let Some(mut queued) = operator.backend().queued_iterations(sum, bounds, iterations) else { return Ok(None) };
+    for _ in 0..iterations {
+        operator.apply(product, direction, Dagger::No)?;
+        let backend = operator.backend();
+        queued.queue(backend, Arguments::new(&CG_CURVATURE).read("x", direction).read("y", product).call()?)?;
+        queued.queue(backend, Arguments::new(&CG_RESIDUAL).write("r", residual).read("product", product).call()?)?;
+        let advance = Arguments::new(&CG_ADVANCE).write("psi", psi).write("p", direction).read("r", residual);
+        queued.queue(backend, advance.call()?)?;
+    }
+    Ok(Some(queued.sums(operator.backend())?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Until(usize);
+
+    impl Watcher for Until {
+        fn next_state(&self, _: usize) -> usize {
+            self.0
+        }
+    }
+
+    const PARAMS: SolverParams =
+        SolverParams { tolerance: 1e-5, max_iterations: 1000, patience: 1000, sum: Sum::Exact };
+
+    fn info(history: &[f64]) -> SolverInfo {
+        SolverInfo { iterations: history.len() - 1, history: history.to_vec(), source_norm2: 1.0 }
+    }
+
+    fn ahead(last: usize) -> Ahead {
+        Ahead { last, ..Ahead::default() }
+    }
+
+    /// |r|² falls to a tenth in each iteration.
+    fn tenths(iterations: usize) -> SolverInfo {
+        info(&(0..=iterations).map(|k| 10f64.powi(-(k as i32))).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn the_number_of_iterations_doubles_and_is_half_of_those_that_are_left() {
+        let number = |last, done, low| ahead(last).iterations(&PARAMS, &tenths(done), low, &Until(usize::MAX));
+        let growing: Vec<usize> = [0, 1, 2, 8, 16, 32].map(|last| number(last, 20, 1e-300)).into();
+        assert_eq!(growing, [1, 2, 4, 16, 32, 32]);
+        // From 1e-20 on to a bit below 1e-40, and so on.
+        let left: Vec<usize> = [1e-41, 1e-27, 1e-25, 1e-23, 1e-21, 0.0].map(|low| number(32, 20, low / 2.0)).into();
+        assert_eq!(left, [10, 3, 2, 1, 1, 32]);
+        assert_eq!(ahead(4).iterations(&PARAMS, &info(&[1.0, 2.0]), 1e-10, &Until(usize::MAX)), 8);
+    }
+
+    #[test]
+    fn it_is_bounded_by_iterations_patience_watchers_and_time() {
+        let number = |ahead: Ahead, params, until| ahead.iterations(&params, &tenths(20), 1e-300, &Until(until));
+        let all = || ahead(16);
+        assert_eq!(number(all(), PARAMS, 27), 7);
+        assert_eq!(number(all(), PARAMS, 21), 1);
+        assert_eq!(number(all(), SolverParams { max_iterations: 23, ..PARAMS }, usize::MAX), 3);
+        assert_eq!(number(all(), SolverParams { patience: 6, ..PARAMS }, usize::MAX), 6);
+        assert_eq!(number(Ahead { time: Duration::from_millis(7), ..all() }, PARAMS, usize::MAX), 7);
+        assert_eq!(number(Ahead { time: Duration::from_secs(7), ..all() }, PARAMS, usize::MAX), 1);
+        assert_eq!(number(Ahead { chosen: Some(9), time: Duration::from_secs(7), ..all() }, PARAMS, usize::MAX), 9);
+    }
+
+    /// As `may_go_on` says it, which is asked before each iteration.
+    #[test]
+    fn no_iteration_is_queued_before_which_a_solve_could_stand_still() {
+        use super::super::recurrence::may_go_on;
+        let histories = [&[1.0, 0.5, 0.7, 0.5, 0.6, 0.9][..], &[1.0], &[1.0, 2.0, 3.0], &[3.0, 2.0, 1.0]];
+        for history in histories {
+            for patience in 1..8 {
+                let params = SolverParams { patience, ..PARAMS };
+                let may = until_stagnation(&params, &info(history));
+                // Those that come reach no new low.
+                let longer = |more: usize| info(&[history, &vec![9.0; more]].concat());
+                for more in 0..10 {
+                    assert_eq!(may_go_on(&params, &longer(more)).is_ok(), more < may, "{history:?} {patience} {more}");
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,528 @@
+//! Iterations of conjugate gradients that are queued without waiting for their scalars: histories, states, errors and what watchers see are those of the CPU
+//! reference, which waits for each. The solvers are `src/solver/{cg,mixed,ahead}.rs`, the device's part `src/backend/opencl/iterations.rs`.
+
+use std::cell::Cell;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::sync::Arc;
+
+use lanefield::backend::opencl::{Finish, SumOptions};
+use lanefield::backend::timeline::{Group, Timeline};
+use lanefield::backend::{Backend, BackendError, Bounds, FieldOn, Memory as _, OpenCl, Reduce as _, Sum};
+use lanefield::kernel::Arguments;
+use lanefield::kernel::blas::{CG_ADVANCE, CG_RESIDUAL};
+use lanefield::kernel::prelude::*;
+use lanefield::kernel::reduce::CG_CURVATURE;
+use lanefield::operator::{
+    ActsOn, DynOperator, HopParameters, Model as _, Operator, SchurComplement, System, WilsonParameters,
+};
+use lanefield::solver::{
+    ConjugateGradients, MixedConjugateGradients, Recurrence, SavedState, SolverError, SolverInfo, SolverParams,
+    Stopped, WatchedScalar, Watcher, run,
+};
+use lanefield_reference::field::{Field, Spinors};
+use lanefield_reference::gauge::Configuration;
+use lanefield_reference::half::Half;
+use lanefield_reference::kernels::Vectors;
+use lanefield_reference::kernels::hop::Dagger;
+use lanefield_reference::layout::{Extents, Lattice, LatticeOptions, Parity, Sites, TreePlan};
+use lanefield_reference::random::{Stream, gaussian_pair};
+use lanefield_reference::real::Real as _;
+use num_complex::Complex;
+
+use crate::common::backends::{cpu, opencl};
+
+const ODD: Sites = Sites::Parity(Parity::Odd);
+/// Iterations that are queued at a time; none: as many as the solver likes.
+const AHEAD: [Option<usize>; 4] = [Some(1), Some(3), Some(32), None];
+
+fn configuration() -> Configuration {
+    Configuration::weak(Extents::new([4, 4, 2, 4]).unwrap(), 11, 0.4)
+}
+
+/// The f64 lattice; those of the other precisions have the same cut.
+fn lattice<R: Vectors>() -> Lattice {
+    let of_f64 = Lattice::new(configuration().extents(), f64::COMPLEX, LatticeOptions::default()).unwrap();
+    of_f64.in_scalar(R::COMPLEX).unwrap()
+}
+
+fn wilson<B: Backend, R: Vectors>(backend: &B) -> impl Operator<B, R, Object = Spinors> {
+    let parameters = WilsonParameters { mass: -0.1, hop: HopParameters::default() };
+    let pieces = parameters.even_odd(backend, &configuration(), lattice::<R>()).unwrap();
+    System::new(SchurComplement::new(pieces).unwrap(), true).unwrap()
+}
+
+/// A Gaussian source, as `at` changes it at a site.
+fn source<R: Vectors>(at: impl Fn(usize, f64) -> f64 + Sync) -> Field<R, Spinors> {
+    Field::from_sites(lattice::<R>(), ODD, Spinors::ONE, |site, words| {
+        for (k, word) in words.iter_mut().enumerate() {
+            let (re, im) = gaussian_pair(5, Stream::TestData, site as u64, k as u32);
+            *word = Complex::new(R::from_f64(at(site, re)), R::from_f64(at(site, im)));
+        }
+    })
+    .unwrap()
+}
+
+fn gaussian<R: Vectors>() -> Field<R, Spinors> {
+    source(|_, x| x)
+}
+
+/// An operator whose work is done on the host: `work` is given the number of the field that it is applied to, from 1 in the order in which they came first,
+/// and the site, and changes a real component.
+struct OnHost<'b, B, W> {
+    backend: &'b B,
+    lattice: Lattice,
+    work: W,
+    applied_to: Vec<u64>,
+    applications: &'b Cell<usize>,
+}
+
+impl<B: Backend, W> ActsOn<B> for OnHost<'_, B, W> {
+    type Object = Spinors;
+
+    fn backend(&self) -> &B {
+        self.backend
+    }
+    fn lattice(&self) -> Lattice {
+        self.lattice
+    }
+    fn object(&self, columns: usize) -> Spinors {
+        Spinors::new(columns)
+    }
+}
+
+impl<B: Backend, R: Vectors, W: Fn(usize, usize, f64) -> f64 + Sync> Operator<B, R> for OnHost<'_, B, W> {
+    fn sites(&self) -> Sites {
+        ODD
+    }
+    fn apply(
+        &mut self,
+        out: &mut FieldOn<B, R, Spinors>,
+        psi: &FieldOn<B, R, Spinors>,
+        _: Dagger,
+    ) -> Result<(), BackendError> {
+        self.applications.set(self.applications.get() + 1);
+        let values = self.backend.download(psi)?.to_site_order();
+        let mut hasher = DefaultHasher::new();
+        values.iter().for_each(|c| [c.re, c.im].map(|x| x.to_f64().to_bits()).hash(&mut hasher));
+        let known = self.applied_to.iter().position(|&known| known == hasher.finish());
+        let number = 1 + known.unwrap_or_else(|| {
+            self.applied_to.push(hasher.finish());
+            self.applied_to.len() - 1
+        });
+        let words = Spinors::WORDS;
+        let work = &self.work;
+        let field = Field::from_sites(self.lattice, ODD, Spinors::ONE, |site, object| {
+            for (word, value) in object.iter_mut().zip(&values[site * words..]) {
+                let [re, im] = [value.re, value.im].map(|x| R::from_f64(work(number, site, x.to_f64())));
+                *word = Complex::new(re, im);
+            }
+        });
+        *out = self.backend.upload(field.unwrap())?;
+        Ok(())
+    }
+    fn flops(&self) -> u64 {
+        0
+    }
+    fn bytes(&self) -> u64 {
+        0
+    }
+}
+
+/// What a watcher is told, bit by bit.
+#[derive(Clone, PartialEq, Debug)]
+enum Told {
+    Scalar(usize, &'static str, u64),
+    Iteration(usize, u64),
+}
+
+/// Keeps what it is told, and states of every so many iterations; may end the solve.
+#[derive(Default)]
+struct Seen {
+    told: Vec<Told>,
+    states: Vec<SavedState>,
+    every: Option<usize>,
+    /// Asks to stop after this iteration, at the next moment at which there is a state.
+    interrupted_at: Option<usize>,
+    /// Stops as soon as it is told so much.
+    stops_at: Option<usize>,
+}
+
+impl Seen {
+    fn tell(&mut self, told: Told) -> Result<(), Stopped> {
+        self.told.push(told);
+        match self.stops_at == Some(self.told.len()) {
+            true => Err(Stopped("enough".into())),
+            false => Ok(()),
+        }
+    }
+}
+
+impl Watcher for Seen {
+    fn scalar(&mut self, scalar: WatchedScalar) -> Result<(), Stopped> {
+        self.tell(Told::Scalar(scalar.iteration, scalar.quantity, scalar.value.to_bits()))
+    }
+    fn iteration(&mut self, recurrence: &dyn Recurrence) -> Result<(), Stopped> {
+        self.passed(recurrence.info())?;
+        let iterations = recurrence.info().iterations;
+        if self.every.is_some_and(|every| iterations.is_multiple_of(every)) {
+            self.states.push(recurrence.save().unwrap());
+        }
+        match self.interrupted_at.is_some_and(|at| iterations >= at) {
+            true => Err(Stopped("interrupted".into())),
+            false => Ok(()),
+        }
+    }
+    fn passed(&mut self, info: &SolverInfo) -> Result<(), Stopped> {
+        self.tell(Told::Iteration(info.iterations, info.history.last().unwrap().to_bits()))
+    }
+    fn next_state(&self, iterations: usize) -> usize {
+        self.every.map_or(usize::MAX, |every| (iterations / every + 1) * every)
+    }
+}
+
+/// How a solve ended, without the bits of NaNs.
+#[derive(PartialEq, Debug)]
+struct Ended {
+    error: Option<String>,
+    history: Vec<u64>,
+    told: Vec<Told>,
+    state: Vec<u64>,
+}
+
+fn bits(state: &SavedState) -> Vec<u64> {
+    let scalars = state.scalars.iter().flat_map(|(_, scalars)| scalars.iter().copied());
+    let fields = state.fields.iter().flat_map(|field| field.values.iter().flat_map(|c| [c.re, c.im]));
+    scalars.chain(fields).map(|x| if x.is_nan() { f64::NAN.to_bits() } else { x.to_bits() }).collect()
+}
+
+fn ended(recurrence: &mut dyn Recurrence, watcher: &mut Seen) -> Ended {
+    let error = run(recurrence, watcher).err();
+    if let Some(SolverError::Backend(error)) = error {
+        panic!("{error}");
+    }
+    Ended {
+        error: error.map(|error| format!("{error:?}")),
+        history: recurrence.info().history.iter().map(|c| c.to_bits()).collect(),
+        told: std::mem::take(&mut watcher.told),
+        state: bits(&recurrence.save().unwrap()),
+    }
+}
+
+fn solved<B: Backend, R: Vectors>(
+    operator: &mut DynOperator<'_, B, R, Spinors>,
+    b: &Field<R, Spinors>,
+    (params, ahead): (SolverParams, Option<usize>),
+    watcher: &mut Seen,
+) -> Ended {
+    let b = operator.backend().upload(b.clone()).unwrap();
+    let mut psi = operator.zeros().unwrap();
+    let mut recurrence = ConjugateGradients::new(operator, &b, &mut psi, params).unwrap();
+    if let Some(iterations) = ahead {
+        recurrence.set_iterations_ahead(iterations);
+    }
+    ended(&mut recurrence, watcher)
+}
+
+/// A solve by the Wilson operator.
+fn wilson_solved<B: Backend, R: Vectors>(
+    backend: &B,
+    params: SolverParams,
+    ahead: Option<usize>,
+    watcher: &mut Seen,
+) -> Ended {
+    solved(&mut wilson::<B, R>(backend), &gaussian::<R>(), (params, ahead), watcher)
+}
+
+/// The same solve everywhere; how it ended.
+fn same_everywhere<R: Vectors>(device: &OpenCl, params: SolverParams) -> Ended {
+    let expected = wilson_solved::<_, R>(&cpu(), params, None, &mut Seen::default());
+    for ahead in AHEAD {
+        let found = wilson_solved::<_, R>(device, params, ahead, &mut Seen::default());
+        assert!(found == expected, "{} {ahead:?}: {:?} and {:?}", R::NAME, found.error, expected.error);
+    }
+    expected
+}
+
+#[test]
+fn solves_have_the_bits_of_the_reference_however_many_iterations_are_queued() {
+    let Some(device) = opencl() else { return };
+    let f32 = same_everywhere::<f32>(&device, SolverParams::auto::<f32>());
+    let f64 = same_everywhere::<f64>(&device, SolverParams::auto::<f64>());
+    let half = same_everywhere::<Half>(&device, SolverParams { tolerance: 1e-3, ..SolverParams::auto::<Half>() });
+    for ended in [f32, f64, half] {
+        assert!(ended.error.is_none() && ended.history.len() > 5, "{ended:?}");
+        assert_eq!(ended.told.len(), 3 * (ended.history.len() - 1));
+    }
+}
+
+#[test]
+fn tree_sums_have_the_bits_of_the_reference() {
+    let Some(device) = opencl() else { return };
+    let sum = Sum::Tree(TreePlan::new(8, 4).unwrap());
+    let ended = same_everywhere::<f64>(&device, SolverParams { sum, ..SolverParams::auto::<f64>() });
+    assert!(ended.error.is_none());
+}
+
+#[test]
+fn a_device_that_sums_words_in_one_launch_has_the_same_bits() {
+    let Some(mut device) = opencl() else { return };
+    device.set_sum_options(SumOptions { finish: Some(Finish::RetirementCount), ..SumOptions::default() });
+    let gaussian = device.upload(gaussian::<f64>()).unwrap();
+    if device.norm2(&gaussian, Sum::Exact).is_err() {
+        return; // Its memory model does not allow it.
+    }
+    same_everywhere::<f64>(&device, SolverParams::auto::<f64>());
+}
+
+#[test]
+fn mixed_precision_has_the_bits_of_the_reference() {
+    fn solved<B: Backend, S: Vectors>(backend: &B, ahead: Option<usize>) -> Ended {
+        let (mut operator, mut low) = (wilson::<B, f64>(backend), wilson::<B, S>(backend));
+        let b = backend.upload(gaussian::<f64>()).unwrap();
+        let mut psi = operator.zeros().unwrap();
+        let params = SolverParams::auto::<f64>();
+        let operators = (&mut operator as &mut DynOperator<'_, _, _, _>, &mut low as &mut DynOperator<'_, _, _, _>);
+        let mut recurrence = MixedConjugateGradients::new(operators, &b, &mut psi, params).unwrap();
+        if let Some(iterations) = ahead {
+            recurrence.set_iterations_ahead(iterations);
+        }
+        let ended = ended(&mut recurrence, &mut Seen::default());
+        assert!(recurrence.updates() > 1);
+        ended
+    }
+    fn check<S: Vectors>(device: &OpenCl) {
+        let expected = solved::<_, S>(&cpu(), None);
+        assert!(expected.error.is_none());
+        for ahead in AHEAD {
+            assert!(solved::<_, S>(device, ahead) == expected, "{} {ahead:?}", S::NAME);
+        }
+    }
+    let Some(device) = opencl() else { return };
+    check::<f32>(&device);
+    check::<Half>(&device);
+}
+
+#[test]
+fn errors_are_those_of_the_reference_wherever_they_come_among_queued_iterations() {
+    let Some(device) = opencl() else { return };
+    let usual = SolverParams::auto::<f64>();
+    for (max_iterations, patience) in [(5, 1000), (1, 1000), (4, 1000), (1000, 1), (1000, 2)] {
+        let ended = same_everywhere::<f64>(&device, SolverParams { max_iterations, patience, tolerance: 0.0, ..usual });
+        let expected = if patience == 1000 { "NotConverged" } else { "Stagnation" };
+        assert!(ended.error.unwrap().starts_with(expected));
+    }
+}
+
+/// A matrix of several eigenvalues, on the diagonal.
+fn diagonal(site: usize, x: f64) -> f64 {
+    (1.0 + (site / 2 % 12) as f64) * x
+}
+
+/// Solves by an operator that is `work`; how it ended, the same everywhere, and the applications that it took on the device, 32 iterations queued at a time.
+fn same_by<R: Vectors>(
+    device: &OpenCl,
+    b: &Field<R, Spinors>,
+    work: impl Fn(usize, usize, f64) -> f64 + Sync + Copy,
+) -> (Ended, usize) {
+    let params = SolverParams { max_iterations: 30, ..SolverParams::auto::<R>() };
+    let expected = {
+        let (backend, applications) = (cpu(), Cell::new(0));
+        let mut operator = OnHost {
+            backend: &backend,
+            lattice: lattice::<R>(),
+            work,
+            applied_to: Vec::new(),
+            applications: &applications,
+        };
+        solved::<_, R>(&mut operator, b, (params, None), &mut Seen::default())
+    };
+    let mut taken = 0;
+    for ahead in [Some(1), Some(3), None, Some(32)] {
+        let applications = Cell::new(0);
+        let mut operator = OnHost {
+            backend: device,
+            lattice: lattice::<R>(),
+            work,
+            applied_to: Vec::new(),
+            applications: &applications,
+        };
+        let found = solved::<_, R>(&mut operator, b, (params, ahead), &mut Seen::default());
+        let (errors, lengths) = ([&found.error, &expected.error], [found.history.len(), expected.history.len()]);
+        assert!(found == expected, "{} {ahead:?}: {errors:?} {lengths:?}", R::NAME);
+        taken = applications.get();
+    }
+    (expected, taken)
+}
+
+#[test]
+fn sums_that_registers_do_not_hold_are_finished_by_the_host() {
+    fn check<R: Vectors>(device: &OpenCl, tiny: f64) {
+        let more = |(ended, taken): (Ended, usize)| {
+            let (iterations, error) = (ended.history.len() - 1, ended.error.unwrap_or_default());
+            assert!(iterations > 3 && (error.is_empty() || error.starts_with("NotConverged")), "{iterations} {error}");
+            taken - iterations
+        };
+        // One product is far smaller than the sum, in iteration 4: that of p with A p.
+        let once = more(same_by::<R>(device, &gaussian(), |number, site, x| {
+            if number == 4 && site % 5 == 0 { tiny * x } else { diagonal(site, x) }
+        }));
+        // And that of r with r, from iteration 3 on.
+        let b = source::<R>(|site, x| if site % 5 == 0 { 0.0 } else { x });
+        let often = more(same_by::<R>(device, &b, |number, site, x| match (site % 5 == 0, number) {
+            (true, 3) => tiny,
+            (true, _) => 0.0,
+            (false, _) => diagonal(site, x),
+        }));
+        // Both, from the start: numbers of all sizes.
+        let b = source::<R>(|site, x| tiny.powf((site % 7) as f64 / 7.0) * x);
+        let always = more(same_by::<R>(device, &b, |_, site, x| diagonal(site, x)));
+        let usual = more(same_by::<R>(device, &gaussian(), |_, site, x| diagonal(site, x)));
+        assert!(usual < once && once < often && once < always, "{usual} {once} {often} {always}");
+    }
+    let Some(device) = opencl() else { return };
+    check::<f64>(&device, 1e-100);
+    check::<f32>(&device, 1e-30);
+}
+
+#[test]
+fn what_is_no_number_or_not_positive_ends_a_solve_where_it_comes() {
+    let Some(device) = opencl() else { return };
+    for (error, wrong) in [
+        ("NotFinite { quantity: \"<p, A p>\"", (|_| f64::NAN) as fn(f64) -> f64),
+        ("NotFinite { quantity: \"<p, A p>\"", |x| x * f64::INFINITY),
+        ("NotFinite { quantity: \"<p, A p>\"", |x| x * 1e308),
+        // Where p is 0.
+        ("NotFinite { quantity: \"|r|²\"", |x| if x == 0.0 { 1e200 } else { x }),
+        ("Indefinite", |x| -x),
+        ("Indefinite", |_| 0.0),
+        ("Indefinite", |_| -0.0),
+    ] {
+        let b = source::<f64>(|site, x| if site % 5 == 0 { 0.0 } else { x });
+        let (ended, _) =
+            same_by::<f64>(
+                &device,
+                &b,
+                |number, site, x| {
+                    if number == 4 { wrong(diagonal(site, x)) } else { diagonal(site, x) }
+                },
+            );
+        let (found, iterations) = (ended.error.unwrap(), ended.history.len() - 1);
+        assert!(found.starts_with(error) && iterations == 3, "{found} after {iterations}, not {error}");
+    }
+}
+
+#[test]
+fn states_are_there_when_a_watcher_wants_them_and_solves_go_on_from_them() {
+    let Some(device) = opencl() else { return };
+    let params = SolverParams::auto::<f64>();
+    let every = |every| Seen { every: Some(every), ..Seen::default() };
+    let mut on_host = every(5);
+    let expected = wilson_solved::<_, f64>(&cpu(), params, None, &mut on_host);
+    assert!(on_host.states.len() > 2);
+    for ahead in AHEAD {
+        let mut watcher = every(5);
+        assert!(wilson_solved::<_, f64>(&device, params, ahead, &mut watcher) == expected);
+        let [found, wanted] = [&watcher, &on_host].map(|seen| seen.states.iter().map(bits).collect::<Vec<_>>());
+        assert!(found == wanted, "{ahead:?}");
+
+        let mut operator = wilson::<_, f64>(&device);
+        let b = device.upload(gaussian::<f64>()).unwrap();
+        let mut psi = operator.zeros().unwrap();
+        let mut recurrence = ConjugateGradients::new(&mut operator, &b, &mut psi, params).unwrap();
+        recurrence.restore(&watcher.states[1]).unwrap();
+        let resumed = ended(&mut recurrence, &mut Seen::default());
+        assert!((resumed.history, resumed.state) == (expected.history.clone(), expected.state.clone()));
+    }
+}
+
+/// As a signal that comes after iteration 7, or a progress function that says stop, or a record that differs.
+#[test]
+fn a_solve_that_is_stopped_among_queued_iterations_leaves_a_state_to_go_on_from() {
+    let Some(device) = opencl() else { return };
+    let params = SolverParams::auto::<f64>();
+    let whole = wilson_solved::<_, f64>(&cpu(), params, None, &mut Seen::default());
+    for ahead in AHEAD {
+        for stops_at in [None, Some(1), Some(2), Some(7), Some(8), Some(9), Some(20), Some(21)] {
+            let mut operator = wilson::<_, f64>(&device);
+            let b = device.upload(gaussian::<f64>()).unwrap();
+            let mut psi = operator.zeros().unwrap();
+            let mut recurrence = ConjugateGradients::new(&mut operator, &b, &mut psi, params).unwrap();
+            if let Some(iterations) = ahead {
+                recurrence.set_iterations_ahead(iterations);
+            }
+            let interrupted_at = if stops_at.is_none() { Some(7) } else { None };
+            let mut watcher = Seen { stops_at, interrupted_at, ..Seen::default() };
+            let error = run(&mut recurrence, &mut watcher).unwrap_err();
+            assert!(matches!(error, SolverError::Stopped(_)), "{error}");
+            assert!(whole.told.starts_with(&watcher.told));
+            let state = recurrence.save().unwrap();
+            assert_eq!(state.iterations(), recurrence.info().iterations);
+
+            let backend = cpu();
+            let mut operator = wilson::<_, f64>(&backend);
+            let b = backend.upload(gaussian::<f64>()).unwrap();
+            let mut psi = operator.zeros().unwrap();
+            let mut recurrence = ConjugateGradients::new(&mut operator, &b, &mut psi, params).unwrap();
+            recurrence.restore(&state).unwrap();
+            let resumed = ended(&mut recurrence, &mut Seen::default());
+            let same = resumed.history == whole.history && resumed.state == whole.state;
+            assert!(same && resumed.error.is_none(), "{ahead:?} {stops_at:?}");
+        }
+    }
+}
+
+#[test]
+fn queued_iterations_wait_once() {
+    let Some(device) = opencl() else { return };
+    let mut operator = wilson::<_, f64>(&device);
+    let b = device.upload(gaussian::<f64>()).unwrap();
+    let mut psi = operator.zeros().unwrap();
+    // So many iterations, and not yet at the end.
+    let params = SolverParams { max_iterations: 9, tolerance: 0.0, ..SolverParams::auto::<f64>() };
+    let mut recurrence = ConjugateGradients::new(&mut operator, &b, &mut psi, params).unwrap();
+    recurrence.set_iterations_ahead(9);
+    let timeline = Timeline::new(true);
+    assert!(device.context().record_into(Arc::clone(&timeline)));
+    recurrence.step(&mut |_, _| ()).unwrap();
+    assert_eq!(recurrence.info().iterations, 9);
+    device.context().finish().unwrap();
+    let recording = timeline.recording();
+    let waits = recording.spans.iter().filter(|span| span.group == Group::Wait);
+    let waits: Vec<&str> = waits.map(|span| recording.name(span.name)).filter(|name| name.contains("device")).collect();
+    assert_eq!(waits, ["read from device"]);
+    let launched =
+        |name: &str| recording.commands.iter().filter(|command| recording.name(command.name) == name).count();
+    assert_eq!(["cg_curvature f64", "cg_residual f64", "cg_advance f64"].map(launched), [9; 3]);
+}
+
+/// By hand: |r|² spills where ⟨p, A p⟩ does not; nothing is done behind it, and the next iterations find the spilled part empty.
+#[test]
+fn kernels_halt_behind_a_sum_that_they_do_not_know() {
+    let Some(device) = opencl() else { return };
+    let hold = |field: Field<f64, Spinors>| device.upload(field).unwrap();
+    let bounds = Bounds { c: 3.0, low: 1e-300, high: f64::INFINITY, keep: f64::NEG_INFINITY };
+    let wide = |site: usize, x: f64| 1e-150f64.powi((site % 3) as i32) * x;
+    for (is_wide, halts) in [(true, true), (false, false), (true, true)] {
+        let (mut psi, mut p, product) = (hold(gaussian()), hold(gaussian()), hold(gaussian()));
+        let mut r = hold(if is_wide { source(wide) } else { gaussian() });
+        let zero = hold(source(|_, _| 0.0));
+        let (old_psi, old_p) = (device.download(&psi).unwrap(), device.download(&p).unwrap());
+        let mut queued = device.queued_iterations(Sum::Exact, bounds, 2).unwrap();
+        for _ in 0..2 {
+            let call = Arguments::new(&CG_CURVATURE).read("x", &p).read("y", &product).call().unwrap();
+            queued.queue(&device, call).unwrap();
+            let call = Arguments::new(&CG_RESIDUAL).write("r", &mut r).read("product", &zero).call().unwrap();
+            queued.queue(&device, call).unwrap();
+            let advance = Arguments::new(&CG_ADVANCE).write("psi", &mut psi).write("p", &mut p).read("r", &r);
+            queued.queue(&device, advance.call().unwrap()).unwrap();
+        }
+        let sums = queued.sums(&device).unwrap();
+        assert_eq!((sums.values.len(), sums.breaks_off), if halts { (2, true) } else { (4, false) });
+        let backend = cpu();
+        let curvature = backend.norm2(&backend.upload(gaussian::<f64>()).unwrap(), Sum::Exact).unwrap();
+        let norm2 = device.norm2(&r, Sum::Exact).unwrap();
+        assert_eq!([sums.values[0], sums.values[1]].map(f64::to_bits), [curvature, norm2].map(f64::to_bits));
+        let unchanged = device.download(&psi).unwrap().reals() == old_psi.reals();
+        assert_eq!(unchanged && device.download(&p).unwrap().reals() == old_p.reals(), halts);
+    }
+}
