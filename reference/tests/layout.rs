@@ -399,6 +399,26 @@ fn a_cut_says_how_wide_lanes_are() {
 }
 
 #[test]
+fn lanes_in_space_are_as_many_and_cut_time_only_where_space_does_not_suffice() {
+    let cut = |extents, bytes, checkerboard| {
+        let lattice = |lanes| {
+            Lattice::new(common::extents(extents), Scalar::ComplexF, options(lanes, None, checkerboard)).unwrap()
+        };
+        let width = LaneWidth::new(bytes).unwrap();
+        let (in_space, by_default) = (lattice(LaneChoice::InSpace(width)), lattice(LaneChoice::UpTo(width)));
+        assert_eq!(in_space.nsimd(), by_default.nsimd(), "{extents}");
+        in_space.nodes().to_string()
+    };
+    assert_eq!(cut("16.16.32.32", 128, RedBlack), "4.4.1.1");
+    assert_eq!(cut("16.16.32.32", 64, RedBlack), "4.2.1.1");
+    assert_eq!(cut("4.8.8.8", 128, RedBlack), "2.4.2.1");
+    assert_eq!(cut("4.4.4.4", 128, RedBlack), "2.2.2.2");
+    assert_eq!(cut("4.4.4.4", 256, FullOnly), "4.4.2.1");
+    assert_eq!(cut("6.6.6.8", 128, FullOnly), "2.2.2.2");
+    assert_eq!(cut("2.2.2.16", 128, RedBlack), "1.1.1.8");
+}
+
+#[test]
 fn too_narrow_lanes_are_refused() {
     let error = LaneWidth::new(8).unwrap().nsimd(Scalar::ComplexD).unwrap_err();
     assert_eq!(error.to_string(), "a lane width of 8 bytes holds no ComplexD of 16 bytes: use at least 16");

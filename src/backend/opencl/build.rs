@@ -18,6 +18,8 @@ pub(super) struct Build {
     pub mapping: Mapping,
     /// The only size of groups.
     pub group: Option<[usize; 3]>,
+    /// Whether a part of the links is asked to stay in the last cache.
+    pub keeps_links: bool,
     /// Where neighbours' spinors wait, if not in registers.
     pub stage: Option<Stage>,
     /// Bytes of the links that a group shares, 0 where it shares none.
@@ -47,8 +49,10 @@ impl Build {
         let (mapping, group, relaxed) = (Mapping::LaneFast, None, false);
         let (stage, shared_links) = (None, 0);
         let verbose = grid_stride && nvidia;
+        let keeps_links = link_loads == LinkLoads::Kept && device.keeps_what_is_asked();
         Self {
             link_loads,
+            keeps_links,
             stores,
             grid_stride,
             max_registers,
@@ -64,8 +68,11 @@ impl Build {
 
     pub fn options(&self) -> String {
         let mut options = String::new();
-        if self.link_loads == LinkLoads::PastL1 {
+        if self.link_loads != LinkLoads::Cached {
             options += " -DLINKS_PAST_L1";
+        }
+        if self.keeps_links {
+            options += " -DLINKS_KEPT";
         }
         if self.stores == Stores::Streaming {
             options += " -DSTREAMING_STORES";

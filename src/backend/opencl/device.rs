@@ -192,6 +192,11 @@ impl DeviceInfo {
         number.parse().ok()
     }
 
+    /// Whether accesses say what is to stay in the last cache, as NVIDIA's do from compute capability 8.0 on.
+    pub(super) fn keeps_what_is_asked(&self) -> bool {
+        self.compute_capability().is_some_and(|capability| capability >= 80)
+    }
+
     /// Whether the compiler limits registers (`-cl-nv-maxrregcount`), and tells how many a kernel takes (`-cl-nv-verbose`).
     pub(super) fn takes_nvidia_options(&self) -> bool {
         self.platform_name.contains("NVIDIA")

@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn a_gpu_takes_what_was_fastest_on_an_h200() {
+    fn a_gpu_takes_what_was_fastest() {
         use Precision::{F32, Half};
         let gpu = DeviceInfo { vendor: "NVIDIA Corporation".into(), ..device("NVIDIA H200") };
         let choice = |key: KernelKey| Tuned::shipped().choice(&gpu, &key);
@@ -236,14 +236,18 @@ mod tests {
         let many = choice(key("hop_many", F32, LinkFormat::TwoRows, 16));
         assert_eq!(
             (many.grid_stride, many.rhs_per_group, many.work_items),
-            (Some(GridStride::On(None)), Count::new(2), Count::new(256))
+            (Some(GridStride::Slice), Count::new(4), Count::new(256))
         );
         assert_eq!(
             (many.rhs_per_work_item, choice(key("hop_many", F32, LinkFormat::Full, 16)).rhs_per_work_item),
-            (Count::new(4), Count::new(4))
+            (Count::new(1), Count::new(1))
         );
-        let large = KernelKey { slices_in_cache: false, ..key("hop_many", F32, LinkFormat::TwoRows, 12) };
-        let large = choice(large);
+        let few = choice(KernelKey { volume_class: 17, ..key("hop_many", F32, LinkFormat::TwoRows, 16) });
+        assert_eq!((few.grid_stride, few.rhs_per_work_item), (Some(GridStride::On(None)), Count::new(4)));
+        let large =
+            |precision| KernelKey { slices_in_cache: false, ..key("hop_many", precision, LinkFormat::TwoRows, 12) };
+        assert_eq!(choice(large(F32)).grid_stride, Some(GridStride::Slice));
+        let large = choice(large(Half));
         assert_eq!(large.traversal, Some(Traversal::Blocks([8, 8, 4, usize::MAX])));
         assert_eq!(
             (large.grid_stride, large.rhs_per_work_item, large.work_items),
@@ -252,8 +256,8 @@ mod tests {
         assert_eq!(choice(key("oe_clover_many", F32, LinkFormat::TwoRows, 12)).rhs_per_work_item, Count::new(2));
         let small = KernelKey { volume_class: 17, lanes: 16, ..key("hop", F32, LinkFormat::Full, 1) };
         assert_eq!(
-            (choice(small).accelerator_threads, choice(small).stores),
-            (AcceleratorThreads::new(32).ok(), Some(Stores::Cached))
+            (choice(small).accelerator_threads, choice(small).link_loads, choice(small).stores),
+            (AcceleratorThreads::new(32).ok(), Some(LinkLoads::Kept), Some(Stores::Cached))
         );
         let narrow = KernelKey { lanes: 8, ..small };
         assert_eq!(choice(narrow).accelerator_threads, AcceleratorThreads::new(8).ok());

@@ -46,8 +46,11 @@ pub enum LinkLoads {
     /// Past the nearest cache, which then keeps neighbours' spinors, where the compiler has a way to say so (NVIDIA's PTX, and clang's
     /// non-temporal loads); else as all else.
     PastL1,
+    /// The same, and a part of them is asked to stay in the last cache until the next kernel reads them: for links a few times as large as that. On NVIDIA's
+    /// GPUs from compute capability 8.0 on; elsewhere as [`Self::PastL1`].
+    Kept,
 }
-named_values!(LinkLoads, "link loads": Cached = "cached", PastL1 = "past-l1");
+named_values!(LinkLoads, "link loads": Cached = "cached", PastL1 = "past-l1", Kept = "kept");
 
 /// How results are stored.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -283,7 +286,7 @@ parameters! {
     access: AccessWidth, "access", ["word", "8", "16"], "word|8|16", "Bytes of an access, for which fields are laid out.";
     site_order: SiteOrder, "site-order", ["lexicographic", "2.2.2.2", "3.1.4.2"], "lexicographic|X.Y.Z.T",
         "The order of outer sites in memory: lexicographic, or so many subdomains in x, y, z and t.";
-    link_loads: LinkLoads, "link-loads", ["cached", "past-l1"], "cached|past-l1", "How links and blocks are loaded.";
+    link_loads: LinkLoads, "link-loads", ["cached", "past-l1", "kept"], "cached|past-l1|kept", "How links and blocks are loaded.";
     stores: Stores, "stores", ["cached", "streaming"], "cached|streaming", "How results are stored.";
     grid_stride: GridStride, "grid-stride", ["off", "on", "on:1", "on:2", "on:4", "on:8", "slice"], "off|on|on:N|slice",
         "Whether work-groups stay and stride over the outer sites: N groups a compute unit, or those of one slice in time.";
