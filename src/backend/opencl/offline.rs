@@ -256,6 +256,37 @@ mod tests {
         assert_eq!(device.nsimd(Precision::F64).unwrap(), 4);
     }
 
+    /// A device of NVIDIA's, or one that is called like one.
+    fn nvidia(platform: &str, architecture: &str) -> OfflineDevice {
+        let extents = Extents::new([16, 16, 16, 32]).unwrap();
+        let mut device = OfflineDevice::amd(architecture, extents);
+        device.info.platform_name = platform.into();
+        device
+    }
+
+    #[test]
+    fn what_an_nvidia_gpu_does_by_itself_is_asked_of_those_that_do_it() {
+        let options = |device: &OfflineDevice, precision| {
+            device.kernel(named("hop"), precision, LinkFormat::TwoRows).unwrap().options
+        };
+        let adds_halves = |architecture, precision| {
+            options(&nvidia("NVIDIA CUDA", architecture), precision).contains("-DDOT_PRODUCTS")
+        };
+        assert!(adds_halves("sm_61", Precision::Half) && adds_halves("sm_90", Precision::Half));
+        assert!(!adds_halves("sm_60", Precision::Half) && !adds_halves("gfx90a", Precision::Half));
+        assert!(!adds_halves("sm_90", Precision::F32) && !adds_halves("sm_90", Precision::F64));
+
+        let keeps = |platform, architecture| {
+            let mut device = nvidia(platform, architecture);
+            device.tuning.link_loads = Some(super::super::LinkLoads::Kept);
+            let options = options(&device, Precision::F32);
+            assert!(options.contains("-DLINKS_PAST_L1"), "{options}");
+            options.contains("-DLINKS_KEPT")
+        };
+        assert!(keeps("NVIDIA CUDA", "sm_80") && keeps("NVIDIA CUDA", "sm_90"));
+        assert!(!keeps("NVIDIA CUDA", "sm_75") && !keeps("PoCL", "sm_90") && !keeps("AMD", "gfx90a"));
+    }
+
     #[test]
     fn sums_in_local_memory_take_twelve_words_a_work_item() {
         let mut device = device();

@@ -479,3 +479,15 @@ impl Planner<'_> {
         Ok(Plan { source, options, geometry, local, parts_per_launch, site_dimension: dimension, stride })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn groups_of_a_slice_are_whole_ones_and_no_more_than_there_are() {
+        let geometry = LaunchGeometry { global: [16, 16, 1024], local: [16, 4, 4] };
+        let groups = [1024, 128, 127, 1, 4096].map(|items| groups_over(geometry, 2, items));
+        assert_eq!(groups, [4 * 256, 4 * 32, 4 * 32, 4, 4 * 256]);
+    }
+}
