@@ -60,7 +60,7 @@ fn the_line_of_a_kernel_is_that_of_its_machine_and_lines_fit_a_terminal() {
     assert_eq!(folder.json(&format!("{HOP} --machine mi100"))["line_bytes"], 64);
     // Loads past the nearest cache are had of NVIDIA's compiler alone.
     let launch = |machine: &str| folder.json(&format!("{HOP} --machine {machine}"))["kernels"][0]["launch"].to_string();
-    assert!(launch("h200").contains("link-loads past-l1") && !launch("mi250x").contains("past-l1"));
+    assert!(launch("h200").contains("link-loads kept") && launch("mi250x").contains("link-loads cached"));
     assert_eq!(folder.json(&format!("{HOP} --machine mi100 --line 128"))["line_bytes"], 128);
     for command in [HOP, "access --pattern lane"] {
         assert_eq!(folder.json(command)["line_bytes"], 128);

@@ -138,7 +138,7 @@ fn in_dimensions(geometry: LaunchGeometry, order: [usize; 3]) -> LaunchGeometry 
     LaunchGeometry { global: order.map(|k| geometry.global[k]), local: order.map(|k| geometry.local[k]) }
 }
 
-/// Whether three time slices of `parts` spinors a site fit the device's cache.
+/// Whether three time slices of `parts` spinors a site fit half of the device's cache: links and results pass through it, too.
 pub fn slices_in_cache(
     device: &DeviceInfo,
     (lattice, sites): (&Lattice, Sites),
@@ -147,7 +147,7 @@ pub fn slices_in_cache(
 ) -> bool {
     let [.., slices] = lattice.outer_extents(sites);
     let slice = lattice.osites(sites) / slices * lattice.nsimd() * precision.device_bytes(Spinors::WORDS);
-    3 * parts * slice <= device.global_cache_bytes.max(GPU_CACHE_BYTES) as usize
+    2 * 3 * parts * slice <= device.global_cache_bytes.max(GPU_CACHE_BYTES) as usize
 }
 
 impl KernelKey {
