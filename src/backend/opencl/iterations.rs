@@ -13,9 +13,11 @@ use super::reduce::{Reduction, Workspace, exchange_bytes, sum_arguments, sums_fi
 use super::{Arg, Launch, OpenCl, Program, Source};
 use crate::backend::specification::{Call, Shape};
 use crate::backend::{BackendError, Bounds, MOST_QUEUED, QueuedIterations, QueuedSums};
-use crate::kernel::blas::{CG_ADVANCE, CG_RESIDUAL};
-use crate::kernel::reduce::FINISH;
 
+/// Kernels by their names: what follows ⟨p, A p⟩, what ends an iteration, and what adds up the sums of groups.
+const RESIDUAL: &str = "cg_residual";
+const ADVANCE: &str = "cg_advance";
+const FINISH: &str = "finish";
 /// Sums of an iteration.
 const SUMS: usize = 2;
 
@@ -64,7 +66,7 @@ impl Iterations {
         let name = shape.kernel.name;
         let program = self.program(device, name, || Ok((file_of(shape), planner.options_of_sum(&work, &build))))?;
         let finish = match planner.finishes_in_second_kernel(work.of.bundle()) {
-            true => Some(self.program(device, FINISH.name, || Ok((sums_file(), planner.options_of_finish(&build))))?),
+            true => Some(self.program(device, FINISH, || Ok((sums_file(), planner.options_of_finish(&build))))?),
             false => None,
         };
 
@@ -73,7 +75,7 @@ impl Iterations {
         let of_sums = sum_arguments(workspace, exchange_bytes(self.sum, 1, group));
         let (iteration, Bounds { c, low, high, .. }) = (self.sums / SUMS, self.bounds);
         let mut scalars = vec![Arg::U32(iteration as u32), Arg::F64(c)];
-        if shape.kernel != &CG_RESIDUAL {
+        if name != RESIDUAL {
             scalars.extend([Arg::F64(low), Arg::F64(high)]);
         }
         let packed = device.pack(call, layout, None)?;
@@ -83,7 +85,7 @@ impl Iterations {
         if let Some(finish) = finish {
             let launch = Launch { global: [group, 1, 1], local: [group, 1, 1] };
             let which = [Arg::U32(groups as u32), Arg::U32(self.sums as u32)];
-            device.launch_of(&finish, FINISH.name, launch, &[&which[..], &of_sums].concat())?;
+            device.launch_of(&finish, FINISH, launch, &[&which[..], &of_sums].concat())?;
         }
         (self.sums, self.elements) = (self.sums + 1, work.elements);
         Ok(())
@@ -122,7 +124,7 @@ fn file_of(shape: &Shape) -> Source {
 
 impl QueuedIterations<OpenCl> for Iterations {
     fn queue(&mut self, device: &OpenCl, call: Call<'_, OpenCl>) -> Result<(), BackendError> {
-        match call.kernel() == &CG_ADVANCE {
+        match call.kernel().name == ADVANCE {
             true => self.queue_advance(device, &call),
             false => self.queue_sum(device, &call),
         }
