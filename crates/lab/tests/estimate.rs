@@ -1,7 +1,8 @@
 //! Estimates of kernels against what was measured on an H200, and what they must say of any machine.
 
+use lanefield::backend::opencl::Tuning;
 use lanefield::kernel;
-use lanefield::reference::layout::{Extents, Parity, Sites};
+use lanefield::reference::layout::{Extents, LaneChoice, LaneWidth, Parity, Sites};
 use lanefield::reference::links::LinkFormat;
 use lanefield::reference::real::Precision;
 use lanefield_lab::access::{described, is_described};
@@ -36,7 +37,67 @@ impl Measured {
             _ => Sites::Full,
         };
         let work = KernelWork::new(kernel, self.lattice.parse().unwrap(), precision, self.links.parse().unwrap());
-        KernelWork { sites, parts: self.spinors, ..work }
+        let work = KernelWork { sites, parts: self.spinors, ..work };
+        match self.chosen() {
+            Some(tuning) => KernelWork { lanes: LaneChoice::UpTo(LaneWidth::OF_GPUS), tuning, ..work },
+            None => work,
+        }
+    }
+
+    /// The choices that were the defaults when it was measured, where others are now.
+    fn chosen(&self) -> Option<Tuning> {
+        let of = |text: &[(&str, &str)]| {
+            let mut tuning = Tuning::OPEN;
+            for (name, value) in text {
+                Tuning::parameter(name).unwrap().set(&mut tuning, value).unwrap();
+            }
+            Some(tuning)
+        };
+        let stay = |at_once, side_by_side, items| {
+            of(&[
+                ("grid-stride", "on"),
+                ("traversal", "all.8.4.1"),
+                ("max-registers", "0"),
+                ("rhs-per-work-item", at_once),
+                ("rhs-per-group", side_by_side),
+                ("work-items", items),
+            ])
+        };
+        let blocks = |registers| {
+            of(&[
+                ("link-loads", "cached"),
+                ("stores", "cached"),
+                ("grid-stride", "off"),
+                ("traversal", "8.8.4.all"),
+                ("max-registers", registers),
+                ("rhs-per-work-item", "2"),
+                ("rhs-per-group", "2"),
+                ("work-items", "128"),
+            ])
+        };
+        let is_even = self.sites == "even" && self.spinors == 16;
+        match (self.kernel.as_str(), self.precision.as_str(), self.links.as_str()) {
+            ("hop_many", "f64", _) => blocks("0"),
+            ("hop_many", "f32", _) if !is_even => blocks("128"),
+            ("hop_many", "f32", "8") => stay("2", "8", "128"),
+            ("hop_many", "half", "18") => of(&[
+                ("grid-stride", "off"),
+                ("traversal", "all.8.4.1"),
+                ("max-registers", "0"),
+                ("rhs-per-work-item", "1"),
+                ("rhs-per-group", "2"),
+                ("work-items", "64"),
+            ]),
+            ("hop_many", ..) => stay("4", "2", "256"),
+            ("eo_clover", "f32", "18") if self.lattice == "16.16.16.32" => of(&[
+                ("accelerator-threads", "32"),
+                ("group-size", "required"),
+                ("stores", "cached"),
+                ("grid-stride", "on"),
+                ("traversal", "all.2.2.2"),
+            ]),
+            _ => None,
+        }
     }
 }
 
