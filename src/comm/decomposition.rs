@@ -5,8 +5,8 @@ use std::fmt;
 use std::str::FromStr;
 
 use lanefield_reference::layout::{
-    Checkerboard, Coordinate, DIMENSION_NAMES, DIMENSIONS, Extents, LaneChoice, LaneWidth, Lattice, LatticeOptions,
-    Leg, Reach, Scalar,
+    Checkerboard, Coordinate, DIMENSION_NAMES, DIMENSIONS, Extents, LaneChoice, Lattice, LatticeOptions, Leg, Reach,
+    Scalar,
 };
 use thiserror::Error;
 
@@ -169,7 +169,7 @@ impl Decomposition {
     fn lanes(&self) -> usize {
         let last = self.cut.ranks() - 1;
         let lanes = |checkerboard| {
-            let options = LatticeOptions { lanes: LaneChoice::UpTo(LaneWidth::OF_GPUS), nodes: None, checkerboard };
+            let options = LatticeOptions { lanes: LaneChoice::OF_GPUS, nodes: None, checkerboard };
             Lattice::new(self.part(last), Scalar::ComplexF, options).map(|lattice| lattice.nsimd()).ok()
         };
         lanes(Checkerboard::RedBlack).or_else(|| lanes(Checkerboard::FullOnly)).unwrap_or(0)

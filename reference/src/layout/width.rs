@@ -107,6 +107,11 @@ pub enum LaneChoice {
     Cut([usize; DIMENSIONS]),
 }
 
+impl LaneChoice {
+    /// What GPUs take for [`Self::Auto`].
+    pub const OF_GPUS: Self = Self::InSpace(LaneWidth::OF_GPUS);
+}
+
 impl fmt::Display for LaneChoice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -10,7 +10,7 @@ use std::time::Duration;
 use lanefield_reference::field::FieldShape;
 use lanefield_reference::kernels::domain_wall::SMatrix;
 use lanefield_reference::kernels::reduce::{PartialSums, Sum};
-use lanefield_reference::layout::{LaneChoice, LaneWidth, Stencil};
+use lanefield_reference::layout::{LaneChoice, Stencil};
 use lanefield_reference::links::LinkFormat;
 use lanefield_reference::real::Precision;
 
@@ -361,7 +361,7 @@ impl Memory for OpenCl {
 
     fn lanes(&self, asked_for: LaneChoice) -> LaneChoice {
         match asked_for {
-            LaneChoice::Auto if self.context.info().kind != DeviceKind::Cpu => LaneChoice::InSpace(LaneWidth::OF_GPUS),
+            LaneChoice::Auto if self.context.info().kind != DeviceKind::Cpu => LaneChoice::OF_GPUS,
             _ => asked_for,
         }
     }

@@ -3,7 +3,7 @@
 
 use lanefield_reference::field::DoubledGauge;
 use lanefield_reference::kernels::reduce::Sum;
-use lanefield_reference::layout::{Extents, LaneChoice, LaneWidth, Lattice, LatticeOptions, LegOrder, Parity, Sites};
+use lanefield_reference::layout::{Extents, LaneChoice, Lattice, LatticeOptions, LegOrder, Parity, Sites};
 use lanefield_reference::links::{BoundaryPhases, LinkFormat};
 use lanefield_reference::real::Precision;
 use serde::Serialize;
@@ -62,8 +62,13 @@ pub struct OfflineDevice {
 impl OfflineDevice {
     /// As which a GPU of AMD's with this architecture presents itself under ROCm's OpenCL, with the choices that ship with the library.
     pub fn amd(architecture: &str, extents: Extents) -> Self {
-        let lanes = LaneChoice::InSpace(LaneWidth::OF_GPUS);
-        Self { info: amd(architecture), extents, lanes, tuning: Tuning::OPEN, tuned: Tuned::shipped() }
+        Self {
+            info: amd(architecture),
+            extents,
+            lanes: LaneChoice::OF_GPUS,
+            tuning: Tuning::OPEN,
+            tuned: Tuned::shipped(),
+        }
     }
 
     /// A device of which nothing is known, on which no work-item takes more than one component: what is built for it, every one takes.

@@ -469,9 +469,9 @@ impl Planner<'_> {
             GridStride::On(groups) => Some(Staying::OnUnit(groups)),
             GridStride::Slice => {
                 let slice = lattice.outer_extents(sites)[..3].iter().product();
-                // A slice of a small lattice leaves units without a group: where nobody asked for it, none stays.
+                // A slice of a small lattice would leave units without a group.
                 let fills = groups_over(geometry, dimension, slice) >= device.compute_units as usize;
-                (fills || self.tuning.grid_stride.is_some()).then_some(Staying::OverSites(slice))
+                fills.then_some(Staying::OverSites(slice))
             }
         };
         let stride = staying.map(|staying| (staying, dimension));

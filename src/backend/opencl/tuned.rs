@@ -242,6 +242,8 @@ mod tests {
             (many.rhs_per_work_item, choice(key("hop_many", F32, LinkFormat::Full, 16)).rhs_per_work_item),
             (Count::new(1), Count::new(1))
         );
+        let eight = choice(key("hop_many", F32, LinkFormat::Eight, 16));
+        assert_eq!((eight.rhs_per_work_item, eight.work_items), (Count::new(1), Count::new(256)));
         let few = choice(KernelKey { volume_class: 17, ..key("hop_many", F32, LinkFormat::TwoRows, 16) });
         assert_eq!((few.grid_stride, few.rhs_per_work_item), (Some(GridStride::On(None)), Count::new(4)));
         let large =

@@ -3,9 +3,7 @@
 
 use lanefield::backend::opencl::{AccessWidth, KernelKey, Layout, LinkLoads, SiteOrder, Tuned, Tuning};
 use lanefield::kernel::{Ceiling, Kernel, Shape};
-use lanefield_reference::layout::{
-    AcceleratorThreads, Extents, LaneChoice, LaneWidth, Lattice, LatticeOptions, Parity, Sites,
-};
+use lanefield_reference::layout::{AcceleratorThreads, Extents, LaneChoice, Lattice, LatticeOptions, Parity, Sites};
 use lanefield_reference::links::{BoundaryPhases, DoubledGauge, LinkFormat};
 use lanefield_reference::real::Precision;
 use serde::Serialize;
@@ -76,7 +74,7 @@ impl KernelWork {
             return wrong("sites", extents.volume(), "a lattice of at most 2^28 sites");
         }
         let lanes = match (self.lanes, machine.kind) {
-            (LaneChoice::Auto, MachineKind::Gpu) => LaneChoice::InSpace(LaneWidth::OF_GPUS),
+            (LaneChoice::Auto, MachineKind::Gpu) => LaneChoice::OF_GPUS,
             (lanes, _) => lanes,
         };
         let options = LatticeOptions { lanes, ..LatticeOptions::default() };
