@@ -495,6 +495,91 @@ fn queued_iterations_wait_once() {
     assert_eq!(["cg_curvature f64", "cg_residual f64", "cg_advance f64"].map(launched), [9; 3]);
 }
 
+/// An operator that counts its applications, and may give the device a command that is no launch.
+struct Counted<'c, D> {
+    operator: D,
+    clears: bool,
+    applications: &'c Cell<usize>,
+}
+
+impl<B: Backend, D: ActsOn<B>> ActsOn<B> for Counted<'_, D> {
+    type Object = D::Object;
+
+    fn backend(&self) -> &B {
+        self.operator.backend()
+    }
+    fn lattice(&self) -> Lattice {
+        self.operator.lattice()
+    }
+    fn object(&self, rhs: usize) -> D::Object {
+        self.operator.object(rhs)
+    }
+}
+
+impl<B: Backend, R: Vectors, D: Operator<B, R>> Operator<B, R> for Counted<'_, D> {
+    fn sites(&self) -> Sites {
+        self.operator.sites()
+    }
+    fn apply(
+        &mut self,
+        out: &mut FieldOn<B, R, D::Object>,
+        psi: &FieldOn<B, R, D::Object>,
+        dagger: Dagger,
+    ) -> Result<(), BackendError> {
+        self.applications.set(self.applications.get() + 1);
+        if self.clears {
+            self.backend().clear(out)?;
+        }
+        self.operator.apply(out, psi, dagger)
+    }
+    fn flops(&self) -> u64 {
+        self.operator.flops()
+    }
+    fn bytes(&self) -> u64 {
+        self.operator.bytes()
+    }
+}
+
+/// Launches of an iteration are made again as they were, without the operator; what else it does is not.
+#[test]
+fn an_application_that_is_launches_alone_is_done_once_for_iterations_that_are_queued_together() {
+    let Some(device) = opencl() else { return };
+    let params = SolverParams { max_iterations: 9, tolerance: 0.0, ..SolverParams::auto::<f32>() };
+    let expected = wilson_solved::<_, f32>(&cpu(), params, None, &mut Seen::default());
+    let applications = Cell::new(0);
+    let mut applied = |clears, ahead| {
+        applications.set(0);
+        let operator = wilson::<_, f32>(&device);
+        let mut operator = Counted { operator, clears, applications: &applications };
+        let found = solved::<_, f32>(&mut operator, &gaussian(), (params, Some(ahead)), &mut Seen::default());
+        assert!(found == expected, "{clears} {ahead}");
+        applications.get()
+    };
+    // What is launched for the first time is waited for.
+    applied(false, 1);
+    let at_once = [[false, true].map(|clears| applied(clears, 9)), [false, true].map(|clears| applied(clears, 3))];
+    // The last iteration ends the solve: its application is done by hand, or not at all.
+    assert_eq!(at_once, [[1, 9], [3, 9]]);
+}
+
+/// Threads share the queue of a device, and memory: none repeats what another launched, or writes where another's field lies by then.
+#[test]
+fn threads_solve_side_by_side() {
+    let Some(device) = opencl() else { return };
+    let params = SolverParams::auto::<f32>();
+    let expected = wilson_solved::<_, f32>(&cpu(), params, None, &mut Seen::default());
+    std::thread::scope(|scope| {
+        for ahead in [Some(32), None, Some(7)] {
+            let (device, expected) = (&device, &expected);
+            scope.spawn(move || {
+                for _ in 0..4 {
+                    assert!(wilson_solved::<_, f32>(device, params, ahead, &mut Seen::default()) == *expected);
+                }
+            });
+        }
+    });
+}
+
 /// By hand: |r|² spills where ⟨p, A p⟩ does not; nothing is done behind it, and the next iterations find the spilled part empty.
 #[test]
 fn kernels_halt_behind_a_sum_that_they_do_not_know() {

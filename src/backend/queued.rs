@@ -49,6 +49,12 @@ impl QueuedSums {
 /// [`CG_CURVATURE`](crate::kernel::reduce::CG_CURVATURE), [`CG_RESIDUAL`](crate::kernel::blas::CG_RESIDUAL) and [`CG_ADVANCE`](crate::kernel::blas::CG_ADVANCE).
 /// Where an iteration is not begun, or a sum is no positive or no finite number, these change nothing any more.
 pub trait QueuedIterations<B: Memory + ?Sized> {
+    /// Begins an iteration: queues all of it where the one before is known to have been launches alone, which are made again with the same fields. Whether it
+    /// did; else the caller queues it.
+    ///
+    /// # Errors
+    /// What the backend reports.
+    fn repeat(&mut self, backend: &B) -> Result<bool, BackendError>;
     /// Queues the next of the kernels.
     ///
     /// # Errors

@@ -315,6 +315,9 @@ impl<B: Ghosts> Reduce for OnRanks<B> {
 struct IterationsOnOneRank<B>(Box<dyn QueuedIterations<B>>);
 
 impl<B: Ghosts> QueuedIterations<OnRanks<B>> for IterationsOnOneRank<B> {
+    fn repeat(&mut self, backend: &OnRanks<B>) -> Result<bool, BackendError> {
+        self.0.repeat(&backend.backend)
+    }
     fn queue(&mut self, backend: &OnRanks<B>, mut call: Call<'_, OnRanks<B>>) -> Result<(), BackendError> {
         call.forget_ghosts();
         self.0.queue(&backend.backend, call.on())

@@ -82,7 +82,7 @@ pub trait ActsOn<B: Backend> {
 pub trait Operator<B: Backend, R: Vectors>: ActsOn<B> {
     /// The sites that it acts on.
     fn sites(&self) -> Sites;
-    /// out = D ψ, or D† ψ, of each right-hand side.
+    /// out = D ψ, or D† ψ, of each right-hand side. Where that is launches alone, a solver may have the backend make the same ones again instead.
     ///
     /// # Errors
     /// Fields that do not lie on the operator's lattice and sites; what the backend reports.

@@ -147,6 +147,9 @@ pub(super) fn queue<B: Backend, R: Vectors, K: Repeated>(
     let Fields { psi, residual, direction, product } = fields;
     let Some(mut queued) = operator.backend().queued_iterations(sum, bounds, iterations) else { return Ok(None) };
     for _ in 0..iterations {
+        if queued.repeat(operator.backend())? {
+            continue;
+        }
         operator.apply(product, direction, Dagger::No)?;
         let backend = operator.backend();
         queued.queue(backend, Arguments::new(&CG_CURVATURE).read("x", direction).read("y", product).call()?)?;

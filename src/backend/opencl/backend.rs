@@ -426,7 +426,7 @@ impl Reduce for OpenCl {
         bounds: Bounds,
         iterations: usize,
     ) -> Option<Box<dyn QueuedIterations<Self>>> {
-        (iterations <= MOST_QUEUED).then(|| Box::new(Iterations::new(self, sum, bounds)) as _)
+        (iterations <= MOST_QUEUED).then(|| Box::new(Iterations::new(self, (sum, bounds), iterations)) as _)
     }
 }
 

@@ -19,6 +19,7 @@ use super::pool::{Block, MemoryKind, Pool};
 use super::program::ProgramSlot;
 use super::raw::{RawContext, RawDevice, RawEvent, RawQueue, unsigned};
 use super::recorder::{Note, Recorder};
+use super::tape::TapeSlot;
 use super::transfer::Transfers;
 use crate::backend::timeline::{CommandKind, Group, SpanGuard, Timeline};
 
@@ -87,6 +88,7 @@ pub struct Context {
     transfers: Mutex<Transfers>,
     /// The kernel that was launched last: where a driver reports a broken kernel only at a later call, this names it.
     last_launch: Mutex<Arc<str>>,
+    tape: TapeSlot,
 }
 
 impl Context {
@@ -135,6 +137,7 @@ impl Context {
             builds: Arc::default(),
             transfers,
             last_launch: Mutex::new("".into()),
+            tape: Arc::default(),
         };
         context.set_memory_limit(limit_from_environment()?);
         if let Some(timeline) = Timeline::of_process() {
@@ -330,6 +333,7 @@ impl Context {
         note: impl FnOnce() -> Note,
         enqueue: impl FnOnce(cl_command_queue) -> Result<cl_event, i32>,
     ) -> Result<RawEvent, OpenClError> {
+        self.spoil_tape();
         let recorder = self.recorder();
         let began = recorder.map_or(0, |recorder| recorder.timeline().now());
         let event = enqueue(queue.get()).map(RawEvent::own).map_err(|status| self.failed(call, status, what()))?;
@@ -351,6 +355,10 @@ impl Context {
             parts.push(format!("held: {} of {} bytes", self.memory(), self.info.global_memory_bytes));
         }
         OpenClError::call(call, status, parts.join(", "))
+    }
+
+    pub(super) fn tape(&self) -> &TapeSlot {
+        &self.tape
     }
 
     pub(super) fn note_launch(&self, kernel: &Arc<str>) {

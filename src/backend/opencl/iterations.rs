@@ -10,6 +10,7 @@ use lanefield_reference::layout::LaunchGeometry;
 
 use super::context::lock;
 use super::reduce::{Reduction, Workspace, exchange_bytes, sum_arguments, sums_file};
+use super::tape::{Tape, Taping};
 use super::{Arg, Launch, OpenCl, Program, Source};
 use crate::backend::specification::{Call, Shape};
 use crate::backend::{BackendError, Bounds, MOST_QUEUED, QueuedIterations, QueuedSums};
@@ -21,10 +22,15 @@ const FINISH: &str = "finish";
 /// Sums of an iteration.
 const SUMS: usize = 2;
 
+/// From so many iterations on they are made from a tape: its kernel objects cost about as much as an iteration does without one.
+const LEAST_TAPED: usize = 3;
+
 /// Iterations in the queue of a device.
 pub(super) struct Iterations {
     sum: Sum,
     bounds: Bounds,
+    /// Of several iterations.
+    repeats: Option<Repeats>,
     /// Where sums are made; there from the first one on.
     workspace: Option<Workspace>,
     /// What was built, by the names of kernels.
@@ -34,10 +40,63 @@ pub(super) struct Iterations {
     elements: usize,
 }
 
+/// An iteration that is made again as it was.
+struct Repeats {
+    taping: Taping,
+    /// From when there is an iteration that consists of launches alone.
+    tape: Option<Tape>,
+    numbers: Vec<Number>,
+}
+
+/// An argument that is the number of an iteration or of a sum: it grows from one iteration to the next.
+struct Number {
+    launch: usize,
+    argument: usize,
+    /// Its value in the first iteration, and its step.
+    first: usize,
+    step: usize,
+}
+
+impl Repeats {
+    fn new(device: &OpenCl) -> Self {
+        Self { taping: Taping::new(&device.context), tape: None, numbers: Vec::new() }
+    }
+
+    /// Adds an argument of the launch that comes next.
+    fn number(repeats: &mut Option<Self>, argument: usize, first: usize, step: usize) {
+        if let Some(Self { taping, numbers, .. }) = repeats {
+            numbers.push(Number { launch: taping.launches(), argument, first, step });
+        }
+    }
+
+    /// Launches the iteration of this number as those before it, if one was launches alone; else the next one is written down.
+    fn launch(&mut self, device: &OpenCl, iteration: usize) -> Result<bool, BackendError> {
+        let Self { taping, tape, numbers } = self;
+        if tape.is_none() {
+            *tape = taping.end();
+        }
+        let Some(tape) = tape else {
+            numbers.clear();
+            taping.begin();
+            return Ok(false);
+        };
+        let number = |n: &Number| (n.launch, n.argument, (n.first + n.step * iteration) as u32);
+        device.context.launch_again(tape, &numbers.iter().map(number).collect::<Vec<_>>())?;
+        Ok(true)
+    }
+}
+
 impl Iterations {
-    pub fn new(device: &OpenCl, sum: Sum, bounds: Bounds) -> Self {
-        let workspace = lock(&device.spare_workspaces).pop();
-        Self { sum, bounds, workspace, programs: HashMap::new(), sums: 0, elements: 0 }
+    pub fn new(device: &OpenCl, (sum, bounds): (Sum, Bounds), iterations: usize) -> Self {
+        Self {
+            sum,
+            bounds,
+            repeats: (iterations >= LEAST_TAPED).then(|| Repeats::new(device)),
+            workspace: lock(&device.spare_workspaces).pop(),
+            programs: HashMap::new(),
+            sums: 0,
+            elements: 0,
+        }
     }
 
     /// A program, which is looked for once.
@@ -81,9 +140,12 @@ impl Iterations {
         let packed = device.pack(call, layout, None)?;
         let launch = Launch { global: [group, groups, 1], local: [group, 1, 1] };
         device.announce(shape);
-        device.launch_of(&program, name, launch, &[&packed.arguments()[..], &scalars, &of_sums].concat())?;
+        let arguments = packed.arguments();
+        Repeats::number(&mut self.repeats, arguments.len(), 0, 1);
+        device.launch_of(&program, name, launch, &[&arguments[..], &scalars, &of_sums].concat())?;
         if let Some(finish) = finish {
             let launch = Launch { global: [group, 1, 1], local: [group, 1, 1] };
+            Repeats::number(&mut self.repeats, 1, self.sums % SUMS, SUMS);
             let which = [Arg::U32(groups as u32), Arg::U32(self.sums as u32)];
             device.launch_of(&finish, FINISH, launch, &[&which[..], &of_sums].concat())?;
         }
@@ -108,7 +170,9 @@ impl Iterations {
         let scalars = [Arg::U32(iteration as u32), Arg::F64(c), Arg::F64(keep), Arg::Buffer(workspace.result())];
         let packed = device.pack(call, layout, None)?;
         device.announce(shape);
-        device.launch_of(&program, name, Launch { global, local }, &[&packed.arguments()[..], &scalars].concat())?;
+        let arguments = packed.arguments();
+        Repeats::number(&mut self.repeats, arguments.len(), 0, 1);
+        device.launch_of(&program, name, Launch { global, local }, &[&arguments[..], &scalars].concat())?;
         if iteration == 0 {
             // The device begins while the host queues the others.
             device.context.flush()?;
@@ -123,6 +187,15 @@ fn file_of(shape: &Shape) -> Source {
 }
 
 impl QueuedIterations<OpenCl> for Iterations {
+    fn repeat(&mut self, device: &OpenCl) -> Result<bool, BackendError> {
+        let Some(repeats) = &mut self.repeats else { return Ok(false) };
+        let repeated = repeats.launch(device, self.sums / SUMS)?;
+        if repeated {
+            self.sums += SUMS;
+        }
+        Ok(repeated)
+    }
+
     fn queue(&mut self, device: &OpenCl, call: Call<'_, OpenCl>) -> Result<(), BackendError> {
         match call.kernel().name == ADVANCE {
             true => self.queue_advance(device, &call),

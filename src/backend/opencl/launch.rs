@@ -67,6 +67,13 @@ pub struct Launch {
     pub local: [usize; 3],
 }
 
+impl Launch {
+    /// The launch of a kernel, as errors name it.
+    fn of(self, kernel: &Kernel) -> String {
+        format!("{}, global {:?}, local {:?}", kernel.label, self.global, self.local)
+    }
+}
+
 /// A queue of a context, and what a launch there waits for beside those before it in the queue.
 #[derive(Clone, Copy)]
 pub(super) struct Place<'q> {
@@ -84,6 +91,11 @@ impl Place<'_> {
     /// The same, with an event.
     pub fn with_event(self) -> Self {
         Self { event: true, ..self }
+    }
+
+    /// Whether it is simply what comes next in a context's own queue, from the first work-item on.
+    fn is_next_in(&self, context: &Context) -> bool {
+        ptr::eq(self.queue, context.queue()) && self.after.is_empty() && self.offset == [0; 3]
     }
 }
 
@@ -233,22 +245,33 @@ impl Context {
         args: &[Arg<'_>],
         work: Work,
     ) -> Result<Option<LaunchEvent>, OpenClError> {
+        let has_event = place.event || self.is_recorded();
+        if !place.is_next_in(self) {
+            self.spoil_tape();
+        }
+        if !has_event && let Some(raw) = self.kernel_for_tape(entry)? {
+            entry.set_all(&raw, args)?;
+            self.enqueue_kernel(place, &raw, entry, launch)?;
+            self.add_to_tape(raw, entry, launch);
+            return Ok(None);
+        }
         // Held until the kernel is queued, which fixes the values of its arguments.
         let raw = lock(&entry.raw);
-        for (index, arg) in args.iter().enumerate() {
-            set_arg(&raw, index as u32, arg).map_err(|status| {
-                let what = format!("argument {index} ({}) of {}", arg.describe(), entry.label);
-                OpenClError::call("clSetKernelArg", status, what)
-            })?;
+        entry.set_all(&raw, args)?;
+        if !has_event {
+            return self.enqueue_kernel(place, &raw, entry, launch).map(|()| None);
         }
-        let what = || format!("{}, global {:?}, local {:?}", entry.label, launch.global, launch.local);
         let note = || {
             let [global, local] = [launch.global, launch.local].map(|sizes| sizes.map(|size| size as u32));
             Note { kind: CommandKind::Kernel { global, local }, name: Some(Arc::clone(&entry.short)), work }
         };
         let after = if place.after.is_empty() { ptr::null() } else { place.after.as_ptr() };
-        let event = match place.event || self.is_recorded() {
-            true => Some(self.submit_to(place.queue, ENQUEUE, what, note, |queue| {
+        let event = self.submit_to(
+            place.queue,
+            ENQUEUE,
+            || launch.of(entry),
+            note,
+            |queue| {
                 // SAFETY: the offset, the two sizes and the events of the wait list live through the call, all arguments are set with the buffers
                 // alive (the driver keeps them until the kernel is done), and the source stays inside them (`program`).
                 unsafe {
@@ -263,18 +286,27 @@ impl Context {
                         after,
                     )
                 }
-            })?),
-            false => {
-                let sizes = [place.offset, launch.global, launch.local];
-                // SAFETY: as above.
-                unsafe { enqueue_without_event(place.queue, &raw, &sizes, place.after) }
-                    .map_err(|status| self.failed(ENQUEUE, status, what()))?;
-                None
-            }
-        };
+            },
+        )?;
         self.note_launch(&entry.label);
         drop(raw);
-        Ok(event.map(|event| LaunchEvent { event, entry: Arc::clone(entry), launch }))
+        Ok(Some(LaunchEvent { event, entry: Arc::clone(entry), launch }))
+    }
+
+    /// Queues a kernel object whose arguments are set, without an event.
+    pub(super) fn enqueue_kernel(
+        &self,
+        place: Place<'_>,
+        raw: &RawKernel,
+        entry: &Kernel,
+        launch: Launch,
+    ) -> Result<(), OpenClError> {
+        let sizes = [place.offset, launch.global, launch.local];
+        // SAFETY: as in `enqueue`.
+        unsafe { enqueue_without_event(place.queue, raw, &sizes, place.after) }
+            .map_err(|status| self.failed(ENQUEUE, status, launch.of(entry)))?;
+        self.note_launch(&entry.label);
+        Ok(())
     }
 
     /// The context's own queue.
@@ -294,6 +326,7 @@ impl Context {
 
     /// Queues a mark: an event of nothing, which is over when all before it in the queue is.
     pub(super) fn mark(&self) -> Result<RawEvent, OpenClError> {
+        self.spoil_tape();
         // SAFETY: a live queue and no events to wait for.
         unsafe { enqueue_marker_with_wait_list(self.queue().get(), 0, ptr::null()) }
             .map(RawEvent::own)
@@ -382,7 +415,22 @@ impl Context {
     }
 }
 
-/// Sets one argument; the caller holds the kernel's lock.
+impl Kernel {
+    /// Sets all arguments of one of its kernel objects, which nobody else uses now.
+    fn set_all(&self, raw: &RawKernel, args: &[Arg<'_>]) -> Result<(), OpenClError> {
+        args.iter().enumerate().try_for_each(|(index, arg)| self.set(raw, index, arg))
+    }
+
+    /// Sets one argument, likewise.
+    pub(super) fn set(&self, raw: &RawKernel, index: usize, arg: &Arg<'_>) -> Result<(), OpenClError> {
+        set_arg(raw, index as u32, arg).map_err(|status| {
+            let what = format!("argument {index} ({}) of {}", arg.describe(), self.label);
+            OpenClError::call("clSetKernelArg", status, what)
+        })
+    }
+}
+
+/// Sets one argument; nobody else uses the kernel object now.
 fn set_arg(kernel: &RawKernel, index: u32, arg: &Arg<'_>) -> Result<(), i32> {
     fn value<T>(kernel: &RawKernel, index: u32, value: T) -> Result<(), i32> {
         // SAFETY: the driver copies `size_of::<T>()` bytes from a live value, and answers a wrong index or size with a

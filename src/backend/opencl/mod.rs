@@ -27,7 +27,7 @@
 //! | `launcher.rs` | launches of all kernels: arguments packed by role |
 //! | `ghosts.rs` | calls on parts of lattices: packets from and to other parts |
 //! | `reduce.rs` | sums over sites: how they are launched and added up |
-//! | `iterations.rs` | iterations of conjugate gradients that are queued without a wait |
+//! | `iterations.rs`, `tape.rs` | iterations of conjugate gradients that are queued without a wait; launches that are made again as they were |
 //! | `maps.rs` | maps over index spaces that are not lattice sites |
 
 mod access;
@@ -62,6 +62,7 @@ mod recorder;
 mod reduce;
 mod site_order;
 mod sources;
+mod tape;
 #[cfg(test)]
 pub(crate) mod testing;
 mod transfer;

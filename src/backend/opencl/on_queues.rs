@@ -58,6 +58,7 @@ impl<'b> OnQueues<'b> {
 
 /// Has what is queued from now on in the context's own queue wait for these events.
 pub(super) fn barrier(device: &OpenCl, after: &[RawEvent]) -> Result<RawEvent, OpenClError> {
+    device.context().spoil_tape();
     let events: Vec<_> = after.iter().map(RawEvent::get).collect();
     let (context, list) = (device.context(), if events.is_empty() { ptr::null() } else { events.as_ptr() });
     // SAFETY: the events live through the call, and the list is as long as is said.

@@ -58,6 +58,14 @@ pub struct Kernel {
 }
 
 impl Kernel {
+    /// Another kernel object of the same, whose arguments are set by whoever asked for it.
+    pub(super) fn another(&self) -> Result<RawKernel, OpenClError> {
+        let name = CString::new(&*self.name).map_err(|_| nul_byte(&self.name))?;
+        cl_kernel::create_kernel(self.program.get(), &name)
+            .map(RawKernel::own)
+            .map_err(|status| OpenClError::call("clCreateKernel", status, self.label.to_string()))
+    }
+
     /// Its name in the source.
     pub fn name(&self) -> &str {
         &self.name
@@ -305,8 +313,7 @@ impl Program {
 
     fn create_kernel(&self, name: &str) -> Result<Kernel, OpenClError> {
         let label = format!("kernel {name} of program {}", self.name);
-        let c_name = CString::new(name)
-            .map_err(|_| OpenClError::NulByte { what: "the kernel's name", value: name.to_owned() })?;
+        let c_name = CString::new(name).map_err(|_| nul_byte(name))?;
         let raw = cl_kernel::create_kernel(self.raw.get(), &c_name).map(RawKernel::own).map_err(|status| {
             if status == opencl3::error_codes::CL_INVALID_KERNEL_NAME {
                 OpenClError::NoSuchKernel {
@@ -351,6 +358,10 @@ impl Program {
             log: Arc::clone(&self.log),
         })
     }
+}
+
+fn nul_byte(kernel: &str) -> OpenClError {
+    OpenClError::NulByte { what: "the kernel's name", value: kernel.to_owned() }
 }
 
 fn c_options(options: &str) -> Result<CString, OpenClError> {
