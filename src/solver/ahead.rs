@@ -20,6 +20,10 @@ use crate::operator::DynOperator;
 const MOST_TIME: Duration = Duration::from_millis(50);
 /// Iterations over which is looked how fast |r|² falls.
 const LATELY: usize = 16;
+/// How many times as many iterations are queued as the time before, at most.
+const GROWTH: usize = 4;
+/// The share of the iterations that seem to be left which are queued at most.
+const SHARE_OF_LEFT: f64 = 0.75;
 
 /// How many iterations are queued at a time.
 #[derive(Default)]
@@ -32,8 +36,8 @@ pub(super) struct Ahead {
 }
 
 impl Ahead {
-    /// Iterations to queue now, at least one. Few at first; half of those that seem to be left until |r|² is `low`, since an application of the operator that
-    /// comes behind the end costs more than a wait; as many as may go on; and no more than until the watcher needs the state.
+    /// Iterations to queue now, at least one. Few at first; three quarters of those that seem to be left until |r|² is `low`, since an application of the
+    /// operator that comes behind the end costs as much as a wait; as many as may go on; and no more than until the watcher needs the state.
     fn iterations(&self, params: &SolverParams, info: &SolverInfo, low: f64, watcher: &dyn Watcher) -> usize {
         let by_time = match self.time.is_zero() {
             true => MOST_QUEUED,
@@ -41,7 +45,7 @@ impl Ahead {
         };
         let wanted = self.chosen.unwrap_or_else(|| {
             let left = iterations_left(&info.history, low);
-            (2 * self.last).min(by_time).min((left / 2.0) as usize)
+            (GROWTH * self.last).min(by_time).min((left * SHARE_OF_LEFT) as usize)
         });
         let until_state = watcher.next_state(info.iterations).saturating_sub(info.iterations);
         let may = params.max_iterations.saturating_sub(info.iterations).min(until_stagnation(params, info));
@@ -189,14 +193,14 @@ mod tests {
     }
 
     #[test]
-    fn the_number_of_iterations_doubles_and_is_half_of_those_that_are_left() {
+    fn the_number_of_iterations_grows_up_to_a_share_of_those_that_are_left() {
         let number = |last, done, low| ahead(last).iterations(&PARAMS, &tenths(done), low, &Until(usize::MAX));
         let growing: Vec<usize> = [0, 1, 2, 8, 16, 32].map(|last| number(last, 20, 1e-300)).into();
-        assert_eq!(growing, [1, 2, 4, 16, 32, 32]);
+        assert_eq!(growing, [1, 4, 8, 32, 32, 32]);
         // From 1e-20 on to a bit below 1e-40, and so on.
         let left: Vec<usize> = [1e-41, 1e-27, 1e-25, 1e-23, 1e-21, 0.0].map(|low| number(32, 20, low / 2.0)).into();
-        assert_eq!(left, [10, 3, 2, 1, 1, 32]);
-        assert_eq!(ahead(4).iterations(&PARAMS, &info(&[1.0, 2.0]), 1e-10, &Until(usize::MAX)), 8);
+        assert_eq!(left, [15, 5, 3, 2, 1, 32]);
+        assert_eq!(ahead(4).iterations(&PARAMS, &info(&[1.0, 2.0]), 1e-10, &Until(usize::MAX)), 16);
     }
 
     #[test]

@@ -36,13 +36,13 @@ impl VirtualNodes {
         })
     }
 
-    /// The same with as few as can be in t, then in z, then as even as possible between x and y, and more of them in x. A row of outer sites along x is short
-    /// then, and a work-group of several rows has neighbours in y too.
+    /// The same with as few as can be in t, then in z, and two in y. A row of outer sites along x is short then, and those of a work-group are several rows side
+    /// by side, which have their neighbours in y in common.
     ///
     /// # Errors
     /// As [`Self::fit`].
     pub fn fit_in_space(extents: Extents, nsimd: usize, checkerboard: Checkerboard) -> Result<Self, LayoutError> {
-        let in_space = |[x, y, z, t]: [usize; DIMENSIONS]| (t, z, x.max(y), y);
+        let in_space = |[_, y, z, t]: [usize; DIMENSIONS]| (t, z, y.abs_diff(2));
         Self::find(extents, nsimd, checkerboard, in_space).map_or_else(|| Self::fit(extents, nsimd, checkerboard), Ok)
     }
 
