@@ -547,7 +547,7 @@ fn an_application_that_is_launches_alone_is_done_once_for_iterations_that_are_qu
     let params = SolverParams { max_iterations: 9, tolerance: 0.0, ..SolverParams::auto::<f32>() };
     let expected = wilson_solved::<_, f32>(&cpu(), params, None, &mut Seen::default());
     let applications = Cell::new(0);
-    let mut applied = |clears, ahead| {
+    let applied = |clears, ahead| {
         applications.set(0);
         let operator = wilson::<_, f32>(&device);
         let mut operator = Counted { operator, clears, applications: &applications };
@@ -558,7 +558,6 @@ fn an_application_that_is_launches_alone_is_done_once_for_iterations_that_are_qu
     // What is launched for the first time is waited for.
     applied(false, 1);
     let at_once = [[false, true].map(|clears| applied(clears, 9)), [false, true].map(|clears| applied(clears, 3))];
-    // The last iteration ends the solve: its application is done by hand, or not at all.
     assert_eq!(at_once, [[1, 9], [3, 9]]);
 }
 
