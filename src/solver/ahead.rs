@@ -37,7 +37,7 @@ pub(super) struct Ahead {
 
 impl Ahead {
     /// Iterations to queue now, at least one. Few at first; three quarters of those that seem to be left until |r|² is `low`, since an application of the
-    /// operator that comes behind the end costs as much as a wait; as many as may go on; and no more than until the watcher needs the state.
+    /// operator behind the end is for nothing; as many as may go on; and no more than until the watcher needs the state.
     fn iterations(&self, params: &SolverParams, info: &SolverInfo, low: f64, watcher: &dyn Watcher) -> usize {
         let by_time = match self.time.is_zero() {
             true => MOST_QUEUED,

@@ -88,6 +88,7 @@ pub struct Context {
     transfers: Mutex<Transfers>,
     /// The kernel that was launched last: where a driver reports a broken kernel only at a later call, this names it.
     last_launch: Mutex<Arc<str>>,
+    /// Launches that a thread will make again.
     tape: TapeSlot,
 }
 
@@ -357,6 +358,7 @@ impl Context {
         OpenClError::call(call, status, parts.join(", "))
     }
 
+    /// The tape that a thread writes now, if one does.
     pub(super) fn tape(&self) -> &TapeSlot {
         &self.tape
     }

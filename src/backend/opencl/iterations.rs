@@ -22,14 +22,14 @@ const FINISH: &str = "finish";
 /// Sums of an iteration.
 const SUMS: usize = 2;
 
-/// From so many iterations on they are made from a tape: its kernel objects cost about as much as an iteration does without one.
+/// So many iterations are made from a tape at least: it is written in one, and serves those behind it.
 const LEAST_TAPED: usize = 3;
 
 /// Iterations in the queue of a device.
 pub(super) struct Iterations {
     sum: Sum,
     bounds: Bounds,
-    /// Of several iterations.
+    /// What is launched again, where there are iterations enough.
     repeats: Option<Repeats>,
     /// Where sums are made; there from the first one on.
     workspace: Option<Workspace>,
