@@ -271,12 +271,12 @@ proptest! {
     #[test]
     fn groups_of_a_reduction_share_its_stretches_evenly(
         elements in 0usize..100_000,
-        group in 1usize..=1024,
+        stretch in 1usize..=2048,
         most in 1usize..2000,
     ) {
-        let groups = reduction_groups(elements, group, most);
+        let groups = reduction_groups(elements, stretch, most);
         prop_assert!((1..=most).contains(&groups));
-        let stretches = elements.div_ceil(2 * group);
+        let stretches = elements.div_ceil(stretch);
         // No fewer rounds are possible with `most`, and no group is without work.
         prop_assert_eq!(stretches.div_ceil(groups), stretches.div_ceil(most));
         prop_assert!(groups <= stretches.max(1));

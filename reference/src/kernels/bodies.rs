@@ -12,7 +12,7 @@ use std::marker::PhantomData;
 
 use num_complex::Complex;
 
-use site::{LaneSite, RebuildLinks, Spot, WHOLE_LINKS};
+use site::{LaneSite, RebuildLinks, Spot};
 use sums::TaskSums;
 use sweep::{Bound, BoundField, Launch, OfTask, Sweep};
 
@@ -26,7 +26,7 @@ use crate::dagger::Dagger;
 use crate::exact::ExactSum;
 use crate::field::{FieldData, FieldError, FieldShape};
 use crate::half::Half;
-use crate::layout::{Direction, LegOrder, SiteCoordinates, Slices, Stencil};
+use crate::layout::{Direction, LaneWidth, LegOrder, SiteCoordinates, Slices, Stencil};
 use crate::object::{DoubledGauge, Object};
 use crate::real::{Precision, Real};
 use crate::tasks::{self, items_a_task};
@@ -128,13 +128,22 @@ macro_rules! runs_bodies {
 runs_bodies!(f32: in_f32, f64: in_f64, Half: in_half);
 
 /// Runs a body on fields of `R`, computing in `A`.
-fn run_in<B: Body, R: Real, A: WithVectors>(mut call: BodyCall<'_, R>) -> Result<PartialSums, FieldError> {
-    let target = checked::<B, R>(&call)?;
+fn run_in<B: Body, R: Real, A: WithVectors>(call: BodyCall<'_, R>) -> Result<PartialSums, FieldError> {
+    run_with_roles(call, B::ROLES, |width, launch| A::with_vectors(width, OfBody::<B> { launch, body: PhantomData }))
+}
+
+/// Runs what a call of a body with these roles launches.
+fn run_with_roles<R: Real>(
+    mut call: BodyCall<'_, R>,
+    roles: &'static [Role],
+    run: fn(LaneWidth, Launch<'_>) -> PartialSums,
+) -> Result<PartialSums, FieldError> {
+    let target = checked(&call, roles)?;
     let BodyCall { stencil, legs, dagger, direction, sum, .. } = call;
     let links = links_of(&call);
     let mut sums = 0;
     let mut bound = Vec::with_capacity(call.arguments.len());
-    for (argument, role) in call.arguments.iter_mut().zip(B::ROLES) {
+    for (argument, role) in call.arguments.iter_mut().zip(roles) {
         bound.push(match argument {
             BodyArgument::Read(field) => Bound::Field(BoundField {
                 start: field.reals_with_ghosts().as_ptr().cast_mut().cast(),
@@ -171,33 +180,20 @@ fn run_in<B: Body, R: Real, A: WithVectors>(mut call: BodyCall<'_, R>) -> Result
             BodyArgument::Coordinates => Bound::Nothing,
         });
     }
-    let coordinates = match B::ROLES.contains(&Role::Coordinates) {
+    let coordinates = match roles.contains(&Role::Coordinates) {
         true => Some(SiteCoordinates::new(&target.lattice, target.sites)?),
         false => None,
     };
-    let slices = match sums_over_slices(B::ROLES) {
+    let slices = match sums_over_slices(roles) {
         true => Some(Slices::new(&target.lattice, target.sites, direction)?),
         false => None,
     };
-    let of_neighbours = match (uses_displacements(B::ROLES), stencil) {
+    let of_neighbours = match (uses_displacements(roles), stencil) {
         (true, Some(stencil)) => Some(stencil.of_neighbours()?),
         _ => None,
     };
-    let launch = Launch::<B> {
-        bound,
-        slices,
-        of_neighbours,
-        stencil,
-        links,
-        legs,
-        dagger,
-        target,
-        sums,
-        sum,
-        coordinates,
-        body: PhantomData,
-    };
-    let taken = A::with_vectors(target.lattice.width(), launch);
+    let launch = Launch { bound, slices, of_neighbours, stencil, links, legs, dagger, target, sums, sum, coordinates };
+    let taken = run(target.lattice.width(), launch);
     for argument in call.arguments {
         if let BodyArgument::Write(field) = argument {
             field.quantize();
@@ -218,7 +214,7 @@ fn links_of<R: Real>(call: &BodyCall<'_, R>) -> Option<DoubledGauge> {
 }
 
 /// Refuses arguments that are not what their roles say, and tells the target.
-fn checked<B: Body, R: Real>(call: &BodyCall<'_, R>) -> Result<FieldShape, FieldError> {
+fn checked<R: Real>(call: &BodyCall<'_, R>, roles: &[Role]) -> Result<FieldShape, FieldError> {
     let mismatch = |what: &'static str, left: String, right: String| FieldError::Mismatch { what, left, right };
     let shape = |argument: &BodyArgument<'_, R>| match argument {
         BodyArgument::Read(field) => Some(field.shape()),
@@ -228,15 +224,15 @@ fn checked<B: Body, R: Real>(call: &BodyCall<'_, R>) -> Result<FieldShape, Field
     };
     let links = links_of(call);
     let written = |role: &Role| matches!(role, Role::Field { used: FieldUse::Write | FieldUse::Update, .. });
-    let arguments = || call.arguments.iter().zip(B::ROLES);
+    let arguments = || call.arguments.iter().zip(roles);
     let read_here = |role: &Role| matches!(role, Role::Field { used: FieldUse::Read | FieldUse::EvenDistance, .. });
     let first = arguments().find(|(_, role)| written(role)).or_else(|| arguments().rfind(|(_, role)| read_here(role)));
     let target = first.and_then(|(argument, _)| shape(argument));
-    let (Some(target), true) = (target, call.arguments.len() == B::ROLES.len() && B::ROLES.len() <= MOST) else {
-        let right = format!("{} of the body, one of them a field that is written, or read at the site", B::ROLES.len());
+    let (Some(target), true) = (target, call.arguments.len() == roles.len() && roles.len() <= MOST) else {
+        let right = format!("{} of the body, one of them a field that is written, or read at the site", roles.len());
         return Err(mismatch("the arguments of a body", format!("{} given", call.arguments.len()), right));
     };
-    if uses_neighbours(B::ROLES) {
+    if uses_neighbours(roles) {
         let onto = call.stencil.map(|stencil| (*stencil.lattice(), stencil.sites()));
         if onto != Some((target.lattice, target.sites)) {
             let of = |(lattice, sites)| FieldShape { lattice, sites, ..target }.describe();
@@ -323,77 +319,93 @@ const fn parts_at_once(roles: &[Role]) -> usize {
     if uses_links(roles) { VECTORS } else { 1 }
 }
 
-impl<B: Body, A: Real> LaneOperation<A> for Launch<'_, B> {
+/// A launch of the body `B`, for the vectors of any lane width. Of each pair of a body and vectors only what goes over the sites of a task is compiled; what
+/// prepares a launch, and shares it among threads, is compiled once for each type of vectors.
+struct OfBody<'a, B> {
+    launch: Launch<'a>,
+    body: PhantomData<B>,
+}
+
+impl<B: Body, A: Real> LaneOperation<A> for OfBody<'_, B> {
     type Output = PartialSums;
 
     fn run<V: LaneVector<Real = A>>(self, blocks: usize) -> PartialSums {
-        let one = match V::WORDS {
-            Words::OfOne => true,
-            Words::OfOneOrSeveral => blocks == 1,
-            Words::OfAnyNumber => false,
-        };
-        if const { !uses_neighbours(B::ROLES) } {
-            return match one {
-                true => V::with_eights(ByElements::<B, V, true> { sweep: Sweep::new(&self, 1), body: PhantomData }),
-                false => {
-                    V::with_eights(ByElements::<B, V, false> { sweep: Sweep::new(&self, blocks), body: PhantomData })
-                }
-            };
+        if const { matches!(V::WORDS, Words::OfAnyNumber) } {
+            return self.run_with::<V, false>(blocks);
         }
-        match one {
-            true => self.stencil::<V, true>(1),
-            false => self.stencil::<V, false>(blocks),
+        if const { matches!(V::WORDS, Words::OfOneOrSeveral) } && blocks != 1 {
+            return self.run_with::<V, false>(blocks);
         }
+        self.run_with::<V, true>(1)
     }
 }
 
-impl<B: Body> Launch<'_, B> {
-    fn stencil<V: LaneVector, const ONE_BLOCK: bool>(self, blocks: usize) -> PartialSums {
-        let sweep = Sweep::<V>::new(&self, blocks);
-        let rows = ByRows::<'_, B, V, ONE_BLOCK> { sweep, body: PhantomData };
+impl<'a, B: Body> OfBody<'a, B> {
+    fn run_with<V: LaneVector, const ONE_BLOCK: bool>(self, blocks: usize) -> PartialSums {
+        let sweep = Sweep::<V>::new(&self.launch, blocks);
+        if const { !uses_neighbours(B::ROLES) } {
+            return V::with_eights(ByElements::<B, V, ONE_BLOCK> { sweep, body: PhantomData });
+        }
+        self.launch.by_rows(sweep, rows_of_task::<B, V, ONE_BLOCK>)
+    }
+}
+
+/// What is done with the rows of a task.
+type RowsOfTask<V> = fn(&Sweep<'_, V>, &[usize]) -> Vec<ExactSum>;
+/// What is done with the components of a task, from the first to the one behind the last.
+type ElementsOfTask<V> = fn(&Sweep<'_, V>, [usize; 2]) -> Vec<ExactSum>;
+
+impl<'a> Launch<'a> {
+    /// Rows of outer sites, each site with its neighbours.
+    fn by_rows<V: LaneVector>(&self, sweep: Sweep<'a, V>, of_task: RowsOfTask<V>) -> PartialSums {
         let outer = self.target.lattice.outer_extents(self.target.sites);
         let words = |bound: &Bound| match bound {
             Bound::Field(field) => field.words * field.parts,
             _ => 0,
         };
-        let row_bytes = outer[0] * self.bound.iter().map(words).sum::<usize>() * blocks * size_of::<V>();
+        let row_bytes = outer[0] * self.bound.iter().map(words).sum::<usize>() * sweep.blocks * size_of::<V>();
         let rows_a_task = items_a_task(self.target.osites()).div_ceil(outer[0]);
-        let tasks = map_rows((outer, row_bytes), rows_a_task, |rows_of_task| V::Set::run(&rows, rows_of_task));
-        rows.sweep.taken(tasks)
+        let tasks = map_rows((outer, row_bytes), rows_a_task, |rows| of_task(&sweep, rows));
+        sweep.taken(tasks)
     }
 }
 
-/// Rows of outer sites, each site with its neighbours.
-struct ByRows<'a, B, V: LaneVector, const ONE_BLOCK: bool> {
-    sweep: Sweep<'a, V>,
-    body: PhantomData<B>,
+/// Components one after the other, whatever site they belong to, `at_once` at a time.
+fn by_elements<V: LaneVector>(sweep: Sweep<'_, V>, at_once: usize, of_task: ElementsOfTask<V>) -> PartialSums {
+    let elements = sweep.target.osites() * sweep.target.object.parts();
+    let a_task = items_a_task(elements).next_multiple_of(at_once);
+    let tasks = tasks::map(elements.div_ceil(a_task), |number| {
+        of_task(&sweep, [number * a_task, elements.min((number + 1) * a_task)])
+    });
+    sweep.taken(tasks)
 }
 
-// SAFETY: as of what it sweeps over.
-unsafe impl<B, V: LaneVector, const ONE_BLOCK: bool> Sync for ByRows<'_, B, V, ONE_BLOCK> {}
+/// Runs `B` on the rows of a task.
+fn rows_of_task<B: Body, V: LaneVector, const ONE_BLOCK: bool>(sweep: &Sweep<'_, V>, rows: &[usize]) -> Vec<ExactSum> {
+    V::Set::run(&ByRows::<B, ONE_BLOCK>(PhantomData), (sweep, rows))
+}
 
-impl<B: Body, V: LaneVector, const ONE_BLOCK: bool> Task<&[usize]> for ByRows<'_, B, V, ONE_BLOCK> {
+/// `B` on rows of outer sites.
+struct ByRows<B, const ONE_BLOCK: bool>(PhantomData<fn(B)>);
+
+impl<B: Body, V: LaneVector, const ONE_BLOCK: bool> Task<(&Sweep<'_, V>, &[usize])> for ByRows<B, ONE_BLOCK> {
     type Output = Vec<ExactSum>;
     #[inline(always)]
-    fn run(&self, rows: &[usize]) -> Vec<ExactSum> {
-        let mut sweep = OfTask::new(&self.sweep);
+    fn run(&self, (all, rows): (&Sweep<'_, V>, &[usize])) -> Vec<ExactSum> {
+        let mut sweep = OfTask::new(all);
         let mut rebuilt = Vec::new();
-        for (argument, _) in sweep.arguments.iter_mut().zip(B::ROLES).filter(|(_, role)| **role == Role::Links) {
-            if argument.words != WHOLE_LINKS {
-                let mut links = vec![V::zeroed(); WHOLE_LINKS];
-                argument.rebuilt = links.as_mut_ptr();
-                rebuilt.push(links);
-            }
+        if const { uses_links(B::ROLES) } {
+            sweep.rebuild_links(B::ROLES, &mut rebuilt);
         }
         let sweep = sweep;
-        let target = &self.sweep.target;
-        let sums = RefCell::new(TaskSums::new(self.sweep.sums));
+        let target = &all.target;
+        let sums = RefCell::new(TaskSums::new(all.sums));
         let (row, parts) = (target.lattice.outer_extents(target.sites)[0], sweep.parts);
-        let blocks = if ONE_BLOCK { 1 } else { self.sweep.blocks };
+        let blocks = if ONE_BLOCK { 1 } else { all.blocks };
         for number in rows {
             for osite in number * row..(number + 1) * row {
                 for block in 0..blocks {
-                    if !rebuilt.is_empty() {
+                    if const { uses_links(B::ROLES) } && !rebuilt.is_empty() {
                         V::Set::call(&RebuildLinks, (&sweep, Spot { osite, part: 0, block }));
                     }
                     let mut part = 0;
@@ -422,7 +434,15 @@ fn site<B: Body, V: LaneVector, const ONE_BLOCK: bool, const N: usize>(
     N
 }
 
-/// Components one after the other, whatever site they belong to.
+/// Runs `B` on the components of a task, `N` at a time.
+fn elements_of_task<B: Body, V: LaneVector, const ONE_BLOCK: bool, const N: usize>(
+    sweep: &Sweep<'_, V>,
+    elements: [usize; 2],
+) -> Vec<ExactSum> {
+    V::Set::run(&ByElementsAtOnce::<B, ONE_BLOCK, N>(PhantomData), (sweep, elements))
+}
+
+/// `B` on components of whatever sites.
 struct ByElements<'a, B, V: LaneVector, const ONE_BLOCK: bool> {
     sweep: Sweep<'a, V>,
     body: PhantomData<B>,
@@ -431,37 +451,22 @@ struct ByElements<'a, B, V: LaneVector, const ONE_BLOCK: bool> {
 impl<B: Body, V: LaneVector, const ONE_BLOCK: bool> WithEights<V> for ByElements<'_, B, V, ONE_BLOCK> {
     type Output = PartialSums;
     fn run<const N: usize>(self) -> PartialSums {
-        let target = self.sweep.target;
-        let elements = target.osites() * target.object.parts();
-        let a_task = items_a_task(elements).next_multiple_of(N);
-        let task = ElementsTask::<'_, B, V, ONE_BLOCK, N> { sweep: self.sweep, elements, a_task, body: PhantomData };
-        let tasks = tasks::map(elements.div_ceil(a_task), |number| V::Set::run(&task, number));
-        task.sweep.taken(tasks)
+        by_elements(self.sweep, N, elements_of_task::<B, V, ONE_BLOCK, N>)
     }
 }
 
-/// Components of a task, `N` at a time.
-struct ElementsTask<'a, B, V: LaneVector, const ONE_BLOCK: bool, const N: usize> {
-    sweep: Sweep<'a, V>,
-    elements: usize,
-    a_task: usize,
-    body: PhantomData<B>,
-}
+/// The same, `N` at a time.
+struct ByElementsAtOnce<B, const ONE_BLOCK: bool, const N: usize>(PhantomData<fn(B)>);
 
-// SAFETY: as of what it sweeps over.
-unsafe impl<B, V: LaneVector, const ONE_BLOCK: bool, const N: usize> Sync for ElementsTask<'_, B, V, ONE_BLOCK, N> {}
-
-impl<B: Body, V: LaneVector, const ONE_BLOCK: bool, const N: usize> Task<usize>
-    for ElementsTask<'_, B, V, ONE_BLOCK, N>
+impl<B: Body, V: LaneVector, const ONE_BLOCK: bool, const N: usize> Task<(&Sweep<'_, V>, [usize; 2])>
+    for ByElementsAtOnce<B, ONE_BLOCK, N>
 {
     type Output = Vec<ExactSum>;
     #[inline(always)]
-    fn run(&self, task: usize) -> Vec<ExactSum> {
-        let sweep = OfTask::new(&self.sweep);
-        let sums = RefCell::new(TaskSums::new(self.sweep.sums));
-        let blocks = if ONE_BLOCK { 1 } else { self.sweep.blocks };
-        let end = self.elements.min((task + 1) * self.a_task);
-        let mut first = task * self.a_task;
+    fn run(&self, (all, [mut first, end]): (&Sweep<'_, V>, [usize; 2])) -> Vec<ExactSum> {
+        let sweep = OfTask::new(all);
+        let sums = RefCell::new(TaskSums::new(all.sums));
+        let blocks = if ONE_BLOCK { 1 } else { all.blocks };
         while first < end {
             for block in 0..blocks {
                 let (at, valid) = (Spot { osite: first, part: 0, block }, N.min(end - first));

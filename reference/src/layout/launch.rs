@@ -126,10 +126,10 @@ fn whole_groups(items: usize, group: usize) -> usize {
     items.div_ceil(group).max(1) * group
 }
 
-/// Work-groups of a reduction over `elements`, at most `most`. A group of `group` work-items walks over stretches of twice its size, in strides
-/// of all groups; each takes as many stretches as any other, or one less.
-pub fn reduction_groups(elements: usize, group: usize, most: usize) -> usize {
-    let stretches = elements.div_ceil(2 * group.max(1));
+/// Work-groups of a reduction over `elements`, at most `most`. A group walks over stretches of `stretch` elements, in strides of all groups; each takes as
+/// many stretches as any other, or one less.
+pub fn reduction_groups(elements: usize, stretch: usize, most: usize) -> usize {
+    let stretches = elements.div_ceil(stretch.max(1));
     let rounds = stretches.div_ceil(most.max(1)).max(1);
     stretches.div_ceil(rounds).max(1)
 }

@@ -287,7 +287,9 @@ impl OpenCl {
                 let usual = if work.of.bundle.is_some() { BUNDLE_GROUPS_PER_UNIT } else { GROUPS_PER_UNIT };
                 let all = info.compute_units as usize * self.sums.groups_per_unit.unwrap_or(usual);
                 let most = all.div_ceil(work.rows * work.planes);
-                Ok((group, reduction_groups(work.elements, group, most)))
+                // Of words a work-item takes two elements at a time.
+                let stretch = if work.of.bundle.is_some() { 2 * group } else { group };
+                Ok((group, reduction_groups(work.elements, stretch, most)))
             }
         }
     }

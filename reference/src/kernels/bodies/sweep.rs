@@ -1,12 +1,11 @@
 //! What a call of a body reads and writes: its arguments, before the vectors are known and as vectors, and tables.
 
-use std::marker::PhantomData;
-
 use num_complex::Complex;
 
 use super::super::hop::{Edge, signed_factor};
 use super::super::reduce::{PartialSums, Sum, tree_sum};
-use crate::body::MOST_ARGUMENTS as MOST;
+use super::site::WHOLE_LINKS;
+use crate::body::{MOST_ARGUMENTS as MOST, Role};
 use crate::dagger::Dagger;
 use crate::exact::ExactSum;
 use crate::field::FieldShape;
@@ -40,7 +39,7 @@ pub enum Bound {
 }
 
 /// A call, before the vectors are known.
-pub struct Launch<'a, B> {
+pub struct Launch<'a> {
     pub bound: Vec<Bound>,
     pub stencil: Option<&'a Stencil>,
     /// The stencil on the sites of the neighbours, where a body goes further.
@@ -55,7 +54,6 @@ pub struct Launch<'a, B> {
     /// The slices that are summed, if not all sites.
     pub slices: Option<Slices>,
     pub coordinates: Option<SiteCoordinates>,
-    pub body: PhantomData<B>,
 }
 
 /// All that a body reads and writes, in vectors.
@@ -117,6 +115,17 @@ impl<'a, V: LaneVector> OfTask<'a, V> {
             all,
         }
     }
+
+    /// Makes places in which the links of a site are rebuilt, of links that are not stored whole.
+    pub fn rebuild_links(&mut self, roles: &[Role], places: &mut Vec<Vec<V>>) {
+        for (argument, _) in self.arguments.iter_mut().zip(roles).filter(|(_, role)| **role == Role::Links) {
+            if argument.words != WHOLE_LINKS {
+                let mut links = vec![V::zeroed(); WHOLE_LINKS];
+                argument.rebuilt = links.as_mut_ptr();
+                places.push(links);
+            }
+        }
+    }
 }
 
 /// An argument: where a field starts, or a number.
@@ -135,7 +144,7 @@ pub struct At<V> {
 }
 
 impl<'a, V: LaneVector> Sweep<'a, V> {
-    pub fn new<B>(launch: &Launch<'a, B>, blocks: usize) -> Self {
+    pub fn new(launch: &Launch<'a>, blocks: usize) -> Self {
         let origins: &[[u16; DIMENSIONS]] = launch.coordinates.as_ref().map_or(&[], SiteCoordinates::lanes);
         let all_sets = if origins.is_empty() { 0 } else { 1 << DIMENSIONS };
         let Launch {
