@@ -79,3 +79,82 @@ __kernel void cg_advance(__global stored* restrict psi, __global stored* restric
         }
     }
 }
+
+#ifdef GROUPS_AT_ONCE
+// All three of iteration `iteration`, `cg_curvature` (reduce.cl), `cg_residual` and `cg_advance`, on fields of which every work-item has one element, or none,
+// in groups that all run at the same time (GROUPS_AT_ONCE: exact sums, with RETIREMENT and WORDS). In f32 and half precision a work-item keeps what it read of p, A p and r.
+#if PRECISION == 64
+#define KEPT 0
+#else
+#define KEPT 1
+#endif
+accelerator_inline void read_site(__global const stored* field, size_t osite, uint lane, cplx* values) {
+    extract_words(field, osite, 0, WORDS, WORDS, lane, 0, values);
+}
+REDUCTION_KERNEL void cg_iteration(__global stored* restrict psi, __global stored* restrict p, __global stored* restrict r,
+                                   __global const stored* restrict product, uint osites, uint words, uint iteration,
+                                   double c, double low, double high, double keep, REDUCTION_ARGUMENTS) {
+    const uint element = block_id() * (uint)get_local_size(0) + (uint)get_local_id(0);
+    const size_t osite = element / NSIMD;
+    const uint lane = element % NSIMD;
+    const bool inside = osite < osites;
+    cplx of_p[WORDS], of_product[WORDS], of_r[WORDS];
+
+    running sum = running_empty();
+    if (inside && is_begun(result, iteration, c, low, high)) {
+        read_site(product, osite, lane, of_product);
+        read_site(p, osite, lane, of_p);
+        double s = 0;
+#pragma unroll
+        for (uint k = 0; k < WORDS; ++k) {
+            const double2 v = convert_double2(of_p[k]), w = convert_double2(of_product[k]);
+            s = fma(v.x, w.x, s);
+            s = fma(v.y, w.y, s);
+        }
+        running_add(&sum, s, spill_target_of(spills, 2 * iteration));
+        if (KEPT)
+            read_site(r, osite, lane, of_r);
+    }
+    finish_together(&sum, 2 * iteration, retired + 1, retired + 2, partials, result, retired, spills, exchange);
+
+    sum = running_empty();
+    const bool stepped = has_step(result, iteration);
+    const double step = queued_step(result, iteration, c);
+    if (inside && stepped) {
+        const real a = (real)(-step);
+        if (!KEPT) {
+            read_site(product, osite, lane, of_product);
+            read_site(r, osite, lane, of_r);
+        }
+#pragma unroll
+        for (uint k = 0; k < WORDS; ++k)
+            of_r[k] = fma((cplx)(a), of_product[k], of_r[k]);
+        store_site_words(r, osite, 0, WORDS, WORDS, lane, of_r);
+        double s = 0;
+#pragma unroll
+        for (uint k = 0; k < WORDS; ++k) {
+            const double2 v = convert_double2(of_r[k]);
+            s = fma(v.x, v.x, s);
+            s = fma(v.y, v.y, s);
+        }
+        running_add(&sum, s, spill_target_of(spills, 2 * iteration + 1));
+        // What becomes of ψ: A p is not needed any more.
+        read_site(psi, osite, lane, of_product);
+    }
+    finish_together(&sum, 2 * iteration + 1, retired + 2, retired + 1, partials, result, retired, spills, exchange);
+
+    const double next = queued_sum(result, 2 * iteration + 1);
+    if (!inside || !stepped || !is_known(result, 2 * iteration + 1) || !(next > keep))
+        return;
+    const real a = (real)step, b = (real)(next / queued_c(result, iteration, c));
+    if (!KEPT)
+        read_site(p, osite, lane, of_p);
+#pragma unroll
+    for (uint k = 0; k < WORDS; ++k) {
+        of_product[k] = fma((cplx)(a), of_p[k], of_product[k]);
+        of_p[k] = fma((cplx)(b), of_p[k], of_r[k]);
+    }
+    store_site_words(psi, osite, 0, WORDS, WORDS, lane, of_product);
+    store_site_words(p, osite, 0, WORDS, WORDS, lane, of_p);
+}
+#endif

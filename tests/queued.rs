@@ -39,6 +39,16 @@ fn configuration() -> Configuration {
     Configuration::weak(Extents::new([4, 4, 2, 4]).unwrap(), 11, 0.4)
 }
 
+/// The device with each way in which the vector operations of an iteration are launched: one after the other, and at once. None without a device.
+fn ways() -> Vec<OpenCl> {
+    let way = |at_once| {
+        let mut device = opencl()?;
+        device.set_sum_options(SumOptions { at_once: Some(at_once), ..SumOptions::default() });
+        Some(device)
+    };
+    [false, true].into_iter().filter_map(way).collect()
+}
+
 /// The f64 lattice; those of the other precisions have the same cut.
 fn lattice<R: Vectors>() -> Lattice {
     let of_f64 = Lattice::new(configuration().extents(), f64::COMPLEX, LatticeOptions::default()).unwrap();
@@ -245,13 +255,14 @@ fn same_everywhere<R: Vectors>(device: &OpenCl, params: SolverParams) -> Ended {
 
 #[test]
 fn solves_have_the_bits_of_the_reference_however_many_iterations_are_queued() {
-    let Some(device) = opencl() else { return };
-    let f32 = same_everywhere::<f32>(&device, SolverParams::auto::<f32>());
-    let f64 = same_everywhere::<f64>(&device, SolverParams::auto::<f64>());
-    let half = same_everywhere::<Half>(&device, SolverParams { tolerance: 1e-3, ..SolverParams::auto::<Half>() });
-    for ended in [f32, f64, half] {
-        assert!(ended.error.is_none() && ended.history.len() > 5, "{ended:?}");
-        assert_eq!(ended.told.len(), 3 * (ended.history.len() - 1));
+    for device in ways() {
+        let f32 = same_everywhere::<f32>(&device, SolverParams::auto::<f32>());
+        let f64 = same_everywhere::<f64>(&device, SolverParams::auto::<f64>());
+        let half = same_everywhere::<Half>(&device, SolverParams { tolerance: 1e-3, ..SolverParams::auto::<Half>() });
+        for ended in [f32, f64, half] {
+            assert!(ended.error.is_none() && ended.history.len() > 5, "{ended:?}");
+            assert_eq!(ended.told.len(), 3 * (ended.history.len() - 1));
+        }
     }
 }
 
@@ -297,19 +308,22 @@ fn mixed_precision_has_the_bits_of_the_reference() {
             assert!(solved::<_, S>(device, ahead) == expected, "{} {ahead:?}", S::NAME);
         }
     }
-    let Some(device) = opencl() else { return };
-    check::<f32>(&device);
-    check::<Half>(&device);
+    for device in ways() {
+        check::<f32>(&device);
+        check::<Half>(&device);
+    }
 }
 
 #[test]
 fn errors_are_those_of_the_reference_wherever_they_come_among_queued_iterations() {
-    let Some(device) = opencl() else { return };
-    let usual = SolverParams::auto::<f64>();
-    for (max_iterations, patience) in [(5, 1000), (1, 1000), (4, 1000), (1000, 1), (1000, 2)] {
-        let ended = same_everywhere::<f64>(&device, SolverParams { max_iterations, patience, tolerance: 0.0, ..usual });
-        let expected = if patience == 1000 { "NotConverged" } else { "Stagnation" };
-        assert!(ended.error.unwrap().starts_with(expected));
+    for device in ways() {
+        let usual = SolverParams::auto::<f64>();
+        for (max_iterations, patience) in [(5, 1000), (1, 1000), (4, 1000), (1000, 1), (1000, 2)] {
+            let ended =
+                same_everywhere::<f64>(&device, SolverParams { max_iterations, patience, tolerance: 0.0, ..usual });
+            let expected = if patience == 1000 { "NotConverged" } else { "Stagnation" };
+            assert!(ended.error.unwrap().starts_with(expected));
+        }
     }
 }
 
@@ -379,120 +393,128 @@ fn sums_that_registers_do_not_hold_are_finished_by_the_host() {
         let usual = more(same_by::<R>(device, &gaussian(), |_, site, x| diagonal(site, x)));
         assert!(usual < once && once < often && once < always, "{usual} {once} {often} {always}");
     }
-    let Some(device) = opencl() else { return };
-    check::<f64>(&device, 1e-100);
-    check::<f32>(&device, 1e-30);
+    for device in ways() {
+        check::<f64>(&device, 1e-100);
+        check::<f32>(&device, 1e-30);
+    }
 }
 
 #[test]
 fn what_is_no_number_or_not_positive_ends_a_solve_where_it_comes() {
-    let Some(device) = opencl() else { return };
-    for (error, wrong) in [
-        ("NotFinite { quantity: \"<p, A p>\"", (|_| f64::NAN) as fn(f64) -> f64),
-        ("NotFinite { quantity: \"<p, A p>\"", |x| x * f64::INFINITY),
-        ("NotFinite { quantity: \"<p, A p>\"", |x| x * 1e308),
-        // Where p is 0.
-        ("NotFinite { quantity: \"|r|²\"", |x| if x == 0.0 { 1e200 } else { x }),
-        ("Indefinite", |x| -x),
-        ("Indefinite", |_| 0.0),
-        ("Indefinite", |_| -0.0),
-    ] {
-        let b = source::<f64>(|site, x| if site % 5 == 0 { 0.0 } else { x });
-        let (ended, _) =
-            same_by::<f64>(
-                &device,
-                &b,
-                |number, site, x| {
-                    if number == 4 { wrong(diagonal(site, x)) } else { diagonal(site, x) }
-                },
-            );
-        let (found, iterations) = (ended.error.unwrap(), ended.history.len() - 1);
-        assert!(found.starts_with(error) && iterations == 3, "{found} after {iterations}, not {error}");
+    for device in ways() {
+        for (error, wrong) in [
+            ("NotFinite { quantity: \"<p, A p>\"", (|_| f64::NAN) as fn(f64) -> f64),
+            ("NotFinite { quantity: \"<p, A p>\"", |x| x * f64::INFINITY),
+            ("NotFinite { quantity: \"<p, A p>\"", |x| x * 1e308),
+            // Where p is 0.
+            ("NotFinite { quantity: \"|r|²\"", |x| if x == 0.0 { 1e200 } else { x }),
+            ("Indefinite", |x| -x),
+            ("Indefinite", |_| 0.0),
+            ("Indefinite", |_| -0.0),
+        ] {
+            let b = source::<f64>(|site, x| if site % 5 == 0 { 0.0 } else { x });
+            let (ended, _) =
+                same_by::<f64>(
+                    &device,
+                    &b,
+                    |number, site, x| {
+                        if number == 4 { wrong(diagonal(site, x)) } else { diagonal(site, x) }
+                    },
+                );
+            let (found, iterations) = (ended.error.unwrap(), ended.history.len() - 1);
+            assert!(found.starts_with(error) && iterations == 3, "{found} after {iterations}, not {error}");
+        }
     }
 }
 
 #[test]
 fn states_are_there_when_a_watcher_wants_them_and_solves_go_on_from_them() {
-    let Some(device) = opencl() else { return };
-    let params = SolverParams::auto::<f64>();
-    let every = |every| Seen { every: Some(every), ..Seen::default() };
-    let mut on_host = every(5);
-    let expected = wilson_solved::<_, f64>(&cpu(), params, None, &mut on_host);
-    assert!(on_host.states.len() > 2);
-    for ahead in AHEAD {
-        let mut watcher = every(5);
-        assert!(wilson_solved::<_, f64>(&device, params, ahead, &mut watcher) == expected);
-        let [found, wanted] = [&watcher, &on_host].map(|seen| seen.states.iter().map(bits).collect::<Vec<_>>());
-        assert!(found == wanted, "{ahead:?}");
+    for device in ways() {
+        let params = SolverParams::auto::<f64>();
+        let every = |every| Seen { every: Some(every), ..Seen::default() };
+        let mut on_host = every(5);
+        let expected = wilson_solved::<_, f64>(&cpu(), params, None, &mut on_host);
+        assert!(on_host.states.len() > 2);
+        for ahead in AHEAD {
+            let mut watcher = every(5);
+            assert!(wilson_solved::<_, f64>(&device, params, ahead, &mut watcher) == expected);
+            let [found, wanted] = [&watcher, &on_host].map(|seen| seen.states.iter().map(bits).collect::<Vec<_>>());
+            assert!(found == wanted, "{ahead:?}");
 
-        let mut operator = wilson::<_, f64>(&device);
-        let b = device.upload(gaussian::<f64>()).unwrap();
-        let mut psi = operator.zeros().unwrap();
-        let mut recurrence = ConjugateGradients::new(&mut operator, &b, &mut psi, params).unwrap();
-        recurrence.restore(&watcher.states[1]).unwrap();
-        let resumed = ended(&mut recurrence, &mut Seen::default());
-        assert!((resumed.history, resumed.state) == (expected.history.clone(), expected.state.clone()));
+            let mut operator = wilson::<_, f64>(&device);
+            let b = device.upload(gaussian::<f64>()).unwrap();
+            let mut psi = operator.zeros().unwrap();
+            let mut recurrence = ConjugateGradients::new(&mut operator, &b, &mut psi, params).unwrap();
+            recurrence.restore(&watcher.states[1]).unwrap();
+            let resumed = ended(&mut recurrence, &mut Seen::default());
+            assert!((resumed.history, resumed.state) == (expected.history.clone(), expected.state.clone()));
+        }
     }
 }
 
 /// As a signal that comes after iteration 7, or a progress function that says stop, or a record that differs.
 #[test]
 fn a_solve_that_is_stopped_among_queued_iterations_leaves_a_state_to_go_on_from() {
-    let Some(device) = opencl() else { return };
-    let params = SolverParams::auto::<f64>();
-    let whole = wilson_solved::<_, f64>(&cpu(), params, None, &mut Seen::default());
-    for ahead in AHEAD {
-        for stops_at in [None, Some(1), Some(2), Some(7), Some(8), Some(9), Some(20), Some(21)] {
-            let mut operator = wilson::<_, f64>(&device);
-            let b = device.upload(gaussian::<f64>()).unwrap();
-            let mut psi = operator.zeros().unwrap();
-            let mut recurrence = ConjugateGradients::new(&mut operator, &b, &mut psi, params).unwrap();
-            if let Some(iterations) = ahead {
-                recurrence.set_iterations_ahead(iterations);
-            }
-            let interrupted_at = if stops_at.is_none() { Some(7) } else { None };
-            let mut watcher = Seen { stops_at, interrupted_at, ..Seen::default() };
-            let error = run(&mut recurrence, &mut watcher).unwrap_err();
-            assert!(matches!(error, SolverError::Stopped(_)), "{error}");
-            assert!(whole.told.starts_with(&watcher.told));
-            let state = recurrence.save().unwrap();
-            assert_eq!(state.iterations(), recurrence.info().iterations);
+    for device in ways() {
+        let params = SolverParams::auto::<f64>();
+        let whole = wilson_solved::<_, f64>(&cpu(), params, None, &mut Seen::default());
+        for ahead in AHEAD {
+            for stops_at in [None, Some(1), Some(2), Some(7), Some(8), Some(9), Some(20), Some(21)] {
+                let mut operator = wilson::<_, f64>(&device);
+                let b = device.upload(gaussian::<f64>()).unwrap();
+                let mut psi = operator.zeros().unwrap();
+                let mut recurrence = ConjugateGradients::new(&mut operator, &b, &mut psi, params).unwrap();
+                if let Some(iterations) = ahead {
+                    recurrence.set_iterations_ahead(iterations);
+                }
+                let interrupted_at = if stops_at.is_none() { Some(7) } else { None };
+                let mut watcher = Seen { stops_at, interrupted_at, ..Seen::default() };
+                let error = run(&mut recurrence, &mut watcher).unwrap_err();
+                assert!(matches!(error, SolverError::Stopped(_)), "{error}");
+                assert!(whole.told.starts_with(&watcher.told));
+                let state = recurrence.save().unwrap();
+                assert_eq!(state.iterations(), recurrence.info().iterations);
 
-            let backend = cpu();
-            let mut operator = wilson::<_, f64>(&backend);
-            let b = backend.upload(gaussian::<f64>()).unwrap();
-            let mut psi = operator.zeros().unwrap();
-            let mut recurrence = ConjugateGradients::new(&mut operator, &b, &mut psi, params).unwrap();
-            recurrence.restore(&state).unwrap();
-            let resumed = ended(&mut recurrence, &mut Seen::default());
-            let same = resumed.history == whole.history && resumed.state == whole.state;
-            assert!(same && resumed.error.is_none(), "{ahead:?} {stops_at:?}");
+                let backend = cpu();
+                let mut operator = wilson::<_, f64>(&backend);
+                let b = backend.upload(gaussian::<f64>()).unwrap();
+                let mut psi = operator.zeros().unwrap();
+                let mut recurrence = ConjugateGradients::new(&mut operator, &b, &mut psi, params).unwrap();
+                recurrence.restore(&state).unwrap();
+                let resumed = ended(&mut recurrence, &mut Seen::default());
+                let same = resumed.history == whole.history && resumed.state == whole.state;
+                assert!(same && resumed.error.is_none(), "{ahead:?} {stops_at:?}");
+            }
         }
     }
 }
 
 #[test]
 fn queued_iterations_wait_once() {
-    let Some(device) = opencl() else { return };
-    let mut operator = wilson::<_, f64>(&device);
-    let b = device.upload(gaussian::<f64>()).unwrap();
-    let mut psi = operator.zeros().unwrap();
-    // So many iterations, and not yet at the end.
-    let params = SolverParams { max_iterations: 9, tolerance: 0.0, ..SolverParams::auto::<f64>() };
-    let mut recurrence = ConjugateGradients::new(&mut operator, &b, &mut psi, params).unwrap();
-    recurrence.set_iterations_ahead(9);
-    let timeline = Timeline::new(true);
-    assert!(device.context().record_into(Arc::clone(&timeline)));
-    recurrence.step(&mut |_, _| ()).unwrap();
-    assert_eq!(recurrence.info().iterations, 9);
-    device.context().finish().unwrap();
-    let recording = timeline.recording();
-    let waits = recording.spans.iter().filter(|span| span.group == Group::Wait);
-    let waits: Vec<&str> = waits.map(|span| recording.name(span.name)).filter(|name| name.contains("device")).collect();
-    assert_eq!(waits, ["read from device"]);
-    let launched =
-        |name: &str| recording.commands.iter().filter(|command| recording.name(command.name) == name).count();
-    assert_eq!(["cg_curvature f64", "cg_residual f64", "cg_advance f64"].map(launched), [9; 3]);
+    for device in ways() {
+        let mut operator = wilson::<_, f64>(&device);
+        let b = device.upload(gaussian::<f64>()).unwrap();
+        let mut psi = operator.zeros().unwrap();
+        // So many iterations, and not yet at the end.
+        let params = SolverParams { max_iterations: 9, tolerance: 0.0, ..SolverParams::auto::<f64>() };
+        let mut recurrence = ConjugateGradients::new(&mut operator, &b, &mut psi, params).unwrap();
+        recurrence.set_iterations_ahead(9);
+        let timeline = Timeline::new(true);
+        assert!(device.context().record_into(Arc::clone(&timeline)));
+        recurrence.step(&mut |_, _| ()).unwrap();
+        assert_eq!(recurrence.info().iterations, 9);
+        device.context().finish().unwrap();
+        let recording = timeline.recording();
+        let waits = recording.spans.iter().filter(|span| span.group == Group::Wait);
+        let waits: Vec<&str> =
+            waits.map(|span| recording.name(span.name)).filter(|name| name.contains("device")).collect();
+        assert_eq!(waits, ["read from device"]);
+        let launched =
+            |name: &str| recording.commands.iter().filter(|command| recording.name(command.name) == name).count();
+        let kernels = ["cg_curvature f64", "cg_residual f64", "cg_advance f64", "cg_iteration f64"];
+        let at_once = device.sum_options().at_once == Some(true);
+        assert_eq!(kernels.map(launched), if at_once { [0, 0, 0, 9] } else { [9, 9, 9, 0] });
+    }
 }
 
 /// An operator that counts its applications, and may give the device a command that is no launch.
@@ -543,22 +565,23 @@ impl<B: Backend, R: Vectors, D: Operator<B, R>> Operator<B, R> for Counted<'_, D
 /// Launches of an iteration are made again as they were, without the operator; what else it does is not.
 #[test]
 fn an_application_that_is_launches_alone_is_done_once_for_iterations_that_are_queued_together() {
-    let Some(device) = opencl() else { return };
-    let params = SolverParams { max_iterations: 9, tolerance: 0.0, ..SolverParams::auto::<f32>() };
-    let expected = wilson_solved::<_, f32>(&cpu(), params, None, &mut Seen::default());
-    let applications = Cell::new(0);
-    let applied = |clears, ahead| {
-        applications.set(0);
-        let operator = wilson::<_, f32>(&device);
-        let mut operator = Counted { operator, clears, applications: &applications };
-        let found = solved::<_, f32>(&mut operator, &gaussian(), (params, Some(ahead)), &mut Seen::default());
-        assert!(found == expected, "{clears} {ahead}");
-        applications.get()
-    };
-    // What is launched for the first time is waited for.
-    applied(false, 1);
-    let at_once = [[false, true].map(|clears| applied(clears, 9)), [false, true].map(|clears| applied(clears, 3))];
-    assert_eq!(at_once, [[1, 9], [3, 9]]);
+    for device in ways() {
+        let params = SolverParams { max_iterations: 9, tolerance: 0.0, ..SolverParams::auto::<f32>() };
+        let expected = wilson_solved::<_, f32>(&cpu(), params, None, &mut Seen::default());
+        let applications = Cell::new(0);
+        let applied = |clears, ahead| {
+            applications.set(0);
+            let operator = wilson::<_, f32>(&device);
+            let mut operator = Counted { operator, clears, applications: &applications };
+            let found = solved::<_, f32>(&mut operator, &gaussian(), (params, Some(ahead)), &mut Seen::default());
+            assert!(found == expected, "{clears} {ahead}");
+            applications.get()
+        };
+        // What is launched for the first time is waited for.
+        applied(false, 1);
+        let at_once = [[false, true].map(|clears| applied(clears, 9)), [false, true].map(|clears| applied(clears, 3))];
+        assert_eq!(at_once, [[1, 9], [3, 9]]);
+    }
 }
 
 /// Threads share the queue of a device, and memory: none repeats what another launched, or writes where another's field lies by then.

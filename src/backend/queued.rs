@@ -55,6 +55,12 @@ pub trait QueuedIterations<B: Memory + ?Sized> {
     /// # Errors
     /// What the backend reports.
     fn repeat(&mut self, backend: &B) -> Result<bool, BackendError>;
+    /// Queues all kernels of an iteration in one launch, a call of [`CG_ITERATION`](crate::kernel::blas::CG_ITERATION), where the device has one for such
+    /// fields. Whether it did; else the caller queues one after the other.
+    ///
+    /// # Errors
+    /// What the backend reports.
+    fn queue_at_once(&mut self, backend: &B, call: Call<'_, B>) -> Result<bool, BackendError>;
     /// Queues the next of the kernels.
     ///
     /// # Errors

@@ -318,6 +318,10 @@ impl<B: Ghosts> QueuedIterations<OnRanks<B>> for IterationsOnOneRank<B> {
     fn repeat(&mut self, backend: &OnRanks<B>) -> Result<bool, BackendError> {
         self.0.repeat(&backend.backend)
     }
+    fn queue_at_once(&mut self, backend: &OnRanks<B>, mut call: Call<'_, OnRanks<B>>) -> Result<bool, BackendError> {
+        call.forget_ghosts();
+        self.0.queue_at_once(&backend.backend, call.on())
+    }
     fn queue(&mut self, backend: &OnRanks<B>, mut call: Call<'_, OnRanks<B>>) -> Result<(), BackendError> {
         call.forget_ghosts();
         self.0.queue(&backend.backend, call.on())

@@ -27,6 +27,7 @@ pub static KERNELS: &[&Kernel] = &[
     &CG_UPDATE,
     &CG_RESIDUAL,
     &CG_ADVANCE,
+    &CG_ITERATION,
 ];
 
 /// out = x.
@@ -201,6 +202,23 @@ pub static CG_ADVANCE: Kernel = Kernel {
         PartWords,
     ],
     work: |shape| moved(shape, 4),
+    ..QUEUED
+};
+
+/// [`CG_CURVATURE`](super::reduce::CG_CURVATURE), [`CG_RESIDUAL`] and [`CG_ADVANCE`] at once.
+pub static CG_ITERATION: Kernel = Kernel {
+    name: "cg_iteration",
+    computes: "what queued iterations do behind the operator, at once",
+    arguments: &[
+        Field(update("psi", Holds::Any)),
+        Field(update("p", Holds::Any)),
+        Field(update("r", Holds::Any)),
+        Field(read("product", Holds::Any, At::Target)),
+        Elements,
+        PartWords,
+    ],
+    options: &[BuildOption::PartWords],
+    work: |shape| moved(shape, 2 + 4 + 4),
     ..QUEUED
 };
 

@@ -12,7 +12,7 @@ use super::recurrence::Watcher;
 use super::{SolverError, SolverInfo, SolverParams};
 use crate::backend::{Backend, Bounds, FieldOn, MOST_QUEUED, QueuedSums, Sum};
 use crate::kernel::Arguments;
-use crate::kernel::blas::{CG_ADVANCE, CG_RESIDUAL};
+use crate::kernel::blas::{CG_ADVANCE, CG_ITERATION, CG_RESIDUAL};
 use crate::kernel::reduce::CG_CURVATURE;
 use crate::operator::DynOperator;
 
@@ -156,6 +156,10 @@ pub(super) fn queue<B: Backend, R: Vectors, K: Repeated>(
         }
         operator.apply(product, direction, Dagger::No)?;
         let backend = operator.backend();
+        let at_once = Arguments::new(&CG_ITERATION).write("psi", psi).write("p", direction).write("r", residual);
+        if queued.queue_at_once(backend, at_once.read("product", product).call()?)? {
+            continue;
+        }
         queued.queue(backend, Arguments::new(&CG_CURVATURE).read("x", direction).read("y", product).call()?)?;
         queued.queue(backend, Arguments::new(&CG_RESIDUAL).write("r", residual).read("product", product).call()?)?;
         let advance = Arguments::new(&CG_ADVANCE).write("psi", psi).write("p", direction).read("r", residual);

@@ -115,6 +115,38 @@ impl Iterations {
         Ok(program)
     }
 
+    /// Queues all of an iteration behind the operator in one launch, where its groups run at the same time; whether it did.
+    fn queue_together(&mut self, device: &OpenCl, call: &Call<'_, OpenCl>) -> Result<bool, BackendError> {
+        let (shape, layout) = (call.shape(), device.layout_of(call)?);
+        let planner = device.planner(layout);
+        let work = planner.reduction(shape, self.sum)?;
+        let Some((build, group, groups)) = planner.sum_together(&work)? else { return Ok(false) };
+        let name = shape.kernel.name;
+        let program = self.program(device, name, || Ok((file_of(shape), planner.options_of_sum(&work, &build))))?;
+        let all = Reduction { rows: SUMS * MOST_QUEUED, ..work };
+        let workspace = device.workspace(&mut self.workspace, &all, groups)?;
+        let of_sums = sum_arguments(workspace, exchange_bytes(self.sum, 1, group));
+        let (iteration, Bounds { c, low, high, keep }) = (self.sums / SUMS, self.bounds);
+        let scalars = [Arg::U32(iteration as u32), Arg::F64(c), Arg::F64(low), Arg::F64(high), Arg::F64(keep)];
+        let packed = device.pack(call, layout, None)?;
+        let launch = Launch { global: [group, groups, 1], local: [group, 1, 1] };
+        device.announce(shape);
+        let arguments = packed.arguments();
+        Repeats::number(&mut self.repeats, arguments.len(), 0, 1);
+        device.launch_of(&program, name, launch, &[&arguments[..], &scalars, &of_sums].concat())?;
+        (self.sums, self.elements) = (self.sums + SUMS, work.elements);
+        self.flush_first(device)?;
+        Ok(true)
+    }
+
+    /// The device begins with the first iteration while the host queues the others.
+    fn flush_first(&self, device: &OpenCl) -> Result<(), BackendError> {
+        if self.sums == SUMS {
+            device.context.flush()?;
+        }
+        Ok(())
+    }
+
     /// Queues a kernel that sums, and what adds up the sums of its groups.
     fn queue_sum(&mut self, device: &OpenCl, call: &Call<'_, OpenCl>) -> Result<(), BackendError> {
         let (shape, layout) = (call.shape(), device.layout_of(call)?);
@@ -173,11 +205,7 @@ impl Iterations {
         let arguments = packed.arguments();
         Repeats::number(&mut self.repeats, arguments.len(), 0, 1);
         device.launch_of(&program, name, Launch { global, local }, &[&arguments[..], &scalars].concat())?;
-        if iteration == 0 {
-            // The device begins while the host queues the others.
-            device.context.flush()?;
-        }
-        Ok(())
+        self.flush_first(device)
     }
 }
 
@@ -194,6 +222,10 @@ impl QueuedIterations<OpenCl> for Iterations {
             self.sums += SUMS;
         }
         Ok(repeated)
+    }
+
+    fn queue_at_once(&mut self, device: &OpenCl, call: Call<'_, OpenCl>) -> Result<bool, BackendError> {
+        self.queue_together(device, &call)
     }
 
     fn queue(&mut self, device: &OpenCl, call: Call<'_, OpenCl>) -> Result<(), BackendError> {
