@@ -81,8 +81,9 @@ __kernel void cg_advance(__global stored* restrict psi, __global stored* restric
 }
 
 #ifdef GROUPS_AT_ONCE
-// All three of iteration `iteration`, `cg_curvature` (reduce.cl), `cg_residual` and `cg_advance`, on fields of which every work-item has one element, or none,
-// in groups that all run at the same time (GROUPS_AT_ONCE: exact sums, with RETIREMENT and WORDS). In f32 and half precision a work-item keeps what it read of p, A p and r.
+// Of iteration `iteration`: `cg_curvature` (reduce.cl), `cg_residual` and `cg_advance` in one launch, whose groups all run at the same time
+// (GROUPS_AT_ONCE: exact sums, with RETIREMENT and WORDS). Each work-item has one element at most. In f32 and half precision it keeps p, A p and r in
+// registers; in f64, where there are too few, it reads p and A p twice.
 #if PRECISION == 64
 #define KEPT 0
 #else
@@ -115,7 +116,7 @@ REDUCTION_KERNEL void cg_iteration(__global stored* restrict psi, __global store
         if (KEPT)
             read_site(r, osite, lane, of_r);
     }
-    finish_together(&sum, 2 * iteration, retired + 1, retired + 2, partials, result, retired, spills, exchange);
+    finish_at_once(&sum, 2 * iteration, retired + 1, retired + 2, partials, result, retired, spills, exchange);
 
     sum = running_empty();
     const bool stepped = has_step(result, iteration);
@@ -138,10 +139,10 @@ REDUCTION_KERNEL void cg_iteration(__global stored* restrict psi, __global store
             s = fma(v.y, v.y, s);
         }
         running_add(&sum, s, spill_target_of(spills, 2 * iteration + 1));
-        // What becomes of ψ: A p is not needed any more.
+        // ψ takes the place of A p, which is not needed any more.
         read_site(psi, osite, lane, of_product);
     }
-    finish_together(&sum, 2 * iteration + 1, retired + 2, retired + 1, partials, result, retired, spills, exchange);
+    finish_at_once(&sum, 2 * iteration + 1, retired + 2, retired + 1, partials, result, retired, spills, exchange);
 
     const double next = queued_sum(result, 2 * iteration + 1);
     if (!inside || !stepped || !is_known(result, 2 * iteration + 1) || !(next > keep))

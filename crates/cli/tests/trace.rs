@@ -42,7 +42,9 @@ fn every_launch_of_a_solve_is_in_the_trace_once() {
     let iterations = json["iterations"].as_u64().unwrap() as usize;
     let of_device = |name: &str| kernels.get(&format!("{name} f64")).copied().unwrap_or(0);
     assert_eq!(iterations, reference["cg_update"]);
-    let behind_the_end = of_device("cg_advance") - iterations;
+    // What follows the operator is one launch on some devices, else three.
+    let at_once = of_device("cg_iteration");
+    let behind_the_end = of_device("cg_advance") + at_once - iterations;
     assert!(behind_the_end < 8, "{behind_the_end}");
     for name in ["eo_wilson", "oe_wilson", "eo_wilson_dagger", "oe_wilson_dagger"] {
         assert_eq!(of_device(name), reference[name] + behind_the_end, "{name}");
@@ -53,7 +55,7 @@ fn every_launch_of_a_solve_is_in_the_trace_once() {
     for (queued, name) in
         [("cg_curvature", "inner_products"), ("cg_residual", "axpy_norm"), ("cg_advance", "cg_update")]
     {
-        assert_eq!(of_device(queued), iterations + behind_the_end, "{queued}");
+        assert_eq!(of_device(queued) + at_once, iterations + behind_the_end, "{queued}");
         assert_eq!(of_device(name) + iterations, reference[name], "{name}");
     }
 }

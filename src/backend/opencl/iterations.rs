@@ -11,7 +11,7 @@ use lanefield_reference::layout::LaunchGeometry;
 use super::context::lock;
 use super::reduce::{Reduction, Workspace, exchange_bytes, sum_arguments, sums_file};
 use super::tape::{Tape, Taping};
-use super::{Arg, Launch, OpenCl, Program, Source};
+use super::{Arg, Launch, Layout, OpenCl, Program, Source};
 use crate::backend::specification::{Call, Shape};
 use crate::backend::{BackendError, Bounds, MOST_QUEUED, QueuedIterations, QueuedSums};
 
@@ -115,30 +115,6 @@ impl Iterations {
         Ok(program)
     }
 
-    /// Queues all of an iteration behind the operator in one launch, where its groups run at the same time; whether it did.
-    fn queue_together(&mut self, device: &OpenCl, call: &Call<'_, OpenCl>) -> Result<bool, BackendError> {
-        let (shape, layout) = (call.shape(), device.layout_of(call)?);
-        let planner = device.planner(layout);
-        let work = planner.reduction(shape, self.sum)?;
-        let Some((build, group, groups)) = planner.sum_together(&work)? else { return Ok(false) };
-        let name = shape.kernel.name;
-        let program = self.program(device, name, || Ok((file_of(shape), planner.options_of_sum(&work, &build))))?;
-        let all = Reduction { rows: SUMS * MOST_QUEUED, ..work };
-        let workspace = device.workspace(&mut self.workspace, &all, groups)?;
-        let of_sums = sum_arguments(workspace, exchange_bytes(self.sum, 1, group));
-        let (iteration, Bounds { c, low, high, keep }) = (self.sums / SUMS, self.bounds);
-        let scalars = [Arg::U32(iteration as u32), Arg::F64(c), Arg::F64(low), Arg::F64(high), Arg::F64(keep)];
-        let packed = device.pack(call, layout, None)?;
-        let launch = Launch { global: [group, groups, 1], local: [group, 1, 1] };
-        device.announce(shape);
-        let arguments = packed.arguments();
-        Repeats::number(&mut self.repeats, arguments.len(), 0, 1);
-        device.launch_of(&program, name, launch, &[&arguments[..], &scalars, &of_sums].concat())?;
-        (self.sums, self.elements) = (self.sums + SUMS, work.elements);
-        self.flush_first(device)?;
-        Ok(true)
-    }
-
     /// The device begins with the first iteration while the host queues the others.
     fn flush_first(&self, device: &OpenCl) -> Result<(), BackendError> {
         if self.sums == SUMS {
@@ -165,16 +141,13 @@ impl Iterations {
         let workspace = device.workspace(&mut self.workspace, &all, groups)?;
         let of_sums = sum_arguments(workspace, exchange_bytes(self.sum, 1, group));
         let (iteration, Bounds { c, low, high, .. }) = (self.sums / SUMS, self.bounds);
-        let mut scalars = vec![Arg::U32(iteration as u32), Arg::F64(c)];
+        let mut others = vec![Arg::F64(c)];
         if name != RESIDUAL {
-            scalars.extend([Arg::F64(low), Arg::F64(high)]);
+            others.extend([Arg::F64(low), Arg::F64(high)]);
         }
-        let packed = device.pack(call, layout, None)?;
+        others.extend(of_sums);
         let launch = Launch { global: [group, groups, 1], local: [group, 1, 1] };
-        device.announce(shape);
-        let arguments = packed.arguments();
-        Repeats::number(&mut self.repeats, arguments.len(), 0, 1);
-        device.launch_of(&program, name, launch, &[&arguments[..], &scalars, &of_sums].concat())?;
+        launch_numbered(&mut self.repeats, (device, call, layout), (&program, launch), iteration, &others)?;
         if let Some(finish) = finish {
             let launch = Launch { global: [group, 1, 1], local: [group, 1, 1] };
             Repeats::number(&mut self.repeats, 1, self.sums % SUMS, SUMS);
@@ -199,14 +172,27 @@ impl Iterations {
         let LaunchGeometry { global, local } = LaunchGeometry::over_sites(nsimd, osites, planner.threads());
         let Some(workspace) = &self.workspace else { unreachable!("sums come first") };
         let (iteration, Bounds { c, keep, .. }) = (self.sums / SUMS - 1, self.bounds);
-        let scalars = [Arg::U32(iteration as u32), Arg::F64(c), Arg::F64(keep), Arg::Buffer(workspace.result())];
-        let packed = device.pack(call, layout, None)?;
-        device.announce(shape);
-        let arguments = packed.arguments();
-        Repeats::number(&mut self.repeats, arguments.len(), 0, 1);
-        device.launch_of(&program, name, Launch { global, local }, &[&arguments[..], &scalars].concat())?;
+        let others = [Arg::F64(c), Arg::F64(keep), Arg::Buffer(workspace.result())];
+        let launch = Launch { global, local };
+        launch_numbered(&mut self.repeats, (device, call, layout), (&program, launch), iteration, &others)?;
         self.flush_first(device)
     }
+}
+
+/// Launches the kernel of a call: its arguments, the number of the iteration, and others.
+fn launch_numbered(
+    repeats: &mut Option<Repeats>,
+    (device, call, layout): (&OpenCl, &Call<'_, OpenCl>, Layout),
+    (program, launch): (&Program, Launch),
+    iteration: usize,
+    others: &[Arg<'_>],
+) -> Result<(), BackendError> {
+    let packed = device.pack(call, layout, None)?;
+    device.announce(call.shape());
+    let arguments = packed.arguments();
+    Repeats::number(repeats, arguments.len(), 0, 1);
+    let number = [Arg::U32(iteration as u32)];
+    device.launch_of(program, call.kernel().name, launch, &[&arguments[..], &number, others].concat())
 }
 
 /// The file of a kernel, with it alone.
@@ -225,7 +211,23 @@ impl QueuedIterations<OpenCl> for Iterations {
     }
 
     fn queue_at_once(&mut self, device: &OpenCl, call: Call<'_, OpenCl>) -> Result<bool, BackendError> {
-        self.queue_together(device, &call)
+        let (shape, layout) = (call.shape(), device.layout_of(&call)?);
+        let planner = device.planner(layout);
+        let work = planner.reduction(shape, self.sum)?;
+        let Some((build, group, groups)) = planner.sum_at_once(&work)? else { return Ok(false) };
+        let name = shape.kernel.name;
+        let program = self.program(device, name, || Ok((file_of(shape), planner.options_of_sum(&work, &build))))?;
+        let all = Reduction { rows: SUMS * MOST_QUEUED, ..work };
+        let workspace = device.workspace(&mut self.workspace, &all, groups)?;
+        let of_sums = sum_arguments(workspace, exchange_bytes(self.sum, 1, group));
+        let (iteration, Bounds { c, low, high, keep }) = (self.sums / SUMS, self.bounds);
+        let scalars = [c, low, high, keep].map(Arg::F64);
+        let launch = Launch { global: [group, groups, 1], local: [group, 1, 1] };
+        let others = [&scalars[..], &of_sums].concat();
+        launch_numbered(&mut self.repeats, (device, &call, layout), (&program, launch), iteration, &others)?;
+        (self.sums, self.elements) = (self.sums + SUMS, work.elements);
+        self.flush_first(device)?;
+        Ok(true)
     }
 
     fn queue(&mut self, device: &OpenCl, call: Call<'_, OpenCl>) -> Result<(), BackendError> {

@@ -105,8 +105,9 @@ pub struct SumOptions {
     /// Whether kernels are built for the number of words, with long loops unrolled: where nobody chose, on all devices but CPUs, whose
     /// compilers take seconds for each.
     pub specialised: Option<bool>,
-    /// Whether queued iterations of conjugate gradients have one launch for all vector operations ([`CG_ITERATION`](crate::kernel::blas::CG_ITERATION)) where
-    /// fields are so small that its work-groups run at the same time. Where nobody chose, on NVIDIA GPUs; on other devices only one group is known to.
+    /// Whether queued iterations of conjugate gradients have one launch for all vector operations ([`CG_ITERATION`](crate::kernel::blas::CG_ITERATION)), where
+    /// fields are so small that all its work-groups run at the same time: on NVIDIA GPUs one for each multiprocessor, on other devices one alone. Where
+    /// nobody chose, on NVIDIA GPUs.
     pub at_once: Option<bool>,
     /// Words that one work-item of `pack` takes side by side, in the staged form.
     pub pack: AcceleratorThreads,
@@ -129,9 +130,10 @@ const GPU_GROUP: usize = 256;
 /// The same where each work-item holds the sums of a bundle.
 const GPU_BUNDLE_GROUP: usize = 128;
 const CPU_GROUP: usize = 64;
-/// Work-items of a group of which each has one element, and waits for all others: at most so many, of which every multiprocessor of a GPU holds a group.
-const GROUPS_AT_ONCE: [usize; 4] = [64, 128, 256, 512];
-/// RETIREMENT of a launch of one group.
+/// Work-items of a group where all groups run at the same time, each work-item with one element. Every multiprocessor of an NVIDIA GPU holds one group of
+/// any of these sizes, whatever registers the kernel takes.
+const SIZES_AT_ONCE: [usize; 4] = [64, 128, 256, 512];
+/// The operation by which groups retire, as `reduction.clh` numbers it, where there is one group alone.
 const ALONE: u32 = 1;
 /// Groups of exact sums for each compute unit: enough to fill it, few to add up at the end.
 const GROUPS_PER_UNIT: usize = 4;
@@ -609,9 +611,9 @@ impl Planner<'_> {
         self.finish(bundle) == Finish::SecondKernel
     }
 
-    /// How an exact sum is launched whose work-items have one element each and wait for it, all at the same time; `None` where it is not known that they run at
-    /// the same time, or another way was chosen.
-    pub fn sum_together(&self, work: &Reduction<'_>) -> Result<Option<(SumBuild, usize, usize)>, DeviceError> {
+    /// How an exact sum is built and launched whose work-items have one element each and wait for it: work-items of a group, and groups. `None` where these are
+    /// not known to run at the same time, or another way was chosen.
+    pub fn sum_at_once(&self, work: &Reduction<'_>) -> Result<Option<(SumBuild, usize, usize)>, DeviceError> {
         let is_nvidia = matches!(self.device.retirement, Retirement::NvidiaPtx);
         let chosen = self.sums.at_once.unwrap_or(is_nvidia && self.sums.finish != Some(Finish::SecondKernel));
         if !chosen || work.sum != Sum::Exact {
@@ -619,11 +621,11 @@ impl Planner<'_> {
         }
         let most = if is_nvidia { self.device.compute_units as usize } else { 1 };
         let fits = |&group: &usize| group <= self.device.max_work_group_size && work.elements.div_ceil(group) <= most;
-        let Some(group) = GROUPS_AT_ONCE.into_iter().find(fits) else { return Ok(None) };
+        let Some(group) = SIZES_AT_ONCE.into_iter().find(fits) else { return Ok(None) };
         let groups = work.elements.div_ceil(group).max(1);
         let mut build = self.sum_build(work.of, work.sum, Some(group))?;
         build.retirement = if groups == 1 { Some(ALONE) } else { self.retirement(None)? };
-        build.together = true;
+        build.at_once = true;
         Ok(build.retirement.is_some().then_some((build, group, groups)))
     }
 
@@ -658,7 +660,7 @@ impl Planner<'_> {
                 Sum::Tree(plan) => Some(plan.warp()),
             },
             retirement: self.retirement(of.bundle)?,
-            together: false,
+            at_once: false,
             stored: None,
         })
     }
@@ -741,7 +743,7 @@ pub(super) struct SumBuild {
     warp: Option<usize>,
     retirement: Option<u32>,
     /// Whether all groups run at the same time, and wait for the sum.
-    together: bool,
+    at_once: bool,
     /// Of sums whose bits depend on their order.
     stored: Option<StoredOrder>,
 }
@@ -774,7 +776,7 @@ impl SumBuild {
     }
 
     pub(super) fn options(&self) -> String {
-        let Self { words, bundle, fields, retirement, together, stored, .. } = self;
+        let Self { words, bundle, fields, retirement, at_once, stored, .. } = self;
         let mut options = format!(" -DBUNDLE={bundle} -DFIELDS={fields}{}", self.options_of_order());
         if let Some(words) = words {
             options += &format!(" -DWORDS={words}");
@@ -788,7 +790,7 @@ impl SumBuild {
                 options += " -cl-std=CL3.0";
             }
         }
-        if *together {
+        if *at_once {
             options += " -DGROUPS_AT_ONCE";
         }
         if let Some(StoredOrder { order, parts }) = stored {
