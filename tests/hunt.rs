@@ -1,8 +1,9 @@
 //! Hunts for differences: none where there is none, and planted ones found and shrunk to a few operations.
 
 use std::process::Command;
+use std::sync::RwLock;
 
-use lanefield::backend::opencl::Tuning;
+use lanefield::backend::opencl::{OpenCl, Tuning};
 use lanefield::backend::{BackendError, Cpu, Sum};
 use lanefield::body::program::Operation;
 use lanefield::hunt::least::Least;
@@ -69,12 +70,12 @@ fn nothing_is_found_where_nothing_is_wrong() {
 }
 
 #[test]
-fn relaxed_arithmetic_is_found_and_shrunk_to_a_program_that_shows_it() {
+fn numbers_that_a_driver_flushes_are_found_and_shrunk_to_a_program_that_shows_it() {
     let Some(mut device) = opencl() else { return };
-    let options = "-DRELAXED_MATH -cl-fast-relaxed-math";
+    let options = "-cl-denorms-are-zero";
     device.set_build_options(options);
-    let find = hunted(&mut device, 3, 200).find.expect("relaxed arithmetic has other bits");
-    let program = find.program.expect("the operations differ by themselves");
+    let find = hunted(&mut device, 3, 200).find.expect("subnormal numbers are zeros");
+    let program = find.program.as_ref().unwrap_or_else(|| panic!("the operations differ by themselves: {find}"));
     let directory = tempfile::tempdir().unwrap();
     let path = |name: &str| directory.path().join(name);
     std::fs::write(path("least.c"), program).unwrap();
@@ -84,4 +85,83 @@ fn relaxed_arithmetic_is_found_and_shrunk_to_a_program_that_shows_it() {
     assert!(compiled.status.success(), "{}", String::from_utf8_lossy(&compiled.stderr));
     let run = |options: &[&str]| Command::new(path("least")).args(options).status().unwrap().code();
     assert_eq!((run(&["0"]), run(&["0", options])), (Some(0), Some(1)));
+}
+
+/// A CPU on which one kind of operation gives another number, so that a hunt ends with a body that has it. The few operations run on the device.
+struct Planted {
+    cpu: Cpu,
+    device: OpenCl,
+    ran: usize,
+}
+
+/// The operation that [`Planted`] spoils, by its name.
+static SPOILED: RwLock<&str> = RwLock::new("");
+
+fn spoil(operation: &Operation, right: Complex<f64>) -> Complex<f64> {
+    let text = format!("{operation:?}");
+    let is_it = text.split('(').next() == Some(*SPOILED.read().unwrap());
+    if is_it { Complex::new(1.0 - right.re, right.im) } else { right }
+}
+
+impl Twin for Planted {
+    fn run<R: Vectors>(call: &mut PlainCall<'_, R>) {
+        run_with(call, Some(spoil));
+    }
+}
+
+impl Suspect for Planted {
+    fn run(&mut self, case: &Case, links: &PlainLinks<'_>, _: Tuning, sum: Sum) -> Result<Outcome, BackendError> {
+        let plain = match case.kernel().sums() {
+            true => HostFunction::Reduce(reduce_twin::<Self> as _),
+            false => HostFunction::Launch(launch_twin::<Self> as _),
+        };
+        case.run_plain(&self.cpu, plain, links, sum)
+    }
+
+    fn run_least(&mut self, least: &Least) -> Result<Complex<f64>, BackendError> {
+        self.ran += 1;
+        least.run_on(&self.device)
+    }
+}
+
+#[test]
+fn every_operation_runs_by_itself_and_gives_the_bits_of_the_cpu() {
+    let Some(device) = opencl() else { return };
+    let mut suspect = Planted { cpu: Cpu::new(None).unwrap(), device, ran: 0 };
+    let operations = [
+        "Constant",
+        "Add",
+        "Sub",
+        "Mul",
+        "Div",
+        "Neg",
+        "MulAdd",
+        "Scaled",
+        "ScaledAdd",
+        "New",
+        "Re",
+        "Im",
+        "TimesI",
+        "Conj",
+        "Sqrt",
+        "Abs",
+        "Less",
+        "AtMost",
+        "Not",
+        "Select",
+    ];
+    for operation in operations {
+        *SPOILED.write().unwrap() = operation;
+        let ran = suspect.ran;
+        // Where it is the sum alone that differs, nothing is run by itself.
+        for seed in 0..8 {
+            let find =
+                hunted(&mut suspect, seed, 400).find.unwrap_or_else(|| panic!("{operation} gives another number"));
+            assert_eq!((find.wrong.as_str(), &find.program), ("the device", &None), "{operation}: {find}");
+            if suspect.ran > ran {
+                break;
+            }
+        }
+        assert!(suspect.ran > ran, "{operation} did not run by itself");
+    }
 }

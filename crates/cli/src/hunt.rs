@@ -40,7 +40,7 @@ const NO_CACHES: [(&str, &str); 2] = [("POCL_KERNEL_CACHE", "0"), ("CUDA_CACHE_D
   lanefield hunt --seconds 5 --seed 1
 
 Which bits an option of the compiler costs (exit status 1 where there are any):
-  hunt --seconds 60 --build-options=-cl-fast-relaxed-math")]
+  hunt --seconds 60 --build-options=-cl-denorms-are-zero")]
 pub struct Hunt {
     /// The device: auto (the first GPU, else any OpenCL device), a number from `lanefield devices`, or part of a name [env: LANEFIELD_DEVICE]
     #[arg(long, value_name = "DEVICE", default_value = crate::args::default_device())]
