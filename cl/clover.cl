@@ -151,6 +151,7 @@ STENCIL_KERNEL void eo_clover_many(__global stored* restrict out, __global const
                                    uint spinors ACCUMULATORS_ARGUMENT) {
     ACCUMULATORS(sum);
     accelerator_for2d_together(osite, osites, part, spinors / SPINORS_AT_ONCE, inside) {
+        ASK_FOR_NEXT_LINKS(osite, part, spinors / SPINORS_AT_ONCE);
         const hop_inputs f = SOME_SPINORS(part);
         eo_site(0, osite, f, inside, sum, blocks, out);
     }
@@ -160,6 +161,7 @@ STENCIL_KERNEL void eo_clover_many_dagger(__global stored* restrict out, __globa
                                           HOP_ARGUMENTS, uint spinors ACCUMULATORS_ARGUMENT) {
     ACCUMULATORS(sum);
     accelerator_for2d_together(osite, osites, part, spinors / SPINORS_AT_ONCE, inside) {
+        ASK_FOR_NEXT_LINKS(osite, part, spinors / SPINORS_AT_ONCE);
         const hop_inputs f = SOME_SPINORS(part);
         eo_site(1, osite, f, inside, sum, blocks, out);
     }
@@ -170,6 +172,7 @@ STENCIL_KERNEL void oe_clover_many(__global stored* restrict out, __global const
                                    uint spinors ACCUMULATORS_ARGUMENT) {
     ACCUMULATORS(sum);
     accelerator_for2d_together(osite, osites, part, spinors / SPINORS_AT_ONCE, inside) {
+        ASK_FOR_NEXT_LINKS(osite, part, spinors / SPINORS_AT_ONCE);
         const hop_inputs f = SOME_SPINORS(part);
         oe_site(0, osite, f, inside, sum, blocks, chi, out);
     }
@@ -180,6 +183,7 @@ STENCIL_KERNEL void oe_clover_many_dagger(__global stored* restrict out, __globa
                                           uint spinors ACCUMULATORS_ARGUMENT) {
     ACCUMULATORS(sum);
     accelerator_for2d_together(osite, osites, part, spinors / SPINORS_AT_ONCE, inside) {
+        ASK_FOR_NEXT_LINKS(osite, part, spinors / SPINORS_AT_ONCE);
         const hop_inputs f = SOME_SPINORS(part);
         oe_site(1, osite, f, inside, sum, blocks, chi, out);
     }

@@ -38,6 +38,7 @@ STENCIL_KERNEL void hop_dagger(__global stored* restrict out, HOP_ARGUMENTS) {
 
 STENCIL_KERNEL void hop_many(__global stored* restrict out, HOP_ARGUMENTS, uint spinors, uint first, uint count) {
     accelerator_for2d_together(osite, osites, part, count / SPINORS_AT_ONCE, inside) {
+        ASK_FOR_NEXT_LINKS(osite, part, count / SPINORS_AT_ONCE);
         const hop_inputs f = SOME_SPINORS(part);
         hop_and_store(0, osite, f, inside, out);
     }
@@ -46,6 +47,7 @@ STENCIL_KERNEL void hop_many(__global stored* restrict out, HOP_ARGUMENTS, uint 
 STENCIL_KERNEL void hop_many_dagger(__global stored* restrict out, HOP_ARGUMENTS, uint spinors, uint first,
                                     uint count) {
     accelerator_for2d_together(osite, osites, part, count / SPINORS_AT_ONCE, inside) {
+        ASK_FOR_NEXT_LINKS(osite, part, count / SPINORS_AT_ONCE);
         const hop_inputs f = SOME_SPINORS(part);
         hop_and_store(1, osite, f, inside, out);
     }

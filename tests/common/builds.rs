@@ -12,6 +12,7 @@ pub fn builds() -> [Tuning; 3] {
         access: Some(AccessWidth::Word),
         site_order: subdomains,
         accumulators: Some(Accumulators::Registers),
+        link_loads: Some(LinkLoads::Ahead),
         grid_stride: Some(GridStride::On(Some(1))),
         group_size: Some(GroupSize::Required),
         lane_form: Some(LaneForm::WorkItems),

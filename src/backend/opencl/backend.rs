@@ -25,7 +25,8 @@ use super::launcher::{Prepared, TableKey};
 use super::on_queues::OnQueues;
 use super::plan::{ChoiceSource, Layout, Planner};
 use super::raw::{RawEvent, RawQueue};
-use super::reduce::{SumOptions, Workspace};
+use super::reduce::Workspace;
+use super::sum_plan::SumOptions;
 use super::tuned::KernelKey;
 use super::{
     AccessWidth, Arg, Buffer, Context, DeviceError, DeviceInfo, DeviceKind, DeviceTimes, Launch, LaunchEvent, Program,

@@ -68,9 +68,11 @@ impl Build {
 
     pub fn options(&self) -> String {
         let mut options = String::new();
-        if self.link_loads != LinkLoads::Cached {
-            options += " -DLINKS_PAST_L1";
-        }
+        options += match self.link_loads {
+            LinkLoads::Cached => "",
+            LinkLoads::PastL1 | LinkLoads::Kept => " -DLINKS_PAST_L1",
+            LinkLoads::Ahead => " -DLINKS_ASKED_FOR",
+        };
         if self.keeps_links {
             options += " -DLINKS_KEPT";
         }

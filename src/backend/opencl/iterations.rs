@@ -9,7 +9,8 @@ use lanefield_reference::kernels::reduce::Sum;
 use lanefield_reference::layout::LaunchGeometry;
 
 use super::context::lock;
-use super::reduce::{Reduction, Workspace, exchange_bytes, sum_arguments, sums_file};
+use super::reduce::{Workspace, sum_arguments};
+use super::sum_plan::{Reduction, exchange_bytes, sums_file};
 use super::tape::{Tape, Taping};
 use super::{Arg, Launch, Layout, OpenCl, Program, Source};
 use crate::backend::specification::{Call, Shape};
@@ -128,7 +129,7 @@ impl Iterations {
         let (shape, layout) = (call.shape(), device.layout_of(call)?);
         let planner = device.planner(layout);
         let work = planner.reduction(shape, self.sum)?;
-        let (group, groups) = device.groups(&planner, &work)?;
+        let (group, groups) = planner.groups(&work)?;
         let build = planner.sum_build(work.of, self.sum, Some(group))?.in_order_of_the_host(&work);
         let name = shape.kernel.name;
         let program = self.program(device, name, || Ok((file_of(shape), planner.options_of_sum(&work, &build))))?;

@@ -26,7 +26,8 @@
 //! | `backend.rs`, `field.rs` | the backend, which knows lattices; fields and tables in device memory |
 //! | `launcher.rs` | launches of all kernels: arguments packed by role |
 //! | `ghosts.rs` | calls on parts of lattices: packets from and to other parts |
-//! | `reduce.rs` | sums over sites: how they are launched and added up |
+//! | `sum_plan.rs` | sums over sites: the form of a sum, its groups and its build |
+//! | `reduce.rs` | their launches, and what is made of what these leave |
 //! | `iterations.rs`, `tape.rs` | iterations of conjugate gradients that are queued without a wait; launches that are made again as they were |
 //! | `maps.rs` | maps over index spaces that are not lattice sites |
 
@@ -62,6 +63,7 @@ mod recorder;
 mod reduce;
 mod site_order;
 mod sources;
+mod sum_plan;
 mod tape;
 #[cfg(test)]
 pub(crate) mod testing;
@@ -92,9 +94,9 @@ pub use pool::{Fallback, Held, Holder, KindStatistics, MemoryKind, MemoryStatist
 pub use probe::{ProbeCheck, ProbeVerdict, measure, probe};
 pub use program::{Kernel as BuiltKernel, KernelInfo, Program};
 pub use queues::Queues;
-pub use reduce::{Finish, SumForm, SumOptions};
 pub use site_order::SiteOrder;
 pub use sources::{Source, SourceError, expand, expand_for, expand_with};
+pub use sum_plan::{Finish, SumForm, SumOptions};
 pub use transfer::{Towards, TransferWay};
 pub use tuned::{KernelKey, Tuned, TuningSource};
 pub use tuning::{

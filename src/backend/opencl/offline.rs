@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use super::plan::{ChoiceSource, Layout, Planner};
 use super::program::full_options;
-use super::reduce::{SumOptions, exchange_bytes};
+use super::sum_plan::{SumOptions, exchange_bytes};
 use super::{
     AccessWidth, Count, DeviceInfo, DeviceKind, OpenCl, Retirement, SiteOrder, Source, Tuned, Tuning, expand_for,
 };
@@ -288,6 +288,10 @@ mod tests {
             assert!(options.contains("-DLINKS_PAST_L1"), "{options}");
             options.contains("-DLINKS_KEPT")
         };
+        let mut ahead = nvidia("NVIDIA CUDA", "sm_90");
+        ahead.tuning.link_loads = Some(super::super::LinkLoads::Ahead);
+        let ahead = options(&ahead, Precision::F32);
+        assert!(ahead.contains("-DLINKS_ASKED_FOR") && !ahead.contains("-DLINKS_PAST_L1"), "{ahead}");
         assert!(keeps("NVIDIA CUDA", "sm_80") && keeps("NVIDIA CUDA", "sm_90"));
         assert!(!keeps("NVIDIA CUDA", "sm_75") && !keeps("PoCL", "sm_90") && !keeps("AMD", "gfx90a"));
     }

@@ -12,7 +12,7 @@ use super::build::{Build, registers_in, resident_groups};
 use super::lanes::WorkItemLanes;
 use super::link_sharing::shared_bytes;
 use super::neighbours::Stage;
-use super::reduce::{SumOf, SumOptions};
+use super::sum_plan::{SumOf, SumOptions};
 use super::tuned::KernelKey;
 use super::{
     AccessWidth, Accumulators, DeviceError, DeviceInfo, DeviceKind, GridStride, GroupSize, LinkLoads, Mapping,

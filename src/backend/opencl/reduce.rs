@@ -1,148 +1,15 @@
-//! Sums on a device: how the kernels of `reduce.cl` (and those of `blas.cl` that end in a norm) are launched, in which form, and what the
-//! host makes of what they leave. None of the choices here changes a bit of an exact sum, nor of a tree sum of a given plan.
-
-use std::fmt;
-use std::str::FromStr;
+//! Sums on a device: the launches of the kernels of `reduce.cl` (and those of `blas.cl` that end in a norm), and what the host makes of what they leave.
 
 use lanefield_reference::exact::{self, ExactSum};
 use lanefield_reference::kernels::reduce::{PartialSums, Sum};
-use lanefield_reference::layout::{AcceleratorThreads, BlockOrder, Slices, reduction_groups};
-use lanefield_reference::real::Precision;
 
-use super::build::block_options;
 use super::context::lock;
 use super::plan::Planner;
-use super::{
-    AccessWidth, Arg, Buffer, Context, DeviceError, Launch, NeededKernel, OpenCl, Program, Retirement, Source,
-};
+use super::sum_plan::{Reduction, SumBuild, SumForm, SumOptions, exchange_bytes, sums_file};
+use super::{Arg, Buffer, Context, DeviceError, Launch, NeededKernel, OpenCl, Program};
 use crate::backend::BackendError;
-use crate::backend::specification::{Argument, BuildOption, Call, Geometry, KernelSource, Shape};
+use crate::backend::specification::{Call, Geometry, Shape};
 
-/// How the words of large objects are summed. What is summed is the same in every form.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum SumForm {
-    /// So many consecutive words at a time are loaded and reduced in place: one pass over memory.
-    Fused(usize),
-    /// So many words at a time are first packed into a buffer: three passes.
-    Staged(usize),
-    /// One work-item walks all words of a site, and keeps the bundle: registers do not hold it.
-    SerialWords,
-}
-
-impl SumForm {
-    /// What tree sums of words take where nobody chose: the fastest on an H200.
-    pub const FASTEST_TREE: Self = Self::Fused(TREE_BUNDLE);
-    /// What exact sums of words take where nobody chose.
-    pub const FASTEST_EXACT: Self = Self::Fused(EXACT_BUNDLE);
-}
-
-impl fmt::Display for SumForm {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Fused(words) => write!(f, "fused:{words}"),
-            Self::Staged(words) => write!(f, "staged:{words}"),
-            Self::SerialWords => f.write_str("serial-words"),
-        }
-    }
-}
-
-impl FromStr for SumForm {
-    type Err = String;
-    fn from_str(text: &str) -> Result<Self, String> {
-        let words = |text: &str| text.parse().ok().filter(|&words: &usize| (1..=MOST_BUNDLE).contains(&words));
-        let form = match text.split_once(':') {
-            Some(("fused", number)) => words(number).map(Self::Fused),
-            Some(("staged", number)) => words(number).map(Self::Staged),
-            _ if text == "serial-words" => Some(Self::SerialWords),
-            _ => None,
-        };
-        form.ok_or_else(|| {
-            format!("invalid form of a sum '{text}': expected fused:R, staged:R (R words, 1 to {MOST_BUNDLE}) or serial-words")
-        })
-    }
-}
-
-/// How the sums of work-groups become one.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Finish {
-    /// By a second kernel: on any device.
-    SecondKernel,
-    /// By the group that retires last, in the same launch, where the device's memory model lets it read what others wrote
-    /// ([`Retirement`]).
-    RetirementCount,
-}
-
-impl fmt::Display for Finish {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::SecondKernel => "second-kernel",
-            Self::RetirementCount => "retirement-count",
-        })
-    }
-}
-
-impl FromStr for Finish {
-    type Err = String;
-    fn from_str(text: &str) -> Result<Self, String> {
-        let known = [Self::SecondKernel, Self::RetirementCount];
-        let named = known.into_iter().find(|finish| finish.to_string() == text);
-        named.ok_or_else(|| format!("invalid way to finish a sum '{text}': expected second-kernel or retirement-count"))
-    }
-}
-
-/// How a device takes sums. The default leaves every choice to the backend.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
-pub struct SumOptions {
-    /// How words are gone through.
-    pub form: Option<SumForm>,
-    /// How the sums of groups become one. Where nobody chose, by a second kernel; on GPUs by retirement count where one number is summed
-    /// and the device's memory model allows it.
-    pub finish: Option<Finish>,
-    /// Work-items of a group of exact sums; a tree sum has those of its plan.
-    pub group: Option<usize>,
-    /// Groups of exact sums for each compute unit, at most.
-    pub groups_per_unit: Option<usize>,
-    /// Whether kernels are built for the number of words, with long loops unrolled: where nobody chose, on all devices but CPUs, whose
-    /// compilers take seconds for each.
-    pub specialised: Option<bool>,
-    /// Whether queued iterations of conjugate gradients have one launch for all vector operations ([`CG_ITERATION`](crate::kernel::blas::CG_ITERATION)), where
-    /// fields are so small that all its work-groups run at the same time: on NVIDIA GPUs one for each multiprocessor, on other devices one alone. Where
-    /// nobody chose, on NVIDIA GPUs.
-    pub at_once: Option<bool>,
-    /// Words that one work-item of `pack` takes side by side, in the staged form.
-    pub pack: AcceleratorThreads,
-}
-
-/// The file of `cl/` with the kernels that pack, sum words and finish.
-const FILE: &str = "reduce.cl";
-
-pub(super) fn sums_file() -> Source {
-    Source::of_library(FILE)
-}
-
-/// Most words of a bundle.
-const MOST_BUNDLE: usize = 1024;
-/// Words of a bundle where nobody chose: of exact sums, which keep four doubles for each, and of tree sums. The fastest on an H200.
-const EXACT_BUNDLE: usize = 3;
-const TREE_BUNDLE: usize = 2;
-/// Work-items of a group of exact sums: enough for a GPU's multiprocessor to hide its latencies with a few groups.
-const GPU_GROUP: usize = 256;
-/// The same where each work-item holds the sums of a bundle.
-const GPU_BUNDLE_GROUP: usize = 128;
-const CPU_GROUP: usize = 64;
-/// Work-items of a group where all groups run at the same time, each work-item with one element. Every multiprocessor of an NVIDIA GPU holds one group of
-/// any of these sizes, whatever registers the kernel takes.
-const SIZES_AT_ONCE: [usize; 4] = [64, 128, 256, 512];
-/// The operation by which groups retire, as `reduction.clh` numbers it, where there is one group alone.
-const ALONE: u32 = 1;
-/// Groups of exact sums for each compute unit: enough to fill it, few to add up at the end.
-const GROUPS_PER_UNIT: usize = 4;
-/// The same where each work-item holds the sums of a bundle: rows share them.
-const BUNDLE_GROUPS_PER_UNIT: usize = 16;
-/// Local memory that a group may take, so that several groups fit a compute unit.
-const LOCAL_BYTES: usize = 24 << 10;
-/// Most sums of a tree in local memory at a time.
-const MOST_CHUNK: usize = 24;
 /// 64-bit words of a spilled sum: limbs, three counts, and whether there is any.
 const SPILL_WORDS: usize = exact::LIMBS + 4;
 /// Doubles of a finished sum: high, low, spilled; or one.
@@ -181,93 +48,6 @@ impl Workspace {
     }
 }
 
-/// A sum of a kernel: what is launched.
-#[derive(Clone, Copy)]
-pub(super) struct Reduction<'a> {
-    pub shape: &'a Shape,
-    /// What the kernel is built for.
-    pub of: SumOf,
-    /// Elements that each sum has.
-    pub elements: usize,
-    /// Sums of one work-item: one launch row's.
-    pub a_row: usize,
-    /// Rows and planes of groups, each with sums of its own.
-    pub rows: usize,
-    pub planes: usize,
-    /// How the kernel finds a word of a site.
-    pub access: AccessWidth,
-    /// Where its elements lie, if not in the order in which they are summed.
-    pub stored: Option<StoredOrder>,
-    pub sum: Sum,
-}
-
-impl Reduction<'_> {
-    /// The sums of the words that there are: the last bundle of a plane may be short, and what it holds beyond them is no sum.
-    fn of_words<T>(&self, sums: Vec<T>) -> Vec<T> {
-        let Some(_) = self.of.bundle else { return sums };
-        let (a_plane, words) = (self.a_row * self.rows, self.shape.target.object.words());
-        let numbered = sums.into_iter().enumerate();
-        numbered.filter(|(number, _)| number % a_plane < 2 * words).map(|(_, sum)| sum).collect()
-    }
-}
-
-/// What the kernels of a file of sums are built for, beside the sum.
-#[derive(Clone, Copy)]
-pub(super) struct SumOf {
-    precision: Precision,
-    nsimd: usize,
-    /// Words of what is summed at a time.
-    words: usize,
-    /// Whether they are always constants.
-    constant_words: bool,
-    /// Words of a bundle, where the kernel has bundles.
-    bundle: Option<usize>,
-    /// Fields x of `inner_products`, right-hand sides of x of `rhs_gram` that a work-item takes; else 1.
-    fields: usize,
-}
-
-/// Right-hand sides of a field of a call.
-fn rhs_of(shape: &Shape, name: &str) -> usize {
-    shape.field(name).map_or(0, |field| field.object.parts() / shape.rhs_parts.max(1))
-}
-
-/// Of so many right-hand sides how many a work-item takes with one of the others: registers hold the sums of four.
-fn at_once(count: usize) -> usize {
-    (1..=4).rev().find(|&some| count.is_multiple_of(some)).unwrap_or(1)
-}
-
-impl SumOf {
-    /// Words of a bundle, where the kernel has bundles.
-    pub fn bundle(&self) -> Option<usize> {
-        self.bundle
-    }
-
-    pub fn new(shape: &Shape, bundle: Option<usize>) -> Self {
-        let object = shape.target.object;
-        let whole_sites = shape.kernel.arguments.iter().any(|argument| matches!(argument, Argument::Words));
-        Self {
-            precision: shape.precision(),
-            nsimd: shape.lattice().nsimd(),
-            words: if whole_sites { object.words() } else { object.part_words() },
-            // Half precision rounds a component as a whole; operations on right-hand sides, too, know its words.
-            constant_words: shape.precision() == Precision::Half
-                || shape.kernel.options.contains(&BuildOption::PartWords),
-            bundle,
-            fields: match shape.kernel.geometry {
-                Geometry::SumOfPairsOfRightHandSides => at_once(rhs_of(shape, "x")),
-                _ => shape.listed,
-            },
-        }
-    }
-}
-
-/// The order of outer sites in memory, and the parts of each that lie together.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) struct StoredOrder {
-    order: BlockOrder,
-    parts: usize,
-}
-
 impl OpenCl {
     /// How sums are taken.
     pub fn sum_options(&self) -> SumOptions {
@@ -280,39 +60,16 @@ impl OpenCl {
         self.plan_anew();
     }
 
-    /// Work-items of a group, and groups of a row.
-    pub(super) fn groups(&self, planner: &Planner<'_>, work: &Reduction<'_>) -> Result<(usize, usize), DeviceError> {
-        let info = self.context.info();
-        match work.sum {
-            Sum::Tree(plan) => {
-                let most = info.max_work_group_size.min(info.max_work_item_sizes[0]);
-                match plan.threads() <= most {
-                    true => Ok((plan.threads(), plan.blocks())),
-                    false => Err(DeviceError::PlanTooLarge { plan, device: info.name.clone(), most }),
-                }
-            }
-            Sum::Exact => {
-                let group = planner.exact_group(work.of.bundle, work.a_row);
-                let usual = if work.of.bundle.is_some() { BUNDLE_GROUPS_PER_UNIT } else { GROUPS_PER_UNIT };
-                let all = info.compute_units as usize * self.sums.groups_per_unit.unwrap_or(usual);
-                let most = all.div_ceil(work.rows * work.planes);
-                // Of words a work-item takes two elements at a time.
-                let stretch = if work.of.bundle.is_some() { 2 * group } else { group };
-                Ok((group, reduction_groups(work.elements, stretch, most)))
-            }
-        }
-    }
-
     /// Runs a kernel that sums.
     pub(super) fn sum(&self, call: &Call<'_, Self>, sum: Sum) -> Result<PartialSums, BackendError> {
         let (shape, layout) = (call.shape(), self.layout_of(call)?);
         let planner = self.planner(layout);
         let work = planner.reduction(shape, sum)?;
-        let is_of_words = work.of.bundle.is_some() && shape.kernel.geometry == Geometry::SumOfWords;
+        let is_of_words = work.of.bundle().is_some() && shape.kernel.geometry == Geometry::SumOfWords;
         if is_of_words && matches!(planner.form(sum), SumForm::Staged(_)) {
             return self.sum_staged(call, &planner, &work);
         }
-        let (group, groups) = self.groups(&planner, &work)?;
+        let (group, groups) = planner.groups(&work)?;
         let build = planner.sum_build(work.of, sum, Some(group))?.in_order_of_the_host(&work);
         let program = self.program(&planner.source(shape, 1)?, &planner.options_of_sum(&work, &build))?;
         let packed = self.pack(call, layout, None)?;
@@ -331,14 +88,14 @@ impl OpenCl {
     ) -> Result<PartialSums, BackendError> {
         let Reduction { shape, of, .. } = *whole;
         let (osites, words, nsimd) = (shape.target.osites(), of.words, of.nsimd);
-        let Some(bundle) = of.bundle else { unreachable!("sums of words have bundles") };
+        let Some(bundle) = of.bundle() else { unreachable!("sums of words have bundles") };
         let lanes = shape.lattice().width().bytes();
         let packed = self
             .context
             .allocate_anywhere(osites * bundle * lanes, "packed words of a sum")
             .map_err(BackendError::from)?;
         let one_row = Reduction { rows: 1, ..*whole };
-        let (group, groups) = self.groups(planner, &one_row)?;
+        let (group, groups) = planner.groups(&one_row)?;
         let [pack, build] = planner.staged_builds(whole, (bundle, group))?;
         let pack = self.program(&sums_file().of_kernel("pack"), &planner.options_of_sum(whole, &pack))?;
         let program = self.program(&sums_file().of_kernel("sum"), &planner.options_of_sum(whole, &build))?;
@@ -370,9 +127,9 @@ impl OpenCl {
         let work = planner.reduction(shape, sum)?;
         let staged = shape.kernel.geometry == Geometry::SumOfWords && matches!(planner.form(sum), SumForm::Staged(_));
         let mut needed = Vec::new();
-        let (group, build) = match work.of.bundle.filter(|_| staged) {
+        let (group, build) = match work.of.bundle().filter(|_| staged) {
             Some(bundle) => {
-                let (group, _) = self.groups(planner, &Reduction { rows: 1, ..work })?;
+                let (group, _) = planner.groups(&Reduction { rows: 1, ..work })?;
                 let [pack, build] = planner.staged_builds(&work, (bundle, group))?;
                 let local = [work.of.nsimd, self.sums.pack.get(), 1];
                 needed.push(self.needed(
@@ -390,14 +147,14 @@ impl OpenCl {
                 (group, build)
             }
             None => {
-                let (group, _) = self.groups(planner, &work)?;
+                let (group, _) = planner.groups(&work)?;
                 let build = planner.sum_build(work.of, sum, Some(group))?.in_order_of_the_host(&work);
                 let options = planner.options_of_sum(&work, &build);
                 needed.push(self.needed(planner.source(shape, 1)?, options, shape.kernel.name, [group, 1, 1]));
                 (group, build)
             }
         };
-        if planner.finishes_in_second_kernel(work.of.bundle) {
+        if planner.finishes_in_second_kernel(work.of.bundle()) {
             needed.push(self.needed(sums_file(), planner.options_of_finish(&build), "finish", [group, 1, 1]));
         }
         Ok(needed)
@@ -455,7 +212,7 @@ impl OpenCl {
         build: SumBuild,
     ) -> Result<PartialSums, BackendError> {
         let sums = work.a_row * work.rows * work.planes;
-        if planner.finishes_in_second_kernel(work.of.bundle) {
+        if planner.finishes_in_second_kernel(work.of.bundle()) {
             let program = self.program(&sums_file(), &planner.options_of_finish(&build))?;
             let launch = Launch { global: [group * sums, 1, 1], local: [group, 1, 1] };
             let of_sums = sum_arguments(workspace, exchange_bytes(work.sum, 1, group));
@@ -517,285 +274,8 @@ impl OpenCl {
     }
 }
 
-impl Planner<'_> {
-    /// What is launched for a kernel that sums.
-    pub fn reduction<'s>(&self, shape: &'s Shape, sum: Sum) -> Result<Reduction<'s>, BackendError> {
-        let (target, lattice) = (&shape.target, shape.lattice());
-        let (parts, nsimd) = (shape.parts(), lattice.nsimd());
-        let words = target.object.words();
-        let bundled = matches!(shape.kernel.geometry, Geometry::SumOfWords | Geometry::SumOfWordsInSlices);
-        let bundle = bundled.then(|| self.bundle(self.form(sum), words));
-        let of = SumOf::new(shape, bundle);
-        let order = |parts| {
-            // Only trees depend on it, and parts of lattices have none.
-            self.layout.site_order.blocks(lattice, target.sites).map(|order| StoredOrder { order, parts })
-        };
-        let rows_of_words = bundle.map_or(1, |bundle| words.div_ceil(bundle));
-        let one = Reduction {
-            shape,
-            of,
-            elements: target.osites() * nsimd,
-            a_row: bundle.map_or(1, |bundle| 2 * bundle),
-            rows: rows_of_words,
-            planes: 1,
-            access: self.access(shape),
-            stored: order(1),
-            sum,
-        };
-        Ok(match shape.kernel.geometry {
-            Geometry::SumOfWords => one,
-            Geometry::SumOfWordsInSlices | Geometry::SumOfSitesInSlices => {
-                let slices = Slices::new(lattice, target.sites, shape.direction)?;
-                let sites = slices.osites_a_class() * slices.lanes_a_group();
-                let (elements, a_row) = match shape.kernel.source {
-                    KernelSource::Body(body) => (sites * parts, body.sums()),
-                    _ => (sites, one.a_row),
-                };
-                Reduction { elements, a_row, planes: slices.count(), stored: None, ..one }
-            }
-            Geometry::SumOfRightHandSides => {
-                let rows = parts / shape.rhs_parts.max(1);
-                Reduction { elements: target.osites() * shape.rhs_parts * nsimd, rows, ..one }
-            }
-            Geometry::SumOfPairsOfRightHandSides => {
-                let pairs = rhs_of(shape, "x") * (parts / shape.rhs_parts.max(1));
-                let (elements, rows) = (target.osites() * shape.rhs_parts * nsimd, pairs / of.fields);
-                Reduction { elements, a_row: 2 * of.fields, rows, ..one }
-            }
-            _ => {
-                let list = shape.kernel.arguments.iter().any(|argument| matches!(argument, Argument::Fields(..)));
-                let a_row = match shape.kernel.source {
-                    KernelSource::Body(body) => body.sums(),
-                    _ if list => 2 * shape.listed,
-                    _ => 1,
-                };
-                Reduction { elements: target.osites() * parts * nsimd, a_row, stored: order(parts), ..one }
-            }
-        })
-    }
-
-    /// Whether kernels are built for the words of an object: wide accesses take several of them, and must know which.
-    fn is_specialised(&self) -> bool {
-        self.layout.access != AccessWidth::Word || self.sums.specialised.unwrap_or(!self.is_cpu())
-    }
-
-    pub fn form(&self, sum: Sum) -> SumForm {
-        self.sums.form.unwrap_or(match sum {
-            Sum::Exact => SumForm::FASTEST_EXACT,
-            Sum::Tree(_) => SumForm::FASTEST_TREE,
-        })
-    }
-
-    /// Words of a bundle of objects of `words`. They may be more where one build serves all objects.
-    pub fn bundle(&self, form: SumForm, words: usize) -> usize {
-        match form {
-            SumForm::Fused(bundle) | SumForm::Staged(bundle) if !self.is_specialised() => bundle,
-            SumForm::Fused(bundle) | SumForm::Staged(bundle) => bundle.min(words),
-            SumForm::SerialWords => words,
-        }
-    }
-
-    /// How the sums of groups become one, where each has `bundle` words or one number. Where nobody chose, a second kernel; but on a GPU the
-    /// retirement count where there is one number, and its launch would cost more than that.
-    pub fn finish(&self, bundle: Option<usize>) -> Finish {
-        let retires = !matches!(self.device.retirement, Retirement::Unsupported { .. });
-        let usual = match retires && bundle.is_none() && !self.is_cpu() {
-            true => Finish::RetirementCount,
-            false => Finish::SecondKernel,
-        };
-        self.sums.finish.unwrap_or(usual)
-    }
-
-    /// Whether a second kernel adds up the sums of groups.
-    pub fn finishes_in_second_kernel(&self, bundle: Option<usize>) -> bool {
-        self.finish(bundle) == Finish::SecondKernel
-    }
-
-    /// How an exact sum is built and launched whose work-items have one element each and wait for it: work-items of a group, and groups. `None` where these are
-    /// not known to run at the same time, or another way was chosen.
-    pub fn sum_at_once(&self, work: &Reduction<'_>) -> Result<Option<(SumBuild, usize, usize)>, DeviceError> {
-        let is_nvidia = matches!(self.device.retirement, Retirement::NvidiaPtx);
-        let chosen = self.sums.at_once.unwrap_or(is_nvidia && self.sums.finish != Some(Finish::SecondKernel));
-        if !chosen || work.sum != Sum::Exact {
-            return Ok(None);
-        }
-        let most = if is_nvidia { self.device.compute_units as usize } else { 1 };
-        let fits = |&group: &usize| group <= self.device.max_work_group_size && work.elements.div_ceil(group) <= most;
-        let Some(group) = SIZES_AT_ONCE.into_iter().find(fits) else { return Ok(None) };
-        let groups = work.elements.div_ceil(group).max(1);
-        let mut build = self.sum_build(work.of, work.sum, Some(group))?;
-        build.retirement = if groups == 1 { Some(ALONE) } else { self.retirement(None)? };
-        build.at_once = true;
-        Ok(build.retirement.is_some().then_some((build, group, groups)))
-    }
-
-    /// The operation by which groups retire, as `reduction.clh` numbers them; `None` where a second kernel finishes.
-    fn retirement(&self, bundle: Option<usize>) -> Result<Option<u32>, DeviceError> {
-        match self.finish(bundle) {
-            Finish::SecondKernel => Ok(None),
-            Finish::RetirementCount => match &self.device.retirement {
-                Retirement::OpenCl3 => Ok(Some(3)),
-                Retirement::NvidiaPtx => Ok(Some(2)),
-                Retirement::Unsupported { reason } => {
-                    Err(DeviceError::NoRetirement { device: self.device.name.clone(), reason: reason.clone() })
-                }
-            },
-        }
-    }
-
-    /// What a file of sums is built for. `group`: work-items of a group, where they are known.
-    pub fn sum_build(&self, of: SumOf, sum: Sum, group: Option<usize>) -> Result<SumBuild, DeviceError> {
-        Ok(SumBuild {
-            words: (self.is_specialised() || of.constant_words).then_some(of.words),
-            bundle: of.bundle.unwrap_or(self.bundle(self.form(sum), of.words)),
-            fields: of.fields,
-            // Known when it is built, a group may be larger. One build serves all groups on a CPU.
-            threads: match sum {
-                Sum::Exact if self.is_cpu() => None,
-                Sum::Exact => Some(group.unwrap_or(self.exact_group(None, 1))),
-                Sum::Tree(plan) => Some(plan.threads()),
-            },
-            warp: match sum {
-                Sum::Exact => None,
-                Sum::Tree(plan) => Some(plan.warp()),
-            },
-            retirement: self.retirement(of.bundle)?,
-            at_once: false,
-            stored: None,
-        })
-    }
-
-    /// What is built for a sum in the staged form: the kernel that packs, and the one that sums what was packed, which lies in the order of the host.
-    fn staged_builds(
-        &self,
-        whole: &Reduction<'_>,
-        (bundle, group): (usize, usize),
-    ) -> Result<[SumBuild; 2], DeviceError> {
-        let pack = self.sum_build(whole.of, whole.sum, Some(group))?.in_order_of_the_host(whole);
-        let build = self.sum_build(SumOf { words: bundle, ..whole.of }, whole.sum, Some(group))?;
-        Ok([pack, build])
-    }
-
-    /// The build options of a kernel that sums.
-    pub fn options_of_sum(&self, work: &Reduction<'_>, build: &SumBuild) -> String {
-        let links = match work.shape.reconstruct() {
-            0 => String::new(),
-            reals => format!(" -DLINK_REALS={reals}"),
-        };
-        let from = work.shape.options_of_converted();
-        self.common_options(work.of.precision, work.of.nsimd, work.access) + &build.options() + &links + &from
-    }
-
-    /// The build options of the kernel that adds up the sums of groups: one build serves all precisions, lanes and words.
-    pub fn options_of_finish(&self, build: &SumBuild) -> String {
-        self.common_options(Precision::F64, 1, AccessWidth::Word) + &build.options_of_finish(self.is_cpu())
-    }
-
-    /// Work-items of a group of exact sums, `sums` for each of them.
-    pub fn exact_group(&self, bundle: Option<usize>, sums: usize) -> usize {
-        let most = self.device.max_work_group_size;
-        if let Some(group) = self.sums.group {
-            return group.clamp(1, most);
-        }
-        let mut group = match (self.is_cpu(), bundle) {
-            (true, _) => CPU_GROUP,
-            (false, None) => GPU_GROUP,
-            (false, Some(_)) => GPU_BUNDLE_GROUP,
-        };
-        while group > 32 && (group > most || exchange_bytes(Sum::Exact, sums, group) > LOCAL_BYTES) {
-            group /= 2;
-        }
-        group
-    }
-}
-
-/// Local memory of a group of `group` work-items that hold `sums` sums each: see `running_write` in `exact.clh` and `tree.clh`.
-pub(super) fn exchange_bytes(sum: Sum, sums: usize, group: usize) -> usize {
-    let doubles = match sum {
-        // Two doubles a sum, for the upper half of the work-items.
-        Sum::Exact => 2 * sums * (group.next_power_of_two() / 2).max(1),
-        Sum::Tree(plan) => tree_chunk(plan.threads(), plan.warp()).min(sums) * (plan.threads() + plan.warps()),
-    };
-    doubles * size_of::<f64>()
-}
-
-/// Sums of a tree whose values lie in local memory at a time.
-fn tree_chunk(threads: usize, warp: usize) -> usize {
-    let a_sum = (threads + threads / warp) * size_of::<f64>();
-    (LOCAL_BYTES / a_sum).clamp(1, MOST_CHUNK)
-}
-
 pub(super) fn sum_arguments(workspace: &Workspace, exchange: usize) -> [Arg<'_>; 5] {
     let Workspace { partials, result, retired, spills } = workspace;
     let [partials, result, retired, spills] = [partials, result, retired, spills].map(Arg::Buffer);
     [partials, result, retired, spills, Arg::Local(exchange)]
-}
-
-/// What is chosen when a kernel that sums is built.
-#[derive(Clone, PartialEq, Eq, Hash)]
-pub(super) struct SumBuild {
-    words: Option<usize>,
-    bundle: usize,
-    fields: usize,
-    /// Work-items of a group, where they are fixed.
-    threads: Option<usize>,
-    /// Threads that a tree sums in halves; none where the sum is exact.
-    warp: Option<usize>,
-    retirement: Option<u32>,
-    /// Whether all groups run at the same time, and wait for the sum.
-    at_once: bool,
-    /// Of sums whose bits depend on their order.
-    stored: Option<StoredOrder>,
-}
-
-impl SumBuild {
-    /// The same for elements that are taken in the order of the host, if the bits of `work` depend on it.
-    pub fn in_order_of_the_host(mut self, work: &Reduction<'_>) -> Self {
-        if let Sum::Tree(_) = work.sum {
-            self.stored = work.stored;
-        }
-        self
-    }
-
-    /// The build options of the kernel `finish` alone, for a CPU or a GPU.
-    fn options_of_finish(&self, cpu: bool) -> String {
-        let calls = if cpu { " -DCALL_SELDOM_USED" } else { "" };
-        format!(" -DFINISH_ALONE{calls}{}", self.options_of_order())
-    }
-
-    /// What the order of additions is, and what holds a sum.
-    fn options_of_order(&self) -> String {
-        let mut options = format!(" -DEXACT_LIMBS={}", exact::LIMBS);
-        if let Some(threads) = self.threads {
-            options += &format!(" -DTHREADS={threads}");
-        }
-        if let (Some(threads), Some(warp)) = (self.threads, self.warp) {
-            options += &format!(" -DTREE -DWARP={warp} -DCHUNK={}", tree_chunk(threads, warp));
-        }
-        options
-    }
-
-    pub(super) fn options(&self) -> String {
-        let Self { words, bundle, fields, retirement, at_once, stored, .. } = self;
-        let mut options = format!(" -DBUNDLE={bundle} -DFIELDS={fields}{}", self.options_of_order());
-        if let Some(words) = words {
-            options += &format!(" -DWORDS={words}");
-        } else {
-            // Short kernels: a CPU's compiler takes seconds for unrolled ones, and gains nothing.
-            options += " -DCALL_SELDOM_USED -DWORDS_AHEAD=1 -DAHEAD=0";
-        }
-        if let Some(operation) = retirement {
-            options += &format!(" -DRETIREMENT={operation}");
-            if *operation == 3 {
-                options += " -cl-std=CL3.0";
-            }
-        }
-        if *at_once {
-            options += " -DGROUPS_AT_ONCE";
-        }
-        if let Some(StoredOrder { order, parts }) = stored {
-            options += &format!("{} -DSUBDOMAIN_PARTS={parts}", block_options(order, "SUBDOMAIN"));
-        }
-        options
-    }
 }

@@ -235,8 +235,8 @@ mod tests {
         assert_eq!(choice(key("hop", F32, LinkFormat::TwoRows, 1)).grid_stride, Some(GridStride::Off));
         let many = choice(key("hop_many", F32, LinkFormat::TwoRows, 16));
         assert_eq!(
-            (many.grid_stride, many.rhs_per_group, many.work_items),
-            (Some(GridStride::Slice), Count::new(4), Count::new(256))
+            (many.grid_stride, many.rhs_per_group, many.work_items, many.link_loads),
+            (Some(GridStride::Slice), Count::new(4), Count::new(256), Some(LinkLoads::Ahead))
         );
         assert_eq!(
             (many.rhs_per_work_item, choice(key("hop_many", F32, LinkFormat::Full, 16)).rhs_per_work_item),
@@ -248,7 +248,8 @@ mod tests {
         assert_eq!((few.grid_stride, few.rhs_per_work_item), (Some(GridStride::On(None)), Count::new(4)));
         let large =
             |precision| KernelKey { slices_in_cache: false, ..key("hop_many", precision, LinkFormat::TwoRows, 12) };
-        assert_eq!(choice(large(F32)).grid_stride, Some(GridStride::Slice));
+        let of_many = choice(large(F32));
+        assert_eq!((of_many.grid_stride, of_many.link_loads), (Some(GridStride::Slice), Some(LinkLoads::Cached)));
         let large = choice(large(Half));
         assert_eq!(large.traversal, Some(Traversal::Blocks([8, 8, 4, usize::MAX])));
         assert_eq!(

@@ -49,8 +49,11 @@ pub enum LinkLoads {
     /// The same, and a part of them is asked to stay in the last cache until the next kernel reads them: for links a few times as large as that. On NVIDIA's
     /// GPUs from compute capability 8.0 on; elsewhere as [`Self::PastL1`].
     Kept,
+    /// As all else, and those of the outer site that a work-group takes next are asked to come into the last cache, by kernels of several spinors a site whose
+    /// groups stay; by other kernels as [`Self::Cached`].
+    Ahead,
 }
-named_values!(LinkLoads, "link loads": Cached = "cached", PastL1 = "past-l1", Kept = "kept");
+named_values!(LinkLoads, "link loads": Cached = "cached", PastL1 = "past-l1", Kept = "kept", Ahead = "ahead");
 
 /// How results are stored.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -286,7 +289,7 @@ parameters! {
     access: AccessWidth, "access", ["word", "8", "16"], "word|8|16", "Bytes of an access, for which fields are laid out.";
     site_order: SiteOrder, "site-order", ["lexicographic", "2.2.2.2", "3.1.4.2"], "lexicographic|X.Y.Z.T",
         "The order of outer sites in memory: lexicographic, or so many subdomains in x, y, z and t.";
-    link_loads: LinkLoads, "link-loads", ["cached", "past-l1", "kept"], "cached|past-l1|kept", "How links and blocks are loaded.";
+    link_loads: LinkLoads, "link-loads", ["cached", "past-l1", "kept", "ahead"], "cached|past-l1|kept|ahead", "How links and blocks are loaded.";
     stores: Stores, "stores", ["cached", "streaming"], "cached|streaming", "How results are stored.";
     grid_stride: GridStride, "grid-stride", ["off", "on", "on:1", "on:2", "on:4", "on:8", "slice"], "off|on|on:N|slice",
         "Whether work-groups stay and stride over the outer sites: N groups a compute unit, or those of one slice in time.";

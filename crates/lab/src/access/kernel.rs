@@ -136,7 +136,7 @@ impl Launched {
             at_once,
             geometry,
             mapping: tuning.mapping.filter(|_| stencil.is_some()).unwrap_or_default(),
-            links_past_l1: tuning.link_loads.is_some_and(|loads| loads != LinkLoads::Cached),
+            links_past_l1: matches!(tuning.link_loads, Some(LinkLoads::PastL1 | LinkLoads::Kept)),
             persistent: matches!(tuning.grid_stride, Some(GridStride::On(_))),
             blocks: blocks.filter(|blocks| !blocks.is_lexicographic()),
             stencil,
