@@ -21,6 +21,15 @@ fn hunted(suspect: &mut dyn Suspect, seed: u64, bodies: u32) -> HuntReport {
     hunt(suspect, &cpu, HuntOptions { seed, bodies }, &|| true).unwrap()
 }
 
+/// What a twin gives of a case.
+fn run_as<T: Twin>(cpu: &Cpu, case: &Case, links: &PlainLinks<'_>, sum: Sum) -> Result<Outcome, BackendError> {
+    let plain = match case.kernel().sums() {
+        true => HostFunction::Reduce(reduce_twin::<T> as _),
+        false => HostFunction::Launch(launch_twin::<T> as _),
+    };
+    case.run_plain(cpu, plain, links, sum)
+}
+
 /// A device that makes zeros of numbers that are subnormal in f32.
 struct Flushing(Cpu);
 
@@ -37,11 +46,7 @@ impl Twin for Flushing {
 
 impl Suspect for Flushing {
     fn run(&mut self, case: &Case, links: &PlainLinks<'_>, _: Tuning, sum: Sum) -> Result<Outcome, BackendError> {
-        let plain = match case.kernel().sums() {
-            true => HostFunction::Reduce(reduce_twin::<Self> as _),
-            false => HostFunction::Launch(launch_twin::<Self> as _),
-        };
-        case.run_plain(&self.0, plain, links, sum)
+        run_as::<Self>(&self.0, case, links, sum)
     }
 
     fn run_least(&mut self, least: &Least) -> Result<Complex<f64>, BackendError> {
@@ -111,11 +116,7 @@ impl Twin for Planted {
 
 impl Suspect for Planted {
     fn run(&mut self, case: &Case, links: &PlainLinks<'_>, _: Tuning, sum: Sum) -> Result<Outcome, BackendError> {
-        let plain = match case.kernel().sums() {
-            true => HostFunction::Reduce(reduce_twin::<Self> as _),
-            false => HostFunction::Launch(launch_twin::<Self> as _),
-        };
-        case.run_plain(&self.cpu, plain, links, sum)
+        run_as::<Self>(&self.cpu, case, links, sum)
     }
 
     fn run_least(&mut self, least: &Least) -> Result<Complex<f64>, BackendError> {
@@ -128,6 +129,7 @@ impl Suspect for Planted {
 fn every_operation_runs_by_itself_and_gives_the_bits_of_the_cpu() {
     let Some(device) = opencl() else { return };
     let mut suspect = Planted { cpu: Cpu::new(None).unwrap(), device, ran: 0 };
+    // Those of random bodies, loads apart.
     let operations = [
         "Constant",
         "Add",

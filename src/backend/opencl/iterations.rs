@@ -133,7 +133,7 @@ impl Iterations {
         let build = planner.sum_build(work.of, self.sum, Some(group))?.in_order_of_the_host(&work);
         let name = shape.kernel.name;
         let program = self.program(device, name, || Ok((file_of(shape), planner.options_of_sum(&work, &build))))?;
-        let finish = match planner.finishes_in_second_kernel(work.of.bundle()) {
+        let finish = match planner.finishes_in_second_kernel(work.of.bundle) {
             true => Some(self.program(device, FINISH, || Ok((sums_file(), planner.options_of_finish(&build))))?),
             false => None,
         };

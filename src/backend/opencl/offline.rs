@@ -166,7 +166,7 @@ impl Planner<'_> {
             }
             true => {
                 let work = self.reduction(shape, Sum::Exact)?;
-                let group = self.exact_group(work.of.bundle(), work.a_row);
+                let group = self.exact_group(work.of.bundle, work.a_row);
                 let build = self.sum_build(work.of, Sum::Exact, Some(group))?;
                 (
                     self.source(shape, 1)?,

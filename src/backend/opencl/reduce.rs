@@ -65,7 +65,7 @@ impl OpenCl {
         let (shape, layout) = (call.shape(), self.layout_of(call)?);
         let planner = self.planner(layout);
         let work = planner.reduction(shape, sum)?;
-        let is_of_words = work.of.bundle().is_some() && shape.kernel.geometry == Geometry::SumOfWords;
+        let is_of_words = work.of.bundle.is_some() && shape.kernel.geometry == Geometry::SumOfWords;
         if is_of_words && matches!(planner.form(sum), SumForm::Staged(_)) {
             return self.sum_staged(call, &planner, &work);
         }
@@ -88,7 +88,7 @@ impl OpenCl {
     ) -> Result<PartialSums, BackendError> {
         let Reduction { shape, of, .. } = *whole;
         let (osites, words, nsimd) = (shape.target.osites(), of.words, of.nsimd);
-        let Some(bundle) = of.bundle() else { unreachable!("sums of words have bundles") };
+        let Some(bundle) = of.bundle else { unreachable!("sums of words have bundles") };
         let lanes = shape.lattice().width().bytes();
         let packed = self
             .context
@@ -127,7 +127,7 @@ impl OpenCl {
         let work = planner.reduction(shape, sum)?;
         let staged = shape.kernel.geometry == Geometry::SumOfWords && matches!(planner.form(sum), SumForm::Staged(_));
         let mut needed = Vec::new();
-        let (group, build) = match work.of.bundle().filter(|_| staged) {
+        let (group, build) = match work.of.bundle.filter(|_| staged) {
             Some(bundle) => {
                 let (group, _) = planner.groups(&Reduction { rows: 1, ..work })?;
                 let [pack, build] = planner.staged_builds(&work, (bundle, group))?;
@@ -154,7 +154,7 @@ impl OpenCl {
                 (group, build)
             }
         };
-        if planner.finishes_in_second_kernel(work.of.bundle()) {
+        if planner.finishes_in_second_kernel(work.of.bundle) {
             needed.push(self.needed(sums_file(), planner.options_of_finish(&build), "finish", [group, 1, 1]));
         }
         Ok(needed)
@@ -212,7 +212,7 @@ impl OpenCl {
         build: SumBuild,
     ) -> Result<PartialSums, BackendError> {
         let sums = work.a_row * work.rows * work.planes;
-        if planner.finishes_in_second_kernel(work.of.bundle()) {
+        if planner.finishes_in_second_kernel(work.of.bundle) {
             let program = self.program(&sums_file(), &planner.options_of_finish(&build))?;
             let launch = Launch { global: [group * sums, 1, 1], local: [group, 1, 1] };
             let of_sums = sum_arguments(workspace, exchange_bytes(work.sum, 1, group));

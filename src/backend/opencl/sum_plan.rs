@@ -180,7 +180,7 @@ pub(super) struct SumOf {
     /// Whether they are always constants.
     constant_words: bool,
     /// Words of a bundle, where the kernel has bundles.
-    bundle: Option<usize>,
+    pub bundle: Option<usize>,
     /// Fields x of `inner_products`, right-hand sides of x of `rhs_gram` that a work-item takes; else 1.
     fields: usize,
 }
@@ -196,11 +196,6 @@ fn at_once(count: usize) -> usize {
 }
 
 impl SumOf {
-    /// Words of a bundle, where the kernel has bundles.
-    pub fn bundle(&self) -> Option<usize> {
-        self.bundle
-    }
-
     pub fn new(shape: &Shape, bundle: Option<usize>) -> Self {
         let object = shape.target.object;
         let whole_sites = shape.kernel.arguments.iter().any(|argument| matches!(argument, Argument::Words));
