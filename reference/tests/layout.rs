@@ -409,7 +409,7 @@ fn lanes_in_space_are_as_many_and_cut_time_only_where_space_does_not_suffice() {
         assert_eq!(in_space.nsimd(), by_default.nsimd(), "{extents}");
         in_space.nodes().to_string()
     };
-    assert_eq!(cut("32.32.32.64", 128, RedBlack), "8.2.1.1");
+    assert_eq!(cut("32.32.32.64", 128, RedBlack), "16.1.1.1");
     assert_eq!(cut("24.24.24.48", 128, RedBlack), "4.4.1.1");
     assert_eq!(cut("16.16.32.32", 128, RedBlack), "8.2.1.1");
     assert_eq!(cut("16.16.32.32", 64, RedBlack), "4.2.1.1");

@@ -18,10 +18,11 @@ use super::library::{CReference, compilers, flags};
 use super::{Draws, IN_FOUR_LANES, IN_ONE_LANE, IN_TWO_LANES, lattice, precision};
 use crate::common::backends::{cpu, opencl};
 
-/// Cases of each kernel on all four implementations; operators, which call the kernels, have many more (`operators.rs`).
-const CASES: u64 = 120;
-/// And with any order of legs, format of links and lanes, without OpenCL, which would build a program for each.
-const WITHOUT_OPENCL: u64 = 60;
+/// Cases of each kernel on all four implementations, ten of a precision: nearly each is a program that OpenCL compiles. Operators, which call the kernels, have
+/// many more (`operators.rs`).
+const CASES: u64 = 30;
+/// And with any order of legs, format of links and lanes, without OpenCL.
+const WITHOUT_OPENCL: u64 = 150;
 /// Cases of each kernel of each further compiler and optimisation.
 const OF_EACH_COMPILER: u64 = 12;
 

@@ -36,13 +36,14 @@ impl VirtualNodes {
         })
     }
 
-    /// The same with as few as can be in t, then in z, and two in y. A row of outer sites along x is short then, and those of a work-group are several rows side
-    /// by side, which have their neighbours in y in common.
+    /// The same with as few as can be in t, then in z, and one in y, of rows of fewer than 32 sites two. A row of outer sites along x is short then, and those of
+    /// a work-group are several rows side by side, which have their neighbours in y in common.
     ///
     /// # Errors
     /// As [`Self::fit`].
     pub fn fit_in_space(extents: Extents, nsimd: usize, checkerboard: Checkerboard) -> Result<Self, LayoutError> {
-        let in_space = |[_, y, z, t]: [usize; DIMENSIONS]| (t, z, y.abs_diff(2));
+        let in_y = if extents[0] < 32 { 2 } else { 1 };
+        let in_space = |[_, y, z, t]: [usize; DIMENSIONS]| (t, z, y.abs_diff(in_y));
         Self::find(extents, nsimd, checkerboard, in_space).map_or_else(|| Self::fit(extents, nsimd, checkerboard), Ok)
     }
 

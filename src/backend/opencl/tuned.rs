@@ -250,8 +250,9 @@ mod tests {
             |precision| KernelKey { slices_in_cache: false, ..key("hop_many", precision, LinkFormat::TwoRows, 12) };
         let of_many = choice(large(F32));
         assert_eq!((of_many.grid_stride, of_many.link_loads), (Some(GridStride::Slice), Some(LinkLoads::Cached)));
+        assert_eq!(of_many.traversal, Some(Traversal::Blocks([usize::MAX, 2, 2, 1])));
         let large = choice(large(Half));
-        assert_eq!(large.traversal, Some(Traversal::Blocks([8, 8, 4, usize::MAX])));
+        assert_eq!(large.traversal, Some(Traversal::Blocks([usize::MAX, 8, 8, usize::MAX])));
         assert_eq!(
             (large.grid_stride, large.rhs_per_work_item, large.work_items),
             (Some(GridStride::Off), Count::new(2), Count::new(128))
