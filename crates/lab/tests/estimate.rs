@@ -89,14 +89,12 @@ impl Measured {
                 ("work-items", "64"),
             ]),
             ("hop_many", ..) => stay("4", "2", "256"),
-            ("hop", "f32", "12") => {
-                of(&[
-                    ("accelerator-threads", "4"),
-                    ("link-loads", "cached"),
-                    ("traversal", "memory"),
-                    ("max-registers", "128"),
-                ])
-            }
+            ("hop", "f32", "12") => of(&[
+                ("accelerator-threads", "4"),
+                ("link-loads", "cached"),
+                ("traversal", "memory"),
+                ("max-registers", "128"),
+            ]),
             ("eo_clover", "f32", "18") if self.lattice == "16.16.16.32" => of(&[
                 ("accelerator-threads", "32"),
                 ("group-size", "required"),

@@ -244,8 +244,15 @@ mod tests {
         );
         let eight = choice(key("hop_many", F32, LinkFormat::Eight, 16));
         assert_eq!((eight.rhs_per_work_item, eight.work_items), (Count::new(1), Count::new(256)));
+        // An H100 has as large a cache, and slower memory.
+        let h100 = DeviceInfo { vendor: "NVIDIA Corporation".into(), ..device("NVIDIA H100 80GB HBM3") };
+        let there = Tuned::shipped().choice(&h100, &key("hop_many", F32, LinkFormat::TwoRows, 16));
+        assert_eq!((there.grid_stride, there.link_loads), (Some(GridStride::Slice), Some(LinkLoads::Cached)));
         let few = choice(KernelKey { volume_class: 17, ..key("hop_many", F32, LinkFormat::TwoRows, 16) });
-        assert_eq!((few.grid_stride, few.rhs_per_work_item), (Some(GridStride::On(None)), Count::new(4)));
+        assert_eq!(
+            (few.grid_stride, few.rhs_per_work_item, few.link_loads),
+            (Some(GridStride::On(None)), Count::new(4), Some(LinkLoads::PastL1))
+        );
         let large =
             |precision| KernelKey { slices_in_cache: false, ..key("hop_many", precision, LinkFormat::TwoRows, 12) };
         let of_many = choice(large(F32));

@@ -284,6 +284,8 @@ impl Where {
         let source = match (&self.device, place) {
             (None, _) if measured_here => Source::DefaultsMeasuredHere,
             (None, _) => Source::Defaults,
+            // What is tuned names a volume: this is a default of the crate.
+            (Some(_), Place::Device) if self.volume_class.is_none() => Source::DefaultsMeasuredHere,
             (Some(_), Place::Device) if volume_distance <= NEAR => Source::TunedHere,
             (Some(_), _) => Source::TunedElsewhere,
         };
