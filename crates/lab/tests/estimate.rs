@@ -95,6 +95,8 @@ impl Measured {
                 ("traversal", "memory"),
                 ("max-registers", "128"),
             ]),
+            // Of rows of 32 sites all lanes are in x now.
+            ("hop", "f64", "8") => of(&[]),
             ("eo_clover", "f32", "18") if self.lattice == "16.16.16.32" => of(&[
                 ("accelerator-threads", "32"),
                 ("group-size", "required"),
