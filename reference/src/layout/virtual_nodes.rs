@@ -36,8 +36,8 @@ impl VirtualNodes {
         })
     }
 
-    /// The same with as few as can be in t, then in z, and one in y, of rows of fewer than 32 sites two. A row of outer sites along x is short then, and those of
-    /// a work-group are several rows side by side, which have their neighbours in y in common.
+    /// The same with as few as can be in t, then in z; in y one, or two where rows have fewer than 32 sites (docs/performance.md). A row of outer sites along x is
+    /// short then, and a work-group has several rows side by side, which share neighbours in y.
     ///
     /// # Errors
     /// As [`Self::fit`].
