@@ -3,6 +3,7 @@
 // that are queued (queued.clh): the same operations with scalars from sums on the device.
 
 #include "accelerator.clh"
+#include "at_once.clh"
 #include "complex.clh"
 #include "queued.clh"
 #include "reduction.clh"
@@ -101,26 +102,27 @@ REDUCTION_KERNEL void cg_iteration(__global stored* restrict psi, __global store
     const bool inside = osite < osites;
     cplx of_p[WORDS], of_product[WORDS], of_r[WORDS];
 
-    running sum = running_empty();
-    if (inside && is_begun(result, iteration, c, low, high)) {
+    const uint launch = begin_at_once(retired);
+    const bool begun = is_begun(result, iteration, c, low, high);
+    const double before = queued_c(result, iteration, c);
+    double term = 0;
+    if (inside && begun) {
         read_site(product, osite, lane, of_product);
         read_site(p, osite, lane, of_p);
-        double s = 0;
 #pragma unroll
         for (uint k = 0; k < WORDS; ++k) {
             const double2 v = convert_double2(of_p[k]), w = convert_double2(of_product[k]);
-            s = fma(v.x, w.x, s);
-            s = fma(v.y, w.y, s);
+            term = fma(v.x, w.x, term);
+            term = fma(v.y, w.y, term);
         }
-        running_add(&sum, s, spill_target_of(spills, 2 * iteration));
         if (KEPT)
             read_site(r, osite, lane, of_r);
     }
-    finish_at_once(&sum, 2 * iteration, retired + 1, retired + 2, partials, result, retired, spills, exchange);
+    const whole_sum curvature = sum_at_once(term, before, 2 * iteration, launch, partials, result, retired, spills, exchange);
 
-    sum = running_empty();
-    const bool stepped = has_step(result, iteration);
-    const double step = queued_step(result, iteration, c);
+    const bool stepped = begun && curvature.known && curvature.value > 0;
+    const double step = before / curvature.value;
+    term = 0;
     if (inside && stepped) {
         const real a = (real)(-step);
         if (!KEPT) {
@@ -131,23 +133,21 @@ REDUCTION_KERNEL void cg_iteration(__global stored* restrict psi, __global store
         for (uint k = 0; k < WORDS; ++k)
             of_r[k] = fma((cplx)(a), of_product[k], of_r[k]);
         store_site_words(r, osite, 0, WORDS, WORDS, lane, of_r);
-        double s = 0;
 #pragma unroll
         for (uint k = 0; k < WORDS; ++k) {
             const double2 v = convert_double2(of_r[k]);
-            s = fma(v.x, v.x, s);
-            s = fma(v.y, v.y, s);
+            term = fma(v.x, v.x, term);
+            term = fma(v.y, v.y, term);
         }
-        running_add(&sum, s, spill_target_of(spills, 2 * iteration + 1));
         // ψ takes the place of A p, which is not needed any more.
         read_site(psi, osite, lane, of_product);
     }
-    finish_at_once(&sum, 2 * iteration + 1, retired + 2, retired + 1, partials, result, retired, spills, exchange);
+    const whole_sum norm = sum_at_once(term, before, 2 * iteration + 1, launch, partials, result, retired, spills, exchange);
 
-    const double next = queued_sum(result, 2 * iteration + 1);
-    if (!inside || !stepped || !is_known(result, 2 * iteration + 1) || !(next > keep))
+    end_at_once(launch, retired);
+    if (!inside || !stepped || !norm.known || !(norm.value > keep))
         return;
-    const real a = (real)step, b = (real)(next / queued_c(result, iteration, c));
+    const real a = (real)step, b = (real)(norm.value / before);
     if (!KEPT)
         read_site(p, osite, lane, of_p);
 #pragma unroll

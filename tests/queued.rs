@@ -400,6 +400,30 @@ fn sums_that_registers_do_not_hold_are_finished_by_the_host() {
 }
 
 #[test]
+fn sums_at_once_hold_more_than_a_pair_of_doubles_and_are_rounded_as_others() {
+    let applied: Vec<[usize; 3]> = ways()
+        .iter()
+        .map(|device| {
+            let applied = |binades: f64, sign: f64| {
+                let b = source::<f64>(|site, x| (-binades / 2.0 * (site % 11) as f64 / 10.0).exp2() * x);
+                let (ended, taken) =
+                    same_by::<f64>(device, &b, |_, site, x| if site % 3 == 0 { sign * x } else { diagonal(site, x) });
+                assert!(ended.history.len() > 3);
+                taken
+            };
+            // Terms of both signs, whose sum stays positive for a while.
+            applied(0.0, -0.01);
+            applied(60.0, -0.01);
+            [0.0, 20.0, 60.0].map(|binades| applied(binades, 1.0))
+        })
+        .collect();
+    // Where a sum is not known on the device, the operator is applied for nothing.
+    if let [pairs, at_once] = applied[..] {
+        assert!(at_once[0] == pairs[0] && at_once[1] <= pairs[1] && at_once[2] < pairs[2], "{pairs:?} {at_once:?}");
+    }
+}
+
+#[test]
 fn what_is_no_number_or_not_positive_ends_a_solve_where_it_comes() {
     for device in ways() {
         for (error, wrong) in [

@@ -220,7 +220,7 @@ impl QueuedIterations<OpenCl> for Iterations {
         let program = self.program(device, name, || Ok((file_of(shape), planner.options_of_sum(&work, &build))))?;
         let all = Reduction { rows: SUMS * MOST_QUEUED, ..work };
         let workspace = device.workspace(&mut self.workspace, &all, groups)?;
-        let of_sums = sum_arguments(workspace, exchange_bytes(self.sum, 1, group));
+        let of_sums = sum_arguments(workspace, planner.exchange_at_once(group));
         let (iteration, Bounds { c, low, high, keep }) = (self.sums / SUMS, self.bounds);
         let scalars = [c, low, high, keep].map(Arg::F64);
         let launch = Launch { global: [group, groups, 1], local: [group, 1, 1] };

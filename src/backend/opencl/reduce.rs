@@ -5,7 +5,7 @@ use lanefield_reference::kernels::reduce::{PartialSums, Sum};
 
 use super::context::lock;
 use super::plan::Planner;
-use super::sum_plan::{Reduction, SumBuild, SumForm, SumOptions, exchange_bytes, sums_file};
+use super::sum_plan::{COUNTS_AT_ONCE, Reduction, SumBuild, SumForm, SumOptions, exchange_bytes, sums_file};
 use super::{Arg, Buffer, Context, DeviceError, Launch, NeededKernel, OpenCl, Program};
 use crate::backend::BackendError;
 use crate::backend::specification::{Call, Geometry, Shape};
@@ -16,7 +16,8 @@ const SPILL_WORDS: usize = exact::LIMBS + 4;
 const EXACT_RESULT: usize = 3;
 const TREE_RESULT: usize = 1;
 
-/// Device memory in which sums are made; kept, and made larger when needed. `retired` and `spills` are zero between sums.
+/// Device memory in which sums are made; kept, and made larger when needed. `spills` and the counts of `retired` are zero between sums; behind those lies what
+/// `cl/at_once.clh` keeps from one launch to the next.
 pub(super) struct Workspace {
     partials: Buffer,
     result: Buffer,
@@ -170,7 +171,7 @@ impl OpenCl {
         let wanted = [
             2 * size_of::<f64>() * sums * groups,
             EXACT_RESULT * size_of::<f64>() * sums,
-            size_of::<u32>() * work.rows * work.planes,
+            size_of::<u32>() * (work.rows * work.planes).max(1 + COUNTS_AT_ONCE),
             match work.sum {
                 Sum::Exact => SPILL_WORDS * size_of::<u64>() * sums,
                 Sum::Tree(_) => 0,

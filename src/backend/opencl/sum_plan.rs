@@ -132,6 +132,11 @@ const CPU_GROUP: usize = 64;
 const SIZES_AT_ONCE: [usize; 4] = [64, 128, 256, 512];
 /// The operation by which groups retire, as `reduction.clh` numbers it, where there is one group alone.
 const ALONE: u32 = 1;
+/// Parts of a sum that is made at once, and work-items of a warp on NVIDIA GPUs; elsewhere each is alone: see `cl/at_once.clh`.
+const PARTS_AT_ONCE: usize = 8;
+const NVIDIA_WARP: usize = 32;
+/// Counts behind that of retired groups that such sums need: the number of the launch, and the words of two sums in each of two launches.
+pub(super) const COUNTS_AT_ONCE: usize = 1 + 2 * (2 * 2 * PARTS_AT_ONCE);
 /// Groups of exact sums for each compute unit: enough to fill it, few to add up at the end.
 const GROUPS_PER_UNIT: usize = 4;
 /// The same where each work-item holds the sums of a bundle: rows share them.
@@ -342,7 +347,7 @@ impl Planner<'_> {
     /// How an exact sum is built and launched whose work-items have one element each and wait for it: work-items of a group, and groups. `None` where these are
     /// not known to run at the same time, or another way was chosen.
     pub fn sum_at_once(&self, work: &Reduction<'_>) -> Result<Option<(SumBuild, usize, usize)>, DeviceError> {
-        let is_nvidia = matches!(self.device.retirement, Retirement::NvidiaPtx);
+        let is_nvidia = self.adds_in_warps();
         let chosen = self.sums.at_once.unwrap_or(is_nvidia && self.sums.finish != Some(Finish::SecondKernel));
         if !chosen || work.sum != Sum::Exact {
             return Ok(None);
@@ -352,9 +357,22 @@ impl Planner<'_> {
         let Some(group) = SIZES_AT_ONCE.into_iter().find(fits) else { return Ok(None) };
         let groups = work.elements.div_ceil(group).max(1);
         let mut build = self.sum_build(work.of, work.sum, Some(group))?;
-        build.retirement = if groups == 1 { Some(ALONE) } else { self.retirement(None)? };
+        build.retirement = if is_nvidia { self.retirement(None)? } else { Some(ALONE) };
         build.at_once = true;
         Ok(build.retirement.is_some().then_some((build, group, groups)))
+    }
+
+    /// Whether the work-items of a warp add integers by one instruction, as those of NVIDIA GPUs do from compute capability 8.0 on.
+    fn adds_in_warps(&self) -> bool {
+        let capability = self.device.compute_capability();
+        matches!(self.device.retirement, Retirement::NvidiaPtx) && capability.is_some_and(|capability| capability >= 80)
+    }
+
+    /// Local memory of a group of `group` work-items whose sums are made at once: see `sum_at_once` in `cl/at_once.clh`.
+    pub fn exchange_at_once(&self, group: usize) -> usize {
+        let warps = group.div_ceil(if self.adds_in_warps() { NVIDIA_WARP } else { 1 });
+        let of_launch = PARTS_AT_ONCE * size_of::<i64>() + size_of::<f64>();
+        (of_launch + warps * PARTS_AT_ONCE * size_of::<i32>()).max(exchange_bytes(Sum::Exact, 1, group))
     }
 
     /// The operation by which groups retire, as `reduction.clh` numbers them; `None` where a second kernel finishes.
