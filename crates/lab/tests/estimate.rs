@@ -103,7 +103,10 @@ impl Measured {
                 ("stores", "cached"),
                 ("grid-stride", "on"),
                 ("traversal", "all.2.2.2"),
+                ("max-registers", "0"),
             ]),
+            ("eo_clover", "f32", "12") => of(&[("traversal", "memory"), ("max-registers", "128")]),
+            ("eo_clover" | "oe_clover", "f32", "18" | "12") => of(&[("traversal", "memory"), ("max-registers", "0")]),
             _ => None,
         }
     }

@@ -233,6 +233,16 @@ mod tests {
         );
         assert_eq!(choice(key("hop", Half, LinkFormat::Full, 1)).grid_stride, Some(GridStride::Off));
         assert_eq!(choice(key("hop", F32, LinkFormat::TwoRows, 1)).grid_stride, Some(GridStride::Off));
+        let fused = |kernel, links, volume_class| {
+            let chosen = choice(KernelKey { volume_class, ..key(kernel, F32, links, 1) });
+            (chosen.max_registers, chosen.traversal)
+        };
+        let (memory, rows) = (Some(Traversal::Memory), Some(Traversal::Blocks([usize::MAX, 2, 2, 2])));
+        for kernel in ["eo_wilson", "oe_wilson", "eo_twisted_mass", "oe_clover"] {
+            assert_eq!(fused(kernel, LinkFormat::Full, 21), (Some(128), rows), "{kernel}");
+            assert_eq!(fused(kernel, LinkFormat::TwoRows, 22), (Some(128), memory), "{kernel}");
+            assert_eq!(fused(kernel, LinkFormat::Eight, 21).1, memory, "{kernel}");
+        }
         let many = choice(key("hop_many", F32, LinkFormat::TwoRows, 16));
         assert_eq!(
             (many.grid_stride, many.rhs_per_group, many.work_items, many.link_loads),
