@@ -33,7 +33,7 @@ struct Bench<'a> {
     numbers: Numbers,
     configuration: Configuration,
     boundary: BoundaryPhases,
-    /// Whether plain loops run, too, which take as long as all else.
+    /// Whether plain loops run, too. They take longer than all else where programs are built already.
     in_plain_loops: bool,
 }
 

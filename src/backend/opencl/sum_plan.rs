@@ -104,7 +104,7 @@ pub struct SumOptions {
     pub specialised: Option<bool>,
     /// Whether queued iterations of conjugate gradients have one launch for all vector operations ([`CG_ITERATION`](crate::kernel::blas::CG_ITERATION)), where
     /// fields are so small that all its work-groups run at the same time: on NVIDIA GPUs one for each multiprocessor, on other devices one alone. Where
-    /// nobody chose, on NVIDIA GPUs.
+    /// nobody chose, on NVIDIA GPUs of compute capability 8.0 and up.
     pub at_once: Option<bool>,
     /// Words that one work-item of `pack` takes side by side, in the staged form.
     pub pack: AcceleratorThreads,
