@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use lanefield::backend::opencl::{Finish, SumOptions};
 use lanefield::backend::timeline::{Group, Timeline};
-use lanefield::backend::{Backend, BackendError, Bounds, FieldOn, Memory as _, OpenCl, Reduce as _, Sum};
+use lanefield::backend::{Backend, BackendError, Bounds, FieldOn, MOST_QUEUED, Memory as _, OpenCl, Reduce as _, Sum};
 use lanefield::kernel::Arguments;
 use lanefield::kernel::blas::{CG_ADVANCE, CG_RESIDUAL};
 use lanefield::kernel::prelude::*;
@@ -586,26 +586,61 @@ impl<B: Backend, R: Vectors, D: Operator<B, R>> Operator<B, R> for Counted<'_, D
     }
 }
 
-/// Launches of an iteration are made again as they were, without the operator; what else it does is not.
+/// Launches of an iteration are made again as they were, without the operator, until a state is needed; what else it does is not.
 #[test]
-fn an_application_that_is_launches_alone_is_done_once_for_iterations_that_are_queued_together() {
+fn an_application_that_is_launches_alone_is_done_once_for_iterations_that_follow_each_other() {
     for device in ways() {
         let params = SolverParams { max_iterations: 9, tolerance: 0.0, ..SolverParams::auto::<f32>() };
-        let expected = wilson_solved::<_, f32>(&cpu(), params, None, &mut Seen::default());
         let applications = Cell::new(0);
-        let applied = |clears, ahead| {
+        let applied = |clears, ahead, every| {
+            let seen = || Seen { every, ..Seen::default() };
+            let expected = wilson_solved::<_, f32>(&cpu(), params, None, &mut seen());
             applications.set(0);
             let operator = wilson::<_, f32>(&device);
             let mut operator = Counted { operator, clears, applications: &applications };
-            let found = solved::<_, f32>(&mut operator, &gaussian(), (params, Some(ahead)), &mut Seen::default());
-            assert!(found == expected, "{clears} {ahead}");
+            let found = solved::<_, f32>(&mut operator, &gaussian(), (params, Some(ahead)), &mut seen());
+            assert!(found == expected, "{clears} {ahead} {every:?}");
             applications.get()
         };
         // What is launched for the first time is waited for.
-        applied(false, 1);
-        let at_once = [[false, true].map(|clears| applied(clears, 9)), [false, true].map(|clears| applied(clears, 3))];
-        assert_eq!(at_once, [[1, 9], [3, 9]]);
+        applied(false, 1, None);
+        for (ahead, every, expected) in
+            [(9, None, [1, 9]), (3, None, [1, 9]), (3, Some(6), [2, 9]), (9, Some(3), [3, 9])]
+        {
+            assert_eq!([false, true].map(|clears| applied(clears, ahead, every)), expected, "{ahead} {every:?}");
+        }
     }
+}
+
+/// What iterations are launched again on are the fields of the state that was restored.
+#[test]
+fn a_state_is_restored_between_iterations_that_follow_each_other() {
+    let params = SolverParams { max_iterations: 12, tolerance: 0.0, ..SolverParams::auto::<f64>() };
+    let expected = wilson_solved::<_, f64>(&cpu(), params, None, &mut Seen::default());
+    for device in ways() {
+        let mut operator = wilson::<_, f64>(&device);
+        let b = device.upload(gaussian::<f64>()).unwrap();
+        let mut psi = operator.zeros().unwrap();
+        let mut recurrence = ConjugateGradients::new(&mut operator, &b, &mut psi, params).unwrap();
+        recurrence.set_iterations_ahead(3);
+        let mut seen = Seen::default();
+        let begin = recurrence.save().unwrap();
+        recurrence.step(&mut seen).unwrap();
+        recurrence.step(&mut seen).unwrap();
+        recurrence.restore(&begin).unwrap();
+        let found = ended(&mut recurrence, &mut Seen::default());
+        assert!(found == expected, "{found:?}");
+    }
+}
+
+#[test]
+fn more_iterations_than_there_is_room_for_are_refused() {
+    let Some(device) = opencl() else { return };
+    let bounds = Bounds { c: 3.0, low: 1e-300, high: f64::INFINITY, keep: f64::NEG_INFINITY };
+    let mut queued = device.queued_iterations(Sum::Exact).unwrap();
+    let error = queued.begin(bounds, MOST_QUEUED + 1).unwrap_err();
+    assert_eq!(error.to_string(), "argument iterations of cg_iteration is 257: expected 256 at most");
+    queued.begin(bounds, MOST_QUEUED).unwrap();
 }
 
 /// Threads share the queue of a device, and memory: none repeats what another launched, or writes where another's field lies by then.
@@ -638,7 +673,8 @@ fn kernels_halt_behind_a_sum_that_they_do_not_know() {
         let mut r = hold(if is_wide { source(wide) } else { gaussian() });
         let zero = hold(source(|_, _| 0.0));
         let (old_psi, old_p) = (device.download(&psi).unwrap(), device.download(&p).unwrap());
-        let mut queued = device.queued_iterations(Sum::Exact, bounds, 2).unwrap();
+        let mut queued = device.queued_iterations(Sum::Exact).unwrap();
+        queued.begin(bounds, 2).unwrap();
         for _ in 0..2 {
             let call = Arguments::new(&CG_CURVATURE).read("x", &p).read("y", &product).call().unwrap();
             queued.queue(&device, call).unwrap();

@@ -224,14 +224,9 @@ pub trait Reduce: Launch {
     /// What the backend reports.
     fn reduce(&self, call: Call<'_, Self>, sum: Sum) -> Result<PartialSums, BackendError>;
 
-    /// So many iterations of conjugate gradients, whose scalars stay where the fields are; `None` of a backend that has none of them, so that the caller
-    /// waits for each scalar.
-    fn queued_iterations(
-        &self,
-        _sum: Sum,
-        _bounds: Bounds,
-        _iterations: usize,
-    ) -> Option<Box<dyn QueuedIterations<Self>>>
+    /// Iterations of conjugate gradients, whose scalars stay where the fields are; `None` of a backend that has none of them, so that the caller waits for
+    /// each scalar.
+    fn queued_iterations(&self, _sum: Sum) -> Option<Box<dyn QueuedIterations<Self>>>
     where
         Self: Sized,
     {

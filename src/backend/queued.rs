@@ -5,7 +5,7 @@ use super::specification::Call;
 use super::{BackendError, Memory};
 
 /// Most iterations that are queued at a time.
-pub const MOST_QUEUED: usize = 32;
+pub const MOST_QUEUED: usize = 256;
 
 /// Where iterations begin that are queued, and where they halt by themselves.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -47,9 +47,15 @@ impl QueuedSums {
 
 /// Iterations of conjugate gradients whose scalars stay where the fields are. Each is the operator, and then these kernels in turn:
 /// [`CG_CURVATURE`](crate::kernel::reduce::CG_CURVATURE), [`CG_RESIDUAL`](crate::kernel::blas::CG_RESIDUAL) and [`CG_ADVANCE`](crate::kernel::blas::CG_ADVANCE).
-/// Where an iteration is not begun, or a sum is no positive or no finite number, these change nothing any more.
+/// Where an iteration is not begun, or a sum is no positive or no finite number, these change nothing any more. Memory that is given back meanwhile may wait
+/// until this is dropped.
 pub trait QueuedIterations<B: Memory + ?Sized> {
-    /// Begins an iteration: queues all of it where the one before is known to have been launches alone, which are made again with the same fields. Whether it
+    /// Begins with so many iterations, [`MOST_QUEUED`] at most, of the same operator and fields as those before, whose sums are known.
+    ///
+    /// # Errors
+    /// What the backend reports.
+    fn begin(&mut self, bounds: Bounds, iterations: usize) -> Result<(), BackendError>;
+    /// Begins an iteration: queues all of it where one before is known to have been launches alone, which are made again with the same fields. Whether it
     /// did; else the caller queues it.
     ///
     /// # Errors
@@ -70,5 +76,5 @@ pub trait QueuedIterations<B: Memory + ?Sized> {
     ///
     /// # Errors
     /// What the backend reports.
-    fn sums(self: Box<Self>, backend: &B) -> Result<QueuedSums, BackendError>;
+    fn sums(&mut self, backend: &B) -> Result<QueuedSums, BackendError>;
 }

@@ -299,14 +299,8 @@ impl<B: Ghosts> Reduce for OnRanks<B> {
     }
 
     /// On one rank: on several, the sums of one are no scalars.
-    fn queued_iterations(
-        &self,
-        sum: Sum,
-        bounds: Bounds,
-        iterations: usize,
-    ) -> Option<Box<dyn QueuedIterations<Self>>> {
-        let queued =
-            (self.communicator().ranks() == 1).then(|| self.backend.queued_iterations(sum, bounds, iterations));
+    fn queued_iterations(&self, sum: Sum) -> Option<Box<dyn QueuedIterations<Self>>> {
+        let queued = (self.communicator().ranks() == 1).then(|| self.backend.queued_iterations(sum));
         queued.flatten().map(|queued| Box::new(IterationsOnOneRank(queued)) as _)
     }
 }
@@ -315,6 +309,9 @@ impl<B: Ghosts> Reduce for OnRanks<B> {
 struct IterationsOnOneRank<B>(Box<dyn QueuedIterations<B>>);
 
 impl<B: Ghosts> QueuedIterations<OnRanks<B>> for IterationsOnOneRank<B> {
+    fn begin(&mut self, bounds: Bounds, iterations: usize) -> Result<(), BackendError> {
+        self.0.begin(bounds, iterations)
+    }
     fn repeat(&mut self, backend: &OnRanks<B>) -> Result<bool, BackendError> {
         self.0.repeat(&backend.backend)
     }
@@ -326,7 +323,7 @@ impl<B: Ghosts> QueuedIterations<OnRanks<B>> for IterationsOnOneRank<B> {
         call.forget_ghosts();
         self.0.queue(&backend.backend, call.on())
     }
-    fn sums(self: Box<Self>, backend: &OnRanks<B>) -> Result<QueuedSums, BackendError> {
+    fn sums(&mut self, backend: &OnRanks<B>) -> Result<QueuedSums, BackendError> {
         self.0.sums(&backend.backend)
     }
 }

@@ -10,7 +10,7 @@ use lanefield_reference::kernels::hop::Dagger;
 
 use super::recurrence::Watcher;
 use super::{SolverError, SolverInfo, SolverParams};
-use crate::backend::{Backend, Bounds, FieldOn, MOST_QUEUED, QueuedSums, Sum};
+use crate::backend::{Backend, Bounds, FieldOn, MOST_QUEUED, QueuedIterations, QueuedSums, Sum};
 use crate::kernel::Arguments;
 use crate::kernel::blas::{CG_ADVANCE, CG_ITERATION, CG_RESIDUAL};
 use crate::kernel::reduce::CG_CURVATURE;
@@ -22,45 +22,62 @@ const MOST_TIME: Duration = Duration::from_millis(50);
 const LATELY: usize = 16;
 /// How many times as many iterations are queued as the time before, at most.
 const GROWTH: usize = 4;
-/// The share of the iterations that seem to be left which are queued at most.
+/// The share of the iterations that seem to be left which are queued.
 const SHARE_OF_LEFT: f64 = 0.75;
+/// All that seem to be left are queued where they take no longer: a wait for sums costs as much as a few short iterations behind the end.
+const SOON: Duration = Duration::from_micros(500);
 
-/// How many iterations are queued at a time.
-#[derive(Default)]
-pub(super) struct Ahead {
+/// How many iterations are queued at a time, and where.
+pub(super) struct Ahead<B: Backend> {
     /// The number that was chosen by hand.
     pub chosen: Option<usize>,
     /// The last number, and the time of each.
     last: usize,
     time: Duration,
+    /// What goes on where those that are queued next follow the last ones.
+    queued: Option<Box<dyn QueuedIterations<B>>>,
 }
 
-impl Ahead {
+impl<B: Backend> Default for Ahead<B> {
+    fn default() -> Self {
+        Self { chosen: None, last: 0, time: Duration::ZERO, queued: None }
+    }
+}
+
+impl<B: Backend> Ahead<B> {
+    /// Those that are queued next do not follow the last ones, or are of other fields.
+    pub fn forget(&mut self) {
+        self.queued = None;
+    }
+
+    /// How many iterations take so long.
+    fn in_time(&self, time: Duration) -> usize {
+        time.as_nanos().checked_div(self.time.as_nanos()).map_or(0, |number| number.min(MOST_QUEUED as u128) as usize)
+    }
+
     /// Iterations to queue now, at least one. Few at first; three quarters of those that seem to be left until |r|² is `low`, since an application of the
     /// operator behind the end is for nothing; as many as may go on; and no more than until the watcher needs the state.
-    fn iterations(&self, params: &SolverParams, info: &SolverInfo, low: f64, watcher: &dyn Watcher) -> usize {
-        let by_time = match self.time.is_zero() {
-            true => MOST_QUEUED,
-            false => (MOST_TIME.as_nanos() / self.time.as_nanos()) as usize,
-        };
+    fn iterations(&self, params: &SolverParams, info: &SolverInfo, low: f64, until_state: usize) -> usize {
         let wanted = self.chosen.unwrap_or_else(|| {
             let left = iterations_left(&info.history, low);
-            (GROWTH * self.last).min(by_time).min((left * SHARE_OF_LEFT) as usize)
+            let of_left = ((left * SHARE_OF_LEFT) as usize).max(self.in_time(SOON).min(left.ceil() as usize));
+            let by_time = if self.time.is_zero() { MOST_QUEUED } else { self.in_time(MOST_TIME) };
+            of_left.min(GROWTH * self.last).min(by_time)
         });
-        let until_state = watcher.next_state(info.iterations).saturating_sub(info.iterations);
         let may = params.max_iterations.saturating_sub(info.iterations).min(until_stagnation(params, info));
         wanted.min(MOST_QUEUED).min(until_state).min(may).max(1)
     }
 }
 
-/// About how many iterations are left until |r|² is `low`, by the faster of how it fell lately and from the start; infinite where it does not fall.
+/// About how many iterations are left until |r|² is `low`, by the faster of how it fell lately and in the last half of those that were done; infinite where
+/// it does not fall.
 fn iterations_left(history: &[f64], low: f64) -> f64 {
     let Some((&now, before)) = history.split_last() else { return f64::INFINITY };
     let rate = |iterations: usize| match before.len().checked_sub(iterations) {
         Some(at) if iterations > 0 => (before[at] / now).ln() / iterations as f64,
         _ => 0.0,
     };
-    let rate = rate(before.len()).max(rate(LATELY));
+    let rate = rate(before.len().div_ceil(2)).max(rate(LATELY));
     if rate > 0.0 { (now / low).ln() / rate } else { f64::INFINITY }
 }
 
@@ -73,10 +90,11 @@ fn until_stagnation(params: &SolverParams, info: &SolverInfo) -> usize {
 
 /// A recurrence whose iterations can be queued.
 pub(super) trait Queueable {
+    type Backend: Backend;
     fn params(&self) -> &SolverParams;
     fn info(&self) -> &SolverInfo;
-    fn ahead(&self) -> &Ahead;
-    fn ahead_mut(&mut self) -> &mut Ahead;
+    fn ahead(&self) -> &Ahead<Self::Backend>;
+    fn ahead_mut(&mut self) -> &mut Ahead<Self::Backend>;
     /// Where queued iterations begin and halt.
     fn bounds(&self) -> Bounds;
     /// Queues iterations, and waits for their sums; `None` where the backend queues none.
@@ -90,10 +108,11 @@ pub(super) trait Queueable {
 /// One iteration, or several.
 pub(super) fn step(recurrence: &mut impl Queueable, watcher: &mut dyn Watcher) -> Result<(), SolverError> {
     let bounds = recurrence.bounds();
+    let until_state = watcher.next_state(recurrence.info().iterations).saturating_sub(recurrence.info().iterations);
     let sums = match bounds.hold() {
         true => {
             let (params, info) = (recurrence.params(), recurrence.info());
-            let iterations = recurrence.ahead().iterations(params, info, bounds.low, watcher);
+            let iterations = recurrence.ahead().iterations(params, info, bounds.low, until_state);
             let begin = Instant::now();
             let sums = recurrence.queue(bounds, iterations)?;
             let ahead = recurrence.ahead_mut();
@@ -102,14 +121,20 @@ pub(super) fn step(recurrence: &mut impl Queueable, watcher: &mut dyn Watcher) -
         }
         false => None,
     };
-    match sums {
+    let goes_on = match sums {
         Some(sums) => replay(recurrence, &sums, watcher),
-        None => recurrence.iterate(&[], false, watcher).map(drop),
+        None => recurrence.iterate(&[], false, watcher).map(|_| false),
+    };
+    // A watcher may take memory for the state, and give it back; what is queued would keep it.
+    let ahead = recurrence.ahead_mut();
+    if !matches!(goes_on, Ok(true)) || ahead.last == until_state {
+        ahead.forget();
     }
+    goes_on.map(drop)
 }
 
-/// Goes through iterations that were queued.
-fn replay(recurrence: &mut impl Queueable, sums: &QueuedSums, watcher: &mut dyn Watcher) -> Result<(), SolverError> {
+/// Goes through iterations that were queued; whether all of them were done, and the recurrence goes on behind them.
+fn replay(recurrence: &mut impl Queueable, sums: &QueuedSums, watcher: &mut dyn Watcher) -> Result<bool, SolverError> {
     let mut queued = sums.iterations().peekable();
     while let Some((known, done)) = queued.next() {
         let goes_on = recurrence.iterate(known, done, watcher);
@@ -118,7 +143,7 @@ fn replay(recurrence: &mut impl Queueable, sums: &QueuedSums, watcher: &mut dyn 
                 Ok(()) => continue,
                 Err(stopped) => (stopped, None),
             },
-            Ok(_) => return Ok(()),
+            Ok(goes_on) => return Ok(goes_on && done),
             Err(SolverError::Stopped(stopped)) => (stopped, Some((known, done))),
             Err(error) => return Err(error),
         };
@@ -131,7 +156,7 @@ fn replay(recurrence: &mut impl Queueable, sums: &QueuedSums, watcher: &mut dyn 
         }
         return Err(SolverError::Stopped(stopped));
     }
-    Ok(())
+    Ok(false)
 }
 
 /// The fields of conjugate gradients.
@@ -146,10 +171,13 @@ pub(super) struct Fields<'a, B: Backend, R: Vectors, K: Repeated> {
 pub(super) fn queue<B: Backend, R: Vectors, K: Repeated>(
     operator: &mut DynOperator<'_, B, R, K>,
     fields: Fields<'_, B, R, K>,
+    ahead: &mut Ahead<B>,
     (sum, bounds, iterations): (Sum, Bounds, usize),
 ) -> Result<Option<QueuedSums>, SolverError> {
     let Fields { psi, residual, direction, product } = fields;
-    let Some(mut queued) = operator.backend().queued_iterations(sum, bounds, iterations) else { return Ok(None) };
+    let those_before = ahead.queued.take();
+    let Some(mut queued) = those_before.or_else(|| operator.backend().queued_iterations(sum)) else { return Ok(None) };
+    queued.begin(bounds, iterations)?;
     for _ in 0..iterations {
         if queued.repeat(operator.backend())? {
             continue;
@@ -165,20 +193,15 @@ pub(super) fn queue<B: Backend, R: Vectors, K: Repeated>(
         let advance = Arguments::new(&CG_ADVANCE).write("psi", psi).write("p", direction).read("r", residual);
         queued.queue(backend, advance.call()?)?;
     }
-    Ok(Some(queued.sums(operator.backend())?))
+    let sums = queued.sums(operator.backend())?;
+    ahead.queued = Some(queued);
+    Ok(Some(sums))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    struct Until(usize);
-
-    impl Watcher for Until {
-        fn next_state(&self, _: usize) -> usize {
-            self.0
-        }
-    }
+    use crate::backend::Cpu;
 
     const PARAMS: SolverParams =
         SolverParams { tolerance: 1e-5, max_iterations: 1000, patience: 1000, sum: Sum::Exact };
@@ -187,7 +210,7 @@ mod tests {
         SolverInfo { iterations: history.len() - 1, history: history.to_vec(), source_norm2: 1.0 }
     }
 
-    fn ahead(last: usize) -> Ahead {
+    fn ahead(last: usize) -> Ahead<Cpu> {
         Ahead { last, ..Ahead::default() }
     }
 
@@ -198,21 +221,21 @@ mod tests {
 
     #[test]
     fn the_number_of_iterations_grows_up_to_a_share_of_those_that_are_left() {
-        let number = |last, done, low| ahead(last).iterations(&PARAMS, &tenths(done), low, &Until(usize::MAX));
+        let number = |last, done, low| ahead(last).iterations(&PARAMS, &tenths(done), low, usize::MAX);
         let growing: Vec<usize> = [0, 1, 2, 8, 16, 32].map(|last| number(last, 20, 1e-300)).into();
         assert_eq!(growing, [1, 4, 8, 32, 32, 32]);
         // From 1e-20 on to a bit below 1e-40, and so on.
         let left: Vec<usize> = [1e-41, 1e-27, 1e-25, 1e-23, 1e-21, 0.0].map(|low| number(32, 20, low / 2.0)).into();
         assert_eq!(left, [15, 5, 3, 2, 1, 32]);
-        assert_eq!(ahead(4).iterations(&PARAMS, &info(&[1.0, 2.0]), 1e-10, &Until(usize::MAX)), 16);
+        assert_eq!(ahead(4).iterations(&PARAMS, &info(&[1.0, 2.0]), 1e-10, usize::MAX), 16);
     }
 
     #[test]
     fn it_is_bounded_by_iterations_patience_watchers_and_time() {
-        let number = |ahead: Ahead, params, until| ahead.iterations(&params, &tenths(20), 1e-300, &Until(until));
+        let number = |ahead: Ahead<Cpu>, params, until| ahead.iterations(&params, &tenths(20), 1e-300, until);
         let all = || ahead(16);
-        assert_eq!(number(all(), PARAMS, 27), 7);
-        assert_eq!(number(all(), PARAMS, 21), 1);
+        assert_eq!(number(all(), PARAMS, 7), 7);
+        assert_eq!(number(all(), PARAMS, 1), 1);
         assert_eq!(number(all(), SolverParams { max_iterations: 23, ..PARAMS }, usize::MAX), 3);
         assert_eq!(number(all(), SolverParams { patience: 6, ..PARAMS }, usize::MAX), 6);
         assert_eq!(number(Ahead { time: Duration::from_millis(7), ..all() }, PARAMS, usize::MAX), 7);

@@ -24,7 +24,7 @@ pub struct ConjugateGradients<'a, B: Backend, R: Vectors, K: Repeated> {
     c: f64,
     stop: f64,
     info: SolverInfo,
-    ahead: Ahead,
+    ahead: Ahead<B>,
 }
 
 impl<'a, B: Backend, R: Vectors, K: Repeated> ConjugateGradients<'a, B, R, K> {
@@ -53,16 +53,18 @@ impl<'a, B: Backend, R: Vectors, K: Repeated> ConjugateGradients<'a, B, R, K> {
 }
 
 impl<B: Backend, R: Vectors, K: Repeated> Queueable for ConjugateGradients<'_, B, R, K> {
+    type Backend = B;
+
     fn params(&self) -> &SolverParams {
         &self.params
     }
     fn info(&self) -> &SolverInfo {
         &self.info
     }
-    fn ahead(&self) -> &Ahead {
+    fn ahead(&self) -> &Ahead<B> {
         &self.ahead
     }
-    fn ahead_mut(&mut self) -> &mut Ahead {
+    fn ahead_mut(&mut self) -> &mut Ahead<B> {
         &mut self.ahead
     }
     fn bounds(&self) -> Bounds {
@@ -70,8 +72,9 @@ impl<B: Backend, R: Vectors, K: Repeated> Queueable for ConjugateGradients<'_, B
     }
 
     fn queue(&mut self, bounds: Bounds, iterations: usize) -> Result<Option<QueuedSums>, SolverError> {
-        let Self { operator, params, psi, residual, direction, product, .. } = self;
-        ahead::queue(operator, Fields { psi, residual, direction, product }, (params.sum, bounds, iterations))
+        let Self { operator, params, psi, residual, direction, product, ahead, .. } = self;
+        let fields = Fields { psi, residual, direction, product };
+        ahead::queue(operator, fields, ahead, (params.sum, bounds, iterations))
     }
 
     fn iterate(&mut self, known: &[f64], done: bool, watcher: &mut dyn Watcher) -> Result<bool, SolverError> {
@@ -137,6 +140,7 @@ impl<B: Backend, R: Vectors, K: Repeated> Recurrence for ConjugateGradients<'_, 
         state.check_name(self.name())?;
         let info = state.get_info("system")?;
         check_source(&self.info, &info)?;
+        self.ahead.forget();
         let backend = self.operator.backend();
         let place = place::<B, R, _>(self.psi);
         *self.psi = state.get_field(backend, "psi", place)?;

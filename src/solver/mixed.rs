@@ -47,7 +47,7 @@ pub struct MixedConjugateGradients<'a, B: Backend, S: Vectors, K: Repeated> {
     stop: f64,
     info: SolverInfo,
     updates: usize,
-    ahead: Ahead,
+    ahead: Ahead<B>,
 }
 
 impl<'a, B: Backend, S: Vectors, K: Repeated> MixedConjugateGradients<'a, B, S, K> {
@@ -148,16 +148,18 @@ impl<'a, B: Backend, S: Vectors, K: Repeated> MixedConjugateGradients<'a, B, S, 
 }
 
 impl<B: Backend, S: Vectors, K: Repeated> Queueable for MixedConjugateGradients<'_, B, S, K> {
+    type Backend = B;
+
     fn params(&self) -> &SolverParams {
         &self.params
     }
     fn info(&self) -> &SolverInfo {
         &self.info
     }
-    fn ahead(&self) -> &Ahead {
+    fn ahead(&self) -> &Ahead<B> {
         &self.ahead
     }
-    fn ahead_mut(&mut self) -> &mut Ahead {
+    fn ahead_mut(&mut self) -> &mut Ahead<B> {
         &mut self.ahead
     }
 
@@ -169,9 +171,9 @@ impl<B: Backend, S: Vectors, K: Repeated> Queueable for MixedConjugateGradients<
     }
 
     fn queue(&mut self, bounds: Bounds, iterations: usize) -> Result<Option<QueuedSums>, SolverError> {
-        let Self { low, params, low_psi, low_residual, direction, low_product, .. } = self;
+        let Self { low, params, low_psi, low_residual, direction, low_product, ahead, .. } = self;
         let fields = Fields { psi: low_psi, residual: low_residual, direction, product: low_product };
-        ahead::queue(low, fields, (params.sum, bounds, iterations))
+        ahead::queue(low, fields, ahead, (params.sum, bounds, iterations))
     }
 
     fn iterate(&mut self, known: &[f64], done: bool, watcher: &mut dyn Watcher) -> Result<bool, SolverError> {
@@ -248,6 +250,7 @@ impl<B: Backend, S: Vectors, K: Repeated> Recurrence for MixedConjugateGradients
         state.check_name(self.name())?;
         let info = state.get_info("system")?;
         check_source(&self.info, &info)?;
+        self.ahead.forget();
         let &[c, largest, lowest, idle, updates] = state.get_scalars("recurrence")? else {
             return Err(SolverError::WrongState { what: "its scalars of the recurrence are not five".to_owned() });
         };

@@ -34,8 +34,7 @@ use super::{
 };
 use crate::backend::specification::{Call, KernelSource, Shape};
 use crate::backend::{
-    AnyField, BackendError, Bounds, HostField, Launch as LaunchCalls, MOST_QUEUED, Memory, QueuedIterations, Reduce,
-    SideBySide,
+    AnyField, BackendError, HostField, Launch as LaunchCalls, Memory, QueuedIterations, Reduce, SideBySide,
 };
 
 /// An OpenCL device as a backend.
@@ -61,7 +60,7 @@ pub struct OpenCl {
     /// Where sums are made; there from the first one on.
     pub(super) workspace: Mutex<Option<Workspace>>,
     /// Those of iterations that were queued, of which none are left.
-    pub(super) spare_workspaces: Mutex<Vec<Workspace>>,
+    pub(super) spare_workspaces: Arc<Mutex<Vec<Workspace>>>,
     /// What calls on parts of lattices send and receive.
     pub(super) packets: Mutex<HashMap<PacketsKey, Arc<Mutex<Packets>>>>,
     pub(super) packet_queues: OnceLock<PacketQueues>,
@@ -100,7 +99,7 @@ impl OpenCl {
             prepared: Mutex::default(),
             tables: Mutex::default(),
             workspace: Mutex::default(),
-            spare_workspaces: Mutex::default(),
+            spare_workspaces: Arc::default(),
             packets: Mutex::default(),
             packet_queues: OnceLock::new(),
             on_parts: false,
@@ -421,13 +420,8 @@ impl Reduce for OpenCl {
         self.sum(&call, sum)
     }
 
-    fn queued_iterations(
-        &self,
-        sum: Sum,
-        bounds: Bounds,
-        iterations: usize,
-    ) -> Option<Box<dyn QueuedIterations<Self>>> {
-        (iterations <= MOST_QUEUED).then(|| Box::new(Iterations::new(self, (sum, bounds), iterations)) as _)
+    fn queued_iterations(&self, sum: Sum) -> Option<Box<dyn QueuedIterations<Self>>> {
+        Some(Box::new(Iterations::new(self, sum)))
     }
 }
 

@@ -2,9 +2,8 @@
 //! (`cl/queued.clh`) find it. All sums come to the host in one read.
 
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
-use lanefield_reference::exact::ExactSum;
 use lanefield_reference::kernels::reduce::Sum;
 use lanefield_reference::layout::LaunchGeometry;
 
@@ -15,6 +14,7 @@ use super::tape::{Tape, Taping};
 use super::{Arg, Launch, Layout, OpenCl, Program, Source};
 use crate::backend::specification::{Call, Shape};
 use crate::backend::{BackendError, Bounds, MOST_QUEUED, QueuedIterations, QueuedSums};
+use crate::kernel::blas::CG_ITERATION;
 
 /// Kernels by their names: what follows ⟨p, A p⟩, what ends an iteration, and what adds up the sums of groups.
 const RESIDUAL: &str = "cg_residual";
@@ -23,17 +23,23 @@ const FINISH: &str = "finish";
 /// Sums of an iteration.
 const SUMS: usize = 2;
 
-/// So many iterations are made from a tape at least: it is written in one, and serves those behind it.
+/// Where so many iterations follow each other at least a tape is written: in one, for those behind it.
 const LEAST_TAPED: usize = 3;
 
 /// Iterations in the queue of a device.
 pub(super) struct Iterations {
     sum: Sum,
+    /// Of those that were begun together, and how many these are.
     bounds: Bounds,
-    /// What is launched again, where there are iterations enough.
+    iterations: usize,
+    /// What is launched again, from when there were iterations enough.
     repeats: Option<Repeats>,
     /// Where sums are made; there from the first one on.
     workspace: Option<Workspace>,
+    /// Whether all sums that were queued are known, so that others may use the workspace.
+    is_settled: bool,
+    /// Where workspaces lie that nobody uses.
+    spare_workspaces: Arc<Mutex<Vec<Workspace>>>,
     /// What was built, by the names of kernels.
     programs: HashMap<&'static str, Arc<Program>>,
     /// Sums that were queued, and the elements of each.
@@ -46,54 +52,89 @@ struct Repeats {
     taping: Taping,
     /// From when there is an iteration that consists of launches alone.
     tape: Option<Tape>,
-    numbers: Vec<Number>,
+    others: Vec<Other>,
 }
 
-/// An argument that is the number of an iteration or of a sum: it grows from one iteration to the next.
-struct Number {
+/// An argument of a launch that is another one in other iterations.
+struct Other {
     launch: usize,
     argument: usize,
-    /// Its value in the first iteration, and its step.
-    first: usize,
-    step: usize,
+    value: Value,
 }
+
+/// What such an argument is.
+#[derive(Clone, Copy)]
+enum Value {
+    /// The number of an iteration or of a sum: in the first iteration, and its step from one to the next.
+    Number { first: usize, step: usize },
+    /// One of the bounds of iterations that are begun together.
+    Bound(fn(&Bounds) -> f64),
+}
+
+impl Value {
+    /// What it is in an iteration.
+    fn of(self, iteration: usize, bounds: &Bounds) -> Arg<'static> {
+        match self {
+            Self::Number { first, step } => Arg::U32((first + step * iteration) as u32),
+            Self::Bound(bound) => Arg::F64(bound(bounds)),
+        }
+    }
+}
+
+/// The number of an iteration.
+const ITERATION: Value = Value::Number { first: 0, step: 1 };
+const C: Value = Value::Bound(|bounds| bounds.c);
+const LOW: Value = Value::Bound(|bounds| bounds.low);
+const HIGH: Value = Value::Bound(|bounds| bounds.high);
+const KEEP: Value = Value::Bound(|bounds| bounds.keep);
 
 impl Repeats {
     fn new(device: &OpenCl) -> Self {
-        Self { taping: Taping::new(&device.context), tape: None, numbers: Vec::new() }
+        Self { taping: Taping::new(&device.context), tape: None, others: Vec::new() }
     }
 
-    /// Adds an argument of the launch that comes next.
-    fn number(repeats: &mut Option<Self>, argument: usize, first: usize, step: usize) {
-        if let Some(Self { taping, numbers, .. }) = repeats {
-            numbers.push(Number { launch: taping.launches(), argument, first, step });
+    /// Adds arguments of the launch that comes next, from the one of number `first` on.
+    fn add(repeats: &mut Option<Self>, first: usize, values: &[Value]) {
+        if let Some(Self { taping, others, .. }) = repeats {
+            let launch = taping.launches();
+            let numbered = values.iter().enumerate();
+            others.extend(numbered.map(|(k, &value)| Other { launch, argument: first + k, value }));
         }
     }
 
     /// Launches the iteration of this number as those before it, if one was launches alone; else the next one is written down.
-    fn launch(&mut self, device: &OpenCl, iteration: usize) -> Result<bool, BackendError> {
-        let Self { taping, tape, numbers } = self;
+    fn launch(&mut self, device: &OpenCl, iteration: usize, bounds: &Bounds) -> Result<bool, BackendError> {
+        let Self { taping, tape, others } = self;
+        if tape.as_ref().is_some_and(|tape| !tape.is_of_this_thread()) {
+            *tape = None;
+        }
         if tape.is_none() {
             *tape = taping.end();
         }
         let Some(tape) = tape else {
-            numbers.clear();
+            others.clear();
             taping.begin();
             return Ok(false);
         };
-        let number = |n: &Number| (n.launch, n.argument, (n.first + n.step * iteration) as u32);
-        device.context.launch_again(tape, &numbers.iter().map(number).collect::<Vec<_>>())?;
+        // Bounds stay from the first of the iterations on that are begun together.
+        let changed = others.iter().filter(|other| iteration == 0 || matches!(other.value, Value::Number { .. }));
+        let arguments = changed.map(|other| (other.launch, other.argument, other.value.of(iteration, bounds)));
+        device.context.launch_again(tape, &arguments.collect::<Vec<_>>())?;
         Ok(true)
     }
 }
 
 impl Iterations {
-    pub fn new(device: &OpenCl, (sum, bounds): (Sum, Bounds), iterations: usize) -> Self {
+    pub fn new(device: &OpenCl, sum: Sum) -> Self {
         Self {
             sum,
-            bounds,
-            repeats: (iterations >= LEAST_TAPED).then(|| Repeats::new(device)),
+            // No iteration is begun with these.
+            bounds: Bounds { c: f64::NAN, low: 0.0, high: 0.0, keep: 0.0 },
+            iterations: 0,
+            repeats: None,
             workspace: lock(&device.spare_workspaces).pop(),
+            is_settled: true,
+            spare_workspaces: Arc::clone(&device.spare_workspaces),
             programs: HashMap::new(),
             sums: 0,
             elements: 0,
@@ -141,17 +182,13 @@ impl Iterations {
         let all = Reduction { rows: SUMS * MOST_QUEUED, ..work };
         let workspace = device.workspace(&mut self.workspace, &all, groups)?;
         let of_sums = sum_arguments(workspace, exchange_bytes(self.sum, 1, group));
-        let (iteration, Bounds { c, low, high, .. }) = (self.sums / SUMS, self.bounds);
-        let mut others = vec![Arg::F64(c)];
-        if name != RESIDUAL {
-            others.extend([Arg::F64(low), Arg::F64(high)]);
-        }
-        others.extend(of_sums);
+        let at = (self.sums / SUMS, &self.bounds);
+        let values = if name == RESIDUAL { &[ITERATION, C][..] } else { &[ITERATION, C, LOW, HIGH] };
         let launch = Launch { global: [group, groups, 1], local: [group, 1, 1] };
-        launch_numbered(&mut self.repeats, (device, call, layout), (&program, launch), iteration, &others)?;
+        launch_numbered(&mut self.repeats, (device, call, layout), (&program, launch), (at, values), &of_sums)?;
         if let Some(finish) = finish {
             let launch = Launch { global: [group, 1, 1], local: [group, 1, 1] };
-            Repeats::number(&mut self.repeats, 1, self.sums % SUMS, SUMS);
+            Repeats::add(&mut self.repeats, 1, &[Value::Number { first: self.sums % SUMS, step: SUMS }]);
             let which = [Arg::U32(groups as u32), Arg::U32(self.sums as u32)];
             device.launch_of(&finish, FINISH, launch, &[&which[..], &of_sums].concat())?;
         }
@@ -172,28 +209,29 @@ impl Iterations {
         let osites = shape.target.osites() * shape.parts();
         let LaunchGeometry { global, local } = LaunchGeometry::over_sites(nsimd, osites, planner.threads());
         let Some(workspace) = &self.workspace else { unreachable!("sums come first") };
-        let (iteration, Bounds { c, keep, .. }) = (self.sums / SUMS - 1, self.bounds);
-        let others = [Arg::F64(c), Arg::F64(keep), Arg::Buffer(workspace.result())];
+        let at = (self.sums / SUMS - 1, &self.bounds);
+        let result = [Arg::Buffer(workspace.result())];
         let launch = Launch { global, local };
-        launch_numbered(&mut self.repeats, (device, call, layout), (&program, launch), iteration, &others)?;
+        let values = [ITERATION, C, KEEP];
+        launch_numbered(&mut self.repeats, (device, call, layout), (&program, launch), (at, &values), &result)?;
         self.flush_first(device)
     }
 }
 
-/// Launches the kernel of a call: its arguments, the number of the iteration, and others.
+/// Launches the kernel of a call: its arguments, those that are others in other iterations, and those that are not.
 fn launch_numbered(
     repeats: &mut Option<Repeats>,
     (device, call, layout): (&OpenCl, &Call<'_, OpenCl>, Layout),
     (program, launch): (&Program, Launch),
-    iteration: usize,
-    others: &[Arg<'_>],
+    ((iteration, bounds), values): ((usize, &Bounds), &[Value]),
+    same: &[Arg<'_>],
 ) -> Result<(), BackendError> {
     let packed = device.pack(call, layout, None)?;
     device.announce(call.shape());
     let arguments = packed.arguments();
-    Repeats::number(repeats, arguments.len(), 0, 1);
-    let number = [Arg::U32(iteration as u32)];
-    device.launch_of(program, call.kernel().name, launch, &[&arguments[..], &number, others].concat())
+    Repeats::add(repeats, arguments.len(), values);
+    let values: Vec<Arg<'_>> = values.iter().map(|value| value.of(iteration, bounds)).collect();
+    device.launch_of(program, call.kernel().name, launch, &[&arguments[..], &values, same].concat())
 }
 
 /// The file of a kernel, with it alone.
@@ -202,11 +240,28 @@ fn file_of(shape: &Shape) -> Source {
 }
 
 impl QueuedIterations<OpenCl> for Iterations {
+    fn begin(&mut self, bounds: Bounds, iterations: usize) -> Result<(), BackendError> {
+        if iterations > MOST_QUEUED {
+            return Err(BackendError::Argument {
+                kernel: CG_ITERATION.name,
+                argument: "iterations".to_owned(),
+                given: iterations.to_string(),
+                expected: format!("{MOST_QUEUED} at most"),
+            });
+        }
+        (self.bounds, self.iterations, self.sums, self.is_settled) = (bounds, iterations, 0, false);
+        Ok(())
+    }
+
     fn repeat(&mut self, device: &OpenCl) -> Result<bool, BackendError> {
+        if self.iterations >= LEAST_TAPED {
+            self.repeats.get_or_insert_with(|| Repeats::new(device));
+        }
         let Some(repeats) = &mut self.repeats else { return Ok(false) };
-        let repeated = repeats.launch(device, self.sums / SUMS)?;
+        let repeated = repeats.launch(device, self.sums / SUMS, &self.bounds)?;
         if repeated {
             self.sums += SUMS;
+            self.flush_first(device)?;
         }
         Ok(repeated)
     }
@@ -221,11 +276,10 @@ impl QueuedIterations<OpenCl> for Iterations {
         let all = Reduction { rows: SUMS * MOST_QUEUED, ..work };
         let workspace = device.workspace(&mut self.workspace, &all, groups)?;
         let of_sums = sum_arguments(workspace, planner.exchange_at_once(group));
-        let (iteration, Bounds { c, low, high, keep }) = (self.sums / SUMS, self.bounds);
-        let scalars = [c, low, high, keep].map(Arg::F64);
+        let at = (self.sums / SUMS, &self.bounds);
         let launch = Launch { global: [group, groups, 1], local: [group, 1, 1] };
-        let others = [&scalars[..], &of_sums].concat();
-        launch_numbered(&mut self.repeats, (device, &call, layout), (&program, launch), iteration, &others)?;
+        let values = [ITERATION, C, LOW, HIGH, KEEP];
+        launch_numbered(&mut self.repeats, (device, &call, layout), (&program, launch), (at, &values), &of_sums)?;
         (self.sums, self.elements) = (self.sums + SUMS, work.elements);
         self.flush_first(device)?;
         Ok(true)
@@ -238,20 +292,27 @@ impl QueuedIterations<OpenCl> for Iterations {
         }
     }
 
-    fn sums(self: Box<Self>, device: &OpenCl) -> Result<QueuedSums, BackendError> {
-        let Self { sum, workspace, sums, elements, .. } = *self;
-        let Some(workspace) = workspace else { return Ok(QueuedSums { values: Vec::new(), breaks_off: false }) };
-        let read = match sum {
-            Sum::Tree(_) => QueuedSums { values: device.tree_sums(&workspace, sums)?, breaks_off: false },
-            Sum::Exact => {
-                let all = device.accumulators(&workspace, sums, elements as u64)?;
-                let spilled = all.iter().position(|(_, spilled)| *spilled);
-                let known = spilled.map_or(sums, |number| number + 1);
-                let rounded = all.iter().take(known).map(|(sum, _)| ExactSum::round(sum));
-                QueuedSums { values: rounded.collect(), breaks_off: spilled.is_some() }
-            }
+    fn sums(&mut self, device: &OpenCl) -> Result<QueuedSums, BackendError> {
+        if let Some(Repeats { taping, tape: None, .. }) = &self.repeats {
+            // What comes between these iterations and the next ones is not of an iteration.
+            taping.end();
+        }
+        let Some(workspace) = &self.workspace else { return Ok(QueuedSums { values: Vec::new(), breaks_off: false }) };
+        let (values, breaks_off) = match self.sum {
+            Sum::Tree(_) => (device.tree_sums(workspace, self.sums)?, false),
+            Sum::Exact => device.rounded_sums(workspace, self.sums, self.elements as u64)?,
         };
-        lock(&device.spare_workspaces).push(workspace);
-        Ok(read)
+        self.is_settled = true;
+        Ok(QueuedSums { values, breaks_off })
+    }
+}
+
+impl Drop for Iterations {
+    fn drop(&mut self) {
+        if self.is_settled
+            && let Some(workspace) = self.workspace.take()
+        {
+            lock(&self.spare_workspaces).push(workspace);
+        }
     }
 }

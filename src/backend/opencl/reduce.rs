@@ -228,7 +228,7 @@ impl OpenCl {
             Sum::Tree(_) => Ok(PartialSums::Tree(work.of_words(self.tree_sums(workspace, sums)?))),
             Sum::Exact => {
                 let sums = self.accumulators(workspace, sums, work.elements as u64)?;
-                Ok(PartialSums::Exact(work.of_words(sums.into_iter().map(|(sum, _)| sum).collect())))
+                Ok(PartialSums::Exact(work.of_words(sums)))
             }
         }
     }
@@ -240,26 +240,59 @@ impl OpenCl {
         Ok(results)
     }
 
-    /// Exact sums of `terms` terms each, and whether something of each was spilled.
-    pub(super) fn accumulators(
+    /// Exact sums of `terms` terms each.
+    fn accumulators(&self, workspace: &Workspace, sums: usize, terms: u64) -> Result<Vec<ExactSum>, BackendError> {
+        let results = self.exact_results(workspace, sums)?;
+        (0..sums).map(|number| self.accumulator(workspace, number, results[number], terms)).collect()
+    }
+
+    /// Exact sums of `terms` terms each, rounded, up to the first one of which something was spilled; and whether there is such a one.
+    pub(super) fn rounded_sums(
         &self,
         workspace: &Workspace,
         sums: usize,
         terms: u64,
-    ) -> Result<Vec<(ExactSum, bool)>, BackendError> {
+    ) -> Result<(Vec<f64>, bool), BackendError> {
+        let results = self.exact_results(workspace, sums)?;
+        let whole = results.iter().take_while(|[.., spilled]| *spilled == 0.0);
+        // As `queued_sum` in cl/queued.clh: the sum of two doubles, rounded once. A zero `low` says nothing by its sign.
+        let mut values: Vec<f64> = whole.map(|&[high, low, _]| high + if low == 0.0 { -0.0 } else { low }).collect();
+        let first = values.len();
+        for number in first..sums {
+            // All are taken, so that no spill is left behind.
+            if results[number][2] != 0.0 {
+                let sum = self.accumulator(workspace, number, results[number], terms)?;
+                if number == first {
+                    values.push(sum.round());
+                }
+            }
+        }
+        Ok((values, first < sums))
+    }
+
+    /// What kernels left of exact sums: high, low, spilled.
+    fn exact_results(&self, workspace: &Workspace, sums: usize) -> Result<Vec<[f64; EXACT_RESULT]>, BackendError> {
         let mut results = vec![[0.0; EXACT_RESULT]; sums];
         self.context.read(&workspace.result, 0, bytemuck::cast_slice_mut(results.as_flattened_mut()))?;
-        let mut all = Vec::with_capacity(sums);
-        for (number, [high, low, spilled]) in results.into_iter().enumerate() {
-            let spilled = spilled != 0.0;
-            let mut sum = match spilled {
-                true => self.take_spilled(workspace, number, terms)?,
-                false => ExactSum::new(),
-            };
-            sum.add_pair(high, low, if spilled { 0 } else { terms });
-            all.push((sum, spilled));
+        Ok(results)
+    }
+
+    /// An exact sum, with what was spilled of it.
+    fn accumulator(
+        &self,
+        workspace: &Workspace,
+        number: usize,
+        [high, low, spilled]: [f64; EXACT_RESULT],
+        terms: u64,
+    ) -> Result<ExactSum, BackendError> {
+        if spilled == 0.0 {
+            let mut sum = ExactSum::new();
+            sum.add_pair(high, low, terms);
+            return Ok(sum);
         }
-        Ok(all)
+        let mut sum = self.take_spilled(workspace, number, terms)?;
+        sum.add_pair(high, low, 0);
+        Ok(sum)
     }
 
     /// The spilled part of a sum; on the device it is cleared.

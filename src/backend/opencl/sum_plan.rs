@@ -130,8 +130,10 @@ const CPU_GROUP: usize = 64;
 /// Work-items of a group where all groups run at the same time, each work-item with one element. Every multiprocessor of an NVIDIA GPU holds one group of
 /// any of these sizes, whatever registers the kernel takes.
 const SIZES_AT_ONCE: [usize; 4] = [64, 128, 256, 512];
-/// The operation by which groups retire, as `reduction.clh` numbers it, where there is one group alone.
+/// The operations by which groups retire, as `reduction.clh` numbers them: none where there is one group alone.
 const ALONE: u32 = 1;
+const NVIDIA_PTX: u32 = 2;
+const OPENCL_3: u32 = 3;
 /// Parts of a sum that is made at once, and work-items of a warp on NVIDIA GPUs; elsewhere each is alone: see `cl/at_once.clh`.
 const PARTS_AT_ONCE: usize = 8;
 const NVIDIA_WARP: usize = 32;
@@ -380,8 +382,8 @@ impl Planner<'_> {
         match self.finish(bundle) {
             Finish::SecondKernel => Ok(None),
             Finish::RetirementCount => match &self.device.retirement {
-                Retirement::OpenCl3 => Ok(Some(3)),
-                Retirement::NvidiaPtx => Ok(Some(2)),
+                Retirement::OpenCl3 => Ok(Some(OPENCL_3)),
+                Retirement::NvidiaPtx => Ok(Some(NVIDIA_PTX)),
                 Retirement::Unsupported { reason } => {
                     Err(DeviceError::NoRetirement { device: self.device.name.clone(), reason: reason.clone() })
                 }
@@ -526,12 +528,16 @@ impl SumBuild {
         }
         if let Some(operation) = retirement {
             options += &format!(" -DRETIREMENT={operation}");
-            if *operation == 3 {
+            if *operation == OPENCL_3 {
                 options += " -cl-std=CL3.0";
             }
         }
         if *at_once {
             options += " -DGROUPS_AT_ONCE";
+            if *retirement == Some(NVIDIA_PTX) {
+                // What an iteration of the operator reads is then still in the last cache.
+                options += " -DSTREAMING_STORES";
+            }
         }
         if let Some(StoredOrder { order, parts }) = stored {
             options += &format!("{} -DSUBDOMAIN_PARTS={parts}", block_options(order, "SUBDOMAIN"));

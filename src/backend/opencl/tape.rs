@@ -1,4 +1,4 @@
-//! Launches that are made again as they were: those of one iteration, whose kernels and arguments are the same in the next one but for a few numbers.
+//! Launches that are made again as they were: those of one iteration, whose kernels and arguments are the same in the next one but for a few scalars.
 //! Each has a kernel object of its own, with its arguments set, so that the host is left with the driver's call.
 
 use std::sync::{Arc, Mutex};
@@ -18,6 +18,13 @@ pub(super) struct Tape {
     launches: Vec<Again>,
     /// Whether these launches are all that the thread did with the device.
     is_all: bool,
+}
+
+impl Tape {
+    /// Whether the thread that calls wrote it.
+    pub fn is_of_this_thread(&self) -> bool {
+        self.thread == thread::current().id()
+    }
 }
 
 /// A launch, to be made again.
@@ -46,10 +53,9 @@ impl Taping {
 
     /// Writes down what this thread launches from now on, unless another one does that.
     pub fn begin(&self) {
-        let thread = thread::current().id();
         let mut slot = lock(&self.slot);
-        if slot.as_ref().is_none_or(|tape| tape.thread == thread) {
-            *slot = Some(Tape { thread, launches: Vec::new(), is_all: true });
+        if slot.as_ref().is_none_or(Tape::is_of_this_thread) {
+            *slot = Some(Tape { thread: thread::current().id(), launches: Vec::new(), is_all: true });
         }
     }
 
@@ -74,7 +80,7 @@ impl Drop for Taping {
 }
 
 fn of_this_thread(slot: &mut Option<Tape>) -> Option<&mut Tape> {
-    slot.as_mut().filter(|tape| tape.thread == thread::current().id())
+    slot.as_mut().filter(|tape| tape.is_of_this_thread())
 }
 
 impl Context {
@@ -100,14 +106,14 @@ impl Context {
         }
     }
 
-    /// Makes all launches of a tape again, with other `numbers` (launch, argument, value).
+    /// Makes all launches of a tape again, with other arguments (launch, argument, value).
     ///
     /// # Errors
     /// The failing call.
-    pub(super) fn launch_again(&self, tape: &Tape, numbers: &[(usize, usize, u32)]) -> Result<(), OpenClError> {
-        for &(launch, argument, number) in numbers {
-            let Again { raw, entry, .. } = &tape.launches[launch];
-            entry.set(raw, argument, &Arg::U32(number))?;
+    pub(super) fn launch_again(&self, tape: &Tape, arguments: &[(usize, usize, Arg<'_>)]) -> Result<(), OpenClError> {
+        for (launch, argument, value) in arguments {
+            let Again { raw, entry, .. } = &tape.launches[*launch];
+            entry.set(raw, *argument, value)?;
         }
         for Again { raw, entry, launch } in &tape.launches {
             self.enqueue_kernel(self.own_place(), raw, entry, *launch)?;
