@@ -633,6 +633,31 @@ fn a_state_is_restored_between_iterations_that_follow_each_other() {
     }
 }
 
+/// Who begins to look among iterations that follow each other sees the launches of the next ones.
+#[test]
+fn launches_are_seen_by_who_begins_to_look() {
+    let params = SolverParams { max_iterations: 12, tolerance: 0.0, ..SolverParams::auto::<f64>() };
+    for device in ways() {
+        let mut operator = wilson::<_, f64>(&device);
+        let b = device.upload(gaussian::<f64>()).unwrap();
+        let mut psi = operator.zeros().unwrap();
+        let mut recurrence = ConjugateGradients::new(&mut operator, &b, &mut psi, params).unwrap();
+        recurrence.set_iterations_ahead(3);
+        for _ in 0..2 {
+            recurrence.step(&mut |_, _| ()).unwrap();
+        }
+        let launches = device.launches_of(&mut || {
+            recurrence.step(&mut |_, _| ()).unwrap();
+            Ok(())
+        });
+        let launches = launches.unwrap().len();
+        assert!(launches >= 3 * 5, "{launches}");
+        recurrence.step(&mut |_, _| ()).unwrap();
+        let expected = wilson_solved::<_, f64>(&cpu(), params, None, &mut Seen::default());
+        assert_eq!(recurrence.info().history.iter().map(|c| c.to_bits()).collect::<Vec<_>>(), expected.history);
+    }
+}
+
 #[test]
 fn more_iterations_than_there_is_room_for_are_refused() {
     let Some(device) = opencl() else { return };

@@ -22,8 +22,8 @@ const MOST_TIME: Duration = Duration::from_millis(50);
 const LATELY: usize = 16;
 /// How many times as many iterations are queued as the time before, at most.
 const GROWTH: usize = 4;
-/// The share of the iterations that seem to be left which are queued.
-const SHARE_OF_LEFT: f64 = 0.75;
+/// The share of the iterations that seem to be left which are queued: |r|² may fall much faster near the end.
+const SHARE_OF_LEFT: f64 = 0.5;
 /// All that seem to be left are queued where they take no longer: a wait for sums costs as much as a few short iterations behind the end.
 const SOON: Duration = Duration::from_micros(500);
 
@@ -55,7 +55,7 @@ impl<B: Backend> Ahead<B> {
         time.as_nanos().checked_div(self.time.as_nanos()).map_or(0, |number| number.min(MOST_QUEUED as u128) as usize)
     }
 
-    /// Iterations to queue now, at least one. Few at first; three quarters of those that seem to be left until |r|² is `low`, since an application of the
+    /// Iterations to queue now, at least one. Few at first; half of those that seem to be left until |r|² is `low`, since an application of the
     /// operator behind the end is for nothing; as many as may go on; and no more than until the watcher needs the state.
     fn iterations(&self, params: &SolverParams, info: &SolverInfo, low: f64, until_state: usize) -> usize {
         let wanted = self.chosen.unwrap_or_else(|| {
@@ -220,14 +220,41 @@ mod tests {
     }
 
     #[test]
-    fn the_number_of_iterations_grows_up_to_a_share_of_those_that_are_left() {
+    fn the_number_of_iterations_grows_up_to_half_of_those_that_are_left() {
         let number = |last, done, low| ahead(last).iterations(&PARAMS, &tenths(done), low, usize::MAX);
         let growing: Vec<usize> = [0, 1, 2, 8, 16, 32].map(|last| number(last, 20, 1e-300)).into();
-        assert_eq!(growing, [1, 4, 8, 32, 32, 32]);
+        assert_eq!(growing, [1, 4, 8, 32, 64, 128]);
         // From 1e-20 on to a bit below 1e-40, and so on.
         let left: Vec<usize> = [1e-41, 1e-27, 1e-25, 1e-23, 1e-21, 0.0].map(|low| number(32, 20, low / 2.0)).into();
-        assert_eq!(left, [15, 5, 3, 2, 1, 32]);
+        assert_eq!(left, [10, 3, 2, 1, 1, 128]);
+        // All that are left where they take no time worth a wait.
+        let short = |micros| Ahead { time: Duration::from_micros(micros), ..ahead(32) };
+        let soon = [60, 200, 600].map(|micros| short(micros).iterations(&PARAMS, &tenths(20), 5e-24, usize::MAX));
+        assert_eq!(soon, [4, 2, 1]);
         assert_eq!(ahead(4).iterations(&PARAMS, &info(&[1.0, 2.0]), 1e-10, usize::MAX), 16);
+    }
+
+    /// What |r|² did at first says nothing of the end, where it falls more slowly.
+    #[test]
+    fn the_rate_is_that_of_the_last_half_or_of_the_last_iterations() {
+        let falls = |rates: &[(usize, f64)]| {
+            let mut c = 1.0;
+            let falling = rates.iter().flat_map(|&(iterations, rate)| std::iter::repeat_n(rate, iterations));
+            std::iter::once(1.0)
+                .chain(falling.map(|rate| {
+                    c /= rate;
+                    c
+                }))
+                .collect::<Vec<f64>>()
+        };
+        let left = |rates: &[(usize, f64)]| {
+            let history = falls(rates);
+            iterations_left(&history, history[history.len() - 1] / 1024.0).round()
+        };
+        assert_eq!(left(&[(64, 4.0), (64, 2.0)]), 10.0);
+        assert_eq!(left(&[(64, 2.0), (48, 2.0), (16, 4.0)]), 5.0);
+        assert_eq!(left(&[(64, 2.0), (48, 4.0), (16, 1.0)]), 7.0);
+        assert_eq!(left(&[(3, 2.0)]), 10.0);
     }
 
     #[test]

@@ -195,6 +195,11 @@ impl OpenCl {
         }
     }
 
+    /// Whether somebody wants to see each launch: one that is made again as it was goes past who looks.
+    pub(super) fn is_watched(&self) -> bool {
+        self.context.is_recorded() || lock(&self.recorded).is_some() || lock(&self.capture).is_some()
+    }
+
     /// The launches of `work`, in the order in which they were queued.
     ///
     /// # Errors

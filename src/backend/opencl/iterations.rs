@@ -105,7 +105,8 @@ impl Repeats {
     /// Launches the iteration of this number as those before it, if one was launches alone; else the next one is written down.
     fn launch(&mut self, device: &OpenCl, iteration: usize, bounds: &Bounds) -> Result<bool, BackendError> {
         let Self { taping, tape, others } = self;
-        if tape.as_ref().is_some_and(|tape| !tape.is_of_this_thread()) {
+        // Others may have begun to look, or another thread goes on, since the last iterations.
+        if iteration == 0 && tape.as_ref().is_some_and(|tape| device.is_watched() || !tape.is_of_this_thread()) {
             *tape = None;
         }
         if tape.is_none() {

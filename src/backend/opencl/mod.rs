@@ -102,4 +102,4 @@ pub use tuned::{KernelKey, Tuned, TuningSource};
 pub use tuning::{
     Accumulators, Count, GridStride, GroupSize, LinkLoads, Mapping, Parameter, Stores, Traversal, Tuning,
 };
-pub use tuning_file::{Names, TunedKernel, TunedOn, TuningFile, Where};
+pub use tuning_file::{OneOf, TunedKernel, TunedOn, TuningFile, Where};

@@ -5,7 +5,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use super::tuning_file::{Fit, Names, SUFFIX};
+use super::tuning_file::{Fit, OneOf, SUFFIX};
 use lanefield_reference::links::LinkFormat;
 use lanefield_reference::real::Precision;
 
@@ -175,7 +175,7 @@ impl Tuned {
     /// The defaults of the crate for all other kernels that it has some for, on the same fields and links.
     pub fn of_other_kernels(device: &DeviceInfo, key: &KernelKey) -> Vec<Tuning> {
         let named = shipped().iter().filter_map(|entry| entry.holds_for.kernel.as_ref());
-        let mut names: Vec<&'static str> = named.flat_map(Names::all).collect();
+        let mut names: Vec<&'static str> = named.flat_map(OneOf::all).map(String::as_str).collect();
         names.sort_unstable();
         names.dedup();
         let others = names.into_iter().filter(|name| *name != key.kernel);
@@ -234,15 +234,22 @@ mod tests {
         assert_eq!(choice(key("hop", Half, LinkFormat::Full, 1)).grid_stride, Some(GridStride::Off));
         assert_eq!(choice(key("hop", F32, LinkFormat::TwoRows, 1)).grid_stride, Some(GridStride::Off));
         let fused = |kernel, links, volume_class| {
-            let chosen = choice(KernelKey { volume_class, ..key(kernel, F32, links, 1) });
-            (chosen.max_registers, chosen.traversal)
+            let chosen = choice(KernelKey { volume_class, lanes: 16, ..key(kernel, F32, links, 1) });
+            (chosen.max_registers, chosen.traversal, chosen.accelerator_threads.map(|n| n.get()))
         };
-        let (memory, rows) = (Some(Traversal::Memory), Some(Traversal::Blocks([usize::MAX, 2, 2, 2])));
+        let rows = |t| Some(Traversal::Blocks([usize::MAX, 2, 2, t]));
         for kernel in ["eo_wilson", "oe_wilson", "eo_twisted_mass", "oe_clover"] {
-            assert_eq!(fused(kernel, LinkFormat::Full, 21), (Some(128), rows), "{kernel}");
-            assert_eq!(fused(kernel, LinkFormat::TwoRows, 22), (Some(128), memory), "{kernel}");
-            assert_eq!(fused(kernel, LinkFormat::Eight, 21).1, memory, "{kernel}");
+            assert_eq!(fused(kernel, LinkFormat::Full, 20), (Some(128), rows(4), Some(16)), "{kernel}");
+            assert_eq!(fused(kernel, LinkFormat::Full, 21), (Some(128), rows(2), Some(8)), "{kernel}");
+            assert_eq!(
+                fused(kernel, LinkFormat::TwoRows, 22),
+                (Some(128), Some(Traversal::Memory), Some(8)),
+                "{kernel}"
+            );
+            assert_eq!(fused(kernel, LinkFormat::Eight, 21).1, Some(Traversal::Memory), "{kernel}");
         }
+        assert_eq!(fused("eo_wilson", LinkFormat::Eight, 17), (Some(128), rows(4), Some(16)));
+        assert_eq!(choice(key("oe_twisted_mass", Half, LinkFormat::TwoRows, 1)).max_registers, Some(128));
         let many = choice(key("hop_many", F32, LinkFormat::TwoRows, 16));
         assert_eq!(
             (many.grid_stride, many.rhs_per_group, many.work_items, many.link_loads),

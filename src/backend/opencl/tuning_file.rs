@@ -119,13 +119,13 @@ pub struct Where {
     pub kind: Option<Kind>,
     /// The kernel, or kernels.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub kernel: Option<Names>,
+    pub kernel: Option<OneOf<String>>,
     /// How fields are stored.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub precision: Option<Precision>,
+    pub precision: Option<OneOf<Precision>>,
     /// Reals a link.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub reconstruct: Option<usize>,
+    pub reconstruct: Option<OneOf<usize>>,
     /// Spinors or colour vectors a site.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub spinors: Option<usize>,
@@ -152,29 +152,23 @@ pub struct Where {
     pub slices_in_cache: Option<bool>,
 }
 
-/// One name, or several.
+/// One value, or several.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(untagged)]
-pub enum Names {
+pub enum OneOf<T> {
     /// One.
-    One(String),
+    One(T),
     /// Several.
-    Several(Vec<String>),
+    Several(Vec<T>),
 }
 
-impl Names {
+impl<T> OneOf<T> {
     /// All of them.
-    pub fn all(&self) -> impl Iterator<Item = &str> {
+    pub fn all(&self) -> &[T] {
         match self {
             Self::One(one) => std::slice::from_ref(one),
             Self::Several(several) => several,
         }
-        .iter()
-        .map(String::as_str)
-    }
-
-    fn contain(&self, name: &str) -> bool {
-        self.all().any(|one| one == name)
     }
 }
 
@@ -229,9 +223,9 @@ impl Where {
         Self {
             device: Some(device.name.clone()),
             architecture: (!device.architecture.is_empty()).then(|| device.architecture.clone()),
-            kernel: Some(Names::One(key.kernel.to_owned())),
-            precision: Some(key.precision),
-            reconstruct: Some(key.links.reals()),
+            kernel: Some(OneOf::One(key.kernel.to_owned())),
+            precision: Some(OneOf::One(key.precision)),
+            reconstruct: Some(OneOf::One(key.links.reals())),
             spinors: Some(key.parts),
             lanes: Some(key.lanes),
             access: Some(key.access),
@@ -247,10 +241,13 @@ impl Where {
         fn holds<T: PartialEq>(condition: &Option<T>, value: T) -> bool {
             condition.as_ref().is_none_or(|condition| *condition == value)
         }
+        fn has<T: PartialEq<U>, U: ?Sized>(condition: &Option<OneOf<T>>, value: &U) -> bool {
+            condition.as_ref().is_none_or(|condition| condition.all().iter().any(|one| one == value))
+        }
         let kind = if device.kind == DeviceKind::Cpu { Kind::Cpu } else { Kind::Gpu };
-        let of_kernel = self.kernel.as_ref().is_none_or(|names| names.contain(key.kernel))
-            && holds(&self.precision, key.precision)
-            && holds(&self.reconstruct, key.links.reals())
+        let of_kernel = has(&self.kernel, key.kernel)
+            && has(&self.precision, &key.precision)
+            && has(&self.reconstruct, &key.links.reals())
             && holds(&self.spinors, key.parts)
             && holds(&self.several, key.parts > 1)
             && holds(&self.lanes, key.lanes)
