@@ -243,7 +243,8 @@ impl OpenCl {
     /// Exact sums of `terms` terms each.
     fn accumulators(&self, workspace: &Workspace, sums: usize, terms: u64) -> Result<Vec<ExactSum>, BackendError> {
         let results = self.exact_results(workspace, sums)?;
-        (0..sums).map(|number| self.accumulator(workspace, number, results[number], terms)).collect()
+        let numbered = results.into_iter().enumerate();
+        numbered.map(|(number, parts)| self.accumulator(workspace, number, parts, terms)).collect()
     }
 
     /// Exact sums of `terms` terms each, rounded, up to the first one of which something was spilled; and whether there is such a one.
@@ -258,13 +259,11 @@ impl OpenCl {
         // As `queued_sum` in cl/queued.clh: the sum of two doubles, rounded once. A zero `low` says nothing by its sign.
         let mut values: Vec<f64> = whole.map(|&[high, low, _]| high + if low == 0.0 { -0.0 } else { low }).collect();
         let first = values.len();
-        for number in first..sums {
-            // All are taken, so that no spill is left behind.
-            if results[number][2] != 0.0 {
-                let sum = self.accumulator(workspace, number, results[number], terms)?;
-                if number == first {
-                    values.push(sum.round());
-                }
+        // All are taken, so that no spill is left behind.
+        for (number, &parts) in results.iter().enumerate().skip(first).filter(|(_, [.., spilled])| *spilled != 0.0) {
+            let sum = self.accumulator(workspace, number, parts, terms)?;
+            if number == first {
+                values.push(sum.round());
             }
         }
         Ok((values, first < sums))
