@@ -14,9 +14,9 @@ use super::tape::{Tape, Taping};
 use super::{Arg, Launch, Layout, OpenCl, Program, Source};
 use crate::backend::specification::{Call, Shape};
 use crate::backend::{BackendError, Bounds, MOST_QUEUED, QueuedIterations, QueuedSums};
-use crate::kernel::blas::CG_ITERATION;
 
-/// Kernels by their names: what follows ⟨p, A p⟩, what ends an iteration, and what adds up the sums of groups.
+/// Kernels by their names: what is an iteration but for the operator, what follows ⟨p, A p⟩, what ends it, and what adds up the sums of groups.
+const AT_ONCE: &str = "cg_iteration";
 const RESIDUAL: &str = "cg_residual";
 const ADVANCE: &str = "cg_advance";
 const FINISH: &str = "finish";
@@ -244,7 +244,7 @@ impl QueuedIterations<OpenCl> for Iterations {
     fn begin(&mut self, bounds: Bounds, iterations: usize) -> Result<(), BackendError> {
         if iterations > MOST_QUEUED {
             return Err(BackendError::Argument {
-                kernel: CG_ITERATION.name,
+                kernel: AT_ONCE,
                 argument: "iterations".to_owned(),
                 given: iterations.to_string(),
                 expected: format!("{MOST_QUEUED} at most"),
