@@ -50,10 +50,10 @@ impl QueuedSums {
 /// Where an iteration is not begun, or a sum is no positive or no finite number, these change nothing any more. Memory that is given back meanwhile may wait
 /// until this is dropped.
 pub trait QueuedIterations<B: Memory + ?Sized> {
-    /// Begins with so many iterations, [`MOST_QUEUED`] at most, of the same operator and fields as those before, whose sums are known.
+    /// Begins with so many iterations of the same operator and fields as those before, whose sums are known.
     ///
     /// # Errors
-    /// What the backend reports.
+    /// [`BackendError::Argument`] for more than [`MOST_QUEUED`].
     fn begin(&mut self, bounds: Bounds, iterations: usize) -> Result<(), BackendError>;
     /// Begins an iteration: queues all of it where one before is known to have been launches alone, which are made again with the same fields. Whether it
     /// did; else the caller queues it.
