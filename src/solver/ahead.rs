@@ -34,7 +34,7 @@ pub(super) struct Ahead<B: Backend> {
     /// The last number, and the time of each.
     last: usize,
     time: Duration,
-    /// What goes on where those that are queued next follow the last ones.
+    /// Where the last iterations were queued, if those that come next follow them.
     queued: Option<Box<dyn QueuedIterations<B>>>,
 }
 
@@ -45,7 +45,7 @@ impl<B: Backend> Default for Ahead<B> {
 }
 
 impl<B: Backend> Ahead<B> {
-    /// Those that are queued next do not follow the last ones, or are of other fields.
+    /// What is queued next does not follow the last iterations, or has other fields.
     pub fn forget(&mut self) {
         self.queued = None;
     }
@@ -125,7 +125,7 @@ pub(super) fn step(recurrence: &mut impl Queueable, watcher: &mut dyn Watcher) -
         Some(sums) => replay(recurrence, &sums, watcher),
         None => recurrence.iterate(&[], false, watcher).map(|_| false),
     };
-    // A watcher may take memory for the state, and give it back; what is queued would keep it.
+    // A watcher may take memory for the state and give it back, and that memory would wait for what is kept here.
     let ahead = recurrence.ahead_mut();
     if !matches!(goes_on, Ok(true)) || ahead.last == until_state {
         ahead.forget();

@@ -195,7 +195,7 @@ impl OpenCl {
         }
     }
 
-    /// Whether somebody wants to see each launch: one that is made again as it was goes past who looks.
+    /// Whether launches are recorded or captured. Those that are made again from a tape would be missed.
     pub(super) fn is_watched(&self) -> bool {
         self.context.is_recorded() || lock(&self.recorded).is_some() || lock(&self.capture).is_some()
     }

@@ -15,7 +15,7 @@ use super::{Arg, Launch, Layout, OpenCl, Program, Source};
 use crate::backend::specification::{Call, Shape};
 use crate::backend::{BackendError, Bounds, MOST_QUEUED, QueuedIterations, QueuedSums};
 
-/// Kernels by their names: what is an iteration but for the operator, what follows ⟨p, A p⟩, what ends it, and what adds up the sums of groups.
+/// Kernels by their names: all vector operations of an iteration, what follows ⟨p, A p⟩, what ends it, and what adds up the sums of groups.
 const AT_ONCE: &str = "cg_iteration";
 const RESIDUAL: &str = "cg_residual";
 const ADVANCE: &str = "cg_advance";
@@ -23,7 +23,7 @@ const FINISH: &str = "finish";
 /// Sums of an iteration.
 const SUMS: usize = 2;
 
-/// Where so many iterations follow each other at least a tape is written: in one, for those behind it.
+/// A tape is written where at least so many iterations are queued together: one is written down, and the others are launched from it.
 const LEAST_TAPED: usize = 3;
 
 /// Iterations in the queue of a device.
@@ -52,17 +52,17 @@ struct Repeats {
     taping: Taping,
     /// From when there is an iteration that consists of launches alone.
     tape: Option<Tape>,
-    others: Vec<Other>,
+    varying: Vec<Varying>,
 }
 
-/// An argument of a launch that is another one in other iterations.
-struct Other {
+/// An argument of a launch whose value changes from one iteration to another.
+struct Varying {
     launch: usize,
     argument: usize,
     value: Value,
 }
 
-/// What such an argument is.
+/// The value of such an argument.
 #[derive(Clone, Copy)]
 enum Value {
     /// The number of an iteration or of a sum: in the first iteration, and its step from one to the next.
@@ -90,22 +90,22 @@ const KEEP: Value = Value::Bound(|bounds| bounds.keep);
 
 impl Repeats {
     fn new(device: &OpenCl) -> Self {
-        Self { taping: Taping::new(&device.context), tape: None, others: Vec::new() }
+        Self { taping: Taping::new(&device.context), tape: None, varying: Vec::new() }
     }
 
     /// Adds arguments of the launch that comes next, from the one of number `first` on.
     fn add(repeats: &mut Option<Self>, first: usize, values: &[Value]) {
-        if let Some(Self { taping, others, .. }) = repeats {
+        if let Some(Self { taping, varying, .. }) = repeats {
             let launch = taping.launches();
             let numbered = values.iter().enumerate();
-            others.extend(numbered.map(|(k, &value)| Other { launch, argument: first + k, value }));
+            varying.extend(numbered.map(|(k, &value)| Varying { launch, argument: first + k, value }));
         }
     }
 
     /// Launches the iteration of this number as those before it, if one was launches alone; else the next one is written down.
     fn launch(&mut self, device: &OpenCl, iteration: usize, bounds: &Bounds) -> Result<bool, BackendError> {
-        let Self { taping, tape, others } = self;
-        // Others may have begun to look, or another thread goes on, since the last iterations.
+        let Self { taping, tape, varying } = self;
+        // Since the last iterations launches may be recorded, or another thread may go on.
         if iteration == 0 && tape.as_ref().is_some_and(|tape| device.is_watched() || !tape.is_of_this_thread()) {
             *tape = None;
         }
@@ -113,13 +113,13 @@ impl Repeats {
             *tape = taping.end();
         }
         let Some(tape) = tape else {
-            others.clear();
+            varying.clear();
             taping.begin();
             return Ok(false);
         };
-        // Bounds stay from the first of the iterations on that are begun together.
-        let changed = others.iter().filter(|other| iteration == 0 || matches!(other.value, Value::Number { .. }));
-        let arguments = changed.map(|other| (other.launch, other.argument, other.value.of(iteration, bounds)));
+        // Bounds are the same in all iterations that are begun together.
+        let changed = varying.iter().filter(|one| iteration == 0 || matches!(one.value, Value::Number { .. }));
+        let arguments = changed.map(|one| (one.launch, one.argument, one.value.of(iteration, bounds)));
         device.context.launch_again(tape, &arguments.collect::<Vec<_>>())?;
         Ok(true)
     }
@@ -219,7 +219,7 @@ impl Iterations {
     }
 }
 
-/// Launches the kernel of a call: its arguments, those that are others in other iterations, and those that are not.
+/// Launches the kernel of a call. Behind the arguments of the call come those that change from one iteration to another, then those that stay.
 fn launch_numbered(
     repeats: &mut Option<Repeats>,
     (device, call, layout): (&OpenCl, &Call<'_, OpenCl>, Layout),
