@@ -138,17 +138,6 @@ pub mod verify;
 
 pub use lanefield_reference as reference;
 
-/// The body of a kernel of this library on the CPU: for its own unit tests, which do not compile it once more.
-#[doc(hidden)]
-#[cfg(all(feature = "check", not(test)))]
-pub fn compiled_body(kernel: &str) -> Option<reference::kernels::bodies::CompiledBody> {
-    let known = kernel::all().chain(hunt::KERNELS).find(|known| known.name == kernel)?;
-    match known.source {
-        kernel::KernelSource::Body(body) => Some(body.compiled(kernel)),
-        _ => None,
-    }
-}
-
 /// What most programs use: `use lanefield::prelude::*`.
 pub mod prelude {
     pub use crate::backend::{Backend, BackendError, Cpu, FieldOn, Launch, Memory, OpenCl, Reduce, Sum};

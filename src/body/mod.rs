@@ -110,8 +110,7 @@ pub struct Written {
     /// Whether it is the Hermitian conjugate.
     pub dagger: Dagger,
     /// What it is on the CPU.
-    #[cfg(not(test))]
-    compiled: CompiledBody,
+    pub compiled: CompiledBody,
 }
 
 /// Recordings that were made, by the function that makes them.
@@ -164,27 +163,13 @@ impl Written {
     /// The body `B`, with names for its arguments.
     pub const fn new<B: Body>(names: &'static [&'static str]) -> Self {
         assert!(names.len() == B::ROLES.len(), "a name for each argument");
-        Self {
-            names,
-            roles: B::ROLES,
-            record: record::<B>,
-            dagger: Dagger::No,
-            #[cfg(not(test))]
-            compiled: CompiledBody::of::<B>(),
-        }
+        Self { names, roles: B::ROLES, record: record::<B>, dagger: Dagger::No, compiled: CompiledBody::of::<B>() }
     }
 
-    /// The body on the CPU, as the kernel of a name.
-    #[cfg(not(test))]
-    pub fn compiled(&self, _: &str) -> CompiledBody {
-        self.compiled
-    }
-
-    /// The same. Unit tests have the bodies of the library that is built beside them: to compile them all once more takes minutes.
-    #[cfg(test)]
-    pub fn compiled(&self, kernel: &str) -> CompiledBody {
-        lanefield_ports::lanefield::compiled_body(kernel)
-            .unwrap_or_else(|| panic!("the library has no body of the kernel {kernel}"))
+    /// The same with native forms on the CPU ([`CompiledBody::hot`]). Unit tests do without, which take minutes to compile.
+    pub const fn hot<B: Body>(names: &'static [&'static str]) -> Self {
+        let compiled = if cfg!(test) { CompiledBody::of::<B>() } else { CompiledBody::hot::<B>() };
+        Self { compiled, ..Self::new::<B>(names) }
     }
 
     /// The same, or its Hermitian conjugate.

@@ -31,7 +31,7 @@ pub static KERNELS: &[&Kernel] = &[
 ];
 
 /// out = x.
-#[lane_kernel(family = "blas", twin = copy_twin)]
+#[lane_kernel(family = "blas", twin = copy_twin, hot)]
 pub fn copy<S: Site>(site: S, out: Write<S, Any>, x: Read<S, Any>) {
     site.repeat(out.words(), (), |word, ()| out.write_word(word, x.word(word)));
 }
@@ -44,7 +44,7 @@ fn copy_twin<R: Vectors>(call: &mut PlainCall<'_, R>) {
 }
 
 /// out = a·x.
-#[lane_kernel(family = "blas", twin = scale_twin)]
+#[lane_kernel(family = "blas", twin = scale_twin, hot)]
 pub fn scale<S: Site>(site: S, out: Write<S, Any>, a: Scalar<S>, x: Read<S, Any>) {
     site.repeat(out.words(), (), |word, ()| out.write_word(word, x.word(word).scaled(a.get())));
 }
@@ -58,7 +58,7 @@ fn scale_twin<R: Vectors>(call: &mut PlainCall<'_, R>) {
 }
 
 /// y ← a·x + y.
-#[lane_kernel(family = "blas", twin = axpy_twin)]
+#[lane_kernel(family = "blas", twin = axpy_twin, hot)]
 pub fn axpy<S: Site>(site: S, y: Update<S, Any>, a: Scalar<S>, x: Read<S, Any>) {
     site.repeat(y.words(), (), |word, ()| y.write_word(word, x.word(word).scaled_add(a.get(), y.word(word))));
 }
@@ -73,7 +73,7 @@ fn axpy_twin<R: Vectors>(call: &mut PlainCall<'_, R>) {
 }
 
 /// y ← a·x + y, a complex.
-#[lane_kernel(family = "blas", twin = complex_axpy_twin)]
+#[lane_kernel(family = "blas", twin = complex_axpy_twin, hot)]
 pub fn complex_axpy<S: Site>(site: S, y: Update<S, Any>, a: ComplexScalar<S>, x: Read<S, Any>) {
     site.repeat(y.words(), (), |word, ()| y.write_word(word, a.get().madd(x.word(word), y.word(word))));
 }
@@ -87,7 +87,7 @@ fn complex_axpy_twin<R: Vectors>(call: &mut PlainCall<'_, R>) {
 }
 
 /// y ← b·y + x, b complex.
-#[lane_kernel(family = "blas", twin = complex_xpay_twin)]
+#[lane_kernel(family = "blas", twin = complex_xpay_twin, hot)]
 pub fn complex_xpay<S: Site>(site: S, y: Update<S, Any>, b: ComplexScalar<S>, x: Read<S, Any>) {
     site.repeat(y.words(), (), |word, ()| y.write_word(word, b.get().madd(y.word(word), x.word(word))));
 }
@@ -101,7 +101,7 @@ fn complex_xpay_twin<R: Vectors>(call: &mut PlainCall<'_, R>) {
 }
 
 /// psi ← a·p + psi, then p ← b·p + r with the old p.
-#[lane_kernel(family = "blas", twin = cg_update_twin)]
+#[lane_kernel(family = "blas", twin = cg_update_twin, hot)]
 pub fn cg_update<S: Site>(
     site: S,
     psi: Update<S, Any>,

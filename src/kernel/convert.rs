@@ -13,7 +13,7 @@ use crate::body::prelude::*;
 pub static KERNELS: &[&Kernel] = &[&CONVERT];
 
 /// out = x in another precision.
-#[lane_kernel(twin = convert_twin)]
+#[lane_kernel(twin = convert_twin, hot)]
 pub fn convert<S: Site>(site: S, out: Write<S, Any>, x: Converted<S>) {
     site.repeat(out.words(), (), |word, ()| out.write_word(word, x.word(word)));
 }

@@ -42,7 +42,7 @@ fn steps(leg: Leg, count: i8) -> Displacement {
 }
 
 /// out = a·x + hisq_hop(psi).
-#[lane_kernel(family = "hisq", twin = hisq_full_twin)]
+#[lane_kernel(family = "hisq", twin = hisq_full_twin, hot)]
 pub fn hisq_full<S: Site>(
     out: Write<S, ColourVectors>,
     a: Scalar<S>,
@@ -61,7 +61,7 @@ fn hisq_full_twin<R: Vectors>(call: &mut PlainCall<'_, R>) {
 }
 
 /// out = a·hisq_hop(psi).
-#[lane_kernel(family = "hisq", twin = eo_hisq_twin)]
+#[lane_kernel(family = "hisq", twin = eo_hisq_twin, hot)]
 pub fn eo_hisq<S: Site>(
     out: Write<S, ColourVectors>,
     a: Scalar<S>,
@@ -79,7 +79,7 @@ fn eo_hisq_twin<R: Vectors>(call: &mut PlainCall<'_, R>) {
 }
 
 /// out = a·x − hisq_hop(psi).
-#[lane_kernel(family = "hisq", twin = oe_hisq_twin)]
+#[lane_kernel(family = "hisq", twin = oe_hisq_twin, hot)]
 pub fn oe_hisq<S: Site>(
     out: Write<S, ColourVectors>,
     a: Scalar<S>,

@@ -43,7 +43,7 @@ pub static LAPLACE_HOP: Kernel = Kernel {
 };
 
 /// out = a·x + laplace_hop(psi).
-#[lane_kernel(family = "laplace", twin = laplace_full_twin, parts = 12)]
+#[lane_kernel(family = "laplace", twin = laplace_full_twin, parts = 12, hot)]
 pub fn laplace_full<S: Site>(
     out: Write<S, ColourVectors>,
     a: Scalar<S>,
@@ -60,7 +60,7 @@ fn laplace_full_twin<R: Vectors>(call: &mut PlainCall<'_, R>) {
 }
 
 /// out = a·laplace_hop(psi).
-#[lane_kernel(family = "laplace", twin = eo_laplace_twin, parts = 12)]
+#[lane_kernel(family = "laplace", twin = eo_laplace_twin, parts = 12, hot)]
 pub fn eo_laplace<S: Site>(
     out: Write<S, ColourVectors>,
     a: Scalar<S>,
@@ -76,7 +76,7 @@ fn eo_laplace_twin<R: Vectors>(call: &mut PlainCall<'_, R>) {
 }
 
 /// out = a·x − laplace_hop(psi).
-#[lane_kernel(family = "laplace", twin = oe_laplace_twin, parts = 12)]
+#[lane_kernel(family = "laplace", twin = oe_laplace_twin, parts = 12, hot)]
 pub fn oe_laplace<S: Site>(
     out: Write<S, ColourVectors>,
     a: Scalar<S>,

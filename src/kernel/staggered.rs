@@ -55,7 +55,7 @@ pub static STAGGERED_HOP: Kernel = Kernel {
 };
 
 /// out = a·x + staggered_hop(psi).
-#[lane_kernel(family = "staggered", twin = staggered_full_twin)]
+#[lane_kernel(family = "staggered", twin = staggered_full_twin, hot)]
 pub fn staggered_full<S: Site>(
     out: Write<S, ColourVectors>,
     a: Scalar<S>,
@@ -73,7 +73,7 @@ fn staggered_full_twin<R: Vectors>(call: &mut PlainCall<'_, R>) {
 }
 
 /// out = a·staggered_hop(psi).
-#[lane_kernel(family = "staggered", twin = eo_staggered_twin)]
+#[lane_kernel(family = "staggered", twin = eo_staggered_twin, hot)]
 pub fn eo_staggered<S: Site>(
     out: Write<S, ColourVectors>,
     a: Scalar<S>,
@@ -90,7 +90,7 @@ fn eo_staggered_twin<R: Vectors>(call: &mut PlainCall<'_, R>) {
 }
 
 /// out = a·x − staggered_hop(psi).
-#[lane_kernel(family = "staggered", twin = oe_staggered_twin)]
+#[lane_kernel(family = "staggered", twin = oe_staggered_twin, hot)]
 pub fn oe_staggered<S: Site>(
     out: Write<S, ColourVectors>,
     a: Scalar<S>,

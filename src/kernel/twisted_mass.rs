@@ -25,7 +25,7 @@ pub static KERNELS: &[&Kernel] = &[
 ];
 
 /// out = (a.re + i·a.im·γ5)·x.
-#[lane_kernel(family = "twisted_mass", twin = twisted_mass_apply_twin)]
+#[lane_kernel(family = "twisted_mass", twin = twisted_mass_apply_twin, hot)]
 pub fn twisted_mass_apply<S: Site>(out: Write<S, Spinors>, a: ComplexScalar<S>, x: Read<S, Spinors>) {
     out.write(x.here().twisted(a.get()));
 }
@@ -39,7 +39,7 @@ fn twisted_mass_apply_twin<R: Vectors>(call: &mut PlainCall<'_, R>) {
 }
 
 /// out = (a.re + i·a.im·γ5)·hop(psi).
-#[lane_kernel(family = "twisted_mass", twin = eo_twisted_mass_twin, dagger)]
+#[lane_kernel(family = "twisted_mass", twin = eo_twisted_mass_twin, dagger, hot)]
 pub fn eo_twisted_mass<S: Site>(
     site: S,
     out: Write<S, Spinors>,
@@ -56,7 +56,7 @@ fn eo_twisted_mass_twin<R: Vectors>(call: &mut PlainCall<'_, R>) {
 }
 
 /// out = (a.re + i·a.im·γ5)·x + hop(psi).
-#[lane_kernel(family = "twisted_mass", twin = twisted_mass_full_twin, dagger)]
+#[lane_kernel(family = "twisted_mass", twin = twisted_mass_full_twin, dagger, hot)]
 pub fn twisted_mass_full<S: Site>(
     site: S,
     out: Write<S, Spinors>,
@@ -74,7 +74,7 @@ fn twisted_mass_full_twin<R: Vectors>(call: &mut PlainCall<'_, R>) {
 }
 
 /// out = (a.re + i·a.im·γ5)·x − hop(psi).
-#[lane_kernel(family = "twisted_mass", twin = oe_twisted_mass_twin, dagger)]
+#[lane_kernel(family = "twisted_mass", twin = oe_twisted_mass_twin, dagger, hot)]
 pub fn oe_twisted_mass<S: Site>(
     site: S,
     out: Write<S, Spinors>,

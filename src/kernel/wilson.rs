@@ -24,7 +24,7 @@ pub(super) fn wilson_hop<S: Site>(site: S, links: Links<S>, psi: Neighbours<S, S
 }
 
 /// out = a·x + hop(psi).
-#[lane_kernel(family = "wilson", twin = wilson_full_twin, dagger)]
+#[lane_kernel(family = "wilson", twin = wilson_full_twin, dagger, hot)]
 pub fn wilson_full<S: Site>(
     site: S,
     out: Write<S, Spinors>,
@@ -42,7 +42,7 @@ fn wilson_full_twin<R: Vectors>(call: &mut PlainCall<'_, R>) {
 }
 
 /// out = a·hop(psi).
-#[lane_kernel(family = "wilson", twin = eo_wilson_twin, dagger)]
+#[lane_kernel(family = "wilson", twin = eo_wilson_twin, dagger, hot)]
 pub fn eo_wilson<S: Site>(site: S, out: Write<S, Spinors>, a: Scalar<S>, links: Links<S>, psi: Neighbours<S, Spinors>) {
     out.write(wilson_hop(site, links, psi).scaled(a.get()));
 }
@@ -53,7 +53,7 @@ fn eo_wilson_twin<R: Vectors>(call: &mut PlainCall<'_, R>) {
 }
 
 /// out = a·x − hop(psi).
-#[lane_kernel(family = "wilson", twin = oe_wilson_twin, dagger)]
+#[lane_kernel(family = "wilson", twin = oe_wilson_twin, dagger, hot)]
 pub fn oe_wilson<S: Site>(
     site: S,
     out: Write<S, Spinors>,

@@ -3,7 +3,7 @@
 use lanefield_reference::body::{FieldUse, Role};
 use lanefield_reference::field::FieldError;
 use lanefield_reference::kernels::Vectors;
-use lanefield_reference::kernels::bodies::{BodyArgument, BodyCall, RunsBodies};
+use lanefield_reference::kernels::bodies::{BodyArgument, BodyCall};
 use lanefield_reference::kernels::reduce::{PartialSums, Sum};
 use lanefield_reference::object::Object;
 
@@ -97,7 +97,7 @@ pub fn reduce(call: &mut HostCall<'_>, sum: Sum) -> Result<PartialSums, FieldErr
     in_precision!(call.shape().precision(), R => in_precision_of::<R>(call, sum))
 }
 
-fn in_precision_of<R: Vectors + RunsBodies>(call: &mut HostCall<'_>, sum: Sum) -> Result<PartialSums, FieldError> {
+fn in_precision_of<R: Vectors>(call: &mut HostCall<'_>, sum: Sum) -> Result<PartialSums, FieldError> {
     let KernelSource::Body(body) = call.kernel().source else {
         unreachable!("the function of a body is that of a kernel of one");
     };
@@ -120,6 +120,5 @@ fn in_precision_of<R: Vectors + RunsBodies>(call: &mut HostCall<'_>, sum: Sum) -
     }
     let stencil = if body.is_stencil() { Some(call.host_stencil()?) } else { None };
     let (legs, direction, dagger) = (call.shape().legs, call.shape().direction, body.dagger);
-    let compiled = body.compiled(call.kernel().name);
-    R::run_compiled(&compiled, BodyCall { arguments, names: body.names, stencil, legs, dagger, direction, sum })
+    body.compiled.run(BodyCall { arguments, names: body.names, stencil, legs, dagger, direction, sum })
 }

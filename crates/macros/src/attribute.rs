@@ -14,6 +14,7 @@ struct Options {
     parts: Option<LitInt>,
     family: Option<LitStr>,
     dagger: bool,
+    hot: bool,
 }
 
 /// Words of OpenCL C, and functions that it has built in: no kernel can be called so.
@@ -50,10 +51,14 @@ pub fn function_and(item: TokenStream, make: impl FnOnce(&ItemFn) -> Result<Toke
 fn options(tokens: TokenStream) -> Result<Options, Error> {
     let mut options = Options::default();
     for meta in Punctuated::<Meta, Token![,]>::parse_terminated.parse2(tokens)? {
-        let expected = "unknown option: expected twin = function, parts = number, family = \"name\", or dagger";
+        let expected = "unknown option: expected twin = function, parts = number, family = \"name\", dagger, or hot";
         let unknown = || Error::new_spanned(&meta, expected);
         if meta.path().is_ident("dagger") && matches!(meta, Meta::Path(_)) {
             options.dagger = true;
+            continue;
+        }
+        if meta.path().is_ident("hot") && matches!(meta, Meta::Path(_)) {
+            options.hot = true;
             continue;
         }
         let Meta::NameValue(pair) = &meta else { return Err(unknown()) };
@@ -172,6 +177,7 @@ fn kernel(tokens: TokenStream, function: &ItemFn) -> Result<TokenStream, Error> 
             options: &[::lanefield::kernel::BuildOption::Sums, ::lanefield::kernel::BuildOption::PrecisionOf(#name)],
         }
     });
+    let written = if options.hot { format_ident!("hot") } else { format_ident!("new") };
     let plain = match &options.twin {
         None => quote! { ::lanefield::kernel::HostFunction::None },
         Some(_) => {
@@ -204,7 +210,7 @@ fn kernel(tokens: TokenStream, function: &ItemFn) -> Result<TokenStream, Error> 
                 usual_parts: #parts,
                 #built_for
                 source: ::lanefield::kernel::KernelSource::Body(
-                    ::lanefield::body::Written::new::<#body>(&[#(#names),*]).with_dagger(#dagger),
+                    ::lanefield::body::Written::#written::<#body>(&[#(#names),*]).with_dagger(#dagger),
                 ),
                 cpu: ::lanefield::kernel::HostFunction::#host(::lanefield::kernel::written::#run),
                 plain: #plain,

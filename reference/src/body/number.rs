@@ -95,6 +95,11 @@ pub trait ComplexNumber:
     fn scaled_add(self, s: Self::Real, c: Self) -> Self;
     /// self · b + c, `madd` of `docs/arithmetic.md` §2.
     fn madd(self, b: Self, c: Self) -> Self;
+    /// a · b of three colours: `mul` of the first, then `madd` of the others, in order.
+    #[inline(always)]
+    fn dot(a: [Self; 3], b: [Self; 3]) -> Self {
+        a[2].madd(b[2], a[1].madd(b[1], a[0] * b[0]))
+    }
     /// `yes` where `choice`, else `no`.
     fn select(choice: Self::Choice, yes: Self, no: Self) -> Self;
     /// Real and imaginary part as doubles, exactly.

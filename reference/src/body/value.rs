@@ -303,7 +303,7 @@ impl<C: ComplexNumber> Matrix<C> {
         for vector in 0..T::VECTORS {
             for row in 0..3 {
                 let (u, h) = (&self.0[3 * row..3 * row + 3], &h.as_ref()[3 * vector..3 * vector + 3]);
-                product.as_mut()[3 * vector + row] = u[2].madd(h[2], u[1].madd(h[1], u[0] * h[0]));
+                product.as_mut()[3 * vector + row] = C::dot([u[0], u[1], u[2]], [h[0], h[1], h[2]]);
             }
         }
         T::from_words(product)
@@ -332,8 +332,8 @@ impl<C: ComplexNumber> Mul for Matrix<C> {
         let mut product = self;
         for row in 0..3 {
             for column in 0..3 {
-                let (a, b) = (&self.0[3 * row..3 * row + 3], |k: usize| other.0[3 * k + column]);
-                product.0[3 * row + column] = a[2].madd(b(2), a[1].madd(b(1), a[0] * b(0)));
+                let (a, b) = (&self.0[3 * row..3 * row + 3], [0, 3, 6].map(|first| other.0[first + column]));
+                product.0[3 * row + column] = C::dot([a[0], a[1], a[2]], b);
             }
         }
         product

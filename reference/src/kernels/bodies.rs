@@ -1,7 +1,8 @@
-//! Bodies on the CPU: on vectors of lanes, in parallel. A stencil goes row by row of outer sites, in an order that suits caches, and takes several
-//! components of a site together where it reads links; a body that reads nothing at a neighbour goes from component to component in the order of
-//! memory, as many of them together as make eight lanes. Counterpart: the code that `lanefield::body` writes.
+//! Bodies on the CPU, in parallel. Every body has a blocked form ([`blocked`]); hot ones have native forms besides, on the vectors of each set of instructions.
+//! A stencil goes row by row of outer sites, in an order that suits caches; a body that reads nothing at a neighbour goes from component to component in the
+//! order of memory. Counterpart: the code that `lanefield::body` writes.
 
+mod blocked;
 mod lanes;
 mod site;
 mod sums;
@@ -12,6 +13,7 @@ use std::marker::PhantomData;
 
 use num_complex::Complex;
 
+use blocked::{BlockSite, BlockedBody};
 use site::{LaneSite, RebuildLinks, Spot};
 use sums::TaskSums;
 use sweep::{Bound, BoundField, Launch, OfTask, Sweep};
@@ -25,12 +27,10 @@ use crate::body::{
 use crate::dagger::Dagger;
 use crate::exact::ExactSum;
 use crate::field::{FieldData, FieldError, FieldShape};
-use crate::half::Half;
-use crate::layout::{Direction, LaneWidth, LegOrder, SiteCoordinates, Slices, Stencil};
+use crate::layout::{Direction, LegOrder, SiteCoordinates, Slices, Stencil};
 use crate::object::{DoubledGauge, Object};
 use crate::real::{Precision, Real};
 use crate::tasks::{self, items_a_task};
-use crate::tensor::lanes::{WithEights, Words};
 use crate::tensor::{InstructionSet, LaneVector, Task};
 
 /// An argument of a call.
@@ -82,61 +82,62 @@ pub struct BodyCall<'a, R> {
     pub sum: Sum,
 }
 
-/// A precision in which bodies run.
-pub trait RunsBodies: Real {
-    /// Runs a body on every site of its target, and takes its sums.
+/// A body, compiled for the CPU.
+#[derive(Clone, Copy)]
+pub struct CompiledBody {
+    roles: &'static [Role],
+    blocked: BlockedBody,
+    native: Option<NativeForms>,
+}
+
+/// A body in its native forms, for f32 and for f64.
+#[derive(Clone, Copy)]
+struct NativeForms {
+    in_f32: fn(&Launch<'_>) -> Option<PartialSums>,
+    in_f64: fn(&Launch<'_>) -> Option<PartialSums>,
+}
+
+impl CompiledBody {
+    /// The body `B` in blocked form alone.
+    pub const fn of<B: Body>() -> Self {
+        fn run<B: Body>(site: BlockSite<'_>) {
+            B::run(site);
+        }
+        Self { roles: B::ROLES, blocked: run::<B>, native: None }
+    }
+
+    /// The body `B` with native forms, which take some ten times as long to compile.
+    pub const fn hot<B: Body>() -> Self {
+        let native = NativeForms { in_f32: run_native::<B, f32>, in_f64: run_native::<B, f64> };
+        Self { native: Some(native), ..Self::of::<B>() }
+    }
+
+    /// Runs it on every site of its target, and takes its sums. In half precision one computes in f32, and rounds each component as a whole; what it sums
+    /// are terms of the numbers before this rounding.
     ///
     /// # Errors
     /// [`FieldError::Mismatch`] unless each argument is what its role says: a field of the object, on the sites of the target, or of their neighbours.
-    fn run_body<B: Body>(call: BodyCall<'_, Self>) -> Result<PartialSums, FieldError> {
-        Self::run_compiled(&CompiledBody::of::<B>(), call)
-    }
-
-    /// Runs a body that was compiled.
-    ///
-    /// # Errors
-    /// As [`Self::run_body`].
-    fn run_compiled(body: &CompiledBody, call: BodyCall<'_, Self>) -> Result<PartialSums, FieldError>;
-}
-
-/// A body, compiled for this processor in every precision.
-#[derive(Clone, Copy)]
-pub struct CompiledBody {
-    in_f32: RunBody<f32>,
-    in_f64: RunBody<f64>,
-    in_half: RunBody<Half>,
-}
-
-type RunBody<R> = fn(BodyCall<'_, R>) -> Result<PartialSums, FieldError>;
-
-impl CompiledBody {
-    /// The body `B`. In half precision one computes in f32, and rounds each component as a whole; what it sums are terms of the numbers before this rounding.
-    pub const fn of<B: Body>() -> Self {
-        Self { in_f32: run_in::<B, f32, f32>, in_f64: run_in::<B, f64, f64>, in_half: run_in::<B, Half, f32> }
+    pub fn run<R: Real>(&self, call: BodyCall<'_, R>) -> Result<PartialSums, FieldError> {
+        run_with_roles(call, self.roles, |launch| {
+            let native = self.native.and_then(|forms| match R::PRECISION {
+                Precision::F64 => (forms.in_f64)(launch),
+                Precision::F32 | Precision::Half => (forms.in_f32)(launch),
+            });
+            native.unwrap_or_else(|| blocked::run(launch, R::PRECISION, self.blocked))
+        })
     }
 }
 
-macro_rules! runs_bodies {
-    ($($real:ty: $function:ident),+) => {$(
-        impl RunsBodies for $real {
-            fn run_compiled(body: &CompiledBody, call: BodyCall<'_, Self>) -> Result<PartialSums, FieldError> {
-                (body.$function)(call)
-            }
-        }
-    )+};
-}
-runs_bodies!(f32: in_f32, f64: in_f64, Half: in_half);
-
-/// Runs a body on fields of `R`, computing in `A`.
-fn run_in<B: Body, R: Real, A: WithVectors>(call: BodyCall<'_, R>) -> Result<PartialSums, FieldError> {
-    run_with_roles(call, B::ROLES, |width, launch| A::with_vectors(width, OfBody::<B> { launch, body: PhantomData }))
+/// Runs a launch with the native vectors of its lanes; `None` where the processor has none for them.
+fn run_native<B: Body, A: WithVectors>(launch: &Launch<'_>) -> Option<PartialSums> {
+    A::with_native_vectors(launch.target.lattice.width(), OfBody::<B> { launch, body: PhantomData })
 }
 
 /// Runs what a call of a body with these roles launches.
 fn run_with_roles<R: Real>(
     mut call: BodyCall<'_, R>,
     roles: &'static [Role],
-    run: fn(LaneWidth, Launch<'_>) -> PartialSums,
+    run: impl FnOnce(&Launch<'_>) -> PartialSums,
 ) -> Result<PartialSums, FieldError> {
     let target = checked(&call, roles)?;
     let BodyCall { stencil, legs, dagger, direction, sum, .. } = call;
@@ -192,8 +193,9 @@ fn run_with_roles<R: Real>(
         (true, Some(stencil)) => Some(stencil.of_neighbours()?),
         _ => None,
     };
+    let stencil = stencil.filter(|_| uses_neighbours(roles));
     let launch = Launch { bound, slices, of_neighbours, stencil, links, legs, dagger, target, sums, sum, coordinates };
-    let taken = run(target.lattice.width(), launch);
+    let taken = run(&launch);
     for argument in call.arguments {
         if let BodyArgument::Write(field) = argument {
             field.quantize();
@@ -319,34 +321,31 @@ const fn parts_at_once(roles: &[Role]) -> usize {
     if uses_links(roles) { VECTORS } else { 1 }
 }
 
-/// A launch of the body `B`, for the vectors of any lane width. Of each pair of a body and vectors only what goes over the sites of a task is compiled; what
-/// prepares a launch, and shares it among threads, is compiled once for each type of vectors.
-struct OfBody<'a, B> {
-    launch: Launch<'a>,
+/// A launch of the body `B`, for native vectors. Of each pair of a body and vectors only what goes over the sites of a task is compiled; what prepares a
+/// launch, and shares it among threads, is compiled once for each type of vectors.
+struct OfBody<'l, 'a, B> {
+    launch: &'l Launch<'a>,
     body: PhantomData<B>,
 }
 
-impl<B: Body, A: Real> LaneOperation<A> for OfBody<'_, B> {
+impl<B: Body, A: Real> LaneOperation<A> for OfBody<'_, '_, B> {
     type Output = PartialSums;
 
     fn run<V: LaneVector<Real = A>>(self, blocks: usize) -> PartialSums {
-        if const { matches!(V::WORDS, Words::OfAnyNumber) } {
-            return self.run_with::<V, false>(blocks);
+        match const { V::ONE_BLOCK } {
+            true => self.run_with::<V, true>(1),
+            false => self.run_with::<V, false>(blocks),
         }
-        if const { matches!(V::WORDS, Words::OfOneOrSeveral) } && blocks != 1 {
-            return self.run_with::<V, false>(blocks);
-        }
-        self.run_with::<V, true>(1)
     }
 }
 
-impl<'a, B: Body> OfBody<'a, B> {
+impl<B: Body> OfBody<'_, '_, B> {
     fn run_with<V: LaneVector, const ONE_BLOCK: bool>(self, blocks: usize) -> PartialSums {
-        let sweep = Sweep::<V>::new(&self.launch, blocks);
-        if const { !uses_neighbours(B::ROLES) } {
-            return V::with_eights(ByElements::<B, V, ONE_BLOCK> { sweep, body: PhantomData });
+        let sweep = Sweep::<V>::new(self.launch, blocks);
+        match const { uses_neighbours(B::ROLES) } {
+            true => self.launch.by_rows(sweep, rows_of_task::<B, V, ONE_BLOCK>),
+            false => by_elements(sweep, elements_of_task::<B, V, ONE_BLOCK>),
         }
-        self.launch.by_rows(sweep, rows_of_task::<B, V, ONE_BLOCK>)
     }
 }
 
@@ -359,25 +358,21 @@ impl<'a> Launch<'a> {
     /// Rows of outer sites, each site with its neighbours.
     fn by_rows<V: LaneVector>(&self, sweep: Sweep<'a, V>, of_task: RowsOfTask<V>) -> PartialSums {
         let outer = self.target.lattice.outer_extents(self.target.sites);
-        let words = |bound: &Bound| match bound {
-            Bound::Field(field) => field.words * field.parts,
-            _ => 0,
-        };
-        let row_bytes = outer[0] * self.bound.iter().map(words).sum::<usize>() * sweep.blocks * size_of::<V>();
+        let row_bytes = outer[0] * self.words() * sweep.blocks * size_of::<V>();
         let rows_a_task = items_a_task(self.target.osites()).div_ceil(outer[0]);
         let tasks = map_rows((outer, row_bytes), rows_a_task, |rows| of_task(&sweep, rows));
-        sweep.taken(tasks)
+        sweep.sums.taken(tasks)
     }
 }
 
-/// Components one after the other, whatever site they belong to, `at_once` at a time.
-fn by_elements<V: LaneVector>(sweep: Sweep<'_, V>, at_once: usize, of_task: ElementsOfTask<V>) -> PartialSums {
+/// Components one after the other, whatever site they belong to.
+fn by_elements<V: LaneVector>(sweep: Sweep<'_, V>, of_task: ElementsOfTask<V>) -> PartialSums {
     let elements = sweep.target.osites() * sweep.target.object.parts();
-    let a_task = items_a_task(elements).next_multiple_of(at_once);
+    let a_task = items_a_task(elements);
     let tasks = tasks::map(elements.div_ceil(a_task), |number| {
         of_task(&sweep, [number * a_task, elements.min((number + 1) * a_task)])
     });
-    sweep.taken(tasks)
+    sweep.sums.taken(tasks)
 }
 
 /// Runs `B` on the rows of a task.
@@ -399,7 +394,7 @@ impl<B: Body, V: LaneVector, const ONE_BLOCK: bool> Task<(&Sweep<'_, V>, &[usize
         }
         let sweep = sweep;
         let target = &all.target;
-        let sums = RefCell::new(TaskSums::new(all.sums));
+        let sums = RefCell::new(TaskSums::new(all.sums.count()));
         let (row, parts) = (target.lattice.outer_extents(target.sites)[0], sweep.parts);
         let blocks = if ONE_BLOCK { 1 } else { all.blocks };
         for number in rows {
@@ -430,49 +425,33 @@ fn site<B: Body, V: LaneVector, const ONE_BLOCK: bool, const N: usize>(
     at: Spot,
     sums: &RefCell<TaskSums<V::Doubles>>,
 ) -> usize {
-    B::run(LaneSite::<V, ONE_BLOCK, N, true> { sweep, at, valid: N, sums });
+    B::run(LaneSite::<V, ONE_BLOCK, N, true> { sweep, at, sums });
     N
 }
 
-/// Runs `B` on the components of a task, `N` at a time.
-fn elements_of_task<B: Body, V: LaneVector, const ONE_BLOCK: bool, const N: usize>(
+/// Runs `B` on the components of a task.
+fn elements_of_task<B: Body, V: LaneVector, const ONE_BLOCK: bool>(
     sweep: &Sweep<'_, V>,
     elements: [usize; 2],
 ) -> Vec<ExactSum> {
-    V::Set::run(&ByElementsAtOnce::<B, ONE_BLOCK, N>(PhantomData), (sweep, elements))
+    V::Set::run(&ByElements::<B, ONE_BLOCK>(PhantomData), (sweep, elements))
 }
 
 /// `B` on components of whatever sites.
-struct ByElements<'a, B, V: LaneVector, const ONE_BLOCK: bool> {
-    sweep: Sweep<'a, V>,
-    body: PhantomData<B>,
-}
+struct ByElements<B, const ONE_BLOCK: bool>(PhantomData<fn(B)>);
 
-impl<B: Body, V: LaneVector, const ONE_BLOCK: bool> WithEights<V> for ByElements<'_, B, V, ONE_BLOCK> {
-    type Output = PartialSums;
-    fn run<const N: usize>(self) -> PartialSums {
-        by_elements(self.sweep, N, elements_of_task::<B, V, ONE_BLOCK, N>)
-    }
-}
-
-/// The same, `N` at a time.
-struct ByElementsAtOnce<B, const ONE_BLOCK: bool, const N: usize>(PhantomData<fn(B)>);
-
-impl<B: Body, V: LaneVector, const ONE_BLOCK: bool, const N: usize> Task<(&Sweep<'_, V>, [usize; 2])>
-    for ByElementsAtOnce<B, ONE_BLOCK, N>
-{
+impl<B: Body, V: LaneVector, const ONE_BLOCK: bool> Task<(&Sweep<'_, V>, [usize; 2])> for ByElements<B, ONE_BLOCK> {
     type Output = Vec<ExactSum>;
     #[inline(always)]
-    fn run(&self, (all, [mut first, end]): (&Sweep<'_, V>, [usize; 2])) -> Vec<ExactSum> {
+    fn run(&self, (all, [first, end]): (&Sweep<'_, V>, [usize; 2])) -> Vec<ExactSum> {
         let sweep = OfTask::new(all);
-        let sums = RefCell::new(TaskSums::new(all.sums));
+        let sums = RefCell::new(TaskSums::new(all.sums.count()));
         let blocks = if ONE_BLOCK { 1 } else { all.blocks };
-        while first < end {
+        for element in first..end {
             for block in 0..blocks {
-                let (at, valid) = (Spot { osite: first, part: 0, block }, N.min(end - first));
-                B::run(LaneSite::<V, ONE_BLOCK, N, false> { sweep: &sweep, at, valid, sums: &sums });
+                let at = Spot { osite: element, part: 0, block };
+                B::run(LaneSite::<V, ONE_BLOCK, 1, false> { sweep: &sweep, at, sums: &sums });
             }
-            first += N;
         }
         sums.into_inner().into_exact()
     }

@@ -12,7 +12,6 @@ use crate::links::{DoubledGauge, LinkFormat, Phase};
 use crate::memory::{fence, is_past_caches, links_ahead, outer_sites_ahead, prefetch, prefetch_slice_far};
 use crate::real::Real;
 use crate::tasks::items_a_task;
-use crate::tensor::lanes::Words;
 use crate::tensor::spin::{FullSpinor, accumulate, project};
 use crate::tensor::su3::{HalfSpinor, Left, link_times_half_spinor, third_row, two_rows};
 use crate::tensor::{InstructionSet, LaneVector, Task};
@@ -143,11 +142,7 @@ impl<'a, R: Real> Hop<'a, R> {
         const FULL: usize = LinkFormat::Full.words();
         const TWO_ROWS: usize = LinkFormat::TwoRows.words();
         const EIGHT: usize = LinkFormat::Eight.words();
-        let one = match V::WORDS {
-            Words::OfOne => true,
-            Words::OfOneOrSeveral => blocks == 1,
-            Words::OfAnyNumber => false,
-        };
+        let one = V::ONE_BLOCK;
         match (self.fields.links.kind().format, one) {
             (LinkFormat::Full, true) => self.sweep::<V, _, FULL, true>(1, finish),
             (LinkFormat::Full, false) => self.sweep::<V, _, FULL, false>(blocks, finish),
@@ -215,6 +210,16 @@ pub(super) fn signed_factor<V: LaneVector>(phase: impl Fn(usize) -> f64) -> V {
     V::from_reals(|k| V::Real::from_f64(if k % 2 == 0 { -2.0 * phase(k / 2) } else { 2.0 * phase(k / 2) }))
 }
 
+/// The phase that is not stored of links across the boundary of a dimension.
+pub(super) fn phase_across(dimension: usize, links: DoubledGauge) -> f64 {
+    match (links.boundary.phase(dimension), links.format) {
+        (Phase::Antiperiodic, _) => -1.0,
+        // The zeros of the other formats are stored.
+        (Phase::Fixed, LinkFormat::Eight) => 0.0,
+        _ => 1.0,
+    }
+}
+
 /// What a leg needs at outer sites from which it leaves the virtual node.
 pub(super) struct Edge<V: LaneVector> {
     /// Where each block of a word comes from.
@@ -236,12 +241,7 @@ impl<V: LaneVector> Edge<V> {
         let nsimd = stencil.lattice().nsimd();
         let steps = &stencil.lane_steps()[point * nsimd..][..nsimd];
         let positions: Vec<u32> = (0..2 * nsimd).map(|k| 2 * (steps[k / 2] & !Stencil::MARK) + k as u32 % 2).collect();
-        let across = match (links.boundary.phase(point % DIMENSIONS), links.format) {
-            (Phase::Antiperiodic, _) => -1.0,
-            // The zeros of the other formats are stored.
-            (Phase::Fixed, LinkFormat::Eight) => 0.0,
-            _ => 1.0,
-        };
+        let across = phase_across(point % DIMENSIONS, links);
         let phase = |lane: usize| if steps[lane] & Stencil::MARK != 0 { across } else { 1.0 };
         Self {
             blocks: positions.chunks_exact(V::REALS).map(Source::all).collect(),

@@ -1,7 +1,7 @@
 //! The Laplacian's hop: `docs/arithmetic.md` §15. Its body is the CPU kernel, and what OpenCL C is written from.
 
 use super::Vectors;
-use super::bodies::{BodyArgument, BodyCall};
+use super::bodies::{BodyArgument, BodyCall, CompiledBody};
 use crate::body::number::Number;
 use crate::body::value::ColourVector;
 use crate::body::{Argument, Body, FieldUse, Links, Neighbours, Role, Site, Write};
@@ -39,6 +39,9 @@ pub(super) const fn vectors(used: FieldUse) -> Role {
     Role::Field { used, object: Some(Object::ColourVectors(1)), repeated: true }
 }
 
+// A static, so that it is compiled here, and not in each crate that calls it.
+static LAPLACE_HOP: CompiledBody = CompiledBody::hot::<LaplaceHop>();
+
 impl Body for LaplaceHop {
     const ROLES: &'static [Role] = &[vectors(FieldUse::Write), Role::Links, vectors(FieldUse::Neighbours)];
     #[inline(always)]
@@ -63,14 +66,7 @@ pub fn laplace_hop<R: Vectors>(
     let arguments = vec![BodyArgument::Write(out), BodyArgument::Read(links), BodyArgument::Read(source)];
     let names = &["the Laplacian's result", "the Laplacian's links", "the Laplacian's source"];
     let (direction, sum) = (Direction::T, Sum::Exact);
-    R::run_body::<LaplaceHop>(BodyCall {
-        arguments,
-        names,
-        stencil: Some(stencil),
-        legs,
-        dagger: Dagger::No,
-        direction,
-        sum,
-    })
-    .map(drop)
+    LAPLACE_HOP
+        .run(BodyCall { arguments, names, stencil: Some(stencil), legs, dagger: Dagger::No, direction, sum })
+        .map(drop)
 }

@@ -71,17 +71,35 @@ pub(crate) trait LaneOperation<R> {
 trait WithVectors: Real {
     /// Runs an operation with the vectors of a lane width.
     fn with_vectors<O: LaneOperation<Self>>(width: LaneWidth, operation: O) -> O::Output;
+    /// Runs an operation with native vectors; `None` where the processor has none for lanes of this width.
+    fn with_native_vectors<O: LaneOperation<Self>>(width: LaneWidth, operation: O) -> Option<O::Output>;
 }
 
-/// The vectors of each lane width, of each set of instructions. The widest takes all wider lanes, several vectors a word.
+/// The vectors of each set of instructions: the native ones, widest first, which take lanes as wide as they are and, in several vectors a word, wider ones;
+/// then those of what is narrower.
 macro_rules! with_vectors {
-    ($real:ty: $($set:pat => { $($bytes:literal => $vector:ty,)* _ => $widest:ty })+) => {
+    ($real:ty: $($set:pat => [$($native:ty),*] $(else $other:ty $(, for 8 bytes $narrow:ty)?)?;)+) => {
         impl WithVectors for $real {
             fn with_vectors<O: LaneOperation<Self>>(width: LaneWidth, operation: O) -> O::Output {
                 match Instructions::in_use() {
-                    $($set => match width.bytes() {
-                        $($bytes => operation.run::<$vector>(1),)*
-                        bytes => operation.run::<$widest>(bytes / size_of::<$widest>()),
+                    $($set => {
+                        $(if takes::<$native>(width) {
+                            return operation.run::<$native>(width.bytes() / size_of::<$native>());
+                        })*
+                        $($(if width.bytes() == size_of::<$narrow>() {
+                            return operation.run::<$narrow>(1);
+                        })?
+                        operation.run::<$other>(width.bytes() / size_of::<$other>()))?
+                    })+
+                }
+            }
+            fn with_native_vectors<O: LaneOperation<Self>>(width: LaneWidth, operation: O) -> Option<O::Output> {
+                match Instructions::in_use() {
+                    $($set => {
+                        $(if takes::<$native>(width) {
+                            return Some(operation.run::<$native>(width.bytes() / size_of::<$native>()));
+                        })*
+                        None
                     })+
                 }
             }
@@ -89,25 +107,30 @@ macro_rules! with_vectors {
     };
 }
 
+/// Whether words of lanes of this width are made of vectors `V`.
+fn takes<V: LaneVector>(width: LaneWidth) -> bool {
+    if V::ONE_BLOCK { width.bytes() == size_of::<V>() } else { width.bytes() >= size_of::<V>() }
+}
+
 #[cfg(target_arch = "x86_64")]
 with_vectors! {
     f32:
-    Instructions::Avx512 => { 8 => Pair<f32, Avx2>, 16 => x86::F32x4, 32 => x86::F32x8, _ => x86::F32x16 }
-    Instructions::Avx2 => { 8 => Pair<f32, Avx2>, 16 => x86::F32x4, _ => x86::F32x8 }
-    Instructions::Baseline => { 8 => Pair<f32, Baseline>, _ => f32x4 }
+    Instructions::Avx512 => [x86::F32x16, x86::F32x8] else Pair<f32, Avx2>;
+    Instructions::Avx2 => [x86::F32x8] else Pair<f32, Avx2>;
+    Instructions::Baseline => [] else f32x4, for 8 bytes Pair<f32, Baseline>;
 }
-// No f64 lattice has 8-byte lanes.
 #[cfg(target_arch = "x86_64")]
 with_vectors! {
     f64:
-    Instructions::Avx512 => { 16 => x86::F64x2, 32 => x86::F64x4, _ => x86::F64x8 }
-    Instructions::Avx2 => { 16 => x86::F64x2, _ => x86::F64x4 }
-    Instructions::Baseline => { _ => f64x2 }
+    Instructions::Avx512 => [x86::F64x8, x86::F64x4] else Pair<f64, Avx2>;
+    Instructions::Avx2 => [x86::F64x4] else Pair<f64, Avx2>;
+    Instructions::Baseline => [] else f64x2;
 }
 #[cfg(not(target_arch = "x86_64"))]
-with_vectors! { f32: _ => { 8 => Pair<f32, Baseline>, _ => f32x4 } }
+with_vectors! { f32: _ => [f32x4] else Pair<f32, Baseline>; }
+// No f64 lattice has 8-byte lanes.
 #[cfg(not(target_arch = "x86_64"))]
-with_vectors! { f64: _ => { _ => f64x2 } }
+with_vectors! { f64: _ => [f64x2] else f64x2; }
 
 /// A precision with the kernels of all families.
 pub trait Vectors:
@@ -118,7 +141,6 @@ pub trait Vectors:
     + rhs::Compiled
     + reduce::Compiled
     + multiply_adds::Compiled
-    + bodies::RunsBodies
 {
 }
 impl Vectors for f32 {}

@@ -1,7 +1,7 @@
 //! The staggered hop: `docs/arithmetic.md` §16. Its body is the CPU kernel, and what OpenCL C is written from.
 
 use super::Vectors;
-use super::bodies::{BodyArgument, BodyCall};
+use super::bodies::{BodyArgument, BodyCall, CompiledBody};
 use super::laplace::vectors;
 use super::reduce::Sum;
 use crate::body::number::{Number, RealNumber};
@@ -44,6 +44,9 @@ pub fn sign<S: Site>(site: Coordinates<S>, leg: Leg) -> S::Real {
 /// [`staggered_hop_at`], stored.
 pub struct StaggeredHop;
 
+// A static, so that it is compiled here, and not in each crate that calls it.
+static STAGGERED_HOP: CompiledBody = CompiledBody::hot::<StaggeredHop>();
+
 impl Body for StaggeredHop {
     const ROLES: &'static [Role] =
         &[vectors(FieldUse::Write), Role::Links, vectors(FieldUse::Neighbours), Role::Coordinates];
@@ -72,5 +75,5 @@ pub fn staggered_hop<R: Vectors>(
         &["the staggered hop's result", "the staggered hop's links", "the staggered hop's source", "coordinates"];
     let (direction, sum) = (Direction::T, Sum::Exact);
     let call = BodyCall { arguments, names, stencil: Some(stencil), legs, dagger: Dagger::No, direction, sum };
-    R::run_body::<StaggeredHop>(call).map(drop)
+    STAGGERED_HOP.run(call).map(drop)
 }

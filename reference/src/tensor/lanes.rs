@@ -12,25 +12,6 @@ use super::sets::{Baseline, InstructionSet};
 use crate::doubles::Doubles;
 use crate::real::Real;
 
-/// What runs with as many vectors as make eight lanes.
-pub trait WithEights<V> {
-    /// Its result.
-    type Output;
-    /// Runs with `N` vectors at a time.
-    fn run<const N: usize>(self) -> Self::Output;
-}
-
-/// In how many vectors a word comes.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Words {
-    /// Always in one.
-    OfOne,
-    /// In one, or in several where lanes are wider than the vector.
-    OfOneOrSeveral,
-    /// In any number; not worth a form for one by itself.
-    OfAnyNumber,
-}
-
 /// A vector of complex lanes, real part first. All operations act on each lane alone, and are exact or rounded once.
 pub trait LaneVector: Pod + Send + Sync {
     /// The precision.
@@ -41,13 +22,11 @@ pub trait LaneVector: Pod + Send + Sync {
     type Doubles: Doubles;
     /// Real numbers in a vector: twice the lanes.
     const REALS: usize;
-    /// In how many vectors a word comes: kernels have a form for one, and a form for several.
-    const WORDS: Words;
+    /// Whether a word is always one vector, and never several.
+    const ONE_BLOCK: bool;
     /// Positions of reals, for [`Self::permute`].
     type Permutation: Copy + Send + Sync;
 
-    /// Runs with as many of these vectors at a time as make eight lanes.
-    fn with_eights<O: WithEights<Self>>(operation: O) -> O::Output;
     /// Every real the same.
     fn splat(value: Self::Real) -> Self;
     /// From the reals one by one.
@@ -137,8 +116,14 @@ unsafe impl<R: Real, I: InstructionSet> Zeroable for Pair<R, I> {}
 unsafe impl<R: Real, I: InstructionSet> Pod for Pair<R, I> {}
 
 impl<R, I> Pair<R, I> {
+    /// Its real and its imaginary part.
     #[inline(always)]
-    fn new(reals: [R; 2]) -> Self {
+    pub fn reals(self) -> [R; 2] {
+        self.0
+    }
+    /// From real and imaginary part.
+    #[inline(always)]
+    pub fn new(reals: [R; 2]) -> Self {
         Self(reals, PhantomData)
     }
 }
@@ -154,12 +139,9 @@ impl<R: Real, I: InstructionSet> LaneVector for Pair<R, I> {
     type Set = I;
     type Doubles = Portable;
     const REALS: usize = 2;
-    const WORDS: Words = Words::OfOne;
+    const ONE_BLOCK: bool = false;
     type Permutation = [u32; 2];
 
-    fn with_eights<O: WithEights<Self>>(operation: O) -> O::Output {
-        operation.run::<8>()
-    }
     #[inline(always)]
     fn splat(value: R) -> Self {
         Self::new([value; 2])
@@ -376,12 +358,9 @@ macro_rules! lane_vector {
             type Set = Baseline;
             type Doubles = Portable;
             const REALS: usize = $n;
-            const WORDS: Words = Words::OfAnyNumber;
+            const ONE_BLOCK: bool = false;
             type Permutation = $Permutation;
 
-            fn with_eights<O: WithEights<Self>>(operation: O) -> O::Output {
-                operation.run::<{ 16 / $n }>()
-            }
             #[inline(always)]
             fn splat(value: $real) -> Self {
                 <$vector>::splat(value)

@@ -139,8 +139,6 @@ fn vectors_of_avx2() {
         return;
     }
     does_what_single_numbers_do::<Pair<f32, Avx2>>();
-    does_what_single_numbers_do::<x86::F32x4>();
-    does_what_single_numbers_do::<x86::F64x2>();
     does_what_single_numbers_do::<x86::F32x8>();
     does_what_single_numbers_do::<x86::F64x4>();
     doubles_do_what_single_numbers_do::<x86::TwiceFourDoubles, Avx2>();

@@ -9,7 +9,7 @@ use std::mem::transmute;
 
 use bytemuck::{Pod, Zeroable, cast, cast_ref};
 
-use super::lanes::{LaneVector, WithEights, Words, signs};
+use super::lanes::{LaneVector, signs};
 use super::sets::{Avx2, Avx512};
 use crate::doubles::{Doubles, SITES};
 
@@ -48,54 +48,6 @@ macro_rules! duplicating_loads {
             parts
         }
     };
-}
-
-mod single4 {
-    use super::*;
-    pub use std::arch::x86_64::{
-        __m128 as Raw, __m128i as Places, _mm_add_ps as add, _mm_and_ps as and, _mm_blendv_ps as blend,
-        _mm_div_ps as div, _mm_fmadd_ps as fused, _mm_movehdup_ps as imaginary_parts, _mm_moveldup_ps as real_parts,
-        _mm_mul_ps as mul, _mm_permutevar_ps as permute, _mm_sqrt_ps as sqrt, _mm_stream_ps as store_past_caches,
-        _mm_sub_ps as sub, _mm_xor_ps as xor,
-    };
-    pub type PlaceArray = [u32; 4];
-    pub const fn place(position: u32) -> u32 {
-        position
-    }
-    functions! { "avx2,fma":
-        fn swapped(v: Raw) -> Raw { _mm_permute_ps::<0b10_11_00_01>(v) }
-        fn with_imaginary_parts(re: Raw, im: Raw) -> Raw { _mm_blend_ps::<0b1010>(re, im) }
-        fn less(a: Raw, b: Raw) -> Raw { _mm_cmp_ps::<_CMP_LT_OQ>(a, b) }
-        fn at_most(a: Raw, b: Raw) -> Raw { _mm_cmp_ps::<_CMP_LE_OQ>(a, b) }
-        fn sub_i(a: Raw, b: Raw) -> Raw { _mm_fmsubadd_ps(a, _mm_set1_ps(1.0), swapped(b)) }
-        fn add_i(a: Raw, b: Raw) -> Raw { _mm_addsub_ps(a, swapped(b)) }
-    }
-    duplicating_loads!("avx2,fma", xmm_reg, Raw: "vmovsldup {}, [{}]", "vmovshdup {}, [{}]");
-}
-
-mod double2 {
-    use super::*;
-    pub use std::arch::x86_64::{
-        __m128d as Raw, __m128i as Places, _mm_add_pd as add, _mm_and_pd as and, _mm_blendv_pd as blend,
-        _mm_div_pd as div, _mm_fmadd_pd as fused, _mm_movedup_pd as real_parts, _mm_mul_pd as mul,
-        _mm_permutevar_pd as permute, _mm_sqrt_pd as sqrt, _mm_stream_pd as store_past_caches, _mm_sub_pd as sub,
-        _mm_xor_pd as xor,
-    };
-    pub type PlaceArray = [u64; 2];
-    /// The instruction looks at bit 1.
-    pub const fn place(position: u32) -> u64 {
-        2 * position as u64
-    }
-    functions! { "avx2,fma":
-        fn imaginary_parts(v: Raw) -> Raw { _mm_permute_pd::<0b11>(v) }
-        fn swapped(v: Raw) -> Raw { _mm_permute_pd::<0b01>(v) }
-        fn with_imaginary_parts(re: Raw, im: Raw) -> Raw { _mm_blend_pd::<0b10>(re, im) }
-        fn less(a: Raw, b: Raw) -> Raw { _mm_cmp_pd::<_CMP_LT_OQ>(a, b) }
-        fn at_most(a: Raw, b: Raw) -> Raw { _mm_cmp_pd::<_CMP_LE_OQ>(a, b) }
-        fn sub_i(a: Raw, b: Raw) -> Raw { _mm_fmsubadd_pd(a, _mm_set1_pd(1.0), swapped(b)) }
-        fn add_i(a: Raw, b: Raw) -> Raw { _mm_addsub_pd(a, swapped(b)) }
-    }
-    duplicating_loads!("avx2,fma", xmm_reg, Raw: "vmovddup {}, [{}]", "vpermilpd {}, [{}], 3");
 }
 
 mod single8 {
@@ -199,7 +151,7 @@ mod double8 {
 }
 
 macro_rules! lane_vector {
-    ($(#[$meta:meta])* $Vector:ident, $real:ty, $n:literal, $operations:ident, $Set:ident, $Doubles:ident, $words:ident) => {
+    ($(#[$meta:meta])* $Vector:ident, $real:ty, $n:literal, $operations:ident, $Set:ident, $Doubles:ident, $one_block:literal) => {
         $(#[$meta])*
         #[derive(Clone, Copy)]
         #[repr(transparent)]
@@ -227,12 +179,9 @@ macro_rules! lane_vector {
             type Set = $Set;
             type Doubles = $Doubles;
             const REALS: usize = $n;
-            const WORDS: Words = Words::$words;
+            const ONE_BLOCK: bool = $one_block;
             type Permutation = $operations::PlaceArray;
 
-            fn with_eights<O: WithEights<Self>>(operation: O) -> O::Output {
-                operation.run::<{ 16 / $n }>()
-            }
             #[inline(always)]
             fn splat(value: $real) -> Self {
                 cast([value; $n])
@@ -361,28 +310,20 @@ macro_rules! lane_vector {
 }
 
 lane_vector! {
-    /// 4 f32, of AVX.
-    F32x4, f32, 4, single4, Avx2, TwiceFourDoubles, OfOne
-}
-lane_vector! {
-    /// 2 f64, of AVX.
-    F64x2, f64, 2, double2, Avx2, TwiceFourDoubles, OfOne
-}
-lane_vector! {
     /// 8 f32, of AVX.
-    F32x8, f32, 8, single8, Avx2, TwiceFourDoubles, OfOneOrSeveral
+    F32x8, f32, 8, single8, Avx2, TwiceFourDoubles, false
 }
 lane_vector! {
     /// 4 f64, of AVX.
-    F64x4, f64, 4, double4, Avx2, TwiceFourDoubles, OfOneOrSeveral
+    F64x4, f64, 4, double4, Avx2, TwiceFourDoubles, false
 }
 lane_vector! {
     /// 16 f32, of AVX-512.
-    F32x16, f32, 16, single16, Avx512, EightDoubles, OfOneOrSeveral
+    F32x16, f32, 16, single16, Avx512, EightDoubles, true
 }
 lane_vector! {
     /// 8 f64, of AVX-512.
-    F64x8, f64, 8, double8, Avx512, EightDoubles, OfOneOrSeveral
+    F64x8, f64, 8, double8, Avx512, EightDoubles, true
 }
 
 /// Eight doubles of AVX2.

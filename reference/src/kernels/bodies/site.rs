@@ -1,4 +1,4 @@
-//! The site that a body sees on the CPU: the lanes of one or several components.
+//! The site that a hot body sees on the CPU, in its native form: vectors of the lanes of one or several components.
 
 use std::cell::RefCell;
 
@@ -103,12 +103,10 @@ impl<V: Copy> LinkRows<V> {
     }
 }
 
-/// The lanes of `N` components: of one outer site (`OF_SITE`), or one after the other in memory, of which the first `valid` are there. Beyond these the
-/// last one stands again: it is read before it is written, as all are, and written with the same numbers.
+/// The lanes of `N` components: of one outer site (`OF_SITE`), or of whatever site.
 pub struct LaneSite<'a, V: LaneVector, const ONE_BLOCK: bool, const N: usize, const OF_SITE: bool> {
     pub sweep: &'a OfTask<'a, V>,
     pub at: Spot,
-    pub valid: usize,
     pub sums: &'a RefCell<TaskSums<V::Doubles>>,
 }
 
@@ -147,7 +145,7 @@ impl<'a, V: LaneVector, const ONE_BLOCK: bool, const N: usize, const OF_SITE: bo
             true if parts == 1 && target_parts > 1 => self.at.osite,
             true => self.at.osite * parts + self.at.part + item,
             false => {
-                let element = self.at.osite + item.min(self.valid - 1);
+                let element = self.at.osite + item;
                 if parts == 1 && target_parts > 1 { element / target_parts } else { element }
             }
         }
@@ -521,12 +519,12 @@ impl<V: LaneVector, const ONE_BLOCK: bool, const N: usize, const OF_SITE: bool> 
         let sums = &mut self.sums.borrow_mut().0[number];
         for eight in 0..DoubleLanes::<V, N>::EIGHTS {
             let terms = term.0[eight];
-            if N.is_multiple_of(const { crate::tensor::eight::osites::<V>() }) && self.valid == N {
+            if N.is_multiple_of(const { crate::tensor::eight::osites::<V>() }) {
                 sums.eight(terms);
                 continue;
             }
             for (place, term) in terms.to_array().into_iter().enumerate() {
-                if place_of::<V, N>(eight, place).is_some_and(|(item, _)| item < self.valid) {
+                if place_of::<V, N>(eight, place).is_some() {
                     sums.one(term);
                 }
             }
@@ -612,17 +610,14 @@ impl<V: LaneVector, const ONE_BLOCK: bool, const N: usize, const OF_SITE: bool> 
     /// Puts the terms of sum number `number` where their sites stand in memory.
     #[inline(always)]
     fn put_in_order(self, number: usize, term: DoubleLanes<V, N>) {
-        let ordered = self.sweep.all.ordered_at[number];
         let (parts, lanes) = (self.sweep.parts, V::REALS / 2);
-        let nsimd = self.blocks() * lanes;
         for eight in 0..DoubleLanes::<V, N>::EIGHTS {
             for (place, term) in term.0[eight].to_array().into_iter().enumerate() {
-                let Some((item, lane)) = place_of::<V, N>(eight, place).filter(|(item, _)| *item < self.valid) else {
-                    continue;
-                };
-                let place = self.object(item, parts) * nsimd + self.block() * lanes + lane;
-                // SAFETY: there is a place for each lane of each component, and this site's are written by its task alone.
-                unsafe { *ordered.add(place) = term };
+                if let Some((item, lane)) = place_of::<V, N>(eight, place) {
+                    let lane = self.block() * lanes + lane;
+                    // SAFETY: this site's terms are written by its task alone.
+                    unsafe { self.sweep.all.sums.put(number, self.object(item, parts), lane, term) };
+                }
             }
         }
     }

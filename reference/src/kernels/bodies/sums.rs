@@ -1,11 +1,16 @@
-//! What a task of a body sums: terms, collected until they make a block of [`RunningSum`]. Counterpart: `running_add` of `cl/exact.clh`.
+//! What a launch of a body sums: terms of a task, collected until they make a block of [`RunningSum`], or all terms in the order of memory. Counterpart:
+//! `running_add` of `cl/exact.clh`.
 
-use crate::doubles::SITES;
+use super::super::reduce::{PartialSums, Sum, tree_sum};
+use super::sweep::Launch;
+use crate::doubles::{Doubles, SITES};
 use crate::exact::{ExactSum, RunningSum};
-use crate::tensor::Doubles;
+use crate::layout::Slices;
+use crate::tasks;
+use crate::tensor::eight::Portable;
 
 /// What a task sums.
-pub struct TaskSums<D>(pub Vec<Terms<D>>);
+pub struct TaskSums<D = Portable>(pub Vec<Terms<D>>);
 
 /// Terms, collected until they make a block of [`RunningSum`].
 pub struct Terms<D> {
@@ -60,5 +65,100 @@ impl<D: Doubles> Terms<D> {
             self.sum.add_block(&self.collected);
             self.filled = 0;
         }
+    }
+}
+
+/// The sums of a launch. Those of tasks are merged; terms of a tree sum, and of sums over slices, are put where their sites stand in memory.
+pub struct Sums {
+    count: usize,
+    sum: Sum,
+    slices: Option<Slices>,
+    parts: usize,
+    nsimd: usize,
+    /// `nsimd` terms for each component of an outer site, sum after sum; none where tasks sum.
+    ordered: Vec<Vec<f64>>,
+    places: Vec<*mut f64>,
+}
+
+// SAFETY: tasks put the terms of different sites.
+unsafe impl Sync for Sums {}
+
+impl Sums {
+    pub fn new(launch: &Launch<'_>) -> Self {
+        let Launch { target, sum, sums: count, slices, .. } = launch;
+        let (parts, nsimd) = (target.object.parts(), target.lattice.nsimd());
+        let in_order = matches!(sum, Sum::Tree(_)) || slices.is_some();
+        let terms = || vec![0.0; target.osites() * parts * nsimd];
+        let mut ordered: Vec<Vec<f64>> = (0..if in_order { *count } else { 0 }).map(|_| terms()).collect();
+        let places = ordered.iter_mut().map(Vec::as_mut_ptr).collect();
+        Self { count: *count, sum: *sum, slices: slices.clone(), parts, nsimd, ordered, places }
+    }
+
+    pub fn count(&self) -> usize {
+        self.count
+    }
+
+    /// Whether terms are put in the order of memory.
+    pub fn are_in_order(&self) -> bool {
+        !self.ordered.is_empty()
+    }
+
+    /// Puts a term of sum number `number` where its site stands in memory.
+    ///
+    /// # Safety
+    /// The terms are in order, the component and the lane exist, and nobody else puts a term of this site.
+    #[inline(always)]
+    pub unsafe fn put(&self, number: usize, component: usize, lane: usize, term: f64) {
+        // SAFETY: there is a place for each lane of each component, and the caller alone writes this one.
+        unsafe { *self.places[number].add(component * self.nsimd + lane) = term };
+    }
+
+    /// The sums of all tasks.
+    pub fn taken(&self, tasks: Vec<Vec<ExactSum>>) -> PartialSums {
+        if let Some(slices) = &self.slices {
+            return self.taken_over(slices);
+        }
+        match self.sum {
+            Sum::Exact => {
+                let mut total: Vec<ExactSum> = (0..self.count).map(|_| ExactSum::new()).collect();
+                for task in &tasks {
+                    total.iter_mut().zip(task).for_each(|(total, sum)| total.merge(sum));
+                }
+                PartialSums::Exact(total)
+            }
+            Sum::Tree(plan) => {
+                let sum = |terms: &Vec<f64>| tree_sum(plan, terms.len(), |element| [terms[element]])[0];
+                PartialSums::Tree(self.ordered.iter().map(sum).collect())
+            }
+        }
+    }
+
+    /// The sums over each slice, slice after slice.
+    fn taken_over(&self, slices: &Slices) -> PartialSums {
+        let number = slices.count() * self.count;
+        let terms = |number: usize| self.terms_of_slice(slices, number / self.count, number % self.count);
+        match self.sum {
+            Sum::Exact => PartialSums::Exact(tasks::map(number, |number| {
+                let mut sum = ExactSum::new();
+                sum.add_slice(&terms(number));
+                sum
+            })),
+            Sum::Tree(plan) => PartialSums::Tree(tasks::map(number, |number| {
+                let terms = terms(number);
+                tree_sum(plan, terms.len(), |element| [terms[element]])[0]
+            })),
+        }
+    }
+
+    /// The terms that a sum has of a slice, in the order of memory.
+    fn terms_of_slice(&self, slices: &Slices, slice: usize, sum: usize) -> Vec<f64> {
+        let (osites, lanes) = slices.slice(slice);
+        let mut terms = Vec::with_capacity(osites.len() * self.parts * lanes.len());
+        for &osite in osites {
+            for component in osite as usize * self.parts..(osite as usize + 1) * self.parts {
+                terms.extend(lanes.iter().map(|&lane| self.ordered[sum][component * self.nsimd + lane as usize]));
+            }
+        }
+        terms
     }
 }

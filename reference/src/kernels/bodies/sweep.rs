@@ -3,16 +3,15 @@
 use num_complex::Complex;
 
 use super::super::hop::{Edge, signed_factor};
-use super::super::reduce::{PartialSums, Sum, tree_sum};
+use super::super::reduce::Sum;
 use super::site::WHOLE_LINKS;
+use super::sums::Sums;
 use crate::body::{MOST_ARGUMENTS as MOST, Role};
 use crate::dagger::Dagger;
-use crate::exact::ExactSum;
 use crate::field::FieldShape;
 use crate::layout::{DIMENSIONS, LEGS, Leg, LegOrder, SiteCoordinates, Slices, Stencil};
 use crate::object::DoubledGauge;
 use crate::real::Real;
-use crate::tasks;
 use crate::tensor::LaneVector;
 
 /// A field, as a body sees it.
@@ -56,6 +55,20 @@ pub struct Launch<'a> {
     pub coordinates: Option<SiteCoordinates>,
 }
 
+// SAFETY: a body reads what nobody writes in the call, and writes its own site alone: tasks have different sites.
+unsafe impl Sync for Launch<'_> {}
+
+impl Launch<'_> {
+    /// Words of all fields at a site.
+    pub fn words(&self) -> usize {
+        let words = |bound: &Bound| match bound {
+            Bound::Field(field) => field.words * field.parts,
+            _ => 0,
+        };
+        self.bound.iter().map(words).sum()
+    }
+}
+
 /// All that a body reads and writes, in vectors.
 pub struct Sweep<'a, V: LaneVector> {
     pub arguments: [At<V>; MOST],
@@ -74,15 +87,10 @@ pub struct Sweep<'a, V: LaneVector> {
     pub origins: [Vec<V>; DIMENSIONS],
     /// For each set of directions, sign bits of the lanes whose origins are odd, block by block; and the same turned round.
     pub odd: Vec<[Vec<V>; 2]>,
-    pub sums: usize,
-    pub sum: Sum,
-    pub slices: Option<Slices>,
-    /// The terms of a tree sum, and of sums over slices, in the order of memory; `nsimd` for each component of an outer site, sum after sum.
-    pub ordered: Vec<Vec<f64>>,
-    pub ordered_at: Vec<*mut f64>,
+    pub sums: Sums,
 }
 
-// SAFETY: a body reads what nobody writes in the call, and writes its own site alone: tasks have different sites.
+// SAFETY: as of `Launch`.
 unsafe impl<V: LaneVector> Sync for Sweep<'_, V> {}
 
 /// What is read at every site, on the stack of a task: the compiler sees that no body writes it, and keeps it in registers.
@@ -111,7 +119,7 @@ impl<'a, V: LaneVector> OfTask<'a, V> {
             interior_factor: all.interior_factor,
             blocks: all.blocks,
             parts: all.target.object.parts(),
-            in_order: !all.ordered.is_empty(),
+            in_order: all.sums.are_in_order(),
             all,
         }
     }
@@ -147,10 +155,7 @@ impl<'a, V: LaneVector> Sweep<'a, V> {
     pub fn new(launch: &Launch<'a>, blocks: usize) -> Self {
         let origins: &[[u16; DIMENSIONS]] = launch.coordinates.as_ref().map_or(&[], SiteCoordinates::lanes);
         let all_sets = if origins.is_empty() { 0 } else { 1 << DIMENSIONS };
-        let Launch {
-            bound, stencil, of_neighbours, links, legs, dagger, target, sums, sum, slices, coordinates, ..
-        } = launch;
-        let lattice = target.lattice;
+        let Launch { bound, stencil, of_neighbours, links, legs, dagger, target, coordinates, .. } = launch;
         let nothing = At {
             start: std::ptr::null_mut(),
             objects: 0,
@@ -178,11 +183,6 @@ impl<'a, V: LaneVector> Sweep<'a, V> {
         }
         let edges = stencil
             .map(|stencil| std::array::from_fn(|point| Edge::new(stencil, point, links.unwrap_or_default(), blocks)));
-        let mut ordered = Vec::new();
-        if matches!(sum, Sum::Tree(_)) || slices.is_some() {
-            ordered = vec![vec![0.0; target.osites() * target.object.parts() * lattice.nsimd()]; *sums];
-        }
-        let ordered_at = ordered.iter_mut().map(Vec::as_mut_ptr).collect();
         Self {
             arguments,
             neighbours: stencil.map_or(&[], |stencil| stencil.neighbours().as_chunks().0),
@@ -199,64 +199,8 @@ impl<'a, V: LaneVector> Sweep<'a, V> {
                 origins => per_lane(blocks, |lane| f64::from(origins[lane][d])),
             }),
             odd: (0..all_sets).map(|set| [0, 1].map(|turned| odd(origins, blocks, set, turned))).collect(),
-            sums: *sums,
-            sum: *sum,
-            slices: slices.clone(),
-            ordered,
-            ordered_at,
+            sums: Sums::new(launch),
         }
-    }
-
-    /// The sums of all tasks.
-    pub fn taken(self, tasks: Vec<Vec<ExactSum>>) -> PartialSums {
-        if let Some(slices) = &self.slices {
-            return self.taken_over(slices);
-        }
-        match self.sum {
-            Sum::Exact => {
-                let mut total: Vec<ExactSum> = (0..self.sums).map(|_| ExactSum::new()).collect();
-                for task in &tasks {
-                    total.iter_mut().zip(task).for_each(|(total, sum)| total.merge(sum));
-                }
-                PartialSums::Exact(total)
-            }
-            Sum::Tree(plan) => {
-                let sum = |terms: &Vec<f64>| tree_sum(plan, terms.len(), |element| [terms[element]])[0];
-                PartialSums::Tree(self.ordered.iter().map(sum).collect())
-            }
-        }
-    }
-}
-
-impl<V: LaneVector> Sweep<'_, V> {
-    /// The sums over each slice, slice after slice.
-    fn taken_over(&self, slices: &Slices) -> PartialSums {
-        let number = slices.count() * self.sums;
-        let terms = |number: usize| self.terms_of_slice(slices, number / self.sums, number % self.sums);
-        match self.sum {
-            Sum::Exact => PartialSums::Exact(tasks::map(number, |number| {
-                let mut sum = ExactSum::new();
-                sum.add_slice(&terms(number));
-                sum
-            })),
-            Sum::Tree(plan) => PartialSums::Tree(tasks::map(number, |number| {
-                let terms = terms(number);
-                tree_sum(plan, terms.len(), |element| [terms[element]])[0]
-            })),
-        }
-    }
-
-    /// The terms that a sum has of a slice, in the order of memory.
-    fn terms_of_slice(&self, slices: &Slices, slice: usize, sum: usize) -> Vec<f64> {
-        let (parts, nsimd) = (self.target.object.parts(), self.target.lattice.nsimd());
-        let (osites, lanes) = slices.slice(slice);
-        let mut terms = Vec::with_capacity(osites.len() * parts * lanes.len());
-        for &osite in osites {
-            for component in osite as usize * parts..(osite as usize + 1) * parts {
-                terms.extend(lanes.iter().map(|&lane| self.ordered[sum][component * nsimd + lane as usize]));
-            }
-        }
-        terms
     }
 }
 
