@@ -11,10 +11,8 @@
 //! | [`Decomposition`] | which rank holds which part |
 //! | [`OnRanks`] | a backend on parts |
 //! | [`Room`] | packets on their way |
-//! | [`crc`] | checksums of packets |
 
 mod alone;
-pub mod crc;
 mod decomposition;
 mod on_ranks;
 mod room;
