@@ -59,6 +59,11 @@ impl Buffer {
         self.block.mem()
     }
 
+    /// The `cl_mem`, for one's own calls of OpenCL. It lives as long as the buffer.
+    pub fn handle(&self) -> *mut c_void {
+        self.mem()
+    }
+
     pub(super) fn check_range(&self, offset: usize, len: usize) -> Result<(), OpenClError> {
         match offset.checked_add(len) {
             Some(end) if end <= self.bytes => Ok(()),
@@ -391,6 +396,11 @@ impl Context {
     /// Whether the device works in the host's memory, by what the driver says (`CL_DEVICE_HOST_UNIFIED_MEMORY`).
     pub fn shares_host_memory(&self) -> bool {
         shares_host_memory(self.device)
+    }
+
+    /// The `cl_context` and the `cl_device_id`, for one's own calls of OpenCL. They live as long as the context.
+    pub fn handles(&self) -> (*mut c_void, *mut c_void) {
+        (self.raw.get(), self.device.0)
     }
 
     pub(super) fn transfers(&self) -> &Mutex<Transfers> {

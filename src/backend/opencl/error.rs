@@ -132,13 +132,6 @@ pub enum OpenClError {
     #[error("bytes {offset}..{} lie outside the {bytes} bytes of {what}", .offset.saturating_add(*.len))]
     OutOfRange { what: String, bytes: usize, offset: usize, len: usize },
 
-    /// An image that the device does not take, or whose content has another size.
-    #[error(
-        "an image of {extent:?} texels for {what} takes four reals a texel, at least one texel, and no more than {}; {reals} reals were given",
-        .most.map_or("none, for the device has no images".to_owned(), |[width, height]| format!("{width} × {height}"))
-    )]
-    ImageSize { what: String, extent: [usize; 2], reals: usize, most: Option<[usize; 2]> },
-
     /// A buffer or program of one context was given to another.
     #[error("{what} belongs to another OpenCL context than the one of {device}")]
     WrongContext { what: String, device: String },
@@ -340,14 +333,6 @@ pub enum DeviceError {
         device: String,
         /// The kernel.
         kernel: String,
-    },
-    /// An argument that cannot be captured.
-    #[error("{kernel} reads an image, {image}: only launches with buffers, numbers and local memory are captured")]
-    ImageCaptured {
-        /// The kernel.
-        kernel: String,
-        /// The image.
-        image: String,
     },
     /// A role without a value: the specification and the call do not go together.
     #[error("{role} of {kernel} has no value")]

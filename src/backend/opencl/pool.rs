@@ -1,6 +1,6 @@
 //! The pool of a context's memory. A block that is given back waits for the next one who asks for its size and kind, so that a driver is asked for
 //! memory when fields of a new kind are made, and not in the iterations of a solver. All commands go into one in-order queue, so who gets a block
-//! finds the commands done that used it before. While there are several queues ([`Context::with_queues`](super::Context::with_queues)), or launches that will be made again
+//! finds the commands done that used it before. While there are several queues, or launches that will be made again
 //! (`tape.rs`), blocks that are given back wait until these are done.
 //!
 //! A pool holds little more than was in use at once at some time ([`SLACK`]): beyond, those that waited longest go back to the driver. They all do

@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
-use std::ffi::CString;
+use std::ffi::{CString, c_void};
 use std::ptr;
 use std::sync::{Arc, Mutex};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -252,6 +252,11 @@ impl Context {
 }
 
 impl Program {
+    /// The `cl_program`, for one's own calls of OpenCL. It lives as long as the program.
+    pub fn handle(&self) -> *mut c_void {
+        self.raw.get()
+    }
+
     /// The name that it was asked for by, when it was first built.
     pub fn name(&self) -> &str {
         &self.name
