@@ -23,6 +23,7 @@ mod hmc;
 mod improved;
 mod links;
 mod observables;
+#[cfg(feature = "fits")]
 mod potential;
 mod quenched;
 mod quenched_improved;
@@ -46,6 +47,7 @@ pub use hmc::{Hmc, HmcError, HmcParameters, Integrator, MOST_TRAJECTORIES, Traje
 pub(crate) use links::HostLinks;
 pub use links::LinkFields;
 pub use observables::{CloverObservables, OfPlanes};
+#[cfg(feature = "fits")]
 pub use potential::{Cornell, PotentialPoint, SOMMER, potential};
 pub use quenched::{MOST_SWEEPS, Quenched, QuenchedError, QuenchedParameters};
 pub use quenched_improved::QuenchedImproved;
