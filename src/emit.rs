@@ -10,7 +10,6 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-use std::fmt;
 use std::str::FromStr;
 
 use lanefield_reference::layout::{Extents, LaneChoice, LaneWidth, LegOrder};
@@ -39,9 +38,6 @@ pub enum Language {
 }
 
 impl Language {
-    /// All of them.
-    pub const ALL: [Self; 4] = [Self::OpenCl, Self::C, Self::Cuda, Self::Hip];
-
     /// What files of it end in.
     pub const fn extension(self) -> &'static str {
         match self {
@@ -53,16 +49,7 @@ impl Language {
     }
 }
 
-impl fmt::Display for Language {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::OpenCl => "opencl",
-            Self::C => "c",
-            Self::Cuda => "cuda",
-            Self::Hip => "hip",
-        })
-    }
-}
+lanefield_reference::named!(Language: OpenCl = "opencl", C = "c", Cuda = "cuda", Hip = "hip");
 
 impl FromStr for Language {
     type Err = EmitError;

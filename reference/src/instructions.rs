@@ -1,7 +1,6 @@
 //! Which vector instructions of the processor the kernels use. A program holds the kernels for several sets, and takes the best that the processor
 //! has when the first of them runs. Results have the same bits with each.
 
-use std::fmt;
 use std::str::FromStr;
 use std::sync::OnceLock;
 
@@ -43,9 +42,6 @@ pub enum InstructionsError {
 static IN_USE: OnceLock<Instructions> = OnceLock::new();
 
 impl Instructions {
-    /// All sets.
-    pub const ALL: [Self; 3] = [Self::Baseline, Self::Avx2, Self::Avx512];
-
     /// The environment variable that names the set to use: one that the processor has not is no set, and the best is used.
     pub const VARIABLE: &str = "LANEFIELD_INSTRUCTIONS";
 
@@ -122,15 +118,7 @@ impl Instructions {
     }
 }
 
-impl fmt::Display for Instructions {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Baseline => "baseline",
-            Self::Avx2 => "avx2",
-            Self::Avx512 => "avx512",
-        })
-    }
-}
+crate::named!(Instructions: Baseline = "baseline", Avx2 = "avx2", Avx512 = "avx512");
 
 impl FromStr for Instructions {
     type Err = InstructionsError;

@@ -1,9 +1,6 @@
 //! Hybrid Monte Carlo of the pure gauge theory (Duane, Kennedy, Pendleton and Roweth 1987), as the base of dynamical work: momenta, a trajectory of molecular
 //! dynamics, and Metropolis' test. What a trajectory makes of a field is a function of the field, the seed and its number.
 
-use std::fmt;
-use std::str::FromStr;
-
 use lanefield_reference::gauge::Configuration;
 use lanefield_reference::layout::{DIMENSIONS, Direction, LaneChoice};
 use lanefield_reference::random::{Stream, uniform};
@@ -27,26 +24,7 @@ pub enum Integrator {
     Omelyan,
 }
 
-impl fmt::Display for Integrator {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Leapfrog => "leapfrog",
-            Self::Omelyan => "omelyan",
-        })
-    }
-}
-
-impl FromStr for Integrator {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        match text {
-            "leapfrog" => Ok(Self::Leapfrog),
-            "omelyan" => Ok(Self::Omelyan),
-            _ => Err(format!("unknown integrator '{text}': expected leapfrog or omelyan")),
-        }
-    }
-}
+lanefield_reference::named!(Integrator, "integrator": Leapfrog = "leapfrog", Omelyan = "omelyan");
 
 /// λ of [`Integrator::Omelyan`].
 const LAMBDA: f64 = 0.193_183_327_503_783_6;

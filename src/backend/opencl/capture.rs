@@ -1,8 +1,6 @@
 //! One launch with all that it depends on: the program's binary, the sizes, every argument, and what each buffer held before it and after. With these it
 //! can be run again, here ([`Context::replay`]) or by another program through another interface. How it is kept in files: `crate::capture`.
 
-use std::fmt;
-
 use opencl3::command_queue as queue;
 use opencl3::event as cl;
 use serde::{Deserialize, Serialize};
@@ -76,17 +74,7 @@ impl ScalarKind {
     }
 }
 
-impl fmt::Display for ScalarKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Uint => "uint",
-            Self::Int => "int",
-            Self::Ulong => "ulong",
-            Self::Float => "float",
-            Self::Double => "double",
-        })
-    }
-}
+lanefield_reference::named!(ScalarKind: Uint = "uint", Int = "int", Ulong = "ulong", Float = "float", Double = "double");
 
 /// A buffer of a launch that was captured.
 #[derive(Clone, PartialEq, Debug)]

@@ -33,9 +33,6 @@ pub enum MemoryKind {
 }
 
 impl MemoryKind {
-    /// All of them.
-    pub const ALL: [Self; 3] = [Self::Device, Self::Reachable, Self::Pinned];
-
     pub(super) fn flags(self) -> cl_mem_flags {
         match self {
             Self::Device => CL_MEM_READ_WRITE,
@@ -44,15 +41,7 @@ impl MemoryKind {
     }
 }
 
-impl fmt::Display for MemoryKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Device => "device memory",
-            Self::Reachable => "host memory that the device reaches",
-            Self::Pinned => "pinned host memory",
-        })
-    }
-}
+lanefield_reference::named!(MemoryKind: Device = "device memory", Reachable = "host memory that the device reaches", Pinned = "pinned host memory");
 
 /// What the buffers of a context take, those in host memory that the device reaches among them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
