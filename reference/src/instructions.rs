@@ -17,26 +17,17 @@ pub enum Instructions {
 
 /// A set of instructions that cannot be used. Messages are fragments.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages name the fields")]
 pub enum InstructionsError {
     /// No set has that name.
     #[error("unknown instructions '{0}': expected baseline, avx2 or avx512")]
     Unknown(String),
     /// The processor has fewer.
     #[error("this processor has no {wanted}: its best instructions are {best}")]
-    Missing {
-        /// The set asked for.
-        wanted: Instructions,
-        /// The best that there is.
-        best: Instructions,
-    },
+    Missing { wanted: Instructions, best: Instructions },
     /// Kernels ran already.
     #[error("kernels use {used} already: choose {wanted} before the first of them runs")]
-    TooLate {
-        /// The set in use.
-        used: Instructions,
-        /// The set asked for.
-        wanted: Instructions,
-    },
+    TooLate { used: Instructions, wanted: Instructions },
 }
 
 static IN_USE: OnceLock<Instructions> = OnceLock::new();
@@ -55,9 +46,6 @@ impl Instructions {
     }
 
     /// The set that [`Self::VARIABLE`] names, if it is set.
-    ///
-    /// # Errors
-    /// [`InstructionsError::Unknown`].
     pub fn of_environment() -> Result<Option<Self>, InstructionsError> {
         match std::env::var_os(Self::VARIABLE) {
             Some(name) if !name.is_empty() => name.to_string_lossy().parse().map(Some),

@@ -49,17 +49,11 @@ pub struct HmcParameters {
 /// Why a field is not evolved. Messages are fragments.
 #[derive(Debug, Error)]
 #[non_exhaustive]
+#[allow(missing_docs, reason = "the messages name the fields")]
 pub enum HmcError {
     /// A parameter that is none.
     #[error("{what} is {value}: expected {expected}")]
-    Parameter {
-        /// Which.
-        what: &'static str,
-        /// Its value.
-        value: f64,
-        /// What would be right.
-        expected: &'static str,
-    },
+    Parameter { what: &'static str, value: f64, expected: &'static str },
     /// Trajectories are used up.
     #[error("trajectory {0} has no random numbers of its own: they are numbered from 0 to {last}; go on with another seed", last = MOST_TRAJECTORIES - 1)]
     Trajectories(u64),
@@ -161,18 +155,12 @@ impl<'b, B: Backend> Hmc<'b, B> {
 
     /// Draws the momenta of the next trajectory and goes along a part of it, 1 for all, without Metropolis' test; returns how much H has changed. To see what an
     /// integrator does.
-    ///
-    /// # Errors
-    /// What the backend reports.
     pub fn along(&mut self, part: f64) -> Result<f64, HmcError> {
         self.draw_momenta()?;
         self.change(part)
     }
 
     /// Goes back, with the momenta that there are.
-    ///
-    /// # Errors
-    /// What the backend reports.
     pub fn back(&mut self, part: f64) -> Result<f64, HmcError> {
         self.change(-part)
     }

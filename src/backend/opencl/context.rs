@@ -120,10 +120,6 @@ impl Context {
     }
 
     /// Opens a device with a given cache of binaries and probe verdicts.
-    ///
-    /// # Errors
-    ///
-    /// As [`Context::open`].
     pub fn open_with_cache(info: &DeviceInfo, cache: Cache) -> Result<Self, OpenClError> {
         let device = handle_of(info)?;
         let name = format!("device {info}");
@@ -242,10 +238,6 @@ impl Context {
     }
 
     /// Sets all bytes of the buffer to zero (asynchronous).
-    ///
-    /// # Errors
-    ///
-    /// The failing call.
     pub fn fill_zero(&self, buffer: &Buffer) -> Result<(), OpenClError> {
         self.fill(buffer, 0)
     }

@@ -164,10 +164,6 @@ impl Context {
     }
 
     /// As [`Context::launch`], and returns the event, so that many launches can be timed without a wait between them.
-    ///
-    /// # Errors
-    ///
-    /// As [`Context::launch`].
     pub fn launch_event(
         &self,
         program: &Program,

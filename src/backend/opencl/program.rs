@@ -293,19 +293,11 @@ impl Program {
     }
 
     /// What the driver tells about the kernel `name`.
-    ///
-    /// # Errors
-    ///
-    /// [`OpenClError::NoSuchKernel`].
     pub fn kernel_info(&self, name: &str) -> Result<KernelInfo, OpenClError> {
         Ok(self.kernel(name)?.info)
     }
 
     /// The kernel `name`, made at its first use.
-    ///
-    /// # Errors
-    ///
-    /// [`OpenClError::NoSuchKernel`].
     pub fn kernel(&self, name: &str) -> Result<Arc<Kernel>, OpenClError> {
         let mut kernels = lock(&self.kernels);
         if let Some(kernel) = kernels.get(name) {
