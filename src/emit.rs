@@ -10,7 +10,6 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-use std::fmt;
 use std::str::FromStr;
 
 use lanefield_reference::layout::{Extents, LaneChoice, LaneWidth, LegOrder};
@@ -39,9 +38,6 @@ pub enum Language {
 }
 
 impl Language {
-    /// All of them.
-    pub const ALL: [Self; 4] = [Self::OpenCl, Self::C, Self::Cuda, Self::Hip];
-
     /// What files of it end in.
     pub const fn extension(self) -> &'static str {
         match self {
@@ -53,16 +49,7 @@ impl Language {
     }
 }
 
-impl fmt::Display for Language {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::OpenCl => "opencl",
-            Self::C => "c",
-            Self::Cuda => "cuda",
-            Self::Hip => "hip",
-        })
-    }
-}
+lanefield_reference::named!(Language: OpenCl = "opencl", C = "c", Cuda = "cuda", Hip = "hip");
 
 impl FromStr for Language {
     type Err = EmitError;
@@ -95,52 +82,26 @@ impl EmitOptions {
 /// Why a kernel is not emitted. Messages are fragments.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
+#[allow(missing_docs, reason = "the messages name the fields")]
 pub enum EmitError {
     /// A language that there is not.
     #[error("unknown language '{given}': expected opencl, c, cuda or hip")]
-    Language {
-        /// The word.
-        given: String,
-    },
+    Language { given: String },
     /// A kernel that is written by hand in OpenCL C.
     #[error(
         "{kernel} is written by hand in OpenCL C, and is not emitted in {language}: expected opencl{}",
         or_one_of(others)
     )]
-    ByHand {
-        /// The kernel.
-        kernel: &'static str,
-        /// The language asked for.
-        language: Language,
-        /// Kernels that are emitted in it.
-        others: Vec<&'static str>,
-    },
+    ByHand { kernel: &'static str, language: Language, others: Vec<&'static str> },
     /// A precision that there is no source for.
     #[error("{kernel} is not emitted in {language} for {given}: expected {expected}")]
-    Precision {
-        /// The kernel.
-        kernel: &'static str,
-        /// The language.
-        language: Language,
-        /// The precision.
-        given: Precision,
-        /// Those that there are.
-        expected: String,
-    },
+    Precision { kernel: &'static str, language: Language, given: Precision, expected: String },
     /// A kernel that is no kernel by itself.
     #[error("{kernel} is a part of other operations, and is not emitted: expected a kernel that is called by itself")]
-    Part {
-        /// The kernel.
-        kernel: &'static str,
-    },
+    Part { kernel: &'static str },
     /// A device whose driver makes no PTX.
     #[error("{device} makes no PTX: its binaries are {binaries}; choose a GPU of NVIDIA by --device")]
-    NoPtx {
-        /// The device, with its platform.
-        device: String,
-        /// What they are.
-        binaries: String,
-    },
+    NoPtx { device: String, binaries: String },
     /// A body that is none.
     #[error(transparent)]
     Body(#[from] BodyError),

@@ -28,9 +28,6 @@ enum Held {
 
 impl Temporary {
     /// Makes a file in a directory, with the permissions `mode` less the umask. A temporary name begins with a dot and `name`.
-    ///
-    /// # Errors
-    /// What the system says.
     pub fn new_in(directory: &Path, name: &str, mode: u32) -> io::Result<Self> {
         // The file system bounds a name's length, and the target's may be at the bound.
         let prefix = format!(".{name}").chars().take(32).collect();
@@ -43,9 +40,6 @@ impl Temporary {
     }
 
     /// As [`Self::new_in`], with a temporary name, by which other processes open it, too.
-    ///
-    /// # Errors
-    /// What the system says.
     pub fn named_in(directory: &Path, name: &str, mode: u32) -> io::Result<Self> {
         let prefix: String = format!(".{name}").chars().take(32).collect();
         let held = Held::Named(named(directory, &prefix, mode)?);
@@ -71,9 +65,6 @@ impl Temporary {
     }
 
     /// Gives it its name, in the directory that it was made in, in place of the file of that name if there is one.
-    ///
-    /// # Errors
-    /// What the system says.
     pub fn persist(self, target: &Path) -> io::Result<()> {
         let named = match self.held {
             #[cfg(target_os = "linux")]

@@ -9,7 +9,7 @@ use std::sync::{Arc, Barrier, Mutex};
 use std::thread;
 
 use lanefield::backend::opencl::{
-    AccessWidth, Arg, Cache, Context, Launch as WorkItems, MemoryKind, OpenClError, SiteOrder, TransferWay, Tuning,
+    AccessWidth, Cache, Context, MemoryKind, OpenClError, SiteOrder, TransferWay, Tuning,
 };
 use lanefield::backend::specification::Call;
 use lanefield::backend::{AnyField, Backend, BackendError, HostField, Launch, Memory, OpenCl, Reduce, Sum};
@@ -145,24 +145,17 @@ fn new_memory_is_nan_where_that_is_asked_for() {
 
 #[test]
 fn a_block_waits_for_the_queues_that_use_it() {
-    let Some(context) = context() else { return };
-    let source = "kernel void set(global uint *x, uint value) { x[get_global_id(0)] = value; }";
-    // SAFETY: it writes to one element a work-item, of buffers that have as many.
-    let program = unsafe { context.program("set", source, "") }.unwrap();
-    let work = WorkItems { global: [64, 1, 1], local: [8, 1, 1] };
-    context
-        .with_queues(2, |queues| {
-            let first = context.allocate(256, "64 words")?;
-            queues.launch(0, &program, "set", work, &[Arg::Buffer(&first), Arg::U32(1)])?;
-            drop(first);
-            let second = context.allocate(256, "64 words")?;
-            queues.launch(1, &program, "set", work, &[Arg::Buffer(&second), Arg::U32(2)])?;
-            assert_eq!(context.memory_statistics().of(MemoryKind::Device).reuses, 0);
-            Ok(())
-        })
-        .unwrap();
-    let _ = [0, 1].map(|_| context.allocate(256, "64 words").unwrap());
-    assert_eq!(context.memory_statistics().of(MemoryKind::Device).reuses, 2);
+    let Some(device) = common::backends::opencl() else { return };
+    let context = device.context();
+    let reuses = || context.memory_statistics().of(MemoryKind::Device).reuses;
+    let queues = device.side_by_side(2).unwrap();
+    let before = reuses();
+    let two = || [0, 1].map(|_| drop(context.allocate(256, "64 words").unwrap()));
+    two();
+    assert_eq!(reuses(), before);
+    queues.join().unwrap();
+    let _held = [0, 1].map(|_| context.allocate(256, "64 words").unwrap());
+    assert_eq!(reuses(), before + 2);
 }
 
 fn spinors<R: Vectors>(sites: Sites) -> Field<R, Spinors> {

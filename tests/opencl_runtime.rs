@@ -257,53 +257,6 @@ fn the_device_keeps_the_arithmetic_contract() {
 }
 
 #[test]
-fn transfers_and_kernels_in_several_queues_keep_the_order_of_each_queue() {
-    let Some((context, _directory)) = context() else { return };
-    let source = "kernel void twice(global uint *x) { x[get_global_id(0)] *= 2; }";
-    // SAFETY: there is a work-item for each word of a buffer.
-    let program = unsafe { context.program("queues test", source, "").unwrap() };
-    let buffers = [0, 1, 2].map(|_| context.allocate(256, "64 words").unwrap());
-    let words: Vec<u32> = (1..=192).collect();
-    let mut results = vec![0u32; 192];
-    context
-        .with_queues(2, |queues| {
-            let pieces = words.chunks(64).zip(results.chunks_mut(64)).zip(&buffers);
-            for (k, ((from, to), buffer)) in pieces.enumerate() {
-                queues.write(k, buffer, 0, bytemuck::cast_slice(from))?;
-                queues.launch(k, &program, "twice", line(64, 64), &[Arg::Buffer(buffer)])?;
-                queues.read(k, buffer, 0, bytemuck::cast_slice_mut(to))?;
-            }
-            Ok(())
-        })
-        .unwrap();
-    let doubled: Vec<u32> = words.iter().map(|word| 2 * word).collect();
-    assert_eq!(results, doubled);
-}
-
-#[test]
-fn a_transfer_beyond_a_buffers_end_is_refused_in_every_queue() {
-    let Some((context, _directory)) = context() else { return };
-    let buffer = context.allocate(10, "ten bytes").unwrap();
-    let (data, mut back) = ([0; 11], [0; 3]);
-    let error = context.with_queues(1, |queues| queues.write(0, &buffer, 0, &data)).unwrap_err();
-    assert!(matches!(error, OpenClError::OutOfRange { .. }), "{error}");
-    let error = context.with_queues(1, |queues| queues.read(0, &buffer, 8, &mut back)).unwrap_err();
-    assert_eq!(error.to_string(), "bytes 8..11 lie outside the 10 bytes of ten bytes");
-}
-
-#[test]
-fn an_image_holds_four_reals_a_texel_and_no_other_number() {
-    let Some((context, _directory)) = context() else { return };
-    let Some([most, _]) = context.largest_image() else { return };
-    let image = context.image([3, 2], &[0.5; 24], "six texels").unwrap();
-    assert_eq!((image.extent(), image.what()), ([3, 2], "six texels"));
-    for (extent, reals) in [([3, 2], 23), ([0, 2], 0), ([most + 1, 1], 4 * (most + 1)), ([usize::MAX, 3], 12)] {
-        let error = context.image(extent, &vec![0.5; reals], "texels").unwrap_err().to_string();
-        assert!(error.contains("for texels takes four reals a texel") && error.contains(&most.to_string()), "{error}");
-    }
-}
-
-#[test]
 fn the_verdict_is_stored_and_a_damaged_one_measured_again() {
     let Some((context, directory)) = context() else { return };
     let verdict = probe(&context).unwrap();

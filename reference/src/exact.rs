@@ -87,46 +87,23 @@ const COUNT_NAMES: [&str; COUNTS] = ["+inf", "-inf", "NaN", "not -0", "all"];
 
 /// Words that no sum of doubles can have produced: wrong length, or corrupted on the way.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages name the fields")]
 pub enum ExactSumError {
     /// The number of limbs, words or bytes is not the fixed one.
     #[error("an exact sum of {found} {what}: it has {expected}")]
-    Length {
-        /// What is counted: `limbs`, `words` or `bytes`.
-        what: &'static str,
-        /// How many there were.
-        found: usize,
-        /// How many there must be.
-        expected: usize,
-    },
+    Length { what: &'static str, found: usize, expected: usize },
     /// A count is negative.
     #[error("an exact sum counts {value} terms of the kind \"{name}\": a count is at least 0")]
-    NegativeCount {
-        /// The kind of term.
-        name: &'static str,
-        /// The value found.
-        value: i64,
-    },
+    NegativeCount { name: &'static str, value: i64 },
     /// The counts contradict one another.
     #[error(
         "an exact sum counts {special} infinities and NaNs, {not_negative_zero} terms that are not -0, and {terms} terms: \
          the first two may be at most the last, and the second is not 0 where the first is not"
     )]
-    Counts {
-        /// Infinities and NaNs together.
-        special: i128,
-        /// Terms other than −0: at least one, if not 0.
-        not_negative_zero: i64,
-        /// All terms.
-        terms: i64,
-    },
+    Counts { special: i128, not_negative_zero: i64, terms: i64 },
     /// The limbs hold more than the counted finite terms can add up to.
     #[error("an exact sum of {finite_terms} finite terms has the top limb {top_limb}: so few doubles cannot reach it")]
-    Magnitude {
-        /// Terms that are not infinite or NaN.
-        finite_terms: i64,
-        /// The last limb, as given where it is out of range by itself, else after carry propagation.
-        top_limb: i64,
-    },
+    Magnitude { finite_terms: i64, top_limb: i64 },
 }
 
 /// An exact sum of doubles. Two sums are equal when their words are, once carries are propagated: same exact value, and

@@ -20,84 +20,39 @@ pub use crate::object::*;
 
 /// Why a field could not be made or used. Messages are fragments.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[allow(missing_docs, reason = "the messages name the fields")]
 pub enum FieldError {
     /// The lattice cannot hold the field.
     #[error(transparent)]
     Layout(#[from] LayoutError),
     /// The lattice's scalar is of the other precision.
     #[error("a lattice of {lattice} lanes cannot hold a field of {field}")]
-    Precision {
-        /// Name of the lattice's scalar.
-        lattice: &'static str,
-        /// Name of the field's scalar.
-        field: &'static str,
-    },
+    Precision { lattice: &'static str, field: &'static str },
     /// An array in site order of the wrong length.
     #[error("{given} complex numbers in site order do not make a {object} field on {extents}: that takes {needed}")]
-    Length {
-        /// Length given.
-        given: usize,
-        /// Length needed.
-        needed: usize,
-        /// What the field holds.
-        object: &'static str,
-        /// Extents of the lattice.
-        extents: String,
-    },
+    Length { given: usize, needed: usize, object: &'static str, extents: String },
     /// A site object without words.
     #[error("a {object} of no complex words makes no field: give it at least one")]
-    NoWords {
-        /// What it is called.
-        object: &'static str,
-    },
+    NoWords { object: &'static str },
     /// More parts than kernels can number.
     #[error(
         "{what} have {parts} parts in all: at most {most} can be numbered; take a smaller lattice, or fewer a site"
     )]
-    TooLarge {
-        /// Description of the field.
-        what: String,
-        /// Parts of all sites.
-        parts: usize,
-        /// How many there may be.
-        most: usize,
-    },
+    TooLarge { what: String, parts: usize, most: usize },
     /// Right-hand sides that a field does not have.
     #[error("a {field} has no right-hand sides {wanted:?} of {rhs_parts} components each")]
-    RightHandSides {
-        /// Those asked for, from 0.
-        wanted: Vec<usize>,
-        /// Components of one.
-        rhs_parts: usize,
-        /// Description of the field.
-        field: String,
-    },
+    RightHandSides { wanted: Vec<usize>, rhs_parts: usize, field: String },
     /// The host has no room for a field.
     #[error(
         "no room for {bytes} bytes of {what} in the host's memory: try a smaller lattice, f32, or links of 12 or 8 reals"
     )]
-    OutOfMemory {
-        /// Description of the field.
-        what: String,
-        /// Its size.
-        bytes: usize,
-    },
+    OutOfMemory { what: String, bytes: usize },
     /// Links that 8 reals cannot stand for.
     #[error("links of 8 reals stand for SU(3) matrices only: {why}; use links of 18 or 12 reals")]
-    NotSu3 {
-        /// The worst link, and by how much.
-        why: String,
-    },
+    NotSu3 { why: String },
     /// Two fields that do not match.
     #[error("{what}: {left} does not match {right}")]
-    Mismatch {
-        /// What was attempted.
-        what: &'static str,
-        /// Description of one field.
-        left: String,
-        /// Description of the other.
-        right: String,
-    },
+    Mismatch { what: &'static str, left: String, right: String },
 }
 
 /// 64 bytes on a 64-byte boundary: the unit in which fields are stored.
@@ -150,9 +105,6 @@ impl FieldShape {
     }
 
     /// Refuses what cannot be a field, on a host or on a device.
-    ///
-    /// # Errors
-    /// As [`check`].
     pub fn check(&self) -> Result<(), FieldError> {
         let Self { lattice, sites, object, precision } = self;
         check_precision(lattice, *sites, *object, *precision)
@@ -256,9 +208,6 @@ impl<R: Real> FieldData<R> {
     }
 
     /// Takes the values of an array in site order over the whole lattice, words fastest: those of its own sites.
-    ///
-    /// # Errors
-    /// [`FieldError::Length`].
     pub fn assign(&mut self, values: &[Complex<R>]) -> Result<(), FieldError> {
         let words = self.object.words();
         let needed = self.lattice.extents().volume() * words;
@@ -279,9 +228,6 @@ impl<R: Real> FieldData<R> {
     }
 
     /// [`Self::to_site_order`], where there is room for it.
-    ///
-    /// # Errors
-    /// [`FieldError::OutOfMemory`].
     pub fn try_to_site_order(&self) -> Result<Vec<Complex<R>>, FieldError> {
         let length = self.lattice.extents().volume() * self.object.words();
         let mut values = memory::zeros(length).ok_or_else(|| FieldError::OutOfMemory {
@@ -293,9 +239,6 @@ impl<R: Real> FieldData<R> {
     }
 
     /// A copy, where there is room for it.
-    ///
-    /// # Errors
-    /// [`FieldError::OutOfMemory`].
     pub fn try_clone(&self) -> Result<Self, FieldError> {
         let what = || format!("a copy of a {}", self.describe());
         Ok(Self { blocks: list_of(what, self.blocks.len(), self.blocks.iter().copied())?, ..*self })
@@ -440,9 +383,6 @@ impl<R: Real, K: SiteObject> Field<R, K> {
     }
 
     /// A field whose site objects are written by `fill(coordinate's site number, words of the site)`, in parallel.
-    ///
-    /// # Errors
-    /// As [`Self::zeros`].
     pub fn from_sites(
         lattice: Lattice,
         sites: Sites,
@@ -545,9 +485,6 @@ fn check_precision(lattice: &Lattice, sites: Sites, object: Object, precision: P
 }
 
 /// The first `length` of some items as a list, where there is room for it; `what` it is goes into the error.
-///
-/// # Errors
-/// [`FieldError::OutOfMemory`].
 pub fn list_of<T>(
     what: impl FnOnce() -> String,
     length: usize,

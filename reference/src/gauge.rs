@@ -31,43 +31,23 @@ pub type ColourMatrix = [Complex<f64>; LINK_WORDS];
 
 /// What is wrong with a gauge configuration.
 #[derive(Debug, Clone, PartialEq, Error)]
+#[allow(missing_docs, reason = "the messages name the fields")]
 pub enum GaugeError {
     /// The number of complex values is not that of a configuration on this lattice.
     #[error(
         "a gauge configuration on {extents} has {expected} complex numbers ({} sites of 4 links of 3×3), not {found}",
         extents.volume()
     )]
-    Length {
-        /// The lattice.
-        extents: Box<Extents>,
-        /// Complex numbers that the lattice needs.
-        expected: usize,
-        /// Complex numbers that were given.
-        found: usize,
-    },
+    Length { extents: Box<Extents>, expected: usize, found: usize },
     /// An element of a link is infinite or not a number.
     #[error("{link} is not finite: its element in row {row}, column {column} is {value}")]
-    NotFinite {
-        /// The link.
-        link: LinkPosition,
-        /// Row, 0 to 2.
-        row: usize,
-        /// Column, 0 to 2.
-        column: usize,
-        /// The element.
-        value: Complex<f64>,
-    },
+    NotFinite { link: LinkPosition, row: usize, column: usize, value: Complex<f64> },
     /// A link is further from SU(3) than tolerated.
     #[error(
         "{} is not in SU(3): |U U† − 1| or |det U − 1| is {:.3e}, more than {tolerance:e} (the worst link)",
         .worst.link, .worst.defect
     )]
-    NotUnitary {
-        /// The worst link, and by how much.
-        worst: UnitarityDefect,
-        /// Largest defect that would pass.
-        tolerance: f64,
-    },
+    NotUnitary { worst: UnitarityDefect, tolerance: f64 },
 }
 
 /// Names one link of a lattice.

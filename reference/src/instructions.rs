@@ -1,7 +1,6 @@
 //! Which vector instructions of the processor the kernels use. A program holds the kernels for several sets, and takes the best that the processor
 //! has when the first of them runs. Results have the same bits with each.
 
-use std::fmt;
 use std::str::FromStr;
 use std::sync::OnceLock;
 
@@ -18,34 +17,22 @@ pub enum Instructions {
 
 /// A set of instructions that cannot be used. Messages are fragments.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages name the fields")]
 pub enum InstructionsError {
     /// No set has that name.
     #[error("unknown instructions '{0}': expected baseline, avx2 or avx512")]
     Unknown(String),
     /// The processor has fewer.
     #[error("this processor has no {wanted}: its best instructions are {best}")]
-    Missing {
-        /// The set asked for.
-        wanted: Instructions,
-        /// The best that there is.
-        best: Instructions,
-    },
+    Missing { wanted: Instructions, best: Instructions },
     /// Kernels ran already.
     #[error("kernels use {used} already: choose {wanted} before the first of them runs")]
-    TooLate {
-        /// The set in use.
-        used: Instructions,
-        /// The set asked for.
-        wanted: Instructions,
-    },
+    TooLate { used: Instructions, wanted: Instructions },
 }
 
 static IN_USE: OnceLock<Instructions> = OnceLock::new();
 
 impl Instructions {
-    /// All sets.
-    pub const ALL: [Self; 3] = [Self::Baseline, Self::Avx2, Self::Avx512];
-
     /// The environment variable that names the set to use: one that the processor has not is no set, and the best is used.
     pub const VARIABLE: &str = "LANEFIELD_INSTRUCTIONS";
 
@@ -59,9 +46,6 @@ impl Instructions {
     }
 
     /// The set that [`Self::VARIABLE`] names, if it is set.
-    ///
-    /// # Errors
-    /// [`InstructionsError::Unknown`].
     pub fn of_environment() -> Result<Option<Self>, InstructionsError> {
         match std::env::var_os(Self::VARIABLE) {
             Some(name) if !name.is_empty() => name.to_string_lossy().parse().map(Some),
@@ -122,15 +106,7 @@ impl Instructions {
     }
 }
 
-impl fmt::Display for Instructions {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Baseline => "baseline",
-            Self::Avx2 => "avx2",
-            Self::Avx512 => "avx512",
-        })
-    }
-}
+crate::named!(Instructions: Baseline = "baseline", Avx2 = "avx2", Avx512 = "avx512");
 
 impl FromStr for Instructions {
     type Err = InstructionsError;

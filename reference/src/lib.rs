@@ -13,6 +13,8 @@ pub mod kernels;
 pub mod layout;
 pub mod links;
 mod memory;
+#[doc(hidden)]
+pub mod named;
 pub mod object;
 pub mod random;
 pub mod real;

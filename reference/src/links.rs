@@ -57,9 +57,6 @@ pub fn raw<R: Real>(
 
 /// The links of a part as they are, with those of the sites around it, as a field on a lattice of its own ([`Configuration::around`]): what is made of it from
 /// neighbours and corners is right at the sites of the part.
-///
-/// # Errors
-/// As [`raw`].
 pub fn raw_with_border<R: Real>(
     configuration: &Configuration,
     lattice: Lattice,

@@ -2,7 +2,6 @@
 
 use std::borrow::Cow;
 use std::fmt;
-use std::str::FromStr;
 
 use bytemuck::Pod;
 use serde::de::{self, Deserialize, Deserializer};
@@ -23,8 +22,6 @@ pub enum Precision {
 }
 
 impl Precision {
-    /// All of them.
-    pub const ALL: [Self; 3] = [Self::F32, Self::F64, Self::Half];
     /// Those in which one computes.
     pub const OF_ARITHMETIC: [Self; 2] = [Self::F32, Self::F64];
 
@@ -55,23 +52,7 @@ impl Precision {
     }
 }
 
-impl fmt::Display for Precision {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::F32 => "f32",
-            Self::F64 => "f64",
-            Self::Half => "half",
-        })
-    }
-}
-
-impl FromStr for Precision {
-    type Err = String;
-    fn from_str(text: &str) -> Result<Self, String> {
-        let known = Self::ALL.into_iter().find(|precision| precision.to_string() == text);
-        known.ok_or_else(|| format!("invalid precision '{text}': expected f32, f64 or half"))
-    }
-}
+crate::named!(Precision, "precision": F32 = "f32", F64 = "f64", Half = "half");
 
 impl Serialize for Precision {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

@@ -13,19 +13,11 @@ use thiserror::Error;
 /// Why a backend could not do what it was asked. Messages are fragments.
 #[derive(Debug, Error)]
 #[non_exhaustive]
+#[allow(missing_docs, reason = "the messages name the fields")]
 pub enum BackendError {
     /// An argument that a kernel cannot take.
     #[error("argument {argument} of {kernel} is {given}: expected {expected}")]
-    Argument {
-        /// The kernel.
-        kernel: &'static str,
-        /// The argument.
-        argument: String,
-        /// What was given.
-        given: String,
-        /// What its role asks for.
-        expected: String,
-    },
+    Argument { kernel: &'static str, argument: String, given: String, expected: String },
     /// Fields that do not match, or cannot be made.
     #[error(transparent)]
     Field(#[from] FieldError),
@@ -44,67 +36,28 @@ pub enum BackendError {
          even-odd pieces need its inverse: change the mass, or act on the full lattice",
         site.map(|x| x.to_string()).join(",")
     )]
-    SingularClover {
-        /// The site.
-        site: Coordinate,
-        /// 0: spins 0 and 1; 1: spins 2 and 3.
-        block: usize,
-        /// The least pivot: 0 or not finite.
-        pivot: f64,
-        /// Bare quark mass.
-        mass: f64,
-        /// Coefficient of the spatial planes.
-        csw_r: f64,
-        /// Coefficient of the temporal planes.
-        csw_t: f64,
-    },
+    SingularClover { site: Coordinate, block: usize, pivot: f64, mass: f64, csw_r: f64, csw_t: f64 },
     /// A twisted mass operator whose diagonal part, or its inverse, is no number.
     #[error(
         "mass {mass} and twisted mass mu {mu} make the {what} {} + i·γ5·{}, which is beyond {precision}: give finite numbers, not too large, of which \
          4 + mass or mu is not 0",
         diagonal.re, diagonal.im
     )]
-    TwistedMass {
-        /// Bare quark mass.
-        mass: f64,
-        /// Twisted mass.
-        mu: f64,
-        /// What is none.
-        what: &'static str,
-        /// What it is.
-        diagonal: Complex<f64>,
-        /// The precision that does not hold it.
-        precision: &'static str,
-    },
+    TwistedMass { mass: f64, mu: f64, what: &'static str, diagonal: Complex<f64>, precision: &'static str },
     /// Fat links in a format of matrices of SU(3).
     #[error(
         "HISQ fermions have fat and long links, which are not in SU(3), so that {} reals do not hold them: store links as 18 reals", format.reals()
     )]
-    FatLinks {
-        /// How they were to be stored.
-        format: LinkFormat,
-    },
+    FatLinks { format: LinkFormat },
     /// A smeared link that has no unitary factor.
     #[error(
         "the smeared {direction} link of site x,y,z,t = {} has no unitary factor (|W W† − 1| is {defect:.1e}): it is singular or next to it, or links are not finite",
         site.map(|x| x.to_string()).join(",")
     )]
-    SingularLink {
-        /// The site.
-        site: Coordinate,
-        /// Its direction.
-        direction: Direction,
-        /// How far what the projection gives is from unitary.
-        defect: f64,
-    },
+    SingularLink { site: Coordinate, direction: Direction, defect: f64 },
     /// A thread pool that could not be made.
     #[error("failed to start a pool of {threads} threads: {reason}; use fewer (--threads N), or raise ulimit -u")]
-    Threads {
-        /// The number asked for.
-        threads: usize,
-        /// What the system said.
-        reason: String,
-    },
+    Threads { threads: usize, reason: String },
     /// What a backend reports of its own.
     #[error(transparent)]
     Device(Box<dyn Error + Send + Sync>),

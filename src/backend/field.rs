@@ -44,9 +44,6 @@ impl<S> AnyField<S> {
     }
 
     /// A field of the host, taken over, or copied where it is borrowed.
-    ///
-    /// # Errors
-    /// What the backend reports.
     pub fn store<B: Memory<Storage = S> + ?Sized>(
         backend: &B,
         field: Cow<'_, HostField>,

@@ -69,9 +69,6 @@ impl Halo {
     }
 
     /// The faces at which sites are sent, and held.
-    ///
-    /// # Errors
-    /// As [`Face::all`].
     pub fn faces(&self) -> Result<Vec<Face>, LayoutError> {
         Face::all(&self.shape.lattice, self.shape.sites, self.reach)
     }
@@ -84,9 +81,6 @@ impl Halo {
     }
 
     /// The bytes of the packet of each leg.
-    ///
-    /// # Errors
-    /// As [`Face::all`].
     pub fn packets(&self) -> Result<Vec<(Leg, usize)>, LayoutError> {
         let faces = self.faces()?;
         Ok(faces.iter().map(|face| (face.leg, self.bytes(face.len()))).collect())
@@ -164,9 +158,6 @@ pub trait Ghosts: Reduce + Sync + 'static {
     fn launch_on_part(&self, call: Call<'_, Self>, halos: &mut [HaloRoom<'_>]) -> Result<(), BackendError>;
 
     /// The same of a kernel that sums: the sums of this part.
-    ///
-    /// # Errors
-    /// As [`Self::launch_on_part`].
     fn reduce_on_part(
         &self,
         call: Call<'_, Self>,
@@ -176,9 +167,6 @@ pub trait Ghosts: Reduce + Sync + 'static {
 }
 
 /// Sends what other parts read of a field on the host at the faces of a stage, and writes what they send into its ghosts.
-///
-/// # Errors
-/// Those of [`PacketRoom::exchange`].
 pub fn fill(
     field: &mut HostField,
     faces: &[Face],

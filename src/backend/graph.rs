@@ -30,49 +30,24 @@ pub enum Lifetime {
 /// Why launches make no graph. Messages are fragments.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
+#[allow(missing_docs, reason = "the messages name the fields")]
 pub enum GraphError {
     /// A field that lives within a run, and is read before all of it was written.
     #[error(
         "launch {launch}, {kernel}, reads {field}, which lives within a run, before any launch writes all of it: write it first, or let it live as long as the graph"
     )]
-    NotWritten {
-        /// The number of the launch.
-        launch: usize,
-        /// Its kernel.
-        kernel: &'static str,
-        /// The argument.
-        field: &'static str,
-    },
+    NotWritten { launch: usize, kernel: &'static str, field: &'static str },
     /// A field that is two arguments of a launch that writes to it.
     #[error(
         "launch {launch}, {kernel}, writes to {field} and takes it as another argument: give it a field of its own"
     )]
-    Aliased {
-        /// The number of the launch.
-        launch: usize,
-        /// Its kernel.
-        kernel: &'static str,
-        /// The argument that is written.
-        field: &'static str,
-    },
+    Aliased { launch: usize, kernel: &'static str, field: &'static str },
     /// A slot of another graph, or one whose field was taken out.
     #[error("there is no field {slot} in this graph, which has {slots}")]
-    NoField {
-        /// The slot.
-        slot: usize,
-        /// How many there are.
-        slots: usize,
-    },
+    NoField { slot: usize, slots: usize },
     /// A field that cannot replace another.
     #[error("field {slot} of the graph is {expected}, and {given} was handed in")]
-    OtherShape {
-        /// The slot.
-        slot: usize,
-        /// What it is.
-        expected: String,
-        /// What was given.
-        given: String,
-    },
+    OtherShape { slot: usize, expected: String, given: String },
 }
 
 impl From<GraphError> for BackendError {
@@ -620,18 +595,12 @@ impl<B: Launch> Graph<'_, B> {
     }
 
     /// The same, to be written.
-    ///
-    /// # Errors
-    /// As [`Self::field`].
     pub fn field_mut(&mut self, slot: Slot) -> Result<&mut AnyField<B::Storage>, GraphError> {
         let (home, slots) = (self.home(slot)?, self.homes.len());
         self.fields[home].as_mut().ok_or(GraphError::NoField { slot: slot.0, slots })
     }
 
     /// Takes a field out. The graph runs again when another was put in its place.
-    ///
-    /// # Errors
-    /// As [`Self::field`].
     pub fn take(&mut self, slot: Slot) -> Result<AnyField<B::Storage>, GraphError> {
         let (home, slots) = (self.home(slot)?, self.homes.len());
         self.fields[home].take().ok_or(GraphError::NoField { slot: slot.0, slots })

@@ -85,6 +85,10 @@ impl Table for HostTable {
 }
 
 /// Holds the numbers of fields, and tables. Work may be queued: results are there when they are read.
+///
+/// # Errors
+/// Every function of a backend, and all that is built on one, may return what the driver, the system or another rank reports: memory that is not
+/// there, a kernel that does not build, a device that was lost. Errors of earlier work that was queued may come later.
 pub trait Memory {
     /// The numbers of a field, in the layout that the backend chose for it.
     type Storage: Send + Sync;
@@ -114,9 +118,6 @@ pub trait Memory {
     }
 
     /// The largest of the numbers that all who work on the lattice have: this one, where nobody else does.
-    ///
-    /// # Errors
-    /// What the backend reports.
     fn largest(&self, here: f64) -> Result<f64, BackendError> {
         Ok(here)
     }
@@ -173,15 +174,9 @@ pub trait Memory {
 /// Runs kernels.
 pub trait Launch: Memory {
     /// Runs a kernel that writes fields, as its specification says.
-    ///
-    /// # Errors
-    /// What the backend reports.
     fn launch(&self, call: Call<'_, Self>) -> Result<(), BackendError>;
 
     /// Queues whose launches may overlap, until they are joined. A backend that has none runs them in turn.
-    ///
-    /// # Errors
-    /// What the backend reports.
     fn side_by_side(&self, _queues: usize) -> Result<Box<dyn SideBySide<Self> + '_>, BackendError>
     where
         Self: Sized,
@@ -193,14 +188,8 @@ pub trait Launch: Memory {
 /// Launches on several queues. Those of one queue run in order.
 pub trait SideBySide<B: Launch + ?Sized> {
     /// Queues a launch in queue `queue` (counted round); it waits for those whose numbers `after` names, in the order in which launches were made.
-    ///
-    /// # Errors
-    /// What the backend reports.
     fn launch(&mut self, call: Call<'_, B>, queue: usize, after: &[usize]) -> Result<(), BackendError>;
     /// Has all that is asked of the backend from now on wait for these launches.
-    ///
-    /// # Errors
-    /// What the backend reports.
     fn join(self: Box<Self>) -> Result<(), BackendError>;
 }
 
@@ -219,9 +208,6 @@ impl<B: Launch> SideBySide<B> for InTurn<'_, B> {
 /// Runs kernels that sum over sites.
 pub trait Reduce: Launch {
     /// Runs a kernel that sums, as its specification says. The sums are not rounded yet, so that those of several ranks can be merged.
-    ///
-    /// # Errors
-    /// What the backend reports.
     fn reduce(&self, call: Call<'_, Self>, sum: Sum) -> Result<PartialSums, BackendError>;
 
     /// Iterations of conjugate gradients, whose scalars stay where the fields are; `None` of a backend that has none of them, so that the caller waits for

@@ -33,9 +33,6 @@ const HEAD: usize = 4096;
 
 impl PacketMemory {
     /// So many bytes, all zero, that processes of this host can open by their name.
-    ///
-    /// # Errors
-    /// What the system says.
     pub fn new(bytes: usize) -> io::Result<Self> {
         let (start, holder) = system::allocate(HEAD + bytes)?;
         let memory = Self { start, bytes, holder };

@@ -57,24 +57,12 @@ pub trait QueuedIterations<B: Memory + ?Sized> {
     fn begin(&mut self, bounds: Bounds, iterations: usize) -> Result<(), BackendError>;
     /// Begins an iteration: queues all of it where one before is known to have been launches alone, which are made again with the same fields. Whether it
     /// did; else the caller queues it.
-    ///
-    /// # Errors
-    /// What the backend reports.
     fn repeat(&mut self, backend: &B) -> Result<bool, BackendError>;
     /// Queues all kernels of an iteration in one launch, a call of [`CG_ITERATION`](crate::kernel::blas::CG_ITERATION), where the device has one for such
     /// fields. Whether it did; else the caller queues one after the other.
-    ///
-    /// # Errors
-    /// What the backend reports.
     fn queue_at_once(&mut self, backend: &B, call: Call<'_, B>) -> Result<bool, BackendError>;
     /// Queues the next of the kernels.
-    ///
-    /// # Errors
-    /// What the backend reports.
     fn queue(&mut self, backend: &B, call: Call<'_, B>) -> Result<(), BackendError>;
     /// Waits for all of them.
-    ///
-    /// # Errors
-    /// What the backend reports.
     fn sums(&mut self, backend: &B) -> Result<QueuedSums, BackendError>;
 }

@@ -94,9 +94,6 @@ pub fn resolve(choice: &DeviceChoice, devices: &[DeviceInfo]) -> Result<Selected
 }
 
 /// As [`resolve`], for the rank of that number among so many of a host: several take the GPUs in turn, and the devices of one name.
-///
-/// # Errors
-/// As [`resolve`].
 pub fn resolve_for(
     choice: &DeviceChoice,
     devices: &[DeviceInfo],

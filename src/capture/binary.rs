@@ -1,7 +1,5 @@
 //! What the binary of a program is, by its first bytes. Only PTX is a text that other programs take.
 
-use std::fmt;
-
 use serde::{Deserialize, Serialize};
 
 /// What a driver gives as the binary of a program.
@@ -48,18 +46,15 @@ impl BinaryFormat {
     }
 }
 
-impl fmt::Display for BinaryFormat {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Ptx => "PTX",
-            Self::Elf => "ELF object files",
-            Self::Pocl => "in PoCL's own format",
-            Self::Llvm => "LLVM bitcode",
-            Self::Spirv => "SPIR-V",
-            Self::Other => "in a format that is not known",
-        })
-    }
-}
+lanefield_reference::named!(
+    BinaryFormat:
+    Ptx = "PTX",
+    Elf = "ELF object files",
+    Pocl = "in PoCL's own format",
+    Llvm = "LLVM bitcode",
+    Spirv = "SPIR-V",
+    Other = "in a format that is not known",
+);
 
 /// The text of a binary that is PTX, without the NUL bytes that drivers put behind it.
 pub fn ptx(binary: &[u8]) -> Option<&str> {

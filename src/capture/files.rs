@@ -44,17 +44,11 @@ fn sha256(bytes: &[u8]) -> String {
 
 impl Capture {
     /// Refuses a directory that [`Self::write`] would refuse.
-    ///
-    /// # Errors
-    /// [`CaptureError::Directory`].
     pub fn require_new(directory: &Path, replace: bool) -> Result<(), CaptureError> {
         Ok(on_its_way(directory, replace).map(drop)?)
     }
 
     /// Writes it to a directory, whole or not at all. `replace`: a directory that holds another captured launch is replaced; nothing else is.
-    ///
-    /// # Errors
-    /// [`CaptureError::Directory`].
     pub fn write(&self, directory: &Path, replace: bool) -> Result<Written, CaptureError> {
         let mut writer = Writer { directory: on_its_way(directory, replace)?, written: Written { files: 0, bytes: 0 } };
         let Self { launch, device, work, about } = self;

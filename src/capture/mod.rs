@@ -88,26 +88,15 @@ impl Capture {
 /// Why a captured launch was not written or read. Messages are fragments.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
+#[allow(missing_docs, reason = "the messages name the fields")]
 pub enum CaptureError {
     /// The directory would lose something, or was not made.
     #[error(transparent)]
     Directory(#[from] DirectoryError),
     /// A directory without a captured launch, or with one of another version.
     #[error("{} holds no captured launch: {why}", .path.display())]
-    NotCapture {
-        /// The directory.
-        path: PathBuf,
-        /// What is missing or wrong.
-        why: String,
-    },
+    NotCapture { path: PathBuf, why: String },
     /// A file that is not what the manifest says.
     #[error("the captured launch {} is damaged: {file} {what}; capture it again", .path.display())]
-    Damaged {
-        /// The directory.
-        path: PathBuf,
-        /// The file in it.
-        file: String,
-        /// What is wrong with it.
-        what: String,
-    },
+    Damaged { path: PathBuf, file: String, what: String },
 }

@@ -12,47 +12,22 @@ use thiserror::Error;
 
 /// Why a lattice cannot be divided so. Messages are fragments.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[allow(missing_docs, reason = "the messages name the fields")]
 pub enum DecompositionError {
     /// Text that names no numbers of ranks.
     #[error("'{text}' is no decomposition: give the number of ranks in each direction as X.Y.Z.T, for example 1.1.1.2")]
-    Text {
-        /// As it was given.
-        text: String,
-    },
+    Text { text: String },
     /// A product that is not the number of ranks.
     #[error("{cut} are {product} ranks, and there are {ranks}: start as many, or leave the decomposition out")]
-    Ranks {
-        /// The decomposition.
-        cut: String,
-        /// Its ranks.
-        product: usize,
-        /// Those that there are.
-        ranks: usize,
-    },
+    Ranks { cut: String, product: usize, ranks: usize },
     /// Too many ranks in a direction.
     #[error(
         "{ranks} ranks cannot divide extent {extent} of {dimension}, of which each takes two sites at least: at most {most} can"
     )]
-    Direction {
-        /// Ranks in the direction.
-        ranks: usize,
-        /// Its extent.
-        extent: usize,
-        /// Its name.
-        dimension: &'static str,
-        /// How many could.
-        most: usize,
-    },
+    Direction { ranks: usize, extent: usize, dimension: &'static str, most: usize },
     /// More ranks than the lattice has room for.
     #[error("{ranks} ranks cannot divide a lattice of {extents} in any way: possible are {possible}")]
-    None {
-        /// The ranks.
-        ranks: usize,
-        /// The lattice.
-        extents: String,
-        /// Numbers of ranks near it that can.
-        possible: String,
-    },
+    None { ranks: usize, extents: String, possible: String },
 }
 
 /// A division of a lattice among ranks. Rank 0 has the origin; ranks are numbered with x fastest.
@@ -106,9 +81,6 @@ fn part_of(extent: usize, ranks: usize, rank: usize) -> (usize, usize) {
 
 impl Decomposition {
     /// A given division.
-    ///
-    /// # Errors
-    /// [`DecompositionError`].
     pub fn new(whole: Extents, cut: Cut) -> Result<Self, DecompositionError> {
         for (d, &ranks) in cut.0.iter().enumerate() {
             let most = (whole[d] / 2).max(1);
@@ -126,9 +98,6 @@ impl Decomposition {
     }
 
     /// A given division among so many ranks.
-    ///
-    /// # Errors
-    /// [`DecompositionError`].
     pub fn among(whole: Extents, cut: Cut, ranks: usize) -> Result<Self, DecompositionError> {
         match cut.ranks() == ranks {
             true => Self::new(whole, cut),
@@ -138,9 +107,6 @@ impl Decomposition {
 
     /// The division among so many ranks that is taken by default: as many lanes as possible where the lattice is not cut, then the least that is sent, then
     /// cuts in the later directions.
-    ///
-    /// # Errors
-    /// [`DecompositionError::None`].
     pub fn of_ranks(whole: Extents, ranks: usize) -> Result<Self, DecompositionError> {
         let best = Self::all(whole, ranks).min_by_key(|decomposition| {
             let [x, y, z, t] = decomposition.cut.0;

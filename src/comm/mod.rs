@@ -11,10 +11,8 @@
 //! | [`Decomposition`] | which rank holds which part |
 //! | [`OnRanks`] | a backend on parts |
 //! | [`Room`] | packets on their way |
-//! | [`crc`] | checksums of packets |
 
 mod alone;
-pub mod crc;
 mod decomposition;
 mod on_ranks;
 mod room;
@@ -36,56 +34,25 @@ pub use whole::WholeLattice;
 /// Why ranks could not talk. Messages are fragments.
 #[derive(Debug, Error)]
 #[non_exhaustive]
+#[allow(missing_docs, reason = "the messages name the fields")]
 pub enum CommError {
     /// A packet whose checksum is another one than when it was sent.
     #[error(
         "a packet of {bytes} bytes from rank {from} to rank {to}, leg {leg}, exchange {exchange}, came with other bytes than it was sent with (CRC-32 \
          {found:08x}, sent {sent:08x}): the network, the message passing library or memory lost bits"
     )]
-    Packet {
-        /// Who sent it.
-        from: usize,
-        /// Who received it.
-        to: usize,
-        /// The leg along which it is read.
-        leg: Leg,
-        /// Number of the exchange since the start.
-        exchange: u64,
-        /// Its bytes.
-        bytes: usize,
-        /// The checksum that it has.
-        found: u32,
-        /// The checksum that it was sent with.
-        sent: u32,
-    },
+    Packet { from: usize, to: usize, leg: Leg, exchange: u64, bytes: usize, found: u32, sent: u32 },
     /// Another rank has ended.
     #[error("rank {rank} has ended: see what it says")]
-    Ended {
-        /// The rank.
-        rank: usize,
-    },
+    Ended { rank: usize },
     /// Ranks that do not do the same.
     #[error(
         "rank {rank} sent {found} bytes where rank {here} expects {expected}: all ranks must be given the same arguments"
     )]
-    Length {
-        /// Who sent.
-        rank: usize,
-        /// Who received.
-        here: usize,
-        /// Bytes sent.
-        found: usize,
-        /// Bytes expected.
-        expected: usize,
-    },
+    Length { rank: usize, here: usize, found: usize, expected: usize },
     /// What the message passing library reports.
     #[error("{call} failed: {reason}")]
-    Library {
-        /// The call.
-        call: &'static str,
-        /// What it says.
-        reason: String,
-    },
+    Library { call: &'static str, reason: String },
 }
 
 impl From<CommError> for std::io::Error {
@@ -125,45 +92,24 @@ pub trait Communicator: std::marker::Send + Sync {
     /// The number of this rank among those of its host, and how many these are: ranks of a host take different devices.
     fn local(&self) -> (usize, usize);
     /// Sends and receives packets, all of them at once.
-    ///
-    /// # Errors
-    /// [`CommError`].
     fn exchange(&self, sends: &[Send<'_>], receives: &mut [Receive<'_>]) -> Result<(), CommError>;
     /// Makes each word the sum of those of all ranks.
-    ///
-    /// # Errors
-    /// [`CommError`].
     fn sum(&self, words: &mut [i64]) -> Result<(), CommError>;
     /// The bytes of every rank in order, at rank 0; none elsewhere.
-    ///
-    /// # Errors
-    /// [`CommError`].
     fn gather(&self, bytes: &[u8]) -> Result<Option<Vec<Vec<u8>>>, CommError>;
     /// Gives all ranks the bytes of rank 0.
-    ///
-    /// # Errors
-    /// [`CommError`].
     fn broadcast(&self, bytes: &mut Vec<u8>) -> Result<(), CommError>;
     /// The ranks that give the same number, in their order.
-    ///
-    /// # Errors
-    /// [`CommError`].
     fn group(&self, number: usize) -> Result<Arc<dyn Communicator>, CommError>;
     /// Ends all ranks, with this status.
     fn abort(&self, status: i32) -> !;
 
     /// Waits for all ranks.
-    ///
-    /// # Errors
-    /// [`CommError`].
     fn barrier(&self) -> Result<(), CommError> {
         self.sum(&mut [0])
     }
 
     /// Whether it holds on any rank.
-    ///
-    /// # Errors
-    /// [`CommError`].
     fn any(&self, here: bool) -> Result<bool, CommError> {
         let mut words = [i64::from(here)];
         self.sum(&mut words)?;

@@ -86,9 +86,6 @@ impl WholeLattice {
     }
 
     /// Exact sums of all ranks, merged as integers: the same on each of them.
-    ///
-    /// # Errors
-    /// [`CommError`].
     pub fn merge(&self, sums: &[ExactSum]) -> Result<Vec<ExactSum>, CommError> {
         let mut words: Vec<i64> = sums.iter().flat_map(ExactSum::to_words).collect();
         words.push(self.stop.wanted.load(Ordering::Relaxed).into());
@@ -160,9 +157,6 @@ impl WholeLattice {
     }
 
     /// The whole array at rank 0; none elsewhere.
-    ///
-    /// # Errors
-    /// [`CommError`].
     pub fn gathered<T: Pod>(&self, here: &[T]) -> Result<Option<Vec<T>>, CommError> {
         let mut all = Vec::new();
         self.slices(here, |slice: &[T]| {
@@ -189,9 +183,6 @@ impl WholeLattice {
     }
 
     /// The digest of a whole array, on all ranks ([`crate::io::identity::digest_of_numbers`]).
-    ///
-    /// # Errors
-    /// [`CommError`].
     pub fn digest<R: Real>(&self, here: &[Complex<R>]) -> Result<String, CommError> {
         let mut digest = NumberDigest::default();
         self.slices(here, |slice: &[Complex<R>]| {
@@ -202,9 +193,6 @@ impl WholeLattice {
     }
 
     /// What rank 0 says, on all ranks.
-    ///
-    /// # Errors
-    /// [`CommError`].
     pub fn told(&self, text: String) -> Result<String, CommError> {
         let mut bytes = text.into_bytes();
         self.communicator.broadcast(&mut bytes)?;
@@ -216,9 +204,6 @@ impl WholeLattice {
     }
 
     /// The largest of what the ranks have; no number, where one of them has none.
-    ///
-    /// # Errors
-    /// [`CommError`].
     pub fn largest(&self, here: f64) -> Result<f64, CommError> {
         // Each rank has a word of its own.
         let mut words = vec![0; self.communicator.ranks()];
@@ -230,9 +215,6 @@ impl WholeLattice {
     }
 
     /// The exclusive or of words that all who work on the lattice have.
-    ///
-    /// # Errors
-    /// [`CommError`].
     pub fn exclusive_or(&self, here: [u32; 2]) -> Result<[u32; 2], CommError> {
         // A sum of single bits is odd where their exclusive or is 1.
         let mut sums: Vec<i64> = here.iter().flat_map(|word| (0..32).map(move |k| i64::from(word >> k & 1))).collect();
@@ -242,18 +224,12 @@ impl WholeLattice {
     }
 
     /// The average plaquette of the whole lattice.
-    ///
-    /// # Errors
-    /// [`CommError`].
     pub fn plaquette(&self, part: &Configuration) -> Result<f64, CommError> {
         let sums = self.merge(&[part.plaquette_sum()])?;
         Ok(part.plaquette_of(&sums[0]))
     }
 
     /// The link trace of the whole lattice.
-    ///
-    /// # Errors
-    /// [`CommError`].
     pub fn link_trace(&self, part: &Configuration) -> Result<f64, CommError> {
         let sums = self.merge(&[part.link_trace_sum()])?;
         Ok(part.link_trace_of(&sums[0]))
@@ -281,9 +257,6 @@ impl<T: Pod> Gathering<'_, T> {
     }
 
     /// All that are left.
-    ///
-    /// # Errors
-    /// As [`Self::next`].
     pub fn rest(&mut self, take: &mut dyn FnMut(&[T]) -> io::Result<()>) -> io::Result<()> {
         (self.next..self.count).try_for_each(|_| self.next(take))
     }

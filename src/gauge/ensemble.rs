@@ -41,46 +41,23 @@ pub struct EnsembleParameters {
 /// Why an ensemble is not made. Messages are fragments.
 #[derive(Debug, Error)]
 #[non_exhaustive]
+#[allow(missing_docs, reason = "the messages name the fields")]
 pub enum EnsembleError {
     /// There is one already, or other files.
     #[error("{} has files in it: give an empty directory, or --resume to go on with the ensemble there", .0.display())]
     NotEmpty(PathBuf),
     /// There is another one.
     #[error("{} is of another ensemble: {what} is {there} there, and {asked} here", path.display())]
-    Other {
-        /// The description.
-        path: PathBuf,
-        /// The parameter.
-        what: String,
-        /// Its value in the description.
-        there: String,
-        /// Its value as given.
-        asked: String,
-    },
+    Other { path: PathBuf, what: String, there: String, asked: String },
     /// A file that does not say what it should.
     #[error("{} {problem}", path.display())]
-    Malformed {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong with it.
-        problem: String,
-    },
+    Malformed { path: PathBuf, problem: String },
     /// A file or directory cannot be read or made.
     #[error("failed to access {}", path.display())]
-    Access {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
+    Access { path: PathBuf, source: io::Error },
     /// A configuration.
     #[error("{}", path.display())]
-    Nersc {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong with it.
-        source: Box<NerscError>,
-    },
+    Nersc { path: PathBuf, source: Box<NerscError> },
     /// A file cannot be written.
     #[error(transparent)]
     Write(#[from] WriteError),

@@ -91,27 +91,14 @@ pub enum GaugeStart {
 /// Why a gauge is not fixed. Messages are fragments.
 #[derive(Debug, Error)]
 #[non_exhaustive]
+#[allow(missing_docs, reason = "the messages name the fields")]
 pub enum GaugeFixingError {
     /// A parameter out of range.
     #[error("{what} is {value}: expected {expected}")]
-    Parameter {
-        /// Which.
-        what: &'static str,
-        /// Its value.
-        value: f64,
-        /// What would be right.
-        expected: &'static str,
-    },
+    Parameter { what: &'static str, value: f64, expected: &'static str },
     /// Links that are not finite.
     #[error("the functional is {functional} and θ is {theta} after {iteration} iterations: links are not finite")]
-    NotFinite {
-        /// Iterations before.
-        iteration: usize,
-        /// F.
-        functional: f64,
-        /// θ.
-        theta: f64,
-    },
+    NotFinite { iteration: usize, functional: f64, theta: f64 },
     /// The lattice cannot be cut into parities.
     #[error(transparent)]
     Layout(#[from] LayoutError),
@@ -255,9 +242,6 @@ impl<'a, B: Backend> GaugeFixing<'a, B> {
     }
 
     /// Turns the transformation at the even sites, then at the odd ones, ω times as far as to the largest functional.
-    ///
-    /// # Errors
-    /// What the backend reports.
     pub fn iterate(&mut self, omega: f64) -> Result<(), BackendError> {
         let backend = self.backend;
         for parity in [0, 1] {
@@ -335,9 +319,6 @@ impl<'a, B: Backend> GaugeFixing<'a, B> {
     }
 
     /// The gauge transformation in site order, nine numbers a site, row by row; of a part of a lattice that of its sites.
-    ///
-    /// # Errors
-    /// What the backend reports.
     pub fn transformation(&self) -> Result<Vec<Complex<f64>>, BackendError> {
         let [even, odd] = &self.transformation;
         let (mut all, odd) =
@@ -352,9 +333,6 @@ impl<'a, B: Backend> GaugeFixing<'a, B> {
     }
 
     /// The links that the transformation makes.
-    ///
-    /// # Errors
-    /// What the backend reports.
     pub fn fixed(&self) -> Result<Configuration, GaugeFixingError> {
         let of_parity = |parity: usize, sites: Sites| -> Result<_, GaugeFixingError> {
             let mut of_parity = LinkFields::<B, f64>::new(self.backend, self.lattice, sites, self.configuration)?;

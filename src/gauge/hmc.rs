@@ -1,9 +1,6 @@
 //! Hybrid Monte Carlo of the pure gauge theory (Duane, Kennedy, Pendleton and Roweth 1987), as the base of dynamical work: momenta, a trajectory of molecular
 //! dynamics, and Metropolis' test. What a trajectory makes of a field is a function of the field, the seed and its number.
 
-use std::fmt;
-use std::str::FromStr;
-
 use lanefield_reference::gauge::Configuration;
 use lanefield_reference::layout::{DIMENSIONS, Direction, LaneChoice};
 use lanefield_reference::random::{Stream, uniform};
@@ -27,26 +24,7 @@ pub enum Integrator {
     Omelyan,
 }
 
-impl fmt::Display for Integrator {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Leapfrog => "leapfrog",
-            Self::Omelyan => "omelyan",
-        })
-    }
-}
-
-impl FromStr for Integrator {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        match text {
-            "leapfrog" => Ok(Self::Leapfrog),
-            "omelyan" => Ok(Self::Omelyan),
-            _ => Err(format!("unknown integrator '{text}': expected leapfrog or omelyan")),
-        }
-    }
-}
+lanefield_reference::named!(Integrator, "integrator": Leapfrog = "leapfrog", Omelyan = "omelyan");
 
 /// λ of [`Integrator::Omelyan`].
 const LAMBDA: f64 = 0.193_183_327_503_783_6;
@@ -71,17 +49,11 @@ pub struct HmcParameters {
 /// Why a field is not evolved. Messages are fragments.
 #[derive(Debug, Error)]
 #[non_exhaustive]
+#[allow(missing_docs, reason = "the messages name the fields")]
 pub enum HmcError {
     /// A parameter that is none.
     #[error("{what} is {value}: expected {expected}")]
-    Parameter {
-        /// Which.
-        what: &'static str,
-        /// Its value.
-        value: f64,
-        /// What would be right.
-        expected: &'static str,
-    },
+    Parameter { what: &'static str, value: f64, expected: &'static str },
     /// Trajectories are used up.
     #[error("trajectory {0} has no random numbers of its own: they are numbered from 0 to {last}; go on with another seed", last = MOST_TRAJECTORIES - 1)]
     Trajectories(u64),
@@ -183,18 +155,12 @@ impl<'b, B: Backend> Hmc<'b, B> {
 
     /// Draws the momenta of the next trajectory and goes along a part of it, 1 for all, without Metropolis' test; returns how much H has changed. To see what an
     /// integrator does.
-    ///
-    /// # Errors
-    /// What the backend reports.
     pub fn along(&mut self, part: f64) -> Result<f64, HmcError> {
         self.draw_momenta()?;
         self.change(part)
     }
 
     /// Goes back, with the momenta that there are.
-    ///
-    /// # Errors
-    /// What the backend reports.
     pub fn back(&mut self, part: f64) -> Result<f64, HmcError> {
         self.change(-part)
     }

@@ -23,6 +23,7 @@ mod hmc;
 mod improved;
 mod links;
 mod observables;
+#[cfg(feature = "fits")]
 mod potential;
 mod quenched;
 mod quenched_improved;
@@ -46,6 +47,7 @@ pub use hmc::{Hmc, HmcError, HmcParameters, Integrator, MOST_TRAJECTORIES, Traje
 pub(crate) use links::HostLinks;
 pub use links::LinkFields;
 pub use observables::{CloverObservables, OfPlanes};
+#[cfg(feature = "fits")]
 pub use potential::{Cornell, PotentialPoint, SOMMER, potential};
 pub use quenched::{MOST_SWEEPS, Quenched, QuenchedError, QuenchedParameters};
 pub use quenched_improved::QuenchedImproved;
@@ -56,6 +58,7 @@ pub use staples::Action;
 /// Why a gauge field could not be made, evolved or measured. Messages are fragments.
 #[derive(Debug, Error)]
 #[non_exhaustive]
+#[allow(missing_docs, reason = "the messages name the fields")]
 pub enum GaugeFieldError {
     /// The backend could not do it.
     #[error(transparent)]
@@ -65,44 +68,18 @@ pub enum GaugeFieldError {
     Configuration(#[from] GaugeError),
     /// A step that a flow cannot take.
     #[error("a flow takes steps greater than 0 and at most {LARGEST_STEP}, not {step}")]
-    Step {
-        /// The step.
-        step: f64,
-    },
+    Step { step: f64 },
     /// A tolerance that no step meets.
     #[error(
         "steps of an adaptive flow meet a tolerance greater than 0 and finite, not {tolerance:e}: at t = {time} a step would be {step:e}"
     )]
-    Tolerance {
-        /// The tolerance.
-        tolerance: f64,
-        /// Where the flow is.
-        time: f64,
-        /// The step.
-        step: f64,
-    },
+    Tolerance { tolerance: f64, time: f64, step: f64 },
     /// A coefficient that smearing does not have.
     #[error("{what} of {kind} smearing is a number from 0 to {most}, not {value}")]
-    Coefficient {
-        /// Stout, APE or HYP.
-        kind: &'static str,
-        /// Which coefficient.
-        what: &'static str,
-        /// What was given.
-        value: f64,
-        /// The largest that there is.
-        most: f64,
-    },
+    Coefficient { kind: &'static str, what: &'static str, value: f64, most: f64 },
     /// Loops that do not fit.
     #[error("loops of {given} steps on {extents}: give 1 to {most}")]
-    Loops {
-        /// Steps asked for.
-        given: usize,
-        /// The lattice.
-        extents: String,
-        /// The most.
-        most: usize,
-    },
+    Loops { given: usize, extents: String, most: usize },
 }
 
 impl From<FieldError> for GaugeFieldError {

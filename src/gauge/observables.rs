@@ -103,9 +103,6 @@ impl<B: Backend> GaugeField<'_, B> {
     }
 
     /// Average rectangles of 1 by 2, of both orientations in each plane.
-    ///
-    /// # Errors
-    /// As [`Self::plaquettes`].
     pub fn rectangles(&self) -> Result<OfPlanes, GaugeFieldError> {
         self.of_planes(2.0, |(mu, nu)| {
             let mut sum = self.backend.rectangle_sum(&self.stencil, (mu, nu), self.along((mu, nu)))?;
@@ -115,9 +112,6 @@ impl<B: Backend> GaugeField<'_, B> {
     }
 
     /// Energy density and topological charge of the clover field strength. The sums of the planes are rounded each, then added in their order.
-    ///
-    /// # Errors
-    /// As [`Self::plaquettes`].
     pub fn clover(&self) -> Result<CloverObservables, GaugeFieldError> {
         self.clover_of(|strength, plane| {
             self.backend.clover_leaves(strength, &self.stencil, PLANES[plane], self.along(PLANES[plane]))?;
@@ -149,9 +143,6 @@ impl<B: Backend> GaugeField<'_, B> {
     }
 
     /// The Polyakov loop in a direction: the average of tr / 3 over all sites, of which those along a loop see the same one.
-    ///
-    /// # Errors
-    /// As [`Self::plaquettes`].
     pub fn polyakov_loop(&self, direction: Direction) -> Result<Complex<f64>, GaugeFieldError> {
         let line = self.line(direction, self.lattice.extents().global()[direction.index()])?;
         let sums = self.backend.sum(&line, Sum::Exact)?;

@@ -81,6 +81,7 @@ impl Update {
 /// Why a field is not evolved. Messages are fragments.
 #[derive(Debug, Error)]
 #[non_exhaustive]
+#[allow(missing_docs, reason = "the messages name the fields")]
 pub enum QuenchedError {
     /// β is no number that an ensemble has.
     #[error("beta {0} is out of range: expected a finite number from 0 on")]
@@ -90,10 +91,7 @@ pub enum QuenchedError {
     Sweeps(u64),
     /// The lattice cannot be cut into the sublattices of an action with rectangles.
     #[error("a heat bath of an action with rectangles needs a lattice whose extents are multiples of 4, not {extents}")]
-    Sublattices {
-        /// The lattice.
-        extents: String,
-    },
+    Sublattices { extents: String },
     /// A field of an action with rectangles.
     #[error(transparent)]
     Field(#[from] GaugeFieldError),
@@ -179,9 +177,6 @@ impl<'b, B: Backend, R: Vectors> Quenched<'b, B, R> {
     }
 
     /// The average plaquette, 1 of unit links: the exact sum, rounded once for each parity and direction.
-    ///
-    /// # Errors
-    /// What the backend reports.
     pub fn plaquette(&mut self) -> Result<f64, BackendError> {
         const COLOURS: f64 = 3.0;
         /// Plaquettes that a link is part of.
@@ -198,9 +193,6 @@ impl<'b, B: Backend, R: Vectors> Quenched<'b, B, R> {
     }
 
     /// The field.
-    ///
-    /// # Errors
-    /// What the backend reports.
     pub fn configuration(&self) -> Result<Configuration, QuenchedError> {
         Ok(LinkFields::configuration(&self.links.each_ref(), self.backend)?)
     }

@@ -48,9 +48,6 @@ const LARGEST_RHO: f64 = super::LARGEST_STEP;
 
 impl Smearing {
     /// Refuses coefficients that there are not.
-    ///
-    /// # Errors
-    /// [`GaugeFieldError::Coefficient`].
     pub fn check(&self) -> Result<(), GaugeFieldError> {
         let require = |kind, what, value: f64, most: f64| match (0.0..=most).contains(&value) {
             true => Ok(()),

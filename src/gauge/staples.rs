@@ -1,8 +1,5 @@
 //! Gauge actions of plaquettes and rectangles, as what multiplies each link in them (`docs/arithmetic.md` §20).
 
-use std::fmt;
-use std::str::FromStr;
-
 use lanefield_reference::layout::{DIMENSIONS, Direction};
 
 use super::{GaugeField, LinkField};
@@ -37,28 +34,7 @@ impl Action {
     }
 }
 
-impl fmt::Display for Action {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Wilson => "wilson",
-            Self::Symanzik => "symanzik",
-            Self::Iwasaki => "iwasaki",
-        })
-    }
-}
-
-impl FromStr for Action {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        match text {
-            "wilson" => Ok(Self::Wilson),
-            "symanzik" => Ok(Self::Symanzik),
-            "iwasaki" => Ok(Self::Iwasaki),
-            _ => Err(format!("unknown gauge action '{text}': expected wilson, symanzik or iwasaki")),
-        }
-    }
-}
+lanefield_reference::named!(Action, "gauge action": Wilson = "wilson", Symanzik = "symanzik", Iwasaki = "iwasaki");
 
 /// Fields for the parts of rectangles.
 pub(super) struct Parts<B: Backend> {

@@ -157,9 +157,6 @@ impl Least {
     }
 
     /// What the operations give on a device, built as all else is there.
-    ///
-    /// # Errors
-    /// What the device reports.
     pub fn run_on(&self, device: &OpenCl) -> Result<Complex<f64>, BackendError> {
         let [re, im] = device.run_text(&self.kernel(), "least", &self.inputs())?;
         Ok(Complex::new(re, im))

@@ -34,15 +34,9 @@ const MOST_TRIES: u32 = 2000;
 /// Whose results are held against the CPU's.
 pub trait Suspect {
     /// What the kernel of a case gives, with fields laid out and the kernel built and launched as `tuning` says. `links`: those of which the case was made.
-    ///
-    /// # Errors
-    /// What the device reports.
     fn run(&mut self, case: &Case, links: &PlainLinks<'_>, tuning: Tuning, sum: Sum) -> Result<Outcome, BackendError>;
 
     /// What the few operations give of themselves.
-    ///
-    /// # Errors
-    /// What the device reports.
     fn run_least(&mut self, least: &Least) -> Result<Complex<f64>, BackendError>;
 }
 
@@ -197,27 +191,17 @@ pub fn hunt(
 /// Why a hunt ended early. Messages are fragments.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
+#[allow(missing_docs, reason = "the messages name the fields")]
 pub enum HuntError {
     /// No cases could be drawn.
     #[error("the hunt was given up: {reason}")]
-    Aborted {
-        /// Why.
-        reason: String,
-    },
+    Aborted { reason: String },
     /// A body could not be run.
     #[error("a body could not be run: {reason}\n{case}")]
-    Failed {
-        /// The least case of which that is so.
-        case: String,
-        /// Why.
-        reason: String,
-    },
+    Failed { case: String, reason: String },
     /// The few operations could not be run by themselves.
     #[error("the least operations could not be run by themselves: {reason}")]
-    Least {
-        /// Why.
-        reason: String,
-    },
+    Least { reason: String },
 }
 
 impl Hunted {

@@ -13,39 +13,20 @@ use crate::temporary::Temporary;
 
 /// Why a file was not written. The file of that name, if there was one, is as it was.
 #[derive(Debug, Error)]
+#[allow(missing_docs, reason = "the messages name the fields")]
 pub enum WriteError {
     /// The path has no file name, or names a directory.
     #[error("cannot write {}: it is a directory; give the name of a file", .path.display())]
-    IsDirectory {
-        /// As given.
-        path: PathBuf,
-    },
+    IsDirectory { path: PathBuf },
     /// There is no such directory.
     #[error("cannot write {}: the directory {} does not exist; make it, or give another", .path.display(), .directory.display())]
-    NoDirectory {
-        /// Directory of the file.
-        directory: PathBuf,
-        /// The file.
-        path: PathBuf,
-    },
+    NoDirectory { directory: PathBuf, path: PathBuf },
     /// No file can be made in the directory: it may not be written, say.
     #[error("cannot make a file in directory {} (to write {}): {source}", .directory.display(), .path.display())]
-    Create {
-        /// Directory of the file.
-        directory: PathBuf,
-        /// The file.
-        path: PathBuf,
-        /// What the system says.
-        source: io::Error,
-    },
+    Create { directory: PathBuf, path: PathBuf, source: io::Error },
     /// Writing, syncing or renaming failed: the disk is full, say.
     #[error("cannot write {}: {source}", .path.display())]
-    Write {
-        /// The file.
-        path: PathBuf,
-        /// What the system says.
-        source: io::Error,
-    },
+    Write { path: PathBuf, source: io::Error },
 }
 
 /// Writes the file at `path` with `write`, so that it is there with its whole content or not at all.

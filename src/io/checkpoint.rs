@@ -54,15 +54,11 @@ pub struct SavedField {
 /// Why a checkpoint was not read. Messages are fragments.
 #[derive(Debug, Error)]
 #[non_exhaustive]
+#[allow(missing_docs, reason = "the messages name the fields")]
 pub enum CheckpointError {
     /// The system refused to open or read the file.
     #[error("cannot read {}: {source}", .path.display())]
-    Read {
-        /// The file.
-        path: PathBuf,
-        /// What the system says.
-        source: io::Error,
-    },
+    Read { path: PathBuf, source: io::Error },
     /// The file does not begin as a checkpoint does.
     #[error("it is no checkpoint: it does not begin with 'lanefield checkpoint'")]
     NotACheckpoint,
@@ -70,40 +66,19 @@ pub enum CheckpointError {
     #[error(
         "it has version {found} of the format, and this program reads version {CHECKPOINT_VERSION}: use the program that wrote it"
     )]
-    Version {
-        /// The version of the file.
-        found: u64,
-    },
+    Version { found: u64 },
     /// The file is shorter than it says.
     #[error("it is truncated: it has {found} bytes, not {expected}")]
-    Truncated {
-        /// Bytes that it should have, as far as is known.
-        expected: u64,
-        /// Bytes that it has.
-        found: u64,
-    },
+    Truncated { expected: u64, found: u64 },
     /// The file is longer than it says.
     #[error("it has {found} bytes, and should end after {expected}")]
-    Oversized {
-        /// Bytes that it should have.
-        expected: u64,
-        /// Bytes that it has.
-        found: u64,
-    },
+    Oversized { expected: u64, found: u64 },
     /// The header is no header.
     #[error("its header is damaged: {what}")]
-    Header {
-        /// What is wrong.
-        what: String,
-    },
+    Header { what: String },
     /// The content is not what was written.
     #[error("it is damaged: the SHA-256 of its content is {found}, and it says {expected}")]
-    Digest {
-        /// As the file says.
-        expected: String,
-        /// Of what was read.
-        found: String,
-    },
+    Digest { expected: String, found: String },
     /// It is of another solve.
     #[error(transparent)]
     OtherSolve(#[from] IdentityMismatch),

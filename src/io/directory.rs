@@ -9,23 +9,14 @@ use tempfile::TempDir;
 /// Why a directory was not written. Messages are fragments.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
+#[allow(missing_docs, reason = "the messages name the fields")]
 pub enum DirectoryError {
     /// The system refused.
     #[error("cannot read or write {}: {source}", .path.display())]
-    File {
-        /// The file or directory.
-        path: PathBuf,
-        /// What the system says.
-        source: io::Error,
-    },
+    File { path: PathBuf, source: io::Error },
     /// The directory would lose something.
     #[error("{} is there already, and is not empty: give another name{}", .path.display(), if *.replaceable { ", or --force to replace it" } else { "" })]
-    NotEmpty {
-        /// The directory.
-        path: PathBuf,
-        /// Whether it holds what may be replaced by its like.
-        replaceable: bool,
-    },
+    NotEmpty { path: PathBuf, replaceable: bool },
 }
 
 impl DirectoryError {

@@ -66,9 +66,6 @@ impl Identity {
 }
 
 /// A configuration by its extents, the bits of its plaquette, and the digest of its links.
-///
-/// # Errors
-/// [`CommError`].
 pub fn describe_configuration(configuration: &Configuration, lattice: &WholeLattice) -> Result<String, CommError> {
     let digest = lattice.digest(configuration.links())?;
     let plaquette = lattice.plaquette(configuration)?.to_bits();

@@ -20,38 +20,20 @@ const KIND: usize = 128;
 /// Why a file is not LIME. Messages are fragments.
 #[derive(Debug, Error)]
 #[non_exhaustive]
+#[allow(missing_docs, reason = "the messages name the fields")]
 pub enum LimeError {
     /// The system refused to read.
     #[error("reading stopped: {0}")]
     Read(#[from] io::Error),
     /// A record does not begin where it should.
     #[error("there is no record at byte {offset}: it begins with {found:08x}, not with 456789ab")]
-    Magic {
-        /// From the beginning of the file.
-        offset: u64,
-        /// Its first four bytes.
-        found: u32,
-    },
+    Magic { offset: u64, found: u32 },
     /// Another version.
     #[error("the record at byte {offset} has version {version}: expected 1")]
-    Version {
-        /// From the beginning of the file.
-        offset: u64,
-        /// As it says.
-        version: u16,
-    },
+    Version { offset: u64, version: u16 },
     /// The file ends within a record.
     #[error("the record {kind} at byte {offset} needs {needed} bytes, and the file has {left} left: it is truncated")]
-    Truncated {
-        /// What it is.
-        kind: String,
-        /// From the beginning of the file.
-        offset: u64,
-        /// Bytes of its header and data.
-        needed: u64,
-        /// Bytes from there to the end of the file.
-        left: u64,
-    },
+    Truncated { kind: String, offset: u64, needed: u64, left: u64 },
     /// A name that is none.
     #[error("the record at byte {0} has a type that is no ASCII text")]
     Kind(u64),
@@ -74,9 +56,6 @@ pub struct Record {
 }
 
 /// The records of a file of so many bytes, in order. Nothing but headers is read.
-///
-/// # Errors
-/// [`LimeError`].
 pub fn records(reader: &mut (impl Read + Seek), file_length: u64) -> Result<Vec<Record>, LimeError> {
     let mut records = Vec::new();
     let (mut offset, mut message, mut ended) = (0, 0, true);

@@ -27,6 +27,7 @@ const SITE_BYTES: usize = 4 * SITE_NUMBERS;
 /// Why a file of MILC was not read or written. Messages are fragments.
 #[derive(Debug, Error)]
 #[non_exhaustive]
+#[allow(missing_docs, reason = "the messages name the fields")]
 pub enum MilcError {
     /// The file was not opened.
     #[error(transparent)]
@@ -36,55 +37,25 @@ pub enum MilcError {
     Read(#[from] io::Error),
     /// The file is another one.
     #[error("not a configuration of MILC, version 5: it begins with {found:08x}, not with 20103 in either byte order")]
-    Magic {
-        /// Its first four bytes.
-        found: u32,
-    },
+    Magic { found: u32 },
     /// The dimensions are no lattice.
     #[error("the extents in the header are {extents:?}: {source}")]
-    Extents {
-        /// As given.
-        extents: [u32; 4],
-        /// What is wrong with them.
-        source: LayoutError,
-    },
+    Extents { extents: [u32; 4], source: LayoutError },
     /// Sites lie in another order.
     #[error("sites lie in order {0}: 0, x fastest, is the one that is read")]
     Order(u32),
     /// The file ends before its data, or there is something after them.
     #[error("the file has {found} bytes: a configuration on {extents} has {expected}")]
-    Length {
-        /// The lattice.
-        extents: Extents,
-        /// Bytes that there should be.
-        expected: u64,
-        /// Bytes that there are.
-        found: u64,
-    },
+    Length { extents: Extents, expected: u64, found: u64 },
     /// The file changed since its header was read.
     #[error("it is of a lattice {found}, not of {expected}")]
-    OtherExtents {
-        /// The lattice of the file.
-        found: String,
-        /// The one that was asked for.
-        expected: String,
-    },
+    OtherExtents { found: String, expected: String },
     /// There is not enough memory for the links.
     #[error("not enough memory for a configuration on {extents}: {bytes} bytes")]
-    OutOfMemory {
-        /// The lattice.
-        extents: Extents,
-        /// Bytes that could not be allocated.
-        bytes: usize,
-    },
+    OutOfMemory { extents: Extents, bytes: usize },
     /// The data are not those that were written.
     #[error("the checksums in the header are {header:08x?}, and those of the data {data:08x?}: the file is damaged")]
-    Checksum {
-        /// sum29 and sum31 of the header.
-        header: [u32; 2],
-        /// The same of the data.
-        data: [u32; 2],
-    },
+    Checksum { header: [u32; 2], data: [u32; 2] },
     /// The links cannot be used: not finite, or not in SU(3).
     #[error(transparent)]
     Links(#[from] GaugeError),
@@ -235,18 +206,12 @@ pub fn read(path: &Path) -> Result<MilcFile, MilcError> {
 }
 
 /// The header of the file at `path`, whose length agrees with it.
-///
-/// # Errors
-/// [`MilcError`].
 pub fn read_header(path: &Path) -> Result<MilcHeader, MilcError> {
     let (mut file, length) = open(path)?;
     MilcHeader::read(&mut file, length)
 }
 
 /// As [`read`], of a whole file in memory.
-///
-/// # Errors
-/// [`MilcError`].
 pub fn parse(bytes: &[u8]) -> Result<MilcFile, MilcError> {
     let mut reader = Cursor::new(bytes);
     let header = MilcHeader::read(&mut reader, bytes.len() as u64)?;
@@ -325,9 +290,6 @@ pub fn write(path: &Path, configuration: &Configuration, options: &WriteOptions)
 }
 
 /// The bytes that [`write()`] would write.
-///
-/// # Errors
-/// As [`write()`].
 pub fn to_bytes(configuration: &Configuration, options: &WriteOptions) -> Result<Vec<u8>, MilcError> {
     let header = prepared(configuration, options, &WholeLattice::alone(configuration.extents()))?;
     let mut bytes = header.to_bytes();

@@ -5,6 +5,7 @@
 pub mod atomic;
 pub mod checkpoint;
 pub mod directory;
+#[cfg(feature = "hdf5")]
 pub mod hdf5;
 pub mod identity;
 pub mod ildg;

@@ -9,21 +9,14 @@ use thiserror::Error;
 /// Why a file was not opened. Messages are fragments.
 #[derive(Debug, Error)]
 #[non_exhaustive]
+#[allow(missing_docs, reason = "the messages name the fields")]
 pub enum OpenError {
     /// The system refused.
     #[error("cannot read {}: {source}", .path.display())]
-    System {
-        /// The file.
-        path: PathBuf,
-        /// What the system says.
-        source: io::Error,
-    },
+    System { path: PathBuf, source: io::Error },
     /// The path does not name a regular file.
     #[error("{} is not a file", .path.display())]
-    NotAFile {
-        /// As given.
-        path: PathBuf,
-    },
+    NotAFile { path: PathBuf },
 }
 
 /// A regular file and its length.

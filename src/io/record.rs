@@ -125,52 +125,26 @@ impl Entry {
 /// Why a record was not written or read. Messages are fragments.
 #[derive(Debug, Error)]
 #[non_exhaustive]
+#[allow(missing_docs, reason = "the messages name the fields")]
 pub enum RecordError {
     /// The system refused.
     #[error("cannot read or write {}: {source}", .path.display())]
-    File {
-        /// The file.
-        path: PathBuf,
-        /// What the system says.
-        source: io::Error,
-    },
+    File { path: PathBuf, source: io::Error },
     /// A line that is none of a record.
     #[error("line {line} of {} is no line of a record: {what}", .path.display())]
-    Line {
-        /// The file.
-        path: PathBuf,
-        /// Its number, from 1.
-        line: usize,
-        /// What is wrong.
-        what: String,
-    },
+    Line { path: PathBuf, line: usize, what: String },
     /// A line that is not as it was written.
     #[error("the record {} is damaged at line {line}: its content and its check do not belong together", .path.display())]
-    Damaged {
-        /// The file.
-        path: PathBuf,
-        /// Its number, from 1.
-        line: usize,
-    },
+    Damaged { path: PathBuf, line: usize },
     /// Another version of the format.
     #[error(
         "{} has version {found} of the format, and this program reads version {RECORD_VERSION}: use the program that wrote it",
         .path.display()
     )]
-    Version {
-        /// The file.
-        path: PathBuf,
-        /// The version of the file.
-        found: u64,
-    },
+    Version { path: PathBuf, found: u64 },
     /// It is of another solve.
     #[error("{} does not fit: {mismatch}", .path.display())]
-    OtherSolve {
-        /// The file.
-        path: PathBuf,
-        /// What differs.
-        mismatch: IdentityMismatch,
-    },
+    OtherSolve { path: PathBuf, mismatch: IdentityMismatch },
 }
 
 /// Writes a record line by line; what a killed solve has written so far can be read.
@@ -198,9 +172,6 @@ impl Checks {
 
 impl RecordWriter {
     /// Makes the file, with its header. `every` is the number of iterations from one set of digests to the next.
-    ///
-    /// # Errors
-    /// [`RecordError::File`].
     pub fn create(path: &Path, identity: &Identity, every: usize) -> Result<Self, RecordError> {
         let file = File::create(path).map_err(|source| RecordError::File { path: path.to_owned(), source })?;
         let mut writer = Self { path: path.to_owned(), writer: BufWriter::new(file), checks: Checks::default() };
@@ -210,17 +181,11 @@ impl RecordWriter {
     }
 
     /// Adds a line.
-    ///
-    /// # Errors
-    /// [`RecordError::File`].
     pub fn push(&mut self, entry: &Entry) -> Result<(), RecordError> {
         self.line(entry)
     }
 
     /// Hands all lines so far to the system.
-    ///
-    /// # Errors
-    /// [`RecordError::File`].
     pub fn flush(&mut self) -> Result<(), RecordError> {
         let result = self.writer.flush();
         self.failed(result)
@@ -260,9 +225,6 @@ impl RecordReader {
     }
 
     /// Opens the record of the solve `identity`.
-    ///
-    /// # Errors
-    /// [`RecordError`].
     pub fn open(path: &Path, identity: &Identity) -> Result<Self, RecordError> {
         let failed = |source| RecordError::File { path: path.to_owned(), source };
         if !fs::metadata(path).map_err(failed)?.is_file() {
@@ -317,9 +279,6 @@ impl RecordReader {
     }
 
     /// The next line; none where the file ends, also within a line.
-    ///
-    /// # Errors
-    /// [`RecordError`].
     pub fn next_entry(&mut self) -> Result<Option<Entry>, RecordError> {
         let Some(text) = self.text()? else { return Ok(None) };
         let entry: Result<Entry, _> = serde_json::from_str(&self.checked(&text)?);

@@ -93,9 +93,6 @@ pub struct ConfigurationInput {
 
 impl ConfigurationInput {
     /// Of the part of this rank.
-    ///
-    /// # Errors
-    /// [`CommError`].
     pub fn of(configuration: &Configuration, lattice: &WholeLattice) -> Result<Self, CommError> {
         Ok(Self {
             lattice: lattice.extents().as_array(),
@@ -168,39 +165,21 @@ impl SourceInput {
 /// Why a sidecar was not read or written, or is not that of the array. Messages name the file.
 #[derive(Debug, Error)]
 #[non_exhaustive]
+#[allow(missing_docs, reason = "the messages name the fields")]
 pub enum SidecarError {
     /// The sidecar or the array could not be read.
     #[error("cannot read {}: {source}", .path.display())]
-    Read {
-        /// The file.
-        path: PathBuf,
-        /// What the system says.
-        source: io::Error,
-    },
+    Read { path: PathBuf, source: io::Error },
     /// It is no sidecar.
     #[error("{} is not the sidecar of an array: {reason}", .path.display())]
-    Malformed {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong.
-        reason: String,
-    },
+    Malformed { path: PathBuf, reason: String },
     /// The array is not the one that the sidecar describes.
     #[error(
         "{} has the SHA-256 {found}, and its sidecar {} describes a file of {expected}: the array was changed or replaced",
         .array.display(),
         .sidecar.display()
     )]
-    OtherArray {
-        /// The array.
-        array: PathBuf,
-        /// The sidecar.
-        sidecar: PathBuf,
-        /// The SHA-256 of the array.
-        found: String,
-        /// That of the sidecar.
-        expected: String,
-    },
+    OtherArray { array: PathBuf, sidecar: PathBuf, found: String, expected: String },
     /// It could not be written.
     #[error(transparent)]
     Write(#[from] WriteError),
@@ -214,9 +193,6 @@ pub fn path_of(array: &Path) -> PathBuf {
 }
 
 /// The SHA-256 of a file, 64 hex digits.
-///
-/// # Errors
-/// [`SidecarError::Read`].
 pub fn sha256_of_file(path: &Path) -> Result<String, SidecarError> {
     let digest = || {
         let (mut file, mut hasher) = (File::open(path)?, Sha256::new());
@@ -259,9 +235,6 @@ impl<I: Serialize + DeserializeOwned> Sidecar<I> {
     }
 
     /// Writes it beside its array.
-    ///
-    /// # Errors
-    /// [`SidecarError::Write`].
     pub fn write(&self, array: &Path) -> Result<(), SidecarError> {
         let write = |writer: &mut dyn io::Write| {
             serde_json::to_writer_pretty(&mut *writer, self)?;

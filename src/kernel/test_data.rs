@@ -27,21 +27,7 @@ pub enum Numbers {
     Special,
 }
 
-impl Numbers {
-    /// All kinds.
-    pub const ALL: [Self; 4] = [Self::Ordinary, Self::Wide, Self::Tiny, Self::Special];
-}
-
-impl fmt::Display for Numbers {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Ordinary => "ordinary",
-            Self::Wide => "wide",
-            Self::Tiny => "tiny",
-            Self::Special => "special",
-        })
-    }
-}
+lanefield_reference::named!(Numbers: Ordinary = "ordinary", Wide = "wide", Tiny = "tiny", Special = "special");
 
 /// What kind of links.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]

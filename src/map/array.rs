@@ -101,9 +101,6 @@ impl<B: MapBackend + ?Sized, T: Element, const D: usize> ArrayOn<B, T, D> {
     }
 
     /// A copy of its numbers on the host.
-    ///
-    /// # Errors
-    /// What the backend reports.
     pub fn read(&self, backend: &B) -> Result<Vec<T>, MapError> {
         let mut numbers = vec![T::default(); elements(&with_pitch(&self.extents, self.pitch))?];
         backend.read_numbers(&self.numbers, bytemuck::cast_slice_mut(&mut numbers))?;

@@ -7,9 +7,6 @@ use super::program::{Id, Program, Statement, Step};
 use crate::body::BodyError;
 
 /// Refuses a body that cannot be run with the same result everywhere, and notes which array is read where another point may write it.
-///
-/// # Errors
-/// [`BodyError::Unsupported`].
 pub fn check(name: &'static str, roles: &[Role], program: &mut Program) -> Result<(), BodyError> {
     let mut checker = Checker {
         roles,

@@ -168,9 +168,6 @@ pub trait MapBackend {
     fn run_map(&self, call: &CheckedCall<'_, Self>) -> Result<Outcome, MapError>;
 
     /// An array of these numbers in global memory.
-    ///
-    /// # Errors
-    /// As [`ArrayOn::new`].
     fn array<T: Element, const D: usize>(
         &self,
         extents: [usize; D],
@@ -180,9 +177,6 @@ pub trait MapBackend {
     }
 
     /// An array of zeros in global memory.
-    ///
-    /// # Errors
-    /// As [`ArrayOn::zeros`].
     fn zero_array<T: Element, const D: usize>(&self, extents: [usize; D]) -> Result<ArrayOn<Self, T, D>, MapError> {
         ArrayOn::zeros(self, extents, Storage::Global)
     }
@@ -255,9 +249,6 @@ impl<'a, B: MapBackend + ?Sized> MapCall<'a, B> {
     }
 
     /// Runs the map over an index space, and returns the bits of the numbers that it makes, argument by argument.
-    ///
-    /// # Errors
-    /// [`MapError`].
     pub fn launch<const D: usize>(
         self,
         backend: &B,

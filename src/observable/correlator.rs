@@ -16,15 +16,11 @@ use crate::kernel::prelude::*;
 /// Why there is no correlator. Messages are fragments.
 #[derive(Debug, Error)]
 #[non_exhaustive]
+#[allow(missing_docs, reason = "the messages name the fields")]
 pub enum CorrelatorError {
     /// A time slice that the lattice does not have.
     #[error("time slice {origin} of the source is outside 0 to {} on {extents}", extents[3] - 1)]
-    OriginTime {
-        /// As given.
-        origin: usize,
-        /// Of the lattice.
-        extents: Extents,
-    },
+    OriginTime { origin: usize, extents: Extents },
     /// The backend failed, or the propagator is not one on the lattice.
     #[error(transparent)]
     Backend(#[from] BackendError),
@@ -43,9 +39,6 @@ pub struct MesonCorrelators {
 
 /// C_Γ(t) at zero momentum for times t = 0 … T − 1 from the source, which lies in time slice `origin`. `propagator` is in site order, [`Propagator`]'s words
 /// at each site; on ranks it and `extents` are of the part, and times those of the whole lattice. `lanes` changes no bit.
-///
-/// # Errors
-/// [`CorrelatorError`].
 pub fn meson_correlator<R: Real, B: Backend>(
     backend: &B,
     extents: Extents,
@@ -105,9 +98,6 @@ pub(super) fn projected<R: Real, B: Backend>(
 }
 
 /// The correlators of the pion and the rho.
-///
-/// # Errors
-/// As [`meson_correlator`].
 pub fn meson_correlators<R: Real, B: Backend>(
     backend: &B,
     extents: Extents,

@@ -72,9 +72,6 @@ impl Hadron {
     /// Its correlator at times 0 to T − 1 from the source. `propagator` is in site order, 144 words at each site, of a quark with these boundary phases; on
     /// ranks it and `extents` are of the part.
     /// The nucleon is averaged with its antiparticle, which runs backwards, unless time has a fixed boundary.
-    ///
-    /// # Errors
-    /// [`CorrelatorError`].
     pub fn correlator<R: Real, B: Backend>(
         self,
         backend: &B,

@@ -37,9 +37,6 @@ impl From<SolveError> for PropagatorError {
 }
 
 /// The sources of some columns of a propagator, as the operator is solved with them.
-///
-/// # Errors
-/// [`PropagatorError`].
 pub fn sources<B: Backend, Q: Quark>(
     backend: &B,
     configuration: &Configuration,
@@ -53,9 +50,6 @@ pub fn sources<B: Backend, Q: Quark>(
 /// S, the solution of M S = δ, or of the smeared source, for each spin and colour of the source, in one batch, from a saved state on where there is one. Column by
 /// column it has the bits of a single solve, unless they are solved in a block. The recurrence is shown to `watcher`. The solution of the report is S in site order, [`Propagator`]'s words
 /// at each site.
-///
-/// # Errors
-/// [`PropagatorError`].
 pub fn propagator<R: Vectors, B: Backend, Q: Quark>(
     backend: &B,
     configuration: &Configuration,
@@ -71,9 +65,6 @@ pub fn propagator<R: Vectors, B: Backend, Q: Quark>(
 
 /// Some columns of S as [`propagator`] computes them, from the guess of some eigenpairs where there are any; the solution of the report has their spinors at each
 /// site.
-///
-/// # Errors
-/// [`PropagatorError`].
 pub fn solve_columns<R: Vectors, B: Backend, Q: Quark>(
     backend: &B,
     configuration: &Configuration,

@@ -14,9 +14,6 @@ use crate::operator::{CloverParameters, DomainWallParameters, Model, TwistedMass
 /// An operator that describes a quark. Fields are in site order over the whole lattice, the spinors of all right-hand sides at each site.
 pub trait Quark: Model<Object = Spinors> {
     /// The sources that the operator is solved with, for physical sources `eta`.
-    ///
-    /// # Errors
-    /// What the backend reports.
     fn import_sources<B: Backend>(
         &self,
         _backend: &B,

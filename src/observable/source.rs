@@ -45,9 +45,6 @@ pub struct OutsidePoint {
 }
 
 /// Refuses a point that is not on the lattice, or on the whole one where `extents` are those of a part.
-///
-/// # Errors
-/// [`OutsidePoint`].
 pub fn require_inside(extents: Extents, point: Coordinate) -> Result<(), OutsidePoint> {
     let extents = extents.global();
     for (d, dimension) in DIMENSION_NAMES.into_iter().enumerate() {

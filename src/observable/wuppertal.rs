@@ -77,9 +77,6 @@ impl Wuppertal {
     }
 
     /// Of the sink of a propagator in site order.
-    ///
-    /// # Errors
-    /// As [`Self::smear`].
     pub fn smear_sink<R: Real, B: Backend>(
         self,
         backend: &B,

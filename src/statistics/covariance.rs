@@ -19,6 +19,7 @@ pub enum Covariance {
 /// Why a covariance cannot weigh a fit. Messages are fragments.
 #[derive(Clone, PartialEq, Debug, Error)]
 #[non_exhaustive]
+#[allow(missing_docs, reason = "the messages name the fields")]
 pub enum CovarianceError {
     /// It has no inverse.
     #[error(
@@ -26,28 +27,15 @@ pub enum CovarianceError {
          fewer times, or the errors alone (uncorrelated)",
         numbers + 2
     )]
-    Samples {
-        /// How many samples.
-        samples: usize,
-        /// Of how many numbers.
-        numbers: usize,
-    },
+    Samples { samples: usize, numbers: usize },
     /// A number does not vary.
     #[error("number {place} is {value:e} in all samples: it has no error to weigh it by")]
-    Constant {
-        /// Its place.
-        place: usize,
-        /// The number.
-        value: f64,
-    },
+    Constant { place: usize, value: f64 },
     /// Numbers that vary together.
     #[error(
         "the covariance of {numbers} numbers is not positive definite: take fewer times, or the errors alone (uncorrelated)"
     )]
-    Singular {
-        /// How many.
-        numbers: usize,
-    },
+    Singular { numbers: usize },
 }
 
 /// W with |W (f − mean)|² = χ².

@@ -59,37 +59,20 @@ pub struct Fitted {
 /// Why there is no fit. Messages are fragments.
 #[derive(Clone, PartialEq, Debug, Error)]
 #[non_exhaustive]
+#[allow(missing_docs, reason = "the messages name the fields")]
 pub enum FitError {
     /// Times that there are not.
     #[error("a fit from t = {first} to {last}: expected times from 0 to {most}, the first one first")]
-    Window {
-        /// As given.
-        first: usize,
-        /// As given.
-        last: usize,
-        /// The last one there is.
-        most: usize,
-    },
+    Window { first: usize, last: usize, most: usize },
     /// Fewer times than it takes.
     #[error("a fit of {parameters} parameters to {times} times: it needs {} at least", parameters + 1)]
-    Parameters {
-        /// How many.
-        parameters: usize,
-        /// How many.
-        times: usize,
-    },
+    Parameters { parameters: usize, times: usize },
     /// The correlator has no mass in the window to begin with.
     #[error("the correlator has no effective mass between t = {} and {}: it changes its sign, or rises, there", window.first, window.last)]
-    NoMass {
-        /// The times.
-        window: Window,
-    },
+    NoMass { window: Window },
     /// The least squares were not found.
     #[error("the fit from t = {} to {} did not converge: take other times, or fewer states", window.first, window.last)]
-    NotConverged {
-        /// The times.
-        window: Window,
-    },
+    NotConverged { window: Window },
     /// The weights.
     #[error(transparent)]
     Covariance(#[from] CovarianceError),
@@ -97,9 +80,6 @@ pub enum FitError {
 
 impl Fit {
     /// The fit to the mean of samples of a correlator, C(0) to C(T − 1) each, with errors by resampling.
-    ///
-    /// # Errors
-    /// [`FitError`].
     pub fn of<S: AsRef<[f64]>>(&self, samples: &[S], resampling: Resampling) -> Result<Fitted, FitError> {
         let times = samples.iter().map(|sample| sample.as_ref().len()).min().unwrap_or(0);
         let Window { first, last } = self.window;

@@ -10,12 +10,16 @@
 
 mod autocorrelation;
 mod average;
+#[cfg(feature = "fits")]
 mod covariance;
+#[cfg(feature = "fits")]
 mod fit;
 mod resampling;
 
 pub use autocorrelation::Autocorrelation;
 pub use average::mean;
+#[cfg(feature = "fits")]
 pub use covariance::{Covariance, CovarianceError};
+#[cfg(feature = "fits")]
 pub use fit::{Fit, FitError, Fitted, States, Window};
 pub use resampling::{Estimate, Resampling};

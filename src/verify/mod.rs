@@ -112,15 +112,11 @@ impl VerifyOptions {
 /// Why a verification could not be carried out; that bits differ is no error. Messages are fragments.
 #[derive(Debug, Error)]
 #[non_exhaustive]
+#[allow(missing_docs, reason = "the messages name the fields")]
 pub enum VerifyError {
     /// A backend failed, in some case.
     #[error("{case}: {source}")]
-    Case {
-        /// The case in words.
-        case: String,
-        /// Why.
-        source: Box<VerifyError>,
-    },
+    Case { case: String, source: Box<VerifyError> },
     /// A backend failed.
     #[error(transparent)]
     Backend(#[from] BackendError),
@@ -132,41 +128,19 @@ pub enum VerifyError {
     Gauge(#[from] GaugeError),
     /// Ranks that do not agree.
     #[error("{case}: rank {rank} has another history than rank 0")]
-    Ranks {
-        /// The case in words.
-        case: String,
-        /// The rank.
-        rank: usize,
-    },
+    Ranks { case: String, rank: usize },
     /// More ranks than small lattices have room for.
     #[error("{ranks} ranks have no room on lattices of up to {sites} sites: start fewer")]
-    TooManyRanks {
-        /// The ranks.
-        ranks: usize,
-        /// Sites of the lattices.
-        sites: usize,
-    },
+    TooManyRanks { ranks: usize, sites: usize },
     /// No lane width goes with the work-groups asked for.
     #[error(
         "{threads} accelerator threads with lanes of {lanes} bytes do not fit a device that takes {most_work_items} \
          work-items a group; use fewer threads, or narrower lanes"
     )]
-    Group {
-        /// Lane width asked for.
-        lanes: LaneChoice,
-        /// Outer sites a group.
-        threads: usize,
-        /// Largest work-group of the device.
-        most_work_items: usize,
-    },
+    Group { lanes: LaneChoice, threads: usize, most_work_items: usize },
     /// A case number that the run does not have.
     #[error("there is no case {number}: this run has the cases 0 to {last}")]
-    NoSuchCase {
-        /// The number as it was given.
-        number: u64,
-        /// The last case.
-        last: u64,
-    },
+    NoSuchCase { number: u64, last: u64 },
 }
 
 impl From<SolveError> for VerifyError {
@@ -209,9 +183,6 @@ impl Against {
 /// A backend that can be put to the test in different configurations.
 pub trait Tested: Backend {
     /// Lays fields out, and builds and launches kernels, in the way of a case; a backend that knows only one takes the number of threads.
-    ///
-    /// # Errors
-    /// What the backend reports.
     fn set_tuning(&mut self, tuning: Tuning) -> Result<(), BackendError>;
     /// Takes sums in the way of a case; a backend that knows only one goes on as before.
     fn set_sum_options(&mut self, options: SumOptions);

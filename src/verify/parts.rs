@@ -122,9 +122,6 @@ impl PartsCase {
     }
 
     /// On one rank.
-    ///
-    /// # Errors
-    /// What the backend reports.
     pub fn alone<B: Backend>(&self, backend: &B) -> Result<PartsOutcome, VerifyError> {
         let (history, solution) = self.solve(backend, &self.configuration(self.decomposition.whole()))?;
         Ok(PartsOutcome { history, solution: solution.map(|solution| as_bits(&solution)) })

@@ -72,7 +72,7 @@ fn what_cannot_be_is_refused_by_name() {
     let folder = Folder::with_gauge();
     let refused = |line: &str, parts: &[&str]| assert_contains(&folder.misused(line), parts);
     refused("flow --config gauge.nersc --step 0.5", &["invalid step '0.5'", "at most 0.2"]);
-    refused("flow --config gauge.nersc --action dbw2", &["unknown gauge action 'dbw2'", "wilson, symanzik or iwasaki"]);
+    refused("flow --config gauge.nersc --action dbw2", &["invalid gauge action 'dbw2'", "wilson, symanzik or iwasaki"]);
     refused("smear --config gauge.nersc --output s.nersc --kind stout:0.1", &["expected stout:RHO,STEPS"]);
     refused(
         "gaugefix --config gauge.nersc --output g.nersc --gauge axial",

@@ -48,6 +48,7 @@ pub mod orders;
 pub mod peak;
 mod record;
 pub mod reduce;
+#[cfg(feature = "report")]
 pub mod report;
 mod si;
 pub mod sources;

@@ -83,51 +83,22 @@ impl Convention {
 
 /// Why an array cannot be converted.
 #[derive(Debug, Error)]
+#[allow(missing_docs, reason = "the messages name the fields")]
 pub enum OrderError {
     /// A shape that fields in another order have.
     #[error("the shape {} is that of {found} order: it has {why} {order} order", show_shape(.shape))]
-    OtherOrder {
-        /// The order that was named.
-        order: SiteOrder,
-        /// One that has such shapes.
-        found: SiteOrder,
-        /// The shape of the array.
-        shape: Vec<usize>,
-        /// What tells it: "an axis of parities, unlike".
-        why: &'static str,
-    },
+    OtherOrder { order: SiteOrder, found: SiteOrder, shape: Vec<usize>, why: &'static str },
     /// A shape that is none of those that fields in this order have.
     #[error("a field in {order} order cannot have the shape {}: {reason}", show_shape(.shape))]
-    Shape {
-        /// The order.
-        order: SiteOrder,
-        /// The shape of the array.
-        shape: Vec<usize>,
-        /// What would be right.
-        reason: String,
-    },
+    Shape { order: SiteOrder, shape: Vec<usize>, reason: String },
     /// A change of basis of something without spins.
     #[error(
         "an array {} has no spins, whose {what} could be converted: only spinors (…, 4, 3) and propagators (…, 4, 4, 3, 3) have{also}", show_shape(.shape)
     )]
-    NoSpins {
-        /// The shape of the array.
-        shape: Vec<usize>,
-        /// Basis or order.
-        what: &'static str,
-        /// What else to say.
-        also: &'static str,
-    },
+    NoSpins { shape: Vec<usize>, what: &'static str, also: &'static str },
     /// An array whose numbers are not as many as its shape says.
     #[error("an array {} with {found} numbers, not {expected}", show_shape(.shape))]
-    Length {
-        /// The shape of the array.
-        shape: Vec<usize>,
-        /// Its numbers by the shape.
-        expected: usize,
-        /// Its numbers.
-        found: usize,
-    },
+    Length { shape: Vec<usize>, expected: usize, found: usize },
 }
 
 /// A shape as Python has it.
@@ -154,9 +125,6 @@ fn content_of(array: &ComplexArray) -> Content {
 ///
 /// Orders move numbers and change no bit. Of the bases, `chiral` differs from ours by an exchange of spins and signs; the others by sums of two
 /// spins times 1/√2: the sum and the product are each rounded in f64, and the result once to the precision of the array.
-///
-/// # Errors
-/// [`OrderError`].
 pub fn to_ours(array: ComplexArray, from: Convention) -> Result<ComplexArray, OrderError> {
     if from == Convention::OURS {
         return Ok(array);
@@ -178,9 +146,6 @@ pub fn to_ours(array: ComplexArray, from: Convention) -> Result<ComplexArray, Or
 }
 
 /// An array of ours in the order and basis of another program, with the shape that fields have there: the inverse of [`to_ours`].
-///
-/// # Errors
-/// [`OrderError`].
 pub fn from_ours(array: ComplexArray, to: Convention) -> Result<ComplexArray, OrderError> {
     if to == Convention::OURS {
         return Ok(array);

@@ -6,184 +6,84 @@ use super::Direction;
 
 /// Why a layout was refused. Messages are fragments: "failed to lay out the lattice: {error}".
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[allow(missing_docs, reason = "the messages name the fields")]
 pub enum LayoutError {
     /// Extents that are no lattice.
     #[error(
         "'{extents}' is no lattice: give four extents X.Y.Z.T of at least 1 each, at most 2147483647 sites together"
     )]
-    Extents {
-        /// The extents as they were given.
-        extents: String,
-    },
+    Extents { extents: String },
     /// A part of a lattice that is none.
     #[error(
         "{extents} from {origin} on is no part of a lattice of {whole}: parts lie in the whole, and begin at even coordinates"
     )]
-    Part {
-        /// Its extents.
-        extents: String,
-        /// Where it begins.
-        origin: String,
-        /// The lattice.
-        whole: String,
-    },
+    Part { extents: String, origin: String, whole: String },
     /// A lane width that does not exist.
     #[error("no lane width of {bytes} bytes: use 8, 16, 32, 64, 128 or 256")]
-    Width {
-        /// The width as it was given.
-        bytes: String,
-    },
+    Width { bytes: String },
     /// A lane width smaller than one scalar.
     #[error("a lane width of {width} bytes holds no {scalar} of {needed} bytes: use at least {needed}")]
-    Narrow {
-        /// The width in bytes.
-        width: usize,
-        /// The scalar's name.
-        scalar: &'static str,
-        /// Bytes of one scalar.
-        needed: usize,
-    },
+    Narrow { width: usize, scalar: &'static str, needed: usize },
     /// The host has no room for a table.
     #[error("no room for a table of neighbours of {bytes} bytes in the host's memory: try a smaller lattice")]
-    OutOfMemory {
-        /// The size of the table.
-        bytes: usize,
-    },
+    OutOfMemory { bytes: usize },
     /// A direction that is too long for tables of coordinates.
     #[error(
         "extent {extent} of direction {direction}: kernels that ask for coordinates take extents of at most {most}"
     )]
-    Coordinates {
-        /// The direction.
-        direction: Direction,
-        /// The extent.
-        extent: usize,
-        /// The most.
-        most: usize,
-    },
+    Coordinates { direction: Direction, extent: usize, most: usize },
     /// No cut of the lattice into this many virtual nodes.
     #[error("{extents} cannot be cut into {nsimd} virtual nodes{even}: {possible}")]
-    Split {
-        /// The extents.
-        extents: String,
-        /// The number of virtual nodes asked for.
-        nsimd: usize,
-        /// A clause on even extents where the lattice is red-black, else empty.
-        even: &'static str,
-        /// What would be possible.
-        possible: String,
-    },
+    Split { extents: String, nsimd: usize, even: &'static str, possible: String },
     /// An explicit cut that does not fit one dimension.
     #[error("extent {extent} of {dimension} cannot be cut into {parts} virtual nodes: {possible}")]
-    Cut {
-        /// The extent in sites.
-        extent: usize,
-        /// Name of the dimension.
-        dimension: &'static str,
-        /// The number of virtual nodes asked for in this dimension.
-        parts: usize,
-        /// What would be possible.
-        possible: String,
-    },
+    Cut { extent: usize, dimension: &'static str, parts: usize, possible: String },
     /// An explicit cut with the wrong number of virtual nodes, or not written as four numbers.
     #[error("'{nodes}' is no cut into virtual nodes for {nsimd} lanes: give four numbers X.Y.Z.T with product {nsimd}")]
-    Nodes {
-        /// The cut as it was given.
-        nodes: String,
-        /// The number of lanes.
-        nsimd: usize,
-    },
+    Nodes { nodes: String, nsimd: usize },
     /// A red-black lattice with an odd extent.
     #[error("extent {extent} of {dimension} is odd: even and odd sites need an even extent in every direction")]
-    OddExtent {
-        /// The extent in sites.
-        extent: usize,
-        /// Name of the dimension.
-        dimension: &'static str,
-    },
+    OddExtent { extent: usize, dimension: &'static str },
     /// Fields of one parity on a lattice that was not laid out for it.
     #[error("this lattice of {extents} was laid out without parities: lay it out with Checkerboard::RedBlack")]
-    NotRedBlack {
-        /// The extents.
-        extents: String,
-    },
+    NotRedBlack { extents: String },
     /// A part that is narrower than what others read of it.
     #[error(
         "{steps} steps along {dimension} reach beyond the next part of the lattice: {extents} is too narrow there; cut the lattice into fewer parts along \
          {dimension}"
     )]
-    Reach {
-        /// The part.
-        extents: String,
-        /// The direction.
-        dimension: &'static str,
-        /// Steps.
-        steps: usize,
-    },
+    Reach { extents: String, dimension: &'static str, steps: usize },
     /// A leg order that does not name each leg once.
     #[error(
         "'{order}' is no leg order: name each of -x +x -y +y -z +z -t +t once, as in {}",
         super::LegOrder::default()
     )]
-    LegOrder {
-        /// The order as it was given.
-        order: String,
-    },
+    LegOrder { order: String },
     /// A parity that does not exist.
     #[error("'{parity}' is no parity: use even or odd")]
-    Parity {
-        /// The parity as it was given.
-        parity: String,
-    },
+    Parity { parity: String },
     /// A number of accelerator threads that no device can take.
     #[error("'{threads}' is no number of accelerator threads (sites a work-group): use 1 to {most}")]
-    AcceleratorThreads {
-        /// The number as it was given.
-        threads: String,
-        /// The largest number accepted.
-        most: usize,
-    },
+    AcceleratorThreads { threads: String, most: usize },
     /// A direction that does not exist.
     #[error("'{direction}' is no direction: use x, y, z or t")]
-    Direction {
-        /// The direction as it was given.
-        direction: String,
-    },
+    Direction { direction: String },
     /// A plan of a tree sum that is none.
     #[error(
         "{blocks} blocks of {threads} threads in warps of {warp} are no plan of a sum: a warp is a power of two, a block a whole \
          number of warps with at most {most_threads} threads, and there are 1 to {most_blocks} blocks"
     )]
-    TreePlan {
-        /// Threads of a block.
-        threads: usize,
-        /// Number of blocks.
-        blocks: usize,
-        /// Threads of a warp.
-        warp: usize,
-        /// Most threads of a block.
-        most_threads: usize,
-        /// Most blocks.
-        most_blocks: usize,
-    },
+    TreePlan { threads: usize, blocks: usize, warp: usize, most_threads: usize, most_blocks: usize },
     /// A device description that is none.
     #[error(
         "'{device}' describes no device: use v100, a100, h100, h200, mi250x, or WARP,THREADS,BYTES,UNITS (threads of a warp, most \
          threads of a block, its local memory in bytes, compute units), as in 32,1024,49152,132"
     )]
-    ReductionDevice {
-        /// The description as it was given.
-        device: String,
-    },
+    ReductionDevice { device: String },
     /// An object too large for a block reduction.
     #[error(
         "objects of {bytes} bytes for each thread of one warp do not fit the local memory of a block of {device} \
          (warp,threads,bytes,units): sum bundles of fewer words"
     )]
-    ReductionObject {
-        /// Size of the object.
-        bytes: usize,
-        /// The device.
-        device: String,
-    },
+    ReductionObject { bytes: usize, device: String },
 }

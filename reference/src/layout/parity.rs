@@ -43,14 +43,7 @@ impl Parity {
     }
 }
 
-impl fmt::Display for Parity {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Even => "even",
-            Self::Odd => "odd",
-        })
-    }
-}
+crate::named!(Parity: Even = "even", Odd = "odd");
 
 impl FromStr for Parity {
     type Err = LayoutError;

@@ -80,9 +80,6 @@ impl TreePlan {
     pub const MOST_BLOCKS: usize = (1 << 16) - 1;
 
     /// Blocks of so many threads, in warps of 32, or all in one warp where they are fewer.
-    ///
-    /// # Errors
-    /// As [`Self::with_warp`].
     pub fn new(threads: usize, blocks: usize) -> Result<Self, LayoutError> {
         Self::with_warp(threads, blocks, threads.clamp(1, ReductionDevice::H200.warp))
     }

@@ -109,9 +109,6 @@ impl Stencil {
     }
 
     /// The stencil on [`Sites::neighbours`]: of all sites, this one.
-    ///
-    /// # Errors
-    /// [`LayoutError::OutOfMemory`].
     pub fn of_neighbours(&self) -> Result<&Self, LayoutError> {
         if self.sites == Sites::Full {
             return Ok(self);

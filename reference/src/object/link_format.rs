@@ -42,19 +42,14 @@ impl LinkFormat {
 
 /// What a user asked for that does not exist. Messages are fragments.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[allow(missing_docs, reason = "the messages name the fields")]
 pub enum LinkError {
     /// A link format that does not exist.
     #[error("no links of '{reals}' reals: use 18 (full), 12 (two rows) or 8 (an SU(3) matrix)")]
-    Format {
-        /// The number as it was given.
-        reals: String,
-    },
+    Format { reals: String },
     /// Boundary phases that do not exist.
     #[error("'{phases}' are no boundary phases: give four, each 1, -1 or 0 (fixed), for x,y,z,t, as in 1,1,1,-1")]
-    Boundary {
-        /// The phases as they were given.
-        phases: String,
-    },
+    Boundary { phases: String },
 }
 
 impl fmt::Display for LinkFormat {

@@ -110,9 +110,6 @@ impl OpenCl {
     }
 
     /// As [`Self::open`], and keeps nothing that is built: for programs that are never built again.
-    ///
-    /// # Errors
-    /// As [`Self::open`].
     #[cfg(feature = "check")]
     pub fn open_without_cache(device: &DeviceInfo) -> Result<Self, BackendError> {
         let context = Context::open_with_cache(device, super::Cache::disabled())?;

@@ -1,8 +1,6 @@
 //! One launch with all that it depends on: the program's binary, the sizes, every argument, and what each buffer held before it and after. With these it
 //! can be run again, here ([`Context::replay`]) or by another program through another interface. How it is kept in files: `crate::capture`.
 
-use std::fmt;
-
 use opencl3::command_queue as queue;
 use opencl3::event as cl;
 use serde::{Deserialize, Serialize};
@@ -76,17 +74,7 @@ impl ScalarKind {
     }
 }
 
-impl fmt::Display for ScalarKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Uint => "uint",
-            Self::Int => "int",
-            Self::Ulong => "ulong",
-            Self::Float => "float",
-            Self::Double => "double",
-        })
-    }
-}
+lanefield_reference::named!(ScalarKind: Uint = "uint", Int = "int", Ulong = "ulong", Float = "float", Double = "double");
 
 /// A buffer of a launch that was captured.
 #[derive(Clone, PartialEq, Debug)]
@@ -153,7 +141,7 @@ impl OpenCl {
         let Some(number) = number else { return Ok(context.launch_in(place, program, kernel, launch, arguments)?) };
         let no_binary = || DeviceError::NoBinary { device: context.info().name.clone(), kernel: kernel.to_owned() };
         let binary = program.binary().ok_or_else(no_binary)?;
-        let (captured_arguments, held) = arguments_of(kernel, arguments)?;
+        let (captured_arguments, held) = arguments_of(arguments);
         // What comes before the launch may be in another queue than reads are.
         queue::finish(place.queue.get())
             .map_err(|status| context.failed("clFinish", status, format!("what comes before {kernel}")))?;
@@ -190,10 +178,7 @@ impl OpenCl {
 }
 
 /// The arguments, and the buffers among them, each once.
-fn arguments_of<'a>(
-    kernel: &str,
-    arguments: &[Arg<'a>],
-) -> Result<(Vec<CapturedArgument>, Vec<&'a Buffer>), DeviceError> {
+fn arguments_of<'a>(arguments: &[Arg<'a>]) -> (Vec<CapturedArgument>, Vec<&'a Buffer>) {
     let mut held: Vec<&Buffer> = Vec::new();
     let mut captured = Vec::with_capacity(arguments.len());
     for argument in arguments {
@@ -206,9 +191,6 @@ fn arguments_of<'a>(
                     held.len() - 1
                 }))
             }
-            Arg::Image(image) => {
-                return Err(DeviceError::ImageCaptured { kernel: kernel.to_owned(), image: image.what().to_owned() });
-            }
             Arg::Local(bytes) => CapturedArgument::Local(bytes),
             Arg::U32(number) => CapturedArgument::Scalar(ScalarKind::Uint, number.to_ne_bytes().into()),
             Arg::I32(number) => CapturedArgument::Scalar(ScalarKind::Int, number.to_ne_bytes().into()),
@@ -217,7 +199,7 @@ fn arguments_of<'a>(
             Arg::F64(number) => CapturedArgument::Scalar(ScalarKind::Double, number.to_ne_bytes().into()),
         });
     }
-    Ok((captured, held))
+    (captured, held)
 }
 
 fn content(context: &Context, buffer: &Buffer) -> Result<Vec<u8>, OpenClError> {

@@ -59,6 +59,11 @@ impl Buffer {
         self.block.mem()
     }
 
+    /// The `cl_mem`, for one's own calls of OpenCL. It lives as long as the buffer.
+    pub fn handle(&self) -> *mut c_void {
+        self.mem()
+    }
+
     pub(super) fn check_range(&self, offset: usize, len: usize) -> Result<(), OpenClError> {
         match offset.checked_add(len) {
             Some(end) if end <= self.bytes => Ok(()),
@@ -115,10 +120,6 @@ impl Context {
     }
 
     /// Opens a device with a given cache of binaries and probe verdicts.
-    ///
-    /// # Errors
-    ///
-    /// As [`Context::open`].
     pub fn open_with_cache(info: &DeviceInfo, cache: Cache) -> Result<Self, OpenClError> {
         let device = handle_of(info)?;
         let name = format!("device {info}");
@@ -237,10 +238,6 @@ impl Context {
     }
 
     /// Sets all bytes of the buffer to zero (asynchronous).
-    ///
-    /// # Errors
-    ///
-    /// The failing call.
     pub fn fill_zero(&self, buffer: &Buffer) -> Result<(), OpenClError> {
         self.fill(buffer, 0)
     }
@@ -391,6 +388,11 @@ impl Context {
     /// Whether the device works in the host's memory, by what the driver says (`CL_DEVICE_HOST_UNIFIED_MEMORY`).
     pub fn shares_host_memory(&self) -> bool {
         shares_host_memory(self.device)
+    }
+
+    /// The `cl_context` and the `cl_device_id`, for one's own calls of OpenCL. They live as long as the context.
+    pub fn handles(&self) -> (*mut c_void, *mut c_void) {
+        (self.raw.get(), self.device.0)
     }
 
     pub(super) fn transfers(&self) -> &Mutex<Transfers> {

@@ -30,16 +30,7 @@ pub enum DeviceKind {
     Other,
 }
 
-impl fmt::Display for DeviceKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            DeviceKind::Cpu => "CPU",
-            DeviceKind::Gpu => "GPU",
-            DeviceKind::Accelerator => "accelerator",
-            DeviceKind::Other => "other",
-        })
-    }
-}
+lanefield_reference::named!(DeviceKind: Cpu = "CPU", Gpu = "GPU", Accelerator = "accelerator", Other = "other");
 
 /// Whether the work-group that retires last may read, in the same launch, what the others wrote: what makes that sound.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

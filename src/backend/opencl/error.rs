@@ -132,13 +132,6 @@ pub enum OpenClError {
     #[error("bytes {offset}..{} lie outside the {bytes} bytes of {what}", .offset.saturating_add(*.len))]
     OutOfRange { what: String, bytes: usize, offset: usize, len: usize },
 
-    /// An image that the device does not take, or whose content has another size.
-    #[error(
-        "an image of {extent:?} texels for {what} takes four reals a texel, at least one texel, and no more than {}; {reals} reals were given",
-        .most.map_or("none, for the device has no images".to_owned(), |[width, height]| format!("{width} × {height}"))
-    )]
-    ImageSize { what: String, extent: [usize; 2], reals: usize, most: Option<[usize; 2]> },
-
     /// A buffer or program of one context was given to another.
     #[error("{what} belongs to another OpenCL context than the one of {device}")]
     WrongContext { what: String, device: String },
@@ -253,45 +246,28 @@ mod tests {
 /// Why an OpenCL device cannot do what it was asked, beside what the runtime reports. Messages are fragments.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
+#[allow(missing_docs, reason = "the messages name the fields")]
 pub enum DeviceError {
     /// A device without doubles.
     #[error("{device} has no f64: exact sums need it; choose another device, or --device cpu")]
-    NoDoubles {
-        /// The device.
-        device: String,
-    },
+    NoDoubles { device: String },
     /// Links that are rebuilt by f32 division, on a device that does not round it correctly.
     #[error(
         "{device} does not round f32 division correctly, by which links of 8 reals are rebuilt: use links of 18 or 12 reals, f64, or \
          --device cpu"
     )]
-    NoRoundedDivision {
-        /// The device.
-        device: String,
-    },
+    NoRoundedDivision { device: String },
     /// A plan whose blocks the device cannot run as work-groups.
     #[error(
         "{device} takes at most {most} work-items a group, and the plan has {plan}: take a plan with smaller blocks, or replay this one \
          with --device cpu"
     )]
-    PlanTooLarge {
-        /// The plan.
-        plan: lanefield_reference::layout::TreePlan,
-        /// The device.
-        device: String,
-        /// Its largest group.
-        most: usize,
-    },
+    PlanTooLarge { plan: lanefield_reference::layout::TreePlan, device: String, most: usize },
     /// A body that divides in f32, on a device that does not round it correctly.
     #[error(
         "{device} does not round f32 division and square roots correctly, which {kernel} takes: use f64, or --device cpu"
     )]
-    BodyDivides {
-        /// The device.
-        device: String,
-        /// The kernel.
-        kernel: &'static str,
-    },
+    BodyDivides { device: String, kernel: &'static str },
     /// A body that cannot be recorded, or written as OpenCL C.
     #[error(transparent)]
     Body(#[from] crate::body::BodyError),
@@ -299,64 +275,24 @@ pub enum DeviceError {
     #[error(
         "{first} and {other} of {kernel} lie in device memory in different layouts: make both with the same access width and site order"
     )]
-    Layouts {
-        /// The kernel.
-        kernel: &'static str,
-        /// A field.
-        first: &'static str,
-        /// Another field, or the stencil.
-        other: &'static str,
-    },
+    Layouts { kernel: &'static str, first: &'static str, other: &'static str },
     /// A sum that was to be finished by the group that retires last, on a device where that is not known to be sound.
     #[error("{device} cannot finish a sum by retirement count: {reason}; finish by second-kernel")]
-    NoRetirement {
-        /// The device.
-        device: String,
-        /// What is missing.
-        reason: String,
-    },
+    NoRetirement { device: String, reason: String },
     /// A sum that came back damaged from a device.
     #[error("{device} returned a sum that no terms can have: {reason}; its memory or its driver cannot be trusted")]
-    DamagedSum {
-        /// The device.
-        device: String,
-        /// What is impossible about it.
-        reason: String,
-    },
+    DamagedSum { device: String, reason: String },
     /// A launch that was to be captured, and did not come.
     #[error(
         "{kernel} was not among the {launches} launches that were watched: capture a kernel that the call launches"
     )]
-    NotLaunched {
-        /// The kernel.
-        kernel: String,
-        /// The launches that there were.
-        launches: usize,
-    },
+    NotLaunched { kernel: String, launches: usize },
     /// A program of which the driver gives no binary.
     #[error("the driver of {device} gives no binary of the program of {kernel}: capture it on another device")]
-    NoBinary {
-        /// The device.
-        device: String,
-        /// The kernel.
-        kernel: String,
-    },
-    /// An argument that cannot be captured.
-    #[error("{kernel} reads an image, {image}: only launches with buffers, numbers and local memory are captured")]
-    ImageCaptured {
-        /// The kernel.
-        kernel: String,
-        /// The image.
-        image: String,
-    },
+    NoBinary { device: String, kernel: String },
     /// A role without a value: the specification and the call do not go together.
     #[error("{role} of {kernel} has no value")]
-    Role {
-        /// The kernel.
-        kernel: &'static str,
-        /// The role.
-        role: String,
-    },
+    Role { kernel: &'static str, role: String },
 }
 
 impl From<DeviceError> for crate::backend::BackendError {

@@ -9,7 +9,6 @@ use lanefield_reference::real::Precision;
 
 use super::plan::Planner;
 use super::probe::probe_vectors;
-use super::tuning::named_values;
 use super::{DeviceInfo, DeviceKind, OpenCl};
 
 /// How stencil kernels, products with clover blocks and matrices along s take the lanes of an outer site. No bit of any result depends on it.
@@ -22,7 +21,7 @@ pub enum LaneForm {
     Vectors,
 }
 
-named_values!(LaneForm, "lane form": WorkItems = "work-items", Vectors = "vectors");
+lanefield_reference::named!(LaneForm, "lane form": WorkItems = "work-items", Vectors = "vectors");
 
 impl LaneForm {
     /// The form where nobody chose: a CPU's compiler finds the vectors in work-items only where these read no neighbours.

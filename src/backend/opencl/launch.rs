@@ -13,7 +13,6 @@ use opencl3::types::cl_event;
 
 use super::context::{Buffer, Context, lock};
 use super::error::OpenClError;
-use super::image::Image;
 use super::program::{Kernel, Program};
 use super::raw::{RawEvent, RawKernel, RawQueue, enqueue_without_event, unsigned};
 use super::recorder::Note;
@@ -27,8 +26,6 @@ const ENQUEUE: &str = "clEnqueueNDRangeKernel";
 pub enum Arg<'a> {
     /// `global T *`
     Buffer(&'a Buffer),
-    /// `read_only image2d_t`
-    Image(&'a Image),
     /// `uint`
     U32(u32),
     /// `int`
@@ -47,7 +44,6 @@ impl Arg<'_> {
     fn describe(&self) -> String {
         match self {
             Arg::Buffer(buffer) => format!("buffer {} of {} bytes", buffer.what(), buffer.bytes()),
-            Arg::Image(image) => format!("image {} of {:?} texels", image.what(), image.extent()),
             Arg::U32(value) => format!("uint {value}, 4 bytes"),
             Arg::I32(value) => format!("int {value}, 4 bytes"),
             Arg::U64(value) => format!("ulong {value}, 8 bytes"),
@@ -168,10 +164,6 @@ impl Context {
     }
 
     /// As [`Context::launch`], and returns the event, so that many launches can be timed without a wait between them.
-    ///
-    /// # Errors
-    ///
-    /// As [`Context::launch`].
     pub fn launch_event(
         &self,
         program: &Program,
@@ -207,10 +199,8 @@ impl Context {
         let work = taken();
         self.check_owns_program(program)?;
         for arg in args {
-            match arg {
-                Arg::Buffer(buffer) => self.check_owns(buffer)?,
-                Arg::Image(image) => self.check_owns_image(image)?,
-                _ => {}
+            if let Arg::Buffer(buffer) = arg {
+                self.check_owns(buffer)?;
             }
         }
         let entry = program.kernel(kernel)?;
@@ -439,7 +429,6 @@ fn set_arg(kernel: &RawKernel, index: u32, arg: &Arg<'_>) -> Result<(), i32> {
     }
     match *arg {
         Arg::Buffer(buffer) => value(kernel, index, buffer.mem()),
-        Arg::Image(image) => value(kernel, index, image.mem()),
         Arg::U32(number) => value(kernel, index, number),
         Arg::I32(number) => value(kernel, index, number),
         Arg::U64(number) => value(kernel, index, number),

@@ -5,7 +5,6 @@ use lanefield_reference::links::LinkFormat;
 use lanefield_reference::real::Precision;
 
 use super::Mapping;
-use super::tuning::named_values;
 
 /// How the hop of several spinors a site, alone or in clover kernels, loads links. No bit of any result depends on it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
@@ -19,7 +18,7 @@ pub enum LinkSharing {
     Shared,
 }
 
-named_values!(LinkSharing, "link sharing": Each = "each", Shared = "shared");
+lanefield_reference::named!(LinkSharing, "link sharing": Each = "each", Shared = "shared");
 
 /// Legs of which there are links: those that load the next one write beside those that still read this one.
 const LEGS: usize = 2;

@@ -81,10 +81,6 @@ impl Context {
 
     /// As [`Context::allocate`], in memory of the host that the device reaches (`CL_MEM_ALLOC_HOST_PTR`): pinned where memories are apart, the
     /// one memory where they are not. It is for [`Context::write_mapped`] and [`Context::read_mapped`], which then copy nothing between devices.
-    ///
-    /// # Errors
-    ///
-    /// As [`Context::allocate`].
     pub fn allocate_reachable(&self, bytes: usize, what: &str) -> Result<Buffer, OpenClError> {
         self.allocate_in(MemoryKind::Reachable, bytes, what)
     }

@@ -10,7 +10,7 @@
 //! | `program.rs`, `sources.rs` | building OpenCL C; the files of `cl/` |
 //! | `launch.rs` | running a kernel, timing it |
 //! | `capture.rs` | one launch with all that it depends on, and running it again |
-//! | `queues.rs`, `on_queues.rs`, `image.rs` | several queues at once, for commands of any kind and for launches of a graph; images |
+//! | `on_queues.rs` | launches of a graph on several queues at once |
 //! | `recorder.rs` | when commands ran, for a timeline |
 //! | `access.rs`, `site_order.rs` | the layout in device memory: words of a lane, and outer sites |
 //! | `lanes.rs` | a work-item for each lane, or one for all |
@@ -43,7 +43,6 @@ mod error;
 mod field;
 mod ghosts;
 mod host_memory;
-mod image;
 mod iterations;
 mod lanes;
 mod launch;
@@ -57,7 +56,6 @@ mod plan;
 mod pool;
 mod probe;
 mod program;
-mod queues;
 mod raw;
 mod recorder;
 mod reduce;
@@ -83,7 +81,6 @@ pub use device::{DeviceInfo, DeviceKind, Retirement, devices};
 pub use error::{ClStatus, DeviceError, HOW_TO_GET_OPENCL, OpenClError};
 pub use field::{DeviceStorage, DeviceTable};
 pub use host_memory::HostBuffer;
-pub use image::Image;
 pub use lanes::LaneForm;
 pub use launch::{Arg, DeviceTimes, Launch, LaunchEvent};
 pub use link_sharing::LinkSharing;
@@ -93,7 +90,6 @@ pub use plan::{Layout, slices_in_cache};
 pub use pool::{Fallback, Held, Holder, KindStatistics, MemoryKind, MemoryStatistics, MemoryUse};
 pub use probe::{ProbeCheck, ProbeVerdict, measure, probe};
 pub use program::{Kernel as BuiltKernel, KernelInfo, Program};
-pub use queues::Queues;
 pub use site_order::SiteOrder;
 pub use sources::{Source, SourceError, expand, expand_for, expand_with};
 pub use sum_plan::{Finish, SumForm, SumOptions};

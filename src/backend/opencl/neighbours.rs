@@ -4,7 +4,6 @@ use lanefield_reference::field::Spinors;
 use lanefield_reference::real::Precision;
 
 use super::DeviceInfo;
-use super::tuning::named_values;
 
 /// Where the kernels that begin with a hop hold neighbours' spinors. No bit of any result depends on it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
@@ -18,7 +17,7 @@ pub enum Neighbours {
     LocalMemory,
 }
 
-named_values!(Neighbours, "neighbours": Registers = "registers", LocalMemory = "local-memory");
+lanefield_reference::named!(Neighbours, "neighbours": Registers = "registers", LocalMemory = "local-memory");
 
 /// Legs that a work-item has places for at most: while it adds one, the next one comes.
 const MOST_LEGS: usize = 2;

@@ -1,6 +1,6 @@
 //! The pool of a context's memory. A block that is given back waits for the next one who asks for its size and kind, so that a driver is asked for
 //! memory when fields of a new kind are made, and not in the iterations of a solver. All commands go into one in-order queue, so who gets a block
-//! finds the commands done that used it before. While there are several queues ([`Context::with_queues`](super::Context::with_queues)), or launches that will be made again
+//! finds the commands done that used it before. While there are several queues, or launches that will be made again
 //! (`tape.rs`), blocks that are given back wait until these are done.
 //!
 //! A pool holds little more than was in use at once at some time ([`SLACK`]): beyond, those that waited longest go back to the driver. They all do
@@ -33,9 +33,6 @@ pub enum MemoryKind {
 }
 
 impl MemoryKind {
-    /// All of them.
-    pub const ALL: [Self; 3] = [Self::Device, Self::Reachable, Self::Pinned];
-
     pub(super) fn flags(self) -> cl_mem_flags {
         match self {
             Self::Device => CL_MEM_READ_WRITE,
@@ -44,15 +41,7 @@ impl MemoryKind {
     }
 }
 
-impl fmt::Display for MemoryKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Device => "device memory",
-            Self::Reachable => "host memory that the device reaches",
-            Self::Pinned => "pinned host memory",
-        })
-    }
-}
+lanefield_reference::named!(MemoryKind: Device = "device memory", Reachable = "host memory that the device reaches", Pinned = "pinned host memory");
 
 /// What the buffers of a context take, those in host memory that the device reaches among them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

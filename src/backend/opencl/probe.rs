@@ -60,10 +60,6 @@ impl ProbeVerdict {
 }
 
 /// The verdict on the device of `context`: the stored one, else measured now and stored.
-///
-/// # Errors
-///
-/// As [`measure`].
 pub fn probe(context: &Context) -> Result<ProbeVerdict, OpenClError> {
     probe_lanes(context, 1)
 }

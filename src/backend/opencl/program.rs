@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
-use std::ffi::CString;
+use std::ffi::{CString, c_void};
 use std::ptr;
 use std::sync::{Arc, Mutex};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -252,6 +252,11 @@ impl Context {
 }
 
 impl Program {
+    /// The `cl_program`, for one's own calls of OpenCL. It lives as long as the program.
+    pub fn handle(&self) -> *mut c_void {
+        self.raw.get()
+    }
+
     /// The name that it was asked for by, when it was first built.
     pub fn name(&self) -> &str {
         &self.name
@@ -288,19 +293,11 @@ impl Program {
     }
 
     /// What the driver tells about the kernel `name`.
-    ///
-    /// # Errors
-    ///
-    /// [`OpenClError::NoSuchKernel`].
     pub fn kernel_info(&self, name: &str) -> Result<KernelInfo, OpenClError> {
         Ok(self.kernel(name)?.info)
     }
 
     /// The kernel `name`, made at its first use.
-    ///
-    /// # Errors
-    ///
-    /// [`OpenClError::NoSuchKernel`].
     pub fn kernel(&self, name: &str) -> Result<Arc<Kernel>, OpenClError> {
         let mut kernels = lock(&self.kernels);
         if let Some(kernel) = kernels.get(name) {

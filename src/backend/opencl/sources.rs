@@ -68,10 +68,6 @@ pub fn expand(file: &str) -> Result<String, SourceError> {
 
 /// As [`expand`], of a source that is among the files `more` of the caller, each with its name, or of this library; so are the files that it includes.
 /// Of two files of one name the caller's is taken.
-///
-/// # Errors
-///
-/// As [`expand`].
 pub fn expand_with(more: &[(&str, &str)], file: &str) -> Result<String, SourceError> {
     expand_from(&more.iter().copied().chain(files()).collect::<Vec<_>>(), file)
 }
@@ -83,9 +79,6 @@ pub fn expand_with(more: &[(&str, &str)], file: &str) -> Result<String, SourceEr
 /// unrolled somehow: `#pragma unroll` is then tried too early, and dropped. (The Wilson hop in f64 on gfx90a, clang 15: 1500 bytes of private memory
 /// a work-item, and none with the other pragma.) PoCL likewise keeps a copy of such an array for each work-item of a group: where work-items have vectors of
 /// all lanes, hops take half as long or less with the other pragma. No bit of any result depends on it.
-///
-/// # Errors
-/// As [`expand`].
 pub fn expand_for(device: &DeviceInfo, source: &Source, options: &str) -> Result<String, SourceError> {
     let own: Vec<(&str, &str)> = source.own.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect();
     let text = expand_with(&own, &source.file)?;

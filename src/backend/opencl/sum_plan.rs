@@ -69,23 +69,7 @@ pub enum Finish {
     RetirementCount,
 }
 
-impl fmt::Display for Finish {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::SecondKernel => "second-kernel",
-            Self::RetirementCount => "retirement-count",
-        })
-    }
-}
-
-impl FromStr for Finish {
-    type Err = String;
-    fn from_str(text: &str) -> Result<Self, String> {
-        let known = [Self::SecondKernel, Self::RetirementCount];
-        let named = known.into_iter().find(|finish| finish.to_string() == text);
-        named.ok_or_else(|| format!("invalid way to finish a sum '{text}': expected second-kernel or retirement-count"))
-    }
-}
+lanefield_reference::named!(Finish, "way to finish a sum": SecondKernel = "second-kernel", RetirementCount = "retirement-count");
 
 /// How a device takes sums. The default leaves every choice to the backend.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]

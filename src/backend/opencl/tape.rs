@@ -107,9 +107,6 @@ impl Context {
     }
 
     /// Makes all launches of a tape again, with other arguments (launch, argument, value).
-    ///
-    /// # Errors
-    /// The failing call.
     pub(super) fn launch_again(&self, tape: &Tape, arguments: &[(usize, usize, Arg<'_>)]) -> Result<(), OpenClError> {
         for (launch, argument, value) in arguments {
             let Again { raw, entry, .. } = &tape.launches[*launch];

@@ -11,33 +11,6 @@ use serde::ser::{Serialize, SerializeMap as _, Serializer};
 
 use super::{AccessWidth, LaneForm, LinkSharing, Neighbours, SiteOrder};
 
-/// Writes an enumeration of named values as text, and reads it.
-macro_rules! named_values {
-    ($type:ident, $what:literal: $($variant:ident = $text:literal),+) => {
-        impl $type {
-            /// All values.
-            pub const ALL: [Self; [$(Self::$variant),+].len()] = [$(Self::$variant),+];
-        }
-
-        impl std::fmt::Display for $type {
-            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.write_str(match self {
-                    $(Self::$variant => $text,)+
-                })
-            }
-        }
-
-        impl std::str::FromStr for $type {
-            type Err = String;
-            fn from_str(text: &str) -> Result<Self, String> {
-                let known = Self::ALL.into_iter().find(|value| value.to_string() == text);
-                known.ok_or_else(|| format!("invalid {} '{text}': expected {}", $what, [$($text),+].join(" or ")))
-            }
-        }
-    };
-}
-pub(super) use named_values;
-
 /// How links, and the blocks of a clover term, are loaded: each is read once by one work-item.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum LinkLoads {
@@ -53,7 +26,7 @@ pub enum LinkLoads {
     /// groups stay; by other kernels as [`Self::Cached`].
     Ahead,
 }
-named_values!(LinkLoads, "link loads": Cached = "cached", PastL1 = "past-l1", Kept = "kept", Ahead = "ahead");
+lanefield_reference::named!(LinkLoads, "link loads": Cached = "cached", PastL1 = "past-l1", Kept = "kept", Ahead = "ahead");
 
 /// How results are stored.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -63,7 +36,7 @@ pub enum Stores {
     /// As data that are not read again soon, where the compiler has a way to say so; else as all else.
     Streaming,
 }
-named_values!(Stores, "stores": Cached = "cached", Streaming = "streaming");
+lanefield_reference::named!(Stores, "stores": Cached = "cached", Streaming = "streaming");
 
 /// Whether work-groups stay and stride over the lattice.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -88,7 +61,7 @@ pub enum Mapping {
     /// lane, component).
     SiteFast,
 }
-named_values!(Mapping, "mapping": LaneFast = "lane-fast", SiteFast = "site-fast");
+lanefield_reference::named!(Mapping, "mapping": LaneFast = "lane-fast", SiteFast = "site-fast");
 
 /// For which groups a kernel is built.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
@@ -99,7 +72,7 @@ pub enum GroupSize {
     /// For groups of the very size of its launch: the compiler knows how many registers it may give a work-item, and takes sizes as constants.
     Required,
 }
-named_values!(GroupSize, "group size": Any = "any", Required = "required");
+lanefield_reference::named!(GroupSize, "group size": Any = "any", Required = "required");
 
 /// Where the kernels that go on from a hop add it up.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
@@ -110,7 +83,7 @@ pub enum Accumulators {
     /// In local memory, 12 words a work-item: fewer registers, but fewer groups at a time.
     LocalMemory,
 }
-named_values!(Accumulators, "accumulators": Registers = "registers", LocalMemory = "local-memory");
+lanefield_reference::named!(Accumulators, "accumulators": Registers = "registers", LocalMemory = "local-memory");
 
 /// In which order outer sites are launched.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]

@@ -421,17 +421,11 @@ impl<'a, B: Memory + ?Sized> Call<'a, B> {
     }
 
     /// Refuses a kernel that sums.
-    ///
-    /// # Errors
-    /// [`BackendError::Argument`].
     pub fn check_launched(&self) -> Result<(), BackendError> {
         self.check_kind(false, "one that is launched, and sums nothing")
     }
 
     /// Refuses a kernel that does not sum.
-    ///
-    /// # Errors
-    /// [`BackendError::Argument`].
     pub fn check_reduced(&self) -> Result<(), BackendError> {
         self.check_kind(true, "one that sums")
     }
@@ -551,17 +545,11 @@ impl<'a> HostCall<'a> {
     }
 
     /// The same as a field of `K`s.
-    ///
-    /// # Errors
-    /// As [`Self::data`].
     pub fn read<R: Vectors, K: SiteObject>(&self, name: &'static str) -> Result<&'a Field<R, K>, FieldError> {
         self.data::<R>(name)?.of::<K>().ok_or_else(|| missing(name, self.kernel()))
     }
 
     /// Fields of a list.
-    ///
-    /// # Errors
-    /// As [`Self::data`].
     pub fn list<R: Vectors>(&self, name: &'static str) -> Result<Vec<&'a FieldData<R>>, FieldError> {
         let fields = match self.value(name) {
             Some(Value::Reads(fields)) => fields.iter().map(|field| field.storage().get::<R>()).collect(),
@@ -571,9 +559,6 @@ impl<'a> HostCall<'a> {
     }
 
     /// A field that is written; it can be taken once.
-    ///
-    /// # Errors
-    /// As [`Self::data`].
     pub fn data_mut<R: Vectors>(&mut self, name: &'static str) -> Result<&'a mut FieldData<R>, FieldError> {
         let kernel = self.kernel();
         let place = self.values.iter().position(|(known, value)| *known == name && matches!(value, Value::Write(_)));
@@ -585,18 +570,12 @@ impl<'a> HostCall<'a> {
     }
 
     /// The same as a field of `K`s.
-    ///
-    /// # Errors
-    /// As [`Self::data`].
     pub fn write<R: Vectors, K: SiteObject>(&mut self, name: &'static str) -> Result<&'a mut Field<R, K>, FieldError> {
         let kernel = self.kernel();
         self.data_mut::<R>(name)?.of_mut::<K>().ok_or_else(|| missing(name, kernel))
     }
 
     /// The stencil.
-    ///
-    /// # Errors
-    /// As [`Self::data`].
     pub fn host_stencil(&self) -> Result<&'a Stencil, FieldError> {
         match self.stencil() {
             Some(HostTable::Stencil(stencil)) => Ok(stencil),
@@ -605,9 +584,6 @@ impl<'a> HostCall<'a> {
     }
 
     /// The matrix along s.
-    ///
-    /// # Errors
-    /// As [`Self::data`].
     pub fn host_matrix(&self) -> Result<&'a SMatrix, FieldError> {
         match self.matrix() {
             Some(HostTable::Matrix(matrix, _)) => Ok(matrix),

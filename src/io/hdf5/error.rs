@@ -16,6 +16,7 @@ const MOST_NAMED: usize = 8;
 /// Why an array was not read or written.
 #[derive(Debug, Error)]
 #[non_exhaustive]
+#[allow(missing_docs, reason = "the messages name the fields")]
 pub enum Hdf5Error {
     /// The file cannot be opened.
     #[error(transparent)]
@@ -37,24 +38,13 @@ pub enum Hdf5Error {
     Search(hdf5_pure::Error),
     /// There is no dataset of that name.
     #[error("no dataset {dataset:?} in the file; it has {}", listed(.there))]
-    NotFound {
-        /// As given.
-        dataset: String,
-        /// All datasets, each with its type and shape.
-        there: Vec<String>,
-    },
+    NotFound { dataset: String, there: Vec<String> },
     /// No dataset has complex numbers.
     #[error("no dataset of complex numbers in the file; it has {}", listed(.there))]
-    NoneComplex {
-        /// All datasets, each with its type and shape.
-        there: Vec<String>,
-    },
+    NoneComplex { there: Vec<String> },
     /// Several datasets have complex numbers, and none was named.
     #[error("{} datasets of complex numbers are in the file; name one of {}", .names.len(), listed(.names))]
-    Several {
-        /// Their paths.
-        names: Vec<String>,
-    },
+    Several { names: Vec<String> },
     /// The file has too many groups, or they contain each other.
     #[error("the file has more than {MOST_GROUPS} groups to search; name the dataset")]
     TooManyGroups,
@@ -63,63 +53,25 @@ pub enum Hdf5Error {
         "dataset {dataset:?} is {found}; its elements should be compounds {{r, i}} of two f32 or two f64, \
          or floats with two or more axes, the last of 2"
     )]
-    NotComplex {
-        /// Its path.
-        dataset: String,
-        /// Its type and shape.
-        found: String,
-    },
+    NotComplex { dataset: String, found: String },
     /// Some numbers were declared and never written.
     #[error("dataset {dataset:?} was not written: {found} of its {expected} {unit} are in the file")]
-    Unwritten {
-        /// Its path.
-        dataset: String,
-        /// How many are there.
-        found: u64,
-        /// How many there should be.
-        expected: u64,
-        /// What is counted: chunks or bytes.
-        unit: &'static str,
-    },
+    Unwritten { dataset: String, found: u64, expected: u64, unit: &'static str },
     /// The numbers are not in the file, or not so that they can be read.
     #[error("the numbers of dataset {dataset:?} {reason}")]
-    Storage {
-        /// Its path.
-        dataset: String,
-        /// What is wrong, and what would be right.
-        reason: String,
-    },
+    Storage { dataset: String, reason: String },
     /// The shape has more numbers than the file can hold.
     #[error("dataset {dataset:?} of shape {} needs more bytes than the {length} of the file hold", show_shape(.shape))]
-    TooLarge {
-        /// Its path.
-        dataset: String,
-        /// Shape of the array.
-        shape: Vec<u64>,
-        /// Bytes of the file.
-        length: u64,
-    },
+    TooLarge { dataset: String, shape: Vec<u64>, length: u64 },
     /// There is not enough memory for the numbers.
     #[error("not enough memory for {bytes} bytes of an array of shape {}", show_shape(.shape))]
-    OutOfMemory {
-        /// Shape of the array.
-        shape: Vec<u64>,
-        /// Bytes that could not be allocated.
-        bytes: u64,
-    },
+    OutOfMemory { shape: Vec<u64>, bytes: u64 },
     /// A dataset cannot have that name.
     #[error("a dataset cannot be called {0:?}; it should be a name, or names of groups and a name, as a/b/c")]
     Name(String),
     /// The values to write are not as many as the shape says.
     #[error("shape {} has {expected} elements, not {found}", show_shape(.shape))]
-    Length {
-        /// Shape of the array.
-        shape: Vec<u64>,
-        /// Elements of that shape.
-        expected: String,
-        /// Elements that were given.
-        found: usize,
-    },
+    Length { shape: Vec<u64>, expected: String, found: usize },
     /// The file was not written.
     #[error(transparent)]
     Write(#[from] WriteError),

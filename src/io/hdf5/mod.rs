@@ -55,9 +55,6 @@ pub fn read_complex(path: &Path, dataset: Option<&str>) -> Result<ComplexArray, 
 }
 
 /// As [`read_complex`], of a file that is open or in memory.
-///
-/// # Errors
-/// As [`read_complex`].
 pub fn read_from(reader: impl Read + Seek + Send + 'static, dataset: Option<&str>) -> Result<ComplexArray, Hdf5Error> {
     // `hdf5_pure` descends into a type by calling itself, a level for every 8 bytes of the file: a type as large as it
     // may be overflows the stack of a usual thread. Where arithmetic is checked, some files with wrong numbers make it

@@ -13,6 +13,7 @@ use crate::io::open::OpenError;
 /// Why an ILDG or SciDAC file was not read or written. Messages are fragments.
 #[derive(Debug, Error)]
 #[non_exhaustive]
+#[allow(missing_docs, reason = "the messages name the fields")]
 pub enum IldgError {
     /// The file was not opened.
     #[error(transparent)]
@@ -28,92 +29,36 @@ pub enum IldgError {
     NoData(String),
     /// A record that is too long to be what it is called.
     #[error("the record {record} has {length} bytes: at most {most} are expected")]
-    TooLong {
-        /// Which.
-        record: &'static str,
-        /// Its length.
-        length: u64,
-        /// What is taken.
-        most: u64,
-    },
+    TooLong { record: &'static str, length: u64, most: u64 },
     /// A record that cannot be understood.
     #[error("the record {record} cannot be understood: {problem}")]
-    Malformed {
-        /// Which.
-        record: &'static str,
-        /// What is wrong.
-        problem: String,
-    },
+    Malformed { record: &'static str, problem: String },
     /// Nothing says how large the lattice is.
     #[error("no record says how large the lattice is: give its extents, as in --lattice 8.8.8.16")]
     NoExtents,
     /// The extents given are not those of the file.
     #[error("the lattice is {found}, not {expected}")]
-    OtherExtents {
-        /// As the file says.
-        found: String,
-        /// As given.
-        expected: String,
-    },
+    OtherExtents { found: String, expected: String },
     /// The data are not as long as the lattice needs.
     #[error("the record {record} has {found} bytes: {extents} in {bits}-bit numbers needs {expected}")]
-    Length {
-        /// Which.
-        record: String,
-        /// The lattice.
-        extents: String,
-        /// Of a number.
-        bits: usize,
-        /// Bytes that are needed.
-        expected: u64,
-        /// Bytes that are there.
-        found: u64,
-    },
+    Length { record: String, extents: String, bits: usize, expected: u64, found: u64 },
     /// There is not enough memory for the links.
     #[error("not enough memory for a configuration on {extents}: {bytes} bytes")]
-    OutOfMemory {
-        /// The lattice.
-        extents: Extents,
-        /// Bytes that could not be allocated.
-        bytes: usize,
-    },
+    OutOfMemory { extents: Extents, bytes: usize },
     /// The data are not those that were written.
     #[error(
         "scidac-checksum has {header:08x} {header_b:08x}, but the data have {data:08x} {data_b:08x}: the file is damaged"
     )]
-    Checksum {
-        /// suma of the record.
-        header: u32,
-        /// sumb of the record.
-        header_b: u32,
-        /// suma of the data.
-        data: u32,
-        /// sumb of the data.
-        data_b: u32,
-    },
+    Checksum { header: u32, header_b: u32, data: u32, data_b: u32 },
     /// The links cannot be used: not finite, or not in SU(3).
     #[error(transparent)]
     Links(#[from] GaugeError),
     /// The plaquette or the link trace is not that of the file.
     #[error("the file says that {what} is {said}, and it is {found}: they may differ by {tolerance:e}")]
-    Observable {
-        /// Which.
-        what: &'static str,
-        /// As the file says.
-        said: f64,
-        /// Of the links.
-        found: f64,
-        /// What is allowed.
-        tolerance: f64,
-    },
+    Observable { what: &'static str, said: f64, found: f64, tolerance: f64 },
     /// A text that was given for a record cannot stand there.
     #[error("{field} cannot be {value:?}: it must be at most 1000 printable ASCII characters")]
-    BadText {
-        /// Which.
-        field: &'static str,
-        /// As given.
-        value: String,
-    },
+    BadText { field: &'static str, value: String },
     /// The file was not written.
     #[error(transparent)]
     Write(#[from] WriteError),

@@ -38,18 +38,12 @@ pub fn read(path: &Path, given: Option<Extents>) -> Result<IldgFile, IldgError> 
 }
 
 /// The header of the file at `path`, with whose length it agrees.
-///
-/// # Errors
-/// [`IldgError`].
 pub fn read_header(path: &Path, given: Option<Extents>) -> Result<IldgHeader, IldgError> {
     let (file, length) = open(path)?;
     IldgHeader::read(&mut BufReader::new(file), length, given)
 }
 
 /// As [`read`], of a whole file in memory.
-///
-/// # Errors
-/// [`IldgError`].
 pub fn parse(bytes: &[u8], given: Option<Extents>) -> Result<IldgFile, IldgError> {
     read_from(Cursor::new(bytes), bytes.len() as u64, given)
 }

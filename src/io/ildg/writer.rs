@@ -52,9 +52,6 @@ pub fn write(path: &Path, configuration: &Configuration, options: &WriteOptions)
 }
 
 /// The bytes that [`write()`] would write.
-///
-/// # Errors
-/// As [`write()`].
 pub fn to_bytes(configuration: &Configuration, options: &WriteOptions) -> Result<Vec<u8>, IldgError> {
     let frame = Frame::of(configuration, options, &WholeLattice::alone(configuration.extents()))?;
     let mut bytes = Vec::new();

@@ -12,158 +12,74 @@ use crate::io::atomic::WriteError;
 
 /// Why a NERSC file was not read or written.
 #[derive(Debug, Error)]
+#[allow(missing_docs, reason = "the messages name the fields")]
 pub enum NerscError {
     /// The system refused to open or read the file.
     #[error("cannot read {}: {source}", .path.display())]
-    Open {
-        /// The file.
-        path: PathBuf,
-        /// What the system says.
-        source: io::Error,
-    },
+    Open { path: PathBuf, source: io::Error },
     /// The path does not name a regular file.
     #[error("{} is not a file", .path.display())]
-    NotAFile {
-        /// As given.
-        path: PathBuf,
-    },
+    NotAFile { path: PathBuf },
     /// The data could not be read, though the file is long enough.
     #[error("reading stopped in the middle: {0}")]
     Read(#[from] io::Error),
     /// The first line is not BEGIN_HEADER.
     #[error("not a NERSC file: it begins with {found}, not with the line BEGIN_HEADER{hint}")]
-    NotNersc {
-        /// First bytes, as text.
-        found: String,
-        /// What the file seems to be, if known.
-        hint: &'static str,
-    },
+    NotNersc { found: String, hint: &'static str },
     /// There is no END_HEADER where it should be.
     #[error("the header has no line END_HEADER in the first {searched} bytes")]
-    NoEndOfHeader {
-        /// Bytes that were searched.
-        searched: usize,
-    },
+    NoEndOfHeader { searched: usize },
     /// A header field that is needed to read or verify the data is not there.
     #[error("the header has no field {field}")]
-    MissingField {
-        /// Its name.
-        field: &'static str,
-    },
+    MissingField { field: &'static str },
     /// A header field is there twice.
     #[error("header field {field} is given twice: {first:?} and {second:?}")]
-    DuplicateField {
-        /// Its name.
-        field: &'static str,
-        /// First value.
-        first: String,
-        /// Second value.
-        second: String,
-    },
+    DuplicateField { field: &'static str, first: String, second: String },
     /// A header field has a value that cannot be understood.
     #[error("header field {field} is {value:?}; it should be {expected}")]
-    BadField {
-        /// Its name.
-        field: &'static str,
-        /// Its value.
-        value: String,
-        /// What would be right.
-        expected: &'static str,
-    },
+    BadField { field: &'static str, value: String, expected: &'static str },
     /// The dimensions are no lattice.
     #[error(
         "header fields DIMENSION_1 to DIMENSION_4 are {}: each must be at least 1, and the number of sites at most {}",
         .dimensions.map(|d| d.to_string()).join(", "), Extents::MAX_VOLUME
     )]
-    BadDimensions {
-        /// As given.
-        dimensions: [usize; 4],
-    },
+    BadDimensions { dimensions: [usize; 4] },
     /// The file ends before its data, or there is something after them.
     #[error(
         "the file is {}: {header_says} needs {expected} bytes of data after the header, and {found} are there{hint}",
         if .found < .expected { "truncated" } else { "too long" }
     )]
-    DataLength {
-        /// Lattice, DATATYPE and FLOATING_POINT.
-        header_says: String,
-        /// Bytes of data that the header asks for.
-        expected: u64,
-        /// Bytes after the header.
-        found: u64,
-        /// Which other DATATYPE and FLOATING_POINT would fit, if any.
-        hint: String,
-    },
+    DataLength { header_says: String, expected: u64, found: u64, hint: String },
     /// The file changed since its header was read.
     #[error("it is of a lattice {found} now, and was of {expected}: it was written meanwhile")]
-    OtherExtents {
-        /// The lattice of the file.
-        found: String,
-        /// The one that it had.
-        expected: String,
-    },
+    OtherExtents { found: String, expected: String },
     /// There is not enough memory for the links.
     #[error("not enough memory for a configuration on {extents}: {bytes} bytes")]
-    OutOfMemory {
-        /// The lattice.
-        extents: Extents,
-        /// Bytes that could not be allocated.
-        bytes: usize,
-    },
+    OutOfMemory { extents: Extents, bytes: usize },
     /// The data are in the other byte order.
     #[error(
         "the data is {} though FLOATING_POINT says {} ({evidence}); it should say {}",
         .declared.swapped().byte_order(), .declared.name(), .declared.swapped().name()
     )]
-    ByteOrder {
-        /// What the header says.
-        declared: FloatingPoint,
-        /// How it was found.
-        evidence: String,
-    },
+    ByteOrder { declared: FloatingPoint, evidence: String },
     /// The data are not those that the header was made for.
     #[error("header field CHECKSUM is {header:08x}, but the data sums to {data:08x}: the file is damaged")]
-    Checksum {
-        /// From the header.
-        header: u32,
-        /// Of the data.
-        data: u32,
-    },
+    Checksum { header: u32, data: u32 },
     /// The links cannot be used: not finite, or not in SU(3).
     #[error("{source}{}", .checksum.map_or(String::new(), |[header, data]|
         format!(" (header field CHECKSUM is {header:08x}, but the data sums to {data:08x}: the file is damaged)")))]
-    Links {
-        /// Which link, and what is wrong with it.
-        source: GaugeError,
-        /// Checksums of the header and of the data, where they differ.
-        checksum: Option<[u32; 2]>,
-    },
+    Links { source: GaugeError, checksum: Option<[u32; 2]> },
     /// The link trace is not that of the header.
     #[error("header field LINK_TRACE is {header}, but the link trace of the data is {data}; they may differ by 1e-6")]
-    LinkTrace {
-        /// From the header.
-        header: f64,
-        /// Of the data.
-        data: f64,
-    },
+    LinkTrace { header: f64, data: f64 },
     /// The plaquette is not that of the header.
     #[error(
         "header field PLAQUETTE is {header}, but the average plaquette of the data is {data}; they may differ by 1e-5"
     )]
-    Plaquette {
-        /// From the header.
-        header: f64,
-        /// Of the data.
-        data: f64,
-    },
+    Plaquette { header: f64, data: f64 },
     /// A text that was given for the header cannot stand there.
     #[error("{field} cannot be {value:?}: it must be at most 200 printable ASCII characters, without END_HEADER")]
-    BadText {
-        /// Header field.
-        field: &'static str,
-        /// As given.
-        value: String,
-    },
+    BadText { field: &'static str, value: String },
     /// The file was not written.
     #[error(transparent)]
     Write(#[from] WriteError),

@@ -60,14 +60,7 @@ pub enum ByteOrder {
     Little,
 }
 
-impl std::fmt::Display for ByteOrder {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
-            Self::Big => "big-endian",
-            Self::Little => "little-endian",
-        })
-    }
-}
+lanefield_reference::named!(ByteOrder: Big = "big-endian", Little = "little-endian");
 
 /// Number format of a file: FLOATING_POINT. As in Grid the names without a byte order mean little-endian.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -41,9 +41,6 @@ pub fn read(path: &Path) -> Result<NerscFile, NerscError> {
 }
 
 /// The header of the NERSC file at `path`, whose length agrees with it.
-///
-/// # Errors
-/// [`NerscError`].
 pub fn read_header(path: &Path) -> Result<NerscHeader, NerscError> {
     let (mut file, length) = open(path)?;
     begin(&mut file, length).map(|(header, ..)| header)
@@ -115,18 +112,12 @@ fn begin(reader: &mut impl Read, length: u64) -> Result<(NerscHeader, usize, Vec
 }
 
 /// As [`read`], of a whole file in memory.
-///
-/// # Errors
-/// [`NerscError`].
 pub fn parse(bytes: &[u8]) -> Result<NerscFile, NerscError> {
     read_from(bytes, bytes.len() as u64)
 }
 
 /// As [`read`], from a reader that holds `length` bytes. Memory for the links is allocated according to `length`, so it
 /// must be true; a reader that ends early is an error.
-///
-/// # Errors
-/// [`NerscError`].
 pub fn read_from(mut reader: impl Read, length: u64) -> Result<NerscFile, NerscError> {
     let (header, data_start, head) = begin(&mut reader, length)?;
     let data = Data::read(&header, Cursor::new(&head[data_start..]).chain(reader))?;

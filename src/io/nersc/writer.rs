@@ -83,9 +83,6 @@ pub fn write_part(
 }
 
 /// The bytes that [`write()`] would write.
-///
-/// # Errors
-/// As [`write()`].
 pub fn to_bytes(configuration: &Configuration, options: &WriteOptions) -> Result<Vec<u8>, NerscError> {
     let header = prepare(configuration, options, &WholeLattice::alone(configuration.extents()))?;
     let mut bytes = Vec::new();

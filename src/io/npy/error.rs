@@ -12,21 +12,14 @@ use crate::io::atomic::WriteError;
 
 /// Why an array was not read or written.
 #[derive(Debug, Error)]
+#[allow(missing_docs, reason = "the messages name the fields")]
 pub enum NpyError {
     /// The system refused to open or read the file.
     #[error("cannot read {}: {source}", .path.display())]
-    Open {
-        /// The file.
-        path: PathBuf,
-        /// What the system says.
-        source: io::Error,
-    },
+    Open { path: PathBuf, source: io::Error },
     /// The path does not name a regular file.
     #[error("{} is not a file", .path.display())]
-    NotAFile {
-        /// As given.
-        path: PathBuf,
-    },
+    NotAFile { path: PathBuf },
     /// The data could not be read, though the file is long enough.
     #[error("reading stopped in the middle: {0}")]
     Read(#[from] io::Error),
@@ -35,106 +28,46 @@ pub enum NpyError {
     NotNpy,
     /// A version of the format that does not exist yet.
     #[error("version {major}.{minor} of the .npy format is not known; 1.0, 2.0 and 3.0 are")]
-    Version {
-        /// Major version.
-        major: u8,
-        /// Minor version.
-        minor: u8,
-    },
+    Version { major: u8, minor: u8 },
     /// The header is cut off, too long, or not the dictionary that it should be.
     #[error("the .npy header {0}")]
     Header(String),
     /// The elements are not little-endian complex numbers.
     #[error("the elements are {descr:?}{hint}; they should be '<c8' (complex64) or '<c16' (complex128)")]
-    ElementType {
-        /// Type as the header says.
-        descr: String,
-        /// What that means.
-        hint: &'static str,
-    },
+    ElementType { descr: String, hint: &'static str },
     /// The array is in Fortran order.
     #[error("the array is in Fortran order; it should be in C order (numpy.ascontiguousarray)")]
     FortranOrder,
     /// The shape is not that of the field.
     #[error("the shape is {}, which is not a {field} {axes}: {reason}", show_shape(.shape))]
-    Shape {
-        /// Shape of the array.
-        shape: Vec<usize>,
-        /// Name of the field.
-        field: &'static str,
-        /// Axes of the field.
-        axes: &'static str,
-        /// What does not fit.
-        reason: String,
-    },
+    Shape { shape: Vec<usize>, field: &'static str, axes: &'static str, reason: String },
     /// The array has more bytes than can be counted.
     #[error("the shape is {}, which is larger than any memory", show_shape(.shape))]
-    TooLarge {
-        /// Shape of the array.
-        shape: Vec<usize>,
-    },
+    TooLarge { shape: Vec<usize> },
     /// The file ends before its data, or there is something after them.
     #[error(
         "the file is {}: shape {} of {} needs {expected} bytes of data, and {found} are there",
         if .found < .expected { "truncated" } else { "too long" }, show_shape(.shape), .precision.dtype()
     )]
-    DataLength {
-        /// Shape of the array.
-        shape: Vec<usize>,
-        /// Type of its elements.
-        precision: Precision,
-        /// Bytes that the shape asks for.
-        expected: u64,
-        /// Bytes after the header.
-        found: u64,
-    },
+    DataLength { shape: Vec<usize>, precision: Precision, expected: u64, found: u64 },
     /// The same, of an array of any type.
     #[error("shape {} of {element} needs {expected} bytes of data, and {found} bytes are there", show_shape(.shape))]
-    Bytes {
-        /// Shape of the array.
-        shape: Vec<usize>,
-        /// Type of its elements.
-        element: Element,
-        /// Bytes that the shape asks for.
-        expected: usize,
-        /// Bytes after the header.
-        found: usize,
-    },
+    Bytes { shape: Vec<usize>, element: Element, expected: usize, found: usize },
     /// The elements are of a type that is not read.
     #[error("the elements are {descr:?}; they should be one of <c8, <c16, <f4, <f8, <i2, <i8")]
-    OtherType {
-        /// Type as the header says.
-        descr: String,
-    },
+    OtherType { descr: String },
     /// There is not enough memory for the elements.
     #[error("not enough memory for an array of shape {}: {bytes} bytes", show_shape(.shape))]
-    OutOfMemory {
-        /// Shape of the array.
-        shape: Vec<usize>,
-        /// Bytes that could not be allocated.
-        bytes: u64,
-    },
+    OutOfMemory { shape: Vec<usize>, bytes: u64 },
     /// An element is infinite or not a number.
     #[error("element {} is not finite: {value}", show_shape(.index))]
-    NotFinite {
-        /// Index, in the order of the axes.
-        index: Vec<usize>,
-        /// The element, widened to f64.
-        value: Complex<f64>,
-    },
+    NotFinite { index: Vec<usize>, value: Complex<f64> },
     /// A link cannot be used.
     #[error(transparent)]
     Links(#[from] GaugeError),
     /// The values to write are not as many as the shape says.
     #[error("shape {} has {expected} elements, not {found}", show_shape(.shape))]
-    Length {
-        /// Shape of the array.
-        shape: Vec<usize>,
-        /// Elements of that shape.
-        expected: usize,
-        /// Elements that were given.
-        found: usize,
-    },
+    Length { shape: Vec<usize>, expected: usize, found: usize },
     /// The file was not written.
     #[error(transparent)]
     Write(#[from] WriteError),

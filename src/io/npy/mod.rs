@@ -51,9 +51,6 @@ fn open(path: &Path) -> Result<(File, u64), NpyError> {
 }
 
 /// What the array in a file is, whose length agrees with it.
-///
-/// # Errors
-/// [`NpyError`].
 pub fn read_header(path: &Path) -> Result<ArrayHeader, NpyError> {
     let (mut file, length) = open(path)?;
     ArrayHeader::read(&mut file, length)
@@ -105,9 +102,6 @@ pub fn read_part(path: &Path, leading: usize, part: Extents) -> Result<ComplexAr
 }
 
 /// The part of a rank of a gauge configuration `(T, Z, Y, X, 4, 3, 3)`, with the links around it.
-///
-/// # Errors
-/// As [`read_gauge`].
 pub fn read_gauge_part(path: &Path, part: Extents) -> Result<Configuration, NpyError> {
     let (mut file, length) = open(path)?;
     let header = ArrayHeader::read(&mut file, length)?;
@@ -165,18 +159,12 @@ pub fn read_gauge(path: &Path) -> Result<Configuration, NpyError> {
 }
 
 /// As [`read_complex`], of a whole file in memory.
-///
-/// # Errors
-/// [`NpyError`].
 pub fn parse(bytes: &[u8]) -> Result<ComplexArray, NpyError> {
     read_from(bytes, bytes.len() as u64)
 }
 
 /// As [`read_complex`], from a reader that holds `length` bytes. Memory is allocated according to `length`, so it must be
 /// true; a reader that ends early is an error.
-///
-/// # Errors
-/// [`NpyError`].
 pub fn read_from(mut reader: impl Read, length: u64) -> Result<ComplexArray, NpyError> {
     let ArrayHeader { shape, precision, elements, .. } = ArrayHeader::read(&mut reader, length)?;
     let values = match precision {
@@ -200,17 +188,11 @@ pub struct ArrayHeader {
 
 impl ArrayHeader {
     /// The lattice of a gauge configuration `(T, Z, Y, X, 4, 3, 3)`.
-    ///
-    /// # Errors
-    /// [`NpyError::Shape`].
     pub fn gauge_extents(&self) -> Result<Extents, NpyError> {
         gauge_extents(&self.shape)
     }
 
     /// The lattice of a field of any object `(T, Z, Y, X, …)`.
-    ///
-    /// # Errors
-    /// [`NpyError::Shape`].
     pub fn extents(&self) -> Result<Extents, NpyError> {
         Ok(array::any_field(&self.shape)?.0)
     }
@@ -300,9 +282,6 @@ pub fn write_complex<R: ArrayReal>(path: &Path, shape: &[usize], values: &[Compl
 }
 
 /// The bytes that [`write_complex`] would write.
-///
-/// # Errors
-/// As [`write_complex`].
 pub fn to_bytes<R: ArrayReal>(shape: &[usize], values: &[Complex<R>]) -> Result<Vec<u8>, NpyError> {
     let mut bytes = Vec::new();
     emit(&prepare(shape, values)?, values, &mut bytes)?;
@@ -361,26 +340,17 @@ pub fn write_complex_in_turn<R: ArrayReal>(
 }
 
 /// Writes a spinor field in site order (12 complex numbers a site) as `(T, Z, Y, X, 4, 3)`.
-///
-/// # Errors
-/// As [`write_complex`].
 pub fn write_spinor<R: ArrayReal>(path: &Path, extents: Extents, values: &[Complex<R>]) -> Result<(), NpyError> {
     write_complex(path, &spinor_shape(extents), values)
 }
 
 /// Writes a propagator in site order (144 complex numbers a site) as `(T, Z, Y, X, 4, 4, 3, 3)`.
-///
-/// # Errors
-/// As [`write_complex`].
 pub fn write_propagator<R: ArrayReal>(path: &Path, extents: Extents, values: &[Complex<R>]) -> Result<(), NpyError> {
     write_complex(path, &propagator_shape(extents), values)
 }
 
 /// Writes a five-dimensional fermion, given in site order with s faster than the site (12·ls complex numbers a site), as
 /// `(Ls, T, Z, Y, X, 4, 3)`.
-///
-/// # Errors
-/// As [`write_complex`].
 pub fn write_fermion5<R: ArrayReal>(
     path: &Path,
     extents: Extents,
@@ -393,9 +363,6 @@ pub fn write_fermion5<R: ArrayReal>(
 }
 
 /// Writes a gauge configuration as complex128 `(T, Z, Y, X, 4, 3, 3)`.
-///
-/// # Errors
-/// As [`write_complex`].
 pub fn write_gauge(path: &Path, configuration: &Configuration) -> Result<(), NpyError> {
     write_complex(path, &gauge_shape(configuration.extents()), configuration.links())
 }

@@ -73,9 +73,6 @@ pub struct RawArray {
 
 impl RawArray {
     /// Of complex numbers.
-    ///
-    /// # Errors
-    /// As [`super::to_bytes`].
     pub fn complex<R: ArrayReal>(shape: &[usize], values: &[Complex<R>]) -> Result<Self, NpyError> {
         Self::parse(&to_bytes(shape, values)?)
     }
@@ -105,9 +102,6 @@ impl RawArray {
     }
 
     /// Reads a file.
-    ///
-    /// # Errors
-    /// [`NpyError`].
     pub fn read(path: &Path) -> Result<Self, NpyError> {
         let open = |source| NpyError::Open { path: path.to_owned(), source };
         let metadata = fs::metadata(path).map_err(open)?;
@@ -120,9 +114,6 @@ impl RawArray {
     }
 
     /// Reads a file that lies in memory.
-    ///
-    /// # Errors
-    /// [`NpyError`].
     pub fn parse(mut file: &[u8]) -> Result<Self, NpyError> {
         let length = file.len() as u64;
         let NpyHeader { descr, fortran_order, shape, .. } = NpyHeader::read(&mut file, length)?;

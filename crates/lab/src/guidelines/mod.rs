@@ -13,7 +13,7 @@
 //! | `groups.rs` | sizes and numbers of work-groups |
 //! | `arithmetic.rs` | arithmetic and control flow |
 //! | `together.rs` | atomics, barriers, launches |
-//! | `queues.rs` | several queues |
+//! | `queues.rs`, `opencl.rs` | several queues; the calls of OpenCL for these and for images |
 //! | `transfers.rs`, `host.rs` | transfers between host and device; host memory that the device reaches |
 //! | `allocation.rs` | allocation, each time or once, and beyond what there is |
 
@@ -25,6 +25,7 @@ mod groups;
 mod guideline;
 mod host;
 mod on_chip;
+mod opencl;
 mod outcome;
 mod queues;
 mod reuse;

@@ -4,7 +4,8 @@ use lanefield::backend::opencl::Arg;
 
 use super::bench::{Bench, Call, GROUP};
 use super::guideline::{Clock, Guideline, Topic, dace, hip, usual};
-use super::sides::{Measured, Trouble};
+use super::opencl::{Image, Ready, with_queues};
+use super::sides::{Measured, Side, Trouble};
 
 /// The programs of this topic.
 const FILE: &str = "guidelines_memory.cl";
@@ -110,7 +111,7 @@ fn tables(bench: &Bench<'_>, sides: [(&'static str, u32); 2]) -> Result<Measured
 }
 
 fn windows(bench: &Bench<'_>) -> Result<Measured, Trouble> {
-    let Some([most_width, most_height]) = bench.context.largest_image() else {
+    let Some([most_width, most_height]) = Image::largest(bench.context) else {
         let reason = format!("{} has no images", bench.context.info().name);
         return Err(Trouble::DoesNotApply { reason });
     };
@@ -119,13 +120,19 @@ fn windows(bench: &Bench<'_>) -> Result<Measured, Trouble> {
     let texels = width * width;
     let content = bench.fractions(4 * texels);
     let buffer = bench.buffer(&content, "texels in a buffer")?;
-    let image = bench.context.image([width, width], &content, "texels")?;
-    let sources = [("window_of_buffer", Arg::Buffer(&buffer)), ("window_of_image", Arg::Image(&image))];
-    let calls = sources.map(|(kernel, source)| {
-        let args = vec![source, Arg::I32(width as i32), Arg::I32(width as i32)];
-        Call::new(kernel, texels, TILE * TILE, args)
-    });
-    bench.compare_kernels(FILE, 4 * texels, calls)
+    let image = Image::new(bench.context, width, &content)?;
+    let program = bench.program(FILE)?;
+    let outputs = [bench.zeros(4 * texels)?, bench.zeros(4 * texels)?];
+    let call = |kernel, output, mut args: Vec<_>| {
+        args.extend([Arg::I32(width as i32); 2]);
+        Call::new(kernel, texels, TILE * TILE, args).to(output)
+    };
+    let without = call("window_of_buffer", &outputs[0], vec![Arg::Buffer(&buffer)]);
+    let without = bench.kernels(&program, vec![without], &outputs[0]);
+    let with = call("window_of_image", &outputs[1], Vec::new());
+    let ready = Ready::new(&program, &with, Some(&image))?;
+    let run = || Ok(with_queues(bench.context, 1, |queues| queues.launch(0, &ready)?.seconds())?);
+    bench.compare(without, Side { run: Box::new(run), result: Box::new(|| bench.read(&outputs[1])) })
 }
 
 fn own_arrays(bench: &Bench<'_>) -> Result<Measured, Trouble> {

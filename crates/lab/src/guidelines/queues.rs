@@ -4,10 +4,11 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::time::Instant;
 
-use lanefield::backend::opencl::{Arg, Buffer, OpenClError, Queues};
+use lanefield::backend::opencl::{Arg, Buffer, OpenClError};
 
 use super::bench::{Bench, Call, GROUP};
 use super::guideline::{Clock, Guideline, Topic, dace, hip, usual};
+use super::opencl::{Queues, Ready, with_queues};
 use super::sides::{Measured, Side, Trouble, words_of};
 
 /// The programs of this topic.
@@ -58,7 +59,7 @@ pub(super) fn timed_in_queues<'env>(
     count: usize,
     work: impl FnOnce(&Queues<'env>) -> Result<(), OpenClError>,
 ) -> Result<f64, Trouble> {
-    Ok(bench.context.with_queues(count, |queues| {
+    Ok(with_queues(bench.context, count, |queues| {
         let start = Instant::now();
         work(queues)?;
         queues.finish()?;
@@ -73,46 +74,47 @@ fn small_kernels(bench: &Bench<'_>) -> Result<Measured, Trouble> {
     let outputs = || (0..KERNELS).map(|_| bench.zeros(4 * GROUP)).collect::<Result<Vec<_>, _>>();
     let outputs = [outputs()?, outputs()?];
     let [without, with] = [(1, &outputs[0]), (QUEUES, &outputs[1])].map(|(count, outputs)| {
-        let calls: Vec<_> = outputs.iter().map(|output| call(output, &source, rounds)).collect();
-        let program = &program;
+        let ready = outputs.iter().map(|output| Ready::new(&program, &call(output, &source, rounds), None));
+        let ready = ready.collect::<Result<Vec<_>, _>>()?;
         let run = move || {
             timed_in_queues(bench, count, |queues| {
-                let launch = |(k, call): (usize, &Call<'_>)| {
-                    queues.launch(k, program, call.kernel, call.launch, &call.args).map(drop)
-                };
-                calls.iter().enumerate().try_for_each(launch)
+                ready.iter().enumerate().try_for_each(|(k, ready)| queues.launch(k, ready).map(drop))
             })
         };
         let result =
             move || Ok(outputs.iter().map(|output| bench.read(output)).collect::<Result<Vec<_>, _>>()?.concat());
-        Side { run: Box::new(run), result: Box::new(result) }
+        Ok::<_, Trouble>(Side { run: Box::new(run), result: Box::new(result) })
     });
-    bench.compare(without, with)
+    bench.compare(without?, with?)
 }
 
 fn sequence(bench: &Bench<'_>) -> Result<Measured, Trouble> {
     let program = bench.program("guidelines_memory.cl")?;
     let source = bench.source(SHORT)?;
     let fields = [bench.zeros(SHORT)?, bench.zeros(SHORT)?, bench.zeros(SHORT)?, bench.zeros(SHORT)?];
-    let side = |count: usize, [even, odd]: [&'_ Buffer; 2]| -> Result<f64, Trouble> {
-        timed_in_queues(bench, count, |queues| {
-            for k in 0..STEPS {
-                let (to, from) = if k % 2 == 0 { (even, odd) } else { (odd, even) };
-                let from = if k == 0 { &source } else { from };
-                let call = Call::axpy([from, &source], 0, SHORT).to(to);
-                queues.launch(k, &program, call.kernel, call.launch, &call.args)?;
-                if count > 1 {
-                    queues.finish_one(k)?;
+    let pairs = [(2, [&fields[0], &fields[1]]), (1, [&fields[2], &fields[3]])];
+    let [without, with] = pairs.map(|(count, [even, odd])| {
+        let step = |k: usize| {
+            let (to, from) = if k % 2 == 0 { (even, odd) } else { (odd, even) };
+            let from = if k == 0 { &source } else { from };
+            Ready::new(&program, &Call::axpy([from, &source], 0, SHORT).to(to), None)
+        };
+        let steps = (0..STEPS).map(step).collect::<Result<Vec<_>, _>>()?;
+        let run = move || {
+            timed_in_queues(bench, count, |queues| {
+                for (k, step) in steps.iter().enumerate() {
+                    queues.launch(k, step)?;
+                    if count > 1 {
+                        queues.finish_one(k)?;
+                    }
                 }
-            }
-            Ok(())
-        })
-    };
-    let [without, with] = [(2, [&fields[0], &fields[1]]), (1, [&fields[2], &fields[3]])].map(|(count, pair)| Side {
-        run: Box::new(move || side(count, pair)),
-        result: Box::new(move || bench.read(pair[(STEPS - 1) % 2])),
+                Ok(())
+            })
+        };
+        let last = if STEPS % 2 == 1 { even } else { odd };
+        Ok::<_, Trouble>(Side { run: Box::new(run), result: Box::new(move || bench.read(last)) })
     });
-    bench.compare(without, with)
+    bench.compare(without?, with?)
 }
 
 /// Chains of multiply-adds of all floats of a buffer, four an item.
@@ -131,19 +133,21 @@ fn pieces(bench: &Bench<'_>) -> Result<Measured, Trouble> {
     // Pinned: from other memory a driver may copy while the call waits.
     let mut content = bench.context.allocate_host(bytes, "what is written in pieces")?;
     content.as_mut_slice().copy_from_slice(bytemuck::cast_slice(&bench.fractions(words)));
-    let side = |count: usize| -> Result<Side<'_>, Trouble> {
-        let pair = |_| Ok([bench.zeros(words / PIECES)?, bench.zeros(words / PIECES)?]);
-        let buffers = (0..PIECES).map(pair).collect::<Result<Vec<_>, Trouble>>()?;
+    let pair = |_| Ok([bench.zeros(words / PIECES)?, bench.zeros(words / PIECES)?]);
+    let buffers = (0..2 * PIECES).map(pair).collect::<Result<Vec<_>, Trouble>>()?;
+    let (first, second) = buffers.split_at(PIECES);
+    let [without, with] = [(1, first), (QUEUES, second)].map(|(count, buffers)| {
         let received = Rc::new(RefCell::new(bench.context.allocate_host(bytes, "what is read in pieces")?));
-        let (result, program, content) = (Rc::clone(&received), &program, content.as_slice());
+        let (result, content) = (Rc::clone(&received), content.as_slice());
+        let ready = buffers.iter().map(|[input, output]| Ready::new(&program, &call(output, input, rounds), None));
+        let ready = ready.collect::<Result<Vec<_>, _>>()?;
         let run = move || {
             let mut received = received.borrow_mut();
             let to = received.as_mut_slice().chunks_mut(piece);
             timed_in_queues(bench, count, |queues| {
-                for (k, ((from, to), [input, output])) in content.chunks(piece).zip(to).zip(&buffers).enumerate() {
+                for (k, ((from, to), [input, output])) in content.chunks(piece).zip(to).zip(buffers).enumerate() {
                     queues.write(k, input, 0, from)?;
-                    let call = call(output, input, rounds);
-                    queues.launch(k, program, call.kernel, call.launch, &call.args)?;
+                    queues.launch(k, &ready[k])?;
                     queues.read(k, output, 0, to)?;
                     queues.flush()?;
                 }
@@ -151,7 +155,7 @@ fn pieces(bench: &Bench<'_>) -> Result<Measured, Trouble> {
             })
         };
         let result = move || Ok(words_of(result.borrow().as_slice()));
-        Ok(Side { run: Box::new(run), result: Box::new(result) })
-    };
-    bench.compare(side(1)?, side(QUEUES)?)
+        Ok::<_, Trouble>(Side { run: Box::new(run), result: Box::new(result) })
+    });
+    bench.compare(without?, with?)
 }

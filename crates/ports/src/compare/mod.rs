@@ -41,45 +41,20 @@ pub struct CompareOptions {
 
 /// Why two arrays cannot be compared.
 #[derive(Debug, Error)]
+#[allow(missing_docs, reason = "the messages name the fields")]
 pub enum CompareError {
     /// They have different shapes.
     #[error("the shapes differ: A is {a}, B is {b}: {hint}")]
-    Shapes {
-        /// The first array.
-        a: String,
-        /// The second array.
-        b: String,
-        /// Which axes differ, and what would explain it.
-        hint: String,
-    },
+    Shapes { a: String, b: String, hint: String },
     /// One has complex, real or whole numbers, the other has not.
     #[error("A is {a}, B is {b}: {hint}")]
-    Kinds {
-        /// The first array.
-        a: String,
-        /// The second array.
-        b: String,
-        /// What would make them comparable.
-        hint: String,
-    },
+    Kinds { a: String, b: String, hint: String },
     /// They do not have the shape of what they should hold.
     #[error("{content} has the axes {}, and the shape is {shape}", .content.axes())]
-    Holds {
-        /// What they should hold.
-        content: Content,
-        /// The shape of both.
-        shape: String,
-    },
+    Holds { content: Content, shape: String },
     /// An array whose numbers are not as many as its shape says.
     #[error("{array} has {found} numbers, not {expected}")]
-    Length {
-        /// Which array, and its shape.
-        array: String,
-        /// By its shape.
-        expected: usize,
-        /// Those that it has.
-        found: usize,
-    },
+    Length { array: String, expected: usize, found: usize },
 }
 
 /// One of the two arrays.
@@ -188,17 +163,11 @@ impl Comparison {
 }
 
 /// Compares two complex arrays. Where one is f32 and the other f64, the latter is first rounded to f32.
-///
-/// # Errors
-/// [`CompareError`].
 pub fn compare(a: &ComplexArray, b: &ComplexArray, options: CompareOptions) -> Result<Comparison, CompareError> {
     compare_numbers(a.into(), b.into(), options)
 }
 
 /// Compares two arrays of complex or real numbers, likewise.
-///
-/// # Errors
-/// [`CompareError`].
 pub fn compare_numbers(mut a: Numbers, mut b: Numbers, options: CompareOptions) -> Result<Comparison, CompareError> {
     if a.parts != b.parts || (a.kind == Kind::Whole) != (b.kind == Kind::Whole) {
         let hint = hint::of_types(&a, &b);

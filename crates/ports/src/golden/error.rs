@@ -16,93 +16,41 @@ use thiserror::Error;
 /// Why golden data were not written, or not compared.
 #[derive(Debug, Error)]
 #[non_exhaustive]
+#[allow(missing_docs, reason = "the messages name the fields")]
 pub enum GoldenError {
     /// The system refused.
     #[error("cannot read or write {}: {source}", .path.display())]
-    File {
-        /// The file or directory.
-        path: PathBuf,
-        /// What the system says.
-        source: io::Error,
-    },
+    File { path: PathBuf, source: io::Error },
     /// The directory would lose something, or was not made.
     #[error(transparent)]
     Directory(#[from] DirectoryError),
     /// No golden data.
     #[error("{} holds no golden data: {why}", .path.display())]
-    NotGolden {
-        /// The directory.
-        path: PathBuf,
-        /// What is missing or wrong.
-        why: String,
-    },
+    NotGolden { path: PathBuf, why: String },
     /// A file is not what its manifest says.
     #[error("the golden data {} are damaged: {file} {what}; export them again", .path.display())]
-    Damaged {
-        /// The directory.
-        path: PathBuf,
-        /// The file in it.
-        file: String,
-        /// What is wrong with it.
-        what: String,
-    },
+    Damaged { path: PathBuf, file: String, what: String },
     /// Two sets of golden data of different parameters.
     #[error("{} is of another {what}, {theirs} instead of {ours}: export it with the same", .path.display())]
-    OtherParameters {
-        /// The other directory.
-        path: PathBuf,
-        /// What differs.
-        what: &'static str,
-        /// Its value there.
-        theirs: String,
-        /// Its value here.
-        ours: String,
-    },
+    OtherParameters { path: PathBuf, what: &'static str, theirs: String, ours: String },
     /// A directory that is none.
     #[error("{} is {}: expected the directory with the results of a port", .path.display(), if *.exists { "no directory" } else { "not there" })]
-    NoDirectory {
-        /// The path.
-        path: PathBuf,
-        /// Whether there is something.
-        exists: bool,
-    },
+    NoDirectory { path: PathBuf, exists: bool },
     /// Nothing to compare.
     #[error(
         "{} holds no result of {}: a result has the path that it has there, as {example}{}",
         .other.display(), .path.display(), .found.as_ref().map_or_else(String::new, |found| format!(", and not as {found}"))
     )]
-    NothingInCommon {
-        /// The golden data.
-        path: PathBuf,
-        /// The other directory.
-        other: PathBuf,
-        /// A path of a result.
-        example: String,
-        /// A file that the other directory has, and golden data have not.
-        found: Option<String>,
-    },
+    NothingInCommon { path: PathBuf, other: PathBuf, example: String, found: Option<String> },
     /// What a backend cannot do.
     #[error("cannot make the case {case}: {source}")]
-    Case {
-        /// The case.
-        case: String,
-        /// Why.
-        source: Box<BackendError>,
-    },
+    Case { case: String, source: Box<BackendError> },
     /// The same of an intermediate.
     #[error("cannot make the stage {stage}: {source}")]
-    Stage {
-        /// The stage.
-        stage: &'static str,
-        /// Why.
-        source: Box<BackendError>,
-    },
+    Stage { stage: &'static str, source: Box<BackendError> },
     /// It was to go on no further.
     #[error("stopped before {before}; nothing is written")]
-    Stopped {
-        /// What would have been next.
-        before: String,
-    },
+    Stopped { before: String },
     /// The conjugate gradients of the stage did not go well.
     #[error("cannot make the stage cg: {0}")]
     Solve(#[from] Box<SolveError>),

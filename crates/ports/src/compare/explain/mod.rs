@@ -57,17 +57,11 @@ impl HopInputs<'_> {
 
 /// Why a hop cannot be explained.
 #[derive(Debug, Error)]
+#[allow(missing_docs, reason = "the messages name the fields")]
 pub enum ExplainError {
     /// An array that is no spinor field on the lattice of the links.
     #[error("{name} is {found}, and no spinor field {expected} on the lattice of the configuration")]
-    NoSpinors {
-        /// Which array.
-        name: &'static str,
-        /// What it is.
-        found: String,
-        /// Its shape.
-        expected: String,
-    },
+    NoSpinors { name: &'static str, found: String, expected: String },
 }
 
 /// How much an array is like the hop that it should be.

@@ -1,0 +1,45 @@
+//! Enumerations whose values have names.
+
+use std::fmt::Display;
+
+/// Lists the values of an enumeration as `ALL`, and writes each by its name; also reads it, if the macro is told what a value is called in errors.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! named {
+    ($type:ident: $($variant:ident = $name:literal),+ $(,)?) => {
+        impl $type {
+            /// All values.
+            pub const ALL: [Self; [$($name),+].len()] = [$(Self::$variant),+];
+        }
+
+        impl std::fmt::Display for $type {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str(match self {
+                    $(Self::$variant => $name,)+
+                })
+            }
+        }
+    };
+    ($type:ident, $what:literal: $($values:tt)+) => {
+        $crate::named!($type: $($values)+);
+
+        impl std::str::FromStr for $type {
+            type Err = String;
+            fn from_str(text: &str) -> Result<Self, String> {
+                $crate::named::find(text, $what, &Self::ALL)
+            }
+        }
+    };
+}
+
+/// The value of that name.
+pub fn find<T: Copy + Display>(text: &str, what: &str, all: &[T]) -> Result<T, String> {
+    let names: Vec<String> = all.iter().map(T::to_string).collect();
+    match (names.iter().position(|name| name == text), &names[..]) {
+        (Some(place), _) => Ok(all[place]),
+        (None, [first @ .., last]) if !first.is_empty() => {
+            Err(format!("invalid {what} '{text}': expected {} or {last}", first.join(", ")))
+        }
+        (None, _) => Err(format!("invalid {what} '{text}': expected {}", names.concat())),
+    }
+}
