@@ -10,6 +10,7 @@
 //! | [`mod@capture`] | one launch of a kernel with all that it depends on, in files |
 //! | [`observable`] | propagators, and correlators of mesons |
 //! | [`io`] | NERSC configurations, NumPy arrays, states of solves |
+//! | [`dynamic`] | backends and operators that are known at run time: what programs take |
 //! | [`solver`] | conjugate gradients, BiCGStab, mixed precision: written once over [`backend::Backend`] |
 //! | [`comm`] | ranks, each with a part of the lattice: a backend of many devices |
 //! | [`operator`] | Wilson, twisted mass, clover, domain wall, Laplacian, staggered: likewise |
@@ -120,6 +121,7 @@ pub mod capture;
 #[cfg(feature = "check")]
 pub mod check;
 pub mod comm;
+pub mod dynamic;
 pub mod emit;
 pub mod gauge;
 #[cfg(feature = "check")]

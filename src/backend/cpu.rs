@@ -58,14 +58,15 @@ type FacesOf = HashMap<(Lattice, Sites, Reach), Arc<[Face]>>;
 /// Fields with their ghosts, by the names of the arguments that read them.
 type CopiesOf = Vec<(&'static str, Arc<AnyField<HostField>>)>;
 
-/// The reference's kernels on a thread pool of its own.
+/// The reference's kernels on a thread pool of its own, which clones share.
+#[derive(Clone)]
 pub struct Cpu {
-    pool: ThreadPool,
+    pool: Arc<ThreadPool>,
     timeline: OnceLock<Arc<Timeline>>,
     /// The links of the plain loops, where these take the kernels' place.
-    plain: Option<(Configuration, BoundaryPhases)>,
+    plain: Option<Arc<(Configuration, BoundaryPhases)>>,
     /// Of parts of lattices, by lattice and sites.
-    faces: Mutex<FacesOf>,
+    faces: Arc<Mutex<FacesOf>>,
 }
 
 /// Lists of faces that are kept at most.
@@ -99,7 +100,7 @@ impl Cpu {
         });
         let cpu = |pool| {
             let timeline = Timeline::of_process().map_or_else(OnceLock::new, |timeline| Arc::clone(timeline).into());
-            Self { pool, timeline, plain: None, faces: Mutex::default() }
+            Self { pool: Arc::new(pool), timeline, plain: None, faces: Arc::default() }
         };
         pool.map(cpu).map_err(|e| BackendError::Threads { threads: number, reason: e.to_string() })
     }
@@ -107,11 +108,12 @@ impl Cpu {
     /// The same with the plain loops of each kernel in place of its vectors: an oracle for whole operators and solves, and slow. `configuration` and
     /// `boundary` are those of all links that will be read.
     pub fn in_plain_loops(self, configuration: Configuration, boundary: BoundaryPhases) -> Self {
-        Self { plain: Some((configuration, boundary)), ..self }
+        Self { plain: Some(Arc::new((configuration, boundary))), ..self }
     }
 
     fn plain_links(&self) -> Option<PlainLinks<'_>> {
-        self.plain.as_ref().map(|(configuration, boundary)| PlainLinks { configuration, boundary: *boundary })
+        let links = self.plain.as_deref();
+        links.map(|(configuration, boundary)| PlainLinks { configuration, boundary: *boundary })
     }
 
     /// Number of threads.

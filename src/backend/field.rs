@@ -85,7 +85,7 @@ impl<S> AnyField<S> {
 
     /// Says that the field is written: what other parts have of it is old, on all ranks, as what this one has of theirs.
     pub(crate) fn forget_ghosts(&mut self) {
-        self.drop_ghosts();
+        *self.ghosts.get_mut().unwrap_or_else(PoisonError::into_inner) = None;
     }
 
     /// Says that the ghosts are no longer those of the field as it is.
@@ -105,6 +105,7 @@ impl<S: Clone> Clone for AnyField<S> {
 }
 
 /// A field of `K` objects of precision `R` that the backend `B` holds.
+#[repr(transparent)]
 pub struct FieldOn<B: Memory + ?Sized, R, K> {
     any: AnyField<B::Storage>,
     kind: PhantomData<(R, K)>,
@@ -159,10 +160,21 @@ impl<B: Memory + ?Sized, R: Vectors, K: SiteObject> FieldOn<B, R, K> {
     }
 
     /// The field, if it is one of `K` objects of precision `R`.
-    pub fn from_any(any: AnyField<B::Storage>) -> Option<Self> {
-        let FieldShape { object, precision, .. } = any.shape;
-        (K::of(object).is_some() && precision == R::PRECISION).then_some(Self { any, kind: PhantomData })
+    pub fn of(any: &AnyField<B::Storage>) -> Option<&Self> {
+        // SAFETY: a `FieldOn` is laid out as the `AnyField` that it consists of, and has no other conditions than those that were looked at.
+        is_of::<R, K>(any.shape()).then(|| unsafe { &*std::ptr::from_ref(any).cast::<Self>() })
     }
+
+    /// The same, to be written.
+    pub fn of_mut(any: &mut AnyField<B::Storage>) -> Option<&mut Self> {
+        // SAFETY: as in `of`; it borrows the same field for as long.
+        is_of::<R, K>(any.shape()).then(|| unsafe { &mut *std::ptr::from_mut(any).cast::<Self>() })
+    }
+}
+
+/// Whether a field is one of `K` objects of precision `R`.
+fn is_of<R: Vectors, K: SiteObject>(shape: &FieldShape) -> bool {
+    K::of(shape.object).is_some() && shape.precision == R::PRECISION
 }
 
 impl<B: Memory + ?Sized, R: Vectors, K: SiteObject> std::fmt::Debug for FieldOn<B, R, K> {

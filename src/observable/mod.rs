@@ -31,6 +31,6 @@ pub use gamma::Gamma;
 pub use hadron::Hadron;
 pub use momentum::Momentum;
 pub use propagator::{COLUMNS, PropagatorError, propagator, solve_columns, sources};
-pub use quark::Quark;
+pub use quark::{NoQuark, Quark, require_quark};
 pub use source::{OutsidePoint, PointSource, require_inside};
 pub use wuppertal::Wuppertal;

@@ -1,6 +1,6 @@
 //! Operators of quarks: how physical spinors, of four dimensions, enter and leave the fields that the operator acts on.
 
-use lanefield_reference::field::{Field, SiteObject as _, Spinors};
+use lanefield_reference::field::{Field, Object, SiteObject as _, Spinors};
 use lanefield_reference::gauge::Configuration;
 use lanefield_reference::kernels::Vectors;
 use lanefield_reference::kernels::domain_wall::from_walls;
@@ -9,10 +9,12 @@ use lanefield_reference::real::Real as _;
 use num_complex::Complex;
 
 use crate::backend::{Backend, BackendError};
-use crate::operator::{CloverParameters, DomainWallParameters, Model, TwistedMassParameters, WilsonParameters};
+use crate::operator::{
+    AnyModel, CloverParameters, DomainWallParameters, Model as _, ModelChoice, TwistedMassParameters, WilsonParameters,
+};
 
 /// An operator that describes a quark. Fields are in site order over the whole lattice, the spinors of all right-hand sides at each site.
-pub trait Quark: Model<Object = Spinors> {
+pub trait Quark: ModelChoice {
     /// The sources that the operator is solved with, for physical sources `eta`.
     fn import_sources<B: Backend>(
         &self,
@@ -62,6 +64,51 @@ impl Quark for DomainWallParameters {
         psi: Vec<Complex<R>>,
     ) -> Result<Vec<Complex<R>>, BackendError> {
         Ok(from_walls(&field(lattice, &psi)?, self.ls)?.try_to_site_order()?)
+    }
+}
+
+/// One that is known at run time: see [`require_quark`].
+impl Quark for AnyModel {
+    fn import_sources<B: Backend>(
+        &self,
+        backend: &B,
+        configuration: &Configuration,
+        eta: Vec<Complex<f64>>,
+    ) -> Result<Vec<Complex<f64>>, BackendError> {
+        match self {
+            Self::DomainWall(walls) => walls.import_sources(backend, configuration, eta),
+            _ => Ok(eta),
+        }
+    }
+
+    fn export_solutions<R: Vectors>(
+        &self,
+        lattice: Lattice,
+        psi: Vec<Complex<R>>,
+    ) -> Result<Vec<Complex<R>>, BackendError> {
+        match self {
+            Self::DomainWall(walls) => walls.export_solutions(lattice, psi),
+            _ => Ok(psi),
+        }
+    }
+}
+
+/// An operator of no quark. The message is a fragment.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{operator} does not act on spinors, and has no quark propagator")]
+pub struct NoQuark {
+    /// It, with its parameters.
+    pub operator: String,
+}
+
+/// Refuses an operator that describes no quark.
+///
+/// # Errors
+/// [`NoQuark`].
+pub fn require_quark(model: &AnyModel) -> Result<(), NoQuark> {
+    match model.object() {
+        Object::Spinors(_) => Ok(()),
+        _ => Err(NoQuark { operator: model.describe() }),
     }
 }
 

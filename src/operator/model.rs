@@ -7,7 +7,7 @@ use lanefield_reference::kernels::Vectors;
 use lanefield_reference::layout::{Lattice, Reach};
 use lanefield_reference::links::LinkFormat;
 
-use super::{EvenOdd, HopParameters, Operator};
+use super::{EvenOdd, HopParameters, Operator, SchurComplement};
 use crate::backend::{Backend, BackendError};
 
 /// The parameters of an operator, which can make it.
@@ -64,12 +64,67 @@ pub trait Model: Copy + Send + 'static {
     ) -> Result<Self::Pieces<'b, B, R>, BackendError>;
 }
 
+/// What makes operators on `K` objects in precision `R`: all that is compiled for each model. Solvers take it so.
+pub(crate) trait Makes<B: Backend, R: Vectors, K: Repeated> {
+    /// [`Model::full`].
+    ///
+    /// # Errors
+    /// As there.
+    fn full<'b>(
+        &self,
+        backend: &'b B,
+        configuration: &Configuration,
+        lattice: Lattice,
+    ) -> Result<Box<dyn Operator<B, R, Object = K> + Send + 'b>, BackendError>;
+    /// The Schur complement of [`Model::even_odd`].
+    ///
+    /// # Errors
+    /// As there.
+    fn schur<'b>(
+        &self,
+        backend: &'b B,
+        configuration: &Configuration,
+        lattice: Lattice,
+    ) -> Result<SchurComplement<'b, B, R, K>, BackendError>;
+}
+
+impl<B: Backend, R: Vectors, M: Model> Makes<B, R, M::Object> for M {
+    fn full<'b>(
+        &self,
+        backend: &'b B,
+        configuration: &Configuration,
+        lattice: Lattice,
+    ) -> Result<Box<dyn Operator<B, R, Object = M::Object> + Send + 'b>, BackendError> {
+        Ok(Box::new(Model::full::<B, R>(self, backend, configuration, lattice)?))
+    }
+    fn schur<'b>(
+        &self,
+        backend: &'b B,
+        configuration: &Configuration,
+        lattice: Lattice,
+    ) -> Result<SchurComplement<'b, B, R, M::Object>, BackendError> {
+        SchurComplement::new(self.even_odd::<B, R>(backend, configuration, lattice)?)
+    }
+}
+
 /// A task that works with any model.
 pub trait ModelTask {
     /// What it gives.
     type Output;
     /// Runs it.
     fn run<M: Model>(self, model: M) -> Self::Output;
+}
+
+/// A model, or one that is known at run time.
+pub trait ModelChoice: Copy {
+    /// Runs a task with the model that it is.
+    fn run<T: ModelTask>(self, task: T) -> T::Output;
+}
+
+impl<M: Model> ModelChoice for M {
+    fn run<T: ModelTask>(self, task: T) -> T::Output {
+        task.run(self)
+    }
 }
 
 /// Lists the models, each with the type of its parameters and the operators by name that it stands for.
@@ -81,14 +136,15 @@ macro_rules! models {
             $($(#[$doc])+ $model($parameters),)+
         }
 
-        impl AnyModel {
-            /// Runs a task with the operator that it is.
-            pub fn run<T: ModelTask>(self, task: T) -> T::Output {
+        impl ModelChoice for AnyModel {
+            fn run<T: ModelTask>(self, task: T) -> T::Output {
                 match self {
                     $(Self::$model(model) => task.run(model),)+
                 }
             }
+        }
 
+        impl AnyModel {
             /// What it is called.
             pub fn name(&self) -> &'static str {
                 match self {

@@ -119,10 +119,14 @@ impl<'b, B: Backend, R: Vectors, K: Repeated> SchurComplement<'b, B, R, K> {
     /// # Errors
     /// A lattice without parities; what the backend reports.
     pub fn new(pieces: impl EvenOdd<B, R, Object = K> + Send + 'b) -> Result<Self, BackendError> {
+        Self::of(Box::new(pieces))
+    }
+
+    fn of(pieces: Box<dyn EvenOdd<B, R, Object = K> + Send + 'b>) -> Result<Self, BackendError> {
         let zeros = |parity| pieces.backend().zeros(pieces.lattice(), Sites::Parity(parity), pieces.object(1));
         let even = [zeros(Parity::Even)?, zeros(Parity::Even)?];
         let odd = zeros(Parity::Odd)?;
-        Ok(Self { pieces: Box::new(pieces), even, odd })
+        Ok(Self { pieces, even, odd })
     }
 
     /// Makes the temporary fields have the right-hand sides of `like`.

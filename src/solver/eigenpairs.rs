@@ -11,14 +11,14 @@ use sha2::{Digest as _, Sha256};
 
 use super::basis::Basis;
 use super::lanczos::{EigenError, EigenParams, EigenProgress, EigenRun, Found, lowest_eigenpairs};
+use super::made::{Operators, OperatorsTask, with_operators};
 use super::recurrence::Stopped;
-use super::solve::Setup;
 use super::{Method, Preconditioning, SavedField, SavedState, Solve, SolveError, SolverError, SolverParams};
 use crate::backend::{Backend, BackendError, FieldOn};
 use crate::comm::{CommError, WholeLattice};
 use crate::io::identity::{Identity, describe_configuration};
 use crate::kernel::prelude::*;
-use crate::operator::{ActsOn as _, DynOperator, HopParameters, Model, System};
+use crate::operator::{ActsOn as _, DynOperator, HopParameters, ModelChoice, System};
 
 /// As a state is named that holds eigenpairs.
 const NAME: &str = "lowest eigenpairs";
@@ -123,7 +123,7 @@ pub fn eigen_identity(
 ///
 /// # Errors
 /// [`EigenError`].
-pub fn eigenpairs<B: Backend, M: Model>(
+pub fn eigenpairs<B: Backend, M: ModelChoice>(
     backend: &B,
     configuration: &Configuration,
     (operator, preconditioning, lanes): (M, Preconditioning, LaneChoice),
@@ -131,14 +131,27 @@ pub fn eigenpairs<B: Backend, M: Model>(
     watcher: &mut dyn FnMut(EigenProgress) -> Result<(), Stopped>,
 ) -> Result<(Eigenpairs, EigenRun), EigenError> {
     let solver = SolverParams::auto::<f64>();
-    let solve = &Solve { operator, preconditioning, method: Method::ConjugateGradients, params: solver, lanes };
-    let (lattice, setup) =
-        (solve.lattice::<f64>(configuration).map_err(BackendError::from)?, Setup { configuration, solve });
-    let even_odd = preconditioning == Preconditioning::EvenOdd;
-    let normal = !operator.is_positive(even_odd);
-    match even_odd {
-        false => of_operator(&mut setup.full::<f64, B>(backend, lattice)?, normal, params, watcher),
-        true => of_operator(&mut setup.schur::<f64, B>(backend, lattice)?, normal, params, watcher),
+    let solve = Solve { operator, preconditioning, method: Method::ConjugateGradients, params: solver, lanes };
+    with_operators::<f64, _, _, _>(backend, configuration, &solve, Finding { params, watcher })
+}
+
+/// The eigenpairs of the operators of any model.
+struct Finding<'a> {
+    params: EigenParams,
+    watcher: &'a mut dyn FnMut(EigenProgress) -> Result<(), Stopped>,
+}
+
+impl<B: Backend> OperatorsTask<B, f64> for Finding<'_> {
+    type Output = Result<(Eigenpairs, EigenRun), EigenError>;
+
+    fn run<K: Repeated>(self, operators: &Operators<'_, B, f64, K>) -> Self::Output {
+        let Self { params, watcher } = self;
+        let &Operators { configuration, how, normal, own, .. } = operators;
+        let lattice = how.lattice::<f64>(configuration).map_err(BackendError::from)?;
+        match how.preconditioning {
+            Preconditioning::None => of_operator(&mut *operators.full(own, lattice)?, normal, params, watcher),
+            Preconditioning::EvenOdd => of_operator(&mut operators.schur(own, lattice)?, normal, params, watcher),
+        }
     }
 }
 

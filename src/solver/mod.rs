@@ -8,6 +8,7 @@
 //! | `ahead.rs` | iterations that are queued without waiting for their scalars |
 //! | `watchers.rs`, `identity.rs` | checkpoints, records and their replay, and what solve they are of |
 //! | `solve.rs`, `shifts.rs` | a solve from configuration and source to solution, and with shifts to several |
+//! | `made.rs` | the operators of a solve, whichever model they are of |
 //! | `scale.rs` | sources of very small or large numbers |
 //! | `lanczos.rs`, `chebyshev.rs`, `basis.rs` | the lowest eigenpairs of what conjugate gradients solve |
 //! | `eigenpairs.rs` | eigenpairs from configuration to file, and as guesses of solves |
@@ -28,6 +29,7 @@ mod error;
 mod identity;
 mod info;
 mod lanczos;
+mod made;
 mod mixed;
 mod multishift;
 mod params;

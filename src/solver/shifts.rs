@@ -1,7 +1,7 @@
 //! A solve with shifts, from configuration and source to the solutions: (A + σ) ψ = η for each of several σ, where A is what conjugate gradients solve for an
 //! operator M, in one Krylov space for all. The true residual of each is computed in f64 at the end, with an operator made anew.
 
-use lanefield_reference::field::{Field, Repeated, SiteObject as _, list_of};
+use lanefield_reference::field::{Field, Repeated, list_of};
 use lanefield_reference::gauge::Configuration;
 use lanefield_reference::kernels::Vectors;
 use lanefield_reference::kernels::hop::Dagger;
@@ -9,14 +9,15 @@ use lanefield_reference::real::Real;
 use num_complex::Complex;
 
 use super::check::{Checked, Inputs, Residuals, checksum};
+use super::made::{Operators, OperatorsTask, with_operators};
 use super::multishift::MultiShiftConjugateGradients;
 use super::recurrence::Watcher;
 use super::scale::Scale;
-use super::solve::{ITERATION_FIELDS, ITERATION_FLOPS, Ran, Setup, Solved, Watch, Watched, go};
+use super::solve::{ITERATION_FIELDS, ITERATION_FLOPS, Ran, Solved, Watch, Watched, go};
 use super::{Method, Preconditioning, SavedState, Solve, SolveError, SolveReport, SolverParams};
 use crate::backend::{Backend, FieldOn, Sum};
 use crate::kernel::prelude::*;
-use crate::operator::{ActsOn as _, DynOperator, Model, Operator as _, Shifted, System};
+use crate::operator::{ActsOn as _, DynOperator, ModelChoice, Operator as _, Shifted, System};
 
 /// Solves (A + σ) ψ = η for each σ of `shifts`. A is what conjugate gradients solve for M: without preconditioning M†M on all sites, by even-odd Mpc†Mpc on the odd
 /// sites, of which alone η is then read, while ψ is zero on the even ones; M or Mpc itself where that is Hermitian and positive definite, as Mpc of staggered
@@ -26,7 +27,7 @@ use crate::operator::{ActsOn as _, DynOperator, Model, Operator as _, Shifted, S
 /// # Errors
 /// [`SolveError`], also when a true residual exceeds ten times the tolerance, and when memory lost bits; a source of several right-hand sides, and other methods than
 /// conjugate gradients.
-pub fn solve_with_shifts<R: Vectors, B: Backend, M: Model>(
+pub fn solve_with_shifts<R: Vectors, B: Backend, M: ModelChoice>(
     backend: &B,
     configuration: &Configuration,
     eta: &[Complex<f64>],
@@ -35,49 +36,64 @@ pub fn solve_with_shifts<R: Vectors, B: Backend, M: Model>(
     watcher: &mut dyn Watcher,
     resume: Option<&SavedState>,
 ) -> Result<SolveReport<R>, SolveError> {
-    let one = solve.operator.object(1);
-    let of_one = configuration.extents().volume() * one.words();
-    if eta.len() != of_one {
-        return Err(SolveError::OneRightHandSide { length: eta.len(), of_one });
-    }
-    let Solve { operator, preconditioning, method, params, .. } = *solve;
-    if method != Method::ConjugateGradients {
-        return Err(SolveError::NoShifts { method });
-    }
-    let even_odd = preconditioning == Preconditioning::EvenOdd;
-    let inputs = Inputs::new(configuration, eta);
-    let scale = Scale::of::<R>(backend.largest(Scale::largest_of(eta))?, false);
-    let scaled = scale.apply(eta);
-    let (normal, setup) = (!operator.is_positive(even_odd), Setup { configuration, solve });
-    let source = Source { eta: &scaled, one, shifts, params, normal };
-    let built_before = backend.building();
-    let lattice = solve.lattice::<R>(configuration)?;
-    let (solution, ran) = match even_odd {
-        false => source.solve(&mut setup.full::<R, B>(backend, lattice)?, (watcher, resume)),
-        true => source.solve(&mut setup.schur::<R, B>(backend, lattice)?, (watcher, resume)),
-    }?;
-    let of_checked = checksum(&solution);
-    let check = || -> Checked {
-        let lattice = solve.lattice::<f64>(configuration)?;
-        match even_odd {
-            false => source.check(&mut setup.full::<f64, B>(backend, lattice)?, &solution),
-            true => source.check(&mut setup.schur::<f64, B>(backend, lattice)?, &solution),
+    with_operators::<R, _, _, _>(backend, configuration, solve, Solving { eta, shifts, watched: (watcher, resume) })
+}
+
+/// A solve with the operators of any model.
+struct Solving<'a> {
+    eta: &'a [Complex<f64>],
+    shifts: &'a [f64],
+    watched: Watched<'a>,
+}
+
+impl<B: Backend, R: Vectors> OperatorsTask<B, R> for Solving<'_> {
+    type Output = Result<SolveReport<R>, SolveError>;
+
+    fn run<K: Repeated>(self, operators: &Operators<'_, B, R, K>) -> Self::Output {
+        let Self { eta, shifts, watched } = self;
+        let &Operators { configuration, backend, how, one, normal, own, in_f64, .. } = operators;
+        let of_one = configuration.extents().volume() * one.words();
+        if eta.len() != of_one {
+            return Err(SolveError::OneRightHandSide { length: eta.len(), of_one });
         }
-    };
-    let checked = check();
-    inputs.check()?;
-    if scale.apply(eta) != scaled {
-        return Err(SolveError::Changed { what: "the source in host memory" });
+        let &Solve { preconditioning, method, params, .. } = how;
+        if method != Method::ConjugateGradients {
+            return Err(SolveError::NoShifts { method });
+        }
+        let even_odd = preconditioning == Preconditioning::EvenOdd;
+        let inputs = Inputs::new(configuration, eta);
+        let scale = Scale::of::<R>(backend.largest(Scale::largest_of(eta))?, false);
+        let scaled = scale.apply(eta);
+        let source = Source { eta: &scaled, one, shifts, params, normal };
+        let built_before = backend.building();
+        let lattice = how.lattice::<R>(configuration)?;
+        let (solution, ran) = match even_odd {
+            false => source.solve(&mut *operators.full(own, lattice)?, watched),
+            true => source.solve(&mut operators.schur(own, lattice)?, watched),
+        }?;
+        let of_checked = checksum(&solution);
+        let check = || -> Checked {
+            let lattice = how.lattice::<f64>(configuration)?;
+            match even_odd {
+                false => source.check(&mut *operators.full(in_f64, lattice)?, &solution),
+                true => source.check(&mut operators.schur(in_f64, lattice)?, &solution),
+            }
+        };
+        let checked = check();
+        inputs.check()?;
+        if scale.apply(eta) != scaled {
+            return Err(SolveError::Changed { what: "the source in host memory" });
+        }
+        if checksum(&solution) != of_checked {
+            return Err(SolveError::Changed { what: "the solution in host memory" });
+        }
+        SolveReport::new(
+            (solution, of_checked, checked),
+            ran,
+            (scale, &params),
+            (backend.building() - built_before, lattice),
+        )
     }
-    if checksum(&solution) != of_checked {
-        return Err(SolveError::Changed { what: "the solution in host memory" });
-    }
-    SolveReport::new(
-        (solution, of_checked, checked),
-        ran,
-        (scale, &params),
-        (backend.building() - built_before, lattice),
-    )
 }
 
 /// What is solved for.

@@ -3,9 +3,8 @@
 
 use std::time::{Duration, Instant};
 
-use lanefield_reference::field::{Field, FieldError, Repeated, SiteObject as _, list_of};
+use lanefield_reference::field::{Field, FieldError, Repeated, list_of};
 use lanefield_reference::gauge::Configuration;
-use lanefield_reference::half::Half;
 use lanefield_reference::kernels::Vectors;
 use lanefield_reference::layout::{Checkerboard, LaneChoice, Lattice, LatticeOptions, LayoutError, Parity, Sites};
 use lanefield_reference::real::Real;
@@ -14,6 +13,7 @@ use thiserror::Error;
 
 use super::check::{Checked, Checksum, Inputs, Residuals, checksum, rounding};
 use super::eigenpairs::Deflation;
+use super::made::{Operators, OperatorsTask, with_operators};
 use super::mixed::MixedOperators;
 use super::recurrence::{Recurrence, Watcher, run};
 use super::scale::Scale;
@@ -22,7 +22,9 @@ use super::{
     Eigenpairs, MixedConjugateGradients, SavedState, SolverError, SolverInfo, SolverParams,
 };
 use crate::backend::{Backend, BackendError, FieldOn, Memory};
-use crate::operator::{ActsOn as _, DynOperator, Model, Operator as _, SchurComplement, System, WilsonParameters};
+use crate::operator::{
+    ActsOn as _, DynOperator, Makes, ModelChoice, Operator as _, SchurComplement, System, WilsonParameters,
+};
 
 /// Whether the even-odd Schur complement or the operator itself is solved.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -338,12 +340,6 @@ impl<M> Solve<M> {
     }
 }
 
-/// What operators are made of.
-pub(super) struct Setup<'a, M> {
-    pub(super) configuration: &'a Configuration,
-    pub(super) solve: &'a Solve<M>,
-}
-
 /// A source in site order, and how its system is solved. Not generic in the operator, so that it is compiled once for all that act on `K` objects.
 pub(super) struct Source<'a, K> {
     pub(super) eta: &'a [Complex<f64>],
@@ -365,7 +361,7 @@ pub(super) struct Source<'a, K> {
 ///
 /// # Errors
 /// [`SolveError`], also when a true residual exceeds ten times the tolerance, and when memory lost bits.
-pub fn solve<R: Vectors, B: Backend, M: Model>(
+pub fn solve<R: Vectors, B: Backend, M: ModelChoice>(
     backend: &B,
     configuration: &Configuration,
     eta: &[Complex<f64>],
@@ -379,7 +375,7 @@ pub fn solve<R: Vectors, B: Backend, M: Model>(
 ///
 /// # Errors
 /// As [`solve`]; [`SolverError::WrongState`].
-pub fn solve_from<R: Vectors, B: Backend, M: Model>(
+pub fn solve_from<R: Vectors, B: Backend, M: ModelChoice>(
     backend: &B,
     configuration: &Configuration,
     eta: &[Complex<f64>],
@@ -394,7 +390,7 @@ pub fn solve_from<R: Vectors, B: Backend, M: Model>(
 ///
 /// # Errors
 /// As [`solve_from`]; [`SolveError::NoDeflation`], and [`SolveError::Deflation`] for those of another lattice or operator.
-pub fn solve_deflated<R: Vectors, B: Backend, M: Model>(
+pub fn solve_deflated<R: Vectors, B: Backend, M: ModelChoice>(
     backend: &B,
     configuration: &Configuration,
     eta: &[Complex<f64>],
@@ -403,62 +399,70 @@ pub fn solve_deflated<R: Vectors, B: Backend, M: Model>(
     watcher: &mut dyn Watcher,
     resume: Option<&SavedState>,
 ) -> Result<SolveReport<R>, SolveError> {
-    let of_one = configuration.extents().volume() * solve.operator.object(1).words();
-    if eta.is_empty() || !eta.len().is_multiple_of(of_one) {
-        return Err(SolveError::RightHandSides { length: eta.len(), of_one });
-    }
-    let rhs = eta.len() / of_one;
-    let is_mixed = matches!(solve.method, Method::MixedF32 | Method::MixedHalf);
-    let is_several = matches!(solve.method, Method::ConjugateGradients | Method::BlockConjugateGradients);
-    if rhs > 1 && !is_several {
-        return Err(SolveError::NoBatch { method: solve.method, rhs });
-    }
-    if is_mixed && R::BITS != 64 {
-        return Err(SolveError::NotMixed { precision: R::NAME });
-    }
-    if deflation.is_some() && solve.method == Method::BiCgStab {
-        return Err(SolveError::NoDeflation { method: solve.method });
-    }
-    let Solve { operator, preconditioning, method, params, .. } = *solve;
-    let normal = method != Method::BiCgStab && !operator.is_positive(preconditioning == Preconditioning::EvenOdd);
-    let inputs = Inputs::new(configuration, eta);
-    let scale = Scale::of::<R>(backend.largest(Scale::largest_of(eta))?, is_mixed);
-    let scaled = scale.apply(eta);
-    let source = &Source {
-        eta: &scaled,
-        rhs,
-        one: operator.object(1),
-        all: operator.object(rhs),
-        method,
-        params,
-        normal,
-        deflation,
-    };
-    let setup = Setup { configuration, solve };
-    let built_before = backend.building();
-    let lattice = solve.lattice::<R>(configuration)?;
-    let (solution, ran) = match method {
-        Method::ConjugateGradients | Method::BlockConjugateGradients | Method::BiCgStab => {
-            setup.run::<R, B>(source, backend, lattice, (watcher, resume))?
+    with_operators::<R, _, _, _>(backend, configuration, solve, Solving { eta, deflation, watched: (watcher, resume) })
+}
+
+/// A solve with the operators of any model.
+struct Solving<'a> {
+    eta: &'a [Complex<f64>],
+    deflation: Option<&'a Eigenpairs>,
+    watched: Watched<'a>,
+}
+
+impl<B: Backend, R: Vectors> OperatorsTask<B, R> for Solving<'_> {
+    type Output = Result<SolveReport<R>, SolveError>;
+
+    fn run<K: Repeated>(self, operators: &Operators<'_, B, R, K>) -> Self::Output {
+        let Self { eta, deflation, watched } = self;
+        let &Operators { configuration, backend, one, .. } = operators;
+        let of_one = configuration.extents().volume() * one.words();
+        if eta.is_empty() || !eta.len().is_multiple_of(of_one) {
+            return Err(SolveError::RightHandSides { length: eta.len(), of_one });
         }
-        Method::MixedF32 => in_precision(setup.run_mixed::<f32, B>(source, backend, lattice, (watcher, resume))?)?,
-        Method::MixedHalf => in_precision(setup.run_mixed::<Half, B>(source, backend, lattice, (watcher, resume))?)?,
-    };
-    let of_checked = checksum(&solution);
-    let checked = setup.check::<R, B>(source, backend, &solution);
-    inputs.check()?;
-    if scale.apply(eta) != scaled {
-        return Err(SolveError::Changed { what: "the source in host memory" });
+        let rhs = eta.len() / of_one;
+        let &Solve { method, params, .. } = operators.how;
+        let is_mixed = matches!(method, Method::MixedF32 | Method::MixedHalf);
+        let is_several = matches!(method, Method::ConjugateGradients | Method::BlockConjugateGradients);
+        if rhs > 1 && !is_several {
+            return Err(SolveError::NoBatch { method, rhs });
+        }
+        if is_mixed && R::BITS != 64 {
+            return Err(SolveError::NotMixed { precision: R::NAME });
+        }
+        if deflation.is_some() && method == Method::BiCgStab {
+            return Err(SolveError::NoDeflation { method });
+        }
+        let normal = method != Method::BiCgStab && operators.normal;
+        let inputs = Inputs::new(configuration, eta);
+        let scale = Scale::of::<R>(backend.largest(Scale::largest_of(eta))?, is_mixed);
+        let scaled = scale.apply(eta);
+        let all = operators.object(rhs);
+        let source = &Source { eta: &scaled, rhs, one, all, method, params, normal, deflation };
+        let built_before = backend.building();
+        let lattice = operators.how.lattice::<R>(configuration)?;
+        let (solution, ran) = match method {
+            Method::ConjugateGradients | Method::BlockConjugateGradients | Method::BiCgStab => {
+                operators.run(source, lattice, watched)?
+            }
+            Method::MixedF32 => in_precision(operators.run_mixed(operators.in_f32, source, lattice, watched)?)?,
+            Method::MixedHalf => in_precision(operators.run_mixed(operators.in_half, source, lattice, watched)?)?,
+        };
+        let of_checked = checksum(&solution);
+        let checked = operators.check(source, &solution);
+        inputs.check()?;
+        if scale.apply(eta) != scaled {
+            return Err(SolveError::Changed { what: "the source in host memory" });
+        }
+        if checksum(&solution) != of_checked {
+            return Err(SolveError::Changed { what: "the solution in host memory" });
+        }
+        SolveReport::new(
+            (solution, of_checked, checked),
+            ran,
+            (scale, &params),
+            (backend.building() - built_before, lattice),
+        )
     }
-    if checksum(&solution) != of_checked {
-        return Err(SolveError::Changed { what: "the solution in host memory" });
-    }
-    SolveReport::new(
-        (solution, of_checked, checked),
-        ran,
-        (scale, &params),
-        (backend.building() - built_before, lattice),
-    )
 }
 
 /// Refuses solutions whose true residual is far from the tolerance.
@@ -511,62 +515,43 @@ fn in_precision<R: Vectors>((solution, ran): Solved<f64>) -> Result<Solved<R>, F
 
 pub(super) type Watched<'a> = (&'a mut dyn Watcher, Option<&'a SavedState>);
 
-impl<M: Model> Setup<'_, M> {
-    /// M on all sites.
-    pub(super) fn full<'b, R: Vectors, B: Backend>(
-        &self,
-        backend: &'b B,
-        lattice: Lattice,
-    ) -> Result<M::Full<'b, B, R>, BackendError> {
-        self.solve.operator.full(backend, self.configuration, lattice)
-    }
-
-    /// Mpc.
-    pub(super) fn schur<'b, R: Vectors, B: Backend>(
-        &self,
-        backend: &'b B,
-        lattice: Lattice,
-    ) -> Result<SchurComplement<'b, B, R, M::Object>, BackendError> {
-        SchurComplement::new(self.solve.operator.even_odd(backend, self.configuration, lattice)?)
-    }
-
+impl<B: Backend, R: Vectors, K: Repeated> Operators<'_, B, R, K> {
     /// The solution in site order, by a recurrence in one precision.
-    fn run<R: Vectors, B: Backend>(
+    fn run(
         &self,
-        source: &Source<'_, M::Object>,
-        backend: &B,
+        source: &Source<'_, K>,
         lattice: Lattice,
         (watcher, resume): Watched<'_>,
     ) -> Result<Solved<R>, SolveError> {
-        let iterate: Iterate<'_, B, R, M::Object> = &mut |system, b| source.iterate(system, b, (&mut *watcher, resume));
-        match self.solve.preconditioning {
-            Preconditioning::None => source.on_all_sites(backend, &mut self.full::<R, B>(backend, lattice)?, iterate),
+        let iterate: Iterate<'_, B, R, K> = &mut |system, b| source.iterate(system, b, (&mut *watcher, resume));
+        match self.how.preconditioning {
+            Preconditioning::None => source.on_all_sites(self.backend, &mut *self.full(self.own, lattice)?, iterate),
             Preconditioning::EvenOdd => {
-                source.by_even_and_odd(backend, &mut self.schur::<R, B>(backend, lattice)?, iterate)
+                source.by_even_and_odd(self.backend, &mut self.schur(self.own, lattice)?, iterate)
             }
         }
     }
 
     /// The same by a recurrence in `S` inside f64.
-    fn run_mixed<S: Vectors, B: Backend>(
+    fn run_mixed<S: Vectors>(
         &self,
-        source: &Source<'_, M::Object>,
-        backend: &B,
+        low: &dyn Makes<B, S, K>,
+        source: &Source<'_, K>,
         lattice: Lattice,
         (watcher, resume): Watched<'_>,
     ) -> Result<Solved<f64>, SolveError> {
-        let low_lattice = lattice.in_scalar(S::COMPLEX)?;
-        match self.solve.preconditioning {
+        let (backend, low_lattice) = (self.backend, lattice.in_scalar(S::COMPLEX)?);
+        match self.how.preconditioning {
             Preconditioning::None => {
-                let (mut full, mut low) = (self.full(backend, lattice)?, self.full::<S, B>(backend, low_lattice)?);
-                let mut low = System::new(&mut low as &mut DynOperator<'_, B, S, M::Object>, source.normal)?;
-                source.on_all_sites(backend, &mut full, &mut |system, b| {
+                let (mut full, mut low) = (self.full(self.in_f64, lattice)?, self.full(low, low_lattice)?);
+                let mut low = System::new(&mut *low as &mut DynOperator<'_, B, S, K>, source.normal)?;
+                source.on_all_sites(backend, &mut *full, &mut |system, b| {
                     source.iterate_mixed((system, &mut low), b, (&mut *watcher, resume))
                 })
             }
             Preconditioning::EvenOdd => {
-                let (mut schur, mut low) = (self.schur(backend, lattice)?, self.schur::<S, B>(backend, low_lattice)?);
-                let mut low = System::new(&mut low as &mut DynOperator<'_, B, S, M::Object>, source.normal)?;
+                let (mut schur, mut low) = (self.schur(self.in_f64, lattice)?, self.schur(low, low_lattice)?);
+                let mut low = System::new(&mut low as &mut DynOperator<'_, B, S, K>, source.normal)?;
                 source.by_even_and_odd(backend, &mut schur, &mut |system, b| {
                     source.iterate_mixed((system, &mut low), b, (&mut *watcher, resume))
                 })
@@ -575,19 +560,14 @@ impl<M: Model> Setup<'_, M> {
     }
 
     /// The residuals of a solution: the operator is made anew, in f64.
-    fn check<R: Vectors, B: Backend>(
-        &self,
-        source: &Source<'_, M::Object>,
-        backend: &B,
-        solution: &[Complex<R>],
-    ) -> Checked {
-        let lattice = self.solve.lattice::<f64>(self.configuration)?;
-        match self.solve.preconditioning {
+    fn check(&self, source: &Source<'_, K>, solution: &[Complex<R>]) -> Checked {
+        let lattice = self.how.lattice::<f64>(self.configuration)?;
+        match self.how.preconditioning {
             Preconditioning::None => {
-                source.check_on_all_sites(backend, &mut self.full::<f64, B>(backend, lattice)?, solution)
+                source.check_on_all_sites(self.backend, &mut *self.full(self.in_f64, lattice)?, solution)
             }
             Preconditioning::EvenOdd => {
-                source.check_even_and_odd(backend, &mut self.schur::<f64, B>(backend, lattice)?, solution)
+                source.check_even_and_odd(self.backend, &mut self.schur(self.in_f64, lattice)?, solution)
             }
         }
     }

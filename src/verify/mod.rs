@@ -32,7 +32,8 @@ pub use parts::{PartsCase, PartsOutcome};
 pub use report::{Failure, Row, Subject, UnitError, VerifyReport};
 
 use crate::backend::opencl::{Retirement, SumOptions, Tuning};
-use crate::backend::{Backend, BackendError, Cpu, OpenCl, Threads};
+use crate::backend::{Backend, BackendError, Cpu, Threads};
+use crate::dynamic::AnyBackend;
 use crate::kernel;
 use crate::solver::SolveError;
 use case::Plan;
@@ -190,26 +191,9 @@ pub trait Tested: Backend {
     fn can_retire(&self) -> bool;
 }
 
-impl Tested for OpenCl {
-    fn set_tuning(&mut self, tuning: Tuning) -> Result<(), BackendError> {
-        Self::set_tuning(self, tuning);
-        Ok(())
-    }
-
-    fn set_sum_options(&mut self, options: SumOptions) {
-        Self::set_sum_options(self, options);
-    }
-
-    fn can_retire(&self) -> bool {
-        !matches!(self.context().info().retirement, Retirement::Unsupported { .. })
-    }
-}
-
 impl Tested for Cpu {
-    /// More than eight threads would only wait for each other on small lattices.
     fn set_tuning(&mut self, tuning: Tuning) -> Result<(), BackendError> {
-        let threads = tuning.accelerator_threads.unwrap_or_default();
-        *self = Self::new(Threads::new(threads.get().min(8)))?;
+        *self = with_threads(tuning)?;
         Ok(())
     }
 
@@ -218,6 +202,33 @@ impl Tested for Cpu {
     fn can_retire(&self) -> bool {
         false
     }
+}
+
+impl Tested for AnyBackend {
+    fn set_tuning(&mut self, tuning: Tuning) -> Result<(), BackendError> {
+        match self.opencl_mut() {
+            Some(device) => device.set_tuning(tuning),
+            None => *self = with_threads(tuning)?.into(),
+        }
+        Ok(())
+    }
+
+    fn set_sum_options(&mut self, options: SumOptions) {
+        if let Some(device) = self.opencl_mut() {
+            device.set_sum_options(options);
+        }
+    }
+
+    fn can_retire(&self) -> bool {
+        let info = self.opencl().map(|device| device.context().info());
+        info.is_some_and(|info| !matches!(info.retirement, Retirement::Unsupported { .. }))
+    }
+}
+
+/// The CPU reference with the threads of a case. More than eight would only wait for each other on small lattices.
+fn with_threads(tuning: Tuning) -> Result<Cpu, BackendError> {
+    let threads = tuning.accelerator_threads.unwrap_or_default();
+    Cpu::new(Threads::new(threads.get().min(8)))
 }
 
 /// How far a verification has come.

@@ -2,10 +2,8 @@
 //! ([`PartsCase::on_threads`]), or those of an MPI job ([`PartsCase::on_rank`]).
 
 use std::fmt;
-use std::marker::PhantomData;
 use std::sync::Arc;
 
-use lanefield_reference::field::SiteObject as _;
 use lanefield_reference::gauge::Configuration;
 use lanefield_reference::kernels::Vectors;
 use lanefield_reference::layout::{DIMENSIONS, Extents, LaneChoice, Reach};
@@ -16,10 +14,10 @@ use num_complex::Complex;
 
 use super::VerifyError;
 use super::case::{Draws, leg_order};
-use crate::backend::ghosts::Ghosts;
-use crate::backend::{Backend, BackendError, Cpu, OpenCl};
-use crate::comm::{Communicator as _, Decomposition, OnRanks, RanksOptions, ThreadRanks, WholeLattice};
-use crate::operator::{AnyModel, Definition, HopParameters, Model, ModelTask, definitions};
+use crate::backend::{BackendError, Cpu, OpenCl};
+use crate::comm::{Communicator as _, Decomposition, RanksOptions, ThreadRanks, WholeLattice};
+use crate::dynamic::AnyBackend;
+use crate::operator::{AnyModel, Definition, HopParameters, definitions};
 use crate::solver::{Method, Preconditioning, Solve, SolveError, SolverParams, solve};
 
 /// Extents in each direction, of which one is drawn.
@@ -122,7 +120,7 @@ impl PartsCase {
     }
 
     /// On one rank.
-    pub fn alone<B: Backend>(&self, backend: &B) -> Result<PartsOutcome, VerifyError> {
+    pub fn alone(&self, backend: &AnyBackend) -> Result<PartsOutcome, VerifyError> {
         let (history, solution) = self.solve(backend, &self.configuration(self.decomposition.whole()))?;
         Ok(PartsOutcome { history, solution: solution.map(|solution| as_bits(&solution)) })
     }
@@ -131,9 +129,8 @@ impl PartsCase {
     ///
     /// # Errors
     /// What the backend reports, and ranks with other histories.
-    pub fn on_rank<B: Ghosts>(&self, ranks: &OnRanks<B>) -> Result<Option<PartsOutcome>, VerifyError> {
-        let lattice = ranks.lattice();
-        let (history, solution) = self.solve(ranks, &self.configuration(lattice.part()))?;
+    pub fn on_rank(&self, backend: &AnyBackend, lattice: &WholeLattice) -> Result<Option<PartsOutcome>, VerifyError> {
+        let (history, solution) = self.solve(backend, &self.configuration(lattice.part()))?;
         let failed = |error| VerifyError::from(BackendError::device(error));
         let histories = lattice.communicator().gather(bytemuck::cast_slice(&history)).map_err(failed)?;
         let solution = match solution {
@@ -158,13 +155,11 @@ impl PartsCase {
         let outcomes = ThreadRanks::run(self.decomposition.cut().ranks(), |comm| {
             let device = open(comm.rank())?;
             let lattice = WholeLattice::new(Arc::new(comm), self.decomposition);
-            match device {
-                None => self.on_rank(&OnRanks::new(one_thread()?, lattice, self.options)),
-                Some(mut device) => {
-                    device.set_on_parts(true);
-                    self.on_rank(&OnRanks::new(device, lattice, self.options))
-                }
-            }
+            let backend = match device {
+                None => AnyBackend::from(one_thread()?),
+                Some(device) => AnyBackend::from(device),
+            };
+            self.on_rank(&backend.on_ranks(&lattice, self.options), &lattice)
         });
         let mut first = None;
         for outcome in outcomes {
@@ -173,10 +168,35 @@ impl PartsCase {
         first.ok_or_else(|| VerifyError::Ranks { case: self.to_string(), rank: 0 })
     }
 
-    fn solve<B: Backend>(&self, backend: &B, configuration: &Configuration) -> Result<Solved, VerifyError> {
+    fn solve(&self, backend: &AnyBackend, configuration: &Configuration) -> Result<Solved, VerifyError> {
         match self.precision {
-            Precision::F32 => self.model.run(On::<B, f32>(backend, self, configuration, PhantomData)),
-            _ => self.model.run(On::<B, f64>(backend, self, configuration, PhantomData)),
+            Precision::F32 => self.solve_in::<f32>(backend, configuration),
+            _ => self.solve_in::<f64>(backend, configuration),
+        }
+    }
+
+    fn solve_in<R: Vectors>(&self, backend: &AnyBackend, configuration: &Configuration) -> Result<Solved, VerifyError> {
+        let &Self { seed, model, method, preconditioning, rhs, .. } = self;
+        let words = (model.object().words() * rhs) as u32;
+        let extents = configuration.extents();
+        let number = |(site, word)| {
+            let (re, im) = gaussian_pair(seed, Stream::SpinorSource, site, word);
+            Complex::new(re, im)
+        };
+        let sites = (0..extents.volume()).map(|site| extents.global_site(site));
+        let eta: Vec<Complex<f64>> =
+            sites.flat_map(|site| (0..words).map(move |word| (site, word))).map(number).collect();
+        let params = SolverParams { max_iterations: MOST_ITERATIONS, ..SolverParams::auto::<R>() };
+        let how = Solve { operator: model, preconditioning, method, params, lanes: LaneChoice::Auto };
+        let bits = |history: &[f64]| history.iter().map(|c| c.to_bits()).collect::<Vec<_>>();
+        match solve::<R, _, _>(backend, configuration, &eta, &how, |_, _| ()) {
+            Ok(report) => {
+                let history = report.rhs.iter().flat_map(|rhs| bits(&rhs.info.history)).collect();
+                let solution = report.solution.iter().map(|z| Complex::new(z.re.to_f64(), z.im.to_f64()));
+                Ok((history, Ok(solution.collect())))
+            }
+            Err(SolveError::Backend(error)) => Err(error.into()),
+            Err(error) => Ok((error.history().map(bits).unwrap_or_default(), Err(error.to_string()))),
         }
     }
 }
@@ -188,38 +208,6 @@ fn one_thread() -> Result<Cpu, BackendError> {
 
 /// |r|² as bits, and the solution.
 type Solved = (Vec<u64>, Result<Vec<Complex<f64>>, String>);
-
-/// A solve by any operator.
-struct On<'a, B, R>(&'a B, &'a PartsCase, &'a Configuration, PhantomData<R>);
-
-impl<B: Backend, R: Vectors> ModelTask for On<'_, B, R> {
-    type Output = Result<Solved, VerifyError>;
-
-    fn run<M: Model>(self, operator: M) -> Self::Output {
-        let Self(backend, &PartsCase { seed, method, preconditioning, rhs, .. }, configuration, _) = self;
-        let words = (operator.object(1).words() * rhs) as u32;
-        let extents = configuration.extents();
-        let number = |(site, word)| {
-            let (re, im) = gaussian_pair(seed, Stream::SpinorSource, site, word);
-            Complex::new(re, im)
-        };
-        let sites = (0..extents.volume()).map(|site| extents.global_site(site));
-        let eta: Vec<Complex<f64>> =
-            sites.flat_map(|site| (0..words).map(move |word| (site, word))).map(number).collect();
-        let params = SolverParams { max_iterations: MOST_ITERATIONS, ..SolverParams::auto::<R>() };
-        let how = Solve { operator, preconditioning, method, params, lanes: LaneChoice::Auto };
-        let bits = |history: &[f64]| history.iter().map(|c| c.to_bits()).collect::<Vec<_>>();
-        match solve::<R, B, _>(backend, configuration, &eta, &how, |_, _| ()) {
-            Ok(report) => {
-                let history = report.rhs.iter().flat_map(|rhs| bits(&rhs.info.history)).collect();
-                let solution = report.solution.iter().map(|z| Complex::new(z.re.to_f64(), z.im.to_f64()));
-                Ok((history, Ok(solution.collect())))
-            }
-            Err(SolveError::Backend(error)) => Err(error.into()),
-            Err(error) => Ok((error.history().map(bits).unwrap_or_default(), Err(error.to_string()))),
-        }
-    }
-}
 
 fn as_bits(solution: &[Complex<f64>]) -> Vec<u64> {
     solution.iter().flat_map(|z| [z.re.to_bits(), z.im.to_bits()]).collect()

@@ -20,8 +20,9 @@ use super::compare::{Mismatch, compare_fields, compare_histories};
 use super::report::Subject;
 use super::{Against, Compared, Rows, VerifyError, VerifyOptions};
 use crate::backend::{Backend, BackendError, Cpu};
+use crate::dynamic::AnyBackend;
 use crate::in_precision;
-use crate::operator::{AnyModel, DefinitionError, HopParameters, Model, ModelTask, definition, definitions};
+use crate::operator::{AnyModel, DefinitionError, HopParameters, definition, definitions};
 use crate::solver::{self, Method, Preconditioning, Solve, SolveError, SolverParams};
 
 /// The extents of the hot configuration: x is cut at 6, which few widths divide.
@@ -211,7 +212,10 @@ impl SolveCheck {
         if tested.takes_links(links, low).is_err() || against == Against::PlainLoops && !self.is_in_plain_loops() {
             return Ok(());
         }
-        in_precision!(self.precision, R => self.compare::<R, B>(number, tested, against, host, rows))
+        match self.precision {
+            Precision::F32 => self.compare::<f32, B>(number, tested, against, host, rows),
+            _ => self.compare::<f64, B>(number, tested, against, host, rows),
+        }
     }
 
     fn compare<R: Vectors, B: Backend>(
@@ -227,7 +231,10 @@ impl SolveCheck {
         let row = rows.check(&self.subject(), (number, &|| format!("case {number}: {self}")), || {
             let found = self.solved::<R, B>(tested, &eta, self.lanes)?;
             let expected = match against {
-                Against::Cpu => self.solved::<R, Cpu>(host, &eta, LaneChoice::Width(LaneWidth::ALL[1]))?,
+                Against::Cpu => {
+                    let host = AnyBackend::from(host.clone());
+                    self.solved::<R, _>(&host, &eta, LaneChoice::Width(LaneWidth::ALL[1]))?
+                }
                 Against::PlainLoops => self.in_plain_loops(&eta),
             };
             iterations = expected.history.len().saturating_sub(1);
@@ -244,7 +251,19 @@ impl SolveCheck {
         eta: &[Complex<f64>],
         lanes: LaneChoice,
     ) -> Result<Solved<R>, VerifyError> {
-        self.model.run(Run { check: self, backend, eta, lanes, precision: std::marker::PhantomData })
+        let &Self { model, preconditioning, method, .. } = self;
+        let solve = Solve { operator: model, preconditioning, method, params: self.params(), lanes };
+        match solver::solve::<R, B, _>(backend, &self.configuration, eta, &solve, |_, _| ()) {
+            Ok(report) => {
+                let history = report.rhs.iter().flat_map(|rhs| rhs.info.history.clone()).collect();
+                Ok(Solved { history, solution: Ok(report.solution) })
+            }
+            Err(SolveError::Backend(error)) => Err(error.into()),
+            Err(error) => match error.history() {
+                Some(history) => Ok(Solved { history: history.to_vec(), solution: Err(error.to_string()) }),
+                None => Err(error.into()),
+            },
+        }
     }
 
     fn params(&self) -> SolverParams {
@@ -313,35 +332,5 @@ impl SolveCheck {
             Complex::new(re, im)
         };
         all.map(word).collect()
-    }
-}
-
-/// A solve with any operator.
-struct Run<'a, R, B> {
-    check: &'a SolveCheck,
-    backend: &'a B,
-    eta: &'a [Complex<f64>],
-    lanes: LaneChoice,
-    precision: std::marker::PhantomData<R>,
-}
-
-impl<R: Vectors, B: Backend> ModelTask for Run<'_, R, B> {
-    type Output = Result<Solved<R>, VerifyError>;
-
-    fn run<M: Model>(self, operator: M) -> Self::Output {
-        let Self { check, backend, eta, lanes, .. } = self;
-        let &SolveCheck { preconditioning, method, .. } = check;
-        let solve = Solve { operator, preconditioning, method, params: check.params(), lanes };
-        match solver::solve::<R, B, _>(backend, &check.configuration, eta, &solve, |_, _| ()) {
-            Ok(report) => {
-                let history = report.rhs.iter().flat_map(|rhs| rhs.info.history.clone()).collect();
-                Ok(Solved { history, solution: Ok(report.solution) })
-            }
-            Err(SolveError::Backend(error)) => Err(error.into()),
-            Err(error) => match error.history() {
-                Some(history) => Ok(Solved { history: history.to_vec(), solution: Err(error.to_string()) }),
-                None => Err(error.into()),
-            },
-        }
     }
 }

@@ -30,14 +30,14 @@ macro_rules! on_every_backend {
         mod on_the_cpu_reference {
             $(#[test]
             fn $name() {
-                super::$name(&crate::common::backends::cpu());
+                super::$name(&lanefield::dynamic::AnyBackend::from(crate::common::backends::cpu()));
             })+
         }
         mod on_opencl {
             $(#[test]
             fn $name() {
                 if let Some(device) = crate::common::backends::opencl() {
-                    super::$name(&device);
+                    super::$name(&lanefield::dynamic::AnyBackend::from(device));
                 }
             })+
         }

@@ -27,7 +27,7 @@ fn agree(
     let mut residuals = 0;
     for number in numbers {
         let case = PartsCase::draw(5, number, None).unwrap();
-        let expected = case.alone(&cpu()).unwrap();
+        let expected = case.alone(&cpu().into()).unwrap();
         let found = case.on_threads(|rank| open(number, rank)).unwrap();
         assert_eq!(found, expected, "{case}");
         residuals += expected.history.len();

@@ -4,8 +4,8 @@ use std::ffi::c_char;
 use std::sync::Arc;
 
 use bytemuck::Pod;
+use lanefield::dynamic::Piece;
 use lanefield::io::npy::{ComplexArray, ComplexValues};
-use lanefield::operator::prepared::Piece;
 use lanefield::reference::field::Object;
 use lanefield::reference::kernels::Vectors;
 use lanefield::reference::kernels::hop::Dagger;

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use lanefield::backend::opencl::{OpenCl, OpenClError, devices, probe};
 use lanefield::backend::select::{DeviceChoice, Selected, resolve};
 use lanefield::backend::{Cpu, Memory as _, Threads};
+use lanefield::dynamic::AnyBackend;
 
 use crate::pointer::{free, give, handle, put, room, text_or_none};
 use crate::status::{Failure, Outcome, guarded, lf_status, quietly};
@@ -16,16 +17,13 @@ pub struct lf_context(pub(crate) Arc<Context>);
 
 /// What a context is.
 pub(crate) struct Context {
-    pub cpu: Cpu,
-    pub device: Option<Device>,
-    description: CString,
-}
-
-/// An OpenCL device in use.
-pub(crate) struct Device {
-    pub opencl: OpenCl,
+    /// The CPU reference.
+    pub host: AnyBackend,
+    /// The OpenCL device, if one was asked for.
+    pub device: Option<AnyBackend>,
     /// Why its results cannot be called bitwise.
     why_not_bitwise: Option<CString>,
+    description: CString,
 }
 
 impl Context {
@@ -34,23 +32,25 @@ impl Context {
             None => DeviceChoice::Cpu,
             Some(name) => name.parse().map_err(|error| Failure::argument(format!("{error}")))?,
         };
-        let device = open(&choice)?;
-        let cpu = Cpu::new(threads)?;
-        let description = match &device {
-            None => cpu.describe(),
-            Some(device) => device.opencl.describe(),
-        };
-        Ok(Self { cpu, device, description: c_text(&description) })
+        let (device, why_not_bitwise) = open(&choice)?.unzip();
+        let host = AnyBackend::from(Cpu::new(threads)?);
+        let description = c_text(&device.as_ref().unwrap_or(&host).describe());
+        Ok(Self { host, device, why_not_bitwise: why_not_bitwise.flatten(), description })
+    }
+
+    /// Where is computed.
+    pub fn backend(&self) -> &AnyBackend {
+        self.device.as_ref().unwrap_or(&self.host)
     }
 
     /// Runs work on the context's own threads: nothing is done by a pool that the whole process shares.
     pub fn install<T: Send>(&self, work: impl FnOnce() -> T + Send) -> T {
-        self.cpu.install(work)
+        self.host.install(work)
     }
 }
 
-/// The device that a choice means; none where that is the CPU reference, for which no driver is loaded.
-fn open(choice: &DeviceChoice) -> Outcome<Option<Device>> {
+/// The device that a choice means, and why it is not bitwise; none where that is the CPU reference, for which no driver is loaded.
+fn open(choice: &DeviceChoice) -> Outcome<Option<(AnyBackend, Option<CString>)>> {
     if *choice == DeviceChoice::Cpu {
         return Ok(None);
     }
@@ -64,7 +64,7 @@ fn open(choice: &DeviceChoice) -> Outcome<Option<Device>> {
         Selected::OpenCl(info) => {
             let opencl = OpenCl::open(&info)?;
             let why_not_bitwise = probe(opencl.context())?.why_not().as_deref().map(c_text);
-            Ok(Some(Device { opencl, why_not_bitwise }))
+            Ok(Some((opencl.into(), why_not_bitwise)))
         }
     }
 }
@@ -131,7 +131,7 @@ pub unsafe extern "C" fn lf_context_why_not_bitwise(context: *const lf_context, 
     guarded(|| {
         // SAFETY: the caller's promise.
         let context = &unsafe { handle(context, "context") }?.0;
-        let why = context.device.as_ref().and_then(|device| device.why_not_bitwise.as_deref());
+        let why = context.why_not_bitwise.as_deref();
         // SAFETY: the caller's promise.
         unsafe { put(text, why.map_or(std::ptr::null(), |why| why.as_ptr()), "text") }?;
         Ok(lf_status::LF_OK)

@@ -1,11 +1,11 @@
 //! Fields that a context holds, on its device if it has one: uploaded once, worked on there, downloaded at the end.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use bytemuck::Pod;
-use lanefield::backend::{AnyField, Backend, BackendError, Cpu, Memory, OpenCl, Sum};
-use lanefield::kernel::{self, Arguments, Call, Kernel, Value};
-use lanefield::operator::prepared::{Fields, Piece, download, upload};
+use lanefield::backend::{BackendError, Launch as _, Reduce as _, Sum};
+use lanefield::dynamic::{AnyBackend, DynField, Piece, download, upload};
+use lanefield::kernel::{self, Arguments, Kernel, Value};
 use lanefield::reference::field::FieldShape;
 use lanefield::reference::kernels::Vectors;
 use lanefield::reference::layout::{Parity, Sites};
@@ -15,26 +15,14 @@ use num_complex::Complex;
 use crate::context::Context;
 use crate::operator::{Place, dagger, lf_operator};
 use crate::pointer::{array, complex, free, give, handle, put, room, write};
-use crate::prepared::Prepared;
 use crate::status::{Failure, Outcome, guarded, lf_status, quietly};
 
 /// A field that a context holds. It may be used by several threads at once, which then wait for each other.
 pub struct lf_field {
     context: Arc<Context>,
     shape: FieldShape,
-    /// None where a call did not come to its end.
-    stored: Mutex<Option<Stored>>,
-}
-
-/// The numbers.
-enum Stored {
-    Cpu(AnyField<<Cpu as Memory>::Storage>),
-    OpenCl(AnyField<<OpenCl as Memory>::Storage>),
-}
-
-/// What is done with some fields, on any backend.
-trait Task<T> {
-    fn run<B: Backend>(self, backend: &B, fields: Vec<&mut AnyField<B::Storage>>) -> Result<T, BackendError>;
+    /// Poisoned where a call did not come to its end.
+    stored: Mutex<DynField>,
 }
 
 fn lost() -> Failure {
@@ -47,19 +35,9 @@ fn lost() -> Failure {
 impl lf_field {
     fn new(operator: &lf_operator, sites: Sites, precision: Precision) -> Outcome<Self> {
         let context = Arc::clone(&operator.context);
-        let (shape, stored) = context.install(|| -> Outcome<(FieldShape, Stored)> {
-            match &context.device {
-                None => {
-                    let shape = shape_of(operator, &context.cpu, sites, precision)?;
-                    Ok((shape, Stored::Cpu(AnyField::zeros(&context.cpu, shape)?)))
-                }
-                Some(device) => {
-                    let shape = shape_of(operator, &device.opencl, sites, precision)?;
-                    Ok((shape, Stored::OpenCl(AnyField::zeros(&device.opencl, shape)?)))
-                }
-            }
-        })?;
-        Ok(Self { context, shape, stored: Mutex::new(Some(stored)) })
+        let shape = shape_of(operator, sites, precision)?;
+        let stored = context.install(|| DynField::zeros(context.backend(), shape))?;
+        Ok(Self { context, shape, stored: Mutex::new(stored) })
     }
 
     /// Real numbers of the whole lattice.
@@ -80,12 +58,13 @@ impl lf_field {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Option<Stored>> {
-        self.stored.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> Outcome<MutexGuard<'_, DynField>> {
+        self.stored.lock().map_err(|_| lost())
     }
 }
 
-fn shape_of(operator: &lf_operator, backend: &impl Memory, sites: Sites, precision: Precision) -> Outcome<FieldShape> {
+fn shape_of(operator: &lf_operator, sites: Sites, precision: Precision) -> Outcome<FieldShape> {
+    let backend = operator.context.backend();
     match precision {
         Precision::F64 => operator.shape::<f64>(backend, sites),
         _ => operator.shape::<f32>(backend, sites),
@@ -93,7 +72,7 @@ fn shape_of(operator: &lf_operator, backend: &impl Memory, sites: Sites, precisi
 }
 
 /// Locks fields of one context, always in the same order.
-fn lock_all<'a, const N: usize>(fields: [&'a lf_field; N]) -> Outcome<[MutexGuard<'a, Option<Stored>>; N]> {
+fn lock_all<'a, const N: usize>(fields: [&'a lf_field; N]) -> Outcome<[MutexGuard<'a, DynField>; N]> {
     let mut order: [usize; N] = std::array::from_fn(|k| k);
     order.sort_by_key(|&k| std::ptr::from_ref(fields[k]));
     for pair in order.windows(2) {
@@ -106,7 +85,7 @@ fn lock_all<'a, const N: usize>(fields: [&'a lf_field; N]) -> Outcome<[MutexGuar
     }
     let mut guards = [const { None }; N];
     for k in order {
-        guards[k] = Some(fields[k].lock());
+        guards[k] = Some(fields[k].lock()?);
     }
     // Each was locked.
     Ok(guards.map(|guard| match guard {
@@ -115,86 +94,37 @@ fn lock_all<'a, const N: usize>(fields: [&'a lf_field; N]) -> Outcome<[MutexGuar
     }))
 }
 
-/// Runs a task on the backend of the context.
-fn on<T: Send, const N: usize>(fields: [&lf_field; N], task: impl Task<T> + Send) -> Outcome<T> {
+/// Does something with some fields on the backend of their context.
+fn on<T: Send, const N: usize>(
+    fields: [&lf_field; N],
+    work: impl FnOnce(&AnyBackend, [&mut DynField; N]) -> Result<T, BackendError> + Send,
+) -> Outcome<T> {
     let context = &fields[0].context;
     let mut guards = lock_all(fields)?;
-    let mut of_cpu = Vec::new();
-    let mut of_opencl = Vec::new();
-    for guard in &mut guards {
-        match guard.as_mut().ok_or_else(lost)? {
-            Stored::Cpu(field) => of_cpu.push(field),
-            Stored::OpenCl(field) => of_opencl.push(field),
-        }
-    }
-    Ok(context.install(|| match &context.device {
-        None => task.run(&context.cpu, of_cpu),
-        Some(device) => task.run(&device.opencl, of_opencl),
-    })?)
+    let fields = guards.each_mut().map(|guard| &mut **guard);
+    Ok(context.install(|| work(context.backend(), fields))?)
 }
 
-/// From an array.
-struct Upload<'a, R>(FieldShape, &'a [Complex<R>]);
-
-impl<R: Vectors> Task<()> for Upload<'_, R> {
-    fn run<B: Backend>(self, backend: &B, fields: Vec<&mut AnyField<B::Storage>>) -> Result<(), BackendError> {
-        for field in fields {
-            *field = upload(backend, self.0, self.1)?;
-        }
-        Ok(())
-    }
-}
-
-/// To an array.
-struct Download<R>(std::marker::PhantomData<R>);
-
-impl<R: Vectors> Task<Vec<Complex<R>>> for Download<R> {
-    fn run<B: Backend>(
-        self,
-        backend: &B,
-        fields: Vec<&mut AnyField<B::Storage>>,
-    ) -> Result<Vec<Complex<R>>, BackendError> {
-        fields.first().map_or_else(|| Ok(Vec::new()), |field| download(backend, field))
-    }
-}
-
-/// A kernel that is launched: its first field is written, all others are read.
-struct Launch {
+/// Launches a kernel: its first field is written, all others are read.
+fn launch<const N: usize>(
     kernel: &'static Kernel,
-    names: &'static [&'static str],
+    fields: [(&'static str, &lf_field); N],
     a: Option<f64>,
-}
-
-impl Task<()> for Launch {
-    fn run<B: Backend>(self, backend: &B, fields: Vec<&mut AnyField<B::Storage>>) -> Result<(), BackendError> {
-        let mut arguments = Arguments::new(self.kernel);
-        if let Some(a) = self.a {
+) -> Outcome<()> {
+    let names = fields.map(|(name, _)| name);
+    on(fields.map(|(_, field)| field), |backend, fields| {
+        let mut arguments = Arguments::new(kernel);
+        if let Some(a) = a {
             arguments = arguments.scalar("a", a);
         }
-        for (place, (field, name)) in fields.into_iter().zip(self.names).enumerate() {
+        for (place, (field, name)) in fields.into_iter().zip(names).enumerate() {
             arguments = match place {
                 0 => arguments.value(name, Value::Write(field)),
                 _ => arguments.read_any(name, field),
             };
         }
-        let call: Call<'_, B> = arguments.call()?;
-        backend.launch(call)
-    }
-}
-
-/// |x|² of one field, ⟨x, y⟩ of two.
-struct Reduction(&'static Kernel);
-
-impl Task<Vec<f64>> for Reduction {
-    fn run<B: Backend>(self, backend: &B, fields: Vec<&mut AnyField<B::Storage>>) -> Result<Vec<f64>, BackendError> {
-        let fields: Vec<&AnyField<B::Storage>> = fields.into_iter().map(|field| &*field).collect();
-        let arguments = Arguments::new(self.0);
-        let arguments = match fields[..] {
-            [x, y] => arguments.value("xs", Value::Reads(vec![x])).read_any("y", y),
-            _ => fields.iter().fold(arguments, |arguments, x| arguments.read_any("x", x)),
-        };
-        Ok(backend.reduce(arguments.call()?, Sum::Exact)?.round())
-    }
+        backend.launch(arguments.call()?)
+    })
 }
 
 fn named(name: &str) -> Outcome<&'static Kernel> {
@@ -255,7 +185,11 @@ where
     guarded(|| unsafe {
         let field = handle(field.cast_const(), "field")?;
         field.check_array::<R>(reals)?;
-        on([field], Upload(field.shape, complex(array(values, reals, "values")?)))?;
+        let values = complex(array(values, reals, "values")?);
+        on([field], |backend, [stored]| {
+            *stored = upload(backend, field.shape, values)?;
+            Ok(())
+        })?;
         Ok(lf_status::LF_OK)
     })
 }
@@ -271,7 +205,7 @@ where
         room(values, "values")?;
         let field = handle(field, "field")?;
         field.check_array::<R>(reals)?;
-        let numbers = on([field], Download::<R>(std::marker::PhantomData))?;
+        let numbers = on([field], |backend, [stored]| download::<R>(backend, stored))?;
         write(values, bytemuck::cast_slice::<Complex<R>, R>(&numbers), "values")?;
         Ok(lf_status::LF_OK)
     })
@@ -348,10 +282,7 @@ fn apply(
         _ => operator.check_precision::<f32>()?,
     }
     let fits = |field: &lf_field, name: &str, sites: Sites| {
-        let expected = match &context.device {
-            None => shape_of(operator, &context.cpu, sites, precision),
-            Some(device) => shape_of(operator, &device.opencl, sites, precision),
-        }?;
+        let expected = shape_of(operator, sites, precision)?;
         match field.shape == expected {
             true => Ok(()),
             false => Err(Failure::argument(format!(
@@ -366,23 +297,9 @@ fn apply(
     fits(result, "result", piece.onto())?;
     let mut kept = operator.kept(Place::Context, precision)?;
     let Some(kept) = &mut *kept else { return Err(Failure::new(lf_status::LF_INTERNAL, "no operator was made")) };
-    let [mut psi, mut out] = lock_all([source, result])?;
-    let (Some(from), Some(to)) = (psi.take(), out.take()) else { return Err(lost()) };
-    let (from, to, done) = kept.with_dependent_mut(|_, prepared| {
-        context.install(|| match (prepared, from, to) {
-            (Prepared::Cpu(operator), Stored::Cpu(psi), Stored::Cpu(out)) => {
-                let (Fields { out, psi }, done) = operator.apply(piece, dagger, Fields { out, psi });
-                (Stored::Cpu(psi), Stored::Cpu(out), done.map_err(Failure::from))
-            }
-            (Prepared::OpenCl(operator), Stored::OpenCl(psi), Stored::OpenCl(out)) => {
-                let (Fields { out, psi }, done) = operator.apply(piece, dagger, Fields { out, psi });
-                (Stored::OpenCl(psi), Stored::OpenCl(out), done.map_err(Failure::from))
-            }
-            (_, from, to) => (from, to, Err(Failure::argument("operator and fields are of different devices"))),
-        })
-    });
-    (*psi, *out) = (Some(from), Some(to));
-    done
+    let [psi, mut out] = lock_all([source, result])?;
+    let (out, psi) = (&mut *out, &*psi);
+    Ok(kept.with_dependent_mut(|_, operator| context.install(|| operator.apply(piece, dagger, out, psi)))?)
 }
 
 /// to = from, of fields alike.
@@ -391,7 +308,7 @@ pub unsafe extern "C" fn lf_field_copy(from: *const lf_field, to: *mut lf_field)
     // SAFETY: the caller's promise.
     guarded(|| unsafe {
         let (from, to) = (handle(from, "from")?, handle(to.cast_const(), "to")?);
-        on([to, from], Launch { kernel: named("copy")?, names: &["out", "x"], a: None })?;
+        launch(named("copy")?, [("out", to), ("x", from)], None)?;
         Ok(lf_status::LF_OK)
     })
 }
@@ -402,7 +319,7 @@ pub unsafe extern "C" fn lf_field_scale(a: f64, x: *const lf_field, out: *mut lf
     // SAFETY: the caller's promise.
     guarded(|| unsafe {
         let (x, out) = (handle(x, "x")?, handle(out.cast_const(), "out")?);
-        on([out, x], Launch { kernel: named("scale")?, names: &["out", "x"], a: Some(a) })?;
+        launch(named("scale")?, [("out", out), ("x", x)], Some(a))?;
         Ok(lf_status::LF_OK)
     })
 }
@@ -413,7 +330,7 @@ pub unsafe extern "C" fn lf_field_axpy(a: f64, x: *const lf_field, y: *mut lf_fi
     // SAFETY: the caller's promise.
     guarded(|| unsafe {
         let (x, y) = (handle(x, "x")?, handle(y.cast_const(), "y")?);
-        on([y, x], Launch { kernel: named("axpy")?, names: &["y", "x"], a: Some(a) })?;
+        launch(named("axpy")?, [("y", y), ("x", x)], Some(a))?;
         Ok(lf_status::LF_OK)
     })
 }
@@ -424,7 +341,10 @@ pub unsafe extern "C" fn lf_field_norm2(x: *const lf_field, norm2: *mut f64) -> 
     // SAFETY: the caller's promise.
     guarded(|| unsafe {
         room(norm2, "norm2")?;
-        let sums = on([handle(x, "x")?], Reduction(named("norm2")?))?;
+        let kernel = named("norm2")?;
+        let sums = on([handle(x, "x")?], |backend, [x]| {
+            Ok(backend.reduce(Arguments::new(kernel).read_any("x", x).call()?, Sum::Exact)?.round())
+        })?;
         put(norm2, sums.first().copied().unwrap_or(0.0), "norm2")?;
         Ok(lf_status::LF_OK)
     })
@@ -436,7 +356,11 @@ pub unsafe extern "C" fn lf_field_inner(x: *const lf_field, y: *const lf_field, 
     // SAFETY: the caller's promise.
     guarded(|| unsafe {
         room(inner, "inner")?;
-        let sums = on([handle(x, "x")?, handle(y, "y")?], Reduction(named("inner_products")?))?;
+        let kernel = named("inner_products")?;
+        let sums = on([handle(x, "x")?, handle(y, "y")?], |backend, [x, y]| {
+            let arguments = Arguments::new(kernel).value("xs", Value::Reads(vec![&*x])).read_any("y", y);
+            Ok(backend.reduce(arguments.call()?, Sum::Exact)?.round())
+        })?;
         write(inner, &sums[..sums.len().min(2)], "inner")?;
         Ok(lf_status::LF_OK)
     })

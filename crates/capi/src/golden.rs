@@ -132,10 +132,7 @@ fn of_golden(error: GoldenError) -> Failure {
 }
 
 fn write(context: &Context, options: &GoldenOptions, directory: &Path, replace: bool) -> Outcome<()> {
-    let exported = context.install(|| match &context.device {
-        None => export(&context.cpu, options, directory, replace, &|_| true),
-        Some(device) => export(&device.opencl, options, directory, replace, &|_| true),
-    });
+    let exported = context.install(|| export(context.backend(), options, directory, replace, &|_| true));
     exported.map(drop).map_err(of_golden)
 }
 

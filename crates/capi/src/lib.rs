@@ -26,7 +26,6 @@ mod context;
 mod device;
 mod field;
 mod golden;
-mod hop;
 mod operator;
 mod pointer;
 mod prepared;

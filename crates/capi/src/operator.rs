@@ -5,8 +5,7 @@ use std::fmt::Display;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytemuck::Pod;
-use lanefield::backend::Memory;
-use lanefield::operator::prepared::{Piece, apply_to_array};
+use lanefield::dynamic::{AnyBackend, Hop, Piece, What, apply_to_array};
 use lanefield::operator::{HopParameters, definition, definitions};
 use lanefield::reference::field::{FieldShape, Object};
 use lanefield::reference::gauge::Configuration;
@@ -19,9 +18,8 @@ use num_complex::Complex;
 
 use crate::configuration::lf_configuration;
 use crate::context::{Context, c_text, lf_context};
-use crate::hop::Hop;
 use crate::pointer::{array, complex, free, give, handle, put, room, text, text_or_none, write};
-use crate::prepared::{Kept, Prepared, What, lattice};
+use crate::prepared::{Kept, lattice};
 use crate::status::{Failure, Outcome, guarded, lf_status, quietly};
 
 /// A parameter of an operator by name: a number, or a text where `text` is not null.
@@ -93,7 +91,7 @@ impl lf_operator {
         let what = parse(name, parameters)?;
         let description = c_text(&match what {
             What::Model(model) => model.describe(),
-            What::Hop(hop, _) => hop.kernel.name.to_owned(),
+            What::Hop(hop, _) => hop.kernel().name.to_owned(),
         });
         let (context, configuration) = (Arc::clone(context), Arc::clone(configuration));
         Ok(Self { context, configuration, what, description, prepared: Default::default() })
@@ -101,10 +99,7 @@ impl lf_operator {
 
     /// What a field holds at each site.
     pub(crate) fn object(&self) -> Object {
-        match self.what {
-            What::Model(model) => model.object(),
-            What::Hop(hop, _) => hop.object(),
-        }
+        self.what.object()
     }
 
     /// Real numbers of an array.
@@ -164,8 +159,8 @@ impl lf_operator {
 
     /// The operator as it is kept for a place and a precision, made if it is not yet.
     pub(crate) fn kept(&self, place: Place, precision: Precision) -> Outcome<MutexGuard<'_, Option<Kept>>> {
-        let on_device = place == Place::Context && self.context.device.is_some();
-        let slot = &self.prepared[2 * usize::from(on_device) + usize::from(precision == Precision::F64)];
+        let on_host = place == Place::Reference || self.context.device.is_none();
+        let slot = &self.prepared[2 * usize::from(on_host) + usize::from(precision == Precision::F64)];
         let mut kept = slot.lock().unwrap_or_else(|poisoned| {
             // A call did not come to its end: what it left is made anew.
             let mut kept = PoisonError::into_inner(poisoned);
@@ -174,16 +169,13 @@ impl lf_operator {
             kept
         });
         if kept.is_none() {
-            *kept = Some(match precision {
-                Precision::F64 => Kept::of::<f64>(&self.context, on_device, self.what, &self.configuration),
-                _ => Kept::of::<f32>(&self.context, on_device, self.what, &self.configuration),
-            });
+            *kept = Some(Kept::of(&self.context, on_host, (self.what, precision), &self.configuration));
         }
         Ok(kept)
     }
 
     /// The shape of fields of precision `R` on `sites`, as a backend lays them out.
-    pub(crate) fn shape<R: Vectors>(&self, backend: &impl Memory, sites: Sites) -> Outcome<FieldShape> {
+    pub(crate) fn shape<R: Vectors>(&self, backend: &AnyBackend, sites: Sites) -> Outcome<FieldShape> {
         let lattice = lattice::<R>(backend, self.configuration.extents(), sites)?;
         Ok(FieldShape { lattice, sites, object: self.object(), precision: R::PRECISION })
     }
@@ -200,29 +192,18 @@ impl lf_operator {
         let context = &self.context;
         let mut kept = self.kept(place, R::PRECISION)?;
         let Some(kept) = &mut *kept else { return Err(Failure::new(lf_status::LF_INTERNAL, "no operator was made")) };
-        kept.with_dependent_mut(|_, prepared| {
-            context.install(|| match prepared {
-                Prepared::Cpu(operator) => {
-                    let shape = self.shape::<R>(&context.cpu, piece.onto())?;
-                    Ok(apply_to_array(&context.cpu, &mut **operator, (piece, dagger), shape, source)?)
-                }
-                Prepared::OpenCl(operator) => {
-                    let Some(device) = &context.device else {
-                        return Err(Failure::new(lf_status::LF_INTERNAL, "the context has no device"));
-                    };
-                    let device = &device.opencl;
-                    let shape = self.shape::<R>(device, piece.onto())?;
-                    Ok(apply_to_array(device, &mut **operator, (piece, dagger), shape, source)?)
-                }
-            })
+        let backend = if place == Place::Reference { &context.host } else { context.backend() };
+        let shape = self.shape::<R>(backend, piece.onto())?;
+        kept.with_dependent_mut(|_, operator| {
+            context.install(|| Ok(apply_to_array(backend, &mut **operator, (piece, dagger), shape, source)?))
         })
     }
 
     /// Refuses the Hermitian conjugate of a hop that has no kernel of it.
     pub(crate) fn check_dagger(&self, dagger: Dagger) -> Outcome<()> {
         match self.what {
-            What::Hop(hop, _) if dagger == Dagger::Yes && !hop.has_dagger() => {
-                Err(Failure::argument(format!("{} has no kernel of its Hermitian conjugate", hop.kernel.name)))
+            What::Hop(hop, _) if dagger == Dagger::Yes && hop.dagger().is_none() => {
+                Err(Failure::argument(format!("{} has no kernel of its Hermitian conjugate", hop.kernel().name)))
             }
             _ => Ok(()),
         }
@@ -257,7 +238,7 @@ fn parse(name: &str, parameters: &[(&str, String)]) -> Outcome<What> {
             _ => of_operator.push((*parameter, value.as_str())),
         }
     }
-    if let Some(kernel) = Hop::all().find(|hop| hop.kernel.name == name) {
+    if let Some(kernel) = Hop::all().find(|hop| hop.kernel().name == name) {
         return match of_operator.first() {
             None => Ok(What::Hop(kernel, hop)),
             Some((parameter, _)) => Err(Failure::argument(format!(
@@ -266,7 +247,7 @@ fn parse(name: &str, parameters: &[(&str, String)]) -> Outcome<What> {
         };
     }
     let definition = definition(name).map_err(|_| {
-        let hops = Hop::all().map(|hop| hop.kernel.name);
+        let hops = Hop::all().map(|hop| hop.kernel().name);
         let known: Vec<&str> = hops.chain(definitions().map(|definition| definition.name)).collect();
         Failure::argument(format!("unknown operator '{name}': expected {}", known.join(", ")))
     })?;
@@ -347,7 +328,7 @@ pub unsafe extern "C" fn lf_operator_free(op: *mut lf_operator) {
 pub extern "C" fn lf_operator_name(index: usize) -> *const c_char {
     // Made once for all, since names in Rust have no zero byte at their end.
     static NAMES: std::sync::LazyLock<Vec<CString>> = std::sync::LazyLock::new(|| {
-        let hops = Hop::all().map(|hop| hop.kernel.name);
+        let hops = Hop::all().map(|hop| hop.kernel().name);
         hops.chain(definitions().map(|definition| definition.name)).map(c_text).collect()
     });
     quietly(std::ptr::null(), || NAMES.get(index).map_or(std::ptr::null(), |name| name.as_ptr()))

@@ -3,19 +3,18 @@
 use std::ffi::{c_char, c_void};
 use std::sync::mpsc;
 
-use lanefield::backend::Cpu;
-use lanefield::operator::{Model, ModelTask};
-use lanefield::reference::field::SiteObject as _;
+use lanefield::backend::Memory as _;
+use lanefield::dynamic::What;
+use lanefield::operator::AnyModel;
 use lanefield::reference::kernels::Vectors;
 use lanefield::reference::layout::LaneChoice;
 use lanefield::solver::{
-    Method, Preconditioning, Recurrence, Solve, SolvedRhs, SolverInfo, SolverParams, Stopped, Watcher, solve,
+    Method, Preconditioning, Recurrence, Solve, SolvedRhs, SolverInfo, SolverParams, Stopped, Watcher, solve_from,
 };
 use num_complex::Complex;
 
 use crate::operator::lf_operator;
 use crate::pointer::{array, complex, handle, room, text_or_none, write};
-use crate::prepared::What;
 use crate::status::{Failure, Outcome, guarded, lf_status};
 use crate::struct_size::{Growing, check_sized, get_sized, put_sized};
 
@@ -203,64 +202,23 @@ impl How {
 }
 
 /// A solve on the backend of the context.
-struct Task<'a, R, W> {
-    operator: &'a lf_operator,
-    how: How,
-    eta: &'a [Complex<f64>],
-    watcher: W,
-    precision: std::marker::PhantomData<R>,
-}
-
-impl<R: Vectors, W: Watcher> ModelTask for Task<'_, R, W> {
-    type Output = Outcome<Solved>;
-
-    fn run<M: Model>(mut self, model: M) -> Outcome<Solved> {
-        let How { method, preconditioning, params, rhs } = self.how;
-        let words = model.object(1).words();
-        let how = Solve { operator: model, preconditioning, method, params, lanes: LaneChoice::Auto };
-        let (context, configuration) = (&self.operator.context, &*self.operator.configuration);
-        let eta = interleaved(self.eta, rhs, words);
-        let watcher: &mut dyn Watcher = &mut self.watcher;
-        let watched = Through(watcher);
-        use lanefield::backend::Memory as _;
-        let report = match &context.device {
-            None => {
-                let how = Solve { lanes: context.cpu.lanes(LaneChoice::Auto), ..how };
-                solve::<R, Cpu, M>(&context.cpu, configuration, &eta, &how, watched)
-            }
-            Some(device) => {
-                let how = Solve { lanes: device.opencl.lanes(LaneChoice::Auto), ..how };
-                solve::<R, _, M>(&device.opencl, configuration, &eta, &how, watched)
-            }
-        }?;
-        report.require_intact()?;
-        let promoted: Vec<Complex<f64>> =
-            report.solution.iter().map(|z| Complex::new(z.re.to_f64(), z.im.to_f64())).collect();
-        let solution = bytemuck::cast_slice(&apart(&promoted, rhs, words)).to_vec();
-        let (seconds, building, flops, bytes) = (report.seconds, report.building, report.flops, report.bytes);
-        Ok(Solved { solution, rhs: report.rhs, seconds, building, flops, bytes })
-    }
-}
-
-/// A watcher behind a reference.
-struct Through<'a>(&'a mut dyn Watcher);
-
-impl Watcher for Through<'_> {
-    fn begin(&mut self, recurrence: &dyn Recurrence) -> Result<(), Stopped> {
-        self.0.begin(recurrence)
-    }
-    fn scalar(&mut self, scalar: lanefield::solver::WatchedScalar) -> Result<(), Stopped> {
-        self.0.scalar(scalar)
-    }
-    fn iteration(&mut self, recurrence: &dyn Recurrence) -> Result<(), Stopped> {
-        self.0.iteration(recurrence)
-    }
-    fn passed(&mut self, info: &SolverInfo) -> Result<(), Stopped> {
-        self.0.passed(info)
-    }
-    fn next_state(&self, iterations: usize) -> usize {
-        self.0.next_state(iterations)
-    }
+fn solved<R: Vectors>(
+    operator: &lf_operator,
+    model: AnyModel,
+    How { method, preconditioning, params, rhs }: How,
+    eta: &[Complex<f64>],
+    watcher: &mut dyn Watcher,
+) -> Outcome<Solved> {
+    let (backend, words) = (operator.context.backend(), model.object().words());
+    let how = Solve { operator: model, preconditioning, method, params, lanes: backend.lanes(LaneChoice::Auto) };
+    let eta = interleaved(eta, rhs, words);
+    let report = solve_from::<R, _, _>(backend, &operator.configuration, &eta, &how, watcher, None)?;
+    report.require_intact()?;
+    let promoted: Vec<Complex<f64>> =
+        report.solution.iter().map(|z| Complex::new(z.re.to_f64(), z.im.to_f64())).collect();
+    let solution = bytemuck::cast_slice(&apart(&promoted, rhs, words)).to_vec();
+    let (seconds, building, flops, bytes) = (report.seconds, report.building, report.flops, report.bytes);
+    Ok(Solved { solution, rhs: report.rhs, seconds, building, flops, bytes })
 }
 
 /// Right-hand sides one after the other, as the words of all of them at each site.
@@ -289,16 +247,15 @@ fn solve_on<R: Vectors>(
         return Err(Failure::argument("a hop cannot be solved with: give an operator, \"wilson\" say".to_owned()));
     };
     let how = How::new::<R>(options, method)?;
-    let precision = std::marker::PhantomData::<R>;
     let Some(progress) = options.progress else {
-        return operator.context.install(|| model.run(Task { operator, how, eta, watcher: Silent, precision }));
+        return operator.context.install(|| solved::<R>(operator, model, how, eta, &mut Silent));
     };
     let (tell, told) = mpsc::sync_channel(0);
     let (answer, answers) = mpsc::sync_channel(0);
     std::thread::scope(|scope| {
         let solving = std::thread::Builder::new().name("lanefield solve".to_owned()).spawn_scoped(scope, move || {
-            let watcher = Asking { tell, answer: answers };
-            operator.context.install(|| model.run(Task { operator, how, eta, watcher, precision }))
+            let mut watcher = Asking { tell, answer: answers };
+            operator.context.install(|| solved::<R>(operator, model, how, eta, &mut watcher))
         });
         let solving = solving.map_err(|error| {
             Failure::new(lf_status::LF_OUT_OF_MEMORY, format!("failed to start a thread for the solve: {error}"))

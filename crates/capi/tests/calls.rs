@@ -669,7 +669,7 @@ fn golden_data_are_those_of_the_library() {
     };
     let other = folder.path().join("other");
     let cpu = Cpu::new(None).unwrap();
-    lanefield_ports::golden::export(&cpu, &expected, &other, false, &|_| true).unwrap();
+    lanefield_ports::golden::export(&cpu.into(), &expected, &other, false, &|_| true).unwrap();
     let manifest = |of: &std::path::Path| std::fs::read_to_string(of.join(lanefield_ports::golden::MANIFEST)).unwrap();
     assert_eq!(manifest(&folder.path().join("golden")), manifest(&other));
 }

@@ -1,26 +1,26 @@
 //! `lanefield apply`: an operator, or a piece of one, on a field, from file to file. Definitions of the operators: `docs/arithmetic.md`.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use anyhow::{Context as _, bail, ensure};
 use clap::{Args, ValueEnum};
-use lanefield::backend::{Backend, BackendError, FieldOn, Sum};
+use lanefield::backend::{BackendError, Memory as _};
+use lanefield::dynamic::{self, DynField, Hop, What, download, norm2, upload};
 use lanefield::io::npy::ArrayReal;
-use lanefield::kernel::prelude::ReduceKernels as _;
-use lanefield::kernel::{self, Access, Argument, Arguments, At, FieldRole, Geometry, Holds, Kernel};
-use lanefield::operator::{AnyModel, EvenOdd as _, HopParameters, Model, ModelTask, Operator as _, SchurComplement};
-use lanefield::reference::field::{ColourVectors, DoubledGauge, Field, Object, SiteObject, Spinors};
-use lanefield::reference::gauge::Configuration;
+use lanefield::kernel::Kernel;
+use lanefield::operator::{AnyModel, HopParameters};
+use lanefield::reference;
 use lanefield::reference::kernels::Vectors;
 use lanefield::reference::kernels::hop::Dagger;
-use lanefield::reference::layout::{Checkerboard, Lattice, LatticeOptions, Parity, Sites, Stencil};
-use lanefield::reference::links::double;
-use lanefield::reference::real::Precision;
+use lanefield::reference::layout::{Checkerboard, Lattice, LatticeOptions, Parity, Sites};
+use lanefield::reference::real::{Precision, Real};
+use lanefield_lab::Timed as _;
 use num_complex::Complex;
 use serde::Serialize;
 
 use super::Outcome;
-use super::args::{BackendArgs, HopArgs, name_of, of_arithmetic, on_part};
+use super::args::{BackendArgs, HopArgs, name_of, of_arithmetic};
 use super::array_output::{self, ArrayOutput};
 use super::fields::FieldShape;
 use super::files::ConfigurationFile;
@@ -79,45 +79,7 @@ impl Offer for OrHop {
     const HELP: &'static str = "The operator, or the kernel of a hop";
 
     fn kernels() -> Vec<&'static Kernel> {
-        kernel::all().filter(|kernel| Hop::of(kernel).is_some_and(|_| kernel.dagger == Dagger::No)).collect()
-    }
-}
-
-/// A kernel that does nothing but a hop, of one spinor or colour vector per site, with its fields by role.
-#[derive(Clone, Copy)]
-struct Hop {
-    kernel: &'static Kernel,
-    out: FieldRole,
-    links: FieldRole,
-    source: FieldRole,
-}
-
-impl Hop {
-    /// The kernel as a hop, if it is one: it reads doubled links and the neighbours of its target, and nothing else, not even a number.
-    fn of(kernel: &'static Kernel) -> Option<Self> {
-        let fields: Vec<FieldRole> = kernel.fields().collect();
-        let [out, links, source] = fields[..] else { return None };
-        let takes_numbers =
-            kernel.arguments.iter().any(|known| matches!(known, Argument::Scalar(_) | Argument::Complex(_)));
-        let is_stencil = !takes_numbers && matches!(kernel.geometry, Geometry::Stencil { .. }) && kernel.takes_parts(1);
-        let of_hop = out.access == Access::Write
-            && links.holds == Holds::DoubledLinks
-            && (source.holds, source.at, source.access) == (out.holds, At::Neighbours, Access::Read);
-        (is_stencil && of_hop).then_some(Self { kernel, out, links, source })
-    }
-
-    /// The kernel of the Hermitian conjugate.
-    fn dagger(self) -> anyhow::Result<Self> {
-        let conjugate = |kernel: &&'static Kernel| {
-            (kernel.family, kernel.tuned_as, kernel.dagger) == (self.kernel.family, self.kernel.tuned_as, Dagger::Yes)
-        };
-        let found = kernel::all().filter(conjugate).find_map(Self::of);
-        found.with_context(|| format!("--dagger: {} has no kernel of its Hermitian conjugate", self.kernel))
-    }
-
-    /// What it acts on.
-    fn object(self) -> Object {
-        if self.out.holds == Holds::ColourVectors { Object::ColourVectors(1) } else { Object::Spinors(1) }
+        Hop::all().map(Hop::kernel).collect()
     }
 }
 
@@ -162,6 +124,30 @@ impl Step {
         }
     }
 
+    /// What is applied, and which piece of it; `dagger` of a hop is in its kernel.
+    fn applied(self, dagger: bool) -> (What, dynamic::Piece, Dagger) {
+        let dagger = if dagger { Dagger::Yes } else { Dagger::No };
+        match self {
+            Self::Hop { hop, parameters, onto, .. } => {
+                let piece = match onto {
+                    Sites::Full => dynamic::Piece::Full,
+                    Sites::Parity(parity) => dynamic::Piece::Meooe(parity),
+                };
+                (What::Hop(hop, parameters), piece, Dagger::No)
+            }
+            Self::Full(model) => (What::Model(model), dynamic::Piece::Full, dagger),
+            Self::Piece { model, piece, onto } => {
+                let piece = match piece {
+                    Piece::Meooe => dynamic::Piece::Meooe(onto),
+                    Piece::Mooee => dynamic::Piece::Mooee(onto),
+                    Piece::Mooeeinv => dynamic::Piece::MooeeInverse(onto),
+                    Piece::Full | Piece::Mpc => dynamic::Piece::Mpc,
+                };
+                (What::Model(model), piece, dagger)
+            }
+        }
+    }
+
     fn checkerboard(self) -> Checkerboard {
         match self {
             Self::Hop { onto: Sites::Full, .. } | Self::Full(_) => Checkerboard::FullOnly,
@@ -183,12 +169,13 @@ impl Apply {
     /// What is to be applied, unless the arguments contradict each other.
     fn step(&self) -> anyhow::Result<Step> {
         if let Some(hop) = self.operator.kernel()?.and_then(Hop::of) {
-            let (piece, name) = (name_of(self.piece), hop.kernel.name);
+            let (piece, name) = (name_of(self.piece), hop.kernel().name);
             ensure!(
                 self.piece == Piece::Full,
                 "--piece {piece} is for operators with even-odd pieces; {name} has none"
             );
-            let hop = if self.dagger { hop.dagger()? } else { hop };
+            let conjugate = || format!("--dagger: {name} has no kernel of its Hermitian conjugate");
+            let hop = if self.dagger { hop.dagger().with_context(conjugate)? } else { hop };
             let onto = self.parity.map_or(Sites::Full, Sites::Parity);
             return Ok(Step::Hop { name, hop, parameters: self.hop.parameters(), onto });
         }
@@ -219,7 +206,7 @@ impl Apply {
         source: &[Complex<f64>],
     ) -> anyhow::Result<ArrayOutput<'_>> {
         let (operator, parameters, piece) = match step {
-            Step::Hop { hop, .. } => (hop.kernel.name, serde_json::Map::new(), Piece::Full),
+            Step::Hop { hop, .. } => (hop.kernel().name, serde_json::Map::new(), Piece::Full),
             Step::Full(model) => (model.name(), json_of(&model), Piece::Full),
             Step::Piece { model, piece, .. } => (model.name(), json_of(&model), piece),
         };
@@ -254,26 +241,35 @@ impl Apply {
         lay_out(self.backend.lanes)?;
         let backend = self.backend.open_on(&file.lattice, &self.input.ranks)?;
         let lattice = lay_out(backend.lanes(self.backend.lanes))?;
-        let dagger = if self.dagger { Dagger::Yes } else { Dagger::No };
-        let source = &source[..];
-        let applied = on_part!(&backend, backend => {
-            Task { backend, step, dagger, lattice, configuration, source }.apply()
-        });
-        let applied = applied.context("failed to apply the operator")?;
-        let Applied { result, source_norm2, result_norm2 } = applied;
+        let (what, piece, dagger) = step.applied(self.dagger);
+        let plaquette = file.plaquette()?;
+        let ConfigurationFile { configuration, lattice: whole, .. } = file;
+        let apply = || -> Result<_, BackendError> {
+            let on = |sites| {
+                let (object, precision) = (what.object(), <R as Real>::PRECISION);
+                reference::field::FieldShape { lattice, sites, object, precision }
+            };
+            let psi = upload(&backend, on(piece.from()), &source)?;
+            let mut out = DynField::zeros(&backend, on(piece.onto()))?;
+            let mut operator = what.prepare(&backend, <R as Real>::PRECISION, Arc::new(configuration));
+            operator.apply(piece, dagger, &mut out, &psi)?;
+            Ok((norm2(&backend, &psi)?, norm2(&backend, &out)?, download::<R>(&backend, &out)?))
+        };
+        let applied = backend.install(apply).context("failed to apply the operator")?;
+        let (source_norm2, result_norm2, result) = applied;
         if let Some(z) = result.iter().find(|z| !(z.re.to_f64().is_finite() && z.im.to_f64().is_finite())) {
             let or_f64 = if R::BITS == 64 { "" } else { ", or use --precision f64" };
             bail!("the result holds {z:e}, beyond {}: multiply the source by a power of two{or_f64}", R::NAME);
         }
         output.begin()?;
-        let axes = shape.write(&self.output, &file.lattice, None, &result)?;
+        let axes = shape.write(&self.output, &whole, None, &result)?;
         output.describe::<R>(axes)?;
         let report = Report {
             operator: step.describe(),
             dagger: self.dagger,
             layout: lattice.into(),
             precision: R::NAME,
-            plaquette: file.plaquette()?,
+            plaquette,
             source_norm2,
             source_norm2_bits: bits(source_norm2),
             result_norm2,
@@ -281,98 +277,6 @@ impl Apply {
             output: self.output.display().to_string(),
         };
         show(self.json, Head::on(Kind::Apply, backend.device()), &report, Report::text)
-    }
-}
-
-/// One application, on any backend.
-struct Task<'a, B, R> {
-    backend: &'a B,
-    step: Step,
-    dagger: Dagger,
-    lattice: Lattice,
-    configuration: &'a Configuration,
-    source: &'a [Complex<R>],
-}
-
-/// A result in site order, and the squared norms.
-struct Applied<R> {
-    result: Vec<Complex<R>>,
-    source_norm2: f64,
-    result_norm2: f64,
-}
-
-impl<B: Backend, R: Vectors> Task<'_, B, R> {
-    fn apply(self) -> anyhow::Result<Applied<R>> {
-        match self.step {
-            Step::Hop { hop, parameters, onto, .. } => match hop.object() {
-                Object::ColourVectors(_) => self.hop(ColourVectors::new(1), hop, parameters, onto),
-                _ => self.hop(Spinors::ONE, hop, parameters, onto),
-            },
-            Step::Full(model) | Step::Piece { model, .. } => model.run(self),
-        }
-    }
-
-    /// Launches the kernel of a hop.
-    fn hop<K: SiteObject>(
-        &self,
-        object: K,
-        hop: Hop,
-        HopParameters { boundary, links: format, legs }: HopParameters,
-        onto: Sites,
-    ) -> anyhow::Result<Applied<R>> {
-        let backend = self.backend;
-        backend.takes_links(format, R::PRECISION)?;
-        let links = double::<R>(self.configuration, self.lattice, onto, DoubledGauge { format, boundary });
-        let links = backend.upload(links.map_err(BackendError::from)?)?;
-        let stencil = backend.stencil(Stencil::new(self.lattice, onto)?)?;
-        let Hop { kernel, out: written, links: read, source } = hop;
-        self.on(object, (onto.neighbours(), onto), |out, psi| {
-            let arguments = Arguments::new(kernel).write(written.name, out).read(read.name, &links);
-            backend.launch(arguments.read(source.name, psi).stencil(&stencil).legs(legs).call()?)
-        })
-    }
-
-    /// Uploads the source to `from`, applies, and downloads the result from `onto`.
-    fn on<K: SiteObject>(
-        &self,
-        object: K,
-        (from, onto): (Sites, Sites),
-        apply: impl FnOnce(&mut FieldOn<B, R, K>, &FieldOn<B, R, K>) -> Result<(), BackendError>,
-    ) -> anyhow::Result<Applied<R>> {
-        let backend = self.backend;
-        let psi = backend.upload(Field::from_site_order(self.lattice, from, object, self.source)?)?;
-        let mut out = backend.zeros(self.lattice, onto, object)?;
-        apply(&mut out, &psi)?;
-        Ok(Applied {
-            source_norm2: backend.norm2(&psi, Sum::Exact)?,
-            result_norm2: backend.norm2(&out, Sum::Exact)?,
-            result: backend.download(&out)?.to_site_order(),
-        })
-    }
-}
-
-/// One application of an operator with parameters.
-impl<B: Backend, R: Vectors> ModelTask for Task<'_, B, R> {
-    type Output = anyhow::Result<Applied<R>>;
-
-    fn run<M: Model>(self, model: M) -> anyhow::Result<Applied<R>> {
-        let Self { backend, step, dagger, lattice, configuration, .. } = self;
-        let object = model.object(1);
-        let Step::Piece { piece, onto, .. } = step else {
-            let mut full = model.full::<B, R>(backend, configuration, lattice)?;
-            return self.on(object, (Sites::Full, Sites::Full), |out, psi| full.apply(out, psi, dagger));
-        };
-        let onto = Sites::Parity(onto);
-        let mut pieces = model.even_odd::<B, R>(backend, configuration, lattice)?;
-        match piece {
-            Piece::Meooe => self.on(object, (onto.neighbours(), onto), |out, psi| pieces.meooe(out, psi, dagger)),
-            Piece::Mooee => self.on(object, (onto, onto), |out, psi| pieces.mooee(out, psi, dagger)),
-            Piece::Mooeeinv => self.on(object, (onto, onto), |out, psi| pieces.mooee_inv(out, psi, dagger)),
-            Piece::Full | Piece::Mpc => {
-                let mut schur = SchurComplement::new(pieces)?;
-                self.on(object, (onto, onto), |out, psi| schur.apply(out, psi, dagger))
-            }
-        }
     }
 }
 

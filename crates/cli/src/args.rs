@@ -8,14 +8,14 @@ use clap::{Arg, ArgMatches, Args, FromArgMatches, ValueEnum};
 use lanefield::backend::opencl::{DeviceInfo, HOW_TO_GET_OPENCL, OpenCl, OpenClError, Tuning, devices, probe};
 use lanefield::backend::select::{DeviceChoice, Selected, resolve, resolve_for};
 use lanefield::backend::{Cpu, Memory as _, Sum, Threads};
-use lanefield::comm::{OnRanks, WholeLattice};
+use lanefield::comm::WholeLattice;
+use lanefield::dynamic::AnyBackend;
 use lanefield::in_precision;
 use lanefield::operator::HopParameters;
 use lanefield::reference::layout::{LaneChoice, LegOrder, ReductionDevice, TreePlan, get_num_blocks_and_threads};
 use lanefield::reference::links::{BoundaryPhases, LinkFormat};
 use lanefield::reference::real::{Precision, Real as _};
 use lanefield_lab::trace::{Group, span};
-use lanefield_lab::{Device, Timed as _};
 
 use super::building::announce;
 use super::ranks::{self, RanksArgs};
@@ -78,124 +78,6 @@ impl Args for CpuUnlessGiven {
     }
 }
 
-/// The backend that was chosen.
-#[allow(clippy::large_enum_variant, reason = "a process has one of them")]
-pub enum AnyBackend {
-    /// The CPU reference.
-    Cpu(Cpu),
-    /// An OpenCL device.
-    OpenCl(Box<OpenCl>),
-}
-
-/// Evaluates an expression with `$b` as the backend that was chosen. Where that is not to be changed, what is done on the host shares the threads
-/// of the CPU reference.
-macro_rules! on_backend {
-    (&mut $backend:expr, $b:ident => $work:expr) => {
-        match &mut $backend {
-            $crate::args::AnyBackend::Cpu($b) => $work,
-            $crate::args::AnyBackend::OpenCl(device) => {
-                let $b = &mut **device;
-                $work
-            }
-        }
-    };
-    (&$backend:expr, $b:ident => $work:expr) => {
-        match &$backend {
-            $crate::args::AnyBackend::Cpu($b) => $b.install(|| $work),
-            $crate::args::AnyBackend::OpenCl(device) => {
-                let $b = &**device;
-                $work
-            }
-        }
-    };
-}
-pub(crate) use on_backend;
-
-impl AnyBackend {
-    /// The lanes for a lattice on it.
-    pub fn lanes(&self, asked_for: LaneChoice) -> LaneChoice {
-        match self {
-            Self::Cpu(cpu) => cpu.lanes(asked_for),
-            Self::OpenCl(device) => device.lanes(asked_for),
-        }
-    }
-
-    /// As JSON documents name it.
-    pub fn device(&self) -> Device {
-        match self {
-            Self::Cpu(cpu) => cpu.device(),
-            Self::OpenCl(device) => device.device(),
-        }
-    }
-
-    /// One line about it.
-    pub fn describe(&self) -> String {
-        match self {
-            Self::Cpu(cpu) => cpu.describe(),
-            Self::OpenCl(device) => device.describe(),
-        }
-    }
-}
-
-/// The backend that was chosen, on the part of a lattice that this rank has: all of it where there is one rank.
-#[allow(clippy::large_enum_variant, reason = "a process has one of them")]
-pub enum OnPart {
-    /// The CPU reference.
-    Cpu(OnRanks<Cpu>),
-    /// An OpenCL device.
-    OpenCl(Box<OnRanks<OpenCl>>),
-}
-
-/// As [`on_backend`], on the part of this rank.
-macro_rules! on_part {
-    (&$backend:expr, $b:ident => $work:expr) => {
-        match &$backend {
-            $crate::args::OnPart::Cpu($b) => $b.backend().install(|| $work),
-            $crate::args::OnPart::OpenCl(device) => {
-                let $b = &**device;
-                $work
-            }
-        }
-    };
-}
-pub(crate) use on_part;
-
-impl OnPart {
-    fn new(backend: AnyBackend, lattice: &WholeLattice, ranks: &RanksArgs) -> Self {
-        match backend {
-            AnyBackend::Cpu(cpu) => Self::Cpu(OnRanks::new(cpu, lattice.clone(), ranks.options())),
-            AnyBackend::OpenCl(mut device) => {
-                device.set_on_parts(ranks::are_several());
-                Self::OpenCl(Box::new(OnRanks::new(*device, lattice.clone(), ranks.options())))
-            }
-        }
-    }
-
-    /// The lanes for a lattice on it.
-    pub fn lanes(&self, asked_for: LaneChoice) -> LaneChoice {
-        match self {
-            Self::Cpu(cpu) => cpu.lanes(asked_for),
-            Self::OpenCl(device) => device.lanes(asked_for),
-        }
-    }
-
-    /// As JSON documents name it.
-    pub fn device(&self) -> Device {
-        match self {
-            Self::Cpu(cpu) => cpu.device(),
-            Self::OpenCl(device) => device.device(),
-        }
-    }
-
-    /// One line about it.
-    pub fn describe(&self) -> String {
-        match self {
-            Self::Cpu(cpu) => cpu.describe(),
-            Self::OpenCl(device) => device.describe(),
-        }
-    }
-}
-
 impl BackendArgs {
     /// Opens the backend that was asked for ([`PlaceArgs::open`]).
     pub fn open(&self) -> anyhow::Result<AnyBackend> {
@@ -203,8 +85,8 @@ impl BackendArgs {
     }
 
     /// The same, on the part of this rank.
-    pub fn open_on(&self, lattice: &WholeLattice, ranks: &RanksArgs) -> anyhow::Result<OnPart> {
-        Ok(OnPart::new(self.open()?, lattice, ranks))
+    pub fn open_on(&self, lattice: &WholeLattice, ranks: &RanksArgs) -> anyhow::Result<AnyBackend> {
+        Ok(self.open()?.on_ranks(lattice, ranks.options()))
     }
 }
 
@@ -212,7 +94,7 @@ impl PlaceArgs {
     /// As [`Self::open_to_tune`], and says which files of the tuner are not used.
     pub fn open(&self, tuning: Tuning) -> anyhow::Result<AnyBackend> {
         let backend = self.open_to_tune(tuning)?;
-        if let AnyBackend::OpenCl(device) = &backend {
+        if let Some(device) = backend.opencl() {
             warn_of_tuning(device);
         }
         Ok(backend)
@@ -224,8 +106,8 @@ impl PlaceArgs {
         // The CPU reference needs no driver, and none is loaded for it.
         let devices = if self.device == DeviceChoice::Cpu { Vec::new() } else { self.listed()? };
         let backend = match resolve_for(&self.device, &devices, ranks::communicator().local())? {
-            Selected::Cpu => AnyBackend::Cpu(self.open_cpu()?),
-            Selected::OpenCl(device) => AnyBackend::OpenCl(Box::new(open_device(&device, tuning)?)),
+            Selected::Cpu => AnyBackend::from(self.open_cpu()?),
+            Selected::OpenCl(device) => AnyBackend::from(open_device(&device, tuning)?),
         };
         say!("running on {}", backend.describe());
         Ok(backend)

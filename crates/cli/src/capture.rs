@@ -13,7 +13,7 @@ use lanefield::reference::layout::Sites;
 use lanefield_lab::{BenchCase, FieldFacts, usual_sites};
 
 use super::Outcome;
-use super::args::{AnyBackend, PlaceArgs};
+use super::args::PlaceArgs;
 use super::emit::one;
 use super::files::replaces;
 use super::kernel_case::CaseArgs;
@@ -55,7 +55,8 @@ impl Capture {
         );
         // Before anything is computed.
         Captured::require_new(&self.output, replaces())?;
-        let AnyBackend::OpenCl(mut device) = self.place.open(Tuning::OPEN)? else {
+        let mut backend = self.place.open(Tuning::OPEN)?;
+        let Some(device) = backend.opencl_mut() else {
             bail!(
                 "launches are captured on OpenCL devices, not on the CPU reference: choose a device by --device, or install PoCL"
             );
@@ -64,7 +65,7 @@ impl Capture {
         let case = self.onto(self.case.case(is_cpu, kernel)?)?;
         let tuning = self.case.tuning();
         device.set_tuning(tuning);
-        let (captured, shape) = captured(&device, &case)?;
+        let (captured, shape) = captured(device, &case)?;
         let about = about(&shape, tuning);
         let work = shape.work();
         let work = Some(WorkEntry { flops: work.flops, bytes: work.bytes });
@@ -74,7 +75,7 @@ impl Capture {
         let read = Captured::read(&self.output)?;
         let found = device.context().replay(&read.launch).context("failed to run the captured launch once more")?;
         let differences = read.differences(&found);
-        print(self.text(&device, &read, written, &differences))?;
+        print(self.text(device, &read, written, &differences))?;
         Ok(if differences.is_empty() { Outcome::Done } else { Outcome::CheckFailed })
     }
 

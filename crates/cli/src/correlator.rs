@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, bail};
 use clap::Args;
 use comfy_table::Table;
+use lanefield::dynamic::AnyBackend;
 use lanefield::io::atomic::write_atomically;
 use lanefield::io::npy::{self, ComplexValues, PropagatorArray};
 use lanefield::io::sidecar::path_of;
@@ -14,11 +15,12 @@ use lanefield::observable::{EffectiveMass, MesonCorrelators, meson_correlators};
 use lanefield::reference::layout::Extents;
 use lanefield::reference::real::Precision;
 use lanefield::statistics::{Estimate, Resampling, mean};
+use lanefield_lab::Timed as _;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::Outcome;
-use super::args::{AnyBackend, BackendArgs, on_backend};
+use super::args::BackendArgs;
 use super::correlator_plot::{Curve, Title, plot};
 use super::files::{given, npy_error, require_outputs, svg};
 use super::output::{Head, Kind, bits, number, ruled_table, show};
@@ -139,9 +141,9 @@ impl Correlator {
         PropagatorArray { extents, values }: PropagatorArray,
     ) -> anyhow::Result<MesonCorrelators> {
         let (origin, lanes) = (propagator.origin_time, self.backend.lanes);
-        let correlators = on_backend!(&*backend, b => match &values {
-            ComplexValues::F32(propagator) => meson_correlators(b, extents, propagator, origin, lanes),
-            ComplexValues::F64(propagator) => meson_correlators(b, extents, propagator, origin, lanes),
+        let correlators = backend.install(|| match &values {
+            ComplexValues::F32(propagator) => meson_correlators(backend, extents, propagator, origin, lanes),
+            ComplexValues::F64(propagator) => meson_correlators(backend, extents, propagator, origin, lanes),
         });
         correlators.with_context(|| format!("failed to compute the correlators of {}", propagator.path.display()))
     }

@@ -8,6 +8,7 @@ use clap::Args;
 use lanefield::backend::opencl::OpenCl;
 use lanefield::backend::select::DeviceChoice;
 use lanefield::backend::{Cpu, Memory as _, Threads};
+use lanefield::dynamic::AnyBackend;
 use lanefield::io::atomic::write_atomically;
 use lanefield::io::nersc;
 use lanefield::operator::{HopParameters, WilsonParameters};
@@ -15,7 +16,7 @@ use lanefield::reference::gauge::Configuration;
 use lanefield::reference::layout::LaneChoice;
 use lanefield::reference::links::BoundaryPhases;
 use lanefield::solver::{Method, Preconditioning, SolverParams, WilsonSolve, solve};
-use lanefield_lab::Timed;
+use lanefield_lab::Timed as _;
 use plotters::prelude::{
     ChartBuilder, Color as _, IntoDrawingArea as _, IntoLogRange as _, LineSeries, RGBColor, SVGBackend, WHITE,
 };
@@ -101,14 +102,14 @@ impl Demo {
         require_outputs(&given([("--plot", &self.plot)]).collect::<Vec<_>>(), &[])?;
         let configuration =
             nersc::parse(CONFIGURATION).context("the configuration of this program is damaged")?.configuration;
-        let cpu = Cpu::new(self.threads).context("failed to start the CPU reference")?;
+        let cpu = AnyBackend::from(Cpu::new(self.threads).context("failed to start the CPU reference")?);
         let mut solved = vec![cpu.install(|| solve_on(&cpu, &configuration))?];
         let (device, no_opencl) = self.device()?;
         let mut failed = None;
         if let Some(device) = device {
             announce(device.context().builds());
             say!("solving on {}; kernels that are not in the cache are built first", device.describe());
-            match solve_on(&device, &configuration) {
+            match solve_on(&device.into(), &configuration) {
                 Ok(on_device) => solved.push(on_device),
                 Err(error) => failed = Some(format!("{error:#}")),
             }
@@ -144,7 +145,7 @@ impl Demo {
     }
 }
 
-fn solve_on<B: Timed>(backend: &B, configuration: &Configuration) -> anyhow::Result<Solved> {
+fn solve_on(backend: &AnyBackend, configuration: &Configuration) -> anyhow::Result<Solved> {
     let eta = gaussian(SEED, FieldShape::Spinor, configuration.extents())?;
     let hop = HopParameters { boundary: BoundaryPhases::ANTIPERIODIC_IN_TIME, ..HopParameters::default() };
     let how = WilsonSolve {
@@ -154,7 +155,7 @@ fn solve_on<B: Timed>(backend: &B, configuration: &Configuration) -> anyhow::Res
         params: SolverParams::auto::<f64>(),
         lanes: backend.lanes(LaneChoice::Auto),
     };
-    let report = solve::<f64, B, _>(backend, configuration, &eta, &how, |_, _| ())
+    let report = solve::<f64, _, _>(backend, configuration, &eta, &how, |_, _| ())
         .with_context(|| format!("failed to solve on {}", backend.describe()))?;
     let history = report.info().history.clone();
     ensure!(report.unchecked.is_none(), "the solution on {} could not be checked", backend.describe());

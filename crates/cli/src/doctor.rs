@@ -20,7 +20,7 @@ use lanefield_lab::{Timed as _, kernels_to_time};
 use serde::Serialize;
 
 use super::Outcome;
-use super::args::{AnyBackend, PlaceArgs};
+use super::args::PlaceArgs;
 use super::bench::arguments::build_ahead;
 use super::building::JobsArgs;
 use super::kernels::word;
@@ -190,7 +190,8 @@ impl Doctor {
         let described = self.described.as_deref().map(|path| Ok::<_, anyhow::Error>((path, Description::read(path)?)));
         let described = described.transpose()?;
         let counted = self.counted()?;
-        let AnyBackend::OpenCl(mut backend) = self.place.open(Tuning::OPEN)? else {
+        let mut backend = self.place.open(Tuning::OPEN)?;
+        let Some(backend) = backend.opencl_mut() else {
             bail!(
                 "the doctor examines OpenCL devices, not the CPU reference: choose a device by --device, or install PoCL"
             );
@@ -198,8 +199,8 @@ impl Doctor {
         let wavefront = self.wavefront.map(usize::from);
         let machine = Machine { compiled_for: self.code.clone(), ..Machine::of(backend.context(), wavefront)? };
         let kernels = match &described {
-            Some((path, described)) => vec![self.described(&backend, &machine, (path, described))?],
-            None => self.kernels(&mut backend, &machine, &counted)?,
+            Some((path, described)) => vec![self.described(backend, &machine, (path, described))?],
+            None => self.kernels(backend, &machine, &counted)?,
         };
         Ok((Head::on(Kind::Doctor, backend.device()), Report { machine, kernels }))
     }

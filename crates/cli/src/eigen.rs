@@ -4,18 +4,14 @@ use std::path::PathBuf;
 
 use anyhow::Context as _;
 use clap::Args;
-use lanefield::backend::Backend;
+use lanefield::backend::Memory as _;
 use lanefield::io::checkpoint;
-use lanefield::operator::{Model, ModelTask};
-use lanefield::reference::gauge::Configuration;
-use lanefield::reference::layout::LaneChoice;
-use lanefield::solver::{
-    EigenError, EigenParams, EigenProgress, EigenRun, Eigenpairs, Method, Preconditioning, eigen_identity, eigenpairs,
-};
+use lanefield::solver::{EigenError, EigenParams, EigenProgress, Method, eigen_identity, eigenpairs};
+use lanefield_lab::Timed as _;
 use serde::Serialize;
 
 use super::Outcome;
-use super::args::{BackendArgs, HopArgs, finite, on_part};
+use super::args::{BackendArgs, HopArgs, finite};
 use super::files::{failed_to_write, read_configuration_on, require_outputs};
 use super::operator::{Invertible, OperatorArgs, check, json_of};
 use super::output::{Head, Kind, bits, facts, joined, show, table_of};
@@ -102,14 +98,13 @@ impl Eigen {
         let backend = self.backend.open_on(&file.lattice, &self.ranks)?;
         let bar = ShareBar::new();
         let start = std::time::Instant::now();
-        let found = on_part!(&backend, b => model.run(Finding {
-            backend: b,
-            configuration: &file.configuration,
-            preconditioning: how.preconditioning,
-            lanes: backend.lanes(how.lanes),
-            params: self.params(),
-            bar: &bar,
-        }));
+        let mut watch = |EigenProgress { restarts, applications, converged, count }| {
+            let message = format!("restart {restarts}, {applications} applications, {converged} of {count}");
+            bar.show(converged as f64 / count as f64, message);
+            Ok(())
+        };
+        let what = (model, how.preconditioning, backend.lanes(how.lanes));
+        let found = backend.install(|| eigenpairs(&backend, &file.configuration, what, self.params(), &mut watch));
         bar.end();
         let seconds = start.elapsed().as_secs_f64();
         let (pairs, run) = match found {
@@ -152,30 +147,6 @@ impl Eigen {
     fn params(&self) -> EigenParams {
         let Self { basis, tolerance, max_restarts, degree, above, seed, .. } = *self;
         EigenParams { basis, tolerance, max_restarts, degree, above, seed, ..EigenParams::auto(self.number.into()) }
-    }
-}
-
-/// The computation itself, for any operator.
-struct Finding<'a, B> {
-    backend: &'a B,
-    configuration: &'a Configuration,
-    preconditioning: Preconditioning,
-    lanes: LaneChoice,
-    params: EigenParams,
-    bar: &'a ShareBar,
-}
-
-impl<B: Backend> ModelTask for Finding<'_, B> {
-    type Output = Result<(Eigenpairs, EigenRun), EigenError>;
-
-    fn run<M: Model>(self, model: M) -> Self::Output {
-        let Self { backend, configuration, preconditioning, lanes, params, bar } = self;
-        let mut watch = |EigenProgress { restarts, applications, converged, count }| {
-            let message = format!("restart {restarts}, {applications} applications, {converged} of {count}");
-            bar.show(converged as f64 / count as f64, message);
-            Ok(())
-        };
-        eigenpairs(backend, configuration, (model, preconditioning, lanes), params, &mut watch)
     }
 }
 

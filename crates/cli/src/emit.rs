@@ -15,7 +15,7 @@ use lanefield::reference::real::Precision;
 use lanefield_lab::BenchCase;
 
 use super::Outcome;
-use super::args::{AnyBackend, PlaceArgs, default_device, of_storage};
+use super::args::{PlaceArgs, default_device, of_storage};
 use super::bench::arguments::extents_or_usual;
 use super::files::{failed_to_write, require_outputs};
 use super::kernel_case::require_precision;
@@ -132,7 +132,8 @@ impl Emit {
             Some(device) => device.clone(),
             None => default_device().parse()?,
         };
-        let AnyBackend::OpenCl(mut device) = (PlaceArgs { device, threads: None }).open(Tuning::OPEN)? else {
+        let mut backend = (PlaceArgs { device, threads: None }).open(Tuning::OPEN)?;
+        let Some(device) = backend.opencl_mut() else {
             bail!("the CPU reference makes no PTX: choose a GPU of NVIDIA by --device");
         };
         device.set_tuning(built.tuning.tuning());
@@ -141,7 +142,7 @@ impl Emit {
         let case = BenchCase { precision, links, rhs, lanes, ..BenchCase::usual(kernel, extents) };
         require_rhs(kernel, case.components())?;
         let options = CaseOptions { legs, ..case.options(case.lattice(&*device)?) };
-        Ok(ptx(&device, &Case::shape_of(kernel, &options))?)
+        Ok(ptx(device, &Case::shape_of(kernel, &options))?)
     }
 }
 

@@ -8,8 +8,10 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
 use clap::{ArgGroup, Args};
+use lanefield::backend::Memory as _;
 use lanefield::backend::opencl::{AccessWidth, DeviceKind, Tuning};
 use lanefield::backend::select::DeviceChoice;
+use lanefield::dynamic::AnyBackend;
 use lanefield::kernel::Kernel;
 use lanefield::reference::layout::LaneChoice;
 use lanefield::reference::real::Precision;
@@ -19,7 +21,7 @@ use lanefield_lab::{BenchCase, Timed};
 use serde::Serialize;
 
 use super::Outcome;
-use super::args::{AnyBackend, PlaceArgs, on_backend};
+use super::args::PlaceArgs;
 use super::bench::arguments::sampling;
 use super::kernel_work::KernelWorkArgs;
 use super::kernels::word;
@@ -223,17 +225,16 @@ impl Estimate {
     fn machine(&self, backend: Option<&AnyBackend>) -> anyhow::Result<Machine> {
         let machine = match (&self.machine, backend) {
             (Some(name), _) => machine_named(name)?,
-            (None, Some(AnyBackend::Cpu(_))) => Machine::host()?,
-            (None, Some(AnyBackend::OpenCl(device))) => {
-                let info = device.context().info();
-                match (info.kind, Machine::of_device(info)) {
+            (None, Some(backend)) => match backend.opencl().map(|device| device.context().info()) {
+                None => Machine::host()?,
+                Some(info) => match (info.kind, Machine::of_device(info)) {
                     (_, Some(machine)) => machine,
                     (DeviceKind::Cpu, None) => Machine::host()?,
                     (_, None) => {
                         bail!("there is no built-in machine for the device {}: name one by --machine", info.name)
                     }
-                }
-            }
+                },
+            },
             (None, None) => {
                 bail!("--machine is missing: expected a name from --list, a file that ends in .toml, or host")
             }
@@ -272,7 +273,7 @@ impl Estimate {
         let KernelArgs { lanes, access, samples, .. } = self.of_kernel;
         let work = KernelWork { lanes, access, ..*work };
         let estimate = stencil(&machine, &work)?;
-        let measured = backend.map(|open| on_backend!(&mut *open, backend => measure(backend, &work, samples)));
+        let measured = backend.map(|backend| measure(backend, &work, samples));
         let measured = measured.transpose()?;
         let seconds = estimate.prediction.seconds;
         let of_kernel = OfKernel {
@@ -342,7 +343,7 @@ impl Times {
 }
 
 /// Runs a kernel on a backend, as `lanefield bench` times it.
-fn measure<B: Timed>(backend: &mut B, work: &KernelWork, samples: u32) -> anyhow::Result<Times> {
+fn measure(backend: &mut AnyBackend, work: &KernelWork, samples: u32) -> anyhow::Result<Times> {
     let KernelWork { kernel, extents, sites, precision, links, parts, lanes, access, .. } = *work;
     let case = BenchCase { kernel, extents, sites, precision, links, rhs: Some(parts), lanes };
     let record = case.time(backend, Tuning { access, ..Tuning::OPEN }, sampling(extents, samples));

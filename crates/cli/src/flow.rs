@@ -5,16 +5,17 @@ use std::path::{Path, PathBuf};
 use anyhow::ensure;
 use clap::Args;
 use comfy_table::Table;
-use lanefield::backend::Backend;
+use lanefield::dynamic::AnyBackend;
 use lanefield::gauge::{
     Action, Flow as GradientFlow, FlowPoint, GaugeField, LARGEST_STEP, StepChoice, reference_time, reference_width,
 };
 use lanefield::io::atomic::write_atomically;
 use lanefield::reference::gauge::Configuration;
+use lanefield_lab::Timed as _;
 use serde::Serialize;
 
 use super::Outcome;
-use super::args::{BackendArgs, finite, on_part};
+use super::args::{BackendArgs, finite};
 use super::config::write_configuration;
 use super::files::{given, read_configuration_on, require_outputs, svg};
 use super::flow_plot::plot;
@@ -93,7 +94,7 @@ impl Flow {
         require_outputs(&outputs, &[("--config", &self.config)])?;
         let file = read_configuration_on(&self.ranks, &self.config)?;
         let backend = self.backend.open_on(&file.lattice, &self.ranks)?;
-        let (flowed, steps, rows) = on_part!(&backend, b => self.flow(b, &file.configuration))?;
+        let (flowed, steps, rows) = backend.install(|| self.flow(&backend, &file.configuration))?;
         let points: Vec<_> = rows.iter().map(|row| FlowPoint { time: row.t, energy: row.energy }).collect();
         let report = Report {
             lattice: file.lattice.extents().as_array(),
@@ -119,9 +120,9 @@ impl Flow {
     }
 
     /// The configuration at the end, the number of steps, and what was measured.
-    fn flow<B: Backend>(
+    fn flow(
         &self,
-        backend: &B,
+        backend: &AnyBackend,
         configuration: &Configuration,
     ) -> anyhow::Result<(Configuration, usize, Vec<Row>)> {
         let choice = match self.adaptive {
@@ -171,7 +172,7 @@ struct Row {
 }
 
 impl Row {
-    fn of<B: Backend>(flow: &GradientFlow<'_, B>) -> anyhow::Result<Self> {
+    fn of(flow: &GradientFlow<'_, AnyBackend>) -> anyhow::Result<Self> {
         let (t, field) = (flow.time(), flow.field());
         let (clover, plaquettes) = (field.clover()?, field.plaquettes()?);
         let energy = clover.energy();

@@ -6,10 +6,11 @@ use anyhow::ensure;
 use clap::{Args, ValueEnum};
 use lanefield::gauge::{Gauge, GaugeFixed, GaugeFixing, GaugePoint, GaugeStart, LARGEST_OVERRELAXATION, Stopping};
 use lanefield::reference::layout::{DIMENSION_NAMES, Direction};
+use lanefield_lab::Timed as _;
 use serde::Serialize;
 
 use super::Outcome;
-use super::args::{BackendArgs, finite, on_part};
+use super::args::{BackendArgs, finite};
 use super::config::write_configuration;
 use super::files::{read_configuration_on, require_outputs};
 use super::output::{Head, Kind, bits, facts, joined, show, with_bits};
@@ -101,8 +102,8 @@ impl Gaugefix {
             every: self.every as usize,
         };
         let bar = ShareBar::new();
-        let (fixed, links) = on_part!(&backend, b => {
-            let fixing = GaugeFixing::new(b, &file.configuration, gauge, start, self.backend.lanes);
+        let (fixed, links) = backend.install(|| {
+            let fixing = GaugeFixing::new(&backend, &file.configuration, gauge, start, self.backend.lanes);
             fixing.map_err(anyhow::Error::from).and_then(|mut fixing| {
                 let fixed = fixing.fix(&stopping, shows(&bar, self.tolerance))?;
                 Ok((fixed, fixing.fixed()?))

@@ -9,12 +9,13 @@ use lanefield::backend::Sum;
 use lanefield::reference::layout::{Extents, LegOrder};
 use lanefield::reference::links::BoundaryPhases;
 use lanefield::reference::real::Precision;
+use lanefield_lab::Timed as _;
 use lanefield_lab::ahead::Step;
 use lanefield_ports::golden::{self, CheckOptions, Checked, CheckedGroup, Exported, GoldenOptions};
 use serde::Serialize;
 
 use super::Outcome;
-use super::args::{AnyBackend, CpuUnlessGiven, of_storage, on_backend};
+use super::args::{CpuUnlessGiven, of_storage};
 use super::building::{Builder, JobsArgs};
 use super::files::replaces;
 use super::interrupt;
@@ -128,8 +129,9 @@ impl Export {
         };
         let mut backend = self.backend.0.open()?;
         // Most of the time is a device's compiler.
-        if let AnyBackend::OpenCl(device) = &mut backend {
-            let calls = golden::calls(&**device, &options).context("failed to export golden data")?;
+        let calls = backend.opencl().map(|_| golden::calls(&backend, &options)).transpose();
+        let calls = calls.context("failed to export golden data")?;
+        if let (Some(calls), Some(device)) = (calls, backend.opencl_mut()) {
             let needs = calls.iter().flat_map(|shape| device.needs(shape, Sum::Exact).unwrap_or_default());
             let steps = needs.map(Step::Program).collect();
             Builder::new(self.jobs).build(device, steps);
@@ -141,7 +143,7 @@ impl Export {
             bar.set_message(what.to_owned());
             !interrupt::interrupted()
         };
-        let exported = on_backend!(&backend, b => golden::export(b, &options, &self.directory, replaces(), &tell));
+        let exported = backend.install(|| golden::export(&backend, &options, &self.directory, replaces(), &tell));
         bar.finish_and_clear();
         let Exported { cases, stages, files, bytes } = exported.context("failed to export golden data")?;
         let written = Written {

@@ -5,16 +5,17 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use clap::{Args, ValueEnum};
-use lanefield::backend::Backend;
+use lanefield::dynamic::AnyBackend;
 use lanefield::gauge::{
     Action, CloverObservables, Flow, GaugeField, GaugeFieldError, LARGEST_STEP, OfPlanes, Smearing, StepChoice,
 };
 use lanefield::reference::gauge::Configuration;
 use lanefield::reference::layout::{DIMENSION_NAMES, Direction};
+use lanefield_lab::Timed as _;
 use serde::Serialize;
 
 use super::Outcome;
-use super::args::{BackendArgs, on_part};
+use super::args::BackendArgs;
 use super::files::read_configuration_on;
 use super::output::{Head, Kind, bits, joined, show, table};
 use super::ranks::RanksArgs;
@@ -123,14 +124,14 @@ impl Observe {
     pub fn run(self) -> anyhow::Result<Outcome> {
         let file = read_configuration_on(&self.ranks, &self.config)?;
         let backend = self.backend.open_on(&file.lattice, &self.ranks)?;
-        let values = on_part!(&backend, b => self.measure(b, &file.configuration))?;
+        let values = backend.install(|| self.measure(&backend, &file.configuration))?;
         let lattice = file.lattice.extents().as_array();
         let smearing = self.smear.map(|smearing| smearing.to_string());
         let report = Report { lattice, flow: self.flow.map(|flow| flow.to_string()), smearing, values };
         show(self.json, Head::on(Kind::Observe, backend.device()), &report, Report::text)
     }
 
-    fn measure<B: Backend>(&self, backend: &B, configuration: &Configuration) -> Result<Vec<Value>, GaugeFieldError> {
+    fn measure(&self, backend: &AnyBackend, configuration: &Configuration) -> Result<Vec<Value>, GaugeFieldError> {
         let mut field = GaugeField::new(backend, configuration, self.backend.lanes)?;
         if let Some(FlowFirst { time, step }) = self.flow {
             let mut flow = Flow::new(field, Action::Wilson, StepChoice::Fixed(step))?;

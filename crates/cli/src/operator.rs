@@ -57,21 +57,6 @@ impl Offer for OnSpinors {
     }
 }
 
-/// Does something with the parameters of an operator that describes a quark, each of their types by itself.
-macro_rules! on_quark {
-    ($model:expr, $quark:ident => $with:expr) => {
-        match $model {
-            AnyModel::Wilson($quark) => $with,
-            AnyModel::TwistedMass($quark) => $with,
-            AnyModel::Clover($quark) => $with,
-            AnyModel::DomainWall($quark) => $with,
-            // Not offered.
-            model => anyhow::bail!("{} does not act on spinors, and has no quark propagator", model.describe()),
-        }
-    };
-}
-pub(crate) use on_quark;
-
 /// Whether an operator acts on spinors, whatever its parameters.
 fn acts_on_spinors(definition: &Definition) -> bool {
     let required = definition.parameters.iter().filter(|known| known.default.is_none() && known.follows.is_none());

@@ -10,6 +10,7 @@ use std::sync::LazyLock;
 use anyhow::Context as _;
 use clap::Args;
 use lanefield::backend::opencl::Tuning;
+use lanefield::dynamic::{AnyBackend, Here};
 use lanefield::io::atomic::write_atomically;
 use lanefield::kernel::{self, Geometry, Kernel};
 use lanefield::reference::layout::Extents;
@@ -19,11 +20,11 @@ use lanefield_lab::ahead::KernelStep;
 use lanefield_lab::ceilings::MemoryOf;
 use lanefield_lab::peak::roofline::Roofline;
 use lanefield_lab::peak::{Operation, Part, Peak as Ceilings, PeakOptions};
-use lanefield_lab::{BenchOptions, KernelRecord, Timed, kernels_to_time, usual_sites};
+use lanefield_lab::{BenchOptions, KernelRecord, Timed as _, kernels_to_time, usual_sites};
 use serde::Serialize;
 
 use super::Outcome;
-use super::args::{AnyBackend, PlaceArgs, of_storage, on_backend};
+use super::args::{PlaceArgs, of_storage};
 use super::bench::arguments::build_ahead;
 use super::bench::kernels::time;
 use super::building::{Builder, JobsArgs};
@@ -155,24 +156,24 @@ impl Peak {
         }
         let mut backend = self.place.open(Tuning::OPEN)?;
         let options = PeakOptions { quick: self.quick, most_bytes: self.bytes, parts: self.parts.clone() };
-        if let AnyBackend::OpenCl(device) = &mut backend {
+        if let Some(device) = backend.opencl_mut() {
             let steps = Ceilings::steps(device.context(), &options);
             Builder::new(self.jobs).build(device, steps);
         }
         // A part takes long, and each of its figures is worth keeping.
         interrupt::keep();
-        let peak = with_bar(|observe| match &backend {
-            AnyBackend::Cpu(cpu) => Ceilings::measure_cpu(cpu, &options, observe),
-            AnyBackend::OpenCl(device) => Ceilings::measure(device.context(), &options, observe),
+        let peak = with_bar(|observe| match backend.here() {
+            Here::Cpu(cpu) => Ceilings::measure_cpu(cpu, &options, observe),
+            Here::OpenCl(device) => Ceilings::measure(device.context(), &options, observe),
         });
         let peak = peak.context("failed to measure the device")?;
         if self.bytes.is_none() {
-            on_backend!(&backend, backend => keep(&peak, backend.memory()));
+            backend.install(|| keep(&peak, backend.memory()));
         }
 
         let mut roofline = None;
         if let Some(path) = &self.roofline {
-            let (extents, records) = on_backend!(&mut backend, backend => self.kernels(backend))?;
+            let (extents, records) = self.kernels(&mut backend)?;
             let found = Roofline::new(&peak, &records);
             let svg = plot::plot(&found, &peak.device, extents)?;
             write_atomically(path, |out| out.write_all(svg.as_bytes()))?;
@@ -185,7 +186,7 @@ impl Peak {
     }
 
     /// The kernels of the roofline, and the lattice that they were timed on.
-    fn kernels<B: Timed>(&self, backend: &mut B) -> anyhow::Result<(Extents, Vec<KernelRecord>)> {
+    fn kernels(&self, backend: &mut AnyBackend) -> anyhow::Result<(Extents, Vec<KernelRecord>)> {
         const SAMPLES: u32 = 11;
         let Self { kernels, lattice, precision, links, .. } = self;
         let usual = if backend.is_cpu() { [16; 4] } else { [32, 32, 32, 64] };

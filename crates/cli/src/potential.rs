@@ -4,15 +4,16 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, ensure};
 use clap::Args;
-use lanefield::backend::Backend;
+use lanefield::dynamic::AnyBackend;
 use lanefield::gauge::{Cornell, GaugeField, GaugeFieldError, PotentialPoint, Smearing, potential};
 use lanefield::io::atomic::write_atomically;
 use lanefield::reference::gauge::Configuration;
 use lanefield::statistics::{Estimate, Window};
+use lanefield_lab::Timed as _;
 use serde::Serialize;
 
 use super::Outcome;
-use super::args::{BackendArgs, on_part};
+use super::args::BackendArgs;
 use super::configurations::{Configurations, files_of};
 use super::files::{given, require_outputs};
 use super::observe::loops;
@@ -97,7 +98,7 @@ impl Potential {
         let mut measurements = Vec::new();
         for configuration in configurations {
             let (path, file) = configuration?;
-            let measured = on_part!(&backend, b => self.measure(b, &file.configuration, longest));
+            let measured = backend.install(|| self.measure(&backend, &file.configuration, longest));
             measurements.push(measured.with_context(|| format!("failed to measure on {}", path.display()))?);
             bar.inc(1);
         }
@@ -138,9 +139,9 @@ impl Potential {
     }
 
     /// W(r, t), those of a distance together.
-    fn measure<B: Backend>(
+    fn measure(
         &self,
-        backend: &B,
+        backend: &AnyBackend,
         configuration: &Configuration,
         longest: Longest,
     ) -> Result<Vec<f64>, GaugeFieldError> {

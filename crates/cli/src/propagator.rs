@@ -6,12 +6,14 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, ensure};
 use clap::Args;
+use lanefield::backend::Memory as _;
 use lanefield::comm::{Receive, Send as Packet};
+use lanefield::dynamic::AnyBackend;
 use lanefield::io::identity::Identity;
 use lanefield::io::npy::{self, ArrayReal};
 use lanefield::io::sidecar::SourceInput;
 use lanefield::observable::{
-    COLUMNS, PointSource, PropagatorError, Quark, Wuppertal, require_inside, solve_columns, sources,
+    COLUMNS, PointSource, PropagatorError, Wuppertal, require_inside, require_quark, solve_columns, sources,
 };
 use lanefield::operator::AnyModel;
 use lanefield::reference::field::{Spinors, list_of};
@@ -20,19 +22,19 @@ use lanefield::reference::real::Precision;
 use lanefield::solver::{
     Described, Digests, Eigenpairs, Method, Solve, SolveError, SolveReport, SolverError, Stopped, Watchers, identity,
 };
-use lanefield_lab::Timed;
+use lanefield_lab::Timed as _;
 use num_complex::Complex;
 use serde::Serialize;
 
 use super::Outcome;
-use super::args::{BackendArgs, HopArgs, on_part, one_of};
+use super::args::{BackendArgs, HopArgs, one_of};
 use super::array_output::{self, ArrayOutput};
 use super::deflation::{Deflating, DeflationArgs, deflated};
 use super::fields::{interleaved, write_arrays};
 use super::files::{ConfigurationFile, read_configuration_on};
 use super::history::Progress;
 use super::long_run::{Interrupted, LongRun, LongRunArgs, differs, since};
-use super::operator::{OnSpinors, OperatorArgs, check, json_of, on_quark};
+use super::operator::{OnSpinors, OperatorArgs, check, json_of};
 use super::output::{Head, Kind, facts, joined, show};
 use super::ranks::{self, RanksArgs};
 use super::solve::{SOLVERS, solver_name};
@@ -128,30 +130,27 @@ impl Propagator {
 
     fn with_precision<R: Vectors + ArrayReal>(&self, model: AnyModel) -> anyhow::Result<Outcome> {
         check::<R>(&model, !self.settings.unpreconditioned)?;
-        on_quark!(model, quark => self.compute::<R, _>(quark, &model))
+        require_quark(&model)?;
+        self.compute::<R>(model)
     }
 
-    fn compute<R: Vectors + ArrayReal, Q: Quark + Send + Sync>(
-        &self,
-        operator: Q,
-        model: &AnyModel,
-    ) -> anyhow::Result<Outcome> {
+    fn compute<R: Vectors + ArrayReal>(&self, model: AnyModel) -> anyhow::Result<Outcome> {
         let group = ranks::work_in_groups(self.groups)?;
         let file = self.read()?;
         let configuration = &file.configuration;
         require_inside(configuration.extents(), self.source.0)?;
-        let mut solve = self.settings.solve::<R, _>(operator, self.solver, self.backend.lanes);
+        let mut solve = self.settings.solve::<R, _>(model, self.solver, self.backend.lanes);
         // One that does not fit is refused before a device is opened.
         lay_out::<R, _>(&solve, configuration)?;
-        let deflating = self.deflation.read(model, self.hop.parameters(), solve.preconditioning, &file)?;
+        let deflating = self.deflation.read(&model, self.hop.parameters(), solve.preconditioning, &file)?;
         let long_run = match self.long_run.is_wanted() {
             true => {
-                let identity = self.identity::<R, _>(&solve, &file, &model.describe(), deflating.as_ref())?;
+                let identity = self.identity::<R>(&solve, &file, &model.describe(), deflating.as_ref())?;
                 self.long_run.open(&identity, &file.lattice)?
             }
             false => LongRun::default(),
         };
-        let output = self.array_output::<R, _>(model, &solve, &file, deflating.as_ref())?;
+        let output = self.array_output::<R>(&model, &solve, &file, deflating.as_ref())?;
         let backend = self.backend.open_on(&file.lattice, &self.ranks)?;
         solve.lanes = backend.lanes(solve.lanes);
         let summary = Summary {
@@ -169,7 +168,7 @@ impl Propagator {
             rates: Rates::default(),
         };
         let how = (&solve, deflating.as_ref().map(|deflating| &deflating.pairs), group);
-        on_part!(&backend, b => self.on::<R, _, _>(b, &file, how, summary, (long_run, output)))
+        backend.install(|| self.on::<R>(&backend, &file, how, summary, (long_run, output)))
     }
 
     fn read(&self) -> anyhow::Result<ConfigurationFile> {
@@ -183,9 +182,9 @@ impl Propagator {
     }
 
     /// All that the bits of the propagator depend on.
-    fn identity<R: Vectors, M>(
+    fn identity<R: Vectors>(
         &self,
-        how: &Solve<M>,
+        how: &Solve<AnyModel>,
         file: &ConfigurationFile,
         operator: &str,
         deflating: Option<&Deflating>,
@@ -195,14 +194,14 @@ impl Propagator {
         let deflated = deflating.map(|deflating| format!(", deflated by {}", deflating.description));
         let solver = &format!("{}{}", solver_name(self.solver), deflated.unwrap_or_default());
         let described = Described { operator, source, solver, sum: how.params.sum.to_string() };
-        Ok(identity::<R, M>(how, self.hop.parameters(), (&file.configuration, &file.lattice), described)?)
+        Ok(identity::<R, _>(how, self.hop.parameters(), (&file.configuration, &file.lattice), described)?)
     }
 
     /// The array that will hold the propagator.
-    fn array_output<R: Vectors, Q>(
+    fn array_output<R: Vectors>(
         &self,
         model: &AnyModel,
-        solve: &Solve<Q>,
+        solve: &Solve<AnyModel>,
         file: &ConfigurationFile,
         deflating: Option<&Deflating>,
     ) -> anyhow::Result<ArrayOutput<'_>> {
@@ -222,11 +221,11 @@ impl Propagator {
     }
 
     /// The batch on a backend, and all that is said and written of it.
-    fn on<R: Vectors + ArrayReal, B: Timed, Q: Quark>(
+    fn on<R: Vectors + ArrayReal>(
         &self,
-        backend: &B,
+        backend: &AnyBackend,
         file: &ConfigurationFile,
-        (solve, deflation, group): (&Solve<Q>, Option<&Eigenpairs>, usize),
+        (solve, deflation, group): (&Solve<AnyModel>, Option<&Eigenpairs>, usize),
         mut summary: Summary,
         (mut long_run, output): (LongRun, ArrayOutput<'_>),
     ) -> anyhow::Result<Outcome> {
@@ -237,7 +236,7 @@ impl Propagator {
         let mut watch = |iteration: usize, c: f64| progress.show(iteration, c);
         let mut watcher = Watchers::default().with(Some(&mut long_run)).with(Some(&mut watch));
         let columns = (source, self.columns(group));
-        let computed = solve_columns::<R, B, Q>(
+        let computed = solve_columns::<R, _, _>(
             backend,
             configuration,
             columns.clone(),

@@ -6,18 +6,20 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, bail, ensure};
 use clap::{Args, ValueEnum};
 use lanefield::backend::opencl::{Finish, SumForm, SumOptions};
-use lanefield::backend::{Backend, BackendError, Sum};
+use lanefield::backend::{BackendError, Memory as _, Sum};
 use lanefield::comm::WholeLattice;
+use lanefield::dynamic::AnyBackend;
 use lanefield::io::npy::{self, ArrayReal, ComplexArray, ComplexValues, FieldArray, Precision};
 use lanefield::kernel::prelude::ReduceKernels as _;
 use lanefield::reference::field::{Field, Words};
 use lanefield::reference::kernels::Vectors;
 use lanefield::reference::layout::{Checkerboard, Direction, Lattice, LatticeOptions, Parity, Sites};
+use lanefield_lab::Timed as _;
 use num_complex::Complex;
 use serde::Serialize;
 
 use super::Outcome;
-use super::args::{BackendArgs, OnPart, SumArgs, name_of, on_part};
+use super::args::{BackendArgs, SumArgs, name_of};
 use super::files::npy_error;
 use super::output::{Head, Kind, bits, show};
 use super::ranks::RanksArgs;
@@ -132,7 +134,7 @@ impl Reduce {
         };
         let mut backend = self.backend.open_on(whole, &self.ranks)?;
         self.choose(&mut backend)?;
-        let values = on_part!(&backend, b => self.values(b, x, y, sum)).context("failed to sum")?;
+        let values = backend.install(|| self.values(&backend, x, y, sum)).context("failed to sum")?;
         let report = Report {
             op: name_of(self.op),
             sum: sum.to_string(),
@@ -149,9 +151,9 @@ impl Reduce {
     }
 
     /// The sums of `x`, with `y` where it is an inner product, on a backend.
-    fn values<R: Vectors, B: Backend>(
+    fn values<R: Vectors>(
         &self,
-        backend: &B,
+        backend: &AnyBackend,
         x: Field<R, Words>,
         y: Option<Field<R, Words>>,
         sum: Sum,
@@ -199,13 +201,12 @@ impl Reduce {
     }
 
     /// Makes an OpenCL device take sums as it was asked to.
-    fn choose(&self, backend: &mut OnPart) -> anyhow::Result<()> {
-        match backend {
-            OnPart::OpenCl(device) => {
-                let device = device.backend_mut();
+    fn choose(&self, backend: &mut AnyBackend) -> anyhow::Result<()> {
+        match backend.opencl_mut() {
+            Some(device) => {
                 device.set_sum_options(SumOptions { form: self.strategy, finish: self.finish, ..device.sum_options() });
             }
-            OnPart::Cpu(_) => {
+            None => {
                 let given = [("--strategy", self.strategy.is_some()), ("--finish", self.finish.is_some())];
                 if let Some((name, _)) = given.iter().find(|(_, given)| *given) {
                     bail!("{name} is for OpenCL devices; the CPU has one way to take sums");

@@ -10,12 +10,13 @@ use lanefield::kernel::{FieldRole, Holds, Kernel};
 use lanefield::reference::layout::{Direction, Parity, Sites};
 use lanefield::reference::links::{BoundaryPhases, LinkFormat};
 use lanefield::reference::real::Precision;
+use lanefield_lab::Timed as _;
 use lanefield_ports::golden::field_array;
 use num_complex::Complex;
 use serde::Serialize;
 
 use super::Outcome;
-use super::args::{BackendArgs, HopArgs, SumArgs, of_storage, on_backend};
+use super::args::{BackendArgs, HopArgs, SumArgs, of_storage};
 use super::emit::one;
 use super::files::{failed_to_write, npy_name, read_configuration, require_outputs};
 use super::output::{Head, Kind, bits, facts, joined, print, show, with_bits};
@@ -206,9 +207,9 @@ impl Run {
         };
         let extents = self.extents(&loaded, configuration.as_ref())?;
         let backend = self.backend.open()?;
-        let case = on_backend!(&backend, _b => self.case(&backend, &loaded, configuration.as_ref(), extents))?;
+        let case = backend.install(|| self.case(&backend, &loaded, configuration.as_ref(), extents))?;
         let sum = self.sums.sum(size_of::<Complex<f64>>()).context("failed to plan the sums")?;
-        let outcome = on_backend!(&backend, b => case.run(b, sum));
+        let outcome = backend.install(|| case.run(&backend, sum));
         let outcome = outcome.with_context(|| format!("failed to run {}", self.kernel))?;
         let mut files = Vec::new();
         for Named { name, value } in &self.outputs {

@@ -4,10 +4,11 @@ use std::path::PathBuf;
 
 use clap::Args;
 use lanefield::gauge::{GaugeField, Smearing};
+use lanefield_lab::Timed as _;
 use serde::Serialize;
 
 use super::Outcome;
-use super::args::{BackendArgs, on_part};
+use super::args::BackendArgs;
 use super::config::write_configuration;
 use super::files::{read_configuration_on, require_outputs};
 use super::output::{Head, Kind, bits, facts, joined, show, with_bits};
@@ -45,8 +46,8 @@ impl Smear {
         require_outputs(&[("--output", &self.output)], &[("--config", &self.config)])?;
         let file = read_configuration_on(&self.ranks, &self.config)?;
         let backend = self.backend.open_on(&file.lattice, &self.ranks)?;
-        let smeared = on_part!(&backend, b => {
-            let field = GaugeField::new(b, &file.configuration, self.backend.lanes);
+        let smeared = backend.install(|| {
+            let field = GaugeField::new(&backend, &file.configuration, self.backend.lanes);
             field.map_err(Into::into).and_then(|mut field| {
                 field.smear(&self.kind)?;
                 field.configuration()

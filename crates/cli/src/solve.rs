@@ -3,32 +3,31 @@
 
 mod summary;
 
-use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, ensure};
 use clap::Args;
-use lanefield::backend::Backend;
+use lanefield::backend::Memory as _;
+use lanefield::dynamic::AnyBackend;
 use lanefield::io::identity::Identity;
 use lanefield::io::npy::ArrayReal;
 use lanefield::observable::Quark as _;
-use lanefield::operator::{AnyModel, Model, ModelTask};
-use lanefield::reference::gauge::Configuration;
+use lanefield::operator::AnyModel;
 use lanefield::reference::kernels::Vectors;
 use lanefield::reference::kernels::reduce::Sum;
 use lanefield::reference::layout::Lattice;
 use lanefield::reference::real::Precision;
 use lanefield::solver::{
-    Described, Digests, Eigenpairs, Method, SavedState, Solve as How, SolveError, SolveReport, SolverError, Stopped,
-    Watcher, Watchers, identity, solve_deflated, solve_with_shifts,
+    Described, Digests, Eigenpairs, Method, Solve as How, SolveError, SolverError, Stopped, Watchers, identity,
+    solve_deflated, solve_with_shifts,
 };
-use lanefield_lab::Timed;
+use lanefield_lab::Timed as _;
 use lanefield_lab::bandwidth::Operation;
 use lanefield_lab::trace::{Group, span};
 use num_complex::Complex;
 
 use super::Outcome;
-use super::args::{BackendArgs, HopArgs, SumArgs, SumKind, on_part, one_of};
+use super::args::{BackendArgs, HopArgs, SumArgs, SumKind, one_of};
 use super::array_output::{self, ArrayOutput};
 use super::deflation::{Deflating, DeflationArgs};
 use super::fields::FieldShape;
@@ -210,7 +209,7 @@ impl Solve {
         summary.resumed_from = long_run.resumed_from();
         let pairs = deflating.as_ref().map(|deflating| &deflating.pairs);
         summary.deflation = pairs.map(Eigenpairs::len);
-        on_part!(&backend, b => self.solve_on::<R, _>(b, &file, eta, (how, pairs), summary, (long_run, output)))
+        backend.install(|| self.solve_on::<R>(&backend, &file, eta, (how, pairs), summary, (long_run, output)))
     }
 
     /// The configuration and the source.
@@ -226,9 +225,9 @@ impl Solve {
     }
 
     /// The solve on a backend, and all that is said and written of it.
-    fn solve_on<R: Vectors + ArrayReal, B: Timed>(
+    fn solve_on<R: Vectors + ArrayReal>(
         &self,
-        backend: &B,
+        backend: &AnyBackend,
         ConfigurationFile { configuration, lattice, .. }: &ConfigurationFile,
         eta: Loaded,
         (how, deflation): (How<AnyModel>, Option<&Eigenpairs>),
@@ -256,20 +255,15 @@ impl Solve {
         let state = long_run.take_state();
         let mut watch = |iteration: usize, c: f64| progress.show(iteration, c);
         let mut watcher = Watchers::default().with(Some(&mut long_run)).with(Some(&mut watch));
-        let (watcher, resume, precision) = (&mut watcher, state.as_ref(), PhantomData::<R>);
         let solving = span(Group::Host, || "solve");
-        let shifts = self.shifts.as_deref();
-        let solved = model.run(Solving {
-            backend,
-            configuration,
-            eta: &eta,
-            how,
-            deflation,
-            shifts,
-            watcher,
-            resume,
-            precision,
-        });
+        let solved = match self.shifts.as_deref() {
+            Some(shifts) => {
+                solve_with_shifts::<R, _, _>(backend, configuration, &eta, shifts, &how, &mut watcher, state.as_ref())
+            }
+            None => {
+                solve_deflated::<R, _, _>(backend, configuration, &eta, &how, deflation, &mut watcher, state.as_ref())
+            }
+        };
         drop(solving);
         progress.end();
         summary.fell_back(backend.opencl());
@@ -440,47 +434,5 @@ impl Solve {
         let (operator, solver) = (&how.operator.describe(), &format!("{}{special}", self.solver_name()));
         let described = Described { operator, source, solver, sum };
         Ok(identity::<R, _>(how, self.hop.parameters(), (&file.configuration, &file.lattice), described)?)
-    }
-}
-
-/// The solve itself, by any operator.
-struct Solving<'a, B, R> {
-    backend: &'a B,
-    configuration: &'a Configuration,
-    eta: &'a [Complex<f64>],
-    how: How<AnyModel>,
-    deflation: Option<&'a Eigenpairs>,
-    shifts: Option<&'a [f64]>,
-    watcher: &'a mut dyn Watcher,
-    resume: Option<&'a SavedState>,
-    precision: PhantomData<R>,
-}
-
-impl<B: Backend, R: Vectors> ModelTask for Solving<'_, B, R> {
-    type Output = Result<SolveReport<R>, SolveError>;
-
-    fn run<M: Model>(self, model: M) -> Self::Output {
-        let How { preconditioning, method, params, lanes, .. } = self.how;
-        let solve = How { operator: model, preconditioning, method, params, lanes };
-        if let Some(shifts) = self.shifts {
-            return solve_with_shifts::<R, B, M>(
-                self.backend,
-                self.configuration,
-                self.eta,
-                shifts,
-                &solve,
-                self.watcher,
-                self.resume,
-            );
-        }
-        solve_deflated::<R, B, M>(
-            self.backend,
-            self.configuration,
-            self.eta,
-            &solve,
-            self.deflation,
-            self.watcher,
-            self.resume,
-        )
     }
 }

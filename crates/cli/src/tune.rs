@@ -16,7 +16,7 @@ use lanefield_lab::tune::{KernelReport, TuneOptions, TuneReport, save, subjects,
 use serde::Serialize;
 
 use super::Outcome;
-use super::args::{AnyBackend, PlaceArgs, of_storage};
+use super::args::{PlaceArgs, of_storage};
 use super::building::{Builder, JobsArgs};
 use super::interrupt;
 use super::kernels::{wanted, word};
@@ -77,7 +77,8 @@ pub struct Tune {
 impl Tune {
     pub fn run(self) -> anyhow::Result<Outcome> {
         let place = PlaceArgs { device: self.device.clone(), threads: self.threads };
-        let AnyBackend::OpenCl(mut device) = place.open_to_tune(Tuning::OPEN)? else {
+        let mut backend = place.open_to_tune(Tuning::OPEN)?;
+        let Some(device) = backend.opencl_mut() else {
             bail!("the CPU reference has nothing to tune; name an OpenCL device (`lanefield devices` lists them)")
         };
         let cpu = place.open_cpu()?;
@@ -90,7 +91,7 @@ impl Tune {
         let mut ahead = |device: &mut OpenCl, steps| builder.build(device, steps);
         // The default build of the first kernel is worth keeping, too.
         interrupt::keep();
-        let report = with_bar(|observe| tune(&mut device, &cpu, &options, &mut ahead, observe));
+        let report = with_bar(|observe| tune(device, &cpu, &options, &mut ahead, observe));
 
         let info = device.context().info();
         if let Some(path) = file.as_ref().filter(|_| !report.kernels.is_empty()) {

@@ -13,10 +13,11 @@ use lanefield::backend::opencl::{DeviceInfo, DeviceKind, OpenCl, probe};
 use lanefield::backend::select::DeviceChoice;
 use lanefield::backend::timeline::Timeline;
 use lanefield::backend::{Cpu, Memory as _, Threads};
+use lanefield::dynamic::AnyBackend;
 use lanefield::reference::layout::{AcceleratorThreads, LaneChoice, LegOrder};
 use lanefield::reference::real::Precision;
 use lanefield::verify::{
-    Against, Findings, Row, Tested, UnitError, UnitReport, Verification, VerifyOptions, VerifyReport, rows,
+    Against, Findings, Row, Tested as _, UnitError, UnitReport, Verification, VerifyOptions, VerifyReport, rows,
 };
 use serde::Serialize;
 
@@ -177,13 +178,14 @@ impl Verify {
                     (options.few_cuts, options.largest_group) = (true, options.most_work_items);
                 }
                 let opened = OpenCl::open(device);
-                let mut opened = opened.with_context(|| format!("failed to open the device {}", device.name))?;
+                let opened = opened.with_context(|| format!("failed to open the device {}", device.name))?;
                 // What a kernel does not write must not look right because of what was there.
                 opened.context().overwrite_new_memory(true);
                 if self.worker {
                     let host = self.host()?;
-                    let verification = Verification::new(&options, opened.can_retire()).context("failed to verify")?;
-                    workers::answer(|unit| verification.run(unit, &mut opened, Against::Cpu, &host))?;
+                    let mut tested = AnyBackend::from(opened);
+                    let verification = Verification::new(&options, tested.can_retire()).context("failed to verify")?;
+                    workers::answer(|unit| verification.run(unit, &mut tested, Against::Cpu, &host))?;
                     return Ok(Outcome::Done);
                 }
                 announce(opened.context().builds());
@@ -192,7 +194,7 @@ impl Verify {
                 let host = self.host()?;
                 let jobs = self.jobs(options.only.is_some());
                 say!("verifying {device} against the CPU reference{}", in_processes(jobs));
-                let outcome = self.verify(&mut opened, (Against::Cpu, &host), &options, jobs)?;
+                let outcome = self.verify(&mut opened.into(), (Against::Cpu, &host), &options, jobs)?;
                 (host, outcome, verdict.why_not())
             }
             None => {
@@ -201,9 +203,9 @@ impl Verify {
                 if let Some(threads) = self.threads {
                     options.accelerator_threads = Some(AcceleratorThreads::new(threads.get())?);
                 }
-                let (host, mut tested) = (self.host()?, self.host()?);
+                let (host, tested) = (self.host()?, self.host()?);
                 say!("verifying the CPU reference against the {}", Against::PlainLoops.name());
-                let outcome = self.verify(&mut tested, (Against::PlainLoops, &host), &options, 1)?;
+                let outcome = self.verify(&mut tested.into(), (Against::PlainLoops, &host), &options, 1)?;
                 (host, outcome, None)
             }
         };
@@ -307,9 +309,9 @@ impl Verify {
     }
 
     /// The report, and whether it is whole: a signal ends a run early. Rows are printed as they are done.
-    fn verify<B: Tested>(
+    fn verify(
         &self,
-        tested: &mut B,
+        tested: &mut AnyBackend,
         (against, host): (Against, &Cpu),
         options: &VerifyOptions,
         jobs: usize,

@@ -2,10 +2,9 @@
 
 use std::time::Instant;
 
-use lanefield::backend::ghosts::Ghosts;
 use lanefield::backend::opencl::{DeviceKind, SumOptions, Tuning};
 use lanefield::backend::{Backend, BackendError, Cpu, OpenCl};
-use lanefield::comm::OnRanks;
+use lanefield::dynamic::{AnyBackend, Here};
 
 use super::Device;
 use super::bandwidth::{Operation, device_time, host_time};
@@ -82,28 +81,37 @@ impl Timed for Cpu {
     }
 }
 
-/// That of this rank.
-impl<B: Timed + Ghosts> Timed for OnRanks<B> {
+/// Evaluates an expression with `$b` as what computes on this rank.
+macro_rules! here {
+    ($backend:expr, $b:ident => $work:expr) => {
+        match $backend.here() {
+            Here::Cpu($b) => $work,
+            Here::OpenCl($b) => $work,
+        }
+    };
+}
+
+impl Timed for AnyBackend {
     fn time(&self, work: &mut dyn FnMut() -> Result<(), BackendError>) -> Result<f64, BackendError> {
-        self.backend().time(work)
+        here!(self, b => Timed::time(b, work))
     }
     fn span(&self, work: &mut dyn FnMut() -> Result<(), BackendError>) -> Result<Option<f64>, BackendError> {
-        self.backend().span(work)
+        here!(self, b => b.span(work))
     }
     fn memory(&self) -> MemoryOf<'_> {
-        self.backend().memory()
+        here!(self, b => b.memory())
     }
     fn read_time(&self, bytes: usize) -> Result<f64, BackendError> {
-        self.backend().read_time(bytes)
+        here!(self, b => b.read_time(bytes))
     }
     fn opencl(&self) -> Option<&OpenCl> {
-        self.backend().opencl()
+        Self::opencl(self)
     }
     fn opencl_mut(&mut self) -> Option<&mut OpenCl> {
-        self.backend_mut().opencl_mut()
+        Self::opencl_mut(self)
     }
     fn device(&self) -> Device {
-        self.backend().device()
+        here!(self, b => b.device())
     }
 }
 

@@ -4,6 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use lanefield::backend::{Cpu, OpenCl};
+use lanefield::dynamic::AnyBackend;
 use lanefield::io::directory::DirectoryError;
 use lanefield::kernel::{self, Kernel};
 use lanefield::reference::layout::{Extents, LaneChoice, LaneWidth, LegOrder};
@@ -29,7 +30,7 @@ pub fn options(kernels: &[&str], extents: [usize; 4], lanes: usize) -> GoldenOpt
 }
 
 pub fn on_cpu(directory: &Path, options: &GoldenOptions) -> Exported {
-    let cpu = Cpu::new(None).unwrap();
+    let cpu = AnyBackend::from(Cpu::new(None).unwrap());
     cpu.install(|| export(&cpu, options, directory, false, &|_| true)).unwrap()
 }
 
@@ -89,7 +90,7 @@ fn a_device_writes_the_bytes_of_the_cpu() {
     options.precisions = vec![Precision::F32];
     on_cpu(&cpu, &options);
     let device = OpenCl::open(&device).unwrap();
-    export(&device, &options, &opencl, false, &|_| true).unwrap();
+    export(&device.into(), &options, &opencl, false, &|_| true).unwrap();
     assert_same_bytes(&cpu, &opencl);
 }
 
@@ -282,7 +283,7 @@ fn is_not_empty(error: &GoldenError, replaceable: bool) -> bool {
 fn only_golden_data_are_replaced_and_only_where_that_is_allowed() {
     let (_folder, golden, other) = small();
     let few = options(&["norm2"], [2, 2, 2, 4], 16);
-    let cpu = Cpu::new(None).unwrap();
+    let cpu = AnyBackend::from(Cpu::new(None).unwrap());
     let again = |directory: &Path, replace| export(&cpu, &few, directory, replace, &|_| true);
     let error = again(&golden, false).unwrap_err();
     assert!(is_not_empty(&error, true), "{error}");
@@ -300,7 +301,7 @@ fn only_golden_data_are_replaced_and_only_where_that_is_allowed() {
 #[test]
 fn an_export_that_is_stopped_leaves_nothing() {
     let folder = tempfile::tempdir().unwrap();
-    let cpu = Cpu::new(None).unwrap();
+    let cpu = AnyBackend::from(Cpu::new(None).unwrap());
     let directory = folder.path().join("golden");
     let all = options(&["blas"], [2, 2, 2, 4], 16);
     let error = export(&cpu, &all, &directory, false, &|what| !what.contains("axpy")).unwrap_err();

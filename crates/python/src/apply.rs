@@ -3,9 +3,9 @@
 use std::borrow::Cow;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use lanefield::backend::{AnyField, Backend, BackendError, Cpu, HostField, Memory as _, OpenCl};
+use lanefield::backend::{BackendError, HostField};
+use lanefield::dynamic::{AnyBackend, Applied, DynField, Piece, Prepared, What};
 use lanefield::operator::AnyModel;
-use lanefield::operator::prepared::{Applied, Fields, Piece, Prepared, prepare};
 use lanefield::reference::field::{FieldError, FieldShape};
 use lanefield::reference::gauge::Configuration;
 use lanefield::reference::kernels::hop::Dagger;
@@ -16,7 +16,6 @@ use pyo3::prelude::*;
 use self_cell::self_cell;
 
 use super::arrays::Number;
-use super::device::AnyBackend;
 use super::errors::{self, value};
 use super::fields::Axes;
 use super::operator::Operator;
@@ -37,41 +36,18 @@ pub fn piece(name: &str, parity: Option<Parity>) -> PyResult<Piece> {
     }
 }
 
-/// An operator, ready on the backend of a device.
-enum OnBackend<'b> {
-    Cpu(&'b Cpu, Prepared<'b, Cpu>),
-    OpenCl(&'b OpenCl, Prepared<'b, OpenCl>),
-}
-
 self_cell! {
-    /// The same with the backend, which it borrows.
+    /// An operator, with the backend that it is ready on.
     struct Kept {
         owner: Arc<AnyBackend>,
         #[covariant]
-        dependent: OnBackend,
-    }
-}
-
-/// Backends whose fields are shown on the host: where they lie if that is there.
-trait Shows: Backend {
-    fn show<'a>(&self, field: &'a AnyField<Self::Storage>) -> Result<Cow<'a, HostField>, BackendError>;
-}
-
-impl Shows for Cpu {
-    fn show<'a>(&self, field: &'a AnyField<HostField>) -> Result<Cow<'a, HostField>, BackendError> {
-        Ok(Cow::Borrowed(field.storage()))
-    }
-}
-
-impl Shows for OpenCl {
-    fn show<'a>(&self, field: &'a AnyField<Self::Storage>) -> Result<Cow<'a, HostField>, BackendError> {
-        self.load(field).map(Cow::Owned)
+        dependent: Prepared,
     }
 }
 
 /// What is applied to which fields.
 #[derive(Clone, Copy)]
-struct What<'a> {
+struct Applying<'a> {
     piece: Piece,
     dagger: Dagger,
     /// Of fields on all sites.
@@ -79,24 +55,21 @@ struct What<'a> {
     axes: &'a Axes,
 }
 
-impl What<'_> {
+impl Applying<'_> {
     /// From an array to an array, on a backend.
-    fn on<B: Shows, R: Number>(
+    fn on<R: Number>(
         &self,
-        backend: &B,
-        operator: &mut (dyn Applied<B::Storage> + Send + '_),
+        backend: &AnyBackend,
+        operator: &mut (dyn Applied + Send + '_),
         psi: &[Complex<R>],
         out: &mut [Complex<R>],
     ) -> Result<(), BackendError> {
         let Self { piece, dagger, shape, axes } = *self;
         let on = |sites| FieldShape { sites, ..shape };
         let psi = HostField::new(axes.field(on(piece.from()), psi)?);
-        let fields = Fields {
-            psi: AnyField::store(backend, Cow::Owned(psi))?,
-            out: AnyField::zeros(backend, on(piece.onto()))?,
-        };
-        let (Fields { out: result, .. }, done) = operator.apply(piece, dagger, fields);
-        done?;
+        let psi = DynField::store(backend, Cow::Owned(psi))?;
+        let mut result = DynField::zeros(backend, on(piece.onto()))?;
+        operator.apply(piece, dagger, &mut result, &psi)?;
         let shown = backend.show(&result)?;
         let field = shown.get::<R>().ok_or_else(|| FieldError::Mismatch {
             what: "reading a field",
@@ -118,7 +91,7 @@ impl KeptOperators {
         &self,
         backend: &Arc<AnyBackend>,
         (model, configuration): (AnyModel, &Arc<Configuration>),
-        what: What<'_>,
+        applying: Applying<'_>,
         psi: &[Complex<R>],
         out: &mut [Complex<R>],
     ) -> Result<(), BackendError> {
@@ -130,19 +103,13 @@ impl KeptOperators {
             slot.clear_poison();
             kept
         });
-        fn ready<'b, B: Backend, R: Number>(b: &'b B, model: AnyModel, of: &Arc<Configuration>) -> Prepared<'b, B> {
-            prepare::<B, R>(b, model, Arc::clone(of))
-        }
         let make = || {
-            Kept::new(Arc::clone(backend), |backend| match &**backend {
-                AnyBackend::Cpu(cpu) => OnBackend::Cpu(cpu, ready::<_, R>(cpu, model, configuration)),
-                AnyBackend::OpenCl(device) => OnBackend::OpenCl(device, ready::<_, R>(&**device, model, configuration)),
+            Kept::new(Arc::clone(backend), |backend| {
+                What::Model(model).prepare(backend, <R as Real>::PRECISION, Arc::clone(configuration))
             })
         };
-        kept.get_or_insert_with(make).with_dependent_mut(|_, operator| match operator {
-            OnBackend::Cpu(cpu, operator) => cpu.install(|| what.on(*cpu, &mut **operator, psi, out)),
-            OnBackend::OpenCl(device, operator) => what.on(*device, &mut **operator, psi, out),
-        })
+        kept.get_or_insert_with(make)
+            .with_dependent_mut(|backend, operator| backend.install(|| applying.on(backend, &mut **operator, psi, out)))
     }
 }
 
@@ -163,8 +130,8 @@ pub fn apply<R: Number>(
     let object = one.with_parts(axes.rhs * one.parts()).unwrap_or(one);
     let shape = FieldShape { lattice, sites: piece.onto(), object, precision: <R as Real>::PRECISION };
     let dagger = if dagger { Dagger::Yes } else { Dagger::No };
-    let what = What { piece, dagger, shape, axes };
+    let applying = Applying { piece, dagger, shape, axes };
     let (kept, backend) = (operator.kept(), operator.device().backend());
-    let applied = running::run(py, None, |_| kept.apply(backend, (model, configuration), what, psi, out))?;
+    let applied = running::run(py, None, |_| kept.apply(backend, (model, configuration), applying, psi, out))?;
     applied.map_err(errors::backend)
 }

@@ -22,7 +22,7 @@ use pyo3::types::PyTuple;
 use super::arguments::{self, shown};
 use super::arrays::{Given, on_values, tuple};
 use super::convention::{Convention, Order, fill, reordered};
-use super::device::{Device, on_backend, on_host};
+use super::device::{Device, on_host};
 use super::errors::{self, value};
 use super::running;
 
@@ -81,7 +81,7 @@ fn made(lattice: &Bound<'_, PyAny>, link: impl Fn(u64, u32) -> ColourMatrix + Se
     let links = running::run(py, None, |courier| {
         let goes_on = courier.goes_on_asked();
         let mut links = links_of(extents, std::iter::repeat(Complex::ZERO))?;
-        on_backend!(backend, _backend => {
+        backend.install(|| {
             for_each_chunk(&mut links, SITE_WORDS, |site, words| {
                 for (direction, words) in (0..).zip(words.chunks_exact_mut(LINK_WORDS)) {
                     if goes_on() {

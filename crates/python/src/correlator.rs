@@ -13,7 +13,7 @@ use super::arguments::{self, shown};
 use super::arrays::{Given, Number, array, in_c_order, on_values, tuple};
 use super::configuration::extents_of;
 use super::convention::{Convention, Order, fill};
-use super::device::{Device, on_backend, on_host};
+use super::device::{Device, on_host};
 use super::errors::{self, value};
 use super::propagator::OF_SITE;
 use super::running;
@@ -77,7 +77,7 @@ pub fn correlator(
     let order = convention.order(extents, 1);
     let correlators = on_values!(&given, values => {
         let values = on_host(py, || in_site_order(values, order, Order::together(extents, 1)))??;
-        running::run(py, None, |_| on_backend!(backend, b => meson_correlators(b, extents, &values, origin_time, lanes)))
+        running::run(py, None, |_| backend.install(|| meson_correlators(backend, extents, &values, origin_time, lanes)))
     })?;
     correlators.map(Correlators).map_err(errors::correlator)
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use lanefield::backend::opencl::{OpenCl, OpenClError, devices as listed, probe};
 use lanefield::backend::select::{DeviceChoice, Selected, resolve};
 use lanefield::backend::{Cpu, Memory as _, Threads};
+use lanefield::dynamic::AnyBackend;
 use lanefield::reference::layout::LaneChoice;
 use pyo3::exceptions::PyUserWarning;
 use pyo3::prelude::*;
@@ -13,34 +14,11 @@ use pyo3::sync::PyOnceLock;
 use super::arguments::{self, mistyped, wrong};
 use super::errors::{self, value};
 
-/// A backend that was opened.
-#[allow(clippy::large_enum_variant, reason = "a process has few of them")]
-pub enum AnyBackend {
-    /// The CPU reference.
-    Cpu(Cpu),
-    /// An OpenCL device.
-    OpenCl(Box<OpenCl>),
-}
-
-/// Evaluates an expression with `$b` as the backend. What is done on the host shares the threads of the CPU reference.
-macro_rules! on_backend {
-    ($backend:expr, $b:ident => $work:expr) => {
-        match $backend {
-            $crate::device::AnyBackend::Cpu($b) => $b.install(|| $work),
-            $crate::device::AnyBackend::OpenCl(device) => {
-                let $b = &**device;
-                $work
-            }
-        }
-    };
-}
-pub(crate) use on_backend;
-
 /// Runs `work` on the threads of the CPU reference while the interpreter is free. What takes long enough to be ended belongs into `running::run`.
 pub fn on_host<T: Send>(py: Python<'_>, work: impl FnOnce() -> T + Send) -> PyResult<T> {
     let device = Device::of_host(py, None)?;
     let backend = device.get().backend().as_ref();
-    Ok(py.detach(|| on_backend!(backend, _backend => work())))
+    Ok(py.detach(|| backend.install(work)))
 }
 
 /// Where to compute. No bit of any result depends on it.
@@ -63,10 +41,7 @@ impl Device {
 
     /// The lanes for a lattice on it.
     pub fn lanes(&self) -> LaneChoice {
-        match &*self.backend {
-            AnyBackend::Cpu(cpu) => cpu.lanes(self.lanes),
-            AnyBackend::OpenCl(device) => device.lanes(self.lanes),
-        }
+        self.backend.lanes(self.lanes)
     }
 
     /// The device that was given: one that is open, or what to open; where none was, that of `LANEFIELD_DEVICE`, else "auto", opened once.
@@ -114,7 +89,7 @@ impl Device {
         };
         match resolve(choice, &devices).map_err(value)? {
             Selected::Cpu => {
-                let backend = Arc::new(AnyBackend::Cpu(Cpu::new(threads).map_err(errors::backend)?));
+                let backend = Arc::new(Cpu::new(threads).map_err(errors::backend)?.into());
                 Ok((Self { backend, lanes, not_bitwise: None }, Vec::new()))
             }
             Selected::OpenCl(info) => {
@@ -124,7 +99,7 @@ impl Device {
                 let of_tuning = opened.tuned().warnings().iter().map(ToString::to_string);
                 let of_probe = not_bitwise.iter().map(|why| format!("results of this device are not bitwise: {why}"));
                 let warnings = of_tuning.chain(of_probe).collect();
-                let backend = Arc::new(AnyBackend::OpenCl(Box::new(opened)));
+                let backend = Arc::new(opened.into());
                 Ok((Self { backend, lanes, not_bitwise }, warnings))
             }
         }
@@ -169,16 +144,13 @@ impl Device {
     /// What it is, in one line.
     #[getter]
     pub fn description(&self) -> String {
-        match &*self.backend {
-            AnyBackend::Cpu(cpu) => cpu.describe(),
-            AnyBackend::OpenCl(device) => device.describe(),
-        }
+        self.backend.describe()
     }
 
     /// Whether it is an OpenCL device.
     #[getter]
     fn is_opencl(&self) -> bool {
-        matches!(*self.backend, AnyBackend::OpenCl(_))
+        self.backend.opencl().is_some()
     }
 
     /// Whether its arithmetic was probed and keeps the contract of the bits; else a UserWarning was given.

@@ -1,6 +1,6 @@
 //! Operators by name, with the parameters of the library's definitions as keywords: an operator that is added there is here by itself.
 
-use lanefield::operator::prepared::Piece;
+use lanefield::dynamic::Piece;
 use lanefield::operator::{AnyModel, Definition, HopParameters, Parameter, ParameterKind, definition, definitions};
 use lanefield::reference::kernels::Vectors;
 use lanefield::reference::layout::Parity;

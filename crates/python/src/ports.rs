@@ -20,7 +20,7 @@ use serde::Serialize;
 use super::arguments;
 use super::arrays::{Given, in_c_order};
 use super::configuration::extents_of;
-use super::device::{Device, on_backend, on_host};
+use super::device::{Device, on_host};
 use super::errors::{self, no_memory, value};
 use super::running;
 
@@ -215,7 +215,7 @@ pub fn golden_export<'py>(
     let backend = device.get().backend().as_ref();
     let exported = running::run(py, None, |courier| {
         let goes_on = courier.goes_on_asked();
-        on_backend!(backend, b => golden::export(b, &options, &directory, overwrite, &|_: &str| goes_on()))
+        backend.install(|| golden::export(backend, &options, &directory, overwrite, &|_: &str| goes_on()))
     })?;
     let exported = exported.map_err(golden_error)?;
     let facts = serde_json::json!({

@@ -1,7 +1,7 @@
 //! Propagators of quarks from a point.
 
-use lanefield::backend::Backend;
-use lanefield::observable::{self, COLUMNS, PropagatorError, Quark, require_inside};
+use lanefield::dynamic::AnyBackend;
+use lanefield::observable::{self, COLUMNS, PropagatorError, require_inside, require_quark};
 use lanefield::operator::AnyModel;
 use lanefield::reference::field::{FieldError, Propagator, Spinors, list_of};
 use lanefield::reference::gauge::Configuration;
@@ -14,7 +14,6 @@ use pyo3::prelude::*;
 use super::arguments;
 use super::arrays::Number;
 use super::convention::{Convention, Order, reordered};
-use super::device::on_backend;
 use super::errors::{self, value};
 use super::operator::Operator;
 use super::result::SolveResult;
@@ -68,29 +67,14 @@ fn in_precision<R: Number>(
     how: &How<'_>,
     convention: Convention,
 ) -> PyResult<SolveResult> {
-    match operator.get().model() {
-        AnyModel::Wilson(quark) => of_quark::<R, _>(operator, quark, point, how, convention),
-        AnyModel::TwistedMass(quark) => of_quark::<R, _>(operator, quark, point, how, convention),
-        AnyModel::Clover(quark) => of_quark::<R, _>(operator, quark, point, how, convention),
-        AnyModel::DomainWall(quark) => of_quark::<R, _>(operator, quark, point, how, convention),
-        other => Err(value(format!("{} does not act on spinors, and has no quark propagator", other.describe()))),
-    }
-}
-
-fn of_quark<R: Number, Q: Quark + Send + Sync>(
-    operator: &Bound<'_, Operator>,
-    quark: Q,
-    point: Coordinate,
-    how: &How<'_>,
-    convention: Convention,
-) -> PyResult<SolveResult> {
     let (py, operator) = (operator.py(), operator.get());
-    let solve = how.solve::<R, _>(operator, quark)?;
+    require_quark(&operator.model()).map_err(value)?;
+    let solve = how.solve::<R>(operator)?;
     let (configuration, device) = (operator.configuration().get(), operator.device().backend().as_ref());
     let computed = running::run(py, how.progress.as_ref(), |courier| {
-        on_backend!(device, backend => match solve.method {
-            Method::ConjugateGradients => together::<R, _, _>(backend, configuration, point, &solve, courier),
-            _ => one_by_one::<R, _, _>(backend, configuration, point, &solve, courier),
+        device.install(|| match solve.method {
+            Method::ConjugateGradients => together::<R>(device, configuration, point, &solve, courier),
+            _ => one_by_one::<R>(device, configuration, point, &solve, courier),
         })
     })?;
     let (solution, reports) = computed.map_err(|error| errors::propagator(py, error))?;
@@ -108,24 +92,24 @@ fn of_quark<R: Number, Q: Quark + Send + Sync>(
 type Solved<R> = (Vec<Complex<R>>, Vec<SolveReport<R>>);
 
 /// All columns in one batch.
-fn together<R: Number, B: Backend, Q: Quark>(
-    backend: &B,
+fn together<R: Number>(
+    backend: &AnyBackend,
     configuration: &Configuration,
     point: Coordinate,
-    solve: &Solve<Q>,
+    solve: &Solve<AnyModel>,
     courier: &mut Courier<'_>,
 ) -> Result<Solved<R>, PropagatorError> {
-    let mut report = observable::propagator::<R, B, Q>(backend, configuration, point.into(), solve, courier, None)?;
+    let mut report = observable::propagator::<R, _, _>(backend, configuration, point.into(), solve, courier, None)?;
     report.require_intact()?;
     Ok((std::mem::take(&mut report.solution), vec![report]))
 }
 
 /// Column by column, for methods that take one right-hand side.
-fn one_by_one<R: Number, B: Backend, Q: Quark>(
-    backend: &B,
+fn one_by_one<R: Number>(
+    backend: &AnyBackend,
     configuration: &Configuration,
     point: Coordinate,
-    solve: &Solve<Q>,
+    solve: &Solve<AnyModel>,
     courier: &mut Courier<'_>,
 ) -> Result<Solved<R>, PropagatorError> {
     let extents = configuration.extents();
@@ -135,7 +119,7 @@ fn one_by_one<R: Number, B: Backend, Q: Quark>(
     let mut reports = Vec::with_capacity(COLUMNS);
     for column in 0..COLUMNS {
         let eta = point_source(extents, point, column).map_err(lanefield::backend::BackendError::from)?;
-        let (psi, report) = of_physical::<R, B, Q>(backend, configuration, eta, solve, courier)?;
+        let (psi, report) = of_physical::<R>(backend, configuration, eta, solve, courier)?;
         let [source_spin, source_colour] = [column / 3, column % 3];
         for (site, psi) in solution.chunks_exact_mut(Propagator::WORDS).zip(psi.chunks_exact(Spinors::WORDS)) {
             for (word, number) in psi.iter().enumerate() {

@@ -1,11 +1,10 @@
 //! Solves M ψ = η of arrays.
 
 use std::borrow::Cow;
-use std::marker::PhantomData;
 
-use lanefield::backend::Backend;
-use lanefield::observable::Quark;
-use lanefield::operator::{AnyModel, Model, ModelTask};
+use lanefield::dynamic::AnyBackend;
+use lanefield::observable::Quark as _;
+use lanefield::operator::AnyModel;
 use lanefield::reference::field::{FieldError, list_of};
 use lanefield::reference::gauge::Configuration;
 use lanefield::reference::kernels::Vectors;
@@ -17,7 +16,6 @@ use pyo3::prelude::*;
 use super::arguments::{self, mistyped};
 use super::arrays::{Given, Number};
 use super::convention::Convention;
-use super::device::on_backend;
 use super::errors::{self, value};
 use super::fields::{Axes, Physical};
 use super::operator::Operator;
@@ -77,11 +75,11 @@ impl<'py> How<'py> {
     }
 
     /// The solve of an operator.
-    pub fn solve<R: Vectors, M>(&self, operator: &Operator, model: M) -> PyResult<Solve<M>> {
+    pub fn solve<R: Vectors>(&self, operator: &Operator) -> PyResult<Solve<AnyModel>> {
         operator.check::<R>(self.even_odd)?;
         let auto = SolverParams::auto::<R>();
         let solve = Solve {
-            operator: model,
+            operator: operator.model(),
             preconditioning: if self.even_odd { Preconditioning::EvenOdd } else { Preconditioning::None },
             method: self.method,
             params: SolverParams {
@@ -157,7 +155,7 @@ fn in_precision<R: Number>(
     how: &How<'_>,
 ) -> PyResult<SolveResult> {
     let (py, operator) = (operator.py(), operator.get());
-    let solve = how.solve::<R, _>(operator, operator.model())?;
+    let solve = how.solve::<R>(operator)?;
     let (solution, report) = match given {
         Given::F64(array) => {
             let values = array.as_slice().map_err(value)?;
@@ -189,18 +187,18 @@ fn solved<'a, R: Number>(
 ) -> PyResult<Solved<R>> {
     let (configuration, device) = (operator.configuration().get(), operator.device().backend().as_ref());
     let solved = running::run(py, how.progress.as_ref(), |courier| {
-        on_backend!(device, backend => {
+        device.install(|| {
             let eta = source()?;
-            match solve.operator {
-                AnyModel::DomainWall(walls) if axes.is_physical => {
-                    let eta = match eta {
-                        Cow::Owned(eta) => eta,
-                        Cow::Borrowed(eta) => list_of(|| "a source".to_owned(), eta.len(), eta.iter().copied())?,
-                    };
-                    of_physical::<R, _, _>(backend, configuration, eta, &with(walls, &solve), courier)
-                }
-                model => model.run(Task { backend, configuration, eta: &eta, solve, courier, of: PhantomData::<R> }),
+            if axes.is_physical {
+                let eta = match eta {
+                    Cow::Owned(eta) => eta,
+                    Cow::Borrowed(eta) => list_of(|| "a source".to_owned(), eta.len(), eta.iter().copied())?,
+                };
+                return of_physical::<R>(device, configuration, eta, &solve, courier);
             }
+            let mut report = solve_from(device, configuration, &eta, &solve, courier, None)?;
+            report.require_intact()?;
+            Ok((std::mem::take(&mut report.solution), report))
         })
     })?;
     solved.map_err(|error: SolveError| errors::solve(py, error))
@@ -209,44 +207,17 @@ fn solved<'a, R: Number>(
 /// Solutions in site order, and the report without them.
 type Solved<R> = (Vec<Complex<R>>, SolveReport<R>);
 
-/// The same solve of an operator whose type is known.
-fn with<M>(operator: M, solve: &Solve<AnyModel>) -> Solve<M> {
-    let Solve { preconditioning, method, params, lanes, .. } = *solve;
-    Solve { operator, preconditioning, method, params, lanes }
-}
-
 /// Physical solutions of physical sources, which are in site order.
-pub fn of_physical<R: Number, B: Backend, Q: Quark>(
-    backend: &B,
+pub fn of_physical<R: Number>(
+    backend: &AnyBackend,
     configuration: &Configuration,
     eta: Vec<Complex<f64>>,
-    solve: &Solve<Q>,
+    solve: &Solve<AnyModel>,
     courier: &mut Courier<'_>,
 ) -> Result<Solved<R>, SolveError> {
     let eta = solve.operator.import_sources(backend, configuration, eta)?;
-    let mut report = solve_from::<R, B, Q>(backend, configuration, &eta, solve, courier, None)?;
+    let mut report = solve_from::<R, _, _>(backend, configuration, &eta, solve, courier, None)?;
     report.require_intact()?;
     let solution = solve.operator.export_solutions(report.lattice, std::mem::take(&mut report.solution))?;
     Ok((solution, report))
-}
-
-/// A solve, on any backend.
-struct Task<'a, 'c, B, R> {
-    backend: &'a B,
-    configuration: &'a Configuration,
-    eta: &'a [Complex<f64>],
-    solve: Solve<AnyModel>,
-    courier: &'a mut Courier<'c>,
-    of: PhantomData<R>,
-}
-
-impl<B: Backend, R: Number> ModelTask for Task<'_, '_, B, R> {
-    type Output = Result<Solved<R>, SolveError>;
-
-    fn run<M: Model>(self, operator: M) -> Self::Output {
-        let solve = with(operator, &self.solve);
-        let mut report = solve_from(self.backend, self.configuration, self.eta, &solve, self.courier, None)?;
-        report.require_intact()?;
-        Ok((std::mem::take(&mut report.solution), report))
-    }
 }

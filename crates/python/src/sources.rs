@@ -11,7 +11,7 @@ use super::arguments;
 use super::arrays::Number as _;
 use super::configuration::extents_of;
 use super::convention::{Convention, Order};
-use super::device::{Device, on_backend};
+use super::device::Device;
 use super::errors::value;
 use super::running;
 
@@ -82,7 +82,7 @@ pub fn gaussian<'py>(
     f64::written(py, &shape.axes()?, None, |values| {
         running::run(py, None, |courier| {
             let goes_on = courier.goes_on_asked();
-            on_backend!(backend, _backend => {
+            backend.install(|| {
                 let a_task = items_a_task(values.len() / words);
                 for_each_chunk(values, words * a_task, |task, objects| {
                     let objects = (task * a_task..).zip(objects.chunks_exact_mut(words));

@@ -13,7 +13,7 @@ use super::arguments;
 use super::arrays::{Given, Number, array, on_values, tuple};
 use super::configuration::extents_of;
 use super::convention::{Convention, Order};
-use super::device::{Device, on_backend};
+use super::device::Device;
 use super::errors::{self, value};
 use super::running;
 
@@ -152,7 +152,8 @@ macro_rules! summed {
         let (of, values) = (&$of, $values);
         let sums = running::run($py, None, |courier| {
             let goes_on = courier.goes_on_asked();
-            on_backend!(of.device.get().backend().as_ref(), $b => {
+            let $b = of.device.get().backend().as_ref();
+            $b.install(|| {
                 let sum = |$number: usize| {
                     let $x = $b.upload(of.field($number, values)?)?;
                     $sum

@@ -401,6 +401,13 @@ fn is_argument(kernel: &Kernel, name: &str) -> bool {
     kernel.arguments.iter().any(|argument| argument.names().contains(&name))
 }
 
+/// How fields and tables of a backend `C` lie in those of a backend `B`; not at all where they are of yet another.
+pub(crate) struct Inside<B: Memory + ?Sized, C: Memory + ?Sized> {
+    pub read: for<'f> fn(&'f AnyField<B::Storage>) -> Option<&'f AnyField<C::Storage>>,
+    pub write: for<'f> fn(&'f mut AnyField<B::Storage>) -> Option<&'f mut AnyField<C::Storage>>,
+    pub table: for<'f> fn(&'f B::Table) -> Option<&'f C::Table>,
+}
+
 /// A call of a kernel whose arguments were checked.
 pub struct Call<'a, B: Memory + ?Sized> {
     shape: Shape,
@@ -459,6 +466,36 @@ impl<'a, B: Memory + ?Sized> Call<'a, B> {
     pub fn on<C: Memory<Storage = B::Storage, Table = B::Table> + ?Sized>(self) -> Call<'a, C> {
         let Self { shape, values, stencil, matrix } = self;
         Call { shape, values, stencil, matrix }
+    }
+
+    /// The same call of a backend whose fields and tables are those that lie in these. The list of values keeps its memory.
+    pub(crate) fn inside<C: Memory>(self, inside: &Inside<B, C>) -> Result<Call<'a, C>, BackendError> {
+        let Self { shape, values, stencil, matrix } = self;
+        let elsewhere = |name: &str, what: &str| BackendError::Argument {
+            kernel: shape.kernel.name,
+            argument: name.to_owned(),
+            given: format!("a {what} of another backend"),
+            expected: format!("a {what} of the backend that runs the kernel"),
+        };
+        let value = |(name, value)| {
+            let value = match value {
+                Value::Read(field) => (inside.read)(field).map(Value::Read),
+                Value::Write(field) => (inside.write)(field).map(Value::Write),
+                Value::Reads(fields) => fields.into_iter().map(inside.read).collect::<Option<_>>().map(Value::Reads),
+                Value::Scalar(scalar) => Some(Value::Scalar(scalar)),
+                Value::Complex(scalar) => Some(Value::Complex(scalar)),
+                Value::Scalars(scalars) => Some(Value::Scalars(scalars)),
+                Value::Indices(numbers) => Some(Value::Indices(numbers)),
+            };
+            value.map(|value| (name, value)).ok_or_else(|| elsewhere(name, "field"))
+        };
+        let values = values.into_iter().map(value).collect::<Result<Vec<_>, _>>()?;
+        let table = |table: Option<&'a B::Table>, name| match table {
+            Some(table) => (inside.table)(table).map(Some).ok_or_else(|| elsewhere(name, "table")),
+            None => Ok(None),
+        };
+        let (stencil, matrix) = (table(stencil, "stencil")?, table(matrix, "matrix")?);
+        Ok(Call { shape, values, stencil, matrix })
     }
 
     /// Says of each field that the call writes that ghosts of it are old.

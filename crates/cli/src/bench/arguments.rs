@@ -3,6 +3,7 @@
 use anyhow::bail;
 use clap::Args;
 use lanefield::backend::opencl::Tuning;
+use lanefield::dynamic::AnyBackend;
 use lanefield::reference::layout::{Extents, LaneChoice, LayoutError};
 use lanefield::reference::links::LinkFormat;
 use lanefield::reference::real::Precision;
@@ -10,7 +11,7 @@ use lanefield_lab::ahead::{KernelStep, Step};
 use lanefield_lab::bandwidth::Operation;
 use lanefield_lab::{BenchCase, Sampling, Timed};
 
-use crate::args::{AnyBackend, PlaceArgs};
+use crate::args::PlaceArgs;
 use crate::building::{Builder, JobsArgs};
 use crate::tuning::TuningArgs;
 
@@ -39,7 +40,7 @@ impl TimingArgs {
     }
 
     /// Builds what cases in tunings need, where there is something to build, before they are timed.
-    pub fn build<B: Timed>(&self, backend: &mut B, steps: impl IntoIterator<Item = KernelStep>) {
+    pub fn build(&self, backend: &mut AnyBackend, steps: impl IntoIterator<Item = KernelStep>) {
         build_ahead(backend, self.jobs, steps);
     }
 
@@ -50,7 +51,7 @@ impl TimingArgs {
 }
 
 /// Builds what cases in tunings need, where there is something to build.
-pub fn build_ahead<B: Timed>(backend: &mut B, jobs: JobsArgs, steps: impl IntoIterator<Item = KernelStep>) {
+pub fn build_ahead(backend: &mut impl Timed, jobs: JobsArgs, steps: impl IntoIterator<Item = KernelStep>) {
     let Some(device) = backend.opencl_mut() else { return };
     let mut steps: Vec<Step> = steps.into_iter().map(|step| Step::Kernel(Box::new(step))).collect();
     steps.extend([Operation::Copy, Operation::Read].into_iter().flat_map(|operation| device.memory().steps(operation)));
@@ -66,7 +67,7 @@ pub fn sampling(extents: Extents, samples: u32) -> Sampling {
 ///
 /// # Errors
 /// A choice, on a backend that has none.
-pub fn tuning_of<B: Timed>(chosen: TuningArgs, backend: &B) -> anyhow::Result<Tuning> {
+pub fn tuning_of(chosen: TuningArgs, backend: &AnyBackend) -> anyhow::Result<Tuning> {
     let tuning = chosen.tuning();
     if backend.opencl().is_none() && tuning != Tuning::OPEN {
         bail!(
@@ -80,7 +81,7 @@ pub fn tuning_of<B: Timed>(chosen: TuningArgs, backend: &B) -> anyhow::Result<Tu
 ///
 /// # Errors
 /// None that occurs.
-pub fn extents_or_usual<B: Timed>(extents: Option<Extents>, backend: &B) -> Result<Extents, LayoutError> {
+pub fn extents_or_usual(extents: Option<Extents>, backend: &impl Timed) -> Result<Extents, LayoutError> {
     match extents {
         Some(extents) => Ok(extents),
         None if backend.is_cpu() => Extents::new([8; 4]),

@@ -4,7 +4,9 @@ use std::time::Instant;
 
 use anyhow::Context as _;
 use clap::Args;
+use lanefield::backend::Memory as _;
 use lanefield::comm::WholeLattice;
+use lanefield::dynamic::AnyBackend;
 use lanefield::gauge::{
     Action, Flow, GaugeField, Hmc, HmcParameters, Integrator, Quenched, QuenchedImproved, QuenchedParameters, Smearing,
     StepChoice,
@@ -13,11 +15,11 @@ use lanefield::reference::gauge::{Configuration, SITE_WORDS};
 use lanefield::reference::layout::Extents;
 use lanefield::reference::real::Precision;
 use lanefield_lab::bandwidth::Operation;
-use lanefield_lab::{Spread, Timed};
+use lanefield_lab::{Spread, Timed as _};
 use serde::Serialize;
 
 use crate::Outcome;
-use crate::args::{BackendArgs, on_part};
+use crate::args::BackendArgs;
 use crate::output::{Head, Kind, facts, joined, show, table};
 use crate::progress::progress_bar;
 use crate::ranks::{self, RanksArgs};
@@ -75,8 +77,8 @@ struct Row {
 }
 
 /// Where it is measured.
-struct Bench<'b, B> {
-    backend: &'b B,
+struct Bench<'b> {
+    backend: &'b AnyBackend,
     configuration: &'b Configuration,
     lattice: &'b WholeLattice,
     copy: f64,
@@ -91,13 +93,13 @@ impl Gauge {
         let lattice = self.ranks.lattice(self.lattice)?;
         let configuration = Configuration::weak(lattice.part(), 1, 0.3);
         let backend = self.backend.open_on(&lattice, &self.ranks)?;
-        let study = on_part!(&backend, b => self.measure(b, &configuration, &lattice))?;
+        let study = backend.install(|| self.measure(&backend, &configuration, &lattice))?;
         show(self.json, Head::on(Kind::BenchGauge, backend.device()), &study, Study::text)
     }
 
-    fn measure<B: Timed>(
+    fn measure(
         &self,
-        backend: &B,
+        backend: &AnyBackend,
         configuration: &Configuration,
         lattice: &WholeLattice,
     ) -> anyhow::Result<Study> {
@@ -115,7 +117,7 @@ impl Gauge {
         })
     }
 
-    fn heat_baths<B: Timed>(&self, bench: &mut Bench<'_, B>) -> anyhow::Result<()> {
+    fn heat_baths(&self, bench: &mut Bench<'_>) -> anyhow::Result<()> {
         let (b, links, lanes) = (bench.backend, bench.configuration, self.backend.lanes);
         let parameters = |overrelaxations| QuenchedParameters { beta: 6.0, overrelaxations, seed: 1 };
         for (name, overrelaxations) in [("heat bath", 0), ("heat bath, 4 overrelaxations", 4)] {
@@ -128,7 +130,7 @@ impl Gauge {
         self.row(bench, "heat bath, symanzik", Precision::F64, improved, |field| Ok(field.sweep()?))
     }
 
-    fn fields<B: Timed>(&self, bench: &mut Bench<'_, B>) -> anyhow::Result<()> {
+    fn fields(&self, bench: &mut Bench<'_>) -> anyhow::Result<()> {
         let (b, links, lanes) = (bench.backend, bench.configuration, self.backend.lanes);
         let double = Precision::F64;
         let field = || Ok(GaugeField::new(b, links, lanes)?);
@@ -160,9 +162,9 @@ impl Gauge {
     }
 
     /// Times some work on what is made for it.
-    fn row<B: Timed, T>(
+    fn row<T>(
         &self,
-        bench: &mut Bench<'_, B>,
+        bench: &mut Bench<'_>,
         name: &'static str,
         precision: Precision,
         make: impl FnOnce() -> anyhow::Result<T>,

@@ -3,16 +3,17 @@
 use anyhow::ensure;
 use clap::Args;
 use lanefield::backend::opencl::Tuning;
+use lanefield::dynamic::AnyBackend;
 use lanefield::reference::layout::{Extents, LaneChoice};
 use lanefield::reference::links::LinkFormat;
 use lanefield::reference::real::Precision;
 use lanefield_lab::ahead::KernelStep;
-use lanefield_lab::{BenchOptions, KernelRecord, Timed, kernels_to_time};
+use lanefield_lab::{BenchOptions, KernelRecord, Timed as _, kernels_to_time};
 
 use super::arguments::{TimingArgs, extents_or_usual, sampling, tuning_of};
 use super::table::Report;
 use crate::Outcome;
-use crate::args::{of_storage, on_backend};
+use crate::args::of_storage;
 use crate::kernels::word;
 use crate::output::{Head, Kind, show};
 use crate::progress::with_bar;
@@ -59,10 +60,10 @@ fn bench_word(text: &str) -> Result<String, String> {
 
 impl Kernels {
     pub fn run(self) -> anyhow::Result<Outcome> {
-        on_backend!(&mut self.timing.open()?, backend => self.time(backend))
+        self.time(&mut self.timing.open()?)
     }
 
-    fn time<B: Timed>(&self, backend: &mut B) -> anyhow::Result<Outcome> {
+    fn time(&self, backend: &mut AnyBackend) -> anyhow::Result<Outcome> {
         let tuning = tuning_of(self.tuning, backend)?;
         let extents = extents_or_usual(self.lattice, backend)?;
         let options = self.options(extents)?;
@@ -91,6 +92,6 @@ impl Kernels {
 }
 
 /// Times kernels, with a bar.
-pub fn time<B: Timed>(backend: &mut B, options: &BenchOptions, tuning: Tuning, samples: u32) -> Vec<KernelRecord> {
+pub fn time(backend: &mut AnyBackend, options: &BenchOptions, tuning: Tuning, samples: u32) -> Vec<KernelRecord> {
     with_bar(|observe| options.time(backend, tuning, sampling(options.extents, samples), observe))
 }

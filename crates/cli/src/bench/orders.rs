@@ -1,19 +1,20 @@
 //! `lanefield bench orders`: the hop with its legs in several orders.
 
 use clap::Args;
+use lanefield::dynamic::AnyBackend;
 use lanefield::kernel::hop::HOP;
 use lanefield::reference::layout::{Extents, LegOrder};
 use lanefield::reference::real::Precision;
 use lanefield_lab::ahead::KernelStep;
 use lanefield_lab::orders::{NamedOrder, studied};
-use lanefield_lab::{BenchCase, Spread, Timed};
+use lanefield_lab::{BenchCase, Spread, Timed as _};
 use serde::Serialize;
 
 use super::arguments::{LayoutArgs, TimingArgs, extents_or_usual, tuning_of};
 use super::runner::Runner;
 use super::table::Report;
 use crate::Outcome;
-use crate::args::{of_storage, on_backend};
+use crate::args::of_storage;
 use crate::output::{Head, Kind, show};
 use crate::tuning::TuningArgs;
 
@@ -59,10 +60,10 @@ struct Study {
 
 impl Orders {
     pub fn run(self) -> anyhow::Result<Outcome> {
-        on_backend!(&mut self.timing.open()?, backend => self.study(backend))
+        self.study(&mut self.timing.open()?)
     }
 
-    fn study<B: Timed>(&self, backend: &mut B) -> anyhow::Result<Outcome> {
+    fn study(&self, backend: &mut AnyBackend) -> anyhow::Result<Outcome> {
         let extents = extents_or_usual(self.lattice, backend)?;
         let (case, tuning) = (self.case(extents), tuning_of(self.tuning, backend)?);
         let step = |order: NamedOrder| KernelStep::new(&case, tuning).in_study(order.legs, false);
@@ -90,7 +91,7 @@ impl Orders {
         Ok(orders)
     }
 
-    fn time<B: Timed>(&self, runner: &mut Runner<'_, B>, extents: Extents) -> anyhow::Result<()> {
+    fn time(&self, runner: &mut Runner<'_>, extents: Extents) -> anyhow::Result<()> {
         let (orders, tuning) = (self.orders()?, tuning_of(self.tuning, runner.backend)?);
         let Some(mut prepared) = runner.prepare(&self.case(extents), tuning) else { return Ok(()) };
         for NamedOrder { legs, about } in orders {

@@ -5,9 +5,10 @@ use std::time::Instant;
 
 use anyhow::Context as _;
 use clap::Args;
-use lanefield::backend::ghosts::{Ghosts, Halo, PacketRoom as _};
+use lanefield::backend::ghosts::{Halo, PacketRoom as _};
 use lanefield::backend::{BackendError, Memory as _};
-use lanefield::comm::{OnRanks, WholeLattice};
+use lanefield::comm::WholeLattice;
+use lanefield::dynamic::AnyBackend;
 use lanefield::kernel::Case;
 use lanefield::operator::{CloverParameters, HopParameters};
 use lanefield::reference::exact::ExactSum;
@@ -17,12 +18,12 @@ use lanefield::reference::layout::{Extents, Leg};
 use lanefield::reference::links::BoundaryPhases;
 use lanefield::reference::real::Precision;
 use lanefield::solver::{Method, Preconditioning, Solve, SolverParams, solve};
-use lanefield_lab::{BenchCase, Spread, Timed, TimedCase, kernels_to_time};
+use lanefield_lab::{BenchCase, Spread, Timed as _, TimedCase, kernels_to_time};
 use serde::Serialize;
 
 use super::arguments::{LayoutArgs, TimingArgs};
 use crate::Outcome;
-use crate::args::{AnyBackend, of_storage};
+use crate::args::of_storage;
 use crate::fields::FieldShape;
 use crate::kernels::word;
 use crate::output::{Head, Kind, bytes, facts, number, show, table};
@@ -135,18 +136,11 @@ struct LinkRow {
 impl Ranks {
     pub fn run(self) -> anyhow::Result<Outcome> {
         // One for the part and one for lattices without borders, which lie in another order.
-        let open = || self.timing.open();
-        match (open()?, open()?) {
-            (AnyBackend::Cpu(cpu), AnyBackend::Cpu(alone)) => self.time(cpu, &alone),
-            (AnyBackend::OpenCl(mut device), AnyBackend::OpenCl(alone)) => {
-                device.set_on_parts(ranks::are_several());
-                self.time(*device, &*alone)
-            }
-            _ => anyhow::bail!("the device went away while it was opened a second time"),
-        }
-    }
-
-    fn time<B: Timed + Ghosts>(&self, backend: B, alone: &B) -> anyhow::Result<Outcome> {
+        let (backend, alone) = (self.timing.open()?, self.timing.open()?);
+        anyhow::ensure!(
+            backend.opencl().is_some() == alone.opencl().is_some(),
+            "the device went away while it was opened a second time"
+        );
         let extents = match self.lattice {
             Some(extents) => extents,
             None => {
@@ -155,7 +149,8 @@ impl Ranks {
             }
         };
         let lattice = self.ranks.lattice(extents)?;
-        let on = On { ranks: &OnRanks::new(backend, lattice.clone(), self.ranks.options()), alone, lattice: &lattice };
+        let backend = backend.on_ranks(&lattice, self.ranks.options());
+        let on = On { ranks: &backend, alone: &alone, lattice: &lattice };
         let kernels = kernels_to_time(self.kernels.iter().map(String::as_str)).map_err(anyhow::Error::msg)?;
         let mut rows = Vec::new();
         let mut packets = Vec::new();
@@ -172,8 +167,8 @@ impl Ranks {
         if self.iterations > 0 {
             for &precision in &self.precision {
                 let row = match precision {
-                    Precision::F32 => self.iteration::<B, f32>(&on)?,
-                    Precision::F64 => self.iteration::<B, f64>(&on)?,
+                    Precision::F32 => self.iteration::<f32>(&on)?,
+                    Precision::F64 => self.iteration::<f64>(&on)?,
                     _ => continue,
                 };
                 rows.push(row);
@@ -200,11 +195,7 @@ impl Ranks {
     }
 
     /// A kernel, and the packets of each leg that it needs.
-    fn kernel<B: Timed + Ghosts>(
-        &self,
-        on: &On<'_, B>,
-        case: impl Fn(Extents) -> BenchCase,
-    ) -> anyhow::Result<(Row, Vec<(Leg, usize)>)> {
+    fn kernel(&self, on: &On<'_>, case: impl Fn(Extents) -> BenchCase) -> anyhow::Result<(Row, Vec<(Leg, usize)>)> {
         let (samples, part) = (self.timing.samples, on.lattice.part());
         let here = case(part);
         let shape = Case::shape_of(here.kernel, &here.options(here.lattice(on.ranks)?));
@@ -212,16 +203,16 @@ impl Ranks {
         for halo in Halo::of(&shape) {
             sent.extend(halo.packets()?);
         }
-        let mut timed: TimedCase<OnRanks<B>> = here.prepare(on.ranks)?;
+        let mut timed: TimedCase<AnyBackend> = here.prepare(on.ranks)?;
         let on_ranks = on.in_a_row(samples, on.ranks, || timed.launch(on.ranks))?;
         drop(timed);
-        let mut timed: TimedCase<B> = case(like(part)?).prepare(on.alone)?;
+        let mut timed: TimedCase<AnyBackend> = case(like(part)?).prepare(on.alone)?;
         let alone = on.in_a_row(samples, on.alone, || timed.launch(on.alone))?;
         drop(timed);
         let whole = match self.no_whole || !on.lattice.is_first() {
             true => None,
             false => {
-                let mut timed: TimedCase<B> = case(on.lattice.extents()).prepare(on.alone)?;
+                let mut timed: TimedCase<AnyBackend> = case(on.lattice.extents()).prepare(on.alone)?;
                 Some(in_a_row(samples, on.alone, || timed.launch(on.alone))?)
             }
         };
@@ -232,7 +223,7 @@ impl Ranks {
     }
 
     /// An iteration of conjugate gradients.
-    fn iteration<B: Timed + Ghosts, R: Vectors>(&self, on: &On<'_, B>) -> anyhow::Result<Row> {
+    fn iteration<R: Vectors>(&self, on: &On<'_>) -> anyhow::Result<Row> {
         let part = on.lattice.part();
         let solved = |extents: Extents, backend: &dyn Fn(&Configuration, &mut Vec<f64>) -> anyhow::Result<()>| {
             let configuration = Configuration::weak(extents, 1, 0.2);
@@ -240,13 +231,12 @@ impl Ranks {
             backend(&configuration, &mut seconds)?;
             Spread::of(seconds).context("too few iterations to time one: give --iterations 10 or more")
         };
-        let on_ranks = solved(part, &|configuration, seconds| self.iterate::<_, R>(on.ranks, configuration, seconds))?;
-        let alone =
-            solved(like(part)?, &|configuration, seconds| self.iterate::<_, R>(on.alone, configuration, seconds))?;
+        let on_ranks = solved(part, &|configuration, seconds| self.iterate::<R>(on.ranks, configuration, seconds))?;
+        let alone = solved(like(part)?, &|configuration, seconds| self.iterate::<R>(on.alone, configuration, seconds))?;
         let whole = match self.no_whole || !on.lattice.is_first() {
             true => None,
             false => Some(solved(on.lattice.extents(), &|configuration, seconds| {
-                self.iterate::<_, R>(on.alone, configuration, seconds)
+                self.iterate::<R>(on.alone, configuration, seconds)
             })?),
         };
         on.lattice.communicator().barrier()?;
@@ -254,9 +244,9 @@ impl Ranks {
     }
 
     /// The seconds of each iteration but the first ones.
-    fn iterate<B: Timed, R: Vectors>(
+    fn iterate<R: Vectors>(
         &self,
-        backend: &B,
+        backend: &AnyBackend,
         configuration: &Configuration,
         seconds: &mut Vec<f64>,
     ) -> anyhow::Result<()> {
@@ -290,9 +280,9 @@ impl Ranks {
     }
 
     /// Packets of that size to all neighbours, step by step.
-    fn links<B: Timed + Ghosts>(&self, on: &On<'_, B>, sent: &[(Leg, usize)]) -> anyhow::Result<LinkRow> {
+    fn links(&self, on: &On<'_>, sent: &[(Leg, usize)]) -> anyhow::Result<LinkRow> {
         let samples = self.timing.samples;
-        let mut room = on.ranks.room(sent)?;
+        let mut room = on.ranks.room(sent)?.context("there is one rank, which sends nothing")?;
         let between_ranks = on.sampled(samples, || {
             let packets = 0..sent.len();
             room.outgoing(&packets);
@@ -317,9 +307,9 @@ fn like(part: Extents) -> anyhow::Result<Extents> {
 }
 
 /// Seconds a launch, of several in a row.
-fn in_a_row<B: Timed>(
+fn in_a_row(
     samples: u32,
-    backend: &B,
+    backend: &AnyBackend,
     mut launch: impl FnMut() -> Result<(), BackendError>,
 ) -> Result<Spread, BackendError> {
     let mut once = || -> Result<f64, BackendError> {
@@ -334,18 +324,18 @@ fn in_a_row<B: Timed>(
 }
 
 /// Where kernels run.
-struct On<'a, B: Ghosts> {
-    ranks: &'a OnRanks<B>,
-    alone: &'a B,
+struct On<'a> {
+    ranks: &'a AnyBackend,
+    alone: &'a AnyBackend,
     lattice: &'a WholeLattice,
 }
 
-impl<B: Timed + Ghosts> On<'_, B> {
+impl On<'_> {
     /// As [`in_a_row`], of the slowest rank.
-    fn in_a_row<C: Timed>(
+    fn in_a_row(
         &self,
         samples: u32,
-        backend: &C,
+        backend: &AnyBackend,
         mut launch: impl FnMut() -> Result<(), BackendError>,
     ) -> Result<Spread, BackendError> {
         let in_a_row = self.sampled(samples, || {

@@ -2,14 +2,16 @@
 
 use anyhow::{Context as _, bail};
 use clap::Args;
+use lanefield::backend::Memory as _;
 use lanefield::backend::opencl::{DeviceKind, Finish};
+use lanefield::dynamic::AnyBackend;
 use lanefield::reference::field::{
     ColourMatrix, ColourVectors, ComplexNumber, Gauge, HalfSpinor, Propagator, SiteObject as _, Spinors, Words,
 };
 use lanefield::reference::kernels::Vectors;
 use lanefield::reference::layout::{Extents, LayoutError};
 use lanefield::reference::real::Precision;
-use lanefield_lab::Timed;
+use lanefield_lab::Timed as _;
 use lanefield_lab::bandwidth;
 use lanefield_lab::ceilings::{MemoryOf, Share};
 use lanefield_lab::reduce::{
@@ -19,7 +21,7 @@ use num_complex::Complex;
 use serde::Serialize;
 
 use crate::Outcome;
-use crate::args::{AnyBackend, BackendArgs, of_arithmetic, on_backend, one_of};
+use crate::args::{BackendArgs, of_arithmetic, one_of};
 use crate::building::{Builder, JobsArgs};
 use crate::output::{Head, Kind, Layout, bytes, facts, show};
 use crate::progress::with_bar;
@@ -76,18 +78,18 @@ const OBJECTS: &[(&str, Words, &str)] = &[
 impl Reduce {
     pub fn run(self) -> anyhow::Result<Outcome> {
         let mut backend = self.backend.open()?;
-        if matches!(backend, AnyBackend::Cpu(_)) && self.finish.is_some() {
+        if backend.opencl().is_none() && self.finish.is_some() {
             bail!("--finish is for OpenCL devices; the CPU has one way to take sums");
         }
         let table = match self.precision {
-            Precision::F32 => on_backend!(&mut backend, backend => self.measure::<f32, _>(backend)),
-            _ => on_backend!(&mut backend, backend => self.measure::<f64, _>(backend)),
+            Precision::F32 => self.measure::<f32>(&mut backend),
+            _ => self.measure::<f64>(&mut backend),
         }?;
         show(self.json, Head::on(Kind::BenchReduce, backend.device()), &table, ReduceTable::text)?;
         Ok(if table.same_bits { Outcome::Done } else { Outcome::CheckFailed })
     }
 
-    fn measure<R: Vectors, B: Timed>(&self, backend: &mut B) -> anyhow::Result<ReduceTable> {
+    fn measure<R: Vectors>(&self, backend: &mut AnyBackend) -> anyhow::Result<ReduceTable> {
         let info = backend.opencl().map(|device| device.context().info()).filter(|info| info.kind != DeviceKind::Cpu);
         let memory = info.map(|info| [info.global_memory_bytes, info.max_allocation_bytes]);
         let object = self.object;
@@ -110,7 +112,7 @@ impl Reduce {
             steps.extend(device.memory().steps(bandwidth::Operation::Read));
             Builder::new(self.jobs).build(device, steps);
         }
-        let report = with_bar(|observe| measure::<R, B>(backend, &bench, observe)).context("failed to measure sums")?;
+        let report = with_bar(|observe| measure::<R, _>(backend, &bench, observe)).context("failed to measure sums")?;
         Ok(ReduceTable::new::<R>(backend.describe(), backend.memory(), &bench, report))
     }
 }

@@ -3,28 +3,29 @@
 use indicatif::ProgressBar;
 use lanefield::backend::BackendError;
 use lanefield::backend::opencl::Tuning;
+use lanefield::dynamic::AnyBackend;
 use lanefield_lab::sprint::Stage;
-use lanefield_lab::{BenchCase, KernelRecord, Sampling, Timed, TimedCase};
+use lanefield_lab::{BenchCase, KernelRecord, Sampling, TimedCase};
 
 use crate::progress::{goes_on, progress_bar};
 
 /// What is timed, on one backend.
-pub struct Runner<'b, B> {
+pub struct Runner<'b> {
     /// The backend.
-    pub backend: &'b mut B,
+    pub backend: &'b mut AnyBackend,
     sampling: Sampling,
     bar: ProgressBar,
     records: Vec<KernelRecord>,
 }
 
-impl<'b, B: Timed> Runner<'b, B> {
+impl<'b> Runner<'b> {
     /// Nothing timed yet.
-    pub fn new(backend: &'b mut B, sampling: Sampling) -> Self {
+    pub fn new(backend: &'b mut AnyBackend, sampling: Sampling) -> Self {
         Self { backend, sampling, bar: progress_bar(), records: Vec::new() }
     }
 
     /// Makes the fields of a kernel; where that fails, a record says why. After a signal there are none.
-    pub fn prepare(&mut self, case: &BenchCase, tuning: Tuning) -> Option<TimedCase<B>> {
+    pub fn prepare(&mut self, case: &BenchCase, tuning: Tuning) -> Option<TimedCase<AnyBackend>> {
         if !self.goes_on() {
             return None;
         }
@@ -45,18 +46,22 @@ impl<'b, B: Timed> Runner<'b, B> {
     }
 
     /// Times a kernel; after a signal none.
-    pub fn time(&mut self, case: &mut TimedCase<B>, tuning: Tuning) -> Option<KernelRecord> {
+    pub fn time(&mut self, case: &mut TimedCase<AnyBackend>, tuning: Tuning) -> Option<KernelRecord> {
         let name = case.case.kernel().name.to_owned();
         self.step(name, |backend, sampling| case.time(backend, tuning, sampling))
     }
 
     /// Times a kernel in a stage of a study; after a signal none.
-    pub fn time_stage(&mut self, case: &mut TimedCase<B>, stage: &Stage) -> Option<KernelRecord> {
+    pub fn time_stage(&mut self, case: &mut TimedCase<AnyBackend>, stage: &Stage) -> Option<KernelRecord> {
         let name = format!("{}, {}", case.case.kernel(), stage.name);
         self.step(name, |backend, sampling| stage.time(backend, case, sampling))
     }
 
-    fn step(&mut self, name: String, timed: impl FnOnce(&mut B, Sampling) -> KernelRecord) -> Option<KernelRecord> {
+    fn step(
+        &mut self,
+        name: String,
+        timed: impl FnOnce(&mut AnyBackend, Sampling) -> KernelRecord,
+    ) -> Option<KernelRecord> {
         if !self.goes_on() {
             return None;
         }
@@ -68,7 +73,7 @@ impl<'b, B: Timed> Runner<'b, B> {
     }
 
     /// Times a kernel, and keeps the record.
-    pub fn keep(&mut self, case: &mut TimedCase<B>, tuning: Tuning) {
+    pub fn keep(&mut self, case: &mut TimedCase<AnyBackend>, tuning: Tuning) {
         let record = self.time(case, tuning);
         self.records.extend(record);
     }

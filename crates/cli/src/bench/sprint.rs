@@ -3,6 +3,7 @@
 
 use clap::Args;
 use lanefield::backend::opencl::Tuning;
+use lanefield::dynamic::AnyBackend;
 use lanefield::kernel::blas::AXPY;
 use lanefield::kernel::reduce::NORM2;
 use lanefield::kernel::{Geometry, Kernel, clover};
@@ -11,14 +12,14 @@ use lanefield::reference::layout::{AcceleratorThreads, Extents, Parity, Sites};
 use lanefield::reference::real::Precision;
 use lanefield_lab::ahead::KernelStep;
 use lanefield_lab::sprint::{LATTICES, Stage, StageSetup, stages};
-use lanefield_lab::{BenchCase, KernelRecord, Timed};
+use lanefield_lab::{BenchCase, KernelRecord, Timed as _};
 use serde::Serialize;
 
 use super::arguments::{LayoutArgs, TimingArgs};
 use super::runner::Runner;
 use super::table::{Report, Row};
 use crate::Outcome;
-use crate::args::{of_storage, on_backend};
+use crate::args::of_storage;
 use crate::output::{Head, Kind, show};
 
 /// The clover kernels (eo_clover, oe_clover and their daggers) through the changes of a study on AMD's GPUs, with axpy and norm2 beside them.
@@ -70,10 +71,10 @@ struct Fastest {
 
 impl Sprint {
     pub fn run(self) -> anyhow::Result<Outcome> {
-        on_backend!(&mut self.timing.open()?, backend => self.time(backend))
+        self.time(&mut self.timing.open()?)
     }
 
-    fn time<B: Timed>(&self, backend: &mut B) -> anyhow::Result<Outcome> {
+    fn time(&self, backend: &mut AnyBackend) -> anyhow::Result<Outcome> {
         let lattices = self.lattices(backend)?;
         let mut steps = Vec::new();
         for &extents in &lattices {
@@ -90,7 +91,7 @@ impl Sprint {
         show(self.timing.json, Head::on(Kind::BenchSprint, backend.device()), &study, |study| study.text(&lattices))
     }
 
-    fn lattices<B: Timed>(&self, backend: &B) -> anyhow::Result<Vec<Extents>> {
+    fn lattices(&self, backend: &AnyBackend) -> anyhow::Result<Vec<Extents>> {
         if !self.lattice.is_empty() {
             return Ok(self.lattice.clone());
         }
@@ -103,12 +104,12 @@ impl Sprint {
     }
 
     /// What Lanefield does where nobody chooses, but for the outer sites per work-group.
-    fn default_tuning<B: Timed>(&self, backend: &B) -> Tuning {
+    fn default_tuning(&self, backend: &AnyBackend) -> Tuning {
         Tuning { accelerator_threads: backend.opencl().map(|_| self.accelerator_threads), ..Tuning::OPEN }
     }
 
     /// The stages on one lattice.
-    fn stages<B: Timed>(&self, backend: &B, extents: Extents) -> anyhow::Result<Vec<Stage>> {
+    fn stages(&self, backend: &AnyBackend, extents: Extents) -> anyhow::Result<Vec<Stage>> {
         let lattice = self.case(&clover::EO_CLOVER, extents).lattice(backend)?;
         let info = backend.opencl().map(|device| device.context().info());
         // In whole accesses.
@@ -126,7 +127,7 @@ impl Sprint {
     }
 
     /// What is built for one lattice.
-    fn steps<B: Timed>(&self, backend: &B, extents: Extents) -> anyhow::Result<Vec<KernelStep>> {
+    fn steps(&self, backend: &AnyBackend, extents: Extents) -> anyhow::Result<Vec<KernelStep>> {
         let (stages, default) = (self.stages(backend, extents)?, self.default_tuning(backend));
         let mut steps = Vec::new();
         for Stage { tuning, legs, relaxed_math, .. } in &stages {
@@ -143,7 +144,7 @@ impl Sprint {
     }
 
     /// Times all on one lattice. Clover kernels go through the stages of one order of sites on the same fields.
-    fn lattice<B: Timed>(&self, runner: &mut Runner<'_, B>, extents: Extents) -> anyhow::Result<()> {
+    fn lattice(&self, runner: &mut Runner<'_>, extents: Extents) -> anyhow::Result<()> {
         let case = |kernel| self.case(kernel, extents);
         let stages = self.stages(runner.backend, extents)?;
         let default = self.default_tuning(runner.backend);
@@ -176,11 +177,7 @@ fn clover_kernels() -> impl Iterator<Item = &'static Kernel> {
 }
 
 /// Times axpy and norm2, which know no subdomains but read the same memory.
-fn vector_operations<B: Timed>(
-    runner: &mut Runner<'_, B>,
-    case: impl Fn(&'static Kernel) -> BenchCase,
-    tuning: Tuning,
-) {
+fn vector_operations(runner: &mut Runner<'_>, case: impl Fn(&'static Kernel) -> BenchCase, tuning: Tuning) {
     for kernel in [&AXPY, &NORM2] {
         runner.all(&case(kernel), tuning);
     }

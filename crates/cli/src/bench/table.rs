@@ -1,11 +1,13 @@
 //! What was measured, as a table and as JSON.
 
 use anyhow::bail;
+use lanefield::backend::Memory as _;
+use lanefield::dynamic::AnyBackend;
 use lanefield::kernel::Ceiling;
 use lanefield::reference::layout::Extents;
 use lanefield_lab::bandwidth::Operation;
 use lanefield_lab::ceilings::{MemoryOf, Share};
-use lanefield_lab::{KernelRecord, Timed};
+use lanefield_lab::{KernelRecord, Timed as _};
 use serde::Serialize;
 
 use crate::output::{facts, number, table_of};
@@ -93,7 +95,7 @@ impl Report {
     ///
     /// # Errors
     /// Where nothing at all could be run: the first reason; what the backend reports.
-    pub fn new<B: Timed>(backend: &B, samples: u32, records: Vec<KernelRecord>) -> anyhow::Result<Self> {
+    pub fn new(backend: &AnyBackend, samples: u32, records: Vec<KernelRecord>) -> anyhow::Result<Self> {
         if let [first, ..] = records.as_slice()
             && records.iter().all(|record| record.failure.is_some())
         {

@@ -3,17 +3,18 @@
 use anyhow::bail;
 use clap::Args;
 use lanefield::backend::opencl::{GroupSize, Tuning};
+use lanefield::dynamic::AnyBackend;
 use lanefield::reference::layout::{AcceleratorThreads, Extents};
 use lanefield::reference::real::Precision;
 use lanefield_lab::ahead::KernelStep;
-use lanefield_lab::{BenchCase, Timed, kernels_to_time};
+use lanefield_lab::{BenchCase, Timed as _, kernels_to_time};
 use serde::Serialize;
 
 use super::arguments::{LayoutArgs, TimingArgs, extents_or_usual};
 use super::runner::Runner;
 use super::table::{Report, Row};
 use crate::Outcome;
-use crate::args::{of_storage, on_backend};
+use crate::args::of_storage;
 use crate::kernels::word;
 use crate::output::{Head, Kind, show, table};
 
@@ -65,10 +66,10 @@ struct Fastest {
 
 impl Threads {
     pub fn run(self) -> anyhow::Result<Outcome> {
-        on_backend!(&mut self.timing.open()?, backend => self.time(backend))
+        self.time(&mut self.timing.open()?)
     }
 
-    fn time<B: Timed>(&self, backend: &mut B) -> anyhow::Result<Outcome> {
+    fn time(&self, backend: &mut AnyBackend) -> anyhow::Result<Outcome> {
         if backend.opencl().is_none() {
             bail!("the CPU reference has no accelerator threads; choose an OpenCL device by --device");
         }
@@ -93,7 +94,7 @@ impl Threads {
     }
 
     /// Times a kernel with all numbers of threads, on the same fields.
-    fn go_through<B: Timed>(&self, runner: &mut Runner<'_, B>, case: &BenchCase) {
+    fn go_through(&self, runner: &mut Runner<'_>, case: &BenchCase) {
         let Some(mut prepared) = runner.prepare(case, Tuning::OPEN) else { return };
         for tuning in self.tunings() {
             runner.keep(&mut prepared, tuning);

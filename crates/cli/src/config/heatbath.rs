@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use anyhow::{Context as _, ensure};
 use clap::Args;
-use lanefield::backend::Backend;
 use lanefield::comm::WholeLattice;
+use lanefield::dynamic::AnyBackend;
 use lanefield::gauge::{
     Action, Ensemble, EnsembleParameters, Quenched, QuenchedError, QuenchedImproved, QuenchedParameters,
 };
@@ -18,7 +18,7 @@ use serde::Serialize;
 
 use super::require_memory;
 use crate::Outcome;
-use crate::args::{BackendArgs, on_part};
+use crate::args::BackendArgs;
 use crate::interrupt::{interrupted, keep};
 use crate::output::{Head, Kind, facts, joined, show};
 use crate::progress::progress_bar;
@@ -131,17 +131,17 @@ impl Heatbath {
         let parameters = QuenchedParameters { beta: self.beta, overrelaxations: self.overrelax, seed: self.seed };
         let (lanes, of_action) = (self.backend.lanes, (self.action, parameters));
         let prepare = "failed to prepare the gauge field";
-        on_part!(&backend, b => match (self.action, self.precision) {
+        backend.install(|| match (self.action, self.precision) {
             (Action::Wilson, Precision::F32) => {
-                let field = Quenched::<_, f32>::new(b, &configuration, parameters, sweeps, lanes);
+                let field = Quenched::<_, f32>::new(&backend, &configuration, parameters, sweeps, lanes);
                 self.evolve(field.context(prepare)?, &lattice, ensemble)
             }
             (Action::Wilson, _) => {
-                let field = Quenched::<_, f64>::new(b, &configuration, parameters, sweeps, lanes);
+                let field = Quenched::<_, f64>::new(&backend, &configuration, parameters, sweeps, lanes);
                 self.evolve(field.context(prepare)?, &lattice, ensemble)
             }
             _ => {
-                let field = QuenchedImproved::new(b, &configuration, of_action, sweeps, lanes);
+                let field = QuenchedImproved::new(&backend, &configuration, of_action, sweeps, lanes);
                 self.evolve(field.context(prepare)?, &lattice, ensemble)
             }
         })
@@ -189,7 +189,7 @@ trait Evolved {
     fn configuration(&self) -> Result<Configuration, QuenchedError>;
 }
 
-impl<B: Backend, R: Vectors> Evolved for Quenched<'_, B, R> {
+impl<R: Vectors> Evolved for Quenched<'_, AnyBackend, R> {
     fn sweeps(&self) -> u64 {
         self.sweeps()
     }
@@ -204,7 +204,7 @@ impl<B: Backend, R: Vectors> Evolved for Quenched<'_, B, R> {
     }
 }
 
-impl<B: Backend> Evolved for QuenchedImproved<'_, B> {
+impl Evolved for QuenchedImproved<'_, AnyBackend> {
     fn sweeps(&self) -> u64 {
         self.sweeps()
     }

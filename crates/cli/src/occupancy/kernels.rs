@@ -17,7 +17,7 @@ use lanefield::reference::real::Precision;
 use super::Occupancy;
 use super::by_hand::{entry, swept};
 use super::table::{Entry, KernelEntry, Report};
-use crate::args::{AnyBackend, PlaceArgs};
+use crate::args::PlaceArgs;
 use crate::building::Builder;
 use crate::kernels::wanted;
 use crate::output::Device;
@@ -99,7 +99,8 @@ fn offline(args: &Occupancy, kernels: &[&'static Kernel]) -> anyhow::Result<Repo
 
 fn on_device(args: &Occupancy, kernels: &[&'static Kernel]) -> anyhow::Result<(Device, Report)> {
     let place = PlaceArgs { device: args.device.clone(), threads: None };
-    let AnyBackend::OpenCl(mut device) = place.open(args.tuning.tuning())? else {
+    let mut backend = place.open(args.tuning.tuning())?;
+    let Some(device) = backend.opencl_mut() else {
         bail!(
             "the CPU reference has no compute units with waves: name an OpenCL device, or give --arch to compile offline"
         );
@@ -114,7 +115,7 @@ fn on_device(args: &Occupancy, kernels: &[&'static Kernel]) -> anyhow::Result<(D
         Step::Program(NeededKernel::program_alone(built.of.clone(), options))
     };
     let steps = planned.iter().map(|(.., (built, _))| step(built)).collect();
-    Builder::new(args.jobs).build(&mut device, steps);
+    Builder::new(args.jobs).build(device, steps);
 
     let info = device.context().info();
     let architecture = Architecture::find(&info.architecture, None).ok();

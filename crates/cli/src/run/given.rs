@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail, ensure};
-use lanefield::backend::HostField;
+use lanefield::backend::{HostField, Memory as _};
+use lanefield::dynamic::AnyBackend;
 use lanefield::in_precision;
 use lanefield::io::npy::{self, ComplexArray, RawArray};
 use lanefield::kernel::{Access, Argument, At, Case, FieldRole, GivenArguments, Holds, Scalars};
@@ -17,7 +18,6 @@ use lanefield::reference::real::{Precision, Real as _};
 use lanefield_ports::golden::from_array;
 use num_complex::Complex;
 
-use super::super::args::{AnyBackend, on_backend};
 use super::super::files::npy_error;
 use super::describe::names_of;
 use super::objects::{axes_in_words, axes_of_matrix, object_of};
@@ -157,7 +157,7 @@ impl Run {
             fields.push((role.name, of_role));
         }
         if kernel.reads_links() {
-            on_backend!(&*backend, b => lanefield::backend::Memory::takes_links(b, links.format, self.precision))?;
+            backend.takes_links(links.format, self.precision)?;
         }
         let given = GivenArguments {
             fields,

@@ -4,12 +4,13 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
 use clap::Args;
-use lanefield::backend::Backend;
+use lanefield::backend::Memory as _;
 use lanefield::comm::WholeLattice;
+use lanefield::dynamic::AnyBackend;
 use lanefield::io::npy::ArrayReal;
 use lanefield::io::sidecar::ConfigurationInput;
 use lanefield::observable::{
-    Hadron, Momentum, PointSource, Projection, PropagatorError, Quark, Wuppertal, propagator, require_inside,
+    Hadron, Momentum, PointSource, Projection, PropagatorError, Wuppertal, propagator, require_inside, require_quark,
 };
 use lanefield::operator::{AnyModel, HopParameters};
 use lanefield::reference::field::list_of;
@@ -17,16 +18,17 @@ use lanefield::reference::kernels::Vectors;
 use lanefield::reference::real::Precision;
 use lanefield::solver::{Method, Solve};
 use lanefield::statistics::mean;
+use lanefield_lab::Timed as _;
 use num_complex::Complex;
 use serde::Serialize;
 
 use super::data::{Correlator, Data, Inputs, Measured};
 use crate::Outcome;
-use crate::args::{BackendArgs, HopArgs, on_part};
+use crate::args::{BackendArgs, HopArgs};
 use crate::configurations::{Configurations, files_of};
 use crate::files::{ConfigurationFile, require_outputs_but};
 use crate::interrupt::{interrupted, keep};
-use crate::operator::{OnSpinors, OperatorArgs, check, json_of, on_quark};
+use crate::operator::{OnSpinors, OperatorArgs, check, json_of};
 use crate::output::{Head, Kind, facts, joined, show};
 use crate::progress::progress_bar;
 use crate::ranks::RanksArgs;
@@ -98,23 +100,19 @@ impl Measure {
 
     fn with_precision<R: Vectors + ArrayReal>(&self, model: AnyModel, files: &[PathBuf]) -> anyhow::Result<Outcome> {
         check::<R>(&model, !self.settings.unpreconditioned)?;
-        on_quark!(model, quark => self.compute::<R, _>(quark, &model, files))
+        require_quark(&model)?;
+        self.compute::<R>(model, files)
     }
 
-    fn compute<R: Vectors + ArrayReal, Q: Quark + Send + Sync>(
-        &self,
-        quark: Q,
-        model: &AnyModel,
-        files: &[PathBuf],
-    ) -> anyhow::Result<Outcome> {
+    fn compute<R: Vectors + ArrayReal>(&self, model: AnyModel, files: &[PathBuf]) -> anyhow::Result<Outcome> {
         let configurations = Configurations::begin(files, &self.ranks)?;
         let lattice = configurations.lattice().clone();
         let extents = lattice.extents();
         self.sources.iter().try_for_each(|source| require_inside(extents, source.0))?;
-        let solve = self.settings.solve::<R, _>(quark, Method::ConjugateGradients, self.backend.lanes);
+        let solve = self.settings.solve::<R, _>(model, Method::ConjugateGradients, self.backend.lanes);
         // One that does not fit is refused before a device is opened.
         configurations.first().map(|first| lay_out::<R, _>(&solve, &first.configuration)).transpose()?;
-        let mut data = self.data::<R, _>(model, &solve, &lattice)?;
+        let mut data = self.data::<R>(&model, &solve, &lattice)?;
         let there = data.configurations.len();
         let backend = self.backend.open_on(&lattice, &self.ranks)?;
         let bar = progress_bar();
@@ -124,7 +122,7 @@ impl Measure {
             let (path, file) = configuration?;
             let input = ConfigurationInput::of(&file.configuration, &file.lattice)?;
             if !data.has(&input.sha256_of_links) {
-                let correlators = on_part!(&backend, b => self.correlators::<R, _, _>(b, &file, solve, &data, &bar));
+                let correlators = backend.install(|| self.correlators::<R>(&backend, &file, solve, &data, &bar));
                 let correlators = correlators.with_context(|| format!("failed to measure on {}", path.display()))?;
                 let file = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
                 let ConfigurationInput { sha256_of_links, plaquette, .. } = input;
@@ -159,7 +157,12 @@ impl Measure {
     }
 
     /// What was measured already, or nothing yet.
-    fn data<R: Vectors, Q>(&self, model: &AnyModel, solve: &Solve<Q>, lattice: &WholeLattice) -> anyhow::Result<Data> {
+    fn data<R: Vectors>(
+        &self,
+        model: &AnyModel,
+        solve: &Solve<AnyModel>,
+        lattice: &WholeLattice,
+    ) -> anyhow::Result<Data> {
         let HopParameters { boundary, links, legs } = self.hop.parameters();
         let mut momenta = vec![Momentum::ZERO];
         momenta.extend(&self.momenta);
@@ -190,11 +193,11 @@ impl Measure {
     }
 
     /// The correlators of a configuration, averaged over the sources.
-    fn correlators<R: Vectors + ArrayReal, B: Backend, Q: Quark>(
+    fn correlators<R: Vectors + ArrayReal>(
         &self,
-        backend: &B,
+        backend: &AnyBackend,
         file: &ConfigurationFile,
-        mut solve: Solve<Q>,
+        mut solve: Solve<AnyModel>,
         data: &Data,
         bar: &indicatif::ProgressBar,
     ) -> anyhow::Result<Vec<Correlator>> {
@@ -203,7 +206,7 @@ impl Measure {
         let mut of_sources: Vec<Vec<Vec<f64>>> = Vec::new();
         for source in &self.sources {
             let source = PointSource { point: source.0, smearing: self.smear_source };
-            let s = self.propagator::<R, _, _>(backend, file, &solve, source, bar)?;
+            let s = self.propagator::<R>(backend, file, &solve, source, bar)?;
             let correlator = |(hadron, momentum): (Hadron, Momentum)| {
                 let at = Projection { source: source.point, momentum, lanes: solve.lanes };
                 let correlator = hadron.correlator(backend, extents, &s, at, self.hop.parameters().boundary)?;
@@ -221,16 +224,16 @@ impl Measure {
     }
 
     /// The propagator from a source, whose residuals were computed anew.
-    fn propagator<R: Vectors + ArrayReal, B: Backend, Q: Quark>(
+    fn propagator<R: Vectors + ArrayReal>(
         &self,
-        backend: &B,
+        backend: &AnyBackend,
         file: &ConfigurationFile,
-        solve: &Solve<Q>,
+        solve: &Solve<AnyModel>,
         source: PointSource,
         bar: &indicatif::ProgressBar,
     ) -> anyhow::Result<Vec<Complex<f64>>> {
         let mut watch = |iteration: usize, c: f64| bar.set_message(format!("iteration {iteration}, |r|² {c:.1e}"));
-        let solved = propagator::<R, B, Q>(backend, &file.configuration, source, solve, &mut watch, None);
+        let solved = propagator::<R, _, _>(backend, &file.configuration, source, solve, &mut watch, None);
         let report = solved.map_err(|error| match error {
             PropagatorError::Solve(error) => anyhow::Error::from(*error),
             error => error.into(),

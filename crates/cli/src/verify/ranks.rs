@@ -1,15 +1,16 @@
 //! `lanefield verify` on ranks: solves on random decompositions, held against one rank. The ranks are those of mpirun, or threads.
 
 use anyhow::Context as _;
-use lanefield::backend::ghosts::Ghosts;
+use lanefield::backend::Memory as _;
 use lanefield::backend::opencl::{OpenCl, Tuning};
-use lanefield::backend::{Cpu, Memory as _};
-use lanefield::comm::{OnRanks, WholeLattice};
+use lanefield::comm::WholeLattice;
+use lanefield::dynamic::AnyBackend;
 use lanefield::verify::{PartsCase, PartsOutcome};
+use lanefield_lab::Timed as _;
 use serde::Serialize;
 
 use crate::Outcome;
-use crate::args::{AnyBackend, PlaceArgs};
+use crate::args::PlaceArgs;
 use crate::interrupt::interrupted;
 use crate::output::{Head, Kind, bits, show, table};
 use crate::progress::Steps;
@@ -66,15 +67,16 @@ struct Difference {
 
 impl OnDecompositions {
     pub fn run(&self, json: bool) -> anyhow::Result<Outcome> {
-        let host = Cpu::new(self.place.threads).context("failed to start the CPU reference")?;
+        let host = AnyBackend::from(self.place.open_cpu()?);
         let mut report = Report { threads: !ranks::are_several(), seed: self.seed, ..Report::default() };
-        let device = match (report.threads, self.place.open(Tuning::OPEN)?) {
-            (true, AnyBackend::Cpu(cpu)) => {
-                report.device = format!("the CPU reference, one thread for each rank, against {}", cpu.describe());
+        let backend = self.place.open(Tuning::OPEN)?;
+        let device = match (report.threads, backend.opencl()) {
+            (true, None) => {
+                report.device = format!("the CPU reference, one thread for each rank, against {}", backend.describe());
                 self.all(&host, &mut report, |case| Ok(Some(case.on_threads(|_| Ok(None))?)))?;
                 None
             }
-            (true, AnyBackend::OpenCl(device)) => {
+            (true, Some(device)) => {
                 let info = device.context().info();
                 report.device = format!("{info} on odd ranks, the CPU reference on even ones, against one rank");
                 let open = |rank: usize| match rank % 2 {
@@ -84,11 +86,7 @@ impl OnDecompositions {
                 self.all(&host, &mut report, |case| Ok(Some(case.on_threads(open)?)))?;
                 Some(info.into())
             }
-            (false, AnyBackend::Cpu(cpu)) => Some(self.on_ranks(cpu, &host, &mut report)?),
-            (false, AnyBackend::OpenCl(mut device)) => {
-                device.set_on_parts(true);
-                Some(self.on_ranks(*device, &host, &mut report)?)
-            }
+            (false, _) => Some(self.on_ranks(backend, &host, &mut report)?),
         };
         let differ = ranks::communicator().any(!report.differences.is_empty())?;
         show(json, Head::on(Kind::VerifyRanks, device), &report, Report::text)?;
@@ -96,10 +94,10 @@ impl OnDecompositions {
     }
 
     /// On the ranks that were started.
-    fn on_ranks<B: Ghosts + lanefield_lab::Timed>(
+    fn on_ranks(
         &self,
-        backend: B,
-        host: &Cpu,
+        backend: AnyBackend,
+        host: &AnyBackend,
         report: &mut Report,
     ) -> anyhow::Result<lanefield_lab::Device> {
         let communicator = ranks::communicator();
@@ -109,10 +107,10 @@ impl OnDecompositions {
         let mut free = Some(backend);
         self.all(host, report, |case| {
             let backend = free.take().context("the backend of this rank went away")?;
-            let ranks =
-                OnRanks::new(backend, WholeLattice::new(communicator.clone(), case.decomposition), case.options);
-            let outcome = case.on_rank(&ranks);
-            free = Some(ranks.into_backend());
+            let lattice = WholeLattice::new(communicator.clone(), case.decomposition);
+            let backend = backend.on_ranks(&lattice, case.options);
+            let outcome = case.on_rank(&backend, &lattice);
+            free = Some(backend);
             Ok(outcome?)
         })?;
         Ok(device)
@@ -121,7 +119,7 @@ impl OnDecompositions {
     /// All cases, each held against one rank at rank 0.
     fn all(
         &self,
-        host: &Cpu,
+        host: &AnyBackend,
         report: &mut Report,
         mut run: impl FnMut(&PartsCase) -> anyhow::Result<Option<PartsOutcome>>,
     ) -> anyhow::Result<()> {

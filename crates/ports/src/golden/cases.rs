@@ -1,6 +1,6 @@
 //! Calls of kernels: each on every set of sites, in every precision and with every format of links that it takes.
 
-use lanefield::backend::{Backend, Sum};
+use lanefield::backend::{Memory as _, Sum};
 use lanefield::in_precision;
 use lanefield::kernel::{
     self, Access, Argument, Case, CaseOptions, FieldRole, Geometry, Holds, Kernel, MatrixFacts, Numbers, Shape,
@@ -28,7 +28,7 @@ const PARTS: usize = 3;
 const LISTED: usize = 2;
 
 /// Writes all cases.
-pub(super) fn export<B: Backend>(setup: &Setup<'_, B>, writer: &mut Writer) -> Result<(), GoldenError> {
+pub(super) fn export(setup: &Setup<'_>, writer: &mut Writer) -> Result<(), GoldenError> {
     for (kernel, precision) in kernels(setup) {
         setup.tell(&format!("{kernel} in {precision}"))?;
         OneCase::all(kernel, precision).try_for_each(|case| case.export(setup, writer))?;
@@ -37,13 +37,13 @@ pub(super) fn export<B: Backend>(setup: &Setup<'_, B>, writer: &mut Writer) -> R
 }
 
 /// What all cases are about, in the same order.
-pub(super) fn shapes<B: Backend>(setup: &Setup<'_, B>) -> Result<Vec<Shape>, GoldenError> {
+pub(super) fn shapes(setup: &Setup<'_>) -> Result<Vec<Shape>, GoldenError> {
     let cases = kernels(setup).flat_map(|(kernel, precision)| OneCase::all(kernel, precision));
     cases.map(|case| Ok(Case::shape_of(case.kernel, &case.options(setup)?))).collect()
 }
 
 /// The kernels that are asked for, in each precision that is.
-fn kernels<B: Backend>(setup: &Setup<'_, B>) -> impl Iterator<Item = (&'static Kernel, Precision)> {
+fn kernels(setup: &Setup<'_>) -> impl Iterator<Item = (&'static Kernel, Precision)> {
     let launched = setup.options.kernels.iter().filter(|kernel| kernel.is_launched());
     launched.flat_map(move |&kernel| {
         let taken = setup.of(&Precision::ALL).filter(|&precision| kernel.takes(precision));
@@ -111,7 +111,7 @@ impl OneCase {
         format!("{kernel}/{precision}{reals}{from}-{sites}")
     }
 
-    fn export<B: Backend>(&self, setup: &Setup<'_, B>, writer: &mut Writer) -> Result<(), GoldenError> {
+    fn export(&self, setup: &Setup<'_>, writer: &mut Writer) -> Result<(), GoldenError> {
         let Self { kernel, precision, format, .. } = *self;
         let refused = |source| GoldenError::Case { case: self.name(), source: Box::new(source) };
         if kernel.reads_links() {
@@ -137,7 +137,7 @@ impl OneCase {
     }
 
     /// For what the arguments are made.
-    fn options<'a, B: Backend>(&self, setup: &'a Setup<'_, B>) -> Result<CaseOptions<'a>, GoldenError> {
+    fn options<'a>(&self, setup: &'a Setup<'_>) -> Result<CaseOptions<'a>, GoldenError> {
         let Self { kernel, precision, format, sites, from } = *self;
         let along_s = kernel.geometry == Geometry::AlongS;
         let of_rhs = kernel.is_of_right_hand_sides();
@@ -166,7 +166,7 @@ impl OneCase {
     }
 
     /// The case but for its files.
-    fn entry<B>(&self, setup: &Setup<'_, B>, case: &Case) -> CaseEntry {
+    fn entry(&self, setup: &Setup<'_>, case: &Case) -> CaseEntry {
         let Self { kernel, precision, format, .. } = *self;
         let shape = case.shape();
         let of_links = kernel.fields().any(|role| role.holds == Holds::Links);
@@ -206,9 +206,9 @@ impl OneCase {
     }
 
     /// Writes the inputs that no case before had.
-    fn inputs<B: Backend>(
+    fn inputs(
         &self,
-        setup: &Setup<'_, B>,
+        setup: &Setup<'_>,
         writer: &mut Writer,
         case: &Case,
         entry: &mut CaseEntry,
@@ -236,9 +236,9 @@ impl OneCase {
     }
 
     /// The file of a field that is read, on all sites whatever sites the kernel reads.
-    fn input<B: Backend>(
+    fn input(
         &self,
-        setup: &Setup<'_, B>,
+        setup: &Setup<'_>,
         writer: &mut Writer,
         (role, k): (FieldRole, usize),
         shape: FieldShape,
@@ -256,8 +256,8 @@ impl OneCase {
 }
 
 /// A field of the test data on all sites, by its number: the file is written where there is none yet.
-pub(super) fn input<B: Backend>(
-    setup: &Setup<'_, B>,
+pub(super) fn input(
+    setup: &Setup<'_>,
     writer: &mut Writer,
     precision: Precision,
     object: Object,

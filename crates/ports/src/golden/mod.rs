@@ -10,7 +10,8 @@ mod error;
 mod manifest;
 mod stages;
 
-use lanefield::backend::Backend;
+use lanefield::backend::Memory as _;
+use lanefield::dynamic::AnyBackend;
 use lanefield::kernel::{Kernel, Shape, TestData};
 use lanefield::reference::gauge::Configuration;
 use lanefield::reference::layout::{Extents, LaneChoice, Lattice, LatticeOptions, LegOrder, Scalar};
@@ -65,17 +66,21 @@ pub struct Exported {
 }
 
 /// What all parts of an export share.
-struct Setup<'a, B> {
-    backend: &'a B,
+struct Setup<'a> {
+    backend: &'a AnyBackend,
     options: &'a GoldenOptions,
     configuration: Configuration,
     data: TestData,
     tell: &'a dyn Fn(&str) -> bool,
 }
 
-impl<'a, B: Backend> Setup<'a, B> {
+impl<'a> Setup<'a> {
     /// A lattice that does not fit is refused before anything is made of it.
-    fn new(backend: &'a B, options: &'a GoldenOptions, tell: &'a dyn Fn(&str) -> bool) -> Result<Self, GoldenError> {
+    fn new(
+        backend: &'a AnyBackend,
+        options: &'a GoldenOptions,
+        tell: &'a dyn Fn(&str) -> bool,
+    ) -> Result<Self, GoldenError> {
         let (extents, seed) = (options.extents, options.seed);
         let configuration = Configuration::hot(extents, seed);
         let setup = Self { backend, options, configuration, data: TestData::new(seed), tell };
@@ -121,7 +126,7 @@ impl<'a, B: Backend> Setup<'a, B> {
 ///
 /// # Errors
 /// As [`export`], of what can be known before anything is computed.
-pub fn calls<B: Backend>(backend: &B, options: &GoldenOptions) -> Result<Vec<Shape>, GoldenError> {
+pub fn calls(backend: &AnyBackend, options: &GoldenOptions) -> Result<Vec<Shape>, GoldenError> {
     cases::shapes(&Setup::new(backend, options, &|_| true)?)
 }
 
@@ -130,8 +135,8 @@ pub fn calls<B: Backend>(backend: &B, options: &GoldenOptions) -> Result<Vec<Sha
 ///
 /// # Errors
 /// [`GoldenError`]: a directory that holds something; a lattice that has no parities; what the backend cannot do, by the case that needs it.
-pub fn export<B: Backend>(
-    backend: &B,
+pub fn export(
+    backend: &AnyBackend,
     options: &GoldenOptions,
     directory: &Path,
     replace: bool,

@@ -1,6 +1,6 @@
 //! Matrices along the fifth dimension: their coefficients in f64, and products with them, with and without dagger.
 
-use lanefield::backend::{Backend, BackendError, HostField};
+use lanefield::backend::{BackendError, HostField, Memory as _};
 use lanefield::kernel::Numbers;
 use lanefield::kernel::prelude::*;
 use lanefield::reference::field::{Object, Spinors};
@@ -23,7 +23,7 @@ const KINDS: [(&str, f64, f64); 2] = [("shamir", 1.0, 0.0), ("mobius", 1.5, 0.5)
 /// The number of the fermion that is multiplied.
 const SOURCE: u32 = 2;
 
-pub(super) fn export<B: Backend>(setup: &Setup<'_, B>, writer: &mut Writer) -> Result<(), GoldenError> {
+pub(super) fn export(setup: &Setup<'_>, writer: &mut Writer) -> Result<(), GoldenError> {
     setup.tell("matrices along s")?;
     let mut sources = Vec::new();
     for precision in setup.of(&Precision::OF_ARITHMETIC) {
@@ -55,8 +55,8 @@ pub(super) fn export<B: Backend>(setup: &Setup<'_, B>, writer: &mut Writer) -> R
                     stage.array(&name, &reals(&matrix.form().shape(LS), matrix.table()))?;
                     for (precision, _) in &sources {
                         let product = match precision {
-                            Precision::F64 => product::<f64, B>(setup, &matrix)?,
-                            _ => product::<f32, B>(setup, &matrix)?,
+                            Precision::F64 => product::<f64>(setup, &matrix)?,
+                            _ => product::<f32>(setup, &matrix)?,
                         };
                         stage.array(&format!("{name}.product.{precision}"), &field_array(&product)?)?;
                     }
@@ -79,7 +79,7 @@ fn matrices(name: &str, matrix: &Tridiagonal) -> Result<Vec<SMatrix>, GoldenErro
     Ok(forms)
 }
 
-fn product<R: Vectors, B: Backend>(setup: &Setup<'_, B>, matrix: &SMatrix) -> Result<HostField, GoldenError> {
+fn product<R: Vectors>(setup: &Setup<'_>, matrix: &SMatrix) -> Result<HostField, GoldenError> {
     let lattice = setup.lattice(R::PRECISION)?;
     let fermion = Spinors::new(LS);
     let x = setup.data.field::<R, Spinors>(lattice, Sites::Full, fermion, Numbers::Ordinary, SOURCE)?;

@@ -1,6 +1,6 @@
 //! A short solve: each scalar and each field of conjugate gradients on the Wilson operator, preconditioned by even and odd sites, and its record.
 
-use lanefield::backend::{Backend, BackendError, Sum};
+use lanefield::backend::{BackendError, Memory as _, Sum};
 use lanefield::comm::{CommError, WholeLattice};
 use lanefield::io::record::RecordWriter;
 use lanefield::operator::{AnyModel, HopParameters, WilsonParameters};
@@ -54,18 +54,18 @@ impl Watcher for Kept {
     }
 }
 
-pub(super) fn export<B: Backend>(setup: &Setup<'_, B>, writer: &mut Writer) -> Result<(), GoldenError> {
+pub(super) fn export(setup: &Setup<'_>, writer: &mut Writer) -> Result<(), GoldenError> {
     setup.tell("conjugate gradients")?;
     for (precision, tolerance) in TOLERANCES.into_iter().filter(|(precision, _)| setup.takes(*precision)) {
         match precision {
-            Precision::F64 => one::<f64, B>(setup, writer, tolerance)?,
-            _ => one::<f32, B>(setup, writer, tolerance)?,
+            Precision::F64 => one::<f64>(setup, writer, tolerance)?,
+            _ => one::<f32>(setup, writer, tolerance)?,
         }
     }
     Ok(())
 }
 
-fn one<R: Vectors, B: Backend>(setup: &Setup<'_, B>, writer: &mut Writer, tolerance: f64) -> Result<(), GoldenError> {
+fn one<R: Vectors>(setup: &Setup<'_>, writer: &mut Writer, tolerance: f64) -> Result<(), GoldenError> {
     let (extents, seed, configuration) = (setup.options.extents, setup.options.seed, &setup.configuration);
     let hop = HopParameters { boundary: setup.options.boundary, links: LinkFormat::Full, legs: setup.options.legs };
     let operator = WilsonParameters { mass: MASS, hop };
@@ -109,7 +109,7 @@ fn one<R: Vectors, B: Backend>(setup: &Setup<'_, B>, writer: &mut Writer, tolera
         Recorder::new(Some(RecordWriter::create(&record, &identity, 1)?), lattice.clone(), 1, |_| ()),
     );
     let watchers = Watchers::default().with(Some(&mut kept)).with(Some(&mut recorder));
-    let solved = solve::<R, B, _>(setup.backend, configuration, &eta, &how, watchers).map_err(Box::new)?;
+    let solved = solve::<R, _, _>(setup.backend, configuration, &eta, &how, watchers).map_err(Box::new)?;
     let digests = Digests::new(&lattice, configuration, &eta, Some(&solved.solution));
     recorder.finish(digests.map_err(failed)?);
     let text = std::fs::read(&record).map_err(|source| GoldenError::File { path: record.clone(), source })?;

@@ -1,6 +1,6 @@
 //! From links to the inverse clover term, each step from what the one before stored.
 
-use lanefield::backend::{Backend, BackendError, HostField};
+use lanefield::backend::{BackendError, HostField, Memory as _};
 use lanefield::kernel::prelude::*;
 use lanefield::reference::field::{CloverBlocks, ComplexNumber, Field, FieldStrength, Object};
 use lanefield::reference::half::Half;
@@ -28,7 +28,7 @@ struct Chain<R> {
     pivots: Field<R, ComplexNumber>,
 }
 
-fn chain<R: Vectors, B: Backend>(setup: &Setup<'_, B>) -> Result<Chain<R>, BackendError> {
+fn chain<R: Vectors>(setup: &Setup<'_>) -> Result<Chain<R>, BackendError> {
     let (backend, sites) = (setup.backend, Sites::Full);
     let failed = |error: GoldenError| match error {
         GoldenError::Layout(error) => BackendError::from(error),
@@ -49,7 +49,7 @@ fn chain<R: Vectors, B: Backend>(setup: &Setup<'_, B>) -> Result<Chain<R>, Backe
     Ok(Chain { strength, term, inverse: backend.download(&inverse)?, pivots: backend.download(&pivots)? })
 }
 
-pub(super) fn export<B: Backend>(setup: &Setup<'_, B>, writer: &mut Writer) -> Result<(), GoldenError> {
+pub(super) fn export(setup: &Setup<'_>, writer: &mut Writer) -> Result<(), GoldenError> {
     setup.tell("clover term")?;
     let about = "from the raw links of stages/links: the field strength F, the clover term C of the rounded F, the inverse of the rounded C, and the pivots \
                  of both blocks; in half precision the blocks of f32, rounded once, with fractions and the step of each block";
@@ -60,10 +60,10 @@ pub(super) fn export<B: Backend>(setup: &Setup<'_, B>, writer: &mut Writer) -> R
         .with("boundary", setup.options.boundary);
     let refused = |source| GoldenError::Stage { stage: "clover", source: Box::new(source) };
     if setup.takes(Precision::F64) {
-        write(&mut stage, chain::<f64, B>(setup).map_err(refused)?)?;
+        write(&mut stage, chain::<f64>(setup).map_err(refused)?)?;
     }
     if setup.takes(Precision::F32) || setup.takes(Precision::Half) {
-        let of_f32 = chain::<f32, B>(setup).map_err(refused)?;
+        let of_f32 = chain::<f32>(setup).map_err(refused)?;
         if setup.takes(Precision::Half) {
             let (lattice, extents) = (setup.lattice(Precision::Half)?, setup.options.extents);
             for (name, blocks) in [("term", &of_f32.term), ("inverse", &of_f32.inverse)] {

@@ -1,6 +1,5 @@
 //! What half precision stores: fractions and steps.
 
-use lanefield::backend::Backend;
 use lanefield::io::npy::RawArray;
 use lanefield::kernel::Numbers;
 use lanefield::reference::field::{Object, Spinors};
@@ -39,7 +38,7 @@ pub(super) fn stored(
     stage.array(&format!("{name}.steps"), &RawArray::f32(&of_steps, &steps))
 }
 
-pub(super) fn export<B: Backend>(setup: &Setup<'_, B>, writer: &mut Writer) -> Result<(), GoldenError> {
+pub(super) fn export(setup: &Setup<'_>, writer: &mut Writer) -> Result<(), GoldenError> {
     setup.tell("half precision")?;
     const NUMBER: u32 = 2;
     let (spinor, extents) = (Object::Spinors(1), setup.options.extents);

@@ -1,6 +1,5 @@
 //! The Wilson hop leg by leg: half spinors, what the links make of them, and what each leg contributes.
 
-use lanefield::backend::Backend;
 use lanefield::in_precision;
 use lanefield::kernel::Numbers;
 use lanefield::reference::field::{Object, Spinors};
@@ -20,7 +19,7 @@ use crate::Content;
 /// The number of the field that hops read.
 const SOURCE: u32 = 3;
 
-pub(super) fn export<B: Backend>(setup: &Setup<'_, B>, writer: &mut Writer) -> Result<(), GoldenError> {
+pub(super) fn export(setup: &Setup<'_>, writer: &mut Writer) -> Result<(), GoldenError> {
     setup.tell("legs of the hop")?;
     let (configuration, extents) = (&setup.configuration, setup.options.extents);
     let [x, y, z, t] = extents.as_array();

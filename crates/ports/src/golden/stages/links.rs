@@ -1,6 +1,5 @@
 //! Links: rounded, doubled and compressed, and what is rebuilt of the compressed ones.
 
-use lanefield::backend::Backend;
 use lanefield::in_precision;
 use lanefield::reference::field::{DoubledGauge, Object};
 use lanefield::reference::layout::{Leg, Sites};
@@ -24,7 +23,7 @@ pub(in super::super) fn doubled_path(precision: Precision, format: LinkFormat) -
     format!("stages/links/doubled.{precision}-r{format}.npy")
 }
 
-pub(super) fn export<B: Backend>(setup: &Setup<'_, B>, writer: &mut Writer) -> Result<(), GoldenError> {
+pub(super) fn export(setup: &Setup<'_>, writer: &mut Writer) -> Result<(), GoldenError> {
     setup.tell("links")?;
     let (configuration, extents) = (&setup.configuration, setup.options.extents);
     let boundary = setup.options.boundary;

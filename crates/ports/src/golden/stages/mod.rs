@@ -8,7 +8,6 @@ mod hop;
 pub(super) mod links;
 mod sums;
 
-use lanefield::backend::Backend;
 use lanefield::io::npy::RawArray;
 use lanefield::kernel::{Holds, Kernel};
 use lanefield::reference::real::Precision;
@@ -19,7 +18,7 @@ use super::{GoldenError, Setup};
 use crate::Content;
 
 /// Writes the stages that the kernels asked for go through.
-pub(super) fn export<B: Backend>(setup: &Setup<'_, B>, writer: &mut Writer) -> Result<(), GoldenError> {
+pub(super) fn export(setup: &Setup<'_>, writer: &mut Writer) -> Result<(), GoldenError> {
     let kernels = &setup.options.kernels;
     let any = |wanted: fn(&Kernel) -> bool| kernels.iter().any(|kernel| kernel.is_launched() && wanted(kernel));
     if any(|kernel| kernel.fields().any(|role| matches!(role.holds, Holds::DoubledLinks | Holds::Links))) {

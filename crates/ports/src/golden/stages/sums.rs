@@ -1,6 +1,5 @@
 //! Sums over sites: their terms, what blocks of a tree leave, and the exact sum as an accumulator.
 
-use lanefield::backend::Backend;
 use lanefield::in_precision;
 use lanefield::io::npy::RawArray;
 use lanefield::kernel::Numbers;
@@ -21,7 +20,7 @@ use crate::Content;
 const X: u32 = 1;
 const Y: u32 = 2;
 
-pub(super) fn export<B: Backend>(setup: &Setup<'_, B>, writer: &mut Writer) -> Result<(), GoldenError> {
+pub(super) fn export(setup: &Setup<'_>, writer: &mut Writer) -> Result<(), GoldenError> {
     setup.tell("sums")?;
     let (spinor, extents) = (Object::Spinors(1), setup.options.extents);
     let [x, y, z, t] = extents.as_array();

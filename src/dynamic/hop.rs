@@ -2,21 +2,23 @@
 
 use std::sync::Arc;
 
-use lanefield::backend::{AnyField, Backend, BackendError, FieldOn};
-use lanefield::kernel::{self, Access, Argument, Arguments, At, FieldRole, Geometry, Holds, Kernel, Value};
-use lanefield::operator::HopParameters;
-use lanefield::operator::prepared::{Applied, Fields, Piece};
-use lanefield::reference::field::{DoubledGauge, Object};
-use lanefield::reference::gauge::Configuration;
-use lanefield::reference::kernels::Vectors;
-use lanefield::reference::kernels::hop::Dagger;
-use lanefield::reference::layout::{Lattice, Sites, Stencil};
-use lanefield::reference::links::double;
+use lanefield_reference::field::{DoubledGauge, Object};
+use lanefield_reference::gauge::Configuration;
+use lanefield_reference::kernels::Vectors;
+use lanefield_reference::kernels::hop::Dagger;
+use lanefield_reference::layout::{Lattice, Sites, Stencil};
+use lanefield_reference::links::double;
+
+use super::backend::{AnyBackend, AnyTable};
+use super::operator::{Applied, DynField, Piece};
+use crate::backend::{BackendError, FieldOn, Launch as _, Memory as _};
+use crate::kernel::{self, Access, Argument, Arguments, At, FieldRole, Geometry, Holds, Kernel, Value};
+use crate::operator::HopParameters;
 
 /// A kernel that does nothing but a hop, of one spinor or colour vector a site, with its fields by role.
 #[derive(Clone, Copy, Debug)]
 pub struct Hop {
-    pub kernel: &'static Kernel,
+    kernel: &'static Kernel,
     out: FieldRole,
     links: FieldRole,
     source: FieldRole,
@@ -28,13 +30,18 @@ impl Hop {
         kernel::all().filter(|kernel| kernel.dagger == Dagger::No).filter_map(Self::of)
     }
 
-    /// Whether it has a kernel of its Hermitian conjugate.
-    pub fn has_dagger(self) -> bool {
-        self.with(Dagger::Yes).is_some()
+    /// The kernel.
+    pub fn kernel(self) -> &'static Kernel {
+        self.kernel
+    }
+
+    /// The hop of its Hermitian conjugate, if there is a kernel of that.
+    pub fn dagger(self) -> Option<Self> {
+        self.with(Dagger::Yes)
     }
 
     /// The kernel as a hop, if it is one: it reads doubled links and the neighbours of its target, and nothing else, not even a number.
-    fn of(kernel: &'static Kernel) -> Option<Self> {
+    pub fn of(kernel: &'static Kernel) -> Option<Self> {
         let fields: Vec<FieldRole> = kernel.fields().collect();
         let [out, links, source] = fields[..] else { return None };
         let takes_numbers =
@@ -64,29 +71,34 @@ impl Hop {
 }
 
 /// Links and stencil onto some sites.
-struct Onto<B: Backend, R: Vectors> {
+struct Onto<R: Vectors> {
     lattice: Lattice,
     sites: Sites,
-    links: FieldOn<B, R, DoubledGauge>,
-    stencil: B::Table,
+    links: FieldOn<AnyBackend, R, DoubledGauge>,
+    stencil: AnyTable,
 }
 
 /// A hop that a backend holds.
-pub struct OfHop<'b, B: Backend, R: Vectors> {
-    backend: &'b B,
+pub(super) struct OfHop<'b, R: Vectors> {
+    backend: &'b AnyBackend,
     hop: Hop,
     parameters: HopParameters,
     configuration: Arc<Configuration>,
-    prepared: Vec<Onto<B, R>>,
+    prepared: Vec<Onto<R>>,
 }
 
-impl<'b, B: Backend, R: Vectors> OfHop<'b, B, R> {
-    pub fn new(backend: &'b B, hop: Hop, parameters: HopParameters, configuration: Arc<Configuration>) -> Self {
+impl<'b, R: Vectors> OfHop<'b, R> {
+    pub fn new(
+        backend: &'b AnyBackend,
+        hop: Hop,
+        parameters: HopParameters,
+        configuration: Arc<Configuration>,
+    ) -> Self {
         Self { backend, hop, parameters, configuration, prepared: Vec::new() }
     }
 
-    fn onto(&mut self, lattice: Lattice, sites: Sites) -> Result<&Onto<B, R>, BackendError> {
-        let known = |onto: &Onto<B, R>| (onto.lattice, onto.sites) == (lattice, sites);
+    fn onto(&mut self, lattice: Lattice, sites: Sites) -> Result<&Onto<R>, BackendError> {
+        let known = |onto: &Onto<R>| (onto.lattice, onto.sites) == (lattice, sites);
         let place = match self.prepared.iter().position(known) {
             Some(place) => place,
             None => {
@@ -101,13 +113,10 @@ impl<'b, B: Backend, R: Vectors> OfHop<'b, B, R> {
         };
         Ok(&self.prepared[place])
     }
+}
 
-    fn run(
-        &mut self,
-        dagger: Dagger,
-        out: &mut AnyField<B::Storage>,
-        psi: &AnyField<B::Storage>,
-    ) -> Result<(), BackendError> {
+impl<R: Vectors> Applied for OfHop<'_, R> {
+    fn apply(&mut self, _: Piece, dagger: Dagger, out: &mut DynField, psi: &DynField) -> Result<(), BackendError> {
         // One that it has not was refused before.
         let hop = self.hop.with(dagger).unwrap_or(self.hop);
         let (backend, legs) = (self.backend, self.parameters.legs);
@@ -116,17 +125,5 @@ impl<'b, B: Backend, R: Vectors> OfHop<'b, B, R> {
         let arguments = Arguments::new(hop.kernel).value(hop.out.name, Value::Write(out));
         let arguments = arguments.read(hop.links.name, &onto.links).read_any(hop.source.name, psi);
         backend.launch(arguments.stencil(&onto.stencil).legs(legs).call()?)
-    }
-}
-
-impl<B: Backend, R: Vectors> Applied<B::Storage> for OfHop<'_, B, R> {
-    fn apply(
-        &mut self,
-        _: Piece,
-        dagger: Dagger,
-        Fields { mut out, psi }: Fields<B::Storage>,
-    ) -> (Fields<B::Storage>, Result<(), BackendError>) {
-        let done = self.run(dagger, &mut out, &psi);
-        (Fields { out, psi }, done)
     }
 }

@@ -1,0 +1,422 @@
+//! A backend that is known at run time: the CPU reference or an OpenCL device, alone or on the part of a rank. Programs take it, so that what is written over
+//! [`Backend`](crate::backend::Backend) is compiled once for them. A launch costs a match more, and a pass over its list of arguments.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::time::Duration;
+
+use lanefield_reference::field::FieldShape;
+use lanefield_reference::kernels::domain_wall::SMatrix;
+use lanefield_reference::layout::{LaneChoice, Leg, Reach, Stencil};
+use lanefield_reference::links::LinkFormat;
+use lanefield_reference::real::Precision;
+
+use crate::backend::opencl::{DeviceStorage, DeviceTable};
+use crate::backend::specification::{Call, Inside};
+use crate::backend::{
+    AnyField, BackendError, Bounds, Cpu, HostField, HostTable, Launch, Memory, OpenCl, PartialSums, QueuedIterations,
+    QueuedSums, Reduce, SideBySide, Sum, Table, TableFacts,
+};
+use crate::comm::{OnRanks, RanksOptions, Room, WholeLattice};
+
+/// The CPU reference or an OpenCL device, alone or on the part of a lattice that a rank holds. Fields and tables of one are refused by another.
+pub struct AnyBackend(On);
+
+/// Where it computes.
+enum On {
+    Cpu(Box<Cpu>),
+    OpenCl(Box<OpenCl>),
+    CpuOnRanks(Box<OnRanks<Cpu>>),
+    OpenClOnRanks(Box<OnRanks<OpenCl>>),
+}
+
+/// What computes on a rank.
+#[derive(Clone, Copy, Debug)]
+pub enum Here<'b> {
+    /// The CPU reference.
+    Cpu(&'b Cpu),
+    /// An OpenCL device.
+    OpenCl(&'b OpenCl),
+}
+
+/// Evaluates an expression with `$b` as the backend that it is.
+macro_rules! on {
+    ($backend:expr, $b:ident => $work:expr) => {
+        match &$backend.0 {
+            On::Cpu($b) => $work,
+            On::OpenCl($b) => $work,
+            On::CpuOnRanks($b) => $work,
+            On::OpenClOnRanks($b) => $work,
+        }
+    };
+}
+
+/// The numbers of a field: a field of the CPU reference, or one of an OpenCL device.
+#[derive(Debug)]
+pub enum AnyStorage {
+    /// On the host.
+    Host(AnyField<HostField>),
+    /// On a device.
+    Device(AnyField<DeviceStorage>),
+}
+
+/// A table of the CPU reference, or of an OpenCL device.
+#[derive(Debug)]
+pub enum AnyTable {
+    /// On the host.
+    Host(HostTable),
+    /// On a device.
+    Device(DeviceTable),
+}
+
+impl Table for AnyTable {
+    fn facts(&self) -> TableFacts {
+        match self {
+            Self::Host(table) => table.facts(),
+            Self::Device(table) => table.facts(),
+        }
+    }
+}
+
+/// A backend that [`AnyBackend`] may be.
+trait Known: Reduce + Sized + 'static {
+    const INSIDE: Inside<AnyBackend, Self>;
+    fn of(backend: &AnyBackend) -> Option<&Self>;
+    fn storage(field: AnyField<Self::Storage>) -> AnyStorage;
+    fn table(table: Self::Table) -> AnyTable;
+
+    fn field(field: &AnyField<AnyStorage>) -> Result<&AnyField<Self::Storage>, BackendError> {
+        (Self::INSIDE.read)(field).ok_or_else(elsewhere)
+    }
+}
+
+fn elsewhere() -> BackendError {
+    BackendError::device(Elsewhere)
+}
+
+/// Something of another backend.
+#[derive(Debug, thiserror::Error)]
+#[error("a field, or iterations, of another backend: upload the field to the one that computes")]
+struct Elsewhere;
+
+macro_rules! known {
+    ($($Backend:ty: $On:ident, $place:ident;)+) => {$(
+        impl Known for $Backend {
+            const INSIDE: Inside<AnyBackend, Self> = Inside {
+                read: |field| match field.storage() {
+                    AnyStorage::$place(field) => Some(field),
+                    _ => None,
+                },
+                write: |field| match field.storage_mut() {
+                    AnyStorage::$place(field) => Some(field),
+                    _ => None,
+                },
+                table: |table| match table {
+                    AnyTable::$place(table) => Some(table),
+                    _ => None,
+                },
+            };
+            fn of(backend: &AnyBackend) -> Option<&Self> {
+                match &backend.0 {
+                    On::$On(backend) => Some(backend),
+                    _ => None,
+                }
+            }
+            fn storage(field: AnyField<Self::Storage>) -> AnyStorage {
+                AnyStorage::$place(field)
+            }
+            fn table(table: Self::Table) -> AnyTable {
+                AnyTable::$place(table)
+            }
+        }
+
+        impl From<$Backend> for AnyBackend {
+            fn from(backend: $Backend) -> Self {
+                Self(On::$On(Box::new(backend)))
+            }
+        }
+    )+};
+}
+
+known! {
+    Cpu: Cpu, Host;
+    OpenCl: OpenCl, Device;
+    OnRanks<Cpu>: CpuOnRanks, Host;
+    OnRanks<OpenCl>: OpenClOnRanks, Device;
+}
+
+impl AnyBackend {
+    /// The same on the part of a lattice that this rank holds; as it is where there is one rank. Fields that are made from now on are laid out for it.
+    #[must_use]
+    pub fn on_ranks(self, lattice: &WholeLattice, options: RanksOptions) -> Self {
+        if lattice.communicator().ranks() == 1 {
+            return self.alone();
+        }
+        match self.alone().0 {
+            On::Cpu(cpu) => OnRanks::new(*cpu, lattice.clone(), options).into(),
+            On::OpenCl(mut device) => {
+                device.set_on_parts(true);
+                OnRanks::new(*device, lattice.clone(), options).into()
+            }
+            on => Self(on),
+        }
+    }
+
+    /// The backend of this rank, on whole lattices.
+    #[must_use]
+    pub fn alone(self) -> Self {
+        match self.0 {
+            On::CpuOnRanks(ranks) => ranks.into_backend().into(),
+            On::OpenClOnRanks(ranks) => {
+                let mut device = ranks.into_backend();
+                device.set_on_parts(false);
+                device.into()
+            }
+            on => Self(on),
+        }
+    }
+
+    /// What computes on this rank.
+    pub fn here(&self) -> Here<'_> {
+        match &self.0 {
+            On::Cpu(cpu) => Here::Cpu(cpu),
+            On::CpuOnRanks(ranks) => Here::Cpu(ranks.backend()),
+            On::OpenCl(device) => Here::OpenCl(device),
+            On::OpenClOnRanks(ranks) => Here::OpenCl(ranks.backend()),
+        }
+    }
+
+    /// The OpenCL device, if it is one.
+    pub fn opencl(&self) -> Option<&OpenCl> {
+        match self.here() {
+            Here::OpenCl(device) => Some(device),
+            Here::Cpu(_) => None,
+        }
+    }
+
+    /// The same, to be changed.
+    pub fn opencl_mut(&mut self) -> Option<&mut OpenCl> {
+        match &mut self.0 {
+            On::OpenCl(device) => Some(device),
+            On::OpenClOnRanks(ranks) => Some(ranks.backend_mut()),
+            _ => None,
+        }
+    }
+
+    /// Runs `work` where what is done on the host shares the threads of the CPU reference, if that computes.
+    pub fn install<T: Send>(&self, work: impl FnOnce() -> T + Send) -> T {
+        match self.here() {
+            Here::Cpu(cpu) => cpu.install(work),
+            Here::OpenCl(_) => work(),
+        }
+    }
+
+    /// A field on the host: as it lies there, or a copy.
+    ///
+    /// # Errors
+    /// What the backend reports.
+    pub fn show<'f>(&self, field: &'f AnyField<AnyStorage>) -> Result<Cow<'f, HostField>, BackendError> {
+        match field.storage() {
+            AnyStorage::Host(field) => Ok(Cow::Borrowed(field.storage())),
+            AnyStorage::Device(_) => self.load(field).map(Cow::Owned),
+        }
+    }
+
+    /// Room for a packet of so many bytes along each leg ([`OnRanks::room`]); none on one rank.
+    ///
+    /// # Errors
+    /// As [`OnRanks::room`].
+    pub fn room(&self, bytes: &[(Leg, usize)]) -> Result<Option<Room>, BackendError> {
+        match &self.0 {
+            On::CpuOnRanks(ranks) => ranks.room(bytes).map(Some),
+            On::OpenClOnRanks(ranks) => ranks.room(bytes).map(Some),
+            _ => Ok(None),
+        }
+    }
+}
+
+impl fmt::Debug for AnyBackend {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.describe())
+    }
+}
+
+impl Memory for AnyBackend {
+    type Storage = AnyStorage;
+    type Table = AnyTable;
+
+    fn describe(&self) -> String {
+        on!(self, b => b.describe())
+    }
+    fn building(&self) -> Duration {
+        on!(self, b => b.building())
+    }
+    fn lanes(&self, asked_for: LaneChoice) -> LaneChoice {
+        on!(self, b => b.lanes(asked_for))
+    }
+    fn takes_links(&self, format: LinkFormat, precision: Precision) -> Result<(), BackendError> {
+        on!(self, b => b.takes_links(format, precision))
+    }
+    fn largest(&self, here: f64) -> Result<f64, BackendError> {
+        on!(self, b => b.largest(here))
+    }
+    fn allocate(&self, shape: &FieldShape) -> Result<AnyStorage, BackendError> {
+        fn allocate<B: Known>(backend: &B, shape: &FieldShape) -> Result<AnyStorage, BackendError> {
+            AnyField::zeros(backend, *shape).map(B::storage)
+        }
+        on!(self, b => allocate(&**b, shape))
+    }
+    fn fill_zero(&self, field: &mut AnyField<AnyStorage>) -> Result<(), BackendError> {
+        fn fill_zero<B: Known>(backend: &B, field: &mut AnyField<AnyStorage>) -> Result<(), BackendError> {
+            backend.fill_zero((B::INSIDE.write)(field).ok_or_else(elsewhere)?)
+        }
+        on!(self, b => fill_zero(&**b, field))
+    }
+    fn store(&self, field: Cow<'_, HostField>) -> Result<AnyStorage, BackendError> {
+        fn store<B: Known>(backend: &B, field: Cow<'_, HostField>) -> Result<AnyStorage, BackendError> {
+            AnyField::store(backend, field).map(B::storage)
+        }
+        on!(self, b => store(&**b, field))
+    }
+    fn load(&self, field: &AnyField<AnyStorage>) -> Result<HostField, BackendError> {
+        fn load<B: Known>(backend: &B, field: &AnyField<AnyStorage>) -> Result<HostField, BackendError> {
+            backend.load(B::field(field)?)
+        }
+        on!(self, b => load(&**b, field))
+    }
+    fn load_with_ghosts(&self, field: &AnyField<AnyStorage>, reach: Reach) -> Result<HostField, BackendError> {
+        fn load<B: Known>(b: &B, field: &AnyField<AnyStorage>, reach: Reach) -> Result<HostField, BackendError> {
+            b.load_with_ghosts(B::field(field)?, reach)
+        }
+        on!(self, b => load(&**b, field, reach))
+    }
+    fn stencil(&self, stencil: Stencil) -> Result<AnyTable, BackendError> {
+        fn table<B: Known>(backend: &B, stencil: Stencil) -> Result<AnyTable, BackendError> {
+            backend.stencil(stencil).map(B::table)
+        }
+        on!(self, b => table(&**b, stencil))
+    }
+    fn matrix(&self, matrix: &SMatrix, precision: Precision) -> Result<AnyTable, BackendError> {
+        fn table<B: Known>(backend: &B, matrix: &SMatrix, precision: Precision) -> Result<AnyTable, BackendError> {
+            backend.matrix(matrix, precision).map(B::table)
+        }
+        on!(self, b => table(&**b, matrix, precision))
+    }
+    fn finish(&self) -> Result<(), BackendError> {
+        on!(self, b => b.finish())
+    }
+}
+
+impl Launch for AnyBackend {
+    fn launch(&self, call: Call<'_, Self>) -> Result<(), BackendError> {
+        on!(self, b => b.launch(call.inside(&Known::INSIDE)?))
+    }
+
+    fn side_by_side(&self, queues: usize) -> Result<Box<dyn SideBySide<Self> + '_>, BackendError> {
+        on!(self, b => Ok(Box::new(OnKnown(b.side_by_side(queues)?))))
+    }
+}
+
+impl Reduce for AnyBackend {
+    fn reduce(&self, call: Call<'_, Self>, sum: Sum) -> Result<PartialSums, BackendError> {
+        on!(self, b => b.reduce(call.inside(&Known::INSIDE)?, sum))
+    }
+
+    fn queued_iterations(&self, sum: Sum) -> Option<Box<dyn QueuedIterations<Self>>> {
+        on!(self, b => b.queued_iterations(sum).map(|queued| Box::new(IterationsOnKnown(queued)) as _))
+    }
+}
+
+/// Launches on several queues.
+struct OnKnown<'b, B>(Box<dyn SideBySide<B> + 'b>);
+
+impl<B: Known> SideBySide<AnyBackend> for OnKnown<'_, B> {
+    fn launch(&mut self, call: Call<'_, AnyBackend>, queue: usize, after: &[usize]) -> Result<(), BackendError> {
+        self.0.launch(call.inside(&B::INSIDE)?, queue, after)
+    }
+    fn join(self: Box<Self>) -> Result<(), BackendError> {
+        self.0.join()
+    }
+}
+
+/// Iterations that are queued.
+struct IterationsOnKnown<B>(Box<dyn QueuedIterations<B>>);
+
+impl<B: Known> QueuedIterations<AnyBackend> for IterationsOnKnown<B> {
+    fn begin(&mut self, bounds: Bounds, iterations: usize) -> Result<(), BackendError> {
+        self.0.begin(bounds, iterations)
+    }
+    fn repeat(&mut self, backend: &AnyBackend) -> Result<bool, BackendError> {
+        self.0.repeat(B::of(backend).ok_or_else(elsewhere)?)
+    }
+    fn queue_at_once(&mut self, backend: &AnyBackend, call: Call<'_, AnyBackend>) -> Result<bool, BackendError> {
+        self.0.queue_at_once(B::of(backend).ok_or_else(elsewhere)?, call.inside(&B::INSIDE)?)
+    }
+    fn queue(&mut self, backend: &AnyBackend, call: Call<'_, AnyBackend>) -> Result<(), BackendError> {
+        self.0.queue(B::of(backend).ok_or_else(elsewhere)?, call.inside(&B::INSIDE)?)
+    }
+    fn sums(&mut self, backend: &AnyBackend) -> Result<QueuedSums, BackendError> {
+        self.0.sums(B::of(backend).ok_or_else(elsewhere)?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use lanefield_reference::field::{Field, Spinors};
+    use lanefield_reference::layout::{Extents, Lattice, LatticeOptions, Sites};
+    use lanefield_reference::real::Real as _;
+    use num_complex::Complex;
+
+    use super::*;
+    use crate::backend::FieldOn;
+    use crate::backend::opencl::devices;
+    use crate::kernel::prelude::*;
+
+    fn field(extents: [usize; 4]) -> Field<f64, Spinors> {
+        let lattice = Lattice::new(Extents::new(extents).unwrap(), f64::COMPLEX, LatticeOptions::default()).unwrap();
+        Field::from_sites(lattice, Sites::Full, Spinors::ONE, |site, spinor| {
+            spinor.fill(Complex::new(1.0 / (site + 3) as f64, -0.25));
+        })
+        .unwrap()
+    }
+
+    #[test]
+    fn what_it_computes_has_the_bits_of_the_backend_that_it_is() {
+        let (cpu, x) = (Cpu::new(None).unwrap(), field([4, 4, 4, 8]));
+        let any = AnyBackend::from(cpu.clone());
+        let (on_cpu, on_any) = (cpu.upload(x.clone()).unwrap(), any.upload(x.clone()).unwrap());
+        let (mut of_cpu, mut of_any) = (cpu.upload(x.clone()).unwrap(), any.upload(x).unwrap());
+        let norms = [
+            cpu.axpy_norm(0.1, &on_cpu, &mut of_cpu, Sum::Exact).unwrap(),
+            any.axpy_norm(0.1, &on_any, &mut of_any, Sum::Exact).unwrap(),
+        ];
+        assert_eq!(norms[0].to_bits(), norms[1].to_bits());
+        assert_eq!(cpu.download(&of_cpu).unwrap().reals(), any.download(&of_any).unwrap().reals());
+        assert!(matches!(any.show(of_any.any()).unwrap(), Cow::Borrowed(_)));
+        any.clear(&mut of_any).unwrap();
+        assert_eq!(any.norm2(&of_any, Sum::Exact).unwrap(), 0.0);
+    }
+
+    #[test]
+    fn one_rank_is_no_rank() {
+        let any = AnyBackend::from(Cpu::new(None).unwrap());
+        let alone = WholeLattice::alone(Extents::new([4; 4]).unwrap());
+        let any = any.on_ranks(&alone, RanksOptions::default());
+        assert!(matches!(any.0, On::Cpu(_)));
+        assert!(any.room(&[]).unwrap().is_none());
+    }
+
+    #[test]
+    fn a_field_of_another_backend_is_refused() {
+        let Some(info) = devices().ok().and_then(|devices| devices.into_iter().find(|device| device.fp64)) else {
+            return;
+        };
+        let (cpu, device) = (AnyBackend::from(Cpu::new(None).unwrap()), AnyBackend::from(OpenCl::open(&info).unwrap()));
+        let x: FieldOn<AnyBackend, f64, Spinors> = cpu.upload(field([4, 4, 4, 4])).unwrap();
+        let mut y = device.upload(field([4, 4, 4, 4])).unwrap();
+        let error = device.axpy(1.0, &x, &mut y).unwrap_err().to_string();
+        assert!(error.contains("a field of another backend"), "{error}");
+        let error = device.download(&x).unwrap_err().to_string();
+        assert!(error.contains("of another backend"), "{error}");
+    }
+}

@@ -1,0 +1,10 @@
+//! Backends and operators that are known at run time: what programs, and the interfaces to C and Python, are made of. What is written over
+//! [`Backend`](crate::backend::Backend) is compiled once for [`AnyBackend`], and solvers take an [`AnyModel`](crate::operator::AnyModel).
+
+mod backend;
+mod hop;
+mod operator;
+
+pub use backend::{AnyBackend, AnyStorage, AnyTable, Here};
+pub use hop::Hop;
+pub use operator::{Applied, DynField, Piece, Prepared, What, apply_to_array, download, norm2, upload};

@@ -1,0 +1,222 @@
+//! Operators that are known at run time, ready on a backend: each part is made when it is first applied, and kept. Who applies one knows neither its
+//! type nor its precision.
+
+use std::borrow::Cow;
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+use lanefield_reference::field::{FieldData, FieldError, FieldShape, Object, Repeated};
+use lanefield_reference::gauge::Configuration;
+use lanefield_reference::kernels::Vectors;
+use lanefield_reference::kernels::hop::Dagger;
+use lanefield_reference::layout::{Parity, Sites};
+use lanefield_reference::real::Precision;
+use num_complex::Complex;
+
+use super::backend::{AnyBackend, AnyStorage};
+use super::hop::{Hop, OfHop};
+use crate::backend::{AnyField, BackendError, FieldOn, HostField, Memory as _, Reduce as _, Sum};
+use crate::kernel::Arguments;
+use crate::kernel::reduce::NORM2;
+use crate::operator::{AnyModel, HopParameters, Makes, Model, ModelChoice as _, ModelTask, Operator, SchurComplement};
+
+/// What of an operator is applied, and onto which sites.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Piece {
+    /// All of it, on all sites.
+    Full,
+    /// The part that connects the parities, onto one.
+    Meooe(Parity),
+    /// The part that stays on a parity.
+    Mooee(Parity),
+    /// The inverse of that.
+    MooeeInverse(Parity),
+    /// The Schur complement on the odd sites.
+    Mpc,
+}
+
+impl Piece {
+    /// The sites of the result.
+    pub fn onto(self) -> Sites {
+        match self {
+            Self::Full => Sites::Full,
+            Self::Meooe(parity) | Self::Mooee(parity) | Self::MooeeInverse(parity) => Sites::Parity(parity),
+            Self::Mpc => Sites::Parity(Parity::Odd),
+        }
+    }
+
+    /// The sites of the source.
+    pub fn from(self) -> Sites {
+        if matches!(self, Self::Meooe(_)) { self.onto().neighbours() } else { self.onto() }
+    }
+
+    /// Whether it divides by the diagonal.
+    pub fn divides(self) -> bool {
+        matches!(self, Self::MooeeInverse(_) | Self::Mpc)
+    }
+}
+
+/// A field that a backend holds.
+pub type DynField = AnyField<AnyStorage>;
+
+/// An operator on fields of its object and precision.
+pub trait Applied {
+    /// Makes `out` the piece, or its Hermitian conjugate, of `psi`.
+    ///
+    /// # Errors
+    /// Fields of other objects, sites or precisions; what the backend reports.
+    fn apply(&mut self, piece: Piece, dagger: Dagger, out: &mut DynField, psi: &DynField) -> Result<(), BackendError>;
+}
+
+/// An operator that is ready on a backend, and may move to another thread.
+pub type Prepared<'b> = Box<dyn Applied + Send + 'b>;
+
+/// What is applied.
+#[derive(Clone, Copy, Debug)]
+pub enum What {
+    /// An operator.
+    Model(AnyModel),
+    /// The kernel of a hop.
+    Hop(Hop, HopParameters),
+}
+
+impl What {
+    /// What fields of one right-hand side hold at each site.
+    pub fn object(self) -> Object {
+        match self {
+            Self::Model(model) => model.object(),
+            Self::Hop(hop, _) => hop.object(),
+        }
+    }
+
+    /// The operator in f32 or f64 on a backend, of which nothing is made yet.
+    pub fn prepare(
+        self,
+        backend: &AnyBackend,
+        precision: Precision,
+        configuration: Arc<Configuration>,
+    ) -> Prepared<'_> {
+        match precision {
+            Precision::F64 => self.of::<f64>(backend, configuration),
+            _ => self.of::<f32>(backend, configuration),
+        }
+    }
+
+    fn of<R: Vectors>(self, backend: &AnyBackend, configuration: Arc<Configuration>) -> Prepared<'_> {
+        match self {
+            Self::Model(model) => model.run(Boxing::<R>(backend, configuration, PhantomData)),
+            Self::Hop(hop, parameters) => Box::new(OfHop::<R>::new(backend, hop, parameters, configuration)),
+        }
+    }
+}
+
+/// An operator whose type is forgotten.
+struct Boxing<'b, R>(&'b AnyBackend, Arc<Configuration>, PhantomData<R>);
+
+impl<'b, R: Vectors> ModelTask for Boxing<'b, R> {
+    type Output = Prepared<'b>;
+
+    fn run<M: Model>(self, model: M) -> Self::Output {
+        let Self(backend, configuration, _) = self;
+        let (object, model) = (model.object(1), Box::new(model) as Box<dyn Makes<AnyBackend, R, M::Object> + Send>);
+        Box::new(OfModel { backend, object, model, configuration, full: None, schur: None })
+    }
+}
+
+/// An operator with its parameters.
+struct OfModel<'b, R: Vectors, K: Repeated> {
+    backend: &'b AnyBackend,
+    /// Of one right-hand side.
+    object: K,
+    model: Box<dyn Makes<AnyBackend, R, K> + Send>,
+    configuration: Arc<Configuration>,
+    full: Option<Box<dyn Operator<AnyBackend, R, Object = K> + Send + 'b>>,
+    schur: Option<SchurComplement<'b, AnyBackend, R, K>>,
+}
+
+/// What was made before, or is made now.
+fn made<T>(slot: &mut Option<T>, make: impl FnOnce() -> Result<T, BackendError>) -> Result<&mut T, BackendError> {
+    let value = match slot.take() {
+        Some(value) => value,
+        None => make()?,
+    };
+    Ok(slot.insert(value))
+}
+
+impl<R: Vectors, K: Repeated> Applied for OfModel<'_, R, K> {
+    fn apply(&mut self, piece: Piece, dagger: Dagger, out: &mut DynField, psi: &DynField) -> Result<(), BackendError> {
+        let mismatch = |field: String| {
+            let right = format!("{} in {}", self.object.object().name(), R::NAME);
+            FieldError::Mismatch { what: "applying an operator", left: field, right }
+        };
+        let described = out.shape().describe();
+        let out = FieldOn::<AnyBackend, R, K>::of_mut(out).ok_or_else(|| mismatch(described))?;
+        let psi = FieldOn::of(psi).ok_or_else(|| mismatch(psi.shape().describe()))?;
+        let (backend, configuration, lattice) = (self.backend, &self.configuration, *out.lattice());
+        if piece == Piece::Full {
+            let full = made(&mut self.full, || self.model.full(backend, configuration, lattice))?;
+            return full.apply(out, psi, dagger);
+        }
+        let schur = made(&mut self.schur, || self.model.schur(backend, configuration, lattice))?;
+        match piece {
+            Piece::Meooe(_) => schur.pieces().meooe(out, psi, dagger),
+            Piece::Mooee(_) => schur.pieces().mooee(out, psi, dagger),
+            Piece::MooeeInverse(_) => schur.pieces().mooee_inv(out, psi, dagger),
+            Piece::Full | Piece::Mpc => schur.apply(out, psi, dagger),
+        }
+    }
+}
+
+/// A field of a backend, from an array in site order.
+///
+/// # Errors
+/// An array of another length; what the backend reports.
+pub fn upload<R: Vectors>(
+    backend: &AnyBackend,
+    shape: FieldShape,
+    values: &[Complex<R>],
+) -> Result<DynField, BackendError> {
+    let mut field = FieldData::<R>::zeros(shape.lattice, shape.sites, shape.object)?;
+    field.assign(values)?;
+    AnyField::store(backend, Cow::Owned(HostField::new(field)))
+}
+
+/// An array in site order, from a field of a backend; zeros on sites that it does not live on.
+///
+/// # Errors
+/// A field of another precision; what the backend reports.
+pub fn download<R: Vectors>(backend: &AnyBackend, field: &DynField) -> Result<Vec<Complex<R>>, BackendError> {
+    let loaded = backend.load(field)?.into::<R>().ok_or_else(|| FieldError::Mismatch {
+        what: "downloading a field",
+        left: field.shape().describe(),
+        right: R::NAME.to_owned(),
+    })?;
+    Ok(loaded.try_to_site_order()?)
+}
+
+/// |x|², the exact sum.
+///
+/// # Errors
+/// What the backend reports.
+pub fn norm2(backend: &AnyBackend, x: &DynField) -> Result<f64, BackendError> {
+    let call = Arguments::new(&NORM2).read_any("x", x).call()?;
+    Ok(backend.reduce(call, Sum::Exact)?.round().first().copied().unwrap_or(0.0))
+}
+
+/// Applies an operator to an array in site order over the whole lattice, of whose sites only those matter that the piece reads. Where the piece does not
+/// write, the result is +0. `shape`: of fields on all sites, with parities where the piece needs them.
+///
+/// # Errors
+/// As [`Applied::apply`].
+pub fn apply_to_array<R: Vectors>(
+    backend: &AnyBackend,
+    operator: &mut (dyn Applied + Send + '_),
+    (piece, dagger): (Piece, Dagger),
+    shape: FieldShape,
+    source: &[Complex<R>],
+) -> Result<Vec<Complex<R>>, BackendError> {
+    let on = |sites| FieldShape { sites, ..shape };
+    let (psi, mut out) = (upload(backend, on(piece.from()), source)?, AnyField::zeros(backend, on(piece.onto()))?);
+    operator.apply(piece, dagger, &mut out, &psi)?;
+    download(backend, &out)
+}

@@ -1,0 +1,92 @@
+//! The operators of a solve, whichever model they are of: what is compiled for each model is that it makes them. Solves go on with what its operators are as
+//! [`DynOperator`](crate::operator::DynOperator)s.
+
+use lanefield_reference::field::Repeated;
+use lanefield_reference::gauge::Configuration;
+use lanefield_reference::half::Half;
+use lanefield_reference::kernels::Vectors;
+use lanefield_reference::layout::Lattice;
+
+use super::{Preconditioning, Solve};
+use crate::backend::{Backend, BackendError};
+use crate::operator::{Makes, Model, ModelChoice, ModelTask, Operator, SchurComplement};
+
+/// Makes the operators of a solve in precision `R`, and those of its parts in other precisions. They act on `K` objects.
+pub(super) struct Operators<'a, B: Backend, R: Vectors, K: Repeated> {
+    pub configuration: &'a Configuration,
+    pub backend: &'a B,
+    pub how: &'a Solve<()>,
+    /// What fields of one right-hand side hold at a site.
+    pub one: K,
+    /// Whether conjugate gradients solve the normal equations.
+    pub normal: bool,
+    pub own: &'a dyn Makes<B, R, K>,
+    pub in_f64: &'a dyn Makes<B, f64, K>,
+    pub in_f32: &'a dyn Makes<B, f32, K>,
+    pub in_half: &'a dyn Makes<B, Half, K>,
+}
+
+impl<'a, B: Backend, R: Vectors, K: Repeated> Operators<'a, B, R, K> {
+    /// What fields of so many right-hand sides hold.
+    pub fn object(&self, rhs: usize) -> K {
+        K::repeated(rhs * self.one.parts())
+    }
+
+    /// M on all sites.
+    pub fn full<S: Vectors>(
+        &self,
+        makes: &dyn Makes<B, S, K>,
+        lattice: Lattice,
+    ) -> Result<Box<dyn Operator<B, S, Object = K> + Send + 'a>, BackendError> {
+        makes.full(self.backend, self.configuration, lattice)
+    }
+
+    /// Mpc.
+    pub fn schur<S: Vectors>(
+        &self,
+        makes: &dyn Makes<B, S, K>,
+        lattice: Lattice,
+    ) -> Result<SchurComplement<'a, B, S, K>, BackendError> {
+        makes.schur(self.backend, self.configuration, lattice)
+    }
+}
+
+/// A task that works with the operators of any model.
+pub(super) trait OperatorsTask<B: Backend, R: Vectors> {
+    type Output;
+    fn run<K: Repeated>(self, operators: &Operators<'_, B, R, K>) -> Self::Output;
+}
+
+/// Runs a task with the operators of a solve.
+pub(super) fn with_operators<R: Vectors, B: Backend, M: ModelChoice, T: OperatorsTask<B, R>>(
+    backend: &B,
+    configuration: &Configuration,
+    solve: &Solve<M>,
+    task: T,
+) -> T::Output {
+    struct Making<'a, B, R, T>(&'a B, &'a Configuration, Solve<()>, T, std::marker::PhantomData<R>);
+
+    impl<B: Backend, R: Vectors, T: OperatorsTask<B, R>> ModelTask for Making<'_, B, R, T> {
+        type Output = T::Output;
+
+        fn run<M: Model>(self, model: M) -> T::Output {
+            let Self(backend, configuration, how, task, _) = self;
+            let normal = !model.is_positive(how.preconditioning == Preconditioning::EvenOdd);
+            task.run(&Operators {
+                configuration,
+                backend,
+                how: &how,
+                one: model.object(1),
+                normal,
+                own: &model,
+                in_f64: &model,
+                in_f32: &model,
+                in_half: &model,
+            })
+        }
+    }
+
+    let Solve { preconditioning, method, params, lanes, .. } = *solve;
+    let how = Solve { operator: (), preconditioning, method, params, lanes };
+    solve.operator.run(Making(backend, configuration, how, task, std::marker::PhantomData::<R>))
+}
