@@ -219,15 +219,15 @@ fn it_goes_on_from_a_saved_state_to_the_same_bits<B: Backend>(backend: &B) {
     }
 }
 
-on_every_backend!(
-    all_systems_are_solved_in_fewer_iterations_than_each_alone,
+on_every_backend! {
+    all_systems_are_solved_in_fewer_iterations_than_each_alone;
     one_right_hand_side_is_solved_as_by_conjugate_gradients,
     right_hand_sides_that_depend_on_others_are_solved_too,
     a_source_of_zeros_takes_no_iteration,
     a_guess_is_gone_on_from,
     operators_that_are_not_positive_are_errors,
     it_goes_on_from_a_saved_state_to_the_same_bits,
-);
+}
 
 /// Histories and solutions as integers.
 fn bits_of<R: Vectors, B: Backend, M: Model>(backend: &B, model: M, bytes: usize) -> (Vec<Vec<u64>>, Vec<u64>) {

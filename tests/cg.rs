@@ -246,11 +246,11 @@ fn an_operator_that_is_not_positive_is_an_error<B: Backend>(backend: &B) {
     assert!(matches!(run(0.0), Err(SolverError::Indefinite { curvature: 0.0, .. })));
 }
 
-on_every_backend!(
+on_every_backend! {
+    even_odd_solution_is_that_of_the_full_lattice;
     solution_on_random_links_is_that_of_grid,
     solution_on_weak_links_is_that_of_grid,
     solution_on_the_thermalised_configuration_is_that_of_grid,
-    even_odd_solution_is_that_of_the_full_lattice,
     operator_times_solution_is_the_source,
     a_source_of_zero_is_solved_by_zero_at_once,
     a_source_of_tiny_or_huge_numbers_has_the_bits_of_a_usual_one,
@@ -258,7 +258,7 @@ on_every_backend!(
     a_source_that_is_no_number_is_an_error,
     a_tolerance_that_f32_cannot_reach_fails_by_the_true_residual,
     an_operator_that_is_not_positive_is_an_error,
-);
+}
 
 // The same bits wherever it runs
 

@@ -3,6 +3,7 @@
 
 use lanefield::backend::opencl::{Accumulators, Count, SiteOrder, Tuning};
 use lanefield::backend::{Backend, Cpu, OpenCl};
+use lanefield::check::builds;
 use lanefield::kernel::prelude::*;
 use lanefield::kernel::{Links, Numbers, TestData};
 use lanefield::reference::field::{CloverBlocks, ComplexNumber, Field, FieldStrength, Gauge, SiteObject, Spinors};
@@ -15,7 +16,6 @@ use lanefield::reference::layout::{
 use lanefield::reference::links::{BoundaryPhases, DoubledGauge, LinkFormat, double, raw};
 use lanefield::verify::compare_fields;
 
-use crate::common;
 use crate::common::backends::opencl_with;
 
 const PARITIES: [Sites; 2] = [Sites::Parity(Parity::Even), Sites::Parity(Parity::Odd)];
@@ -272,19 +272,32 @@ fn fused_kernels_have_the_bits_of_their_steps() {
     check::<f64, _>(&device, Numbers::Ordinary);
 }
 
-#[test]
-fn no_choice_of_layout_or_build_changes_a_bit() {
+fn change_no_bit(builds: &[Tuning]) {
     let Some(mut backends) = Backends::open(8) else { return };
     let usual = backends.device.tuning();
-    for build in common::builds::builds() {
+    for build in builds {
         backends.device.set_tuning(build.or(usual));
         backends.compare_products::<f32>(ORDINARY, PARITIES[0], LinkFormat::Full, LegOrder::DEFAULT);
     }
+}
+
+#[test]
+fn another_choice_of_layout_and_build_changes_no_bit() {
+    change_no_bit(&builds()[..1]);
+}
+
+#[test]
+#[ignore = "test-all: all builds"]
+fn no_choice_of_layout_or_build_changes_a_bit() {
+    change_no_bit(&builds());
+    let Some(mut backends) = Backends::open(8) else { return };
+    backends.choose(builds()[2]);
     backends.compare_terms::<f32>(ORDINARY);
     backends.compare_products::<f64>(ORDINARY, PARITIES[0], LinkFormat::TwoRows, LegOrder::DEFAULT);
 }
 
 #[test]
+#[ignore = "test-all: another build"]
 fn terms_do_not_depend_on_the_order_of_sites_in_memory() {
     let Some(mut backends) = Backends::open(8) else { return };
     backends.choose(Tuning { site_order: Some(SiteOrder::Subdomains([2, 1, 2, 3])), ..Tuning::OPEN });
@@ -292,6 +305,7 @@ fn terms_do_not_depend_on_the_order_of_sites_in_memory() {
 }
 
 #[test]
+#[ignore = "test-all: two builds of each kernel"]
 fn accumulators_in_local_memory_change_no_bit() {
     let Some(mut backends) = Backends::open(8) else { return };
     backends.choose(Tuning { accumulators: Some(Accumulators::LocalMemory), ..Tuning::OPEN });

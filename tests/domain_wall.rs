@@ -421,7 +421,8 @@ fn only_a_tridiagonal_product_is_added_to_a_field<B: Backend>(backend: &B) {
     }
 }
 
-on_every_backend!(
+on_every_backend! {
+    m_is_the_sum_of_its_even_odd_pieces;
     hop_agrees_with_grid,
     m_and_m_dagger_agree_with_grid,
     even_odd_pieces_agree_with_grid,
@@ -432,13 +433,12 @@ on_every_backend!(
     shamirs_m_is_gamma5_r5_hermitian,
     m_dagger_is_the_adjoint_of_m,
     mooee_times_its_inverse_is_one,
-    m_is_the_sum_of_its_even_odd_pieces,
     mobius_solution_solves,
     two_columns_are_two_single_ones,
     parameters_that_cannot_be_are_refused,
     spinors_that_are_no_whole_columns_are_refused,
     only_a_tridiagonal_product_is_added_to_a_field,
-);
+}
 
 // The same bits
 

@@ -13,8 +13,8 @@ use crate::common::backends::{cpu, on_every_backend, opencl};
 use crate::common::fields::{download, lattice};
 use crate::common::gauge::GaugeTransformation;
 
-on_every_backend!(
-    the_average_plaquette_has_the_bits_of_the_configuration,
+on_every_backend! {
+    the_average_plaquette_has_the_bits_of_the_configuration;
     a_constant_flux_has_the_loops_and_the_charge_of_its_phases,
     what_is_measured_does_not_depend_on_the_gauge,
     a_loop_round_one_plaquette_is_the_plaquette,
@@ -27,7 +27,7 @@ on_every_backend!(
     an_adaptive_flow_is_as_near_as_its_tolerance_says,
     exponentials_of_diagonal_matrices_have_their_phases,
     projections_of_multiples_of_links_are_the_links,
-);
+}
 
 fn extents() -> Extents {
     Extents::new([4, 4, 2, 6]).unwrap()

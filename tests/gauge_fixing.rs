@@ -19,13 +19,13 @@ const LANDAU: Gauge = Gauge::Landau;
 const COULOMB: Gauge = Gauge::Coulomb { time: Direction::T };
 const GAUGES: [Gauge; 3] = [LANDAU, COULOMB, Gauge::Coulomb { time: Direction::Y }];
 
-on_every_backend!(
+on_every_backend! {
+    a_gauge_transformation_of_the_free_field_is_undone;
     what_is_measured_is_that_of_the_links_that_come_out,
     the_functional_never_falls,
     coulomb_gauge_is_fixed_on_every_slice,
     what_does_not_depend_on_the_gauge_stays,
-    a_gauge_transformation_of_the_free_field_is_undone,
-);
+}
 
 fn extents(extents: [usize; 4]) -> Extents {
     Extents::new(extents).unwrap()

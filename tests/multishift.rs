@@ -259,15 +259,15 @@ fn shifts_are_added_to_the_normal_equations<B: Backend>(backend: &B) {
     assert!(matches!(error, SolveError::NoShifts { .. }), "{error}");
 }
 
-on_every_backend!(
-    each_solution_is_that_of_its_own_solve,
+on_every_backend! {
+    each_solution_is_that_of_its_own_solve;
     the_smallest_shift_has_the_bits_of_its_own_solve,
     a_larger_shift_is_frozen_earlier,
     it_goes_on_from_a_saved_state_to_the_same_bits,
     shifts_that_cannot_be_solved_are_errors,
     shifts_of_staggered_fermions_are_masses,
     shifts_are_added_to_the_normal_equations,
-);
+}
 
 /// Histories and solutions as integers.
 fn bits_of<R: Vectors, B: Backend, M: Model>(backend: &B, model: M, bytes: usize) -> (Vec<Vec<u64>>, Vec<u64>) {

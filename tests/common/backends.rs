@@ -24,14 +24,20 @@ pub fn opencl_with(accelerator_threads: usize) -> Option<OpenCl> {
     Some(device)
 }
 
-/// Makes a test of each function named, on the CPU reference and on the OpenCL device.
+/// Makes a test of each function named, on the CPU reference and on the OpenCL device. Functions after a semicolon run on OpenCL in `make test-all` only:
+/// that OpenCL has the CPU's bits is proved kernel by kernel (`tests/kernels.rs`), so that one function an operator or a solver serves to show that it
+/// launches them there.
 macro_rules! on_every_backend {
-    ($($name:ident),+ $(,)?) => {
+    ($($name:ident),+ $(; $($in_all:ident),+)? $(,)?) => {
         mod on_the_cpu_reference {
             $(#[test]
             fn $name() {
                 super::$name(&crate::common::backends::cpu());
             })+
+            $($(#[test]
+            fn $in_all() {
+                super::$in_all(&crate::common::backends::cpu());
+            })+)?
         }
         mod on_opencl {
             $(#[test]
@@ -40,7 +46,26 @@ macro_rules! on_every_backend {
                     super::$name(&device);
                 }
             })+
+            $($(#[test]
+            #[ignore = "test-all: runs on the CPU"]
+            fn $in_all() {
+                if let Some(device) = crate::common::backends::opencl() {
+                    super::$in_all(&device);
+                }
+            })+)?
         }
     };
 }
 pub(crate) use on_every_backend;
+
+/// `check_kernel!` of kernels of the library, which `tests/kernels.rs` runs on the device in `make test`.
+macro_rules! check_library_kernels {
+    ($($family:ident :: $name:ident: $($against:ident),+;)+) => {
+        $(lanefield::body::check_kernel!(
+            #[ignore = "test-all: tests/kernels.rs runs it on the device"]
+            lanefield::kernel::$family::$name,
+            $($against),+
+        );)+
+    };
+}
+pub(crate) use check_library_kernels;
