@@ -313,7 +313,7 @@ struct Way {
 }
 
 impl Way {
-    /// Those of a kernel: the usual build in each precision, and [`builds`]. The usual builds come first, so that a kernel that is wrong in
+    /// Those of a kernel: usual builds, and of one that reads neighbours [`builds`]. Usual builds come first, so that a kernel that is wrong in
     /// every way is reported in the usual one.
     fn of(kernel: &'static Kernel) -> impl Iterator<Item = Self> {
         use LinkFormat::{Eight, Full, TwoRows};
@@ -321,15 +321,17 @@ impl Way {
         const LATTICES: &[[usize; DIMENSIONS]] = &[[1, 1, 1, 1], [3, 1, 2, 1], [2, 1, 1, 3]];
         let [few_groups, sites_first, most] = builds();
         let rhs = Tuning { rhs_per_work_item: Count::new(2), rhs_per_group: Count::new(2), ..Tuning::OPEN };
+        let is_stencil = matches!(kernel.geometry, Geometry::Stencil { .. });
         let ways = [
             (F32, CUTS[0], LATTICES, Full, Tuning::OPEN),
             (F64, CUTS[1], LATTICES, TwoRows, Tuning::OPEN),
             // Orders of sites and of launches are built for the extents.
-            (Half, CUTS[0], &LATTICES[2..], Eight, few_groups),
+            (Half, CUTS[0], &LATTICES[2..], Eight, if is_stencil { few_groups } else { Tuning::OPEN }),
             (F32, CUTS[1], &LATTICES[1..2], TwoRows, rhs.or(sites_first)),
             (F64, CUTS[0], &LATTICES[2..], Full, most),
         ];
         ways.into_iter()
+            .take(if is_stencil { 5 } else { 3 })
             .map(|(precision, nodes, factors, format, tuning)| Self { precision, nodes, factors, format, tuning })
             .filter(|way| kernel.precisions.contains(&way.precision))
     }
@@ -348,6 +350,8 @@ impl Way {
             format: if kernel.reads_links() { format } else { LinkFormat::Full },
             // Links that are not unitary cannot be stored as 8 reals.
             links: if drawn.links.formats().contains(&format) { drawn.links } else { Links::Hot },
+            // Either kind of sum is another program.
+            tree: precision == Precision::F64,
             tuning,
             ..drawn
         };

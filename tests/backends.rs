@@ -252,5 +252,6 @@ fn no_wrong_solution_is_accepted_of_a_device_with_any_fault() {
 
 on_every_backend! {
     a_solve_on_it_has_the_same_bits_and_every_launch_is_counted;
+    in test-all:
     a_solution_that_cannot_be_checked_is_returned_and_says_why,
 }

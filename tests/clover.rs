@@ -224,6 +224,7 @@ const AWKWARD: [([usize; 4], usize, &str); 5] = [
 ];
 
 #[test]
+#[ignore = "test-all: forty builds"]
 fn field_strength_term_and_inverse_are_bitwise_equal_to_reference() {
     let Some(mut backends) = Backends::open(8) else { return };
     // Meant for hops: it must not leave parts out here.
@@ -235,6 +236,7 @@ fn field_strength_term_and_inverse_are_bitwise_equal_to_reference() {
 }
 
 #[test]
+#[ignore = "test-all: builds that tests/kernels.rs has not"]
 fn field_strength_term_and_inverse_are_bitwise_equal_to_reference_on_numbers_that_are_hard() {
     let Some(backends) = Backends::open(8) else { return };
     for numbers in Numbers::ALL {
@@ -245,31 +247,38 @@ fn field_strength_term_and_inverse_are_bitwise_equal_to_reference_on_numbers_tha
 }
 
 #[test]
+#[ignore = "test-all: builds for another order"]
 fn fused_kernels_are_bitwise_equal_to_reference_for_another_leg_order_and_work_group() {
     let Some(backends) = Backends::open(3) else { return };
     let legs = "+x-x+t-z-t+z+y-y".parse().unwrap();
     backends.compare_products::<f32>(ORDINARY, PARITIES[0], LinkFormat::Full, legs);
 }
 
-#[test]
-fn fused_kernels_have_the_bits_of_their_steps() {
-    fn check<R: Vectors, B: Backend>(backend: &B, numbers: Numbers) {
-        let inputs = Inputs::<R>::new(Case { numbers, ..ORDINARY }, PARITIES[1], LinkFormat::Full, 1);
-        for dagger in Dagger::BOTH {
-            for fused in Fused::BOTH {
-                let [one, steps] = [Inputs::fused, Inputs::in_steps]
-                    .map(|run| run(&inputs, backend, fused, LegOrder::DEFAULT, dagger));
-                assert_same(&one, &steps, &format!("{fused:?}, {dagger:?}, {}", backend.describe()));
-            }
+fn fused_is_in_steps<R: Vectors, B: Backend>(backend: &B, numbers: Numbers) {
+    let inputs = Inputs::<R>::new(Case { numbers, ..ORDINARY }, PARITIES[1], LinkFormat::Full, 1);
+    for dagger in Dagger::BOTH {
+        for fused in Fused::BOTH {
+            let [one, steps] =
+                [Inputs::fused, Inputs::in_steps].map(|run| run(&inputs, backend, fused, LegOrder::DEFAULT, dagger));
+            assert_same(&one, &steps, &format!("{fused:?}, {dagger:?}, {}", backend.describe()));
         }
     }
+}
+
+#[test]
+fn fused_kernels_have_the_bits_of_their_steps() {
     for numbers in Numbers::ALL {
-        check::<f32, _>(&Cpu::new(None).unwrap(), numbers);
-        check::<f64, _>(&Cpu::new(None).unwrap(), numbers);
+        fused_is_in_steps::<f32, _>(&Cpu::new(None).unwrap(), numbers);
+        fused_is_in_steps::<f64, _>(&Cpu::new(None).unwrap(), numbers);
     }
+}
+
+#[test]
+#[ignore = "test-all: runs on the CPU"]
+fn fused_kernels_have_the_bits_of_their_steps_on_opencl() {
     let Some(Backends { device, .. }) = Backends::open(8) else { return };
-    check::<f32, _>(&device, Numbers::Ordinary);
-    check::<f64, _>(&device, Numbers::Ordinary);
+    fused_is_in_steps::<f32, _>(&device, Numbers::Ordinary);
+    fused_is_in_steps::<f64, _>(&device, Numbers::Ordinary);
 }
 
 fn change_no_bit(builds: &[Tuning]) {
@@ -322,8 +331,7 @@ fn one_of(several: &Field<f32, Spinors>, part: usize) -> Field<f32, Spinors> {
     Field::from_site_order(*several.lattice(), several.sites(), Spinors::ONE, &values).unwrap()
 }
 
-#[test]
-fn products_with_several_spinors_are_those_with_each() {
+fn products_with_several_are_those_with_each(on_opencl: bool) {
     let legs = LegOrder::DEFAULT;
     let cpu = Cpu::new(None).unwrap();
     let inputs = Inputs::<f32>::new(ORDINARY, PARITIES[0], LinkFormat::TwoRows, 4);
@@ -340,7 +348,7 @@ fn products_with_several_spinors_are_those_with_each() {
             assert_same(&one_of(&together, part), &alone.fused(&cpu, fused, legs, dagger), &format!("part {part}"));
         }
         assert_same(&together, &inputs.in_steps(&cpu, fused, legs, dagger), "in steps");
-        let Some(mut backends) = Backends::open(6) else { continue };
+        let Some(mut backends) = on_opencl.then(|| Backends::open(6)).flatten() else { continue };
         let forms =
             [(None, Accumulators::Registers), (Some(2), Accumulators::Registers), (Some(2), Accumulators::LocalMemory)];
         for (at_once, accumulators) in forms {
@@ -351,6 +359,17 @@ fn products_with_several_spinors_are_those_with_each() {
         }
         assert_same(&inputs.in_steps(&backends.device, fused, legs, dagger), &together, "in steps on the device");
     }
+}
+
+#[test]
+fn products_with_several_spinors_are_those_with_each() {
+    products_with_several_are_those_with_each(false);
+}
+
+#[test]
+#[ignore = "test-all: builds for several spinors a site"]
+fn products_with_several_spinors_are_those_with_each_on_opencl() {
+    products_with_several_are_those_with_each(true);
 }
 
 #[test]

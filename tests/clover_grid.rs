@@ -401,6 +401,7 @@ fn m_acts_on_lattices_without_parities<B: Backend>(backend: &B) {
 
 on_every_backend! {
     even_odd_pieces_make_up_m;
+    in test-all:
     field_strength_is_that_of_grid,
     clover_term_is_that_of_grid,
     m_and_m_dagger_agree_with_grid,

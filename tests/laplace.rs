@@ -356,6 +356,7 @@ fn fields_that_do_not_belong_together_are_refused<B: Backend>(backend: &B) {
 
 on_every_backend! {
     the_operator_is_bitwise_equal_to_plain_loops;
+    in test-all:
     hop_is_bitwise_equal_to_plain_loops_in_another_leg_order,
     leg_order_and_link_format_change_bits,
     several_colour_vectors_give_the_bits_of_each_alone,

@@ -163,6 +163,7 @@ fn times_are_counted_from_the_sources_time_slice(backend: &impl Backend) {
 
 on_every_backend! {
     times_are_counted_from_the_sources_time_slice;
+    in test-all:
     correlators_of_grids_propagator_are_those_of_grid,
     pion_and_rho_agree_with_grid_number_by_number,
     the_clover_propagator_is_that_of_grid,

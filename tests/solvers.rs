@@ -269,9 +269,10 @@ fn the_state_of_another_solve_is_refused<B: Backend>(backend: &B) {
 }
 
 on_every_backend! {
+    in test-all:
     every_column_of_a_batch_has_the_bits_of_its_own_solve,
     mixed_precision_reaches_the_tolerance_of_f64_in_about_as_many_iterations,
-    bicgstab_solves_without_normal_equations;
+    bicgstab_solves_without_normal_equations,
     a_guess_is_gone_on_from_in_mixed_precision,
     a_zero_operator_breaks_bicgstab_down,
     a_residual_that_does_not_fall_for_too_long_is_an_error,

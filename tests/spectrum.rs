@@ -147,6 +147,7 @@ fn a_smeared_source_is_the_sink_of_a_smeared_point(backend: &impl Backend) {
 
 on_every_backend! {
     smearing_of_a_plane_wave_multiplies_it;
+    in test-all:
     the_free_propagator_and_its_correlators_are_the_known_ones,
     a_smeared_source_is_the_sink_of_a_smeared_point,
 }

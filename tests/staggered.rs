@@ -115,6 +115,7 @@ fn solves_solve<B: Backend>(backend: &B) {
 
 on_every_backend! {
     the_operator_is_bitwise_equal_to_plain_loops;
+    in test-all:
     the_hop_is_anti_hermitian,
     epsilon_turns_the_operator_into_its_conjugate,
     it_is_gauge_covariant,

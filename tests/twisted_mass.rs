@@ -408,6 +408,7 @@ fn masses_without_an_operator_are_refused_by_value<B: Backend>(backend: &B) {
 
 on_every_backend! {
     the_operator_is_bitwise_equal_to_plain_loops;
+    in test-all:
     the_operator_is_its_definition_written_out_with_matrices,
     m_dagger_is_the_hermitian_conjugate_of_m,
     m_of_mu_is_gamma5_hermitian_to_m_of_minus_mu,

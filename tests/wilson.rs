@@ -224,6 +224,7 @@ fn a_plane_wave_of_momentum_pi_is_an_eigenvector_of_the_doubler_mass<B: Backend>
 
 on_every_backend! {
     m_is_gamma5_hermitian;
+    in test-all:
     hop_agrees_with_grid,
     m_and_m_dagger_agree_with_grid,
     m_in_f32_agrees_with_grid,

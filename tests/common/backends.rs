@@ -24,16 +24,19 @@ pub fn opencl_with(accelerator_threads: usize) -> Option<OpenCl> {
     Some(device)
 }
 
-/// Makes a test of each function named, on the CPU reference and on the OpenCL device. Functions after a semicolon run on OpenCL in `make test-all` only:
+/// Makes a test of each function named, on the CPU reference and on the OpenCL device. Those of `in test-all` run on OpenCL in `make test-all` only:
 /// that OpenCL has the CPU's bits is proved kernel by kernel (`tests/kernels.rs`), so that one function an operator or a solver serves to show that it
 /// launches them there.
 macro_rules! on_every_backend {
-    ($($name:ident),+ $(; $($in_all:ident),+)? $(,)?) => {
+    (in test-all: $($in_all:ident),+ $(,)?) => {
+        crate::common::backends::on_every_backend!(; in test-all: $($in_all),+);
+    };
+    ($($name:ident),* $(; in test-all: $($in_all:ident),+)? $(,)?) => {
         mod on_the_cpu_reference {
             $(#[test]
             fn $name() {
                 super::$name(&crate::common::backends::cpu());
-            })+
+            })*
             $($(#[test]
             fn $in_all() {
                 super::$in_all(&crate::common::backends::cpu());
@@ -45,7 +48,7 @@ macro_rules! on_every_backend {
                 if let Some(device) = crate::common::backends::opencl() {
                     super::$name(&device);
                 }
-            })+
+            })*
             $($(#[test]
             #[ignore = "test-all: runs on the CPU"]
             fn $in_all() {
