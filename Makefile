@@ -1,12 +1,15 @@
-# Two commands do all the set-up there is: `make verify` runs the main job, `make test` the tests.
+# Two commands do all the set-up there is: `make verify` runs the main job, `make test` the tests that every change runs.
 
 export PATH := $(PATH):$(or $(CARGO_HOME),$(HOME)/.cargo)/bin
 
-.PHONY: help verify test test-stencils test-library test-program test-ranks test-laboratory test-c test-python test-python-module bench wheel dist install-capi
+.PHONY: help verify test test-all test-random shards shards-of-all test-hops test-library test-program test-reference test-others test-docs \
+    test-python test-python-module bench wheel dist install-capi
 
 help:
 	@echo 'make verify   compare OpenCL with the CPU reference, bit for bit, and solve on a real configuration'
-	@echo 'make test     run all tests'
+	@echo 'make test     run the tests that every change runs: each kernel, operator, solver and command'
+	@echo 'make test-all run all other tests: every build, compilers, C, ranks (docs: CONTRIBUTING.md)'
+	@echo 'make test-random   draw new random cases of all kernels; SEED=7 draws those of seed 7 again'
 	@echo 'make bench    measure the kernels against copy bandwidth'
 	@echo 'make wheel    build the Python package, in target/wheels (docs/python.md); make test-python tests it'
 	@echo 'make install-capi PREFIX=DIR   install liblanefield, the C interface (docs/c.md)'
@@ -18,33 +21,50 @@ verify:
 	cargo build --release --locked
 	target/release/lanefield verify --config examples/quenched-8x8x8x16.nersc
 
-# With MPI where it is installed (docs/ranks.md).
+# With MPI where it is installed (docs/ranks.md). Always the whole workspace: packages by themselves have other features, and are built once more.
 MPI := $(if $(shell command -v mpicc),--features lanefield-cli/mpi)
-TEST := cargo test --workspace --locked $(MPI)
+TEST := $(if $(WATCH_TESTS),scripts/watch_tests --each) cargo test --workspace --locked $(MPI)
+# Those of `make test`. C, ranks and failing allocations are in `make test-all` alone.
+TARGETS := --lib $(addprefix --test=,tests malformed_files reference laboratory ports plane twins program)
 
-# Without an OpenCL device the tests that need one fail, and say what to install; LANEFIELD_SKIP_OPENCL=1 skips them.
+# Tests marked `#[ignore = "test-all: …"]` are left out. Without an OpenCL device the tests that need one fail, and say what to install;
+# LANEFIELD_SKIP_OPENCL=1 skips them.
 test:
 	@scripts/setup.sh || [ $$? -eq 2 ]
-	$(TEST) --no-run
-	@$(MAKE) --no-print-directory --jobs 2 --keep-going test-stencils test-library test-program test-ranks test-laboratory test-c
+	cargo test --workspace --locked $(MPI) --no-run $(TARGETS)
+	@$(MAKE) --no-print-directory --jobs 2 --keep-going shards
 
-# PoCL compiles in one thread of a process: two processes take two cores. Stencils take half of the time.
-STENCILS := hop laplace kernels
+test-all:
+	@scripts/setup.sh || [ $$? -eq 2 ]
+	cargo test --workspace --locked $(MPI) --no-run
+	@$(MAKE) --no-print-directory --jobs 2 --keep-going TIER=--ignored shards-of-all
 
-test-stencils:
-	$(TEST) --test tests -- $(STENCILS)
+# PoCL compiles in one thread of a process: two processes take two cores, and each takes the next of these when it is done.
+shards: test-hops test-program test-library test-reference
+shards-of-all: shards test-others test-docs
+
+HOPS := hop laplace kernels
+
+test-hops:
+	$(TEST) --test tests -- $(TIER) $(HOPS)
 test-library:
-	$(TEST) --test tests -- $(addprefix --skip ,$(STENCILS))
+	$(TEST) --test tests -- $(TIER) $(addprefix --skip ,$(HOPS))
 test-program:
-	$(TEST) --test malformed_files --test allocation_failures --test program
-test-ranks:
-	$(TEST) --test ranks
-test-laboratory:
-	$(TEST) --lib --test reference --test laboratory --test ports --test plane --test twins
+	$(TEST) --test program -- $(TIER)
+test-reference:
+	$(TEST) $(filter-out %=tests %=program,$(TARGETS)) -- $(TIER)
+# Whole, since `make test` runs none of them.
+test-others:
+	$(TEST) --test capi --test ranks --test allocation_failures
+test-docs:
 	$(TEST) --doc
 
-test-c:
-	$(TEST) --test capi
+# Other cases than those that are drawn in every run; a failure is repeated by the SEED that is printed.
+SEED := $(shell od -An -N4 -tu4 /dev/urandom | tr -d ' ')
+test-random:
+	@echo 'make test-random SEED=$(SEED)'
+	PROPTEST_RNG_SEED=$(SEED) $(TEST) --lib --test tests --test reference --test twins -- --include-ignored \
+	    _the_same_bits_everywhere _the_bits_of_its_twin _is_linear _hermitian _is_covariant
 
 # The Python package, linked by zig for a glibc of 2018, so that it runs on every Linux since.
 PYTHON := target/python

@@ -74,6 +74,7 @@ fn compare<R: Vectors>(device: &OpenCl, extents: [usize; 4], lanes: &str, number
 }
 
 #[test]
+#[ignore = "test-all: all precisions"]
 fn vector_operations_are_bitwise_equal_to_reference() {
     let Some(device) = opencl_with(8) else { return };
     for numbers in Numbers::ALL {
@@ -86,6 +87,7 @@ fn vector_operations_are_bitwise_equal_to_reference() {
 }
 
 #[test]
+#[ignore = "test-all: another build"]
 fn vector_operations_are_bitwise_equal_to_reference_for_another_work_group() {
     let Some(device) = opencl_with(3) else { return };
     compare::<f64>(&device, [2, 6, 4, 4], "64", Numbers::Wide);

@@ -5,6 +5,7 @@ mod kernels;
 mod library;
 mod operators;
 
+use lanefield::check::CUTS;
 use lanefield_reference::layout::{
     Checkerboard, Extents, LaneChoice, LaneWidth, Lattice, LatticeOptions, LegOrder, Scalar,
 };
@@ -48,9 +49,9 @@ impl Draws {
     }
 }
 
-/// Small lattices that two lanes just divide. On OpenCL all take the same programs.
+/// Small lattices that two lanes just divide. On OpenCL all take the same programs, those of `tests/kernels.rs`.
 const IN_TWO_LANES: [[usize; 4]; 6] =
-    [[4, 2, 2, 2], [2, 4, 2, 2], [2, 2, 2, 4], [4, 2, 2, 6], [2, 6, 4, 2], [2, 2, 4, 2]];
+    [[2, 2, 2, 4], [4, 2, 2, 4], [2, 4, 2, 4], [2, 2, 6, 4], [2, 6, 2, 4], [2, 2, 2, 8]];
 /// The same in one lane, some without parities, and in four lanes.
 const IN_ONE_LANE: [[usize; 4]; 5] = [[2, 2, 2, 2], [4, 2, 2, 6], [3, 5, 1, 2], [2, 2, 6, 2], [1, 3, 2, 5]];
 const IN_FOUR_LANES: [[usize; 4]; 3] = [[4, 4, 2, 2], [2, 2, 4, 4], [2, 4, 4, 2]];
@@ -59,7 +60,8 @@ fn lattice(extents: [usize; 4], nsimd: usize, scalar: Scalar) -> Lattice {
     let red_black = extents.iter().all(|extent| extent % 2 == 0);
     let checkerboard = if red_black { Checkerboard::RedBlack } else { Checkerboard::FullOnly };
     let lanes = LaneChoice::Width(LaneWidth::new(nsimd * scalar.bytes()).unwrap());
-    Lattice::new(Extents::new(extents).unwrap(), scalar, LatticeOptions { lanes, nodes: None, checkerboard }).unwrap()
+    let nodes = (nsimd == 2).then_some(CUTS[0]);
+    Lattice::new(Extents::new(extents).unwrap(), scalar, LatticeOptions { lanes, nodes, checkerboard }).unwrap()
 }
 
 /// f32, f64 and half precision in turn.

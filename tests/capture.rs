@@ -86,6 +86,7 @@ fn buffers(capture: &Capture) -> Vec<usize> {
 }
 
 #[test]
+#[ignore = "test-all: all builds"]
 fn a_captured_hop_has_the_same_bits_when_it_is_run_again_in_every_precision_and_link_format() {
     let Some(device) = device() else { return };
     for (precision, format) in
@@ -100,6 +101,7 @@ fn a_captured_hop_has_the_same_bits_when_it_is_run_again_in_every_precision_and_
 }
 
 #[test]
+#[ignore = "test-all: all families"]
 fn captured_kernels_of_other_families_have_the_same_bits_when_they_are_run_again() {
     let Some(device) = device() else { return };
     for (name, sites, precision, parts) in [
@@ -128,6 +130,7 @@ fn a_captured_update_keeps_what_its_buffer_held_before() {
 }
 
 #[test]
+#[ignore = "test-all: builds of sums"]
 fn captured_sums_have_local_memory_and_the_same_partial_sums_when_they_are_run_again() {
     let Some(device) = device() else { return };
     for (name, precision) in [

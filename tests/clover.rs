@@ -3,6 +3,7 @@
 
 use lanefield::backend::opencl::{Accumulators, Count, SiteOrder, Tuning};
 use lanefield::backend::{Backend, Cpu, OpenCl};
+use lanefield::check::builds;
 use lanefield::kernel::prelude::*;
 use lanefield::kernel::{Links, Numbers, TestData};
 use lanefield::reference::field::{CloverBlocks, ComplexNumber, Field, FieldStrength, Gauge, SiteObject, Spinors};
@@ -15,7 +16,6 @@ use lanefield::reference::layout::{
 use lanefield::reference::links::{BoundaryPhases, DoubledGauge, LinkFormat, double, raw};
 use lanefield::verify::compare_fields;
 
-use crate::common;
 use crate::common::backends::opencl_with;
 
 const PARITIES: [Sites; 2] = [Sites::Parity(Parity::Even), Sites::Parity(Parity::Odd)];
@@ -224,6 +224,7 @@ const AWKWARD: [([usize; 4], usize, &str); 5] = [
 ];
 
 #[test]
+#[ignore = "test-all: forty builds"]
 fn field_strength_term_and_inverse_are_bitwise_equal_to_reference() {
     let Some(mut backends) = Backends::open(8) else { return };
     // Meant for hops: it must not leave parts out here.
@@ -235,6 +236,7 @@ fn field_strength_term_and_inverse_are_bitwise_equal_to_reference() {
 }
 
 #[test]
+#[ignore = "test-all: builds that tests/kernels.rs has not"]
 fn field_strength_term_and_inverse_are_bitwise_equal_to_reference_on_numbers_that_are_hard() {
     let Some(backends) = Backends::open(8) else { return };
     for numbers in Numbers::ALL {
@@ -245,46 +247,66 @@ fn field_strength_term_and_inverse_are_bitwise_equal_to_reference_on_numbers_tha
 }
 
 #[test]
+#[ignore = "test-all: builds for another order"]
 fn fused_kernels_are_bitwise_equal_to_reference_for_another_leg_order_and_work_group() {
     let Some(backends) = Backends::open(3) else { return };
     let legs = "+x-x+t-z-t+z+y-y".parse().unwrap();
     backends.compare_products::<f32>(ORDINARY, PARITIES[0], LinkFormat::Full, legs);
 }
 
-#[test]
-fn fused_kernels_have_the_bits_of_their_steps() {
-    fn check<R: Vectors, B: Backend>(backend: &B, numbers: Numbers) {
-        let inputs = Inputs::<R>::new(Case { numbers, ..ORDINARY }, PARITIES[1], LinkFormat::Full, 1);
-        for dagger in Dagger::BOTH {
-            for fused in Fused::BOTH {
-                let [one, steps] = [Inputs::fused, Inputs::in_steps]
-                    .map(|run| run(&inputs, backend, fused, LegOrder::DEFAULT, dagger));
-                assert_same(&one, &steps, &format!("{fused:?}, {dagger:?}, {}", backend.describe()));
-            }
+fn fused_is_in_steps<R: Vectors, B: Backend>(backend: &B, numbers: Numbers) {
+    let inputs = Inputs::<R>::new(Case { numbers, ..ORDINARY }, PARITIES[1], LinkFormat::Full, 1);
+    for dagger in Dagger::BOTH {
+        for fused in Fused::BOTH {
+            let [one, steps] =
+                [Inputs::fused, Inputs::in_steps].map(|run| run(&inputs, backend, fused, LegOrder::DEFAULT, dagger));
+            assert_same(&one, &steps, &format!("{fused:?}, {dagger:?}, {}", backend.describe()));
         }
     }
-    for numbers in Numbers::ALL {
-        check::<f32, _>(&Cpu::new(None).unwrap(), numbers);
-        check::<f64, _>(&Cpu::new(None).unwrap(), numbers);
-    }
-    let Some(Backends { device, .. }) = Backends::open(8) else { return };
-    check::<f32, _>(&device, Numbers::Ordinary);
-    check::<f64, _>(&device, Numbers::Ordinary);
 }
 
 #[test]
-fn no_choice_of_layout_or_build_changes_a_bit() {
+fn fused_kernels_have_the_bits_of_their_steps() {
+    for numbers in Numbers::ALL {
+        fused_is_in_steps::<f32, _>(&Cpu::new(None).unwrap(), numbers);
+        fused_is_in_steps::<f64, _>(&Cpu::new(None).unwrap(), numbers);
+    }
+}
+
+#[test]
+#[ignore = "test-all: runs on the CPU"]
+fn fused_kernels_have_the_bits_of_their_steps_on_opencl() {
+    let Some(Backends { device, .. }) = Backends::open(8) else { return };
+    fused_is_in_steps::<f32, _>(&device, Numbers::Ordinary);
+    fused_is_in_steps::<f64, _>(&device, Numbers::Ordinary);
+}
+
+fn change_no_bit(builds: &[Tuning]) {
     let Some(mut backends) = Backends::open(8) else { return };
     let usual = backends.device.tuning();
-    for build in common::builds::builds() {
+    for build in builds {
         backends.device.set_tuning(build.or(usual));
         backends.compare_products::<f32>(ORDINARY, PARITIES[0], LinkFormat::Full, LegOrder::DEFAULT);
     }
+}
+
+#[test]
+fn another_choice_of_layout_and_build_changes_no_bit() {
+    change_no_bit(&builds()[..1]);
+}
+
+#[test]
+#[ignore = "test-all: all builds"]
+fn no_choice_of_layout_or_build_changes_a_bit() {
+    change_no_bit(&builds());
+    let Some(mut backends) = Backends::open(8) else { return };
+    backends.choose(builds()[2]);
     backends.compare_terms::<f32>(ORDINARY);
     backends.compare_products::<f64>(ORDINARY, PARITIES[0], LinkFormat::TwoRows, LegOrder::DEFAULT);
 }
 
 #[test]
+#[ignore = "test-all: another build"]
 fn terms_do_not_depend_on_the_order_of_sites_in_memory() {
     let Some(mut backends) = Backends::open(8) else { return };
     backends.choose(Tuning { site_order: Some(SiteOrder::Subdomains([2, 1, 2, 3])), ..Tuning::OPEN });
@@ -292,6 +314,7 @@ fn terms_do_not_depend_on_the_order_of_sites_in_memory() {
 }
 
 #[test]
+#[ignore = "test-all: two builds of each kernel"]
 fn accumulators_in_local_memory_change_no_bit() {
     let Some(mut backends) = Backends::open(8) else { return };
     backends.choose(Tuning { accumulators: Some(Accumulators::LocalMemory), ..Tuning::OPEN });
@@ -308,8 +331,7 @@ fn one_of(several: &Field<f32, Spinors>, part: usize) -> Field<f32, Spinors> {
     Field::from_site_order(*several.lattice(), several.sites(), Spinors::ONE, &values).unwrap()
 }
 
-#[test]
-fn products_with_several_spinors_are_those_with_each() {
+fn products_with_several_are_those_with_each(on_opencl: bool) {
     let legs = LegOrder::DEFAULT;
     let cpu = Cpu::new(None).unwrap();
     let inputs = Inputs::<f32>::new(ORDINARY, PARITIES[0], LinkFormat::TwoRows, 4);
@@ -326,7 +348,7 @@ fn products_with_several_spinors_are_those_with_each() {
             assert_same(&one_of(&together, part), &alone.fused(&cpu, fused, legs, dagger), &format!("part {part}"));
         }
         assert_same(&together, &inputs.in_steps(&cpu, fused, legs, dagger), "in steps");
-        let Some(mut backends) = Backends::open(6) else { continue };
+        let Some(mut backends) = on_opencl.then(|| Backends::open(6)).flatten() else { continue };
         let forms =
             [(None, Accumulators::Registers), (Some(2), Accumulators::Registers), (Some(2), Accumulators::LocalMemory)];
         for (at_once, accumulators) in forms {
@@ -337,6 +359,17 @@ fn products_with_several_spinors_are_those_with_each() {
         }
         assert_same(&inputs.in_steps(&backends.device, fused, legs, dagger), &together, "in steps on the device");
     }
+}
+
+#[test]
+fn products_with_several_spinors_are_those_with_each() {
+    products_with_several_are_those_with_each(false);
+}
+
+#[test]
+#[ignore = "test-all: builds for several spinors a site"]
+fn products_with_several_spinors_are_those_with_each_on_opencl() {
+    products_with_several_are_those_with_each(true);
 }
 
 #[test]

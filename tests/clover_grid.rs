@@ -399,7 +399,9 @@ fn m_acts_on_lattices_without_parities<B: Backend>(backend: &B) {
     assert!(m_psi == gamma5(&m_dagger_psi));
 }
 
-on_every_backend!(
+on_every_backend! {
+    even_odd_pieces_make_up_m;
+    in test-all:
     field_strength_is_that_of_grid,
     clover_term_is_that_of_grid,
     m_and_m_dagger_agree_with_grid,
@@ -413,11 +415,10 @@ on_every_backend!(
     m_dagger_is_the_adjoint_of_m,
     m_is_gauge_covariant,
     without_clover_coefficients_m_is_the_wilson_operator,
-    even_odd_pieces_make_up_m,
     inverse_of_the_diagonal_inverts_it,
     m_times_the_even_odd_solution_is_the_source,
     clover_term_of_a_fixed_boundary_has_no_links_across_it,
     clover_term_of_the_free_field_is_the_diagonal,
     a_singular_block_is_named,
     m_acts_on_lattices_without_parities,
-);
+}

@@ -421,7 +421,9 @@ fn only_a_tridiagonal_product_is_added_to_a_field<B: Backend>(backend: &B) {
     }
 }
 
-on_every_backend!(
+on_every_backend! {
+    m_is_the_sum_of_its_even_odd_pieces;
+    in test-all:
     hop_agrees_with_grid,
     m_and_m_dagger_agree_with_grid,
     even_odd_pieces_agree_with_grid,
@@ -432,13 +434,13 @@ on_every_backend!(
     shamirs_m_is_gamma5_r5_hermitian,
     m_dagger_is_the_adjoint_of_m,
     mooee_times_its_inverse_is_one,
-    m_is_the_sum_of_its_even_odd_pieces,
     mobius_solution_solves,
     two_columns_are_two_single_ones,
     parameters_that_cannot_be_are_refused,
     spinors_that_are_no_whole_columns_are_refused,
     only_a_tridiagonal_product_is_added_to_a_field,
-);
+    m_is_that_of_plain_loops_to_the_bit,
+}
 
 // The same bits
 
@@ -519,6 +521,7 @@ fn matrices_along_s_are_bitwise_equal_to_plain_loops_in_lanes_of_any_width() {
 }
 
 #[test]
+#[ignore = "test-all: every length of s and form"]
 fn matrices_along_s_are_bitwise_equal_to_reference_on_awkward_lattices() {
     let (Some(device), cpu) = (opencl(), cpu()) else { return };
     for (ls, columns) in [(1, 1), (2, 1), (4, 1), (3, 4)] {
@@ -532,6 +535,7 @@ fn matrices_along_s_are_bitwise_equal_to_reference_on_awkward_lattices() {
 }
 
 #[test]
+#[ignore = "test-all: builds that tests/kernels.rs has not"]
 fn matrices_along_s_are_bitwise_equal_to_reference_on_numbers_that_are_hard() {
     let (Some(device), cpu) = (opencl(), cpu()) else { return };
     for numbers in Numbers::ALL {
@@ -541,6 +545,7 @@ fn matrices_along_s_are_bitwise_equal_to_reference_on_numbers_that_are_hard() {
 }
 
 #[test]
+#[ignore = "test-all: another build"]
 fn no_cut_of_groups_changes_a_bit() {
     let (Some(mut device), cpu) = (opencl(), cpu()) else { return };
     // Two work-items over spinors, and three over outer sites.
@@ -572,14 +577,9 @@ fn m_is_that_of_plain_loops<R: Vectors, B: Backend>(backend: &B) {
     }
 }
 
-#[test]
-fn m_is_that_of_plain_loops_to_the_bit() {
-    m_is_that_of_plain_loops::<f32, _>(&cpu());
-    m_is_that_of_plain_loops::<f64, _>(&cpu());
-    if let Some(device) = opencl() {
-        m_is_that_of_plain_loops::<f32, _>(&device);
-        m_is_that_of_plain_loops::<f64, _>(&device);
-    }
+fn m_is_that_of_plain_loops_to_the_bit<B: Backend>(backend: &B) {
+    m_is_that_of_plain_loops::<f32, _>(backend);
+    m_is_that_of_plain_loops::<f64, _>(backend);
 }
 
 #[test]

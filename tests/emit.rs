@@ -323,11 +323,13 @@ fn kernels_in_c_are_the_cpu_kernels(precision: Precision) {
 }
 
 #[test]
+#[ignore = "test-all: all compilers"]
 fn kernels_in_c_have_the_bits_of_the_cpu_kernels_in_f32() {
     kernels_in_c_are_the_cpu_kernels(Precision::F32);
 }
 
 #[test]
+#[ignore = "test-all: all compilers"]
 fn kernels_in_c_have_the_bits_of_the_cpu_kernels_in_f64() {
     kernels_in_c_are_the_cpu_kernels(Precision::F64);
 }
@@ -347,18 +349,21 @@ fn clang_takes_all(language: Language, options: &[&str]) {
 }
 
 #[test]
+#[ignore = "test-all: compiles every kernel"]
 fn kernels_in_hip_are_compiled_for_a_gpu_of_amd() {
     let device = ["-x", "hip", "--cuda-device-only", "--offload-arch=gfx90a", "-nogpuinc", "-nogpulib"];
     clang_takes_all(Language::Hip, &device);
 }
 
 #[test]
+#[ignore = "test-all: compiles every kernel"]
 fn kernels_in_cuda_are_compiled_for_a_gpu_of_nvidia() {
     let device = ["-x", "cuda", "--cuda-device-only", "--cuda-gpu-arch=sm_80", "-nocudainc", "-nocudalib"];
     clang_takes_all(Language::Cuda, &[&device[..], &["-Wno-unknown-cuda-version"]].concat());
 }
 
 #[test]
+#[ignore = "test-all: compiles every kernel"]
 fn kernels_in_opencl_c_stand_by_themselves() {
     let Some(compiler) = ["clang-15", "clang"].into_iter().find(|compiler| is_there(compiler)) else { return };
     let folder = tempfile::tempdir().unwrap();
@@ -398,6 +403,7 @@ fn emitted_kernels_are_written_for_another_machine() {
 }
 
 #[test]
+#[ignore = "test-all: compiles every kernel"]
 fn kernels_in_cuda_have_the_bits_of_the_cpu_kernels() {
     // Where there are a compiler and a GPU.
     if is_there("nvcc") && is_there("nvidia-smi") {

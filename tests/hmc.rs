@@ -93,6 +93,7 @@ fn a_trajectory_that_is_refused_leaves_the_links() {
 
 /// ⟨exp(−ΔH)⟩ = 1, and the plaquette on 2⁴ sites at β = 5.5 is that of Gaugefields.jl and latticeqcd-rs.
 #[test]
+#[ignore = "test-all: statistics"]
 fn the_distribution_is_that_of_the_heat_bath() {
     const BINS: usize = 16;
     let backend = cpu();

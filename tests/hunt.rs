@@ -67,6 +67,7 @@ fn flushed_subnormal_numbers_are_found_and_shrunk_to_one_operation() {
 }
 
 #[test]
+#[ignore = "test-all: a build for each body"]
 fn nothing_is_found_where_nothing_is_wrong() {
     let Some(mut device) = opencl() else { return };
     let report = hunted(&mut device, 2, 12);
@@ -75,6 +76,7 @@ fn nothing_is_found_where_nothing_is_wrong() {
 }
 
 #[test]
+#[ignore = "test-all: a build for each body"]
 fn numbers_that_a_driver_flushes_are_found_and_shrunk_to_a_program_that_shows_it() {
     let Some(mut device) = opencl() else { return };
     let options = "-cl-denorms-are-zero";
@@ -126,6 +128,7 @@ impl Suspect for Planted {
 }
 
 #[test]
+#[ignore = "test-all: a build for each operation"]
 fn every_operation_runs_by_itself_and_gives_the_bits_of_the_cpu() {
     let Some(device) = opencl() else { return };
     let mut suspect = Planted { cpu: Cpu::new(None).unwrap(), device, ran: 0 };

@@ -3,7 +3,7 @@
 
 use lanefield::backend::opencl::{Count, Tuning};
 use lanefield::backend::{Backend, FieldOn, Sum};
-use lanefield::body::check_kernel;
+use lanefield::check::builds;
 use lanefield::kernel::prelude::*;
 use lanefield::kernel::{Links, Numbers, TestData};
 use lanefield::operator::{
@@ -23,19 +23,21 @@ use lanefield_reference::scalar::ScalarWilson;
 use num_complex::Complex;
 
 use crate::common;
-use crate::common::backends::on_every_backend;
+use crate::common::backends::{check_library_kernels, on_every_backend};
 use crate::common::fields::{EVEN, ODD, applied, gaussian, lattice, upload};
-use crate::common::gauge::GaugeTransformation;
 use crate::common::grid::distance;
+use crate::common::models;
 
 const COLOURS: usize = ColourVectors::WORDS;
 const MASS: f64 = 0.3;
 
 // The same bits as plain loops
 
-check_kernel!(lanefield::kernel::laplace::laplace_full, twin, linear, covariant);
-check_kernel!(lanefield::kernel::laplace::eo_laplace, twin, linear, covariant);
-check_kernel!(lanefield::kernel::laplace::oe_laplace, twin, linear, covariant);
+check_library_kernels! {
+    laplace::laplace_full: twin, linear, covariant;
+    laplace::eo_laplace: twin, linear, covariant;
+    laplace::oe_laplace: twin, linear, covariant;
+}
 
 /// What the bits of laplace_hop depend on, and what they do not.
 #[derive(Clone, Copy)]
@@ -132,6 +134,7 @@ fn several_colour_vectors_give_the_bits_of_each_alone<B: Backend>(backend: &B) {
 }
 
 #[test]
+#[ignore = "test-all: three builds"]
 fn work_group_and_vectors_a_work_item_do_not_change_bits() {
     let Some(mut device) = common::backends::opencl() else { return };
     // The last one: two work-items over vectors, and four over outer sites.
@@ -144,13 +147,23 @@ fn work_group_and_vectors_a_work_item_do_not_change_bits() {
     }
 }
 
-#[test]
-fn no_choice_of_layout_or_build_changes_a_bit() {
+fn change_no_bit(builds: &[Tuning]) {
     let Some(mut device) = common::backends::opencl() else { return };
-    for build in common::builds::builds() {
+    for &build in builds {
         device.set_tuning(build);
         compare::<f32>(&device, Case { vectors: 3, ..ORDINARY });
     }
+}
+
+#[test]
+fn another_choice_of_layout_and_build_changes_no_bit() {
+    change_no_bit(&builds()[..1]);
+}
+
+#[test]
+#[ignore = "test-all: all builds"]
+fn no_choice_of_layout_or_build_changes_a_bit() {
+    change_no_bit(&builds());
 }
 
 fn the_operator_is_bitwise_equal_to_plain_loops<B: Backend>(backend: &B) {
@@ -228,22 +241,9 @@ fn its_schur_complement_is_hermitian_and_positive<B: Backend>(backend: &B) {
     assert_hermitian_and_positive(&mut SchurComplement::new(pieces).unwrap(), MASS * MASS);
 }
 
-/// ψ(x) → g(x) ψ(x) and U_μ(x) → g(x) U_μ(x) g(x + μ)† turn A ψ into g A ψ.
 fn it_is_gauge_covariant<B: Backend>(backend: &B) {
-    let (before, hop) = random_case();
-    let extents = before.extents();
-    let lattice = lattice::<f64>(extents);
-    let g = GaugeTransformation { seed: 13 };
-    let after = g.of_links(&before);
-    let turned = |psi: &[Complex<f64>]| g.of_field(COLOURS, psi);
-    let a = |configuration: &Configuration, psi: &[Complex<f64>]| {
-        applied(backend, lattice, [Sites::Full; 2], psi, |out, psi| {
-            laplace(backend, configuration, lattice, hop, 1).apply(out, psi, Dagger::No).unwrap();
-        })
-    };
-    let psi = gaussian(extents, COLOURS, 14);
-    let distance = distance(&a(&after, &turned(&psi)), &turned(&a(&before, &psi)));
-    assert!(distance < 1e-14, "{distance:e}");
+    let (configuration, hop) = random_case();
+    models::it_is_gauge_covariant(backend, LaplaceParameters { mass: MASS, components: 1, hop }, &configuration, 1e-14);
 }
 
 /// On unit links e^{ipx} has the eigenvalue mass² + Σ_μ (2 − 2 cos p_μ), with half-integer momenta where the boundary is antiperiodic.
@@ -354,11 +354,12 @@ fn fields_that_do_not_belong_together_are_refused<B: Backend>(backend: &B) {
     assert!(refusal(field(Sites::Full, 1), field(ODD, 1)).starts_with("argument in of laplace_hop is "));
 }
 
-on_every_backend!(
+on_every_backend! {
+    the_operator_is_bitwise_equal_to_plain_loops;
+    in test-all:
     hop_is_bitwise_equal_to_plain_loops_in_another_leg_order,
     leg_order_and_link_format_change_bits,
     several_colour_vectors_give_the_bits_of_each_alone,
-    the_operator_is_bitwise_equal_to_plain_loops,
     it_is_hermitian_and_positive,
     its_schur_complement_is_hermitian_and_positive,
     it_is_gauge_covariant,
@@ -366,4 +367,4 @@ on_every_backend!(
     its_even_odd_pieces_together_are_the_operator,
     the_even_odd_solution_is_the_full_solution,
     fields_that_do_not_belong_together_are_refused,
-);
+}

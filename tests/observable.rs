@@ -161,14 +161,15 @@ fn times_are_counted_from_the_sources_time_slice(backend: &impl Backend) {
     assert_eq!(from_three, [all[3], all[0], all[1], all[2]]);
 }
 
-on_every_backend!(
+on_every_backend! {
+    times_are_counted_from_the_sources_time_slice;
+    in test-all:
     correlators_of_grids_propagator_are_those_of_grid,
     pion_and_rho_agree_with_grid_number_by_number,
     the_clover_propagator_is_that_of_grid,
     each_column_has_the_bits_of_its_own_solve,
     a_domain_wall_propagator_is_the_exported_solution_for_imported_sources,
-    times_are_counted_from_the_sources_time_slice,
-);
+}
 
 #[test]
 fn the_pion_is_positive_and_the_sum_of_squares() {

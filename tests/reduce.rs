@@ -74,6 +74,7 @@ fn compare<R: Vectors, K: SiteObject>(device: &OpenCl, extents: [usize; 4], lane
 }
 
 #[test]
+#[ignore = "test-all: builds for all objects"]
 fn sums_are_bitwise_equal_to_reference() {
     let Some(device) = opencl() else { return };
     for sum in [Sum::Exact, tree(8, 3)] {
@@ -96,6 +97,7 @@ fn sums_of_words<B: Backend>(backend: &B, x: &Field<f64, Words>, sum: Sum) -> Ve
 }
 
 #[test]
+#[ignore = "test-all: all builds of sums"]
 fn no_way_to_take_a_sum_changes_a_bit() {
     let Some(mut device) = opencl() else { return };
     let lattice = lattice::<f64>([4, 4, 6, 8], "64");
@@ -120,6 +122,7 @@ fn no_way_to_take_a_sum_changes_a_bit() {
 }
 
 #[test]
+#[ignore = "test-all: builds for another order"]
 fn sums_do_not_depend_on_the_order_of_sites_in_memory() {
     let Some(mut device) = opencl() else { return };
     device.set_tuning(Tuning { site_order: Some(SiteOrder::Subdomains([3, 2, 1, 5])), ..Tuning::OPEN });

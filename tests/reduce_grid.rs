@@ -137,10 +137,11 @@ fn slice_sums_are_those_of_grid(backend: &impl Backend) {
     }
 }
 
-on_every_backend!(
-    norms_are_those_of_grid,
+on_every_backend! {
+    norms_are_those_of_grid;
+    in test-all:
     the_inner_product_is_that_of_grid,
     sums_of_each_word_are_those_of_grid,
     the_trace_of_a_propagators_sum_is_that_of_grid,
     slice_sums_are_those_of_grid,
-);
+}

@@ -268,17 +268,18 @@ fn the_state_of_another_solve_is_refused<B: Backend>(backend: &B) {
     assert!(error.to_string().contains("it is of conjugate gradients, and this solve is by BiCGStab"), "{error}");
 }
 
-on_every_backend!(
+on_every_backend! {
+    in test-all:
     every_column_of_a_batch_has_the_bits_of_its_own_solve,
     mixed_precision_reaches_the_tolerance_of_f64_in_about_as_many_iterations,
-    a_guess_is_gone_on_from_in_mixed_precision,
     bicgstab_solves_without_normal_equations,
+    a_guess_is_gone_on_from_in_mixed_precision,
     a_zero_operator_breaks_bicgstab_down,
     a_residual_that_does_not_fall_for_too_long_is_an_error,
     mixed_precision_that_stands_still_names_its_idle_updates,
     every_solver_goes_on_from_a_saved_state_to_the_same_bits,
     the_state_of_another_solve_is_refused,
-);
+}
 
 // The same bits on both backends
 

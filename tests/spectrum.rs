@@ -145,11 +145,12 @@ fn a_smeared_source_is_the_sink_of_a_smeared_point(backend: &impl Backend) {
     assert!(distance(&smeared_sink, &from_point) > 0.1);
 }
 
-on_every_backend!(
+on_every_backend! {
+    smearing_of_a_plane_wave_multiplies_it;
+    in test-all:
     the_free_propagator_and_its_correlators_are_the_known_ones,
-    smearing_of_a_plane_wave_multiplies_it,
     a_smeared_source_is_the_sink_of_a_smeared_point,
-);
+}
 
 #[test]
 fn the_nucleon_runs_forwards_as_its_antiparticle_backwards_and_is_positive() {

@@ -2,7 +2,6 @@
 //! Kogut and Susskind's. The operator is `src/operator/staggered.rs`, its kernel the body in `reference/src/kernels/staggered.rs`.
 
 use lanefield::backend::Backend;
-use lanefield::body::check_kernel;
 use lanefield::operator::{HopParameters, StaggeredParameters};
 use lanefield::solver::{Method, Preconditioning};
 use lanefield_reference::field::ColourVectors;
@@ -13,18 +12,19 @@ use lanefield_reference::links::BoundaryPhases;
 use lanefield_reference::scalar::ScalarWilson;
 use num_complex::Complex;
 
-use crate::common::backends::on_every_backend;
+use crate::common::backends::{check_library_kernels, on_every_backend};
 use crate::common::fields::gaussian;
-use crate::common::gauge::GaugeTransformation;
 use crate::common::grid::distance;
 use crate::common::models;
 
 const COLOURS: usize = ColourVectors::WORDS;
 const MASS: f64 = 0.3;
 
-check_kernel!(lanefield::kernel::staggered::staggered_full, twin, linear, covariant);
-check_kernel!(lanefield::kernel::staggered::eo_staggered, twin, linear, covariant);
-check_kernel!(lanefield::kernel::staggered::oe_staggered, twin, linear, covariant);
+check_library_kernels! {
+    staggered::staggered_full: twin, linear, covariant;
+    staggered::eo_staggered: twin, linear, covariant;
+    staggered::oe_staggered: twin, linear, covariant;
+}
 
 /// An awkward lattice, a random configuration on it, and two kinds of boundary at once.
 fn random_case() -> (Configuration, HopParameters) {
@@ -57,47 +57,19 @@ fn the_operator_is_bitwise_equal_to_plain_loops<B: Backend>(backend: &B) {
     assert!(d(backend, &configuration, hop, &psi, Dagger::No) == plain.staggered(&psi, 2, MASS));
 }
 
-/// ⟨φ, D χ⟩ = ⟨D† φ, χ⟩, and D + D† = 2 m.
 fn the_hop_is_anti_hermitian<B: Backend>(backend: &B) {
     let (configuration, hop) = random_case();
-    let extents = configuration.extents();
-    let [phi, chi] = [13, 17].map(|seed| gaussian(extents, COLOURS, seed));
-    let product =
-        |a: &[Complex<f64>], b: &[Complex<f64>]| -> Complex<f64> { a.iter().zip(b).map(|(a, b)| a.conj() * b).sum() };
-    let d_chi = d(backend, &configuration, hop, &chi, Dagger::No);
-    let left = product(&phi, &d_chi);
-    let right = product(&d(backend, &configuration, hop, &phi, Dagger::Yes), &chi);
-    let scale = (product(&phi, &phi).re * product(&chi, &chi).re).sqrt();
-    assert!((left - right).norm() < 1e-13 * scale, "{left} is not {right}");
-    assert!(left.norm() > 1e-4 * scale, "{left} shows nothing");
-    let sum: Vec<_> =
-        d_chi.iter().zip(d(backend, &configuration, hop, &chi, Dagger::Yes)).map(|(a, b)| a + b).collect();
-    let twice: Vec<_> = chi.iter().map(|c| c * 2.0 * MASS).collect();
-    assert!(distance(&sum, &twice) < 1e-14, "D + D† is not twice the mass");
+    models::the_hop_is_anti_hermitian(backend, parameters(hop, 1), &configuration);
 }
 
-/// U(1)_ε: ε D ε = D†, with ε(x) = (−1)^(x + y + z + t).
 fn epsilon_turns_the_operator_into_its_conjugate<B: Backend>(backend: &B) {
     let (configuration, hop) = random_case();
-    let extents = configuration.extents();
-    let psi = gaussian(extents, COLOURS, 23);
-    let epsilon = |psi: &[Complex<f64>]| -> Vec<Complex<f64>> {
-        let sign =
-            |site: usize| if extents.coordinate(site / COLOURS).iter().sum::<usize>() % 2 == 0 { 1.0 } else { -1.0 };
-        psi.iter().enumerate().map(|(k, c)| c * sign(k)).collect()
-    };
-    let turned = epsilon(&d(backend, &configuration, hop, &epsilon(&psi), Dagger::No));
-    assert!(distance(&turned, &d(backend, &configuration, hop, &psi, Dagger::Yes)) < 1e-14);
+    models::epsilon_turns_the_operator_into_its_conjugate(backend, parameters(hop, 1), &configuration);
 }
 
-/// ψ(x) → g(x) ψ(x) and U_μ(x) → g(x) U_μ(x) g(x + μ)† turn D ψ into g D ψ.
 fn it_is_gauge_covariant<B: Backend>(backend: &B) {
-    let (before, hop) = random_case();
-    let psi = gaussian(before.extents(), COLOURS, 29);
-    let g = GaugeTransformation { seed: 13 };
-    let turned_before = d(backend, &g.of_links(&before), hop, &g.of_field(COLOURS, &psi), Dagger::No);
-    let turned_after = g.of_field(COLOURS, &d(backend, &before, hop, &psi, Dagger::No));
-    assert!(distance(&turned_before, &turned_after) < 1e-13);
+    let (configuration, hop) = random_case();
+    models::it_is_gauge_covariant(backend, parameters(hop, 1), &configuration, 1e-13);
 }
 
 /// On unit links D†D ψ = (m² + Σ sin² p) ψ for plane waves.
@@ -142,7 +114,8 @@ fn solves_solve<B: Backend>(backend: &B) {
 }
 
 on_every_backend! {
-    the_operator_is_bitwise_equal_to_plain_loops,
+    the_operator_is_bitwise_equal_to_plain_loops;
+    in test-all:
     the_hop_is_anti_hermitian,
     epsilon_turns_the_operator_into_its_conjugate,
     it_is_gauge_covariant,

@@ -2,7 +2,6 @@
 //! and the identities that make it what it is. The operator is `src/operator/twisted_mass.rs`, its kernels the bodies in `src/kernel/twisted_mass.rs`.
 
 use lanefield::backend::{Backend, BackendError};
-use lanefield::body::check_kernel;
 use lanefield::kernel::prelude::*;
 use lanefield::kernel::twisted_mass::{
     EO_TWISTED_MASS_DAGGER, EoTwistedMassBody, OE_TWISTED_MASS_DAGGER, OeTwistedMassBody, TWISTED_MASS_FULL_DAGGER,
@@ -22,9 +21,8 @@ use lanefield_reference::real::Real;
 use lanefield_reference::scalar::ScalarWilson;
 use num_complex::Complex;
 
-use crate::common::backends::on_every_backend;
+use crate::common::backends::{check_library_kernels, on_every_backend};
 use crate::common::fields::{EVEN, ODD, applied, gaussian, lattice, upload};
-use crate::common::gauge::GaugeTransformation;
 use crate::common::grid::distance;
 use crate::common::models;
 
@@ -34,10 +32,12 @@ const MASS: f64 = -0.3;
 const MU: f64 = 0.4;
 const WORDS: usize = Spinors::WORDS;
 
-check_kernel!(lanefield::kernel::twisted_mass::twisted_mass_apply, twin, linear, covariant);
-check_kernel!(lanefield::kernel::twisted_mass::eo_twisted_mass, twin, linear, covariant);
-check_kernel!(lanefield::kernel::twisted_mass::twisted_mass_full, twin, linear, covariant);
-check_kernel!(lanefield::kernel::twisted_mass::oe_twisted_mass, twin, linear, covariant);
+check_library_kernels! {
+    twisted_mass::twisted_mass_apply: twin, linear, covariant;
+    twisted_mass::eo_twisted_mass: twin, linear, covariant;
+    twisted_mass::twisted_mass_full: twin, linear, covariant;
+    twisted_mass::oe_twisted_mass: twin, linear, covariant;
+}
 
 #[test]
 fn kernels_of_the_conjugate_hop_have_the_bits_of_their_twins() {
@@ -255,15 +255,9 @@ fn the_free_spectrum_is_that_of_wilson_and_mu_squared<B: Backend>(backend: &B) {
     }
 }
 
-/// ψ(x) → g(x) ψ(x) and U_μ(x) → g(x) U_μ(x) g(x + μ)† turn M ψ into g M ψ.
 fn it_is_gauge_covariant<B: Backend>(backend: &B) {
-    let (before, hop) = random_case();
-    let psi = gaussian(before.extents(), WORDS, 29);
-    let g = GaugeTransformation { seed: 13 };
-    let model = parameters(MU, hop);
-    let turned_before = m::<f64, B, _>(backend, &g.of_links(&before), model, &g.of_field(WORDS, &psi), Dagger::No);
-    let turned_after = g.of_field(WORDS, &m::<f64, B, _>(backend, &before, model, &psi, Dagger::No));
-    assert!(distance(&turned_before, &turned_after) < 1e-13);
+    let (configuration, hop) = random_case();
+    models::it_is_gauge_covariant(backend, parameters(MU, hop), &configuration, 1e-13);
 }
 
 fn even_odd_pieces_make_the_operator<B: Backend>(backend: &B) {
@@ -413,7 +407,8 @@ fn masses_without_an_operator_are_refused_by_value<B: Backend>(backend: &B) {
 }
 
 on_every_backend! {
-    the_operator_is_bitwise_equal_to_plain_loops,
+    the_operator_is_bitwise_equal_to_plain_loops;
+    in test-all:
     the_operator_is_its_definition_written_out_with_matrices,
     m_dagger_is_the_hermitian_conjugate_of_m,
     m_of_mu_is_gamma5_hermitian_to_m_of_minus_mu,

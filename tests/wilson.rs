@@ -2,7 +2,6 @@
 //! operator is `src/operator`, its kernels `reference/src/kernels/hop.rs` and `cl/hop.cl`.
 
 use lanefield::backend::{Backend, Sum};
-use lanefield::body::check_kernel;
 use lanefield::kernel::prelude::*;
 use lanefield::kernel::wilson::{
     EO_WILSON_DAGGER, EoWilsonBody, OE_WILSON_DAGGER, OeWilsonBody, WILSON_FULL_DAGGER, WilsonFullBody,
@@ -16,7 +15,7 @@ use lanefield_reference::layout::{Extents, Parity, Sites};
 use lanefield_reference::links::{BoundaryPhases, LinkFormat};
 use num_complex::Complex;
 
-use crate::common::backends::on_every_backend;
+use crate::common::backends::{check_library_kernels, on_every_backend};
 use crate::common::fields::{EVEN, ODD, applied, gaussian, lattice, upload};
 use crate::common::grid::{BOUNDARIES, GridData, MASS, assert_agrees, distance};
 
@@ -28,9 +27,11 @@ fn random_case() -> (Configuration, BoundaryPhases) {
 
 // Kernels
 
-check_kernel!(lanefield::kernel::wilson::wilson_full, twin, linear, covariant);
-check_kernel!(lanefield::kernel::wilson::eo_wilson, twin, linear, covariant);
-check_kernel!(lanefield::kernel::wilson::oe_wilson, twin, linear, covariant);
+check_library_kernels! {
+    wilson::wilson_full: twin, linear, covariant;
+    wilson::eo_wilson: twin, linear, covariant;
+    wilson::oe_wilson: twin, linear, covariant;
+}
 
 #[test]
 fn kernels_of_the_conjugate_hop_have_the_bits_of_their_twins() {
@@ -221,15 +222,16 @@ fn a_plane_wave_of_momentum_pi_is_an_eigenvector_of_the_doubler_mass<B: Backend>
     assert!(distance(&found, &expected) < 1e-14);
 }
 
-on_every_backend!(
+on_every_backend! {
+    m_is_gamma5_hermitian;
+    in test-all:
     hop_agrees_with_grid,
     m_and_m_dagger_agree_with_grid,
     m_in_f32_agrees_with_grid,
     even_odd_pieces_agree_with_grid,
     diagonal_pieces_agree_with_grid,
     the_two_parities_of_the_hop_are_the_hop,
-    m_is_gamma5_hermitian,
     m_dagger_is_the_adjoint_of_m,
     a_constant_on_the_free_field_is_an_eigenvector_of_eigenvalue_mass,
     a_plane_wave_of_momentum_pi_is_an_eigenvector_of_the_doubler_mass,
-);
+}

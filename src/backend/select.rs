@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use super::opencl::{DeviceInfo, DeviceKind};
+use super::opencl::{DeviceInfo, DeviceKind, HOW_TO_GET_OPENCL, devices};
 
 /// What a user asks for: `cpu | auto | INDEX | part of a name`.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -123,6 +123,28 @@ pub fn resolve_for(
             }),
         },
     }
+}
+
+/// The OpenCL device for tests: what `LANEFIELD_DEVICE` names, else what `auto` takes. `None` if `LANEFIELD_SKIP_OPENCL` is 1, whatever devices there are.
+///
+/// # Errors
+/// A sentence that says why there is no device, and what to do about it.
+#[doc(hidden)]
+pub fn device_for_tests() -> Result<Option<DeviceInfo>, String> {
+    if std::env::var_os("LANEFIELD_SKIP_OPENCL").is_some_and(|skip| skip == "1") {
+        return Ok(None);
+    }
+    let choice = std::env::var("LANEFIELD_DEVICE").map_or(Ok(DeviceChoice::Auto), |text| text.parse());
+    let found = choice.map_err(|error| error.to_string()).and_then(|choice| {
+        let devices = devices().map_err(|error| error.to_string())?;
+        match resolve(&choice, &devices).map_err(|error| error.to_string())? {
+            Selected::OpenCl(device) => Ok(*device),
+            Selected::Cpu => Err(format!("no OpenCL device can be used; {HOW_TO_GET_OPENCL}")),
+        }
+    });
+    found.map(Some).map_err(|reason| {
+        format!("the OpenCL tests need a device: {reason}; LANEFIELD_SKIP_OPENCL=1 skips these tests")
+    })
 }
 
 fn matching<'a>(name: &str, devices: &'a [DeviceInfo]) -> Vec<&'a DeviceInfo> {

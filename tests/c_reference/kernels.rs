@@ -18,13 +18,12 @@ use super::library::{CReference, compilers, flags};
 use super::{Draws, IN_FOUR_LANES, IN_ONE_LANE, IN_TWO_LANES, lattice, precision};
 use crate::common::backends::{cpu, opencl};
 
-/// Cases of each kernel on all four implementations, ten of a precision: nearly each is a program that OpenCL compiles. Operators, which call the kernels, have
-/// many more (`operators.rs`).
+/// Cases of each kernel on all four implementations, ten of a precision. Operators, which call the kernels, have many more (`operators.rs`).
 const CASES: u64 = 30;
 /// And with any order of legs, format of links and lanes, without OpenCL.
 const WITHOUT_OPENCL: u64 = 150;
-/// Cases of each kernel of each further compiler and optimisation.
-const OF_EACH_COMPILER: u64 = 12;
+/// Cases of each kernel in `make test`, and of each further compiler and optimisation.
+const FEW: u64 = 12;
 
 const LINKS: [Links; 4] = [
     Links::Hot,
@@ -179,26 +178,40 @@ fn every_kernel_of_the_list_is_there_in_c() {
 }
 
 #[test]
+fn kernels_have_the_same_bits_in_c_in_vectors_and_in_plain_loops() {
+    let (cpu, c) = (cpu(), CReference::usual());
+    for kernel in kernels() {
+        let mut bench = Bench { c, cpu: &cpu, device: None, configurations: HashMap::new() };
+        check(&mut bench, kernel, 0..FEW);
+    }
+}
+
+#[test]
+#[ignore = "test-all: many cases, and OpenCL"]
 fn kernels_1_of_4_have_the_same_bits_in_four_implementations() {
     a_quarter_of_the_kernels(0);
 }
 
 #[test]
+#[ignore = "test-all: many cases, and OpenCL"]
 fn kernels_2_of_4_have_the_same_bits_in_four_implementations() {
     a_quarter_of_the_kernels(1);
 }
 
 #[test]
+#[ignore = "test-all: many cases, and OpenCL"]
 fn kernels_3_of_4_have_the_same_bits_in_four_implementations() {
     a_quarter_of_the_kernels(2);
 }
 
 #[test]
+#[ignore = "test-all: many cases, and OpenCL"]
 fn kernels_4_of_4_have_the_same_bits_in_four_implementations() {
     a_quarter_of_the_kernels(3);
 }
 
 #[test]
+#[ignore = "test-all: all compilers"]
 fn every_compiler_at_every_optimisation_gives_the_same_bits() {
     let cpu = cpu();
     for compiler in compilers() {
@@ -207,7 +220,7 @@ fn every_compiler_at_every_optimisation_gives_the_same_bits() {
             assert_eq!(c.check(), None, "{}", c.command);
             let mut bench = Bench { c: &c, cpu: &cpu, device: None, configurations: HashMap::new() };
             for kernel in kernels() {
-                check(&mut bench, kernel, 0..OF_EACH_COMPILER);
+                check(&mut bench, kernel, 0..FEW);
             }
         }
     }
@@ -216,6 +229,7 @@ fn every_compiler_at_every_optimisation_gives_the_same_bits() {
 /// What breaks the rules is named, with the flag that mends it. What a compiler makes of a flag depends on its version, so that here the check and the
 /// bits of products must agree with each other.
 #[test]
+#[ignore = "test-all: all compilers"]
 fn the_check_of_the_compiler_names_what_breaks_the_rules() {
     for compiler in compilers() {
         // A library that was linked with -ffast-math makes the thread that loads it flush subnormal numbers: so a thread of its own.

@@ -28,6 +28,39 @@ const CASES: u64 = 1334;
 /// Solves of each operator.
 const SOLVES: u64 = 12;
 
+/// Cases and solves of an operator, and whether OpenCL takes part.
+#[derive(Clone, Copy)]
+struct Tier {
+    cases: u64,
+    solves: u64,
+    on_opencl: bool,
+}
+
+/// Tests of operators, of each two: few cases without OpenCL in `make test`, and all.
+macro_rules! in_c {
+    ($($name:ident),+ $(,)?) => {
+        mod few {
+            $(#[test]
+            fn $name() {
+                super::$name(super::Tier { cases: 60, solves: 2, on_opencl: false });
+            })+
+        }
+        mod all {
+            $(#[test]
+            #[ignore = "test-all: many cases, and OpenCL"]
+            fn $name() {
+                super::$name(super::Tier { cases: super::CASES, solves: super::SOLVES, on_opencl: true });
+            })+
+        }
+    };
+}
+in_c!(
+    wilson_and_twisted_mass_have_the_same_bits_in_c,
+    clover_has_the_same_bits_in_c,
+    domain_wall_and_moebius_have_the_same_bits_in_c,
+    laplacian_and_staggered_have_the_same_bits_in_c,
+);
+
 /// lfr_parameters
 #[repr(C)]
 #[derive(Clone, Copy, Default)]
@@ -348,12 +381,13 @@ fn check_solve<R: Vectors, M: Model>(
     assert_eq!(bits(&plain), bits(&history), "{what}: in plain loops");
 }
 
-/// All cases of an operator.
-fn check_operator<M: Model>(name: &str, make: impl Fn(&mut Draws, HopParameters) -> Drawn<M>) {
-    let (cpu, device) = (cpu(), opencl());
+/// The cases of an operator.
+fn check_operator<M: Model>(tier: Tier, name: &str, make: impl Fn(&mut Draws, HopParameters) -> Drawn<M>) {
+    let Tier { cases, solves, on_opencl } = tier;
+    let (cpu, device) = (cpu(), on_opencl.then(opencl).flatten());
     let subject = name.bytes().fold(7_u64, |sum, byte| sum.wrapping_mul(31).wrapping_add(byte.into()));
     let start = std::time::Instant::now();
-    for number in 0..CASES {
+    for number in 0..cases {
         let (backends, draws) = ((&cpu, device.as_ref()), Draws::new(subject, number));
         match precision(number) {
             Precision::F32 => check::<f32, M>(backends, name, number, draws, &make),
@@ -361,14 +395,14 @@ fn check_operator<M: Model>(name: &str, make: impl Fn(&mut Draws, HopParameters)
             Precision::Half => check::<Half, M>(backends, name, number, draws, &make),
         }
     }
-    for number in 0..SOLVES {
+    for number in 0..solves {
         let draws = Draws::new(subject, CASES + number);
         match number % 2 {
             0 => check_solve::<f32, M>(&cpu, name, number, draws, &make),
             _ => check_solve::<f64, M>(&cpu, name, number, draws, &make),
         }
     }
-    println!("{name}: {CASES} cases and {SOLVES} solves in {:.1} s", start.elapsed().as_secs_f64());
+    println!("{name}: {cases} cases and {solves} solves in {:.1} s", start.elapsed().as_secs_f64());
 }
 
 /// The numbers of the list of `lanefield_reference.h`.
@@ -379,32 +413,29 @@ const DOMAIN_WALL: c_int = 3;
 const LAPLACIAN: c_int = 4;
 const STAGGERED: c_int = 5;
 
-#[test]
-fn wilson_and_twisted_mass_have_the_same_bits_in_c() {
-    check_operator("wilson", |_, hop| {
+fn wilson_and_twisted_mass_have_the_same_bits_in_c(tier: Tier) {
+    check_operator(tier, "wilson", |_, hop| {
         let mass = 0.15;
         (WilsonParameters { mass, hop }, CParameters { kind: WILSON, mass, ..CParameters::default() })
     });
-    check_operator("twisted-mass", |draws, hop| {
+    check_operator(tier, "twisted-mass", |draws, hop| {
         let (mass, mu) = (0.1, draws.one_of(&[0.3, -0.2, 7.5]));
         let model = TwistedMassParameters { mass, mu, hop };
         (model, CParameters { kind: TWISTED_MASS, mass, mu, ..CParameters::default() })
     });
 }
 
-#[test]
-fn clover_has_the_same_bits_in_c() {
-    check_operator("clover", |draws, hop| {
+fn clover_has_the_same_bits_in_c(tier: Tier) {
+    check_operator(tier, "clover", |draws, hop| {
         let (mass, csw_r, csw_t) = (0.2, draws.one_of(&[1.0, 1.3]), draws.one_of(&[1.0, 0.7]));
         let model = CloverParameters { mass, csw_r, csw_t, hop };
         (model, CParameters { kind: CLOVER, mass, csw_r, csw_t, ..CParameters::default() })
     });
 }
 
-#[test]
-fn domain_wall_and_moebius_have_the_same_bits_in_c() {
+fn domain_wall_and_moebius_have_the_same_bits_in_c(tier: Tier) {
     for (name, coefficients) in [("dwf", [(1.0, 0.0); 3]), ("mobius", [(1.5, 0.5), (1.3, 0.0), (1.0, 0.4)])] {
-        check_operator(name, |draws, hop| {
+        check_operator(tier, name, |draws, hop| {
             let (ls, mass, m5) = (draws.one_of(&[1, 2, 3, 4]), 0.1, 1.7);
             let ((b, c), inverse) = (draws.one_of(&coefficients), draws.one_of(&InverseForm::ALL));
             let model = DomainWallParameters { ls, mass, m5, b, c, inverse, hop };
@@ -414,15 +445,14 @@ fn domain_wall_and_moebius_have_the_same_bits_in_c() {
     }
 }
 
-#[test]
-fn laplacian_and_staggered_have_the_same_bits_in_c() {
-    check_operator("laplace", |draws, hop| {
+fn laplacian_and_staggered_have_the_same_bits_in_c(tier: Tier) {
+    check_operator(tier, "laplace", |draws, hop| {
         let (mass, components) = (0.6, draws.one_of(&[1, 2, 3]));
         let model = LaplaceParameters { mass, components, hop };
         let components = components as c_int;
         (model, CParameters { kind: LAPLACIAN, mass, components, ..CParameters::default() })
     });
-    check_operator("staggered", |draws, hop| {
+    check_operator(tier, "staggered", |draws, hop| {
         let (mass, components) = (0.4, draws.one_of(&[1, 2, 3]));
         let model = StaggeredParameters { mass, components, hop };
         let components = components as c_int;

@@ -24,14 +24,23 @@ pub fn opencl_with(accelerator_threads: usize) -> Option<OpenCl> {
     Some(device)
 }
 
-/// Makes a test of each function named, on the CPU reference and on the OpenCL device.
+/// Makes a test of each function named, on the CPU reference and on the OpenCL device. Those of `in test-all` run on OpenCL in `make test-all` only:
+/// that OpenCL has the CPU's bits is proved kernel by kernel (`tests/kernels.rs`), so that one function an operator or a solver serves to show that it
+/// launches them there.
 macro_rules! on_every_backend {
-    ($($name:ident),+ $(,)?) => {
+    (in test-all: $($in_all:ident),+ $(,)?) => {
+        crate::common::backends::on_every_backend!(; in test-all: $($in_all),+);
+    };
+    ($($name:ident),* $(; in test-all: $($in_all:ident),+)? $(,)?) => {
         mod on_the_cpu_reference {
             $(#[test]
             fn $name() {
                 super::$name(&lanefield::dynamic::AnyBackend::from(crate::common::backends::cpu()));
-            })+
+            })*
+            $($(#[test]
+            fn $in_all() {
+                super::$in_all(&lanefield::dynamic::AnyBackend::from(crate::common::backends::cpu()));
+            })+)?
         }
         mod on_opencl {
             $(#[test]
@@ -39,8 +48,27 @@ macro_rules! on_every_backend {
                 if let Some(device) = crate::common::backends::opencl() {
                     super::$name(&lanefield::dynamic::AnyBackend::from(device));
                 }
-            })+
+            })*
+            $($(#[test]
+            #[ignore = "test-all: runs on the CPU"]
+            fn $in_all() {
+                if let Some(device) = crate::common::backends::opencl() {
+                    super::$in_all(&lanefield::dynamic::AnyBackend::from(device));
+                }
+            })+)?
         }
     };
 }
 pub(crate) use on_every_backend;
+
+/// `check_kernel!` of kernels of the library, which `tests/kernels.rs` runs on the device in `make test`.
+macro_rules! check_library_kernels {
+    ($($family:ident :: $name:ident: $($against:ident),+;)+) => {
+        $(lanefield::body::check_kernel!(
+            #[ignore = "test-all: tests/kernels.rs runs it on the device"]
+            lanefield::kernel::$family::$name,
+            $($against),+
+        );)+
+    };
+}
+pub(crate) use check_library_kernels;

@@ -1,7 +1,6 @@
 //! What the tests share: the backends that they run on, fields, what holds of every operator, gauge transformations, and Grid's data.
 
 pub mod backends;
-pub mod builds;
 mod device;
 pub mod fields;
 #[path = "../../reference/tests/common/gauge.rs"]

@@ -12,6 +12,7 @@ use lanefield_reference::layout::{LaneChoice, Sites};
 use num_complex::Complex;
 
 use super::fields::{EVEN, ODD, applied, gaussian, lattice, upload};
+use super::gauge::GaugeTransformation;
 use super::grid::distance;
 
 /// M ψ or M† ψ in site order.
@@ -45,6 +46,55 @@ pub fn pieces_make_the_operator<B: Backend, M: Model>(backend: &B, model: M, con
         }
         assert!(distance(&sum, &whole) < 1e-15);
     }
+}
+
+/// ⟨φ, D χ⟩ = ⟨D† φ, χ⟩, and D + D† = 2 m, of staggered fermions.
+pub fn the_hop_is_anti_hermitian<B: Backend, M: Model>(backend: &B, model: M, configuration: &Configuration) {
+    let d = |psi: &[Complex<f64>], dagger| image::<f64, B, M>(backend, model, configuration, psi, dagger);
+    let [phi, chi] = [13, 17].map(|seed| gaussian(configuration.extents(), model.object(1).words(), seed));
+    let product =
+        |a: &[Complex<f64>], b: &[Complex<f64>]| -> Complex<f64> { a.iter().zip(b).map(|(a, b)| a.conj() * b).sum() };
+    let d_chi = d(&chi, Dagger::No);
+    let left = product(&phi, &d_chi);
+    let right = product(&d(&phi, Dagger::Yes), &chi);
+    let scale = (product(&phi, &phi).re * product(&chi, &chi).re).sqrt();
+    assert!((left - right).norm() < 1e-13 * scale, "{left} is not {right}");
+    assert!(left.norm() > 1e-4 * scale, "{left} shows nothing");
+    let sum: Vec<_> = d_chi.iter().zip(d(&chi, Dagger::Yes)).map(|(a, b)| a + b).collect();
+    let twice: Vec<_> = chi.iter().map(|c| c * 2.0 * model.mass()).collect();
+    assert!(distance(&sum, &twice) < 1e-14, "D + D† is not twice the mass");
+}
+
+/// U(1)_ε: ε D ε = D†, with ε(x) = (−1)^(x + y + z + t), of staggered fermions.
+pub fn epsilon_turns_the_operator_into_its_conjugate<B: Backend, M: Model>(
+    backend: &B,
+    model: M,
+    configuration: &Configuration,
+) {
+    let (extents, words) = (configuration.extents(), model.object(1).words());
+    let psi = gaussian(extents, words, 23);
+    let epsilon = |psi: &[Complex<f64>]| -> Vec<Complex<f64>> {
+        let sign = |k: usize| if EVEN.contain(extents.coordinate(k / words)) { 1.0 } else { -1.0 };
+        psi.iter().enumerate().map(|(k, c)| c * sign(k)).collect()
+    };
+    let d = |psi: &[Complex<f64>], dagger| image::<f64, B, M>(backend, model, configuration, psi, dagger);
+    assert!(distance(&epsilon(&d(&epsilon(&psi), Dagger::No)), &d(&psi, Dagger::Yes)) < 1e-14);
+}
+
+/// ψ(x) → g(x) ψ(x) and U_μ(x) → g(x) U_μ(x) g(x + μ)† turn D ψ into g D ψ.
+pub fn it_is_gauge_covariant<B: Backend, M: Model>(
+    backend: &B,
+    model: M,
+    configuration: &Configuration,
+    tolerance: f64,
+) {
+    let words = model.object(1).words();
+    let psi = gaussian(configuration.extents(), words, 29);
+    let g = GaugeTransformation { seed: 13 };
+    let d = |configuration, psi: &[Complex<f64>]| image::<f64, B, M>(backend, model, configuration, psi, Dagger::No);
+    let (before, after) = (configuration, g.of_links(configuration));
+    let distance = distance(&d(&after, &g.of_field(words, &psi)), &g.of_field(words, &d(before, &psi)));
+    assert!(distance < tolerance, "{distance:e}");
 }
 
 /// Of staggered fermions the Schur complement is m² − Doe Deo: that part of D†D which lives on the odd sites.

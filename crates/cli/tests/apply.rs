@@ -94,8 +94,8 @@ fn the_number_of_memory_domains_changes_no_bit() {
     }
 }
 
-#[test]
-fn opencl_writes_the_file_of_the_reference() {
+/// For so many operators.
+fn opencl_writes_the_files_of_the_reference(number: usize) {
     let Some(device) = opencl() else { return };
     let folder = Folder::with_gauge();
     let chosen = [
@@ -116,7 +116,7 @@ fn opencl_writes_the_file_of_the_reference() {
     let on_colour_vectors = on_colour_vectors().map(|name| format!("{name} --mass 0.3 --components 3"));
     let hops = hops().map(|name| format!("{name} --stores streaming --grid-stride on:2"));
     let in_f32 = on_colour_vectors.chain(hops).map(|what| format!("--operator {what} --precision f32"));
-    for what in chosen.map(str::to_owned).into_iter().chain(in_f32) {
+    for what in chosen.map(str::to_owned).into_iter().chain(in_f32).take(number) {
         let apply = format!("apply {what} --config gauge.nersc --source gauss:2");
         let cpu = folder.json(&format!("{apply} --output cpu.npy --device cpu"));
         let opencl = folder.json(&format!("{apply} --output opencl.npy {device}"));
@@ -125,6 +125,17 @@ fn opencl_writes_the_file_of_the_reference() {
             assert_eq!(cpu[norm], opencl[norm], "{what}: {norm}");
         }
     }
+}
+
+#[test]
+fn opencl_writes_the_file_of_the_reference() {
+    opencl_writes_the_files_of_the_reference(1);
+}
+
+#[test]
+#[ignore = "test-all: every operator on a device"]
+fn opencl_writes_the_file_of_the_reference_for_every_operator() {
+    opencl_writes_the_files_of_the_reference(usize::MAX);
 }
 
 #[test]

@@ -140,6 +140,7 @@ fn what_cannot_be_run_says_why_and_the_table_goes_on() {
 }
 
 #[test]
+#[ignore = "test-all: builds in several groups"]
 fn accelerator_threads_have_a_line_each_and_a_fastest_number() {
     let Some(device) = opencl() else { return };
     let command = format!("bench threads {SMALL} {device} --accelerator-threads 2,8 --precision f32");

@@ -13,6 +13,7 @@ fn said(folder: &Folder, arguments: &str) -> String {
 }
 
 #[test]
+#[ignore = "test-all: builds without a cache"]
 fn what_is_timed_is_built_by_worker_processes_once() {
     let Some(device) = opencl() else { return };
     let folder = Folder::new();

@@ -3,6 +3,7 @@
 use super::{Folder, assert_contains, opencl};
 
 #[test]
+#[ignore = "test-all: the same files on a device"]
 fn a_flow_is_the_same_files_on_every_device() {
     let folder = Folder::with_gauge();
     let devices = [Some("--device cpu --lanes 16".to_owned()), Some("--device cpu --threads 2".into()), opencl()];
@@ -38,6 +39,7 @@ fn what_flows_and_is_smeared_is_observed_as_it_was_written() {
 }
 
 #[test]
+#[ignore = "test-all: the same files on a device"]
 fn a_gauge_is_the_same_file_on_every_device() {
     let folder = Folder::with_gauge();
     let devices = [Some("--device cpu --lanes 16".to_owned()), Some("--device cpu --threads 2".into()), opencl()];

@@ -38,6 +38,7 @@ fn command(case: &BTreeMap<&str, &str>) -> String {
 }
 
 #[test]
+#[ignore = "test-all: starts the program for each kernel"]
 fn every_kernel_run_on_the_files_of_golden_data_gives_their_results() {
     let folder = Folder::new();
     folder.succeeds(EXPORT);

@@ -20,6 +20,7 @@ fn failing_library(folder: &Folder) -> Option<PathBuf> {
 }
 
 #[test]
+#[ignore = "test-all: starts the program for each buffer"]
 #[cfg(target_os = "linux")]
 fn each_buffer_that_cannot_be_had_is_an_error_that_names_it_and_none_is_left() {
     // A buffer that the device refuses once is had from what others gave back, or from the host, with the same bits; without any from there on, it is an error.

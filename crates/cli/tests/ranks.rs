@@ -71,6 +71,7 @@ fn solve(of: &str) -> String {
 }
 
 #[test]
+#[ignore = "test-all: ranks"]
 fn solves_have_the_same_bytes_on_any_number_of_ranks() {
     let folder = Folder::with_gauge();
     let cuts: [(usize, &[&str]); 6] = [
@@ -97,6 +98,7 @@ fn solves_have_the_same_bytes_on_any_number_of_ranks() {
 }
 
 #[test]
+#[ignore = "test-all: ranks"]
 fn ranks_on_opencl_and_on_the_cpu_reference_have_the_same_bytes() {
     let Some(device) = opencl() else { return };
     let folder = Folder::with_gauge();
@@ -114,6 +116,7 @@ fn ranks_on_opencl_and_on_the_cpu_reference_have_the_same_bytes() {
 }
 
 #[test]
+#[ignore = "test-all: ranks"]
 fn a_checkpoint_of_four_ranks_is_resumed_on_any_number() {
     let folder = Folder::with_gauge();
     let solve = "solve --config gauge.nersc --source gauss:7 --mass 0.3 --device cpu --threads 1 --output x.npy \
@@ -134,6 +137,7 @@ fn a_checkpoint_of_four_ranks_is_resumed_on_any_number() {
 }
 
 #[test]
+#[ignore = "test-all: ranks"]
 fn a_record_is_compared_on_ranks_and_a_difference_ends_all_of_them() {
     let folder = Folder::with_gauge();
     let solve = "solve --config gauge.nersc --source gauss:7 --mass 0.3 --device cpu --threads 1";
@@ -158,6 +162,7 @@ fn a_record_is_compared_on_ranks_and_a_difference_ends_all_of_them() {
 }
 
 #[test]
+#[ignore = "test-all: ranks"]
 fn other_commands_write_and_print_on_ranks_what_they_do_on_one() {
     let folder = Folder::with_gauge();
     let cpu = "--device cpu --threads 1";
@@ -194,6 +199,7 @@ fn other_commands_write_and_print_on_ranks_what_they_do_on_one() {
 }
 
 #[test]
+#[ignore = "test-all: ranks"]
 fn a_propagator_is_the_same_in_groups_of_ranks() {
     let folder = Folder::with_gauge();
     let of = |operator: &str| {
@@ -220,6 +226,7 @@ fn a_propagator_is_the_same_in_groups_of_ranks() {
 }
 
 #[test]
+#[ignore = "test-all: ranks"]
 fn verify_draws_decompositions_and_bench_measures_them() {
     let folder = Folder::new();
     let said = folder.succeeds_on(3, "verify --decompositions 14 --device cpu --threads 1");
@@ -237,6 +244,7 @@ fn verify_draws_decompositions_and_bench_measures_them() {
 }
 
 #[test]
+#[ignore = "test-all: ranks"]
 fn a_trace_has_the_tracks_of_all_ranks() {
     let folder = Folder::with_gauge();
     folder.succeeds_on(
@@ -259,6 +267,7 @@ fn a_trace_has_the_tracks_of_all_ranks() {
 }
 
 #[test]
+#[ignore = "test-all: ranks"]
 fn what_cannot_be_is_said_once_and_ends_all_ranks() {
     let folder = Folder::with_gauge();
     let solve = "solve --config gauge.nersc --source gauss:7 --mass 0.3 --device cpu --threads 1";
@@ -285,6 +294,7 @@ fn what_cannot_be_is_said_once_and_ends_all_ranks() {
 }
 
 #[test]
+#[ignore = "test-all: ranks"]
 fn an_error_of_another_rank_is_named_with_its_number() {
     let folder = Folder::with_gauge();
     let solve =
@@ -318,6 +328,7 @@ fn long_solve(folder: &Folder) -> (String, Vec<Vec<u8>>) {
 }
 
 #[test]
+#[ignore = "test-all: ranks"]
 fn a_rank_that_is_killed_ends_the_job_and_nothing_is_lost() {
     let folder = Folder::new();
     let (solve, expected) = long_solve(&folder);
@@ -348,6 +359,7 @@ fn a_rank_that_is_killed_ends_the_job_and_nothing_is_lost() {
 }
 
 #[test]
+#[ignore = "test-all: ranks"]
 fn a_signal_to_one_rank_stops_all_at_the_same_iteration() {
     let folder = Folder::new();
     let (solve, expected) = long_solve(&folder);
@@ -379,6 +391,7 @@ const ON_GAUGE_FIELDS: [(&str, &[&str]); 4] = [
 ];
 
 #[test]
+#[ignore = "test-all: ranks"]
 fn gauge_fields_have_the_same_bytes_on_ranks() {
     let folder = Folder::with_gauge();
     for (command, files) in ON_GAUGE_FIELDS {
@@ -393,6 +406,7 @@ fn gauge_fields_have_the_same_bytes_on_ranks() {
 }
 
 #[test]
+#[ignore = "test-all: ranks"]
 fn eigenvectors_and_blocks_have_the_same_bytes_on_ranks() {
     let folder = Folder::with_gauge();
     let eigen = "eigen --config gauge.nersc --mass 0.1 --number 3 --tolerance 1e-8 --threads 1 --device cpu";
@@ -410,6 +424,7 @@ fn eigenvectors_and_blocks_have_the_same_bytes_on_ranks() {
 
 /// A hop of three steps needs parts of four slices.
 #[test]
+#[ignore = "test-all: ranks"]
 fn hisq_fermions_have_the_same_bytes_on_parts_that_are_wide_enough() {
     let folder = Folder::with_gauge();
     let solve = solve("--operator hisq --mass 0.5");
@@ -424,6 +439,7 @@ fn hisq_fermions_have_the_same_bytes_on_parts_that_are_wide_enough() {
 }
 
 #[test]
+#[ignore = "test-all: ranks"]
 fn correlators_have_the_bytes_of_one_rank_and_a_run_goes_on_on_others() {
     let folder = Folder::with_gauge();
     folder.succeeds("config generate weak --lattice 4.4.4.8 --seed 5 --output other.nersc");
@@ -436,6 +452,7 @@ fn correlators_have_the_bytes_of_one_rank_and_a_run_goes_on_on_others() {
 }
 
 #[test]
+#[ignore = "test-all: ranks"]
 fn an_ensemble_goes_on_with_the_bytes_of_one_rank_on_another_number_of_ranks() {
     let folder = Folder::new();
     let run = "config generate heatbath --beta 5.7 --lattice 4.4.4.8 --seed 3 --overrelax 1 --every 2 --device cpu --threads 1";

@@ -213,6 +213,7 @@ fn a_tree_loses_what_is_small_beside_what_cancels_and_an_exact_sum_keeps_it() {
 }
 
 #[test]
+#[ignore = "test-all: builds sums in all forms"]
 fn a_device_prints_what_the_cpu_prints() {
     let Some(device) = opencl() else { return };
     let folder = Folder::new();

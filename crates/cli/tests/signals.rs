@@ -50,6 +50,7 @@ fn lines(path: &Path) -> usize {
 const SOLVE: &str = "solve --config gauge.nersc --source gauss:4 --mass 0.1 --device cpu --tolerance 1e-100";
 
 #[test]
+#[ignore = "test-all: solves of a minute"]
 fn a_solve_that_a_signal_ends_keeps_all_that_it_has_and_goes_on_to_the_same_history() {
     let folder = Folder::new();
     folder.succeeds("config generate weak --lattice 8.8.8.8 --seed 3 --spread 0.3 --output gauge.nersc");
@@ -139,6 +140,7 @@ fn partly(folder: &Folder, arguments: &str, parts: &[&str]) {
 }
 
 #[test]
+#[ignore = "test-all: measures until it is stopped"]
 fn measurements_that_a_signal_ends_print_what_was_measured() {
     let folder = Folder::new();
     partly(&folder, "bench all --lattice 4.4.4.4 --lanes 64 --samples 2000 --device cpu", &["lanes 64"]);

@@ -43,6 +43,7 @@ fn the_table_names_what_was_chosen_and_the_file_is_used_by_the_next_command() {
 }
 
 #[test]
+#[ignore = "test-all: searches on a device"]
 fn json_has_every_candidate_and_what_became_of_it() {
     let Some(device) = opencl() else { return };
     let folder = Folder::new();

@@ -26,9 +26,8 @@ fn json(output: &Output) -> serde_json::Value {
 }
 
 /// On the CPU: a device's table has the same rows, and PoCL would build every kernel in every precision for it.
-#[test]
-fn the_table_says_same_bits_on_every_row() {
-    let output = verify(&["--device", "cpu", "--cases", "6", "--sums", "60"], &[]);
+fn the_table_says_same_bits(arguments: &[&str], solves: &[(&str, &str)]) {
+    let output = verify(&[&["--device", "cpu"][..], arguments].concat(), &[]);
     let text = stdout(&output);
     assert_eq!(output.status.code(), Some(0), "{text}");
     // Plain lines, one every twenty seconds, where standard error is no terminal.
@@ -42,17 +41,34 @@ fn the_table_says_same_bits_on_every_row() {
             assert!(row.is_some_and(|row| row.contains("same bits")), "{cells:?}: {text}");
         }
     }
-    for solve in ["solve wilson cg ", "solve wilson cg, full"] {
-        for precision in ["f32", "f64"] {
-            let row = text.lines().find(|line| line.contains(solve) && line.contains(precision));
-            assert!(row.is_some_and(|row| row.contains("same bits")), "{solve} {precision}: {text}");
-        }
+    for (solve, precision) in solves {
+        let row = text.lines().find(|line| line.contains(solve) && line.contains(precision));
+        assert!(row.is_some_and(|row| row.contains("same bits")), "{solve} {precision}: {text}");
     }
     assert!(text.contains("against   the plain scalar implementation"), "{text}");
     assert!(text.lines().last().unwrap().starts_with("same bits: "), "{text}");
 }
 
+const SOLVES: [(&str, &str); 4] = [
+    ("solve wilson cg ", "f64"),
+    ("solve wilson cg ", "f32"),
+    ("solve wilson cg, full", "f32"),
+    ("solve wilson cg, full", "f64"),
+];
+
 #[test]
+fn the_table_says_same_bits_on_every_row() {
+    the_table_says_same_bits(&["--smoke"], &SOLVES[..1]);
+}
+
+#[test]
+#[ignore = "test-all: verifies every kernel in six cases"]
+fn the_table_of_random_cases_says_same_bits_on_every_row() {
+    the_table_says_same_bits(&["--cases", "6", "--sums", "60"], &SOLVES);
+}
+
+#[test]
+#[ignore = "test-all: builds every kernel"]
 fn json_holds_rows_and_device() {
     if common::opencl_device().is_none() {
         return;
@@ -87,6 +103,7 @@ fn found(output: &Output) -> serde_json::Value {
 const SUMS: [&str; 5] = ["--smoke", "--cases", "0", "--sums", "12"];
 
 #[test]
+#[ignore = "test-all: builds sums twice"]
 fn worker_processes_find_what_one_process_finds() {
     if common::opencl_device().is_none() {
         return;
@@ -126,6 +143,7 @@ fn children(process: u32) -> Vec<String> {
 }
 
 #[test]
+#[ignore = "test-all: builds many sums"]
 #[cfg(target_os = "linux")]
 fn a_worker_that_dies_fails_its_case_alone() {
     use std::io::Read as _;
@@ -171,7 +189,7 @@ fn without_opencl_the_reference_is_checked_and_pocl_recommended() {
     let nowhere = nowhere.path().to_str().unwrap();
     // The loader looks for drivers in this directory alone, or there is no loader.
     let environment = [("OCL_ICD_VENDORS", nowhere), ("OCL_ICD_FILENAMES", ""), ("LANEFIELD_DEVICE", "auto")];
-    let output = verify(&["--cases", "4"], &environment);
+    let output = verify(&["--smoke"], &environment);
     let text = stdout(&output);
     assert_eq!(output.status.code(), Some(0), "{text}");
     assert!(text.contains("No OpenCL device was tested: "), "{text}");
@@ -220,6 +238,7 @@ fn the_list_has_every_kernel_in_every_precision_and_runs_nothing() {
 }
 
 #[test]
+#[ignore = "test-all: verifies every kernel again"]
 fn on_the_cpu_each_width_and_a_given_configuration_equal_the_scalar_implementation() {
     let config = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/data/hot-4x4x4x4/gauge.nersc");
     let mut command = program();

@@ -130,6 +130,7 @@ fn compare(known: &[Spilling], found: &[Spilling]) -> (Vec<String>, Vec<String>)
 }
 
 #[test]
+#[ignore = "test-all: compiles every kernel"]
 fn no_kernel_leaves_the_registers_of_amd_gpus_more_than_is_known() {
     let Some(clang) = clang() else { return };
     let subjects = subjects();

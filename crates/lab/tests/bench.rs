@@ -35,6 +35,7 @@ fn every_kernel_is_timed_on_the_cpu() {
 }
 
 #[test]
+#[ignore = "test-all: builds every kernel"]
 fn every_kernel_is_timed_on_a_device_in_one_layout_after_the_other() {
     let Some(device) = common::opencl_device() else { return };
     let mut device = OpenCl::open(&device).unwrap();
@@ -68,6 +69,7 @@ fn a_record_names_its_kernel_and_what_was_chosen() {
 }
 
 #[test]
+#[ignore = "test-all: builds all hops"]
 fn a_kernel_of_the_list_is_examined_whether_or_not_the_models_describe_it() {
     let Some(device) = common::opencl_device() else { return };
     let mut device = OpenCl::open(&device).unwrap();

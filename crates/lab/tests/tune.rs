@@ -343,6 +343,7 @@ fn hop<B: Backend>(backend: &B) -> Vec<u32> {
 }
 
 #[test]
+#[ignore = "test-all: searches on a device"]
 fn a_device_is_tuned_with_the_bits_of_the_reference_and_left_as_it_was() {
     let Some(device) = common::opencl_device() else { return };
     let mut opened = OpenCl::open(&device).unwrap();

@@ -3,12 +3,14 @@
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
 use syn::parse::{Parse, ParseStream};
-use syn::{Error, Ident, Path, Token};
+use syn::{Attribute, Error, Ident, Path, Token};
 
 use super::signature::{body_of, in_capitals};
 
 /// The kernel, and what it is held against.
 struct Check {
+    /// Of the test on a device: `#[ignore]`.
+    on_device: Vec<Attribute>,
     body: Path,
     against: Vec<Against>,
 }
@@ -21,6 +23,7 @@ enum Against {
 
 impl Parse for Check {
     fn parse(input: ParseStream<'_>) -> Result<Self, Error> {
+        let on_device = input.call(Attribute::parse_outer)?;
         let body = input.parse()?;
         let mut against = Vec::new();
         while input.parse::<Option<Token![,]>>()?.is_some() && !input.is_empty() {
@@ -37,12 +40,12 @@ impl Parse for Check {
                 }
             });
         }
-        Ok(Self { body, against })
+        Ok(Self { on_device, body, against })
     }
 }
 
 pub fn expand(input: TokenStream) -> TokenStream {
-    let Check { body, against } = match syn::parse2(input) {
+    let Check { on_device, body, against } = match syn::parse2(input) {
         Ok(check) => check,
         Err(error) => return error.into_compile_error(),
     };
@@ -92,6 +95,7 @@ pub fn expand(input: TokenStream) -> TokenStream {
         }
     });
     quote! {
+        #(#on_device)*
         #[test]
         fn #backends() {
             ::lanefield::check::backends(&#kernel);

@@ -45,6 +45,7 @@ fn checked(program: &Path, kernels: &[&str], extents: [usize; 4]) -> Checked {
 }
 
 #[test]
+#[ignore = "test-all: compiles a port"]
 fn the_port_to_cuda_computes_golden_data_on_a_host() {
     let folder = port();
     run(Command::new("make").arg("port-host").current_dir(folder.path()));
@@ -61,6 +62,7 @@ fn the_port_to_cuda_computes_golden_data_on_a_host() {
 }
 
 #[test]
+#[ignore = "test-all: compiles a port"]
 fn the_kernels_of_the_port_compile_for_gfx90a_and_spill_no_register() {
     let folder = port();
     let compiler = "clang++-15";
@@ -75,6 +77,7 @@ fn the_kernels_of_the_port_compile_for_gfx90a_and_spill_no_register() {
 }
 
 #[test]
+#[ignore = "test-all: compiles C"]
 fn the_reference_in_plain_c_computes_all_golden_data() {
     let folder = tempfile::tempdir().unwrap();
     let program = folder.path().join("lanefield_reference");
