@@ -116,7 +116,6 @@
 extern crate self as lanefield;
 
 pub mod backend;
-pub mod body;
 pub mod capture;
 #[cfg(feature = "check")]
 pub mod check;
@@ -127,7 +126,6 @@ pub mod gauge;
 #[cfg(feature = "check")]
 pub mod hunt;
 pub mod io;
-pub mod kernel;
 pub mod map;
 mod number_digest;
 pub mod observable;
@@ -138,6 +136,7 @@ mod temporary;
 pub mod toml_text;
 pub mod verify;
 
+pub use lanefield_kernels::{body, in_precision, kernel};
 pub use lanefield_reference as reference;
 
 /// What most programs use: `use lanefield::prelude::*`.

@@ -115,15 +115,13 @@ impl Plan {
     }
 }
 
-impl Shape {
-    /// The build option of a kernel that reads a field in another precision.
-    pub(super) fn options_of_converted(&self) -> String {
-        let of = self.kernel.options.iter().find_map(|option| match option {
-            BuildOption::PrecisionOf(name) => self.field(name),
-            _ => None,
-        });
-        of.map_or(String::new(), |field| format!(" -DFROM={}", field.precision.bits()))
-    }
+/// The build option of a kernel that reads a field in another precision.
+pub(super) fn options_of_converted(shape: &Shape) -> String {
+    let of = shape.kernel.options.iter().find_map(|option| match option {
+        BuildOption::PrecisionOf(name) => shape.field(name),
+        _ => None,
+    });
+    of.map_or(String::new(), |field| format!(" -DFROM={}", field.precision.bits()))
 }
 
 /// Groups of a launch that has no more than `items` work-items in a dimension.
@@ -324,7 +322,7 @@ impl Planner<'_> {
                 }
                 BuildOption::PartWords => Ok(()),
                 BuildOption::PrecisionOf(_) => {
-                    options += &shape.options_of_converted();
+                    options += &options_of_converted(shape);
                     Ok(())
                 }
                 BuildOption::Accumulators if accumulators == Accumulators::LocalMemory => {

@@ -345,7 +345,7 @@ impl<'a, B: Memory + ?Sized> Arguments<'a, B> {
 }
 
 /// "an f32 spinor field on …"
-pub(super) fn an(shape: &FieldShape) -> String {
+pub fn an(shape: &FieldShape) -> String {
     let article = if shape.precision == Precision::Half { "a" } else { "an" };
     format!("{article} {}", shape.describe())
 }
@@ -402,9 +402,12 @@ fn is_argument(kernel: &Kernel, name: &str) -> bool {
 }
 
 /// How fields and tables of a backend `C` lie in those of a backend `B`; not at all where they are of yet another.
-pub(crate) struct Inside<B: Memory + ?Sized, C: Memory + ?Sized> {
+pub struct Inside<B: Memory + ?Sized, C: Memory + ?Sized> {
+    /// A field that is read.
     pub read: for<'f> fn(&'f AnyField<B::Storage>) -> Option<&'f AnyField<C::Storage>>,
+    /// A field that is written.
     pub write: for<'f> fn(&'f mut AnyField<B::Storage>) -> Option<&'f mut AnyField<C::Storage>>,
+    /// A table.
     pub table: for<'f> fn(&'f B::Table) -> Option<&'f C::Table>,
 }
 
@@ -469,7 +472,7 @@ impl<'a, B: Memory + ?Sized> Call<'a, B> {
     }
 
     /// The same call of a backend whose fields and tables are those that lie in these. The list of values keeps its memory.
-    pub(crate) fn inside<C: Memory>(self, inside: &Inside<B, C>) -> Result<Call<'a, C>, BackendError> {
+    pub fn inside<C: Memory>(self, inside: &Inside<B, C>) -> Result<Call<'a, C>, BackendError> {
         let Self { shape, values, stencil, matrix } = self;
         let elsewhere = |name: &str, what: &str| BackendError::Argument {
             kernel: shape.kernel.name,
@@ -499,7 +502,7 @@ impl<'a, B: Memory + ?Sized> Call<'a, B> {
     }
 
     /// Says of each field that the call writes that ghosts of it are old.
-    pub(crate) fn forget_ghosts(&mut self) {
+    pub fn forget_ghosts(&mut self) {
         for (_, value) in &mut self.values {
             if let Value::Write(field) = value {
                 field.forget_ghosts();
@@ -508,7 +511,7 @@ impl<'a, B: Memory + ?Sized> Call<'a, B> {
     }
 
     /// Reads another field in place of the one of that name.
-    pub(crate) fn read_instead(&mut self, name: &str, field: &'a AnyField<B::Storage>) {
+    pub fn read_instead(&mut self, name: &str, field: &'a AnyField<B::Storage>) {
         for (_, value) in self.values.iter_mut().filter(|(known, _)| *known == name) {
             *value = Value::Read(field);
         }

@@ -154,8 +154,7 @@ impl Written {
     }
 
     /// Forgets what was recorded, of a body that is another one from now on.
-    #[cfg(feature = "check")]
-    pub(crate) fn forget(&self) {
+    pub fn forget(&self) {
         let mut recorded = RECORDED.lock().unwrap_or_else(PoisonError::into_inner);
         recorded.retain(|(body, ..)| !std::ptr::fn_addr_eq(body.record, self.record));
     }

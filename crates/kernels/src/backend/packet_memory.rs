@@ -78,14 +78,14 @@ impl PacketMemory {
     ///
     /// # Panics
     /// Beyond the end.
-    pub(crate) fn at(&self, offset: usize) -> NonNull<u8> {
+    pub fn at(&self, offset: usize) -> NonNull<u8> {
         assert!(offset <= self.bytes, "byte {offset} of memory of {} bytes", self.bytes);
         // SAFETY: within the mapping.
         unsafe { self.start.add(HEAD + offset) }
     }
 
     /// The whole mapping, for a driver to pin.
-    pub(crate) fn mapping(&self) -> (NonNull<u8>, usize) {
+    pub fn mapping(&self) -> (NonNull<u8>, usize) {
         (self.start, HEAD + self.bytes)
     }
 

@@ -255,7 +255,7 @@ type WrittenField<'a, R> = (&'static str, &'a mut FieldData<R>);
 
 impl<'a, R: Vectors> PlainCall<'a, R> {
     /// A call in plain lists, and the fields that it writes.
-    pub(crate) fn of<'c>(
+    pub fn of<'c>(
         call: &mut HostCall<'c>,
         links: &PlainLinks<'a>,
     ) -> Result<(Self, Vec<WrittenField<'c, R>>), FieldError> {

@@ -411,8 +411,7 @@ impl Case {
     ///
     /// # Errors
     /// Those of `look`.
-    #[cfg(feature = "check")]
-    pub(crate) fn look<T>(
+    pub fn look<T>(
         &self,
         cpu: &Cpu,
         look: impl FnOnce(&mut super::HostCall<'_>) -> Result<T, BackendError>,

@@ -205,7 +205,7 @@ pub fn fill(
 }
 
 /// Notes what a field holds once a halo has come, in its storage or in a copy. Projected spinors lie where whole ones did.
-pub(super) fn has_come<S>(halo: &Halo, field: &super::AnyField<S>, copy: Option<Arc<super::AnyField<S>>>) {
+pub fn has_come<S>(halo: &Halo, field: &super::AnyField<S>, copy: Option<Arc<super::AnyField<S>>>) {
     match halo.form {
         PacketForm::Whole => field.hold_ghosts(halo.reach, copy),
         PacketForm::Projected(_) => field.drop_ghosts(),
@@ -213,7 +213,7 @@ pub(super) fn has_come<S>(halo: &Halo, field: &super::AnyField<S>, copy: Option<
 }
 
 /// The field of a halo.
-pub(super) fn field_of<'c, B: Memory + ?Sized>(
+pub fn field_of<'c, B: Memory + ?Sized>(
     call: &'c Call<'_, B>,
     halo: &Halo,
 ) -> Result<&'c super::AnyField<B::Storage>, BackendError> {

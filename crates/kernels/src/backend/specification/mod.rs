@@ -20,7 +20,7 @@ use serde::{Serialize, Serializer};
 use super::Cpu;
 use crate::body::Written;
 
-pub(crate) use arguments::Inside;
+pub use arguments::Inside;
 pub use arguments::{Arguments, Call, Value};
 pub use shape::{FieldOfCall, MatrixFacts, Shape, Work};
 

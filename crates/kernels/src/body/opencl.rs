@@ -653,7 +653,7 @@ impl Writer<'_> {
 }
 
 /// An operation on results that are called what `name` says, as OpenCL C: of those alone that read nothing.
-pub(crate) fn operation_text(kind: Kind, operation: &Operation, name: &dyn Fn(Id) -> String) -> String {
+pub fn operation_text(kind: Kind, operation: &Operation, name: &dyn Fn(Id) -> String) -> String {
     use Operation as O;
     let name = |id: &Id| name(*id);
     let complex = kind == Kind::Complex;
@@ -700,7 +700,8 @@ fn pair_of(direction: usize) -> (&'static str, u32) {
     (if direction < 2 { "xy" } else { "zt" }, if direction.is_multiple_of(2) { 0 } else { 16 })
 }
 
-pub(crate) fn type_of(kind: Kind) -> &'static str {
+/// The type of a value in OpenCL C.
+pub fn type_of(kind: Kind) -> &'static str {
     match kind {
         Kind::Complex => "cplx",
         Kind::Real => "vreal",
@@ -710,7 +711,7 @@ pub(crate) fn type_of(kind: Kind) -> &'static str {
 }
 
 /// A double as C reads it back.
-pub(crate) fn literal(value: f64) -> String {
+pub fn literal(value: f64) -> String {
     match value {
         _ if value.is_nan() => "(double)NAN".to_owned(),
         _ if value.is_infinite() => format!("{}(double)INFINITY", if value < 0.0 { "-" } else { "" }),

@@ -69,27 +69,27 @@ impl<S> AnyField<S> {
     }
 
     /// How far the field holds sites of other parts of the lattice, as they are now.
-    pub(crate) fn held_ghosts(&self) -> Option<Reach> {
+    pub fn held_ghosts(&self) -> Option<Reach> {
         self.ghosts().as_ref().map(|held| held.reach)
     }
 
     /// The field with its ghosts, where a backend has them in a copy.
-    pub(super) fn copy_with_ghosts(&self) -> Option<Arc<Self>> {
+    pub fn copy_with_ghosts(&self) -> Option<Arc<Self>> {
         self.ghosts().as_ref().and_then(|held| held.copy.clone())
     }
 
     /// Says that the ghosts have come, in a copy or in the storage itself.
-    pub(super) fn hold_ghosts(&self, reach: Reach, copy: Option<Arc<Self>>) {
+    pub fn hold_ghosts(&self, reach: Reach, copy: Option<Arc<Self>>) {
         *self.ghosts() = Some(HeldGhosts { reach, copy });
     }
 
     /// Says that the field is written: what other parts have of it is old, on all ranks, as what this one has of theirs.
-    pub(crate) fn forget_ghosts(&mut self) {
+    pub fn forget_ghosts(&mut self) {
         *self.ghosts.get_mut().unwrap_or_else(PoisonError::into_inner) = None;
     }
 
     /// Says that the ghosts are no longer those of the field as it is.
-    pub(super) fn drop_ghosts(&self) {
+    pub fn drop_ghosts(&self) {
         *self.ghosts() = None;
     }
 
@@ -112,12 +112,14 @@ pub struct FieldOn<B: Memory + ?Sized, R, K> {
 }
 
 impl<B: Memory + ?Sized, R: Vectors, K: SiteObject> FieldOn<B, R, K> {
-    pub(super) fn zeros(backend: &B, lattice: Lattice, sites: Sites, kind: K) -> Result<Self, BackendError> {
+    /// A field of zeros.
+    pub fn zeros(backend: &B, lattice: Lattice, sites: Sites, kind: K) -> Result<Self, BackendError> {
         let shape = FieldShape { lattice, sites, object: kind.object(), precision: R::PRECISION };
         Ok(Self { any: AnyField::zeros(backend, shape)?, kind: PhantomData })
     }
 
-    pub(super) fn store(backend: &B, field: FieldData<R>) -> Result<Self, BackendError> {
+    /// Takes a field over from the host.
+    pub fn store(backend: &B, field: FieldData<R>) -> Result<Self, BackendError> {
         Ok(Self { any: AnyField::store(backend, Cow::Owned(HostField::new(field)))?, kind: PhantomData })
     }
 
