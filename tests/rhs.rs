@@ -173,9 +173,9 @@ fn a_matrix_of_another_size_is_refused<B: Backend>(backend: &B) {
 }
 
 on_every_backend! {
-    products_of_all_pairs_are_inner_products_of_each_two_alone,
     multiply_adds_of_all_pairs_are_complex_axpys_one_after_the_other;
     in test-all:
+    products_of_all_pairs_are_inner_products_of_each_two_alone,
     a_matrix_of_another_size_is_refused,
     right_hand_sides_are_taken_in_any_order,
     a_right_hand_side_that_is_not_there_is_refused,

@@ -407,11 +407,11 @@ fn masses_without_an_operator_are_refused_by_value<B: Backend>(backend: &B) {
 }
 
 on_every_backend! {
-    the_operator_is_bitwise_equal_to_plain_loops;
+    m_of_mu_is_gamma5_hermitian_to_m_of_minus_mu;
     in test-all:
+    the_operator_is_bitwise_equal_to_plain_loops,
     the_operator_is_its_definition_written_out_with_matrices,
     m_dagger_is_the_hermitian_conjugate_of_m,
-    m_of_mu_is_gamma5_hermitian_to_m_of_minus_mu,
     the_normal_equations_are_those_of_wilson_and_mu_squared,
     the_free_spectrum_is_that_of_wilson_and_mu_squared,
     it_is_gauge_covariant,
