@@ -311,11 +311,11 @@ macro_rules! lane_vector {
 
 lane_vector! {
     /// 8 f32, of AVX.
-    F32x8, f32, 8, single8, Avx2, TwiceFourDoubles, false
+    F32x8, f32, 8, single8, Avx2, TwiceFourDoubles, true
 }
 lane_vector! {
     /// 4 f64, of AVX.
-    F64x4, f64, 4, double4, Avx2, TwiceFourDoubles, false
+    F64x4, f64, 4, double4, Avx2, TwiceFourDoubles, true
 }
 lane_vector! {
     /// 16 f32, of AVX-512.
