@@ -480,7 +480,9 @@ impl<'a, B: Memory + ?Sized> Call<'a, B> {
             given: format!("a {what} of another backend"),
             expected: format!("a {what} of the backend that runs the kernel"),
         };
-        let value = |(name, value)| {
+        // Without a `Result` for each value, which takes longer: launches are short.
+        let mut wrong = None;
+        let values = values.into_iter().filter_map(|(name, value)| {
             let value = match value {
                 Value::Read(field) => (inside.read)(field).map(Value::Read),
                 Value::Write(field) => (inside.write)(field).map(Value::Write),
@@ -490,9 +492,15 @@ impl<'a, B: Memory + ?Sized> Call<'a, B> {
                 Value::Scalars(scalars) => Some(Value::Scalars(scalars)),
                 Value::Indices(numbers) => Some(Value::Indices(numbers)),
             };
-            value.map(|value| (name, value)).ok_or_else(|| elsewhere(name, "field"))
-        };
-        let values = values.into_iter().map(value).collect::<Result<Vec<_>, _>>()?;
+            if value.is_none() {
+                wrong = Some(name);
+            }
+            Some((name, value?))
+        });
+        let values = values.collect();
+        if let Some(name) = wrong {
+            return Err(elsewhere(name, "field"));
+        }
         let table = |table: Option<&'a B::Table>, name| match table {
             Some(table) => (inside.table)(table).map(Some).ok_or_else(|| elsewhere(name, "table")),
             None => Ok(None),
