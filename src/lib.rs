@@ -21,6 +21,9 @@
 //!
 //! Crates that build on it: `lanefield-lab`, the laboratory, which times kernels and says why they take so long, and `lanefield-cli`, the program.
 //!
+//! Features, none of which is on by default: `check` tests kernels, one's own among them; `fits` adds fits of correlators and of the static potential to
+//! [`statistics`] and [`gauge`]; `hdf5` adds `io::hdf5`.
+//!
 //! # A lattice, and a field on it
 //!
 //! The sites of a lattice are divided among the lanes of vectors; the width of a vector is a choice of layout, and no result depends on it.

@@ -25,6 +25,7 @@ pub use array::{
 };
 use array::{fermion5_shape, gauge_extents, spinor_shape, spinors_exchanged};
 pub use error::NpyError;
+#[cfg(feature = "hdf5")]
 pub(super) use error::show_shape;
 pub use header::MAXIMUM_HEADER;
 use header::{ElementType, NpyHeader};
