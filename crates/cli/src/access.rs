@@ -104,10 +104,8 @@ struct KernelArgs {
 /// Bytes of a line where no machine says it.
 const LINE: u64 = 128;
 
-/// What was counted. As JSON, these fields.
 #[derive(Serialize)]
 struct Report<T> {
-    /// Work-items of a wavefront.
     wavefront: u64,
     /// Bytes of a line.
     #[serde(rename = "line_bytes")]
@@ -180,7 +178,6 @@ struct Patterns {
     patterns: Vec<OfPattern>,
 }
 
-/// Advice on rows.
 #[derive(Serialize)]
 struct OfRow {
     row: u64,
@@ -193,7 +190,6 @@ struct OfRow {
 #[derive(Serialize)]
 struct LocalRow {
     banks: u64,
-    /// Elements to add to a row.
     padding: u64,
     column_without: BankPasses,
     column_with: BankPasses,

@@ -67,16 +67,11 @@ fn rate(text: &str) -> Result<f64, String> {
     value.ok_or_else(|| format!("invalid bandwidth '{text}': expected GB/s, a number above 0"))
 }
 
-/// What was computed. As JSON, these fields.
 #[derive(Serialize)]
 struct Report {
-    /// The profiles.
     files: Vec<PathBuf>,
-    /// In bytes a second.
     ceiling_bytes_per_second: Option<f64>,
-    /// Bytes of a kilobyte of rocprof.
     kilobyte_bytes: f64,
-    /// The kernels of the profile.
     rows: Vec<KernelCounters>,
     /// The same, beside ours, where that was asked for.
     beside: Option<Vec<Beside>>,

@@ -80,35 +80,27 @@ pub struct Doctor {
     product: ProductArgs,
 }
 
-/// What was found. As JSON, these fields.
 #[derive(Serialize)]
 struct Report {
     /// What it ran on; a timeline tells its name alone.
     machine: Machine,
-    /// What was examined.
     kernels: Vec<Examined>,
 }
 
 /// One kernel, or one described run.
 #[derive(Serialize)]
 struct Examined {
-    /// What it is.
     subject: String,
-    /// Seconds of its kernels.
     kernel_seconds: f64,
-    /// Bytes it must move, over that time.
     bytes_per_second: f64,
     /// The ratio of that to the copy bandwidth; null where the data stay in a cache.
     share_of_copy: Option<f64>,
     /// Whether they do, as a whole or in part.
     in_cache: bool,
-    /// Seconds by the estimate.
     estimated_seconds: Option<f64>,
-    /// What binds.
     binds: Binding,
     /// What was found, the largest gain first.
     findings: Vec<Finding>,
-    /// What was seen.
     observation: Observation,
 }
 
@@ -142,7 +134,6 @@ fn held(backend: &OpenCl, observation: &mut Observation) -> anyhow::Result<Share
 /// What is examined where nobody says what.
 const USUAL: [&str; 3] = ["hop", "eo_clover", "axpy"];
 
-/// A kernel of a profile.
 fn in_words(kernel: &KernelCounters) -> String {
     let items = kernel.work_items.map_or_else(String::new, |items| format!(" of {items} work-items"));
     format!("{}{items}", kernel.kernel)

@@ -101,19 +101,15 @@ struct KernelArgs {
     samples: u32,
 }
 
-/// An estimate. As JSON, these fields.
 #[derive(Serialize)]
 pub struct Report<T> {
-    /// The machine.
     machine: Machine,
     /// What is estimated: kernel, traversal or workload.
     #[serde(skip)]
     subject: &'static str,
-    /// The rate at best.
     rate_per_second: f64,
     /// The rate that is wanted; null where none was named.
     want_per_second: Option<f64>,
-    /// Whether it can be had.
     go: Option<bool>,
     #[serde(flatten)]
     estimate: T,
@@ -132,7 +128,6 @@ pub struct OfKernel {
     estimate: KernelEstimate,
     /// What the device took; null where none was named.
     measured: Option<Times>,
-    /// Predicted over measured.
     ratio: Option<f64>,
 }
 
@@ -144,7 +139,6 @@ pub struct OfWorkload {
     report: WorkloadReport,
 }
 
-/// Kernels. As JSON, these fields.
 #[derive(Serialize)]
 struct Kernels {
     kernels: Vec<Report<OfKernel>>,
@@ -326,10 +320,8 @@ fn read(file: &Path) -> anyhow::Result<String> {
 /// What a device took.
 #[derive(Serialize)]
 pub struct Times {
-    /// The device.
     #[serde(skip)]
     pub device: String,
-    /// Median of single launches.
     pub seconds: f64,
     /// For each of several launches that are queued one after the other, of lattices where these overlap.
     pub back_to_back_seconds: Option<f64>,

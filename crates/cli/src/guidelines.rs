@@ -48,20 +48,17 @@ pub struct Guidelines {
     json: bool,
 }
 
-/// What was measured. As JSON, these fields.
 #[derive(Serialize)]
 struct Report {
     #[serde(skip)]
     device: String,
     #[serde(skip)]
     driver: String,
-    /// How large arrays were.
     scale: Scale,
     /// What each gave, in the order of the list.
     guidelines: Vec<Measured>,
 }
 
-/// The list. As JSON, these fields.
 #[derive(Serialize)]
 struct List {
     list: Vec<Guideline>,

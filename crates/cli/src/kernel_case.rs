@@ -53,9 +53,6 @@ impl CaseArgs {
 }
 
 /// Refuses a precision that a kernel does not have.
-///
-/// # Errors
-/// Such a precision.
 pub fn require_precision(kernel: &Kernel, precision: Precision) -> anyhow::Result<()> {
     let known: Vec<String> = kernel.precisions.iter().map(ToString::to_string).collect();
     ensure!(kernel.takes(precision), "{kernel} does not take {precision}: expected {}", known.join(" or "));

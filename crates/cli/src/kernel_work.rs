@@ -51,9 +51,6 @@ impl KernelWorkArgs {
 }
 
 /// Refuses a number of right-hand sides that a kernel is not built for.
-///
-/// # Errors
-/// Such a number.
 pub fn require_rhs(kernel: &Kernel, rhs: usize) -> anyhow::Result<()> {
     let many = format!("{}_many", kernel.name);
     let other = lanefield::kernel::all().find(|other| other.name == many).map(|other| format!(": take {other}"));

@@ -116,7 +116,6 @@ struct Report {
     roofline: Option<Roofline>,
 }
 
-/// Reads a part.
 fn part(text: &str) -> Result<Part, String> {
     let known = Part::ALL.into_iter().find(|part| part.to_string() == text);
     known.ok_or_else(|| {

@@ -98,7 +98,6 @@ fn require_trace(path: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The table, for people.
 fn hotspot_table(rows: &[Hotspot]) -> String {
     let mut lines = table(["", "name", "calls", "total, ms", "average, µs", "%", "GB/s", "GFlop/s"], 2..);
     let giga = |rate: Option<f64>| number(rate.map(|rate| rate / 1e9), 1);

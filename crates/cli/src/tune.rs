@@ -119,7 +119,6 @@ impl Tune {
     }
 }
 
-/// What was found. As JSON, these fields.
 #[derive(Serialize)]
 struct Results<'r> {
     #[serde(skip)]
@@ -134,9 +133,7 @@ struct Results<'r> {
     /// Where the results are kept; null where LANEFIELD_TUNING is off, or there is no directory.
     file: Option<PathBuf>,
     kernels: Vec<Row<'r>>,
-    /// What there was no time for.
     left_out: &'r [String],
-    /// What could not be tuned, and why.
     failures: &'r [String],
     /// Whether every candidate had the bits of the default, and the default those of the CPU reference.
     same_bits: bool,

@@ -11,7 +11,6 @@ const HEADING: &str =
 pub struct TuningArgs(Tuning);
 
 impl TuningArgs {
-    /// The choices.
     pub fn tuning(self) -> Tuning {
         self.0
     }

@@ -26,9 +26,7 @@ pub type BuildAhead<'a> = &'a mut dyn FnMut(&mut OpenCl, Vec<Step>);
 pub enum Step {
     /// A kernel of the library on fields, in some tuning.
     Kernel(Box<KernelStep>),
-    /// A program of the library.
     Program(NeededKernel),
-    /// A stream through memory.
     Stream(Operation, Shape),
     /// Arithmetic on numbers that are stored so.
     Mixed(Stored),
@@ -73,7 +71,6 @@ mod text {
 }
 
 impl KernelStep {
-    /// A case in a tuning.
     pub fn new(case: &BenchCase, tuning: Tuning) -> Self {
         let BenchCase { kernel, extents, sites, precision, links, rhs, lanes } = *case;
         let parity = match sites {
@@ -153,7 +150,6 @@ impl KernelStep {
         Ok(needs?.unwrap_or_default())
     }
 
-    /// Launches the kernel once.
     fn launch(&self, device: &mut OpenCl) -> Result<(), BackendError> {
         let launched = self.on(device, |device, case| {
             let mut timed = case.prepare(device)?;
@@ -240,7 +236,6 @@ impl Step {
 pub struct ToBuild {
     /// The steps, those together that need the same program, and the number of programs of each.
     pub groups: Vec<(Vec<Step>, usize)>,
-    /// Programs that need not be built.
     pub cached: usize,
 }
 

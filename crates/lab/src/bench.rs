@@ -15,11 +15,8 @@ use super::timing::{Sampling, TimedCase};
 /// How far a measurement has come. Whoever is told says whether it shall go on; where not, what was measured until then is the result.
 #[derive(Clone, Copy, Debug)]
 pub struct Progress<'a> {
-    /// Steps done.
     pub done: usize,
-    /// Those in all.
     pub steps: usize,
-    /// What is measured now.
     pub now: &'a str,
 }
 
@@ -27,9 +24,6 @@ const EVEN: Sites = Sites::Parity(Parity::Even);
 
 /// The kernels that some words name (`kernel::named`), each once, of which those can be timed that are launched by themselves. A conjugate does the
 /// same work as the kernel itself: it is left out unless a word names it alone.
-///
-/// # Errors
-/// The words there are.
 pub fn kernels_to_time<'w>(words: impl IntoIterator<Item = &'w str>) -> Result<Vec<&'static Kernel>, String> {
     let mut kernels: Vec<&'static Kernel> = Vec::new();
     for word in words {
@@ -64,19 +58,14 @@ pub fn usual_sites(kernel: &Kernel) -> &'static [Sites] {
 /// A kernel, and what it is timed on.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct BenchCase {
-    /// The kernel.
     pub kernel: &'static Kernel,
-    /// Extents of the lattice.
     pub extents: Extents,
-    /// The sites of the target.
     pub sites: Sites,
-    /// How fields are stored.
     pub precision: Precision,
     /// How links are stored; of no meaning to kernels that read none.
     pub links: LinkFormat,
     /// Right-hand sides; the components that the kernel is usually for where nothing is said.
     pub rhs: Option<usize>,
-    /// Lane width.
     pub lanes: LaneChoice,
 }
 
@@ -146,17 +135,13 @@ impl BenchCase {
 /// Kernels, and all that they are timed on.
 #[derive(Clone, PartialEq, Debug)]
 pub struct BenchOptions {
-    /// The kernels.
     pub kernels: Vec<&'static Kernel>,
-    /// Extents of the lattice.
     pub extents: Extents,
     /// Precisions; those that a kernel does not take are passed over.
     pub precisions: Vec<Precision>,
-    /// Reals stored a link.
     pub links: Vec<LinkFormat>,
     /// Right-hand sides; kernels that do not take so many are passed over.
     pub rhs: Option<usize>,
-    /// Lane widths.
     pub lanes: Vec<LaneChoice>,
 }
 

@@ -20,9 +20,7 @@ const PARTLY: u64 = 4;
 /// Memory whose bandwidths are known: a device's, or that of the CPU reference's threads.
 #[derive(Clone, Copy)]
 pub enum MemoryOf<'m> {
-    /// An OpenCL device.
     Device(&'m Context),
-    /// The host, with so many threads.
     Host(&'m Cpu),
 }
 
@@ -68,9 +66,6 @@ pub enum Share {
 impl MemoryOf<'_> {
     /// The bandwidth of an operation, in bytes a second: what is kept, else measured now. `seen`: the highest rate, in bytes a second, of kernels whose
     /// data fit no cache; where that beats what is kept, it is measured again.
-    ///
-    /// # Errors
-    /// What the backend reports.
     pub fn ceiling(self, operation: Operation, seen: Option<f64>) -> Result<f64, BackendError> {
         let (cache, key) = self.place(operation);
         kept_or_measured((&cache, &key), seen, || self.measure(operation))

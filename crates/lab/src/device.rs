@@ -9,9 +9,7 @@ use serde::Serialize;
 pub struct Device {
     /// The device; `CPU reference`.
     pub name: String,
-    /// The OpenCL platform.
     pub platform: Option<String>,
-    /// The version of the driver.
     pub driver: Option<String>,
     /// `OpenCL 3.0 CUDA`, say.
     pub opencl: Option<String>,
@@ -23,11 +21,8 @@ pub struct Device {
     pub architecture: Option<String>,
     /// Compute units; threads of the CPU reference.
     pub compute_units: usize,
-    /// The highest clock.
     pub clock_hertz: Option<f64>,
-    /// Global memory.
     pub memory_bytes: Option<u64>,
-    /// Cache of global memory.
     pub cache_bytes: Option<u64>,
     /// Local memory that a work-group can take.
     pub local_bytes: Option<u64>,

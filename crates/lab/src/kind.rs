@@ -93,7 +93,6 @@ kinds! {
 }
 
 impl Kind {
-    /// The kind of a name.
     pub fn of(name: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|kind| kind.name() == name)
     }

@@ -26,6 +26,8 @@
 //! | `estimate/` | what a workload can take on a machine: go or no go |
 //! | `doctor/` | why a kernel is slow, and what will help |
 
+#![allow(missing_docs, reason = "the program alone uses this crate: a comment says what a name does not")]
+
 #[macro_use]
 mod named;
 

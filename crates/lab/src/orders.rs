@@ -22,16 +22,11 @@ const OTHERS: [(&str, &str); 7] = [
 /// An order, and what is known of it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct NamedOrder {
-    /// The order.
     pub legs: LegOrder,
-    /// What is known of it.
     pub about: &'static str,
 }
 
 /// The orders that a study goes through, the default first.
-///
-/// # Errors
-/// None that occurs: each has every leg once.
 pub fn studied() -> Result<Vec<NamedOrder>, LayoutError> {
     let default = NamedOrder { legs: LegOrder::DEFAULT, about: "the default" };
     let others = OTHERS.iter().map(|(order, about)| Ok(NamedOrder { legs: order.parse()?, about }));

@@ -20,7 +20,6 @@ pub struct FieldFacts {
     pub lane_bytes: Option<usize>,
     /// The cut into lanes, x, y, z, t.
     pub virtual_nodes: Option<[usize; 4]>,
-    /// How they are stored.
     pub precision: Precision,
     /// `full`, `even` or `odd`: the sites of the result; none where nothing could be made.
     pub sites: Option<String>,
@@ -33,7 +32,6 @@ pub struct FieldFacts {
 }
 
 impl FieldFacts {
-    /// Those of a call.
     pub fn of(shape: &Shape) -> Self {
         let (lattice, links) = (shape.lattice(), shape.links());
         let spinors = match shape.target.object {
@@ -88,29 +86,23 @@ impl fmt::Display for FieldFacts {
 /// One kernel, timed in one tuning.
 #[derive(Clone, Debug, Serialize)]
 pub struct KernelRecord {
-    /// Its family.
     pub family: &'static str,
-    /// The kernel; as JSON its name.
     pub kernel: &'static Kernel,
-    /// What it acts on.
     #[serde(flatten)]
     pub fields: FieldFacts,
     /// What was chosen, in words: `default`, or that of a study.
     pub variant: String,
-    /// The same, parameter by parameter.
     pub tuning: Tuning,
     /// Whether the bits are those of the reference; only a study of what they cost says no.
     pub bit_true: bool,
     /// What a launch does; none where it could not be prepared.
     pub work: Option<Work>,
-    /// What it is held against.
     pub ceiling: Ceiling,
     /// Seconds of a launch; none where it could not be run.
     pub seconds: Option<Spread>,
     /// Seconds for each of several launches that are queued one after the other, from the first start to the last end: where launches overlap, less
     /// than one takes by itself. None where that was not asked for, or kernels are not queued.
     pub back_to_back_seconds: Option<f64>,
-    /// Why it could not be run.
     pub failure: Option<String>,
 }
 

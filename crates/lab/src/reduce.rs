@@ -48,15 +48,11 @@ fn reduction_device(backend: &impl Timed) -> ReductionDevice {
 /// What is measured.
 #[derive(Clone, Copy, Debug)]
 pub struct ReduceBench {
-    /// Extents of the lattice.
     pub extents: Extents,
-    /// Width of the lanes.
     pub lanes: LaneChoice,
-    /// The object whose words are summed.
     pub object: Words,
     /// Words of a bundle of the staged and fused forms, and of the plan; no more than the object has are taken.
     pub bundle: usize,
-    /// How the sums of groups become one.
     pub finish: Option<Finish>,
     /// Timed runs of each row, after one that is not.
     pub samples: usize,
@@ -222,7 +218,6 @@ struct Measuring<'m, B, O> {
     done: Vec<ReduceRow>,
     agreement: Agreement,
     rows: usize,
-    /// Whether more rows are wanted.
     goes_on: bool,
 }
 

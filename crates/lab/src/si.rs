@@ -8,7 +8,6 @@ use super::spread::Spread;
 pub(crate) trait Scaled {
     /// What it is then.
     type Product: Serialize;
-    /// It times a factor.
     fn times(&self, factor: f64) -> Self::Product;
 }
 

@@ -5,7 +5,6 @@ use serde::Serialize;
 /// Seconds of the timed launches of a kernel.
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize)]
 pub struct Spread {
-    /// The median.
     pub median: f64,
     /// The 10th percentile.
     pub tenth: f64,

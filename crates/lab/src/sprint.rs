@@ -24,9 +24,7 @@ const LARGE_GROUP: usize = 512;
 /// One stage of the study.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Stage {
-    /// What it changed, in words.
     pub name: String,
-    /// How kernels run.
     pub tuning: Tuning,
     /// The order of the legs, which changes bits.
     pub legs: LegOrder,
@@ -48,7 +46,6 @@ impl Stage {
 /// What the stages depend on.
 #[derive(Clone, Copy, Debug)]
 pub struct StageSetup {
-    /// Outer sites a work-group.
     pub threads: AcceleratorThreads,
     /// Outer sites of a result of one parity, in each dimension.
     pub outer: [usize; DIMENSIONS],
@@ -56,7 +53,6 @@ pub struct StageSetup {
     pub variants: bool,
     /// Whether the compiler takes launch bounds.
     pub bounds: bool,
-    /// Lanes of an outer site.
     pub lanes: usize,
     /// Work-items of the largest group that holds a spinor for each in local memory.
     pub most_work_items: usize,
@@ -65,9 +61,6 @@ pub struct StageSetup {
 /// The stages. Each has the changes of those before it, but those that stand for themselves (`with …`), and the blocks and subdomains, of which each
 /// takes the place of the one before: blocks are visited one after the other in a memory as ever; of subdomains the memory itself consists. The last
 /// is what Lanefield does where nobody chooses. A backend that knows one way to run a kernel has the orders of the legs alone.
-///
-/// # Errors
-/// None that occurs: the orders are orders.
 pub fn stages(setup: StageSetup) -> Result<Vec<Stage>, LayoutError> {
     let StageSetup { threads, outer, variants, bounds, lanes, most_work_items } = setup;
     let base = Tuning {

@@ -13,9 +13,6 @@ use super::ceilings::MemoryOf;
 /// A backend whose kernels, and whose memory, can be timed.
 pub trait Timed: Backend {
     /// Seconds that the kernels of `work` take, added up: by the device's clock where there is one, else wall time.
-    ///
-    /// # Errors
-    /// Those of `work`, and what the backend reports; so for every function here.
     fn time(&self, work: &mut dyn FnMut() -> Result<(), BackendError>) -> Result<f64, BackendError>;
     /// Seconds from the first start to the last end of the kernels of `work`; `None` where kernels are not queued.
     fn span(&self, work: &mut dyn FnMut() -> Result<(), BackendError>) -> Result<Option<f64>, BackendError>;
@@ -25,10 +22,8 @@ pub trait Timed: Backend {
     fn read_time(&self, bytes: usize) -> Result<f64, BackendError>;
     /// The OpenCL device that it is, if it is one: then there is more than one way to run a kernel.
     fn opencl(&self) -> Option<&OpenCl>;
-    /// The same, to be changed.
     fn opencl_mut(&mut self) -> Option<&mut OpenCl>;
 
-    /// As JSON documents name it.
     fn device(&self) -> Device;
 
     /// Whether kernels run on a CPU.

@@ -26,9 +26,6 @@ pub struct Sampling {
 
 /// Times `launch`: the spread of single launches, and the seconds for each of several that are queued one after the other, where that is asked
 /// for and the backend queues.
-///
-/// # Errors
-/// Those of `launch`, and what the backend reports.
 pub fn sample<B: Timed>(
     backend: &B,
     Sampling { samples, back_to_back }: Sampling,
@@ -66,9 +63,6 @@ impl<B: Timed> TimedCase<B> {
     }
 
     /// Lets `backend` take a tuning, and hold the arguments as this lays them out.
-    ///
-    /// # Errors
-    /// What the backend reports.
     pub fn prepare(&mut self, backend: &mut B, tuning: Tuning) -> Result<(), BackendError> {
         backend.set_tuning(tuning);
         let layout = backend.opencl().map(|device| device.layout());
@@ -81,9 +75,6 @@ impl<B: Timed> TimedCase<B> {
     }
 
     /// Launches the kernel, of which the last [`Self::prepare`] held the arguments.
-    ///
-    /// # Errors
-    /// What the backend reports.
     pub fn launch(&mut self, backend: &B) -> Result<(), BackendError> {
         let (_, on) = match &mut self.on {
             Some(held) => held,

@@ -24,14 +24,11 @@ use crate::Progress;
 use crate::ahead::{BuildAhead, KernelStep};
 use kernels::{KernelTrial, axes};
 
-/// What to tune.
 #[derive(Clone, Debug)]
 pub struct TuneOptions {
-    /// The kernels.
     pub subjects: Vec<Subject>,
     /// The lattice; where there is none, [`usual_extents`].
     pub extents: Option<Extents>,
-    /// Width of the lanes.
     pub lanes: LaneChoice,
     /// The access widths to try, the default of the device among them.
     pub access: Vec<AccessWidth>,
@@ -53,9 +50,6 @@ impl TuneOptions {
 }
 
 /// The lattice of a kernel where nobody chose one: large on GPUs, smaller of several spinors.
-///
-/// # Errors
-/// None that occurs: the extents are good.
 pub fn usual_extents(kind: DeviceKind, subject: &Subject) -> Result<Extents, LayoutError> {
     Extents::new(match (kind, subject.parts) {
         (DeviceKind::Cpu, 1) => [8, 8, 8, 16],
@@ -68,18 +62,12 @@ pub fn usual_extents(kind: DeviceKind, subject: &Subject) -> Result<Extents, Lay
 /// One kernel in one layout of fields.
 #[derive(Clone, Debug, Serialize)]
 pub struct KernelReport {
-    /// The kernel in words.
     pub kernel: String,
-    /// What is chosen for.
     #[serde(skip)]
     pub key: KernelKey,
-    /// Extents of the lattice.
     pub lattice: [usize; 4],
-    /// The access width.
     pub access: AccessWidth,
-    /// The order of outer sites.
     pub site_order: SiteOrder,
-    /// What was found.
     pub searched: Searched,
 }
 
@@ -108,7 +96,6 @@ pub struct TuneReport {
     pub failures: Vec<String>,
     /// What there was no time for: a sentence each.
     pub left_out: Vec<String>,
-    /// How long it took.
     pub seconds: f64,
 }
 

@@ -101,7 +101,6 @@ pub enum OrderError {
     Length { shape: Vec<usize>, expected: usize, found: usize },
 }
 
-/// A shape as Python has it.
 pub(crate) fn show_shape(shape: &[usize]) -> String {
     match shape {
         [one] => format!("({one},)"),

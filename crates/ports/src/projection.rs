@@ -6,7 +6,6 @@ use num_complex::Complex;
 /// Of one projector: h0 and h1 as row 0 (row 1) plus iⁿ times another row; then rows 2 and 3 as iⁿ times h0 or h1. Each is (n, row).
 pub type Table = [(u8, usize); 4];
 
-/// For 1 + γ of x, y, z, t.
 const ONE_PLUS_GAMMA: [Table; 4] = [
     [(1, 3), (1, 2), (3, 1), (3, 0)],
     [(2, 3), (0, 2), (0, 1), (2, 0)],

@@ -51,12 +51,10 @@ pub struct Gauge {
     ranks: RanksArgs,
 }
 
-/// What was measured. As JSON, these fields.
 #[derive(Serialize)]
 struct Study {
     #[serde(skip)]
     device: String,
-    /// Ranks.
     ranks_in_all: usize,
     /// Extents x, y, z, t.
     lattice: [usize; 4],

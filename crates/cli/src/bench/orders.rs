@@ -45,16 +45,13 @@ pub struct Orders {
     tuning: TuningArgs,
 }
 
-/// What was measured. As JSON, these fields.
 #[derive(Serialize)]
 struct Study {
     #[serde(flatten)]
     report: Report,
-    /// The order of the least median time.
     fastest: Option<String>,
     /// Orders whose times, from the 10th to the 90th percentile, overlap with those of the fastest: as fast, as far as these samples tell.
     as_fast: Vec<String>,
-    /// What a choice means.
     note: &'static str,
 }
 
@@ -75,7 +72,6 @@ impl Orders {
         show(self.timing.json, Head::on(Kind::BenchOrders, backend.device()), &study, |study| study.text(extents))
     }
 
-    /// The hop.
     fn case(&self, extents: Extents) -> BenchCase {
         self.layout.case(BenchCase::usual(&HOP, extents), self.precision)
     }

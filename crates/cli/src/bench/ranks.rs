@@ -67,21 +67,15 @@ pub struct Ranks {
 /// Launches in a row.
 const IN_A_ROW: usize = 16;
 
-/// What was measured. As JSON, these fields.
 #[derive(Serialize)]
 struct Study {
     #[serde(skip)]
     device: String,
-    /// Ranks.
     ranks_in_all: usize,
-    /// The whole lattice.
     lattice: [usize; 4],
-    /// The part of rank 0.
     part: [usize; 4],
-    /// Timed samples.
     samples: u32,
     rows: Vec<Row>,
-    /// Sums of all ranks.
     sums: Vec<SumRow>,
     /// What goes to neighbours in one call, without any kernel.
     links: Vec<LinkRow>,
@@ -97,22 +91,18 @@ struct Row {
     /// One rank on a lattice like its part.
     #[serde(rename = "alone_seconds")]
     alone: Spread,
-    /// All ranks.
     #[serde(rename = "on_ranks_seconds")]
     on_ranks: Spread,
     /// Rank 0 on the whole lattice; null where it was left out.
     #[serde(rename = "whole_seconds")]
     whole: Option<Spread>,
-    /// Alone over on ranks.
     weak_scaling: f64,
-    /// Whole over on ranks.
     strong_scaling: Option<f64>,
 }
 
 /// A sum of exact accumulators.
 #[derive(Serialize)]
 struct SumRow {
-    /// Merged in one message.
     sums: usize,
     seconds: Spread,
 }
@@ -120,12 +110,10 @@ struct SumRow {
 /// Packets to all neighbours.
 #[derive(Serialize)]
 struct LinkRow {
-    /// Of all packets that rank 0 sends.
     bytes: usize,
     /// From the device into pinned memory; null of the CPU reference.
     #[serde(rename = "to_host_seconds")]
     to_host: Option<Spread>,
-    /// Between ranks.
     #[serde(rename = "between_ranks_seconds")]
     between_ranks: Spread,
     /// From pinned memory to the device.

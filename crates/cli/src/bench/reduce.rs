@@ -134,26 +134,20 @@ fn usual_extents(memory: Option<[u64; 2]>, a_site: [u64; 2]) -> Result<Extents, 
     Extents::new(std::iter::successors(Some([32; 4]), halved).find(fits).unwrap_or([4; 4]))
 }
 
-/// What was measured. As JSON, these fields.
 #[derive(Serialize)]
 struct ReduceTable {
     #[serde(skip)]
     device: String,
     #[serde(flatten)]
     layout: Layout,
-    /// What the field has at each site.
     object: &'static str,
-    /// f32 or f64.
     precision: &'static str,
-    /// Bytes of the field.
     field_bytes: u64,
-    /// Words of a bundle.
     bundle: usize,
     /// `second-kernel` or `retirement-count`; null where the backend chose.
     finish: Option<String>,
     /// The plan of a bundle on this device; null where none is possible.
     plan: Option<String>,
-    /// Sites a group of the shapes.
     sites_a_group: [usize; 4],
     samples: usize,
     /// Read bandwidth, in bytes a second: kept from an earlier run, unless a row of this one was faster.
@@ -161,7 +155,6 @@ struct ReduceTable {
     rows: Vec<TableRow>,
     /// Whether sums that must have the same bits have them.
     same_bits: bool,
-    /// What was compared.
     agreement: Agreement,
 }
 

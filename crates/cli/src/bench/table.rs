@@ -12,25 +12,21 @@ use serde::Serialize;
 
 use crate::output::{facts, number, table_of};
 
-/// What was measured. As JSON, these fields.
 #[derive(Serialize)]
 pub struct Report {
     #[serde(skip)]
     device: String,
-    /// Timed launches of each row.
     samples: u32,
     /// Copy bandwidth, read and written, in bytes a second: kept from an earlier run, unless a row of this one was faster.
     copy_bytes_per_second: f64,
     /// Read bandwidth, likewise; null where no row is held against it.
     read_bytes_per_second: Option<f64>,
-    /// The rows.
     pub rows: Vec<Row>,
 }
 
 /// A record, and its rates.
 #[derive(Serialize)]
 pub struct Row {
-    /// The record.
     #[serde(flatten)]
     pub record: KernelRecord,
     /// Floating-point operations a second, at the median time.
@@ -157,7 +153,6 @@ impl Report {
         format!("{lines}{failures}")
     }
 
-    /// All of it, for people.
     pub fn text(&self, lattice: Option<Extents>) -> String {
         format!("{}\n{}", self.heading(lattice), self.table_of(|_| true))
     }

@@ -47,7 +47,6 @@ pub struct Threads {
     timing: TimingArgs,
 }
 
-/// What was measured. As JSON, these fields.
 #[derive(Serialize)]
 struct Study {
     #[serde(flatten)]

@@ -7,7 +7,6 @@ use lanefield_lab::doctor::Finding;
 use super::{Examined, Report};
 use crate::output::facts;
 
-/// All of it.
 pub fn text(report: &Report) -> String {
     let device = &report.machine;
     let mut known = vec![("device", device.name.clone())];

@@ -42,7 +42,6 @@ fn time(seconds: f64) -> String {
     }
 }
 
-/// GO or NO-GO.
 fn verdict<T>(report: &Report<T>) -> Option<(&'static str, String)> {
     let (want, go) = (report.want_per_second?, report.go?);
     let word = if go { "GO" } else { "NO-GO" };

@@ -11,7 +11,6 @@ use serde::Serialize;
 
 use crate::output::{dense, facts, table, table_of, wrapped};
 
-/// All that was found. As JSON, these fields.
 #[derive(Serialize)]
 pub struct Report {
     /// Each kernel, or set of numbers, on each architecture.
@@ -27,11 +26,8 @@ pub struct Report {
 /// What a kernel, or a set of numbers, takes and leaves.
 #[derive(Serialize)]
 pub struct Entry {
-    /// By whose rules.
     pub architecture: Architecture,
-    /// What is taken.
     pub demand: Demand,
-    /// What a compute unit holds.
     pub occupancy: Occupancy,
     /// By the simplified formulas of the EmPRiSM report; null for architectures that they are not for.
     pub simplified: Option<Simplified>,
@@ -42,19 +38,13 @@ pub struct Entry {
 /// A kernel of the library, as it was built.
 #[derive(Serialize)]
 pub struct KernelEntry {
-    /// Its name.
     pub kernel: &'static str,
-    /// Those that it belongs to.
     pub family: &'static str,
-    /// How its fields are stored.
     pub precision: Precision,
     /// Reals of a link; null where it reads none.
     pub reconstruct: Option<usize>,
-    /// Lanes of an outer site.
     pub nsimd: usize,
-    /// File, options, launch.
     pub built: OfflineKernel,
-    /// What the compiler made of it.
     pub code: CodeFacts,
 }
 
@@ -67,19 +57,14 @@ pub struct SweepReport {
     pub precision: Option<Precision>,
     /// Reals of a link; null where it reads none.
     pub reconstruct: Option<usize>,
-    /// By whose rules.
     pub architecture: Architecture,
-    /// What is varied.
     pub quantity: SweptQuantity,
     /// Work-items for the lanes of an outer site.
     pub lanes: usize,
-    /// Each value.
     pub rows: Vec<Swept>,
-    /// What it teaches.
     pub note: Option<String>,
 }
 
-/// `96.2%`.
 fn percent(share: f64) -> String {
     format!("{:.1}%", 100.0 * share)
 }

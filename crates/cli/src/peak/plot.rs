@@ -26,7 +26,6 @@ const LEVELS: [RGBColor; 2] = [RGBColor(213, 94, 0), RGBColor(230, 159, 0)];
 const KERNEL: RGBColor = RGBColor(0, 0, 0);
 const LEADER: RGBColor = RGBColor(190, 190, 190);
 
-/// The SVG.
 pub fn plot(roofline: &Roofline, device: &str, extents: Extents) -> anyhow::Result<String> {
     let (x, y) = bounds(roofline);
     let rows = roofline.roofs.len() + roofline.levels.len() + roofline.points.len();
@@ -158,7 +157,6 @@ fn spaced(wanted: &[i32], top: i32, bottom: i32) -> Vec<i32> {
     rows
 }
 
-/// A number of an axis.
 fn number(value: &f64) -> String {
     if *value >= 1.0 { format!("{value:.0}") } else { format!("{value}") }
 }

@@ -8,7 +8,6 @@ use lanefield_lab::peak::{HostMemory, Operation, Peak, Place, Stored};
 
 use crate::output::{bytes, facts, table};
 
-/// All of it.
 pub fn text(peak: &Peak, roofline: Option<&Roofline>) -> String {
     let mut blocks = vec![heading(peak), figures(peak)];
     blocks.extend(drift(peak));

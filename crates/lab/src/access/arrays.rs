@@ -14,23 +14,18 @@ const MOST_GROUPS: usize = 64;
 /// What wavefronts touch of one array for one leg, or of an array that no leg names.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct ArrayCounts {
-    /// The array.
     pub array: Array,
     /// The leg, as `+x`; none for arrays that are read at the site.
     pub leg: Option<String>,
-    /// Whether it is written.
     pub store: bool,
-    /// Accesses of a work-item.
     pub accesses_a_work_item: usize,
     /// Bytes of the widest of them.
     pub widest: usize,
-    /// Wavefronts that were counted.
     pub wavefronts: u64,
     /// Lines that a wavefront touches, each counted once, on average.
     pub lines_a_wavefront: f64,
     /// Share of the wavefronts' work-items that read another lane than their own.
     pub other_lanes: f64,
-    /// All accesses.
     pub counts: Counts,
 }
 

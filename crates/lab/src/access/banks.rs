@@ -9,15 +9,12 @@ use serde::Serialize;
 
 use super::coalescing::WaveAccess;
 
-/// Bytes of a bank.
 const BANK_BYTES: u64 = 4;
 
 /// What one access of a wavefront costs in local memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 pub struct BankPasses {
-    /// Banks.
     pub banks: u64,
-    /// Passes that it takes.
     pub passes: u64,
     /// Passes that as many work-items take without conflicts.
     pub least: u64,

@@ -11,7 +11,6 @@ pub const SECTOR: u64 = 32;
 /// One load or store of a wavefront.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct WaveAccess {
-    /// Bytes of each work-item.
     pub bytes: u64,
     /// Addresses of the work-items that take part.
     pub addresses: Vec<u64>,
@@ -51,7 +50,6 @@ impl WaveAccess {
 /// What some accesses of wavefronts move. Transactions are those of each access by itself, added up: what no cache saves.
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize)]
 pub struct Counts {
-    /// Accesses of a whole wavefront.
     pub accesses: u64,
     /// Bytes asked for by all work-items.
     pub asked_bytes: u64,
@@ -92,7 +90,6 @@ impl Counts {
         }
     }
 
-    /// A mean over accesses.
     pub fn an_access(&self, total: u64) -> f64 {
         if self.accesses == 0 { 0.0 } else { total as f64 / self.accesses as f64 }
     }

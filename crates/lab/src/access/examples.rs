@@ -7,11 +7,8 @@ use super::pattern::{Index, Pattern};
 /// A pattern with a name.
 #[derive(Clone, Copy, Debug)]
 pub struct Example {
-    /// Its name.
     pub name: &'static str,
-    /// What it shows.
     pub about: &'static str,
-    /// Whether it is one to follow.
     pub good: bool,
     address: &'static str,
     lanes: u64,
@@ -19,7 +16,6 @@ pub struct Example {
     serial: &'static [Index],
 }
 
-/// All of them.
 pub const EXAMPLES: [Example; 4] = [
     Example {
         name: "words-across-work-items",
@@ -62,7 +58,6 @@ pub const EXAMPLES: [Example; 4] = [
 impl Example {
     /// Words of a site.
     pub const WORDS: u64 = 12;
-    /// Outer sites.
     const SITES: u64 = 64;
 
     /// The one called `name`; blanks count as hyphens.
@@ -72,9 +67,6 @@ impl Example {
     }
 
     /// Its pattern, for wavefronts of `wavefront` work-items.
-    ///
-    /// # Errors
-    /// None that occurs: the expressions are tested.
     pub fn pattern(&self, wavefront: u64) -> Result<Pattern, super::ExpressionError> {
         Ok(Pattern {
             address: self.address.parse()?,

@@ -17,15 +17,11 @@ use thiserror::Error;
 /// What the names of an expression stand for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Names {
-    /// The lane.
     pub lane: i64,
-    /// The outer site.
     pub site: i64,
-    /// The word of a site.
     pub word: i64,
     /// The number of the work-item in its group.
     pub item: i64,
-    /// The number of the group.
     pub group: i64,
 }
 
@@ -39,41 +35,23 @@ impl fmt::Display for Names {
 /// Why text is no expression, or has no value. Messages are fragments.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 pub enum ExpressionError {
-    /// It does not follow the grammar.
     #[error("'{text}' is no address: {reason}")]
-    Syntax {
-        /// The text.
-        text: String,
-        /// Where, and what would be right.
-        reason: String,
-    },
-    /// Too long.
+    Syntax { text: String, reason: String },
     #[error("an address of {length} bytes is too long: at most {most}")]
     Long {
         /// Bytes of the text.
         length: usize,
-        /// The limit.
         most: usize,
     },
-    /// It has no value.
     #[error("'{text}' {fault} at {names}")]
-    Value {
-        /// The text.
-        text: String,
-        /// Why.
-        fault: ValueFault,
-        /// Where.
-        names: Names,
-    },
+    Value { text: String, fault: ValueFault, names: Names },
 }
 
 /// Why an expression has no value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
 pub enum ValueFault {
-    /// Division by zero.
     #[error("divides by zero")]
     Division,
-    /// A number that no 64 bits hold.
     #[error("leaves the whole numbers of 64 bits")]
     Overflow,
 }
@@ -113,10 +91,6 @@ const MOST_DEPTH: usize = 64;
 const MOST_BYTES: usize = 1000;
 
 impl Expression {
-    /// Its value.
-    ///
-    /// # Errors
-    /// [`ExpressionError::Value`].
     pub fn value(&self, names: &Names) -> Result<i64, ExpressionError> {
         let no_value = |fault| ExpressionError::Value { text: self.text.clone(), fault, names: *names };
         self.root.value(names).map_err(no_value)

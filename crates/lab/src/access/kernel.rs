@@ -9,13 +9,8 @@ use thiserror::Error;
 /// Why a kernel's accesses are not known. Messages are fragments.
 #[derive(Debug, Error)]
 pub enum AccessError {
-    /// A kernel that the model does not describe.
     #[error("the accesses of {kernel} are not described: give one of {}", all_described())]
-    NotDescribed {
-        /// The kernel.
-        kernel: &'static str,
-    },
-    /// A lattice that cannot be laid out so.
+    NotDescribed { kernel: &'static str },
     #[error(transparent)]
     Layout(#[from] LayoutError),
 }
@@ -55,7 +50,6 @@ fn all_described() -> String {
 /// What is to be laid out and launched.
 #[derive(Clone, Debug)]
 pub struct KernelSetup {
-    /// The call.
     pub shape: Shape,
     /// Bytes of an access.
     pub access: AccessWidth,
@@ -66,11 +60,8 @@ pub struct KernelSetup {
 /// A kernel with its tables and the shape of its launch.
 #[derive(Clone, Debug)]
 pub struct Launched {
-    /// What was asked for.
     pub setup: KernelSetup,
-    /// Neighbours, of a stencil.
     pub stencil: Option<Stencil>,
-    /// Parts that a work-item takes.
     pub at_once: usize,
     /// The launch with the lane in dimension 0.
     pub geometry: LaunchGeometry,
@@ -86,9 +77,7 @@ pub struct Launched {
 /// A work-item's share of the work.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Item {
-    /// Its lane.
     pub lane: usize,
-    /// Its outer site.
     pub osite: usize,
     /// The first of its parts.
     pub part: usize,
@@ -144,7 +133,6 @@ impl Launched {
         })
     }
 
-    /// The call.
     pub fn shape(&self) -> &Shape {
         &self.setup.shape
     }

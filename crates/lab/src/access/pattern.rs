@@ -17,11 +17,8 @@ const MOST: u64 = 1 << 22;
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Index {
-    /// The lane.
     Lane,
-    /// The outer site.
     Site,
-    /// The word of a site.
     Word,
 }
 
@@ -51,45 +48,18 @@ impl FromStr for Index {
 /// Why a pattern has no addresses. Messages are fragments.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 pub enum PatternError {
-    /// The expression.
     #[error(transparent)]
     Expression(#[from] ExpressionError),
-    /// An address below 0.
     #[error("the address {value} of lane {}, site {}, word {} is below 0: add a base", .names.lane, .names.site, .names.word)]
-    Negative {
-        /// The address.
-        value: i64,
-        /// Where.
-        names: Names,
-    },
-    /// No lanes, sites, words, groups, or too many.
+    Negative { value: i64, names: Names },
     #[error(
         "a pattern of {lanes} lanes, {sites} sites, {words} words and {groups} groups: give 1 to {MOST} accesses in all"
     )]
-    Extent {
-        /// Lanes.
-        lanes: u64,
-        /// Sites.
-        sites: u64,
-        /// Words.
-        words: u64,
-        /// Groups.
-        groups: u64,
-    },
-    /// An element or a wavefront of no size.
+    Extent { lanes: u64, sites: u64, words: u64, groups: u64 },
     #[error("{what} of {value}: give 1 to {most}")]
-    Size {
-        /// Which.
-        what: &'static str,
-        /// The value.
-        value: u64,
-        /// The limit.
-        most: u64,
-    },
-    /// The fastest index is no work-item's.
+    Size { what: &'static str, value: u64, most: u64 },
     #[error("{0} cannot be both the fastest index of the work-items and serial in each of them")]
     Serial(Index),
-    /// An index that is named twice.
     #[error("{0} is named twice among the serial indices: name each once")]
     Repeated(Index),
 }
@@ -101,32 +71,23 @@ pub struct Pattern {
     pub address: Expression,
     /// Bytes of an element.
     pub element: u64,
-    /// Lanes.
     pub lanes: u64,
-    /// Outer sites of a group.
     pub sites: u64,
-    /// Words of a site.
     pub words: u64,
-    /// Groups.
     pub groups: u64,
     /// The index in which neighbouring work-items differ; the others follow in the order lane, site, word.
     pub fast: Index,
     /// The indices through which each work-item goes by itself, one access after the other, instead of being spread over work-items.
     pub serial: Vec<Index>,
-    /// Work-items of a wavefront.
     pub wavefront: u64,
 }
 
 /// What a pattern's wavefronts touch.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct PatternReport {
-    /// Work-items of all groups.
     pub work_items: u64,
-    /// Wavefronts of all groups.
     pub wavefronts: u64,
-    /// Accesses of each work-item.
     pub accesses_a_work_item: u64,
-    /// All of them.
     pub all: Counts,
     /// The first access of the first wavefront.
     pub first: Counts,
@@ -168,9 +129,6 @@ impl Pattern {
     }
 
     /// The accesses of all wavefronts, group by group: of each wavefront one after the other.
-    ///
-    /// # Errors
-    /// [`PatternError`].
     pub fn accesses(&self) -> Result<Vec<WaveAccess>, PatternError> {
         self.check()?;
         let order = std::iter::once(self.fast).chain(Index::ALL.into_iter().filter(|&index| index != self.fast));
@@ -209,9 +167,6 @@ impl Pattern {
     }
 
     /// What its wavefronts touch, with cache lines of `line` bytes.
-    ///
-    /// # Errors
-    /// [`PatternError`].
     pub fn report(&self, line: u64) -> Result<PatternReport, PatternError> {
         let accesses = self.accesses()?;
         let serial: u64 = self.serial.iter().map(|&index| self.extent(index)).product();

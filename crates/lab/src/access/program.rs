@@ -13,7 +13,6 @@ use super::kernel::{Item, Launched};
 /// An array of a kernel.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Array {
-    /// The table of neighbours.
     Neighbours,
     /// The table of lanes to which steps out of a virtual node lead.
     LaneSteps,
@@ -21,12 +20,10 @@ pub enum Array {
     OfOsites(&'static str),
     /// The same, with an entry for each lane.
     OfLanes(&'static str),
-    /// The field with that role.
     Field(&'static str),
 }
 
 impl Array {
-    /// Its name.
     pub fn name(self) -> &'static str {
         match self {
             Self::Neighbours => "neighbours",
@@ -45,17 +42,13 @@ impl Serialize for Array {
 /// A load or a store of a work-item.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Instruction {
-    /// From or to which array.
     pub array: Array,
-    /// The leg that it serves.
     pub leg: Option<Leg>,
     /// Which of the components that the work-item takes, or of those that a site of the field has by itself: the blocks of a clover term.
     pub part: usize,
     /// The first word.
     pub word: usize,
-    /// Bytes.
     pub bytes: usize,
-    /// Whether it stores.
     pub store: bool,
     /// Whether it goes past the nearest cache.
     pub past_l1: bool,
@@ -68,7 +61,6 @@ const WORDS_AHEAD: usize = 12;
 /// Where arrays begin: far from each other.
 const APART: u32 = 44;
 
-/// Bytes of a stored word.
 fn word_bytes(field: &FieldShape) -> usize {
     field.precision.bits() / 4
 }
@@ -121,7 +113,6 @@ impl Launched {
         }
     }
 
-    /// The fields with their roles.
     fn fields(&self) -> Vec<(FieldRole, FieldShape)> {
         let shape = self.shape();
         shape.kernel.fields().filter_map(|role| Some((role, *shape.field(role.name)?))).collect()

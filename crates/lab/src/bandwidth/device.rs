@@ -34,11 +34,9 @@ pub struct Shape {
     pub element_bytes: usize,
     /// Elements that a work-item asks for before it looks at any.
     pub at_once: usize,
-    /// Work-items a group.
     pub group: usize,
     /// Groups for each compute unit; none: as many as it takes for each work-item to come `at_once` elements far.
     pub groups_a_unit: Option<usize>,
-    /// The order.
     pub walk: Walk,
     /// Whether loads and stores carry hints that they need no place in the caches.
     pub past_caches: bool,
@@ -93,16 +91,12 @@ pub struct DeviceStreams<'c> {
     operation: Operation,
     /// The first is written to, or read where nothing is written; the others are read.
     pub buffers: Vec<Buffer>,
-    /// Where a read would leave its result.
     sink: Buffer,
     bytes: usize,
 }
 
 impl<'c> DeviceStreams<'c> {
     /// Buffers of at least `bytes` bytes each. Their bits are random: on zeros no wire toggles, and some devices compress them.
-    ///
-    /// # Errors
-    /// What the runtime reports, where there is no room, for instance.
     pub fn new(context: &'c Context, operation: Operation, bytes: usize) -> Result<Self, BackendError> {
         let bytes = bytes.max(1).next_multiple_of(GRAIN);
         let make = |number: usize| random_words(context, bytes, (number * (bytes / 4)) as u32);
@@ -111,15 +105,11 @@ impl<'c> DeviceStreams<'c> {
         Ok(Self { context, operation, buffers, sink, bytes })
     }
 
-    /// Bytes that a run moves.
     pub fn bytes_moved(&self) -> usize {
         self.operation.buffers() * self.bytes
     }
 
     /// Seconds of device time of one run.
-    ///
-    /// # Errors
-    /// What the runtime reports, where a device cannot build or launch such a shape, for instance.
     pub fn run(&self, shape: &Shape) -> Result<f64, BackendError> {
         let elements = self.bytes / shape.element_bytes;
         let units = self.context.info().compute_units.max(1) as usize;
@@ -136,9 +126,6 @@ impl<'c> DeviceStreams<'c> {
     }
 
     /// Seconds of several runs, after one that is not counted.
-    ///
-    /// # Errors
-    /// As [`Self::run`].
     pub fn times(&self, shape: &Shape, runs: usize) -> Result<Vec<f64>, BackendError> {
         self.run(shape)?;
         (0..runs.max(1)).map(|_| self.run(shape)).collect()
@@ -146,9 +133,6 @@ impl<'c> DeviceStreams<'c> {
 }
 
 /// A buffer of signed f32 from 1 to 2, words `first` and up of a sequence that looks random: all bits but the exponents' toggle.
-///
-/// # Errors
-/// What the runtime reports.
 pub fn random_words(context: &Context, bytes: usize, first: u32) -> Result<Buffer, BackendError> {
     let words = bytes / 4;
     let buffer = context.allocate(bytes, "source of a bandwidth measurement")?;
@@ -162,9 +146,6 @@ pub fn random_words(context: &Context, bytes: usize, first: u32) -> Result<Buffe
 
 /// Bandwidth of a device's memory, in bytes a second of device time, on buffers larger than the caches where there is room, in the best of a few ways, after
 /// so long a warm-up.
-///
-/// # Errors
-/// What the runtime reports.
 pub fn device_bandwidth(context: &Context, operation: Operation, warm_up: Duration) -> Result<f64, BackendError> {
     let streams = DeviceStreams::new(context, operation, usual_bytes(context))?;
     // The first run may build.
@@ -177,9 +158,6 @@ pub fn device_bandwidth(context: &Context, operation: Operation, warm_up: Durati
 }
 
 /// Seconds of device time of an operation on buffers of so many bytes, in the best of a few ways.
-///
-/// # Errors
-/// What the runtime reports.
 pub fn device_time(context: &Context, operation: Operation, bytes: usize) -> Result<f64, BackendError> {
     best_time(&DeviceStreams::new(context, operation, bytes)?)
 }

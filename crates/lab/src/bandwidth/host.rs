@@ -19,7 +19,6 @@ const HOST_BYTES: usize = 256 << 20;
 /// How threads go through memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Way {
-    /// Loads and stores.
     Plain,
     /// Loads, and lines that lie so many bytes ahead are asked for: processors that fetch too little by themselves then read faster.
     Ahead(usize),
@@ -68,7 +67,6 @@ impl HostStreams {
         Ok(Self { operation, buffers, bytes })
     }
 
-    /// Bytes that a run moves.
     pub fn bytes_moved(&self) -> usize {
         self.operation.buffers() * self.bytes
     }
@@ -78,7 +76,6 @@ impl HostStreams {
         self.buffers[0].vectors()
     }
 
-    /// Seconds of one run.
     pub fn run(&mut self, way: Way) -> f64 {
         let Some((target, sources)) = self.buffers.split_first_mut() else { return f64::NAN };
         let threads = rayon::current_num_threads();
@@ -138,9 +135,6 @@ pub fn host_bandwidth(operation: Operation, warm_up: Duration) -> Result<f64, Ba
 }
 
 /// Seconds that these threads take for an operation on buffers of so many bytes, in the best of the ways.
-///
-/// # Errors
-/// As [`host_bandwidth`].
 pub fn host_time(operation: Operation, bytes: usize) -> Result<f64, BackendError> {
     Ok(best_time(&mut HostStreams::new(operation, bytes)?))
 }

@@ -25,11 +25,8 @@ const TRIAD_FACTOR: f32 = 0.4;
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Operation {
-    /// One buffer is read.
     Read,
-    /// One is written.
     Write,
-    /// One is read, another written.
     Copy,
     /// Two are read, and x + s · y is written to a third.
     Triad,

@@ -22,7 +22,6 @@ const VARIABLE: &str = "LANEFIELD_CLANG";
 #[derive(Clone, Debug)]
 pub struct Clang {
     program: PathBuf,
-    /// What it says that it is.
     pub version: String,
 }
 
@@ -31,40 +30,30 @@ pub struct Clang {
 #[non_exhaustive]
 #[allow(missing_docs, reason = "the messages name the fields")]
 pub enum ClangError {
-    /// There is none.
     #[error(
         "no clang is here that compiles for AMD's GPUs (looked for {looked_for}): install one (Debian and Ubuntu: apt-get install clang-15), \
          or name one in {VARIABLE}"
     )]
     NotFound { looked_for: String },
-    /// It could not be run.
     #[error("failed to run {program}: {reason}")]
     Run { program: String, reason: String },
-    /// It does not know the architecture.
     #[error("{program} ({version}) does not compile for {architecture}: {reason}")]
     Architecture { program: String, version: String, architecture: String, reason: String },
-    /// It refused the source.
     #[error("failed to compile {what} for {architecture}: {reason}")]
     Compile { what: String, architecture: String, reason: String },
-    /// The kernel is not in what it made.
     #[error("{what} has no kernel {kernel}: there are {known}")]
     NoSuchKernel { what: String, kernel: String, known: String },
-    /// A call is left, which makes every number worthless.
     #[error(
         "{what}, kernel {kernel}: {calls} calls are left in the code ({functions}), so that registers cannot be counted; define what is called in \
          crates/lab/cl/offline_amd.clh"
     )]
     Calls { what: String, kernel: String, calls: usize, functions: String },
-    /// A source that is not there.
     #[error(transparent)]
     Source(#[from] SourceError),
 }
 
 impl Clang {
     /// The one that `LANEFIELD_CLANG` names, else the first of clang-15 to clang-20, and clang.
-    ///
-    /// # Errors
-    /// [`ClangError::NotFound`] with how to get one.
     pub fn find() -> Result<Self, ClangError> {
         match std::env::var_os(VARIABLE).filter(|value| !value.is_empty()) {
             Some(program) => Self::at(Path::new(&program)),
@@ -92,9 +81,6 @@ impl Clang {
     }
 
     /// The facts of `kernel` of an OpenCL C source.
-    ///
-    /// # Errors
-    /// As [`Self::compile_all`].
     pub fn compile(
         &self,
         what: &str,
@@ -146,7 +132,6 @@ impl Clang {
         wanted.iter().map(of_name).collect()
     }
 
-    /// Compiles to assembly.
     fn assembly(&self, what: &str, source: &str, options: &str, architecture: &str) -> Result<String, ClangError> {
         let run = |reason: std::io::Error| ClangError::Run {
             program: self.program.display().to_string(),

@@ -30,17 +30,14 @@ use super::occupancy::Demand;
 /// What is known of a kernel's code. `None`: what made it does not tell.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct CodeFacts {
-    /// The kernel.
     pub kernel: String,
     /// What it was compiled for: an architecture, or a device.
     pub target: String,
-    /// What compiled it.
     pub compiler: String,
     /// Registers of a work-item; on AMD's GPUs the architectural ones.
     pub registers: Option<usize>,
     /// Accumulation registers of a work-item, where there are any.
     pub accumulation: Option<usize>,
-    /// Scalar registers of a wave.
     pub scalar: Option<usize>,
     /// Registers of work-items that were spilled, to memory or to accumulation registers, as the compiler counts them.
     pub spilled_registers: Option<usize>,
@@ -52,15 +49,12 @@ pub struct CodeFacts {
     pub private_bytes: Option<usize>,
     /// Bytes of local memory of a group that the kernel itself declares.
     pub local_bytes: Option<usize>,
-    /// Work-items of a wave.
     pub wave: Option<usize>,
-    /// Bytes of code.
     pub code_bytes: Option<usize>,
     /// Instructions by kind, each once wherever it stands: those of a loop are not multiplied.
     pub counts: Option<InstructionCounts>,
     /// What the compiler itself says the registers allow: waves of a SIMD.
     pub waves_by_compiler: Option<usize>,
-    /// What is not known, and why.
     pub unknown: Option<String>,
 }
 
@@ -76,19 +70,13 @@ pub struct SpillBytes {
 /// Instructions of each kind in the code. Accesses by their width in bytes of a work-item.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct InstructionCounts {
-    /// Loads from global memory.
     pub global_loads: BTreeMap<usize, usize>,
-    /// Stores to global memory.
     pub global_stores: BTreeMap<usize, usize>,
-    /// Atomic operations on memory.
     pub atomics: usize,
-    /// Loads from local memory.
     pub local_loads: usize,
-    /// Stores to local memory.
     pub local_stores: usize,
     /// Loads from private memory: spills, and arrays that are not in registers.
     pub private_loads: usize,
-    /// Stores to private memory.
     pub private_stores: usize,
     /// Moves from and to accumulation registers.
     pub accumulation_moves: usize,
@@ -102,11 +90,8 @@ pub struct InstructionCounts {
     pub vector: usize,
     /// Instructions of waves, loads of scalars among them.
     pub scalar: usize,
-    /// Waits for memory.
     pub waits: usize,
-    /// Barriers.
     pub barriers: usize,
-    /// Branches.
     pub branches: usize,
     /// Calls; none of the kernels here should have any.
     pub calls: usize,

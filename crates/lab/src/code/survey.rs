@@ -18,36 +18,24 @@ use crate::occupancy::{Architecture, Occupancy, OccupancyError, occupancy};
 /// A kernel for one architecture, and how it is asked for.
 #[derive(Clone, Debug)]
 pub struct Subject {
-    /// The kernel.
     pub kernel: &'static Kernel,
-    /// How its fields are stored.
     pub precision: Precision,
     /// How its links are stored; of no meaning to kernels that read none.
     pub links: LinkFormat,
-    /// The GPU.
     pub device: OfflineDevice,
 }
 
-/// What came of it.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Surveyed {
-    /// The kernel.
     pub kernel: &'static str,
-    /// Its family.
     pub family: &'static str,
-    /// How its fields are stored.
     pub precision: Precision,
     /// Reals of a link; `None` where it reads none.
     pub links: Option<usize>,
-    /// Lanes of an outer site.
     pub nsimd: usize,
-    /// The GPU.
     pub architecture: &'static str,
-    /// How it is built and launched.
     pub built: OfflineKernel,
-    /// What the compiler made of it.
     pub code: CodeFacts,
-    /// What a compute unit holds of it.
     pub occupancy: Occupancy,
 }
 
@@ -56,16 +44,12 @@ pub struct Surveyed {
 #[non_exhaustive]
 #[allow(missing_docs, reason = "the messages name the fields")]
 pub enum SurveyError {
-    /// A kernel that cannot be planned.
     #[error(transparent)]
     Plan(#[from] BackendError),
-    /// A kernel that cannot be compiled.
     #[error(transparent)]
     Clang(#[from] ClangError),
-    /// An architecture without known rules, or numbers that it does not take.
     #[error(transparent)]
     Occupancy(#[from] OccupancyError),
-    /// The compiler does not say what registers a kernel takes.
     #[error("{compiler} does not tell the registers of {kernel}")]
     NoRegisters { compiler: String, kernel: String },
 }

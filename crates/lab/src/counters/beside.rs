@@ -13,7 +13,6 @@ use crate::Kind;
 /// Which kernel of a port is which of ours: `EOCloverFBCGPU=eo_clover`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct NameMap {
-    /// The port's name.
     pub theirs: String,
     /// Ours.
     pub ours: String,
@@ -35,15 +34,10 @@ impl FromStr for NameMap {
 /// A row of `lanefield bench`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct OurKernel {
-    /// Its name.
     pub kernel: String,
-    /// How it was run.
     pub variant: String,
-    /// The lattice, x, y, z, t.
     pub lattice: Option<[u64; 4]>,
-    /// The precision.
     pub precision: String,
-    /// The median time.
     pub seconds: f64,
     /// Bytes that it has to move at least, over the time, in bytes a second.
     pub bytes_per_second: Option<f64>,

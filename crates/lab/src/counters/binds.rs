@@ -22,19 +22,14 @@ const BUSY: f64 = 0.6;
 /// Below this share a stall is not worth a word.
 const WORTH_A_WORD: f64 = 0.1;
 
-/// What binds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Limit {
-    /// A unit.
     Unit(Unit),
-    /// Warps wait, and no unit is busy.
     Latency,
-    /// Too few groups.
     Launch,
 }
 
 impl Limit {
-    /// As JSON documents name it.
     pub fn name(self) -> &'static str {
         match self {
             Self::Unit(unit) => unit.name(),
@@ -62,11 +57,9 @@ impl Serialize for Limit {
 /// What binds a kernel, and how that is known.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Binds {
-    /// What.
     pub limit: Limit,
     /// How busy the busiest unit is, 0 to 1.
     pub share: f64,
-    /// In a sentence.
     pub because: String,
 }
 

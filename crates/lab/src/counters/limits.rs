@@ -7,7 +7,6 @@ use serde::{Serialize, Serializer};
 /// A unit that has a most.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Unit {
-    /// Device memory.
     Dram,
     /// The last cache.
     L2,
@@ -19,20 +18,17 @@ pub enum Unit {
     Fma,
     /// Integers, bits and comparisons.
     Alu,
-    /// Instructions that load and store.
     Lsu,
     /// Arithmetic in f64.
     Fp64,
 }
 
 impl Unit {
-    /// All of them.
     pub const ALL: [Self; 8] =
         [Self::Dram, Self::L2, Self::L1, Self::Issue, Self::Fma, Self::Alu, Self::Lsu, Self::Fp64];
     /// Those that move bytes.
     pub const MEMORY: [Self; 3] = [Self::Dram, Self::L2, Self::L1];
 
-    /// As JSON documents name it.
     pub fn name(self) -> &'static str {
         match self {
             Self::Dram => "dram",
@@ -71,7 +67,6 @@ impl fmt::Display for Unit {
 /// How busy a unit was.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct Busy {
-    /// The unit.
     pub unit: Unit,
     /// Of the most that it can do, 0 to 1.
     pub share: f64,
@@ -152,7 +147,6 @@ impl Serialize for Stall {
 /// How much of their time warps were stalled for a reason.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct Stalled {
-    /// The reason.
     pub reason: Stall,
     /// Of the time in which warps were there, 0 to 1.
     pub share: f64,
@@ -162,20 +156,14 @@ pub struct Stalled {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum OccupancyLimit {
-    /// Registers.
     Registers,
-    /// Local memory of groups.
     LocalMemory,
-    /// Warps.
     Warps,
-    /// Groups.
     Groups,
-    /// Barriers.
     Barriers,
 }
 
 impl OccupancyLimit {
-    /// All of them.
     pub(super) const ALL: [Self; 5] = [Self::Registers, Self::LocalMemory, Self::Warps, Self::Groups, Self::Barriers];
 }
 

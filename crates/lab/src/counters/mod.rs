@@ -32,46 +32,21 @@ pub use units::{parse_bytes, parse_seconds};
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum CountersError {
-    /// The file cannot be read at all.
     #[error("failed to read {}: {source}", .path.display())]
-    Read {
-        /// As given.
-        path: PathBuf,
-        /// What the system says.
-        source: std::io::Error,
-    },
-    /// It is no such table or document, or has nothing in it.
+    Read { path: PathBuf, source: std::io::Error },
     #[error("{} {reason}", .path.display())]
-    Unfit {
-        /// As given.
-        path: PathBuf,
-        /// What it is not, and why.
-        reason: String,
-    },
-    /// A cell that is no such value.
+    Unfit { path: PathBuf, reason: String },
     #[error("{}, line {line}, column \"{column}\": '{value}' {reason}", .path.display())]
     Cell {
-        /// As given.
         path: PathBuf,
-        /// Line of the file, from 1.
         line: u64,
-        /// The column's name.
         column: String,
-        /// What stands there.
         value: String,
         /// Why it is wrong, and what would be right.
         reason: String,
     },
-    /// A name on the command line that is nowhere.
     #[error("there is no kernel \"{name}\" in {place}; there are: {known}")]
-    NoSuchKernel {
-        /// The name.
-        name: String,
-        /// Where it was looked for.
-        place: String,
-        /// What is there.
-        known: String,
-    },
+    NoSuchKernel { name: String, place: String, known: String },
 }
 
 impl CountersError {
@@ -83,7 +58,6 @@ impl CountersError {
 /// What a profiler can tell of one call.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Quantity {
-    /// Seconds.
     Seconds,
     /// Bytes from device memory.
     BytesRead,
@@ -99,7 +73,6 @@ pub enum Quantity {
     LocalBytes,
     /// Spilled registers and indexed arrays of a work-item, in bytes.
     ScratchBytes,
-    /// Work-items of a group.
     GroupSize,
     /// Active warps, in percent of the most that a unit holds.
     Occupancy,
@@ -119,7 +92,6 @@ pub enum Quantity {
     L1Hit,
     /// Sectors of 32 bytes for each load from global memory by a warp.
     SectorsPerLoad,
-    /// The same of stores.
     SectorsPerStore,
     /// Bytes that are loaded from private memory: spilled registers, indexed arrays.
     PrivateLoaded,
@@ -135,7 +107,6 @@ pub enum Quantity {
     StalledSamples(Stall),
 }
 
-/// An average.
 #[derive(Clone, Copy, Debug, Default)]
 struct Mean {
     sum: f64,
@@ -185,7 +156,6 @@ pub enum Kilobyte {
 }
 
 impl Kilobyte {
-    /// The number.
     pub fn bytes(self) -> f64 {
         match self {
             Self::Thousand => 1000.0,
@@ -197,19 +167,13 @@ impl Kilobyte {
 /// One kernel, averaged over its calls. What a profile does not tell is none.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct KernelCounters {
-    /// Its name, without arguments.
     pub kernel: String,
-    /// Work-items in all.
     pub work_items: Option<u64>,
-    /// Calls.
     pub calls: u64,
-    /// Seconds of a call.
     pub seconds: Option<f64>,
     /// TOTAL_RW: bytes of a call, read and written.
     pub total_rw_bytes: Option<f64>,
-    /// Their ratio, bytes a second.
     pub bytes_per_second: Option<f64>,
-    /// Its ratio to the ceiling.
     pub share_of_ceiling: Option<f64>,
     /// Accesses that hit in the L2 cache, in percent; as JSON a share.
     #[serde(rename = "l2_hit_share", serialize_with = "percent")]
@@ -222,7 +186,6 @@ pub struct KernelCounters {
     pub local_bytes: Option<f64>,
     /// Spilled registers of a work-item, in bytes.
     pub scratch_bytes: Option<f64>,
-    /// Work-items of a group.
     pub group_size: Option<f64>,
     /// Active warps, in percent of the most; as JSON a share.
     #[serde(rename = "occupancy_share", serialize_with = "percent")]
@@ -230,13 +193,10 @@ pub struct KernelCounters {
     /// The same, were there always groups to go on with.
     #[serde(rename = "theoretical_occupancy_share", serialize_with = "percent")]
     pub theoretical_occupancy_percent: Option<f64>,
-    /// What limits it.
     pub occupancy_limits: Vec<OccupancyLimit>,
     /// How often the groups of a call fill the device.
     pub waves: Option<f64>,
-    /// Bytes of a call from device memory.
     pub dram_read_bytes: Option<f64>,
-    /// Bytes of a call to device memory.
     pub dram_written_bytes: Option<f64>,
     /// Bytes of a call through the L2 cache.
     pub l2_bytes: Option<f64>,
@@ -247,11 +207,9 @@ pub struct KernelCounters {
     pub l1_hit_percent: Option<f64>,
     /// Sectors of 32 bytes for each load from global memory by a warp.
     pub sectors_per_load: Option<f64>,
-    /// The same of stores.
     pub sectors_per_store: Option<f64>,
     /// Bytes of a call from and to private memory: spilled registers, and indexed arrays.
     pub private_bytes: Option<f64>,
-    /// How busy units were.
     pub units: Vec<Busy>,
     /// Why warps were stalled, the largest share first.
     pub stalls: Vec<Stalled>,
@@ -374,9 +332,6 @@ impl Collected {
 
 impl Profile {
     /// Adds what a file has. Files of one run belong together: times of one that counts nothing are taken before those of one that does.
-    ///
-    /// # Errors
-    /// [`CountersError`] with file, line and column.
     pub fn read(&mut self, path: &Path, kilobyte: Kilobyte) -> Result<(), CountersError> {
         let text = std::fs::read(path).map_err(|source| CountersError::Read { path: path.to_owned(), source })?;
         let sheet = Sheet::parse(path, &String::from_utf8_lossy(&text))?;

@@ -131,7 +131,6 @@ pub(super) fn add(profile: &mut Profile, sheet: &Sheet) -> Result<usize, Counter
     }
 }
 
-/// A row for each metric.
 fn long(profile: &mut Profile, sheet: &Sheet) -> Result<usize, CountersError> {
     let mut seen = HashSet::new();
     // Sections of a report repeat some metrics, and some measure the same: of each launch the best one counts.

@@ -50,7 +50,6 @@ pub(super) fn add(profile: &mut Profile, sheet: &Sheet, kilobyte: Kilobyte) -> R
     }
 }
 
-/// A row for each call.
 fn calls(profile: &mut Profile, sheet: &Sheet, name: &str, kilobyte: Kilobyte) -> Result<usize, CountersError> {
     let counters: Vec<(&str, Quantity, f64)> = sheet
         .header
@@ -91,7 +90,6 @@ fn counted(profile: &mut Profile, sheet: &Sheet, kilobyte: Kilobyte) -> Result<u
     Ok(sheet.rows.len())
 }
 
-/// A row for each kernel.
 fn stats(profile: &mut Profile, sheet: &Sheet) -> Result<usize, CountersError> {
     for row in &sheet.rows {
         let calls = sheet.number(row, "Calls")?.filter(|&calls| calls >= 1.0);

@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 use super::CountersError;
 use super::units::number;
 
-/// A table.
 pub(super) struct Sheet {
     path: PathBuf,
     pub(super) header: Vec<String>,
@@ -73,7 +72,6 @@ impl Sheet {
         }
     }
 
-    /// An error about a cell.
     pub(super) fn wrong(&self, row: &Row, column: &str, reason: impl Into<String>) -> CountersError {
         CountersError::Cell {
             path: self.path.clone(),

@@ -27,7 +27,6 @@ pub(super) const SECONDS: [(&str, f64); 9] = [
     ("second", 1.0),
 ];
 
-/// The factor of a unit that is one of `units`.
 pub(super) fn factor(units: &[(&str, f64)], unit: &str) -> Option<f64> {
     let unit = unit.trim().to_lowercase();
     let unit = unit.strip_suffix("yte").unwrap_or(&unit);
@@ -64,9 +63,6 @@ fn with_unit(text: &str, units: &[(&str, f64)], example: &str) -> Result<f64, St
 }
 
 /// Bytes: `77.87891MB`, `1.29009797 GB`, `64 KiB`.
-///
-/// # Errors
-/// A sentence that says what would be right.
 pub fn parse_bytes(text: &str) -> Result<f64, String> {
     match with_unit(text, &BYTES, "a number of bytes with its unit, as 77.9MB or 64KiB")? {
         bytes if bytes <= MOST_BYTES => Ok(bytes),
@@ -75,9 +71,6 @@ pub fn parse_bytes(text: &str) -> Result<f64, String> {
 }
 
 /// Seconds: `0.270821ms`, `12 µs`.
-///
-/// # Errors
-/// A sentence that says what would be right.
 pub fn parse_seconds(text: &str) -> Result<f64, String> {
     match with_unit(text, &SECONDS, "a time with its unit, as 0.27ms or 12us")? {
         seconds if seconds.is_infinite() => Err(format!("'{text}' is no finite time")),

@@ -11,52 +11,29 @@ use super::run::Described;
 /// Why a description cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum DescriptionError {
-    /// The file, or the source that it names, cannot be read.
     #[error("cannot read {path}: {source}")]
-    Read {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        source: std::io::Error,
-    },
-    /// It is not TOML of this form.
+    Read { path: PathBuf, source: std::io::Error },
     #[error("{path} does not describe a run of kernels: {message}")]
-    Parse {
-        /// The file.
-        path: PathBuf,
-        /// What the parser says.
-        message: String,
-    },
-    /// Something in it does not fit something else.
+    Parse { path: PathBuf, message: String },
     #[error("{path}: {message}")]
-    Content {
-        /// The file.
-        path: PathBuf,
-        /// What, and what would be right.
-        message: String,
-    },
+    Content { path: PathBuf, message: String },
 }
 
 /// A run of kernels.
 #[derive(Clone, PartialEq, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Description {
-    /// What it is called.
     pub name: String,
     /// The OpenCL C file, beside the description.
     pub source: PathBuf,
-    /// Build options.
     #[serde(default)]
     pub options: String,
     /// Bytes that a run has to move at least: each input once, each output once.
     pub bytes: u64,
-    /// Floating-point operations of a run.
     #[serde(default)]
     pub flops: u64,
-    /// The memory it uses.
     #[serde(rename = "buffer", default)]
     pub buffers: Vec<BufferOf>,
-    /// Its launches, in order.
     #[serde(rename = "pass", default)]
     pub passes: Vec<PassOf>,
     /// Faults, each with a description of the same work without it, to confirm what its change gains.
@@ -68,7 +45,6 @@ pub struct Description {
 #[derive(Clone, PartialEq, Eq, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RemedyOf {
-    /// The fault.
     pub fault: Fault,
     /// The other description, beside this one.
     pub description: PathBuf,
@@ -78,10 +54,8 @@ pub struct RemedyOf {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Often {
-    /// Once, for all runs.
     #[default]
     Once,
-    /// In every run.
     EachRun,
 }
 
@@ -89,14 +63,11 @@ pub enum Often {
 #[derive(Clone, PartialEq, Eq, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct BufferOf {
-    /// Its name.
     pub name: String,
-    /// Its size.
     pub bytes: usize,
     /// Whether it is a result, which somebody wants to have.
     #[serde(default)]
     pub output: bool,
-    /// When it is made.
     #[serde(default)]
     pub allocated: Often,
     /// When the host writes random bytes of small numbers to it; never by itself.
@@ -105,15 +76,11 @@ pub struct BufferOf {
     pub read: Option<Often>,
 }
 
-/// A launch.
 #[derive(Clone, PartialEq, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PassOf {
-    /// The kernel.
     pub kernel: String,
-    /// Work-items, one to three dimensions.
     pub global: Vec<usize>,
-    /// Work-items a group.
     pub local: Vec<usize>,
     /// The arguments, in order: names of buffers, or `{ u32 = 5 }`, `{ u64 = 5 }`, `{ f32 = 0.5 }`, `{ f64 = 0.5 }`, `{ local = 1024 }` bytes, `{ first = true }`.
     pub arguments: Vec<ArgumentOf>,
@@ -132,7 +99,6 @@ pub struct PassOf {
     /// Whether it is right for any number of groups.
     #[serde(default)]
     pub any_number_of_groups: bool,
-    /// How its work-items reach memory.
     #[serde(rename = "access", default)]
     pub accesses: Vec<AccessOf>,
 }
@@ -145,7 +111,6 @@ fn one() -> usize {
 #[derive(Clone, PartialEq, Eq, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Moved {
-    /// The buffer.
     pub buffer: String,
     /// Bytes, all launches of the pass together.
     pub bytes: u64,
@@ -155,7 +120,6 @@ pub struct Moved {
 #[derive(Clone, PartialEq, Eq, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AccessOf {
-    /// The buffer.
     pub buffer: String,
     /// Byte address over `item`, `group` …, as `lanefield access --pattern` takes it.
     pub pattern: String,
@@ -167,9 +131,7 @@ pub struct AccessOf {
 #[derive(Clone, PartialEq, Debug, Deserialize)]
 #[serde(untagged)]
 pub enum ArgumentOf {
-    /// A buffer.
     Buffer(String),
-    /// A number, or local memory.
     Value(ValueOf),
 }
 
@@ -177,13 +139,9 @@ pub enum ArgumentOf {
 #[derive(Clone, Copy, PartialEq, Debug, Deserialize)]
 #[serde(rename_all = "lowercase", deny_unknown_fields)]
 pub enum ValueOf {
-    /// `uint`
     U32(u32),
-    /// `ulong`
     U64(u64),
-    /// `float`
     F32(f32),
-    /// `double`
     F64(f64),
     /// Bytes of local memory a group.
     Local(usize),
@@ -266,7 +224,6 @@ impl PassOf {
         self.global.iter().product()
     }
 
-    /// Work-items a group.
     pub fn group(&self) -> usize {
         self.local.iter().product()
     }

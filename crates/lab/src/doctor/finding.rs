@@ -31,7 +31,6 @@ pub enum Fault {
 pub enum Remedy {
     /// Work-groups of another number of outer sites, or of work-items where there are no sites.
     GroupSize(usize),
-    /// Another number of work-groups.
     Groups(usize),
     /// As many registers as the compiler likes.
     AllRegisters,
@@ -39,11 +38,8 @@ pub enum Remedy {
     LaneFast,
     /// Data written once, and read once at the end.
     KeepOnDevice,
-    /// Buffers allocated once.
     KeepBuffers,
-    /// One launch instead of many.
     OneLaunch,
-    /// A change of the source.
     Source,
     /// One of several changes, of which nothing tells the best.
     Several,
@@ -52,7 +48,6 @@ pub enum Remedy {
 /// A fault, with its evidence.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Finding {
-    /// What is wrong.
     pub fault: Fault,
     /// The same in a sentence, with its numbers.
     pub title: String,
@@ -68,7 +63,6 @@ pub struct Finding {
     pub confirmed_gain: Option<f64>,
     /// Why it could not be confirmed, where that was asked for.
     pub unconfirmed: Option<String>,
-    /// How the doctor can make the change.
     #[serde(skip)]
     pub remedy: Remedy,
 }

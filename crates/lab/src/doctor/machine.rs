@@ -17,9 +17,6 @@ pub(super) const LINE: u64 = 128;
 impl Machine {
     /// The device of a context; its copy bandwidth and what an empty launch takes are measured. `wavefront`: what to judge by instead of the
     /// device's own; that of a CPU, whose work-items need not run in step, is 1.
-    ///
-    /// # Errors
-    /// What the runtime reports.
     pub fn of(context: &Context, wavefront: Option<usize>) -> Result<Self, DoctorError> {
         let info = context.info();
         let is_cpu = info.kind == DeviceKind::Cpu;
@@ -77,9 +74,6 @@ fn code(facts: &CodeFacts) -> Code {
 
 /// Bytes asked for over bytes of sectors moved, and over bytes of lines touched, where the work-items of a group reach `access` by their numbers
 /// in a launch.
-///
-/// # Errors
-/// [`DoctorError::Pattern`].
 pub(super) fn efficiencies_of(access: &AccessOf, machine: &Machine, group: usize) -> Result<(f64, f64), DoctorError> {
     let refused = |reason: String| DoctorError::Pattern {
         buffer: access.buffer.clone(),

@@ -43,35 +43,18 @@ use crate::estimate::EstimateError;
 /// Why a run could not be examined.
 #[derive(Debug, thiserror::Error)]
 pub enum DoctorError {
-    /// What the runtime reports.
     #[error(transparent)]
     OpenCl(#[from] OpenClError),
-    /// What a backend reports.
     #[error(transparent)]
     Backend(#[from] BackendError),
-    /// A description that cannot be used.
     #[error(transparent)]
     Description(#[from] DescriptionError),
-    /// A pattern of addresses that cannot be read.
     #[error("buffer {buffer}, pattern '{pattern}': {reason}")]
-    Pattern {
-        /// The buffer.
-        buffer: String,
-        /// The pattern.
-        pattern: String,
-        /// Why.
-        reason: String,
-    },
-    /// A kernel that was not compiled for another device.
+    Pattern { buffer: String, pattern: String, reason: String },
     #[error(transparent)]
     Clang(#[from] ClangError),
-    /// A kernel that cannot be estimated.
     #[error(transparent)]
     Estimate(#[from] EstimateError),
-    /// A buffer that is read before it is made.
     #[error("buffer {name} does not exist when a kernel asks for it")]
-    NoBuffer {
-        /// Its name.
-        name: String,
-    },
+    NoBuffer { name: String },
 }

@@ -9,11 +9,8 @@ use crate::estimate::LimitKind;
 /// The device, as far as it matters for the checks.
 #[derive(Clone, PartialEq, Debug, Default, Serialize)]
 pub struct Machine {
-    /// Name, platform and driver.
     pub name: String,
-    /// Work-items that run in step.
     pub wavefront: usize,
-    /// Compute units.
     pub units: usize,
     /// Bytes a second: copy, read and written.
     #[serde(rename = "copy_bytes_per_second")]
@@ -32,7 +29,6 @@ pub struct Machine {
 /// What a compiler made of a kernel; `None` where the driver does not tell.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
 pub struct Code {
-    /// Registers a work-item.
     pub registers: Option<usize>,
     /// Bytes a work-item that registers are spilled to, stored and loaded.
     pub spilled_bytes: Option<usize>,
@@ -45,7 +41,6 @@ pub struct Code {
 /// How the work-items of a wavefront reach one array.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct ArrayAccess {
-    /// The array.
     pub array: String,
     /// Bytes that the kernel asks for in all, at least once each.
     pub bytes: u64,
@@ -54,20 +49,16 @@ pub struct ArrayAccess {
     /// Bytes asked for, as a share of those of the cache lines that accesses touch, each access by itself, 0 to 1: a first cache serves an access
     /// line by line.
     pub line_efficiency: f64,
-    /// What the pattern is, for people.
     pub pattern: String,
 }
 
 /// One launch of a run, or several that are alike.
 #[derive(Clone, PartialEq, Debug, Default, Serialize)]
 pub struct Pass {
-    /// The kernel.
     pub kernel: String,
-    /// Work-items in all, of one launch.
     pub work_items: usize,
     /// How often each does its work: groups that stay go on to the next sites.
     pub turns: usize,
-    /// Work-items a group.
     pub group: usize,
     /// Whether the kernel is right for groups of any size; else a change of it is a change of the source.
     pub any_group_size: bool,
@@ -75,13 +66,10 @@ pub struct Pass {
     pub any_number_of_groups: bool,
     /// Work-items a group for each outer site, where groups hold outer sites: their lanes. 1 elsewhere.
     pub lanes: usize,
-    /// Launches a run.
     pub launches: usize,
     /// Seconds of all its launches in a run.
     pub seconds: Spread,
-    /// What the compiler made of it.
     pub code: Code,
-    /// How it reaches its arrays.
     pub accesses: Vec<ArrayAccess>,
     /// Buffers that it reads, by name and bytes.
     pub reads: Vec<(String, u64)>,
@@ -91,7 +79,6 @@ pub struct Pass {
     pub lane_fast: Option<bool>,
     /// The same work in groups of other sizes: outer sites a group (work-items where there are none), and seconds.
     pub other_groups: Vec<(usize, Spread)>,
-    /// What a profiler counted of it.
     pub counters: Option<KernelCounters>,
 }
 
@@ -127,17 +114,14 @@ pub struct Timeline {
     /// Seconds in which kernels ran.
     #[serde(rename = "kernel_seconds")]
     pub kernels: f64,
-    /// Launches.
     pub launches: usize,
     /// Seconds in which bytes went between host and device.
     #[serde(rename = "transfer_seconds")]
     pub transfers: f64,
-    /// Those bytes.
     pub transferred_bytes: u64,
     /// Seconds in which buffers were made and given back.
     #[serde(rename = "allocation_seconds")]
     pub allocations: f64,
-    /// Buffers made.
     pub allocated_buffers: usize,
 }
 
@@ -151,26 +135,20 @@ impl Timeline {
 /// A run, as it was observed.
 #[derive(Clone, PartialEq, Debug, Default, Serialize)]
 pub struct Observation {
-    /// What was examined.
     #[serde(skip)]
     pub subject: String,
-    /// On what.
     #[serde(skip)]
     pub machine: Machine,
     /// Bytes that the whole of it has to move at least: each input once, each output once.
     pub bytes: u64,
     /// Floating-point operations; 0 where nobody counted them.
     pub flops: u64,
-    /// Its launches, in order.
     pub passes: Vec<Pass>,
-    /// Buffers that are results.
     pub outputs: Vec<String>,
-    /// Host and gaps.
     pub timeline: Timeline,
     /// Seconds that the kernels would take by the estimate, where there is one.
     #[serde(rename = "estimated_seconds")]
     pub estimated: Option<f64>,
-    /// What binds by the estimate.
     pub estimated_limit: Option<LimitKind>,
 }
 
@@ -182,7 +160,6 @@ pub struct Binding {
     pub limit: String,
     /// The share of the time that this alone would take, 0 to 1; above 1 where the bytes stay in a cache.
     pub share: f64,
-    /// The same in a sentence.
     pub because: String,
 }
 

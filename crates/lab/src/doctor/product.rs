@@ -16,21 +16,14 @@ const THREADS: [usize; 4] = [4, 8, 16, 32];
 /// What is examined, and against what.
 #[derive(Clone, Debug)]
 pub struct Examination<'m> {
-    /// The tuning that the kernel runs in.
     pub tuning: Tuning,
-    /// The device.
     pub machine: &'m Machine,
-    /// Timed launches.
     pub samples: usize,
     /// Whether the kernel is tried in other work-groups.
     pub other_groups: bool,
 }
 
 impl Examination<'_> {
-    /// What is seen of a kernel.
-    ///
-    /// # Errors
-    /// What the backend reports; a kernel that the models cannot lay out.
     pub fn observe(&self, backend: &mut OpenCl, case: &mut TimedCase<OpenCl>) -> Result<Observation, DoctorError> {
         let (launches, times) = self.timed(backend, case, self.tuning)?;
         let shape = case.case.shape().clone();

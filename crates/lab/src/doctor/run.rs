@@ -13,9 +13,7 @@ use crate::Spread;
 /// A description that was read, with its source.
 #[derive(Clone, Debug)]
 pub struct Described {
-    /// What it says.
     pub description: Description,
-    /// The OpenCL C source.
     pub source: String,
 }
 
@@ -51,9 +49,6 @@ impl Described {
     }
 
     /// Runs it, `samples` times and more, and says what was seen.
-    ///
-    /// # Errors
-    /// What the runtime reports; a pattern of addresses that cannot be read.
     pub fn observe(&self, context: &Context, machine: &Machine, samples: usize) -> Result<Observation, DoctorError> {
         let mut runner = Runner::new(context, self, self.options(context))?;
         let (times, timeline) = runner.watch(samples)?;

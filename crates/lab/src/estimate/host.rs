@@ -24,9 +24,6 @@ impl Machine {
 
     /// This host: bandwidths are measured with as many threads as the CPU reference takes; cores, clock and caches are what the system tells. What a
     /// core takes from the last cache is not measured: 16 bytes a clock.
-    ///
-    /// # Errors
-    /// What the measurement reports.
     pub fn host() -> Result<Self, EstimateError> {
         let cpu = Cpu::new(None)?;
         let ceiling = |operation| MemoryOf::Host(&cpu).ceiling(operation, None);

@@ -17,12 +17,10 @@ pub struct Instructions {
     pub arithmetic: f64,
     /// Bit operations that make numbers of stored halves and the reverse.
     pub conversion: f64,
-    /// Loads and stores.
     pub memory: f64,
 }
 
 impl Instructions {
-    /// All of them.
     pub fn all(&self) -> f64 {
         self.arithmetic + self.conversion + self.memory
     }

@@ -8,7 +8,6 @@ use serde::Serialize;
 /// How sharp the greatest limit is.
 const SHARPNESS: f64 = 8.0;
 
-/// What can bind.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum LimitKind {
@@ -18,17 +17,13 @@ pub enum LimitKind {
     SecondCache,
     /// Bytes from the first caches.
     FirstCache,
-    /// Fetches of wavefronts.
     Fetches,
-    /// Operands from registers.
     Registers,
     /// Multiply-adds, additions and multiplications.
     Arithmetic,
     /// Bit operations that unpack and pack half precision.
     Conversion,
-    /// Slots for instructions of any kind.
     Issue,
-    /// The launch itself.
     Launch,
 }
 named!(
@@ -40,21 +35,15 @@ named!(
 /// One limit: `amount` of `unit` at `rate` a second.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct Limit {
-    /// Which.
     pub kind: LimitKind,
-    /// How many.
     pub amount: f64,
-    /// Of what.
     pub unit: &'static str,
-    /// How many a second.
     #[serde(rename = "rate_per_second")]
     pub rate: f64,
-    /// Their ratio.
     pub seconds: f64,
 }
 
 impl Limit {
-    /// A limit.
     pub fn new(kind: LimitKind, amount: f64, unit: &'static str, rate: f64) -> Self {
         Self { kind, amount, unit, rate, seconds: if amount == 0.0 { 0.0 } else { amount / rate } }
     }
@@ -63,9 +52,7 @@ impl Limit {
 /// What a launch takes.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Prediction {
-    /// Seconds of a launch.
     pub seconds: f64,
-    /// The greatest limit.
     pub binds: LimitKind,
     /// Seconds of an empty launch, part of `seconds`.
     pub launch_seconds: f64,

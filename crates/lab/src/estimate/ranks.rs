@@ -37,11 +37,8 @@ const SUMS: f64 = 2.0;
 /// What a kernel and an iteration take on so many ranks.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct RanksEstimate {
-    /// How many.
     pub ranks: usize,
-    /// In each direction.
     pub cut: [usize; 4],
-    /// The largest part.
     pub part: [usize; 4],
     /// Bytes that a rank sends in a launch, one parity.
     pub sent_bytes: f64,
@@ -49,11 +46,8 @@ pub struct RanksEstimate {
     pub alone_seconds: f64,
     /// Packets on their way: the sites are computed meanwhile that need nothing of them.
     pub exchange_seconds: f64,
-    /// A launch.
     pub launch_seconds: f64,
-    /// An iteration.
     pub iteration_seconds: f64,
-    /// The larger of computing and sending.
     pub binds: Binding,
     /// Sites of one parity that all ranks compute in a second.
     pub sites_per_second: f64,
@@ -63,11 +57,8 @@ pub struct RanksEstimate {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Binding {
-    /// The device.
     Device,
-    /// The link between device and host.
     HostLink,
-    /// Packets between hosts.
     Network,
 }
 

@@ -27,13 +27,11 @@ const REGISTERS: std::ops::RangeInclusive<u64> = 32..=255;
 /// Bytes of a whole launch.
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize)]
 pub struct UnitTraffic {
-    /// Groups that a unit holds at a time.
     pub resident_groups: usize,
     /// Sectors that all accesses touch: what first caches deliver, and take.
     pub first_cache_bytes: f64,
     /// Loads that no first cache had.
     pub loaded_bytes: f64,
-    /// Stores.
     pub stored_bytes: f64,
     /// Of the loads that go through the first cache, the share that it had.
     pub hits: f64,

@@ -22,19 +22,13 @@ const MOST_SITES: usize = 1 << 28;
 /// A launch of a kernel.
 #[derive(Clone, Copy, Debug)]
 pub struct KernelWork {
-    /// The kernel.
     pub kernel: &'static Kernel,
-    /// Extents of the lattice.
     pub extents: Extents,
-    /// The sites of the result.
     pub sites: Sites,
-    /// How fields are stored.
     pub precision: Precision,
-    /// How links are stored.
     pub links: LinkFormat,
     /// Spinors or colour vectors a site.
     pub parts: usize,
-    /// Lane width.
     pub lanes: LaneChoice,
     /// Bytes of an access; that of the kind of machine where nothing is said.
     pub access: Option<AccessWidth>,
@@ -59,9 +53,6 @@ impl KernelWork {
     }
 
     /// What is laid out and launched on a machine.
-    ///
-    /// # Errors
-    /// [`EstimateError::Layout`], [`EstimateError::Description`].
     pub fn launched(&self, machine: &Machine) -> Result<Launched, EstimateError> {
         let Self { kernel, extents, sites, precision, links, parts, .. } = *self;
         let wrong = |name, value: usize, expected| {
@@ -107,25 +98,18 @@ impl KernelWork {
 /// What is known of a launch beside its time.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct KernelEstimate {
-    /// What it takes.
     #[serde(flatten)]
     pub prediction: Prediction,
     /// Floating-point operations, as the field counts them; none where nobody does.
     pub flops: Option<f64>,
-    /// From and to memory.
     pub streams: Streams,
     /// Between the last cache and the units.
     pub traffic: UnitTraffic,
-    /// Of a work-item, for one part.
     pub instructions: Instructions,
-    /// How it is launched.
     pub launch: String,
 }
 
 /// Estimates a launch of a kernel on a machine.
-///
-/// # Errors
-/// As [`KernelWork::launched`].
 pub fn stencil(machine: &Machine, work: &KernelWork) -> Result<KernelEstimate, EstimateError> {
     let launched = work.launched(machine)?;
     let (streams, traffic) = (streams(&launched, machine), unit_traffic(&launched, machine));

@@ -18,14 +18,12 @@ use lanefield_reference::layout::DIMENSIONS;
 pub struct Streams {
     /// Each input once, and each output once.
     pub ideal_bytes: f64,
-    /// Of the source, again.
     pub read_again_bytes: f64,
     /// What does not move because the last cache has it from the launch before.
     pub kept_bytes: f64,
 }
 
 impl Streams {
-    /// What moves.
     pub fn bytes(&self) -> f64 {
         self.ideal_bytes + self.read_again_bytes - self.kept_bytes
     }

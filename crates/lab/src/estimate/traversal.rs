@@ -10,7 +10,6 @@ pub const REGROUPING_LINES_A_LANE: f64 = 2.0;
 /// What can be said of trees of one depth on a machine.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct TraversalReport {
-    /// Levels of branches.
     pub levels: u32,
     /// Bandwidth on chip over that of memory.
     pub on_chip_ratio: f64,
@@ -56,7 +55,6 @@ impl Machine {
         self.gauge_gb_per_second() * 1e9 / self.line_bytes as f64
     }
 
-    /// Fetches of lanes a second.
     pub(super) fn fetches_per_second(&self) -> f64 {
         self.unit_clocks() * f64::from(self.lanes) / self.fetch_clocks
     }

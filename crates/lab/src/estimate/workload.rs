@@ -12,7 +12,6 @@ use crate::machine::Machine;
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all(serialize = "snake_case", deserialize = "kebab-case"), deny_unknown_fields)]
 pub struct Workload {
-    /// Its name.
     #[serde(default)]
     pub name: String,
     /// Levels of branches of a tree that is traversed; 0 for none.
@@ -31,7 +30,6 @@ pub struct Workload {
     /// Bytes of operands that each lane takes from registers.
     #[serde(default)]
     pub register_bytes: f64,
-    /// Instructions of each lane.
     #[serde(default)]
     pub instructions: f64,
     /// Times that the lanes are regrouped through memory, at two lines a lane.
@@ -51,11 +49,9 @@ fn all() -> f64 {
 pub struct WorkloadReport {
     /// Lines from memory of a wavefront, with those of regrouping.
     pub lines: f64,
-    /// Fetches of each lane.
     pub fetches: f64,
     /// Pieces of work a second of wavefronts.
     pub wavefronts_per_second: f64,
-    /// Of useful lanes.
     pub lanes_per_second: f64,
     /// Times and limits of one wavefront's piece of work with the whole machine at work on others: shares of its rates.
     pub prediction: Prediction,
@@ -63,9 +59,6 @@ pub struct WorkloadReport {
 
 impl Workload {
     /// Reads a workload; `what` names it in errors.
-    ///
-    /// # Errors
-    /// [`EstimateError::Description`], [`EstimateError::NoWork`].
     pub fn parse(what: &str, text: &str) -> Result<Self, EstimateError> {
         let workload: Self =
             lanefield::toml_text::from_str(text).map_err(|error| DescriptionError::file(what, error))?;

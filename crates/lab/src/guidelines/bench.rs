@@ -26,7 +26,6 @@ pub enum Scale {
 /// How experiments are run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Options {
-    /// How large arrays are.
     pub scale: Scale,
     /// Pairs of samples of an experiment; without a number as many as there is time for, 3 to 15.
     pub samples: Option<usize>,
@@ -60,12 +59,10 @@ impl<'a> Call<'a> {
         Self::new("axpy", words, GROUP, args)
     }
 
-    /// Over rows of items.
     pub fn rows(kernel: &'static str, items: usize, rows: usize, args: Vec<Arg<'a>>) -> Self {
         Self { kernel, launch: Launch { global: [items, rows, 1], local: [GROUP, 1, 1] }, args }
     }
 
-    /// The same with its output.
     pub fn to(mut self, output: &'a Buffer) -> Self {
         self.args.insert(0, Arg::Buffer(output));
         self
@@ -107,7 +104,6 @@ impl<'c> Bench<'c> {
         .min(fits)
     }
 
-    /// Words of an array.
     pub fn words(&self) -> usize {
         1 << self.bits()
     }
@@ -142,7 +138,6 @@ impl<'c> Bench<'c> {
         kept.iter().copied().chain((kept.len()..words).map(word)).take(words).collect()
     }
 
-    /// Floats between 0 and 1.
     pub fn fractions(&self, number: usize) -> Vec<f32> {
         self.random(number).into_iter().map(|word| (word >> 8) as f32 / (1 << 24) as f32).collect()
     }
@@ -158,7 +153,6 @@ impl<'c> Bench<'c> {
         self.buffer(&self.random(words), "source words of an experiment")
     }
 
-    /// A buffer of zeros, for results.
     pub fn zeros(&self, words: usize) -> Result<Buffer, Trouble> {
         let buffer = self.context.allocate(words * size_of::<u32>(), "results of an experiment")?;
         self.context.fill_zero(&buffer)?;
@@ -169,14 +163,12 @@ impl<'c> Bench<'c> {
         Ok(sources::program(self.context, file, "")?)
     }
 
-    /// The words of a buffer.
     pub fn read(&self, buffer: &Buffer) -> Result<Vec<u32>, Trouble> {
         let mut words = vec![0u32; buffer.bytes() / size_of::<u32>()];
         self.context.read(buffer, 0, bytemuck::cast_slice_mut(&mut words))?;
         Ok(words)
     }
 
-    /// Queues launches.
     pub fn launch(&self, program: &Program, calls: &[Call<'_>]) -> Result<Vec<LaunchEvent>, Trouble> {
         let launch = |call: &Call<'_>| self.context.launch_event(program, call.kernel, call.launch, &call.args);
         Ok(calls.iter().map(launch).collect::<Result<_, _>>()?)

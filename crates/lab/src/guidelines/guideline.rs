@@ -21,7 +21,6 @@ pub enum Document {
 /// Where a guideline stands.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 pub struct Source {
-    /// The document.
     pub document: Document,
     /// Its section, or the name of its paragraph.
     pub section: &'static str,
@@ -51,27 +50,18 @@ pub(super) const fn dace(section: &'static str) -> Source {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Topic {
-    /// Accesses to device memory.
     Access,
     /// Local memory, constant memory, images, private arrays.
     OnChip,
-    /// Loads and passes that are shared.
     Reuse,
-    /// Sizes and numbers of work-groups.
     Groups,
-    /// Arithmetic and control flow.
     Arithmetic,
-    /// Atomics, barriers, launches.
     Together,
-    /// Several queues.
     Queues,
-    /// Between host and device.
     Transfers,
-    /// Allocation.
     Allocation,
 }
 
-/// What is timed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Clock {
@@ -85,7 +75,6 @@ pub enum Clock {
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Agreement {
-    /// Every word.
     Words,
     /// Every float, but for so much: the functions' accuracy is the device's own.
     Within(f32),
@@ -96,23 +85,15 @@ pub enum Agreement {
 /// A guideline and its experiment.
 #[derive(Clone, Debug, Serialize)]
 pub struct Guideline {
-    /// Its name on the command line.
     pub name: &'static str,
-    /// What it is about.
     pub topic: Topic,
-    /// What it advises, in one sentence.
     pub advice: &'static str,
-    /// Who says so.
     pub sources: &'static [Source],
     /// The side that does not follow it, in words.
     pub without: &'static str,
-    /// The side that does.
     pub with: &'static str,
-    /// What is timed.
     pub timed: Clock,
-    /// What must be the same on both sides.
     pub agreement: Agreement,
-    /// Runs both sides.
     #[serde(skip)]
     pub(super) experiment: fn(&Bench<'_>) -> Result<Measured, Trouble>,
 }
@@ -132,7 +113,6 @@ pub(super) const fn usual(topic: Topic, timed: Clock) -> Guideline {
     }
 }
 
-/// All guidelines, by topic.
 pub fn all() -> Vec<Guideline> {
     [
         access::GUIDELINES,
@@ -149,7 +129,6 @@ pub fn all() -> Vec<Guideline> {
     .concat()
 }
 
-/// A name that no guideline has.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("there is no guideline '{name}'; there are: {known}")]
 pub struct UnknownGuideline {

@@ -25,9 +25,7 @@ pub enum Verdict {
     Unclear,
     /// The side that follows it is slower, beyond the spread.
     OtherWay,
-    /// The device lacks what it is about.
     DoesNotApply,
-    /// Its experiment could not be run.
     Failed,
     /// What happened is told, for there is nothing to compare it with.
     Observed,
@@ -66,18 +64,14 @@ impl fmt::Display for Verdict {
 /// What an experiment gave.
 #[derive(Clone, Debug, Serialize)]
 pub struct Outcome {
-    /// The guideline.
     #[serde(flatten)]
     pub guideline: Guideline,
     /// Seconds of the side that does not follow it.
     pub without_seconds: Option<Spread>,
-    /// Seconds of the side that does.
     pub with_seconds: Option<Spread>,
     /// How many times as long the first takes: of each pair of samples.
     pub factor: Option<Spread>,
-    /// Pairs of samples.
     pub samples: usize,
-    /// Whether it holds.
     pub verdict: Verdict,
     /// Why it does not apply or failed, or what was observed.
     pub remark: Option<String>,

@@ -9,7 +9,6 @@ use super::guideline::Agreement;
 pub(super) enum Measured {
     /// Seconds without and with, of each pair of samples.
     Pairs(Vec<[f64; 2]>),
-    /// What happened, in words.
     Observed(String),
 }
 
@@ -34,11 +33,9 @@ pub(super) enum Trouble {
 pub(super) struct Side<'s> {
     /// Does the work once, and says how long it took.
     pub run: Box<dyn FnMut() -> Result<f64, Trouble> + 's>,
-    /// The result of the work.
     pub result: Box<dyn FnMut() -> Result<Vec<u32>, Trouble> + 's>,
 }
 
-/// Bytes of results as words.
 pub(super) fn words_of(bytes: &[u8]) -> Vec<u32> {
     bytes.as_chunks().0.iter().map(|&word| u32::from_ne_bytes(word)).collect()
 }

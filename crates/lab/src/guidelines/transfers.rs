@@ -9,7 +9,6 @@ use super::sides::{Measured, Side, Trouble};
 
 /// Small transfers.
 const TRANSFERS: usize = 64;
-/// Bytes of one.
 const SMALL: usize = 4096;
 
 const TRANSFER: &str = "Data Transfer";

@@ -11,9 +11,7 @@ use crate::si::{giga, micro};
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(rename_all(serialize = "snake_case", deserialize = "kebab-case"), deny_unknown_fields)]
 pub struct Cluster {
-    /// What it is called.
     pub name: String,
-    /// Where the numbers come from.
     #[serde(default)]
     pub about: String,
     /// The machine of a device: one that ships.
@@ -26,7 +24,6 @@ pub struct Cluster {
     /// From pinned memory to a device.
     #[serde(rename(serialize = "to_device_bytes_per_second"), serialize_with = "giga")]
     pub to_device_gb_per_second: f64,
-    /// Between hosts.
     #[serde(rename(serialize = "network_bytes_per_second"), serialize_with = "giga")]
     pub network_gb_per_second: f64,
     /// A packet of no size between hosts.
@@ -60,9 +57,6 @@ impl Cluster {
     }
 
     /// Reads a cluster; `what` names it in errors.
-    ///
-    /// # Errors
-    /// [`DescriptionError`].
     pub fn parse(what: &str, text: &str) -> Result<Self, DescriptionError> {
         let cluster: Self =
             lanefield::toml_text::from_str(text).map_err(|error| DescriptionError::file(what, error))?;

@@ -14,13 +14,10 @@ pub use cluster::Cluster;
 use crate::description::DescriptionError;
 use crate::si::{giga, mega, micro};
 
-/// What kind of machine.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum MachineKind {
-    /// Work-items in wavefronts.
     Gpu,
-    /// Cores with vectors.
     Cpu,
 }
 
@@ -30,20 +27,15 @@ pub enum MachineKind {
 pub struct Machine {
     /// What devices call it, so that the same choices are looked up for kernels.
     pub name: String,
-    /// Where the numbers come from.
     #[serde(default)]
     pub about: String,
-    /// GPU or CPU.
     pub kind: MachineKind,
-    /// The vendor, as drivers name it.
     #[serde(default)]
     pub vendor: String,
     /// `sm_90`, `gfx90a`.
     #[serde(default)]
     pub architecture: String,
-    /// Compute units, or cores.
     pub compute_units: u32,
-    /// Clock in MHz.
     #[serde(rename(serialize = "clock_hertz"), serialize_with = "mega")]
     pub clock_mhz: f64,
     /// Work-items of a wavefront, or f32 numbers of a vector.
@@ -64,23 +56,18 @@ pub struct Machine {
     pub fetch_clocks: f64,
     /// Registers of 32 bits of a unit.
     pub registers: u64,
-    /// Bytes of a cache line.
     pub line_bytes: u64,
     /// Bytes of the part of a line that is moved at least.
     pub sector_bytes: u64,
-    /// First cache of a unit.
     pub l1_bytes: u64,
-    /// Bytes that it delivers a clock.
     pub l1_bytes_a_clock: f64,
     /// Last cache before memory, of all units.
     pub l2_bytes: u64,
     /// What passes between it and all units.
     #[serde(rename(serialize = "l2_bytes_per_second"), serialize_with = "giga")]
     pub l2_gb_per_second: f64,
-    /// Memory, as the vendor says.
     #[serde(rename(serialize = "peak_bytes_per_second"), serialize_with = "giga")]
     pub peak_gb_per_second: f64,
-    /// Read bandwidth that is achieved.
     #[serde(rename(serialize = "read_bytes_per_second"), serialize_with = "giga")]
     pub read_gb_per_second: f64,
     /// Copy bandwidth that is achieved, bytes read and written.
@@ -137,9 +124,6 @@ impl Machine {
     }
 
     /// Reads a machine; `what` names it in errors.
-    ///
-    /// # Errors
-    /// [`DescriptionError::File`], [`DescriptionError::Value`].
     pub fn parse(what: &str, text: &str) -> Result<Self, DescriptionError> {
         let machine: Self =
             lanefield::toml_text::from_str(text).map_err(|error| DescriptionError::file(what, error))?;
@@ -149,9 +133,6 @@ impl Machine {
 
     /// The same with the rates of a measurement, a JSON document with any of the keys `read_bytes_per_second`, `copy_bytes_per_second`,
     /// `l2_bytes_per_second` and `launch_seconds` at its top.
-    ///
-    /// # Errors
-    /// As [`Self::parse`].
     pub fn with_measured(self, what: &str, json: &str) -> Result<Self, DescriptionError> {
         let measured = serde_json::from_str(json).map_err(|error| DescriptionError::file(what, error))?;
         let Measured { read_bytes_per_second, copy_bytes_per_second, l2_bytes_per_second, launch_seconds } = measured;

@@ -9,13 +9,10 @@ use serde::Serialize;
 use super::OccupancyError;
 use crate::si::kibi;
 
-/// Who makes it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 pub enum Vendor {
-    /// AMD.
     #[serde(rename = "AMD")]
     Amd,
-    /// NVIDIA.
     #[serde(rename = "NVIDIA")]
     Nvidia,
 }
@@ -24,7 +21,6 @@ pub enum Vendor {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Accumulation {
-    /// There are none.
     None,
     /// They have a file of their own, of the same size: the larger number counts.
     Separate,
@@ -35,7 +31,6 @@ pub enum Accumulation {
 /// Scalar registers, where they limit waves.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 pub struct ScalarRegisters {
-    /// Of a partition.
     pub a_partition: usize,
     /// A wave takes a multiple of this number.
     pub granule: usize,
@@ -48,9 +43,7 @@ pub struct ScalarRegisters {
 pub struct Architecture {
     /// As compilers call it: `gfx90a`, `sm_90`.
     pub name: &'static str,
-    /// GPUs that have it.
     pub product: &'static str,
-    /// Who makes it.
     pub vendor: Vendor,
     /// What holds a group: a compute unit, a work-group processor, or a multiprocessor.
     pub unit: &'static str,
@@ -64,13 +57,11 @@ pub struct Architecture {
     pub groups: usize,
     /// Whether that number is one of barriers, which groups of a single wave do not need.
     pub groups_are_barriers: bool,
-    /// Registers of a partition.
     pub registers: usize,
     /// A wave takes a multiple of this number of them.
     pub register_granule: usize,
     /// A work-item takes at most so many (architectural ones).
     pub most_registers: usize,
-    /// Accumulation registers.
     pub accumulation: Accumulation,
     /// Scalar registers; `None` where waves have theirs in any case.
     pub scalar: Option<ScalarRegisters>,
@@ -254,7 +245,6 @@ impl Architecture {
         (bytes + self.local_reserved).next_multiple_of(self.local_granule)
     }
 
-    /// What waves are called.
     pub fn wave_name(&self) -> &'static str {
         match self.vendor {
             Vendor::Amd => "waves",

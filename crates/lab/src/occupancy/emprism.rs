@@ -33,9 +33,7 @@ pub struct Share {
 pub struct Simplified {
     /// What is taken for the most waves of a compute unit.
     pub most_waves: usize,
-    /// By vector registers.
     pub vgprs: Share,
-    /// By scalar registers.
     pub sgprs: Share,
     /// By local memory; `None` for a kernel without.
     pub lds: Option<Share>,

@@ -9,7 +9,6 @@ use crate::si::kibi;
 /// What a kernel takes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
 pub struct Demand {
-    /// Work-items of a group.
     pub group: usize,
     /// Registers of a work-item: VGPRs, on AMD's GPUs the architectural ones.
     pub registers: usize,
@@ -26,15 +25,10 @@ pub struct Demand {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Resource {
-    /// Registers of work-items.
     Registers,
-    /// Registers of waves.
     ScalarRegisters,
-    /// Local memory.
     LocalMemory,
-    /// Places for waves.
     WaveSlots,
-    /// Places, or barriers, for groups.
     GroupSlots,
 }
 
@@ -57,24 +51,19 @@ impl Resource {
 /// What one resource allows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 pub struct Limit {
-    /// Which one.
     pub resource: Resource,
-    /// Groups on a unit.
     pub groups: usize,
 }
 
 /// What a unit holds of a kernel.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Occupancy {
-    /// Waves of a group.
     pub waves_a_group: usize,
     /// Groups on a unit; 0 where not even one fits.
     pub groups: usize,
-    /// Waves on a unit.
     pub waves: usize,
     /// Waves that a unit holds at most.
     pub most_waves: usize,
-    /// The ratio of the two.
     pub share: f64,
     /// The share of the lanes of a group's waves that have a work-item.
     pub lanes_filled: f64,
@@ -86,7 +75,6 @@ pub struct Occupancy {
     /// The smallest local memory, in KiB, that holds these groups, of those that a driver chooses from.
     #[serde(rename = "carve_out_bytes", serialize_with = "kibi")]
     pub carve_out: Option<usize>,
-    /// What each resource allows.
     pub limits: Vec<Limit>,
     /// The resources that allow no more: all that tie.
     pub binding: Vec<Resource>,
@@ -99,13 +87,10 @@ pub struct Occupancy {
 #[non_exhaustive]
 #[allow(missing_docs, reason = "the messages name the fields")]
 pub enum OccupancyError {
-    /// A name that is not in the table.
     #[error("'{name}' is no architecture with known rules of occupancy: use one of {known}")]
     UnknownArchitecture { name: String, known: String },
-    /// Waves that it has not.
     #[error("{architecture} has no waves of {wave} work-items: use {waves}")]
     NoSuchWave { architecture: &'static str, wave: usize, waves: String },
-    /// A number that no kernel has there.
     #[error("{value} {what} are not possible on {architecture}: use {least} to {most}")]
     OutOfRange { architecture: &'static str, what: &'static str, value: usize, least: usize, most: usize },
 }

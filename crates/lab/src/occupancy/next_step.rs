@@ -8,22 +8,17 @@ use super::limits::{Demand, Resource, limits};
 /// A resource of which a kernel must take less.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 pub struct Need {
-    /// Which one.
     pub resource: Resource,
     /// So much at most.
     pub at_most: usize,
-    /// What it takes now.
     pub instead_of: usize,
 }
 
 /// The next larger number of groups, and all that it needs at once.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct NextStep {
-    /// Groups on a unit.
     pub groups: usize,
-    /// Waves on a unit.
     pub waves: usize,
-    /// What must change.
     pub needs: Vec<Need>,
 }
 

@@ -8,13 +8,11 @@ use serde::Serialize;
 use super::architecture::Architecture;
 use super::limits::{Demand, Occupancy, OccupancyError, occupancy};
 
-/// What is varied.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SweptQuantity {
     /// Outer sites of a group, each with a work-item for each lane.
     AcceleratorThreads,
-    /// Registers of a work-item.
     Registers,
     /// Bytes of local memory of a group.
     Lds,
@@ -29,16 +27,12 @@ impl FromStr for SweptQuantity {
     }
 }
 
-/// One value, and what comes of it.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Swept {
-    /// The value.
     pub value: usize,
-    /// What the kernel then takes.
     pub demand: Demand,
     /// Work-items of a group, as a share of one wavefront: above 1 where a group has several.
     pub of_a_wave: f64,
-    /// The occupancy.
     pub occupancy: Occupancy,
     /// Work-items that run at once, as a share of all that a unit holds.
     pub work_items: f64,

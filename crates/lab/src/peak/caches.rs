@@ -28,7 +28,6 @@ pub struct Reader<'c> {
     program: Arc<Program>,
     element_bytes: usize,
     at_once: usize,
-    /// Work-items a group.
     group: usize,
 }
 
@@ -45,9 +44,6 @@ pub struct Sets {
 
 impl<'c> Reader<'c> {
     /// As it suits the device; `past_l1`: with loads that ask the second cache, where the device can be told so.
-    ///
-    /// # Errors
-    /// What the runtime reports.
     pub fn new(context: &'c Context, is_cpu: bool, past_l1: bool) -> Result<Self, BackendError> {
         let (element_bytes, at_once, wanted) = match is_cpu {
             true => (64, 8, 1),
@@ -85,9 +81,6 @@ impl<'c> Reader<'c> {
     }
 
     /// Seconds to read sets again and again with so many groups, and the bytes that were read. `memory` has the sets one after the other.
-    ///
-    /// # Errors
-    /// What the runtime reports.
     pub fn run(
         &self,
         (out, memory): (&Buffer, &Buffer),
@@ -110,9 +103,6 @@ impl<'c> Reader<'c> {
     }
 
     /// Seconds to read local memory of so many bytes a group, a power of two, again and again, and the bytes that were read.
-    ///
-    /// # Errors
-    /// What the runtime reports.
     pub fn run_local(
         &self,
         out: &Buffer,
@@ -178,7 +168,6 @@ impl Measuring<'_> {
         })
     }
 
-    /// The same of local memory.
     fn local_curve(&mut self, reader: &Reader<'_>) -> Result<Vec<WorkingSet>, BackendError> {
         let (context, scale) = (self.context, self.scale);
         // Of a unit, groups share its local memory: 32 KiB for all of them.

@@ -156,7 +156,6 @@ fn regions(peak: &mut Peak) {
     });
 }
 
-/// A cache line.
 #[derive(Clone, Copy, Pod, Zeroable)]
 #[repr(C, align(64))]
 struct Line([u64; 8]);

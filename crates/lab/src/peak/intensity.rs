@@ -30,12 +30,10 @@ pub struct Mixed<'c> {
     context: &'c Context,
     options: String,
     group: usize,
-    /// Numbers of a work-item.
     an_item: usize,
 }
 
 impl<'c> Mixed<'c> {
-    /// As it suits the device.
     pub fn new(context: &'c Context, stored: Stored, is_cpu: bool) -> Self {
         // As many vectors as it takes for none to wait for itself.
         let (vector_bytes, chains, group) = if is_cpu { (64, 8, 16) } else { (16, 4, 256) };
@@ -64,9 +62,6 @@ impl<'c> Mixed<'c> {
     }
 
     /// Seconds to take the first `n` numbers k times through x · a + b, rounded down to a multiple of the grain.
-    ///
-    /// # Errors
-    /// What the runtime reports.
     pub fn run(&self, (out, x): (&Buffer, &Buffer), n: usize, (a, b): (f32, f32), k: u32) -> Result<f64, BackendError> {
         let program = sources::program(self.context, "peak_intensity.cl", &self.options)?;
         let launch = Launch { global: [n / self.grain() * self.group, 1, 1], local: [self.group, 1, 1] };

@@ -18,7 +18,6 @@ const ONE: Launch = Launch { global: [1, 1, 1], local: [1, 1, 1] };
 /// Where a chase came to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Visited {
-    /// The last word.
     pub at: u32,
     /// The sum of all words it came to, modulo 2³².
     pub sum: u32,
@@ -32,10 +31,6 @@ pub struct Chaser<'c> {
 }
 
 impl<'c> Chaser<'c> {
-    /// Builds the kernels.
-    ///
-    /// # Errors
-    /// What the runtime reports.
     pub fn new(context: &'c Context) -> Result<Self, BackendError> {
         // The options of a reader on a CPU, so that there it is the same program.
         let options = "-DELEMENT_BYTES=64 -DAT_ONCE=8 -DGROUP=1";
@@ -44,9 +39,6 @@ impl<'c> Chaser<'c> {
     }
 
     /// Follows `steps` links (a multiple of 8) from `start` on; seconds, and where that led.
-    ///
-    /// # Errors
-    /// What the runtime reports.
     pub fn run(&self, next: &Buffer, start: u32, steps: u32) -> Result<(f64, Visited), BackendError> {
         let arguments = [Arg::Buffer(&self.out), Arg::Buffer(next), Arg::U32(start), Arg::U32(steps)];
         let seconds = self.context.launch_timed(&self.program, "chase", ONE, &arguments)?;
@@ -54,9 +46,6 @@ impl<'c> Chaser<'c> {
     }
 
     /// The same in local memory, to which a chain of `n` words is copied first.
-    ///
-    /// # Errors
-    /// What the runtime reports.
     pub fn run_local(&self, next: &Buffer, n: usize, steps: u32) -> Result<(f64, Visited), BackendError> {
         let arguments =
             [Arg::Buffer(&self.out), Arg::Buffer(next), Arg::U32(n as u32), Arg::U32(steps), Arg::Local(4 * n)];
@@ -75,10 +64,6 @@ impl<'c> Chaser<'c> {
         self.context.launch_event(&self.program, "nothing", ONE, &[Arg::Buffer(&self.out)])
     }
 
-    /// A chain on the device.
-    ///
-    /// # Errors
-    /// What the runtime reports.
     pub fn upload(&self, next: &[u32]) -> Result<Buffer, BackendError> {
         let buffer = self.context.allocate(size_of_val(next), "chain of loads")?;
         self.context.write(&buffer, 0, bytemuck::cast_slice(next))?;

@@ -23,9 +23,6 @@ fn ready(context: &Context) -> Result<Chaser<'_>, BackendError> {
 }
 
 /// Seconds that a kernel runs which does nothing, at the median.
-///
-/// # Errors
-/// What the runtime reports.
 pub fn empty_kernel(context: &Context) -> Result<f64, BackendError> {
     let chaser = ready(context)?;
     let run = || Ok(context.times(&chaser.nothing()?)?.seconds());
@@ -62,7 +59,6 @@ pub(super) fn measure(Measuring { context, peak, tell, .. }: Measuring<'_>) -> R
     Ok(())
 }
 
-/// Of seconds.
 pub(super) fn in_microseconds(Spread { median, tenth, ninetieth }: Spread) -> Spread {
     Spread { median: median * 1e6, tenth: tenth * 1e6, ninetieth: ninetieth * 1e6 }
 }

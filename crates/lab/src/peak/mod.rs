@@ -53,15 +53,11 @@ use crate::{Progress, Spread};
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Part {
-    /// Bandwidths of memory.
     Streams,
     /// Bandwidth by size of the working set: caches and local memory.
     Caches,
-    /// Latency by size.
     Latency,
-    /// What a launch costs.
     Launch,
-    /// Transfers between host and device.
     Transfers,
     /// Arithmetic, by operations a byte: the heaviest, and so the last.
     Intensity,
@@ -74,11 +70,9 @@ named!(
 /// What is measured, and how thoroughly.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct PeakOptions {
-    /// Fewer ways, sizes and runs.
     pub quick: bool,
     /// The most bytes that a buffer may have; none: as many as make sense.
     pub most_bytes: Option<usize>,
-    /// The parts.
     pub parts: Vec<Part>,
 }
 
@@ -91,7 +85,6 @@ struct Measuring<'m> {
     tell: &'m mut dyn FnMut(&str) -> Result<(), BackendError>,
 }
 
-/// Nothing more is wanted.
 #[derive(Debug, thiserror::Error)]
 #[error("the measurement was ended")]
 struct Ended;
@@ -117,9 +110,6 @@ fn teller(
 
 impl Peak {
     /// Measures an OpenCL device; times are the device's own but where the host waits.
-    ///
-    /// # Errors
-    /// What the runtime reports: no room for the buffers, a kernel that cannot be built.
     pub fn measure(
         context: &Context,
         options: &PeakOptions,
@@ -191,7 +181,6 @@ impl Peak {
         Operation::ALL.into_iter().flat_map(of).collect()
     }
 
-    /// Nothing measured yet.
     fn today(scale: &Scale) -> Self {
         Self {
             date: humantime::format_rfc3339_seconds(SystemTime::now()).to_string(),
@@ -230,7 +219,6 @@ fn sampled(samples: usize, mut run: impl FnMut() -> Result<f64, BackendError>) -
     Ok(Spread::of_some(times))
 }
 
-/// 10⁹ a second.
 fn rate(amount: usize, seconds: &Spread) -> f64 {
     amount as f64 / seconds.median / 1e9
 }

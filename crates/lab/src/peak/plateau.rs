@@ -13,11 +13,8 @@ const POINTS: usize = 2;
 /// Sizes between which a bandwidth stays within 15 %.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct Plateau {
-    /// Of which curve.
     pub place: Place,
-    /// The least size, in bytes.
     pub from_bytes: u64,
-    /// The largest.
     pub to_bytes: u64,
     /// The highest value, in 10⁹ bytes a second.
     #[serde(rename = "bytes_per_second", serialize_with = "giga")]

@@ -27,7 +27,6 @@ pub struct Peak {
     pub max_clock_mhz: Option<u32>,
     /// Clocks that a tool of the vendor reports, right after the heaviest kernels.
     pub clocks: Option<Clocks>,
-    /// Bytes of a buffer of the bandwidths.
     pub buffer_bytes: u64,
     /// Bytes read, in 10⁹ a second: the best of several ways, the median of several runs.
     #[serde(rename = "read_bytes_per_second", serialize_with = "giga")]
@@ -66,11 +65,9 @@ pub struct Peak {
     /// Nanoseconds of a load that waits for the one before.
     #[serde(rename = "latency_seconds")]
     pub latency_nanoseconds: Latencies,
-    /// The copy bandwidth over time.
     pub drift: Option<Drift>,
     /// All ways in which bandwidths were measured, the best of each operation first.
     pub streams: Vec<Stream>,
-    /// From memory's bound to arithmetic's.
     pub intensity: Vec<Intensity>,
     /// Bandwidth by size of what is read again and again.
     pub working_sets: Vec<WorkingSet>,
@@ -78,21 +75,17 @@ pub struct Peak {
     pub plateaus: Vec<Plateau>,
     /// Latency by size of what is gone through.
     pub chases: Vec<Chase>,
-    /// What a launch costs, in its parts.
     pub launch: Option<LaunchCost>,
-    /// To the device and back.
     pub transfers: Vec<Transfer>,
 }
 
 /// Clocks, as a tool reports them.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Clocks {
-    /// What was asked.
     pub source: String,
     /// Clock of the compute units now, in MHz.
     #[serde(rename = "units_hertz", serialize_with = "mega")]
     pub units_mhz: Option<f64>,
-    /// The highest that it may have.
     #[serde(rename = "units_max_hertz", serialize_with = "mega")]
     pub units_max_mhz: Option<f64>,
     /// Clock of the memory now, in MHz.
@@ -107,16 +100,13 @@ pub struct Clocks {
 /// Latencies by place.
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize)]
 pub struct Latencies {
-    /// The nearest cache.
     #[serde(serialize_with = "nano")]
     pub l1: Option<f64>,
-    /// The second cache.
     #[serde(serialize_with = "nano")]
     pub l2: Option<f64>,
     /// Memory: the largest set that was gone through.
     #[serde(serialize_with = "nano")]
     pub memory: Option<f64>,
-    /// Local memory.
     #[serde(serialize_with = "nano")]
     pub local: Option<f64>,
 }
@@ -127,7 +117,6 @@ pub struct Drift {
     /// The first copy of all, before anything was warm, in 10⁹ bytes a second.
     #[serde(rename = "cold_bytes_per_second", serialize_with = "giga")]
     pub cold: f64,
-    /// After the warm-up.
     #[serde(rename = "start_bytes_per_second", serialize_with = "giga")]
     pub start: f64,
     /// After all other measurements, right behind the heaviest kernels, in new buffers.
@@ -154,24 +143,20 @@ impl Drift {
 /// A bandwidth, measured in one way.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Stream {
-    /// What was done.
     pub operation: Operation,
     /// How: accesses, work-groups, order, hints.
     pub way: String,
     /// 10⁹ bytes a second, at the median time.
     #[serde(rename = "bytes_per_second", serialize_with = "giga")]
     pub gb_per_second: f64,
-    /// Seconds of a run.
     pub seconds: Spread,
 }
 
 /// How numbers are stored that arithmetic is done with.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub enum Stored {
-    /// 32-bit.
     #[serde(rename = "f32")]
     F32,
-    /// 64-bit.
     #[serde(rename = "f64")]
     F64,
     /// 16-bit integers, computed with in f32.
@@ -181,7 +166,6 @@ pub enum Stored {
 named!(Stored: F32 = "f32", F64 = "f64", Half = "half");
 
 impl Stored {
-    /// Bytes of a number.
     pub fn bytes(self) -> usize {
         match self {
             Self::F32 => 4,
@@ -194,9 +178,7 @@ impl Stored {
 /// Numbers that are read, taken through some fused multiply-adds, and written.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Intensity {
-    /// How they are stored.
     pub stored: Stored,
-    /// Fused multiply-adds of each.
     pub fma_per_element: u32,
     /// Arithmetic intensity: operations for each byte that is read or written.
     pub flops_per_byte: f64,
@@ -206,7 +188,6 @@ pub struct Intensity {
     /// Operations, in 10⁹ a second.
     #[serde(rename = "flops_per_second", serialize_with = "giga")]
     pub gflop_per_second: f64,
-    /// Seconds of a run.
     pub seconds: Spread,
 }
 
@@ -218,7 +199,6 @@ pub enum Place {
     Own,
     /// All compute units have the same set, and, where the device can be told so, read past the nearest cache.
     Shared,
-    /// Local memory.
     Local,
 }
 named!(Place: Own = "a set for each unit", Shared = "one set for all units", Local = "local memory");
@@ -226,14 +206,12 @@ named!(Place: Own = "a set for each unit", Shared = "one set for all units", Loc
 /// Bandwidth of a set of some size.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct WorkingSet {
-    /// Whose it is.
     pub place: Place,
     /// Its bytes: those of one unit where each has its own.
     pub bytes: u64,
     /// What all units read together, in 10⁹ bytes a second.
     #[serde(rename = "bytes_per_second", serialize_with = "giga")]
     pub gb_per_second: f64,
-    /// Seconds of a run.
     pub seconds: Spread,
 }
 
@@ -242,12 +220,10 @@ pub struct WorkingSet {
 pub struct Chase {
     /// [`Place::Local`], or memory behind its caches.
     pub place: Place,
-    /// Bytes of the set.
     pub bytes: u64,
     /// Nanoseconds a load, at the median time; the address arithmetic of a load is part of it.
     #[serde(rename = "load_seconds", serialize_with = "nano")]
     pub nanoseconds: f64,
-    /// Seconds of a run.
     pub seconds: Spread,
 }
 
@@ -257,7 +233,6 @@ pub struct LaunchCost {
     /// Microseconds from the call to the start on the device, of a launch that waits for nothing.
     #[serde(rename = "queued_to_start_seconds", serialize_with = "micro")]
     pub queued_to_start_microseconds: Option<Spread>,
-    /// From start to end.
     #[serde(rename = "run_seconds", serialize_with = "micro")]
     pub run_microseconds: Option<Spread>,
     /// From one start to the next, of launches that are queued one after the other.
@@ -272,7 +247,6 @@ pub struct LaunchCost {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum HostMemory {
-    /// Ordinary memory.
     Pageable,
     /// Memory that the driver has made ready for the device.
     Pinned,
@@ -286,15 +260,11 @@ named!(HostMemory: Pageable = "pageable", Pinned = "pinned", Mapped = "mapped", 
 /// A transfer between host and device: wall time, until the bytes are there.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Transfer {
-    /// Where the host has them.
     pub memory: HostMemory,
-    /// Which way they go.
     pub towards: Towards,
-    /// How many.
     pub bytes: u64,
     /// 10⁹ bytes a second, at the median time.
     #[serde(rename = "bytes_per_second", serialize_with = "giga")]
     pub gb_per_second: f64,
-    /// Seconds of a transfer.
     pub seconds: Spread,
 }

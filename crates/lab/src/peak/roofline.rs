@@ -8,27 +8,22 @@ use super::{Peak, Stored};
 use crate::KernelRecord;
 use crate::si::giga;
 
-/// A slanted roof.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Roof {
-    /// Of what.
     pub name: String,
     /// Its bandwidth, in 10⁹ bytes a second.
     #[serde(rename = "bytes_per_second", serialize_with = "giga")]
     pub gb_per_second: f64,
 }
 
-/// A level roof.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct LevelRoof {
-    /// Of what.
     pub name: String,
     /// Its height, in 10⁹ operations a second.
     #[serde(rename = "flops_per_second", serialize_with = "giga")]
     pub gflop_per_second: f64,
 }
 
-/// A kernel.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Point {
     /// Its name, and what distinguishes its fields.
@@ -47,9 +42,7 @@ pub struct Point {
 pub struct Roofline {
     /// From memory to the nearest cache, as far as they were measured.
     pub roofs: Vec<Roof>,
-    /// The rates of arithmetic.
     pub levels: Vec<LevelRoof>,
-    /// The kernels.
     pub points: Vec<Point>,
 }
 
@@ -84,7 +77,6 @@ impl Roofline {
     }
 }
 
-/// A positive number.
 fn usable(rate: Option<f64>) -> Option<f64> {
     rate.filter(|rate| *rate > 0.0 && rate.is_finite())
 }

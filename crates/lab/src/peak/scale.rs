@@ -15,28 +15,21 @@ pub struct Scale {
     pub is_cpu: bool,
     /// Whether fewer ways and sizes are tried.
     pub quick: bool,
-    /// Compute units, or threads.
     pub units: usize,
-    /// A buffer of the bandwidths.
     pub stream_bytes: usize,
-    /// A buffer of what is computed with.
     pub intensity_bytes: usize,
     /// The largest set of one unit that is read again and again.
     pub own_most: usize,
-    /// The largest set of all units.
     pub shared_most: usize,
     /// The largest set that is gone through load by load.
     pub chase_most: usize,
-    /// The largest transfer.
     pub transfer_most: usize,
     /// Bytes of a line: where one load does not fetch what the next one needs.
     pub line: usize,
-    /// Counted runs.
     pub samples: usize,
 }
 
 impl Scale {
-    /// For an OpenCL device.
     pub fn of_device(context: &Context, options: &PeakOptions) -> Self {
         let info = context.info();
         let is_cpu = info.kind == DeviceKind::Cpu;

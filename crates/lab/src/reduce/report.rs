@@ -9,11 +9,8 @@ use serde::Serialize;
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Operation {
-    /// The sum of each word of the object.
     Sum,
-    /// |x|² of a spinor field.
     Norm2,
-    /// ⟨x, y⟩ of two spinor fields.
     InnerProduct,
 }
 named!(Operation: Sum = "sum", Norm2 = "norm2", InnerProduct = "inner product");
@@ -43,24 +40,17 @@ impl fmt::Display for Shape {
 /// Seconds of the timed runs of a row: device time where there are device events, else wall time.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Seconds {
-    /// The median.
     pub median: f64,
-    /// The least.
     pub least: f64,
-    /// The most.
     pub most: f64,
 }
 
 /// One row of the table.
 #[derive(Clone, Debug, Serialize)]
 pub struct ReduceRow {
-    /// What was computed.
     pub operation: Operation,
-    /// What the field has at each site.
     pub object: &'static str,
-    /// f32 or f64.
     pub precision: &'static str,
-    /// The shape of the work-groups.
     pub shape: Shape,
     /// Work-items of a group, where they were chosen.
     pub group: Option<usize>,
@@ -68,13 +58,10 @@ pub struct ReduceRow {
     pub form: String,
     /// `exact`, or `tree of …` with the plan; none where there is no such plan.
     pub sum: Option<String>,
-    /// Bytes of the fields, each read once.
     pub bytes: u64,
-    /// How long it took.
     pub seconds: Option<Seconds>,
     /// Seconds in which a kernel that does nothing else reads as many bytes.
     pub read_seconds: Option<f64>,
-    /// Why it could not be run.
     pub failure: Option<String>,
 }
 
@@ -88,15 +75,12 @@ impl ReduceRow {
 /// All that was measured.
 #[derive(Clone, Debug)]
 pub struct ReduceReport {
-    /// The lattice of the object's field.
     pub lattice: Lattice,
     /// The plan of the bundle on this backend; none where no plan is possible.
     pub plan: Option<TreePlan>,
     /// Read bandwidth measured in the same run, in bytes a second.
     pub read_bandwidth: f64,
-    /// The rows, in the order of the table.
     pub rows: Vec<ReduceRow>,
-    /// What was compared.
     pub agreement: Agreement,
 }
 
@@ -105,11 +89,9 @@ pub struct ReduceReport {
 pub struct Agreement {
     /// Rows whose sums were tree sums; those of the same plan of the same field must be equal.
     pub tree_sums: usize,
-    /// Their different plans.
     pub plans: usize,
     /// Rows whose sums were exact; all of the same field must be equal.
     pub exact_sums: usize,
-    /// What was different: a sentence each.
     pub different: Vec<String>,
 }
 

@@ -8,14 +8,11 @@ use super::words::{Quantity, fields, number, seconds, text};
 /// Bars beyond these are left to the table.
 const MOST_BARS: usize = 48;
 
-/// A chart of bars.
 #[derive(Serialize, Debug, Default)]
 pub(super) struct Bars {
     pub title: String,
-    /// What a whole bar means.
     pub scale: String,
     pub bars: Vec<Bar>,
-    /// Bars that are not shown.
     pub left_out: usize,
     /// Whether it is shown at once, or unfolded on demand.
     pub open: bool,
@@ -27,11 +24,8 @@ pub(super) struct Bar {
     pub detail: String,
     /// Of the width, 0 to 100.
     pub percent: f64,
-    /// What stands after it.
     pub text: String,
-    /// All that is known of it.
     pub tip: String,
-    /// The number of its colour.
     pub colour: usize,
 }
 
@@ -44,7 +38,6 @@ impl Bars {
     }
 }
 
-/// The number of a precision's colour.
 pub(super) fn colour_of_precision(precision: &str) -> usize {
     match precision {
         "f64" => 1,

@@ -36,47 +36,21 @@ use crate::Kind;
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum ReportError {
-    /// A file cannot be read.
     #[error("failed to read {}: {source}", .path.display())]
-    Read {
-        /// As given.
-        path: PathBuf,
-        /// What the system says.
-        source: std::io::Error,
-    },
-    /// A file is no JSON.
+    Read { path: PathBuf, source: std::io::Error },
     #[error("{} is no JSON: {reason}; give what a command printed with --json, or a --trace", .path.display())]
-    NoJson {
-        /// As given.
-        path: PathBuf,
-        /// What is wrong, and where.
-        reason: String,
-    },
-    /// A file is no document of the program.
+    NoJson { path: PathBuf, reason: String },
     #[error("{} does not say what it is: its JSON has no \"kind\" at the top; give what a command printed with --json, or a --trace", .path.display())]
-    NoKind {
-        /// As given.
-        path: PathBuf,
-    },
-    /// A kind that no command has.
+    NoKind { path: PathBuf },
     #[error("{} is of kind '{kind}', which this version does not know: expected one of {}", .path.display(), Kind::ALL.iter().map(|kind| kind.name()).collect::<Vec<_>>().join(", "))]
-    UnknownKind {
-        /// As given.
-        path: PathBuf,
-        /// What it says.
-        kind: String,
-    },
-    /// A schema of another version.
+    UnknownKind { path: PathBuf, kind: String },
     #[error("{} has schema {found} of kind '{}', and this version reads {}: print it again with this version", .path.display(), .kind.name(), .kind.schema())]
     OtherSchema {
-        /// As given.
         path: PathBuf,
-        /// Its kind.
         kind: Kind,
         /// What it says; `none` where it says nothing.
         found: String,
     },
-    /// The template failed: none that occurs.
     #[error("failed to write the report: {0}")]
     Template(#[from] minijinja::Error),
 }
@@ -84,28 +58,18 @@ pub enum ReportError {
 /// A JSON document of a command.
 #[derive(Clone, Debug)]
 pub struct Document {
-    /// The name of its file.
     pub name: String,
-    /// What it is.
     pub kind: Kind,
-    /// All of it.
     pub value: Value,
 }
 
 impl Document {
-    /// Reads a document.
-    ///
-    /// # Errors
-    /// [`ReportError`], with the file's name.
     pub fn read(path: &Path) -> Result<Self, ReportError> {
         let text = std::fs::read(path).map_err(|source| ReportError::Read { path: path.to_owned(), source })?;
         Self::parse(path, &text)
     }
 
     /// The document that a file holds.
-    ///
-    /// # Errors
-    /// [`ReportError`], with the file's name.
     pub fn parse(path: &Path, text: &[u8]) -> Result<Self, ReportError> {
         let value: Value = serde_json::from_slice(text)
             .map_err(|error| ReportError::NoJson { path: path.to_owned(), reason: error.to_string() })?;
@@ -137,9 +101,6 @@ impl Document {
 }
 
 /// The report as one HTML file; `baseline`: what the documents are compared with.
-///
-/// # Errors
-/// [`ReportError::Template`].
 pub fn render(title: &str, documents: &[Document], baseline: &[Document]) -> Result<String, ReportError> {
     let mut environment = Environment::new();
     environment.set_auto_escape_callback(|_| AutoEscape::Html);

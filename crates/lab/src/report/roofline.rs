@@ -32,7 +32,6 @@ struct Roof {
     label: String,
     /// The number of its colour, which no other roof has.
     colour: usize,
-    /// Whether it is the memory's.
     slanted: bool,
 }
 
@@ -43,7 +42,6 @@ struct Point {
     colour: usize,
     /// Nothing of the kernels of `peak`, which have no names.
     number: Option<usize>,
-    /// Where the number stands.
     label: [f64; 2],
     /// A line of the table below the chart, and what a finger shows.
     kernel: String,
@@ -87,7 +85,6 @@ struct Measured {
     in_cache: bool,
 }
 
-/// A row of `bench`.
 fn of_bench(row: &Value) -> Option<Measured> {
     let (flops, bytes) = (row["work"]["flops"].as_f64()?, row["work"]["bytes"].as_f64()?);
     let rate = row["flops_per_second"].as_f64().filter(|&rate| rate > 0.0)?;
@@ -145,7 +142,6 @@ fn ticks(least: f64, most: f64) -> Vec<f64> {
     all.filter(|value| (least..=most).contains(value)).collect()
 }
 
-/// A round number.
 fn round(value: f64) -> String {
     if value < 1.0 { format!("{value:.*}", (-value.log10()).ceil() as usize) } else { number(value.round()) }
 }

@@ -18,13 +18,10 @@ use crate::Kind;
 pub(super) struct Section {
     pub id: String,
     pub title: String,
-    /// The kind and the file that it is of.
     #[serde(skip)]
     pub kind: Option<Kind>,
     pub file: String,
-    /// Whether others have its title.
     pub one_of_several: bool,
-    /// A sentence on what one sees.
     pub lead: String,
     pub facts: Vec<(String, String)>,
     /// Facts that are unfolded on demand.

@@ -13,10 +13,8 @@ const KERNELS: usize = 3;
 /// Findings that are named.
 const FINDINGS: usize = 3;
 
-/// The summary.
 #[derive(Serialize, Debug, Default)]
 pub(super) struct Summary {
-    /// Devices, version, date.
     machine: Vec<(String, String)>,
     /// What the memory and the arithmetic can do.
     ceilings: Vec<(String, String)>,

@@ -84,7 +84,6 @@ impl Table {
         (!table.columns.is_empty()).then_some(table)
     }
 
-    /// A table of texts.
     pub(super) fn of_texts<const N: usize>(
         caption: &str,
         columns: [&str; N],

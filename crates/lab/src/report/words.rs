@@ -6,19 +6,13 @@ use serde_json::Value;
 /// What kind of number a key has.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Quantity {
-    /// Seconds.
     Time,
     /// Bytes a second.
     Bandwidth,
-    /// Operations a second.
     Flops,
-    /// Of one.
     Share,
-    /// A second.
     Frequency,
-    /// Bytes.
     Bytes,
-    /// A number without a unit.
     Plain,
 }
 
@@ -41,7 +35,6 @@ impl Quantity {
         }
     }
 
-    /// A number with its unit.
     pub fn say(self, value: f64) -> String {
         match self {
             Self::Time => seconds(value),

@@ -14,7 +14,6 @@ const HOST: usize = 1;
 /// Processes of the trace that one of several has at most: itself, and its devices.
 const PROCESSES: usize = 1000;
 
-/// One event.
 #[derive(Serialize)]
 struct Event<'a> {
     name: &'a str,
@@ -40,7 +39,6 @@ struct Events<'a> {
     any: bool,
     /// Added to the numbers of processes.
     first: usize,
-    /// Before the names of processes.
     prefix: String,
 }
 
@@ -85,9 +83,6 @@ impl Events<'_> {
 }
 
 /// The events of a recording for a trace that another process writes, in which this one has a number. Times begin where its recording began.
-///
-/// # Errors
-/// None that occurs: it is written to memory.
 pub fn chrome_events(recording: &Recording, process: &str, number: usize) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     let mut events =
@@ -97,9 +92,6 @@ pub fn chrome_events(recording: &Recording, process: &str, number: usize) -> io:
 }
 
 /// Writes a recording of `process`, with its hotspots, and what others gave ([`chrome_events`]).
-///
-/// # Errors
-/// What `out` reports.
 pub fn write_chrome(recording: &Recording, process: &str, others: &[Vec<u8>], out: &mut dyn Write) -> io::Result<()> {
     write!(out, "{{\"kind\":\"trace\",\"command\":{},\"displayTimeUnit\":\"ns\",", Value::from(process))?;
     write!(out, "\"devices\":{},\"hotspots\":", Value::from(recording.queues.clone()))?;

@@ -8,17 +8,11 @@ use serde::Serialize;
 pub struct Hotspot {
     /// What it is counted under: `kernel`, `transfer`, `wait`, …
     pub group: &'static str,
-    /// Its name.
     pub name: String,
-    /// How many there were.
     pub calls: u64,
-    /// Seconds in all.
     pub total_seconds: f64,
-    /// Seconds of one, on average.
     pub average_seconds: f64,
-    /// The shortest.
     pub least_seconds: f64,
-    /// The longest.
     pub most_seconds: f64,
     /// Share of the time of its group, 0 to 1.
     pub share_of_group: f64,

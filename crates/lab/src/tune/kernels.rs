@@ -23,11 +23,8 @@ const SITES: Sites = Sites::Parity(Parity::Even);
 /// A kernel to tune.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Subject {
-    /// The kernel.
     pub kernel: &'static Kernel,
-    /// How its fields are stored.
     pub precision: Precision,
-    /// How links are stored.
     pub links: LinkFormat,
     /// Spinors or colour vectors a site.
     pub parts: usize,
@@ -143,7 +140,6 @@ pub(super) struct KernelTrial<'b> {
 
 /// Launches of a sample: it shall take so long, that the clock of the device resolves it.
 const SAMPLE: f64 = 1e-3;
-/// At most.
 const MOST_LAUNCHES: usize = 20;
 
 impl<'b> KernelTrial<'b> {

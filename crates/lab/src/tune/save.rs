@@ -15,15 +15,8 @@ use super::{KernelReport, TuneReport, Verdict};
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum SaveError {
-    /// The lock file, or its directory, cannot be made.
     #[error("cannot lock {}: {source}; choose another place with LANEFIELD_TUNING=FILE", .path.display())]
-    Lock {
-        /// The lock file.
-        path: PathBuf,
-        /// What the system says.
-        source: io::Error,
-    },
-    /// The file cannot be written.
+    Lock { path: PathBuf, source: io::Error },
     #[error(transparent)]
     Write(#[from] WriteError),
 }

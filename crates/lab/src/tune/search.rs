@@ -15,15 +15,8 @@ pub trait Trial {
     type Output;
     /// Is told what will be tried next, before it is: what must be built for it can be built side by side.
     fn build_ahead(&mut self, _: &[Tuning]) {}
-    /// Runs the kernel once.
-    ///
-    /// # Errors
-    /// Why the device refuses the choice.
     fn run(&mut self, choice: &Tuning) -> Result<Self::Output, String>;
     /// Seconds of a launch: one sample.
-    ///
-    /// # Errors
-    /// Why the device refuses the choice.
     fn time(&mut self, choice: &Tuning) -> Result<f64, String>;
     /// Where two results differ, in words; `None` where all bits are the same.
     fn difference(&self, found: &Self::Output, expected: &Self::Output) -> Option<String>;
@@ -34,7 +27,6 @@ pub trait Trial {
 /// One axis of the space of choices.
 #[derive(Clone, Debug)]
 pub struct Axis {
-    /// What it is about.
     pub name: &'static str,
     /// Its values; what one leaves open stays as it is.
     pub values: Vec<Tuning>,
@@ -54,12 +46,9 @@ pub enum Verdict {
     },
     /// Its result has other bits than the default's.
     BitsDiffer {
-        /// Where.
         difference: String,
     },
-    /// The device does not take it.
     Refused {
-        /// What it said.
         reason: String,
     },
     /// The budget was spent before its turn.
@@ -69,7 +58,6 @@ pub enum Verdict {
 /// A choice that was tried, or was to be.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Candidate {
-    /// The choice.
     pub choice: Tuning,
     /// Seconds of a launch, the median; none where it was not timed.
     pub seconds: Option<f64>,
@@ -80,11 +68,9 @@ pub struct Candidate {
 /// What a search found.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Searched {
-    /// The choice.
     pub choice: Tuning,
     /// Seconds of a launch with the default.
     pub default_seconds: f64,
-    /// Seconds of a launch with the choice.
     pub seconds: f64,
     /// The default, then all others, in the order in which they were tried.
     pub candidates: Vec<Candidate>,

@@ -98,7 +98,6 @@ pub struct Difference {
     pub absolute: f64,
     /// |a − b| / max(|a|, |b|).
     pub relative: f64,
-    /// Whether the numbers are whole ones.
     #[serde(skip)]
     is_whole: bool,
 }
@@ -236,7 +235,6 @@ fn notes(axes: &Axes, shape: &[usize], options: CompareOptions) -> Vec<String> {
     }
 }
 
-/// Rounds numbers to f32.
 fn round(numbers: &mut Numbers) {
     numbers.kind = Kind::F32;
     numbers.values.iter_mut().for_each(|x| *x = f64::from(*x as f32));

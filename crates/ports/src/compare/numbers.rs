@@ -5,7 +5,6 @@ use lanefield::reference::real::Real as _;
 
 use crate::order::show_shape;
 
-/// What numbers are.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Kind {
     F32,
@@ -33,7 +32,6 @@ pub struct Numbers {
     /// Real parts of a number: 2 of a complex one.
     pub(super) parts: usize,
     pub(super) kind: Kind,
-    /// All parts in C order.
     pub(super) values: Vec<f64>,
 }
 
@@ -92,7 +90,6 @@ impl From<&ComplexArray> for Numbers {
     }
 }
 
-/// The bits of a number as what it is.
 pub(super) fn bits(x: f64, kind: Kind) -> u64 {
     match kind {
         Kind::F32 => u64::from((x as f32).to_bits()),

@@ -190,7 +190,6 @@ pub(super) fn percent(part: u64, whole: u64) -> String {
     }
 }
 
-/// Thousands apart.
 pub(crate) fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::new();
@@ -203,7 +202,6 @@ pub(crate) fn grouped(number: u64) -> String {
     text
 }
 
-/// Several of a thing.
 pub(super) fn plural(name: &str) -> String {
     match name {
         "axis" => "axes".to_owned(),

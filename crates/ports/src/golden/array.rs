@@ -118,7 +118,6 @@ pub(super) fn complex<R: Real>(shape: &[usize], values: &[Complex<R>]) -> Result
     }
 }
 
-/// Real numbers in f64.
 pub(super) fn reals(shape: &[usize], values: &[f64]) -> RawArray {
     let numbers: Vec<f64> = values.iter().map(|&x| if x.is_nan() { f64::NAN } else { x }).collect();
     RawArray::f64(shape, &numbers)

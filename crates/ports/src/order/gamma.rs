@@ -100,7 +100,6 @@ impl GammaBasis {
 /// A real orthogonal matrix of spins with the elements 0 and ±1, or 0 and ±1/√2.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SpinMatrix {
-    /// The signs of the elements.
     rows: [[i8; 4]; 4],
     /// Whether the elements are divided by √2.
     halved: bool,

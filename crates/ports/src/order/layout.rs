@@ -178,9 +178,7 @@ impl Layout {
 
 /// The way from numbers in our order to their places in the memory of another program, and back.
 pub(crate) struct Places {
-    /// The place of each site.
     sites: Vec<usize>,
-    /// The site at each place.
     numbers: Vec<usize>,
     directions: usize,
     words: usize,

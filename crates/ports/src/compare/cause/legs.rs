@@ -9,7 +9,6 @@ use super::super::text::grouped;
 use super::{Case, Cause, Confidence};
 use crate::projection::{distance, size};
 
-/// "1 + γt"
 fn name(projector: usize) -> String {
     format!("1 {} γ{}", if projector < 4 { '+' } else { '−' }, DIMENSION_NAMES[projector % 4])
 }

@@ -69,7 +69,6 @@ struct Case<'a> {
 }
 
 impl Case<'_> {
-    /// Half an ulp of 1.
     fn unit(&self) -> f64 {
         if self.kind == Kind::F32 { f64::from(f32::EPSILON) / 2.0 } else { f64::EPSILON / 2.0 }
     }
@@ -88,7 +87,6 @@ impl Case<'_> {
         })
     }
 
-    /// Complex number `k` of an array.
     fn complex(array: &[f64], k: usize) -> [f64; 2] {
         [array[2 * k], array[2 * k + 1]]
     }

@@ -78,7 +78,6 @@ struct Side<'a> {
     name: &'static str,
     declared: Convention,
     numbers: &'a [f64],
-    /// What it should be.
     other: &'a [f64],
     places: Option<Places>,
 }

@@ -36,7 +36,6 @@ impl Legs {
         }
     }
 
-    /// "leg -z", "legs +t and -t"
     fn name(self) -> String {
         match self {
             Self::One(leg) => format!("leg {leg}"),

@@ -101,7 +101,6 @@ impl<R: Real> Hop<'_, R> {
         self.through(x, leg, &self.link(x, leg, fault), fault)
     }
 
-    /// The same with a link.
     fn through(&self, x: Coordinate, leg: Leg, v: &Link<R>, fault: Fault) -> Spinor<R> {
         let d = leg.dimension();
         let to = match fault {
@@ -182,7 +181,6 @@ fn in_direction(d: usize, forward: bool) -> Leg {
     if forward { Leg::forward(d) } else { Leg::backward(d) }
 }
 
-/// An ulp of 1.
 pub(super) fn unit<R: Real>() -> f64 {
     if R::BITS == 64 { f64::EPSILON } else { f64::from(f32::EPSILON) }
 }

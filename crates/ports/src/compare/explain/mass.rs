@@ -108,7 +108,6 @@ fn shown(x: f64) -> String {
     if x.abs() < 1e-9 { "0".to_owned() } else { x.to_string() }
 }
 
-/// "4.1·ψ", "ψ"
 fn times(factor: f64, what: &str) -> String {
     if factor == 1.0 { what.to_owned() } else { format!("{}·{what}", shown(factor)) }
 }

@@ -18,7 +18,6 @@ use super::Stage;
 const LS: usize = 4;
 const MASS: f64 = 0.1;
 const M5: f64 = 1.8;
-/// Name, b, c.
 const KINDS: [(&str, f64, f64); 2] = [("shamir", 1.0, 0.0), ("mobius", 1.5, 0.5)];
 /// The number of the fermion that is multiplied.
 const SOURCE: u32 = 2;

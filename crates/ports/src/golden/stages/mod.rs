@@ -64,7 +64,6 @@ impl<'a> Stage<'a> {
         self
     }
 
-    /// The path of a file.
     fn path(&self, name: &str) -> String {
         format!("stages/{}/{name}", self.entry.stage)
     }
@@ -74,7 +73,6 @@ impl<'a> Stage<'a> {
         self.array_of(name, Content::of_shape(&array.shape), array)
     }
 
-    /// Writes an array.
     fn array_of(&mut self, name: &str, holds: Content, array: &RawArray) -> Result<(), GoldenError> {
         let path = self.path(&format!("{name}.npy"));
         self.writer.array_of(&path, holds, array)?;
@@ -82,7 +80,6 @@ impl<'a> Stage<'a> {
         Ok(())
     }
 
-    /// Writes another file.
     fn other(&mut self, name: &str, bytes: &[u8]) -> Result<(), GoldenError> {
         let path = self.path(name);
         self.writer.other(&path, bytes)?;

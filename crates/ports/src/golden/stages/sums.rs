@@ -16,7 +16,6 @@ use super::super::{GoldenError, Setup};
 use super::Stage;
 use crate::Content;
 
-/// The numbers of x and y.
 const X: u32 = 1;
 const Y: u32 = 2;
 
