@@ -83,7 +83,7 @@ impl Guidelines {
         bar.set_length(wanted.len() as u64);
         let outcomes = run(&context, &wanted, options, |outcome| {
             bar.inc(1);
-            bar.set_message(outcome.guideline.name);
+            bar.set_message(outcome.guideline.name.clone());
             goes_on(1)
         });
         bar.finish_and_clear();
@@ -135,17 +135,8 @@ impl Report {
 
     /// How many hold, and how many of the other verdicts there are.
     fn summary(&self) -> String {
-        let verdicts = [
-            Verdict::Holds,
-            Verdict::NoDifference,
-            Verdict::Unclear,
-            Verdict::OtherWay,
-            Verdict::DoesNotApply,
-            Verdict::Failed,
-            Verdict::Observed,
-        ];
         let count = |verdict| self.guidelines.iter().filter(|outcome| outcome.verdict == verdict).count();
-        let told = verdicts.map(|verdict| (count(verdict), verdict)).into_iter().filter(|(number, _)| *number > 0);
+        let told = Verdict::ALL.map(|verdict| (count(verdict), verdict)).into_iter().filter(|(number, _)| *number > 0);
         told.map(|(number, verdict)| format!("{number} {verdict}")).collect::<Vec<_>>().join(", ")
     }
 }

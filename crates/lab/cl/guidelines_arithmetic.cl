@@ -1,5 +1,5 @@
 // Arithmetic and control flow, as performance guidelines advise for and against them. Both sides of a pair give the same values: exactly, but for
-// the native functions, whose accuracy no standard names. Counterpart: crates/lab/src/guidelines/arithmetic.rs.
+// the native functions, whose accuracy no standard names. Counterpart: crates/lab/src/guidelines/kernels.rs.
 
 // Divides and multiplies by turns by the same power of two, so that values stay what they are, and every rounding is exact.
 __kernel void divide(__global float* restrict out, __global const float* restrict in, uint rounds, float by, float inverse) {

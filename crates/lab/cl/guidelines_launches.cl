@@ -1,5 +1,5 @@
 // Work-items that work together, in one launch or over several, as performance guidelines advise for and against it. Both sides of a pair
-// give the same words. Counterpart: crates/lab/src/guidelines (together.rs).
+// give the same words. Counterpart: crates/lab/src/guidelines (kernels.rs, host.rs).
 
 // Adds all words to out[0], one atomic operation an item.
 __kernel void sum_by_atomics(__global uint* restrict out, __global const uint* restrict in) {

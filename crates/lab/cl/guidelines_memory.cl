@@ -1,6 +1,6 @@
 // Accesses to memory, as performance guidelines advise for and against them: pairs of kernels, or one kernel whose arguments make the two
 // sides. Both sides of a pair give the same words. Elements are integers, so that no order of additions changes a bit. Counterpart:
-// crates/lab/src/guidelines (access.rs, on_chip.rs, reuse.rs, groups.rs).
+// crates/lab/src/guidelines (kernels.rs, host.rs).
 
 // out[e] ← in[offset + e], one word a work-item. Item i takes the word whose index is i with its `bits` bits turned left by `turn`: 0 leaves
 // neighbours together, 5 sets them 32 words apart.

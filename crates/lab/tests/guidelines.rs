@@ -22,7 +22,7 @@ fn both_sides_of_every_experiment_give_the_same() {
     let outcomes = tiny(&context, &[]);
     assert_eq!(outcomes.len(), all().len());
     for Outcome { guideline, factor, verdict, remark, samples, .. } in outcomes {
-        let name = guideline.name;
+        let name = &guideline.name;
         match verdict {
             Verdict::Unclear => {
                 assert!(factor.is_some_and(|factor| factor.median > 0.0) && samples == 1, "{name}");
@@ -61,7 +61,7 @@ fn an_experiment_that_the_device_cannot_do_is_a_row_with_its_reason() {
 
 #[test]
 fn the_list_has_every_topic_of_the_two_documents() {
-    let names: Vec<&str> = all().iter().map(|guideline| guideline.name).collect();
+    let names: Vec<&str> = all().iter().map(|guideline| guideline.name.as_str()).collect();
     let expected = [
         "coalesced",
         "aligned",
@@ -131,7 +131,7 @@ fn the_table_of_recommendations_names_tests_and_guidelines_that_there_are() {
         measured.extend(names(by));
         rows += 1;
     }
-    let known = all().iter().map(|guideline| guideline.name).collect();
+    let known = all().iter().map(|guideline| guideline.name.as_str()).collect();
     assert_eq!(measured, known);
     assert!(rows > 50, "{rows}");
 }

@@ -84,6 +84,12 @@ impl<'c> Bench<'c> {
         Self { context, options, source: OnceCell::new(), agreement: Agreement::Words }
     }
 
+    /// The device lacks what an experiment is about.
+    pub fn lacks(&self, what: &str) -> Result<Measured, Trouble> {
+        let reason = format!("{} has no {what}", self.context.info().name);
+        Err(Trouble::DoesNotApply { reason })
+    }
+
     pub fn on_cpu(&self) -> bool {
         self.context.info().kind == DeviceKind::Cpu
     }

@@ -1,15 +1,12 @@
-//! A guideline as data: what it advises, who says so, the two sides of its experiment in words; and the list of all.
+//! A guideline as data: what it advises, who says so, the two sides of its experiment in words; and the list of all, `guidelines.toml`.
 
 use std::fmt;
+use std::sync::LazyLock;
 
-use serde::Serialize;
-
-use super::bench::Bench;
-use super::sides::{Measured, Trouble};
-use super::{access, allocation, arithmetic, groups, host, on_chip, queues, reuse, together, transfers};
+use serde::{Deserialize, Serialize};
 
 /// A document that advises.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Document {
     /// AMD, HIP documentation, "Performance guidelines".
@@ -19,11 +16,11 @@ pub enum Document {
 }
 
 /// Where a guideline stands.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Source {
     pub document: Document,
     /// Its section, or the name of its paragraph.
-    pub section: &'static str,
+    pub section: String,
 }
 
 impl fmt::Display for Source {
@@ -36,33 +33,27 @@ impl fmt::Display for Source {
     }
 }
 
-/// A section of the HIP performance guidelines.
-pub(super) const fn hip(section: &'static str) -> Source {
-    Source { document: Document::Hip, section }
-}
-
-/// A paragraph of DaCe's best practices.
-pub(super) const fn dace(section: &'static str) -> Source {
-    Source { document: Document::DaCe, section }
-}
-
-/// What a guideline is about.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Topic {
+    /// Accesses to device memory.
     Access,
     /// Local memory, constant memory, images, private arrays.
     OnChip,
+    /// Loads and passes that are shared.
     Reuse,
+    /// Sizes and numbers of work-groups.
     Groups,
+    /// Arithmetic and control flow.
     Arithmetic,
+    /// Atomics, barriers, launches.
     Together,
     Queues,
     Transfers,
     Allocation,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Clock {
     /// The device's clock, from the start of the first kernel to the end of the last.
@@ -72,9 +63,10 @@ pub enum Clock {
 }
 
 /// What of the two sides' results must be the same.
-#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
+#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Agreement {
+    #[default]
     Words,
     /// Every float, but for so much: the functions' accuracy is the device's own.
     Within(f32),
@@ -82,51 +74,34 @@ pub enum Agreement {
     Observation,
 }
 
-/// A guideline and its experiment.
-#[derive(Clone, Debug, Serialize)]
+/// A guideline, whose experiment is in `experiments.rs`.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Guideline {
-    pub name: &'static str,
+    pub name: String,
     pub topic: Topic,
-    pub advice: &'static str,
-    pub sources: &'static [Source],
+    pub advice: String,
+    pub sources: Vec<Source>,
     /// The side that does not follow it, in words.
-    pub without: &'static str,
-    pub with: &'static str,
+    pub without: String,
+    pub with: String,
     pub timed: Clock,
+    #[serde(default)]
     pub agreement: Agreement,
-    #[serde(skip)]
-    pub(super) experiment: fn(&Bench<'_>) -> Result<Measured, Trouble>,
 }
 
-/// A guideline before its own is said: one of a topic, timed by a clock, whose sides give the same words.
-pub(super) const fn usual(topic: Topic, timed: Clock) -> Guideline {
-    Guideline {
-        name: "",
-        topic,
-        advice: "",
-        sources: &[],
-        without: "",
-        with: "",
-        timed,
-        agreement: Agreement::Words,
-        experiment: |_| Ok(Measured::Pairs(Vec::new())),
+/// All guidelines, by topic.
+pub fn all() -> &'static [Guideline] {
+    #[derive(Deserialize)]
+    struct List {
+        guideline: Vec<Guideline>,
     }
-}
-
-pub fn all() -> Vec<Guideline> {
-    [
-        access::GUIDELINES,
-        on_chip::GUIDELINES,
-        reuse::GUIDELINES,
-        groups::GUIDELINES,
-        arithmetic::GUIDELINES,
-        together::GUIDELINES,
-        queues::GUIDELINES,
-        transfers::GUIDELINES,
-        host::GUIDELINES,
-        allocation::GUIDELINES,
-    ]
-    .concat()
+    static ALL: LazyLock<Vec<Guideline>> = LazyLock::new(|| {
+        let list: Result<List, _> = toml::from_str(include_str!("guidelines.toml"));
+        // That the file is sound is tested.
+        list.map_or_else(|_| Vec::new(), |list| list.guideline)
+    });
+    &ALL
 }
 
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -137,18 +112,15 @@ pub struct UnknownGuideline {
 }
 
 /// The guidelines of these names in the order of the list; all where none is named.
-///
-/// # Errors
-/// A name that no guideline has, with those that there are.
 pub fn named<S: AsRef<str>>(names: &[S]) -> Result<Vec<Guideline>, UnknownGuideline> {
     let all = all();
     let known = |name: &str| all.iter().any(|guideline| guideline.name == name);
     if let Some(name) = names.iter().map(AsRef::as_ref).find(|name| !known(name)) {
-        let known = all.iter().map(|guideline| guideline.name).collect::<Vec<_>>().join(", ");
+        let known = all.iter().map(|guideline| guideline.name.as_str()).collect::<Vec<_>>().join(", ");
         return Err(UnknownGuideline { name: name.to_owned(), known });
     }
-    let wanted = |guideline: &Guideline| names.is_empty() || names.iter().any(|name| name.as_ref() == guideline.name);
-    Ok(all.into_iter().filter(wanted).collect())
+    let wanted = |guideline: &&Guideline| names.is_empty() || names.iter().any(|name| name.as_ref() == guideline.name);
+    Ok(all.iter().filter(wanted).cloned().collect())
 }
 
 #[cfg(test)]
@@ -173,7 +145,7 @@ mod tests {
         let error = named(&["coalesced", "magic"]).unwrap_err().to_string();
         assert!(error.starts_with("there is no guideline 'magic'; there are: coalesced, "), "{error}");
         assert!(named::<&str>(&[]).unwrap().len() == all().len());
-        let two: Vec<_> = named(&["atomics", "coalesced"]).unwrap().iter().map(|guideline| guideline.name).collect();
-        assert_eq!(two, ["coalesced", "atomics"]);
+        let two = named(&["atomics", "coalesced"]).unwrap();
+        assert_eq!([&two[0].name, &two[1].name], ["coalesced", "atomics"]);
     }
 }

@@ -4,34 +4,21 @@
 //!
 //! | file | subject |
 //! |---|---|
-//! | `guideline.rs` | a guideline, its sources, and the list of all |
+//! | `guideline.rs` | a guideline, its sources, and the list of all, `guidelines.toml` |
 //! | `outcome.rs` | what was measured, and the verdict |
 //! | `bench.rs`, `sides.rs` | arrays and launches of an experiment; its two sides, compared and timed by turns |
-//! | `access.rs` | accesses to device memory |
-//! | `on_chip.rs` | local memory, constant memory, images, private arrays |
-//! | `reuse.rs` | loads and passes that are shared |
-//! | `groups.rs` | sizes and numbers of work-groups |
-//! | `arithmetic.rs` | arithmetic and control flow |
-//! | `together.rs` | atomics, barriers, launches |
-//! | `queues.rs`, `opencl.rs` | several queues; the calls of OpenCL for these and for images |
-//! | `transfers.rs`, `host.rs` | transfers between host and device; host memory that the device reaches |
-//! | `allocation.rs` | allocation, each time or once, and beyond what there is |
+//! | `experiments.rs` | the experiment of each guideline |
+//! | `kernels.rs`, `host.rs` | experiments that the device's clock times, and the host's |
+//! | `opencl.rs` | the calls of OpenCL for several queues and for images |
 
-mod access;
-mod allocation;
-mod arithmetic;
 mod bench;
-mod groups;
+mod experiments;
 mod guideline;
 mod host;
-mod on_chip;
+mod kernels;
 mod opencl;
 mod outcome;
-mod queues;
-mod reuse;
 mod sides;
-mod together;
-mod transfers;
 
 pub use bench::{Options, Scale};
 pub use guideline::{Agreement, Clock, Document, Guideline, Source, Topic, UnknownGuideline, all, named};
@@ -53,7 +40,7 @@ pub fn run(
     let mut outcomes = Vec::new();
     for guideline in guidelines {
         bench.agreement = guideline.agreement;
-        let outcome = Outcome::new(guideline, (guideline.experiment)(&bench));
+        let outcome = Outcome::new(guideline, experiments::measure(&guideline.name, &bench));
         let goes_on = done(&outcome);
         outcomes.push(outcome);
         if !goes_on {

@@ -1,7 +1,5 @@
 //! What an experiment gave, and whether its guideline holds.
 
-use std::fmt;
-
 use serde::Serialize;
 
 use super::guideline::Guideline;
@@ -30,6 +28,10 @@ pub enum Verdict {
     /// What happened is told, for there is nothing to compare it with.
     Observed,
 }
+named!(
+    Verdict: Holds = "holds here", NoDifference = "makes no difference here", Unclear = "unclear: within the spread",
+        OtherWay = "the other way round here", DoesNotApply = "does not apply", Failed = "failed", Observed = "observed"
+);
 
 impl Verdict {
     /// From how many times as long the side without takes, of samples in pairs that were taken one after the other: for a difference the median must
@@ -44,20 +46,6 @@ impl Verdict {
         } else {
             Self::Unclear
         }
-    }
-}
-
-impl fmt::Display for Verdict {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Holds => "holds here",
-            Self::NoDifference => "makes no difference here",
-            Self::Unclear => "unclear: within the spread",
-            Self::OtherWay => "the other way round here",
-            Self::DoesNotApply => "does not apply",
-            Self::Failed => "failed",
-            Self::Observed => "observed",
-        })
     }
 }
 

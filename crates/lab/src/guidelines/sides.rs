@@ -25,6 +25,8 @@ pub(super) enum Trouble {
     Differs { at: usize, without: u32, with: u32 },
     #[error("the two sides give {without} words without, {with} with")]
     Lengths { without: usize, with: usize },
+    #[error("there is no experiment of that name")]
+    NoExperiment,
     #[error("the result is {words} words of zero, which shows nothing")]
     Nothing { words: usize },
 }
