@@ -10,7 +10,7 @@ use lanefield::reference::layout::Extents;
 use lanefield::reference::links::LinkFormat;
 use lanefield::reference::real::Precision;
 use lanefield_lab::code::{Clang, Subject, Surveyed, survey};
-use lanefield_lab::occupancy::{Architecture, Demand, occupancy};
+use lanefield_lab::occupancy::{Demand, occupancy};
 use serde::{Deserialize, Serialize};
 
 const ARCHITECTURES: [&str; 3] = ["gfx908", "gfx90a", "gfx942"];
@@ -61,14 +61,14 @@ impl Spilling {
     fn of((subject, surveyed): (&Subject, &Surveyed)) -> Self {
         let place = subject.device.tuning.accumulators.filter(|&place| place == Accumulators::LocalMemory);
         Self {
-            name: surveyed.kernel.to_owned(),
-            fields: surveyed.precision,
-            links: surveyed.links.unwrap_or(0),
-            gpu: surveyed.architecture.to_owned(),
+            name: surveyed.compiled.kernel.to_owned(),
+            fields: surveyed.compiled.precision,
+            links: surveyed.compiled.reconstruct.unwrap_or(0),
+            gpu: surveyed.architecture.name.to_owned(),
             accumulators: place.map(|place| place.to_string()),
-            spilled: surveyed.code.spilled_registers.unwrap() + surveyed.code.spilled_scalar.unwrap(),
-            agprs: surveyed.code.accumulation.unwrap_or(0),
-            private_bytes: surveyed.code.private_bytes.unwrap(),
+            spilled: surveyed.compiled.code.spilled_registers.unwrap() + surveyed.compiled.code.spilled_scalar.unwrap(),
+            agprs: surveyed.compiled.code.accumulation.unwrap_or(0),
+            private_bytes: surveyed.compiled.code.private_bytes.unwrap(),
         }
     }
 
@@ -152,11 +152,13 @@ fn no_kernel_leaves_the_registers_of_amd_gpus_more_than_is_known() {
 /// LLVM writes behind each kernel how many waves of a SIMD its registers allow: our rules say the same.
 fn check_against_llvm(surveyed: &[Surveyed]) {
     let mut compared = 0;
-    for kernel in surveyed.iter().filter(|kernel| kernel.code.local_bytes == Some(0)) {
-        let architecture = Architecture::find(kernel.architecture, kernel.code.wave).unwrap();
+    for Surveyed { architecture, compiled: kernel, .. } in surveyed {
+        if kernel.code.local_bytes != Some(0) {
+            continue;
+        }
         let demand = Demand { group: architecture.wave, local: 0, ..kernel.code.demand(1, 0).unwrap() };
-        let waves = occupancy(&architecture, &demand).unwrap().waves / architecture.partitions;
-        let name = format!("{} {} on {}", kernel.kernel, kernel.precision, kernel.architecture);
+        let waves = occupancy(architecture, &demand).unwrap().waves / architecture.partitions;
+        let name = format!("{} {} on {}", kernel.kernel, kernel.precision, architecture.name);
         // Scalar registers are allotted 16 at a time (AMD's ISA documents), and LLVM counts them singly: with more than 80 it may allow a wave more.
         let by_compiler = kernel.code.waves_by_compiler;
         let by_scalars = demand.scalar > 80 && by_compiler == Some(waves + 1);

@@ -2,12 +2,12 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use anyhow::{Context as _, bail};
+use anyhow::bail;
 use lanefield::backend::Memory as _;
 use lanefield::backend::opencl::{NeededKernel, OfflineDevice, OfflineKernel};
 use lanefield::kernel::Kernel;
 use lanefield_lab::ahead::Step;
-use lanefield_lab::code::{Clang, Subject, Surveyed, code_of, options_with_log, survey};
+use lanefield_lab::code::{Clang, Compiled, Subject, Surveyed, code_of, options_with_log, survey};
 use lanefield_lab::occupancy::{Architecture, Vendor};
 
 use lanefield::reference::layout::LaneChoice;
@@ -16,7 +16,7 @@ use lanefield::reference::real::Precision;
 
 use super::Occupancy;
 use super::by_hand::{entry, swept};
-use super::table::{Entry, KernelEntry, Report};
+use super::table::{Entry, Report};
 use crate::args::PlaceArgs;
 use crate::building::Builder;
 use crate::kernels::wanted;
@@ -87,12 +87,9 @@ fn offline(args: &Occupancy, kernels: &[&'static Kernel]) -> anyhow::Result<Repo
     bar.finish_and_clear();
     let (mut entries, mut sweeps) = (Vec::new(), Vec::new());
     for surveyed in surveyed? {
-        let Surveyed { kernel, family, precision, links, nsimd, architecture, built, code, .. } = surveyed;
-        let architecture = Architecture::find(architecture, code.wave)?;
-        let demand = code.demand(built.group_size(), built.local_bytes).context("the compiler tells no registers")?;
-        let known = KernelEntry { kernel, family, precision, reconstruct: links, nsimd, built, code };
-        sweeps.extend(swept(args, architecture, demand, nsimd)?.map(|sweep| sweep.of(&known)));
-        entries.push(Entry { kernel: Some(known), ..entry(architecture, demand)? });
+        let Surveyed { architecture, demand, compiled } = surveyed;
+        sweeps.extend(swept(args, architecture, demand, compiled.nsimd)?.map(|sweep| sweep.of(&compiled)));
+        entries.push(Entry { kernel: Some(compiled), ..entry(architecture, demand)? });
     }
     Ok(Report::new(entries, sweeps))
 }
@@ -123,18 +120,8 @@ fn on_device(args: &Occupancy, kernels: &[&'static Kernel]) -> anyhow::Result<(D
     let planned = planned.into_iter().enumerate().take_while(|(done, _)| goes_on(*done));
     for (_, (kernel, precision, format, (built, nsimd))) in planned {
         let code = code_of(device.context(), &built.file, &built.source, &built.options, built.kernel)?;
-        let links = kernel.reads_links().then_some(format.reals());
-        let demand = code.demand(built.group_size(), built.local_bytes);
-        let known = KernelEntry {
-            kernel: kernel.name,
-            family: kernel.family,
-            precision,
-            reconstruct: links,
-            nsimd,
-            built,
-            code,
-        };
-        match (architecture, demand) {
+        let known = Compiled::new((kernel, precision, format), nsimd, built, code);
+        match (architecture, known.demand()) {
             (Some(architecture), Some(demand)) => {
                 sweeps.extend(swept(args, architecture, demand, nsimd)?.map(|sweep| sweep.of(&known)));
                 entries.push(Entry { kernel: Some(known), ..entry(architecture, demand)? });

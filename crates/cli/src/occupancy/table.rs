@@ -2,9 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use lanefield::backend::opencl::OfflineKernel;
 use lanefield::reference::real::Precision;
-use lanefield_lab::code::{CodeFacts, InstructionCounts};
+use lanefield_lab::code::{Compiled, InstructionCounts};
 use lanefield_lab::occupancy::emprism::{DIFFERENCES, Simplified};
 use lanefield_lab::occupancy::{Architecture, Demand, Occupancy, Resource, Swept, SweptQuantity};
 use serde::Serialize;
@@ -16,7 +15,7 @@ pub struct Report {
     /// Each kernel, or set of numbers, on each architecture.
     pub entries: Vec<Entry>,
     /// Kernels of which no occupancy can be told.
-    pub told: Vec<KernelEntry>,
+    pub told: Vec<Compiled>,
     /// The sweep that was asked for, of each entry.
     sweeps: Vec<SweepReport>,
     /// Where the simplified formulas differ; null where none is shown.
@@ -32,20 +31,7 @@ pub struct Entry {
     /// By the simplified formulas of the EmPRiSM report; null for architectures that they are not for.
     pub simplified: Option<Simplified>,
     /// The kernel; null for numbers by hand.
-    pub kernel: Option<KernelEntry>,
-}
-
-/// A kernel of the library, as it was built.
-#[derive(Serialize)]
-pub struct KernelEntry {
-    pub kernel: &'static str,
-    pub family: &'static str,
-    pub precision: Precision,
-    /// Reals of a link; null where it reads none.
-    pub reconstruct: Option<usize>,
-    pub nsimd: usize,
-    pub built: OfflineKernel,
-    pub code: CodeFacts,
+    pub kernel: Option<Compiled>,
 }
 
 /// One row of values.
@@ -92,14 +78,14 @@ impl Report {
             _ if self.sweeps.is_empty() => blocks.push(self.table()),
             _ => blocks.extend(self.sweeps.iter().map(SweepReport::text)),
         }
-        blocks.extend(self.told.iter().map(KernelEntry::text));
+        blocks.extend(self.told.iter().map(text_of));
         blocks.join("\n\n")
     }
 
     fn table(&self) -> String {
         let lines = dense(table_of(self.entries.iter().map(Entry::cells), 4..13));
         let compiled = self.entries.iter().filter_map(|entry| entry.kernel.as_ref());
-        let spilling = compiled.clone().filter(|kernel| kernel.spills()).count();
+        let spilling = compiled.clone().filter(|kernel| spills(kernel)).count();
         let substituted = compiled.clone().find(|kernel| kernel.code.target.contains(", for "));
         let mut text = lines.to_string();
         if compiled.clone().next().is_some() {
@@ -187,53 +173,51 @@ impl Entry {
         }
         let mut heading = String::new();
         if let Some(kernel) = &self.kernel {
-            heading = format!("{}\n", kernel.heading());
-            known.extend(kernel.facts());
+            heading = format!("{}\n", title(kernel));
+            known.extend(facts_of(kernel));
         }
         format!("{heading}{}", facts(known))
     }
 }
 
-impl KernelEntry {
-    /// Whether anything of it is known to leave the registers.
-    fn spills(&self) -> bool {
-        let code = &self.code;
-        code.spilled_registers.is_some_and(|number| number > 0) || code.uses_private_memory() == Some(true)
-    }
+/// Whether anything of it is known to leave the registers.
+fn spills(kernel: &Compiled) -> bool {
+    let code = &kernel.code;
+    code.spilled_registers.is_some_and(|number| number > 0) || code.uses_private_memory() == Some(true)
+}
 
-    fn heading(&self) -> String {
-        let links = self.reconstruct.map_or(String::new(), |links| format!(", reconstruct {links}"));
-        let [x, y, z] = self.built.group;
-        format!("{} {}{links}, {} lanes, group {x} × {y} × {z}", self.kernel, self.precision, self.nsimd)
-    }
+fn title(kernel: &Compiled) -> String {
+    let links = kernel.reconstruct.map_or(String::new(), |links| format!(", reconstruct {links}"));
+    let [x, y, z] = kernel.built.group;
+    format!("{} {}{links}, {} lanes, group {x} × {y} × {z}", kernel.kernel, kernel.precision, kernel.nsimd)
+}
 
-    fn facts(&self) -> Vec<(&'static str, String)> {
-        let code = &self.code;
-        let mut known = vec![("compiled by", format!("{}, for {}", code.compiler, code.target))];
-        let mut spilled = Vec::new();
-        spilled.extend(code.spilled_registers.map(|number| format!("{number} registers")));
-        spilled.extend(code.spilled_scalar.map(|number| format!("{number} scalar ones")));
-        spilled.extend(code.spill_bytes.map(|bytes| format!("{} bytes stored, {} loaded", bytes.stores, bytes.loads)));
-        if !spilled.is_empty() {
-            known.push(("spilled", spilled.join(", ")));
-        }
-        known.extend(code.private_bytes.map(|bytes| ("private memory", format!("{bytes} bytes per work-item"))));
-        known.extend(code.code_bytes.map(|bytes| ("code", format!("{bytes} bytes"))));
-        known.extend(code.counts.as_ref().map(|counts| ("instructions", counts_in_words(counts))));
-        known.extend(code.unknown.clone().map(|unknown| ("not known", unknown)));
-        known
+fn facts_of(kernel: &Compiled) -> Vec<(&'static str, String)> {
+    let code = &kernel.code;
+    let mut known = vec![("compiled by", format!("{}, for {}", code.compiler, code.target))];
+    let mut spilled = Vec::new();
+    spilled.extend(code.spilled_registers.map(|number| format!("{number} registers")));
+    spilled.extend(code.spilled_scalar.map(|number| format!("{number} scalar ones")));
+    spilled.extend(code.spill_bytes.map(|bytes| format!("{} bytes stored, {} loaded", bytes.stores, bytes.loads)));
+    if !spilled.is_empty() {
+        known.push(("spilled", spilled.join(", ")));
     }
+    known.extend(code.private_bytes.map(|bytes| ("private memory", format!("{bytes} bytes per work-item"))));
+    known.extend(code.code_bytes.map(|bytes| ("code", format!("{bytes} bytes"))));
+    known.extend(code.counts.as_ref().map(|counts| ("instructions", counts_in_words(counts))));
+    known.extend(code.unknown.clone().map(|unknown| ("not known", unknown)));
+    known
+}
 
-    fn text(&self) -> String {
-        let local = self.code.local_bytes.map(|bytes| bytes + self.built.local_bytes);
-        let local = local.map(|bytes| ("local memory", format!("{bytes} bytes per group")));
-        format!("{}\n{}", self.heading(), facts(local.into_iter().chain(self.facts())))
-    }
+fn text_of(kernel: &Compiled) -> String {
+    let local = kernel.code.local_bytes.map(|bytes| bytes + kernel.built.local_bytes);
+    let local = local.map(|bytes| ("local memory", format!("{bytes} bytes per group")));
+    format!("{}\n{}", title(kernel), facts(local.into_iter().chain(facts_of(kernel))))
 }
 
 impl SweepReport {
     /// The sweep as one of a kernel.
-    pub fn of(self, kernel: &KernelEntry) -> Self {
+    pub fn of(self, kernel: &Compiled) -> Self {
         Self { kernel: Some(kernel.kernel), precision: Some(kernel.precision), reconstruct: kernel.reconstruct, ..self }
     }
 

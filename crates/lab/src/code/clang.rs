@@ -28,7 +28,6 @@ pub struct Clang {
 /// Why a kernel was not compiled.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-#[allow(missing_docs, reason = "the messages name the fields")]
 pub enum ClangError {
     #[error(
         "no clang is here that compiles for AMD's GPUs (looked for {looked_for}): install one (Debian and Ubuntu: apt-get install clang-15), \

@@ -23,7 +23,7 @@ use serde::{Deserialize, Serialize};
 
 pub use clang::{Clang, ClangError};
 pub use device::{code_of, code_of_kernel, options_with_log};
-pub use survey::{Subject, SurveyError, Surveyed, survey};
+pub use survey::{Compiled, Subject, SurveyError, Surveyed, survey};
 
 use super::occupancy::Demand;
 

@@ -13,7 +13,7 @@ use serde::Serialize;
 
 use super::CodeFacts;
 use super::clang::{Clang, ClangError};
-use crate::occupancy::{Architecture, Occupancy, OccupancyError, occupancy};
+use crate::occupancy::{Architecture, Demand, OccupancyError};
 
 /// A kernel for one architecture, and how it is asked for.
 #[derive(Clone, Debug)]
@@ -26,23 +26,47 @@ pub struct Subject {
 }
 
 #[derive(Clone, PartialEq, Debug, Serialize)]
-pub struct Surveyed {
+pub struct Compiled {
     pub kernel: &'static str,
     pub family: &'static str,
     pub precision: Precision,
-    /// Reals of a link; `None` where it reads none.
-    pub links: Option<usize>,
+    /// Reals of a link; none where it reads none.
+    pub reconstruct: Option<usize>,
+    /// Lanes of an outer site.
     pub nsimd: usize,
-    pub architecture: &'static str,
+    /// File, options, launch.
     pub built: OfflineKernel,
     pub code: CodeFacts,
-    pub occupancy: Occupancy,
+}
+
+impl Compiled {
+    pub fn new(
+        (kernel, precision, links): (&'static Kernel, Precision, LinkFormat),
+        nsimd: usize,
+        built: OfflineKernel,
+        code: CodeFacts,
+    ) -> Self {
+        let reconstruct = kernel.reads_links().then_some(links.reals());
+        Self { kernel: kernel.name, family: kernel.family, precision, reconstruct, nsimd, built, code }
+    }
+
+    /// What it takes of a compute unit; `None` where the compiler does not tell its registers.
+    pub fn demand(&self) -> Option<Demand> {
+        self.code.demand(self.built.group_size(), self.built.local_bytes)
+    }
+}
+
+/// A kernel compiled for a GPU that need not be there.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Surveyed {
+    pub architecture: Architecture,
+    pub demand: Demand,
+    pub compiled: Compiled,
 }
 
 /// Why a survey failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-#[allow(missing_docs, reason = "the messages name the fields")]
 pub enum SurveyError {
     #[error(transparent)]
     Plan(#[from] BackendError),
@@ -96,19 +120,11 @@ pub fn survey(
 
 fn of(subject: &Subject, built: OfflineKernel, code: CodeFacts) -> Result<Surveyed, SurveyError> {
     let architecture = Architecture::find(&subject.device.info.architecture, code.wave)?;
-    let demand = code.demand(built.group_size(), built.local_bytes).ok_or_else(|| SurveyError::NoRegisters {
-        compiler: code.compiler.clone(),
+    let nsimd = subject.device.nsimd(subject.precision)?;
+    let compiled = Compiled::new((subject.kernel, subject.precision, subject.links), nsimd, built, code);
+    let demand = compiled.demand().ok_or_else(|| SurveyError::NoRegisters {
+        compiler: compiled.code.compiler.clone(),
         kernel: subject.kernel.to_string(),
     })?;
-    Ok(Surveyed {
-        kernel: subject.kernel.name,
-        family: subject.kernel.family,
-        precision: subject.precision,
-        links: subject.kernel.reads_links().then_some(subject.links.reals()),
-        nsimd: subject.device.nsimd(subject.precision)?,
-        architecture: architecture.name,
-        occupancy: occupancy(&architecture, &demand)?,
-        built,
-        code,
-    })
+    Ok(Surveyed { architecture, demand, compiled })
 }
