@@ -20,6 +20,7 @@ struct Measured {
     spinors: usize,
     microseconds: f64,
     held: String,
+    tuning: Option<String>,
 }
 
 impl Measured {
@@ -46,69 +47,12 @@ impl Measured {
 
     /// The choices that were the defaults when it was measured, where others are now.
     fn chosen(&self) -> Option<Tuning> {
-        let of = |text: &[(&str, &str)]| {
-            let mut tuning = Tuning::OPEN;
-            for (name, value) in text {
-                Tuning::parameter(name).unwrap().set(&mut tuning, value).unwrap();
-            }
-            Some(tuning)
-        };
-        let stay = |at_once, side_by_side, items| {
-            of(&[
-                ("grid-stride", "on"),
-                ("traversal", "all.8.4.1"),
-                ("max-registers", "0"),
-                ("rhs-per-work-item", at_once),
-                ("rhs-per-group", side_by_side),
-                ("work-items", items),
-            ])
-        };
-        let blocks = |registers| {
-            of(&[
-                ("link-loads", "cached"),
-                ("stores", "cached"),
-                ("grid-stride", "off"),
-                ("traversal", "8.8.4.all"),
-                ("max-registers", registers),
-                ("rhs-per-work-item", "2"),
-                ("rhs-per-group", "2"),
-                ("work-items", "128"),
-            ])
-        };
-        let is_even = self.sites == "even" && self.spinors == 16;
-        match (self.kernel.as_str(), self.precision.as_str(), self.links.as_str()) {
-            ("hop_many", "f64", _) => blocks("0"),
-            ("hop_many", "f32", _) if !is_even => blocks("128"),
-            ("hop_many", "f32", "8") => stay("2", "8", "128"),
-            ("hop_many", "half", "18") => of(&[
-                ("grid-stride", "off"),
-                ("traversal", "all.8.4.1"),
-                ("max-registers", "0"),
-                ("rhs-per-work-item", "1"),
-                ("rhs-per-group", "2"),
-                ("work-items", "64"),
-            ]),
-            ("hop_many", ..) => stay("4", "2", "256"),
-            ("hop", "f32", "12") => of(&[
-                ("accelerator-threads", "4"),
-                ("link-loads", "cached"),
-                ("traversal", "memory"),
-                ("max-registers", "128"),
-            ]),
-            // Of rows of 32 sites all lanes are in x now.
-            ("hop", "f64", "8") => of(&[]),
-            ("eo_clover", "f32", "18") if self.lattice == "16.16.16.32" => of(&[
-                ("accelerator-threads", "32"),
-                ("group-size", "required"),
-                ("stores", "cached"),
-                ("grid-stride", "on"),
-                ("traversal", "all.2.2.2"),
-                ("max-registers", "0"),
-            ]),
-            ("eo_clover", "f32", "12") => of(&[("traversal", "memory"), ("max-registers", "128")]),
-            ("eo_clover" | "oe_clover", "f32", "18" | "12") => of(&[("traversal", "memory"), ("max-registers", "0")]),
-            _ => None,
+        let mut tuning = Tuning::OPEN;
+        for choice in self.tuning.as_ref()?.split(", ").filter(|choice| *choice != "default") {
+            let (name, value) = choice.split_once(' ').unwrap();
+            Tuning::parameter(name).unwrap().set(&mut tuning, value).unwrap();
         }
+        Some(tuning)
     }
 }
 

@@ -1,6 +1,5 @@
 //! An address for each lane, outer site and word, and the map from work-items to these: what wavefronts then touch.
 
-use std::fmt;
 use std::str::FromStr;
 
 use serde::Serialize;
@@ -13,7 +12,7 @@ use super::expression::{Expression, ExpressionError, Names};
 /// Work-items and words of a pattern at most.
 const MOST: u64 = 1 << 22;
 
-/// An index of a pattern.
+/// An index of a pattern. Those that are not the fastest follow it in this order.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Index {
@@ -21,21 +20,7 @@ pub enum Index {
     Site,
     Word,
 }
-
-impl Index {
-    /// All of them, in the order in which those that are not the fastest follow.
-    pub const ALL: [Self; 3] = [Self::Lane, Self::Site, Self::Word];
-}
-
-impl fmt::Display for Index {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Lane => "lane",
-            Self::Site => "site",
-            Self::Word => "word",
-        })
-    }
-}
+named!(Index: Lane = "lane", Site = "site", Word = "word");
 
 impl FromStr for Index {
     type Err = String;

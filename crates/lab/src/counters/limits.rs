@@ -24,8 +24,6 @@ pub enum Unit {
 }
 
 impl Unit {
-    pub const ALL: [Self; 8] =
-        [Self::Dram, Self::L2, Self::L1, Self::Issue, Self::Fma, Self::Alu, Self::Lsu, Self::Fp64];
     /// Those that move bytes.
     pub const MEMORY: [Self; 3] = [Self::Dram, Self::L2, Self::L1];
 
@@ -49,20 +47,10 @@ impl Serialize for Unit {
     }
 }
 
-impl fmt::Display for Unit {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Dram => "DRAM throughput",
-            Self::L2 => "L2 throughput",
-            Self::L1 => "L1 throughput",
-            Self::Issue => "issue slots",
-            Self::Fma => "FMA pipe",
-            Self::Alu => "ALU pipe",
-            Self::Lsu => "LSU pipe",
-            Self::Fp64 => "FP64 pipe",
-        })
-    }
-}
+named!(
+    Unit: Dram = "DRAM throughput", L2 = "L2 throughput", L1 = "L1 throughput", Issue = "issue slots", Fma = "FMA pipe", Alu = "ALU pipe",
+    Lsu = "LSU pipe", Fp64 = "FP64 pipe"
+);
 
 /// How busy a unit was.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
@@ -77,29 +65,8 @@ pub struct Busy {
 pub struct Stall(&'static str);
 
 /// The reasons of Nsight Compute, from Volta to Hopper.
-const STALLS: [&str; 21] = [
-    "barrier",
-    "branch_resolving",
-    "dispatch_stall",
-    "drain",
-    "gmma",
-    "imc_miss",
-    "lg_throttle",
-    "long_scoreboard",
-    "math_pipe_throttle",
-    "membar",
-    "mio_throttle",
-    "misc",
-    "no_instruction",
-    "no_instructions",
-    "not_selected",
-    "selected",
-    "short_scoreboard",
-    "sleeping",
-    "tex_throttle",
-    "wait",
-    "warpgroup_arrive",
-];
+const STALLS: &str = "barrier branch_resolving dispatch_stall drain gmma imc_miss lg_throttle long_scoreboard math_pipe_throttle membar mio_throttle \
+    misc no_instruction no_instructions not_selected selected short_scoreboard sleeping tex_throttle wait warpgroup_arrive";
 
 impl Stall {
     /// Waits for global memory, or for registers that were spilled there.
@@ -126,7 +93,7 @@ impl Stall {
     /// The reason of a name: as in metrics, `long_scoreboard`, or as in sections, `Long Scoreboard`.
     pub(super) fn of(name: &str) -> Option<Self> {
         let name = name.to_lowercase().replace(' ', "_");
-        let known = STALLS.into_iter().find(|known| *known == name)?;
+        let known = STALLS.split_whitespace().find(|known| *known == name)?;
         // Versions differ by the plural.
         Some(Self(known.strip_suffix("instructions").map_or(known, |_| "no_instruction")))
     }
@@ -162,19 +129,6 @@ pub enum OccupancyLimit {
     Groups,
     Barriers,
 }
-
-impl OccupancyLimit {
-    pub(super) const ALL: [Self; 5] = [Self::Registers, Self::LocalMemory, Self::Warps, Self::Groups, Self::Barriers];
-}
-
-impl fmt::Display for OccupancyLimit {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Registers => "registers",
-            Self::LocalMemory => "local memory",
-            Self::Warps => "warps",
-            Self::Groups => "groups",
-            Self::Barriers => "barriers",
-        })
-    }
-}
+named!(
+    OccupancyLimit: Registers = "registers", LocalMemory = "local memory", Warps = "warps", Groups = "groups", Barriers = "barriers"
+);

@@ -85,7 +85,6 @@ pub struct Occupancy {
 /// Why there is no occupancy to tell.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
-#[allow(missing_docs, reason = "the messages name the fields")]
 pub enum OccupancyError {
     #[error("'{name}' is no architecture with known rules of occupancy: use one of {known}")]
     UnknownArchitecture { name: String, known: String },

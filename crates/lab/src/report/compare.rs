@@ -12,44 +12,11 @@ use super::table::{Table, flattened};
 use super::words::{Quantity, STATISTICS, heading, number, plain};
 
 /// What a row is about, of all that it has.
-const IDENTITY: [&str; 33] = [
-    "name",
-    "id",
-    "subject",
-    "title",
-    "architecture",
-    "group",
-    "kernel",
-    "variant",
-    "operation",
-    "object",
-    "form",
-    "shape",
-    "way",
-    "place",
-    "towards",
-    "memory",
-    "stored",
-    "fma_per_element",
-    "bytes",
-    "precision",
-    "lattice",
-    "sites",
-    "reconstruct",
-    "spinors",
-    "lane_bytes",
-    "access",
-    "site_order",
-    "t",
-    "slice",
-    "word",
-    "spin",
-    "colour",
-    "stage",
-];
+const IDENTITY: &str = "name id subject title architecture group kernel variant operation object form shape way place towards memory \
+    stored fma_per_element bytes precision lattice sites reconstruct spinors lane_bytes access site_order t slice \
+    word spin colour stage";
 /// What differs from run to run, and says nothing.
-const VOLATILE: [&str; 10] =
-    ["kind", "schema", "lanefield", "device", "date", "file", "output", "displayTimeUnit", "command", "devices"];
+const VOLATILE: &str = "kind schema lanefield device date file output displayTimeUnit command devices";
 /// Changes that are listed at most.
 const MOST_CHANGES: usize = 40;
 
@@ -104,8 +71,8 @@ impl Content {
             let words = if depth > 0 && key == "seconds" { String::new() } else { heading(&key).0 };
             self.add(&joined(name, &words), measured);
         }
-        for (key, value) in fields.iter().filter(|(key, _)| !VOLATILE.contains(&key.as_str())) {
-            let is_identity = depth > 0 && IDENTITY.contains(&key.as_str());
+        for (key, value) in fields.iter().filter(|(key, _)| !is_in(VOLATILE, key)) {
+            let is_identity = depth > 0 && is_in(IDENTITY, key);
             match value {
                 Value::Array(rows) if rows.iter().any(Value::is_object) => {
                     for row in rows {
@@ -150,9 +117,9 @@ fn joined(name: &str, more: &str) -> String {
 
 /// What a row is about, in words.
 fn identity(row: &Value) -> String {
-    let said = IDENTITY.iter().filter_map(|key| {
-        let text = plain(&row[*key])?;
-        Some(match *key {
+    let said = IDENTITY.split(' ').filter_map(|key| {
+        let text = plain(&row[key])?;
+        Some(match key {
             "reconstruct" | "t" | "slice" | "word" | "spin" | "colour" | "access" => format!("{key} {text}"),
             "lane_bytes" => format!("lanes {text}"),
             "spinors" if text == "1" => return None,
@@ -163,6 +130,10 @@ fn identity(row: &Value) -> String {
         })
     });
     said.filter(|text| !text.is_empty()).collect::<Vec<_>>().join(", ")
+}
+
+fn is_in(words: &str, key: &str) -> bool {
+    words.split(' ').any(|word| word == key)
 }
 
 fn is_spread(value: &Value) -> bool {

@@ -36,23 +36,8 @@ pub(super) struct Section {
 }
 
 /// Columns of rows of `bench`.
-const BENCH_COLUMNS: [&str; 15] = [
-    "kernel",
-    "precision",
-    "lattice",
-    "reconstruct",
-    "spinors",
-    "sites",
-    "lane_bytes",
-    "variant",
-    "seconds.median",
-    "back_to_back_seconds",
-    "flops_per_second",
-    "bytes_per_second",
-    "share_of_ceiling",
-    "in_cache",
-    "failure",
-];
+const BENCH_COLUMNS: &str = "kernel precision lattice reconstruct spinors sites lane_bytes variant seconds.median back_to_back_seconds \
+    flops_per_second bytes_per_second share_of_ceiling in_cache failure";
 
 /// Facts beyond these are unfolded on demand.
 const MOST_FACTS: usize = 12;
@@ -100,7 +85,7 @@ fn of(document: &Document) -> Section {
     match kind {
         Kind::Bench | Kind::BenchThreads | Kind::BenchOrders => {
             section.bars.extend([bars::shares(rows), bars::in_cache(rows)].into_iter().flatten());
-            section.tables.extend(Table::of_columns("All rows", rows, &BENCH_COLUMNS));
+            section.tables.extend(Table::of_columns("All rows", rows, BENCH_COLUMNS));
             section.tables.extend(rows_of(value, "fastest"));
         }
         Kind::BenchSprint => {
@@ -109,7 +94,7 @@ fn of(document: &Document) -> Section {
                     .to_owned();
             section.bars = bars::stages(rows);
             section.tables.extend(rows_of(value, "fastest"));
-            section.tables.extend(Table::of_columns("All rows", rows, &BENCH_COLUMNS));
+            section.tables.extend(Table::of_columns("All rows", rows, BENCH_COLUMNS));
         }
         Kind::Tune => {
             let kernels: Vec<Value> = list(&value["kernels"]).iter().map(tuned_row).collect();
@@ -122,37 +107,17 @@ fn of(document: &Document) -> Section {
             let rows = list(&value["guidelines"]);
             let factor = |row: &Value| row["factor"]["median"].as_f64();
             section.bars.extend(bars::by_number("What each guideline gives: times faster", rows, factor, false));
-            let columns = [
-                "name",
-                "verdict",
-                "factor.median",
-                "factor.tenth",
-                "factor.ninetieth",
-                "without_seconds.median",
-                "with_seconds.median",
-                "advice",
-                "without",
-                "with",
-                "remark",
-            ];
-            section.tables.extend(Table::of_columns("Guidelines", rows, &columns));
+            let columns = "name verdict factor.median factor.tenth factor.ninetieth without_seconds.median with_seconds.median \
+                advice without with remark";
+            section.tables.extend(Table::of_columns("Guidelines", rows, columns));
         }
         Kind::Occupancy => occupancy(&mut section, value),
         Kind::Counters => counters(&mut section, value, rows),
         Kind::Trace => trace(&mut section, value),
         Kind::Verify => {
             let rows = list(&value["report"]["rows"]);
-            let columns = [
-                "kernel",
-                "precision",
-                "reconstruct",
-                "comparisons",
-                "different",
-                "components",
-                "iterations",
-                "seconds",
-            ];
-            section.tables.extend(Table::of_columns("Kernels", rows, &columns));
+            let columns = "kernel precision reconstruct comparisons different components iterations seconds";
+            section.tables.extend(Table::of_columns("Kernels", rows, columns));
             section.tables.extend(Table::of("Not run to the end", list(&value["report"]["errors"])));
         }
         Kind::Peak => {
@@ -190,21 +155,9 @@ fn facts(value: &Value) -> Vec<(String, String)> {
         shown.filter_map(|(name, value)| Some((name, fact(name, value)?))).collect();
     // What it is about comes first, then what came of it.
     let place = |name: &str| {
-        const FIRST: [&str; 12] = [
-            "verdict",
-            "same_bits",
-            "converged",
-            "operator",
-            "solver",
-            "subject",
-            "command",
-            "lattice",
-            "precision",
-            "seconds",
-            "iterations",
-            "solution_residual",
-        ];
-        FIRST.iter().position(|first| *first == name).unwrap_or(FIRST.len())
+        const FIRST: &str = "verdict same_bits converged operator solver subject command lattice precision seconds iterations \
+            solution_residual";
+        FIRST.split(' ').position(|first| first == name).unwrap_or(usize::MAX)
     };
     facts.sort_by_key(|(name, _)| place(name));
     facts.into_iter().map(|(_, fact)| fact).collect()
@@ -298,39 +251,14 @@ fn counters(section: &mut Section, value: &Value, rows: &[Value]) {
         true => bars::by_number("Share of the ceiling", rows, share, true),
         false => bars::by_number("Bandwidth, GB/s", rows, rate, false),
     });
-    let columns = [
-        "kernel",
-        "work_items",
-        "calls",
-        "seconds",
-        "total_rw_bytes",
-        "bytes_per_second",
-        "share_of_ceiling",
-        "l2_hit_share",
-        "registers",
-        "scalar_registers",
-        "local_bytes",
-        "scratch_bytes",
-        "group_size",
-        "occupancy_share",
-    ];
-    section.tables.extend(Table::of_columns("Kernels of the profile", rows, &columns));
+    let columns = "kernel work_items calls seconds total_rw_bytes bytes_per_second share_of_ceiling l2_hit_share \
+        registers scalar_registers local_bytes scratch_bytes group_size occupancy_share";
+    section.tables.extend(Table::of_columns("Kernels of the profile", rows, columns));
     let beside = list(&value["beside"]);
-    let columns = [
-        "theirs.kernel",
-        "theirs.seconds",
-        "theirs.bytes_per_second",
-        "theirs.share_of_ceiling",
-        "ours.kernel",
-        "ours.precision",
-        "ours.lattice",
-        "ours.variant",
-        "ours.seconds",
-        "ours.bytes_per_second",
-        "ours.share_of_ceiling",
-        "times_ours",
-    ];
-    section.tables.extend(Table::of_columns("Beside ours", beside, &columns));
+    let columns = "theirs.kernel theirs.seconds theirs.bytes_per_second theirs.share_of_ceiling ours.kernel \
+        ours.precision ours.lattice ours.variant ours.seconds ours.bytes_per_second ours.share_of_ceiling \
+        times_ours";
+    section.tables.extend(Table::of_columns("Beside ours", beside, columns));
 }
 
 fn trace(section: &mut Section, value: &Value) {
@@ -339,19 +267,9 @@ fn trace(section: &mut Section, value: &Value) {
     let kernels: Vec<Value> = hotspots.iter().filter(|row| row["group"] == "kernel").take(12).cloned().collect();
     let of = |row: &Value| row["share_of_group"].as_f64();
     section.bars.extend(bars::by_number("Share of the time of all kernels", &kernels, of, true));
-    let columns = [
-        "group",
-        "name",
-        "calls",
-        "total_seconds",
-        "average_seconds",
-        "share_of_group",
-        "bytes_per_second",
-        "flops_per_second",
-        "least_seconds",
-        "most_seconds",
-    ];
-    section.tables.extend(Table::of_columns("Hotspots", hotspots, &columns));
+    let columns = "group name calls total_seconds average_seconds share_of_group bytes_per_second flops_per_second \
+        least_seconds most_seconds";
+    section.tables.extend(Table::of_columns("Hotspots", hotspots, columns));
 }
 
 /// An entry of `occupancy` as one flat row.

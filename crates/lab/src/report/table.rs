@@ -40,13 +40,13 @@ pub(super) struct Cell {
 impl Table {
     /// A table of the objects among `rows`; none where there are none.
     pub(super) fn of(caption: &str, rows: &[Value]) -> Option<Self> {
-        Self::of_columns(caption, rows, &[])
+        Self::of_columns(caption, rows, "")
     }
 
     /// The same with the columns that are named alone, if any are.
-    pub(super) fn of_columns(caption: &str, rows: &[Value], wanted: &[&str]) -> Option<Self> {
+    pub(super) fn of_columns(caption: &str, rows: &[Value], wanted: &str) -> Option<Self> {
         let rows: Vec<Vec<(String, Value)>> = rows.iter().filter_map(Value::as_object).map(flattened).collect();
-        let mut names: Vec<String> = wanted.iter().map(|&name| name.to_owned()).collect();
+        let mut names: Vec<String> = wanted.split_whitespace().map(str::to_owned).collect();
         if wanted.is_empty() {
             for (name, _) in rows.iter().flatten() {
                 if !names.contains(name) {
