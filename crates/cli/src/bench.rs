@@ -7,7 +7,6 @@ pub mod kernels;
 mod orders;
 mod ranks;
 mod reduce;
-mod runner;
 mod sprint;
 mod table;
 mod threads;

@@ -1,6 +1,5 @@
 //! `lanefield doctor`: why a kernel is slow, and what will help. What is checked, and how: `lanefield_lab::doctor`.
 
-mod arguments;
 mod confirm;
 mod text;
 
@@ -10,12 +9,16 @@ use anyhow::{bail, ensure};
 use clap::Args;
 use lanefield::backend::OpenCl;
 use lanefield::backend::opencl::Tuning;
+use lanefield::kernel::Kernel;
+use lanefield_lab::ahead::KernelStep;
 use lanefield_lab::bandwidth::Operation;
 use lanefield_lab::ceilings::Share;
 use lanefield_lab::counters::{KernelCounters, Kilobyte, Profile};
 use lanefield_lab::doctor::{
-    Binding, Described, Description, Finding, Machine, Observation, Remedy, diagnose, of_profile, read_trace,
+    Binding, Described, Description, Examination, Finding, Machine, Observation, Remedy, diagnose, of_profile,
+    read_trace,
 };
+use lanefield_lab::study::Run;
 use lanefield_lab::{Timed as _, kernels_to_time};
 use serde::Serialize;
 
@@ -23,9 +26,9 @@ use super::Outcome;
 use super::args::PlaceArgs;
 use super::bench::arguments::build_ahead;
 use super::building::JobsArgs;
+use super::kernel_case::CaseArgs;
 use super::kernels::word;
 use super::output::{Head, Kind, show};
-use arguments::ProductArgs;
 
 /// Why a kernel is slow, and what will help: the checklist that people go through by hand, carried out on a device.
 ///
@@ -77,7 +80,7 @@ pub struct Doctor {
     #[command(flatten)]
     place: PlaceArgs,
     #[command(flatten)]
-    product: ProductArgs,
+    case: CaseArgs,
 }
 
 #[derive(Serialize)]
@@ -218,18 +221,20 @@ impl Doctor {
         machine: &Machine,
         counted: &[KernelCounters],
     ) -> anyhow::Result<Vec<Examined>> {
-        let (tuning, samples) = (self.product.tuning(), self.samples as usize);
+        let tuning = self.case.tuning();
         let words: Vec<&str> = match self.kernel.is_empty() {
             true => USUAL.to_vec(),
             false => self.kernel.iter().map(String::as_str).collect(),
         };
         let kernels = kernels_to_time(words).map_err(anyhow::Error::msg)?;
-        let steps = kernels.iter().map(|kernel| self.product.step(machine, kernel, tuning));
+        let case = |kernel| self.case.case(machine.is_cpu, kernel);
+        let steps =
+            kernels.iter().map(|&kernel| anyhow::Ok(KernelStep::new(Run::new(case(kernel)?, tuning)).with_log()));
         build_ahead(backend, self.jobs, steps.collect::<Result<Vec<_>, _>>()?);
         let mut examined = Vec::new();
         let mut with_counters = 0;
         for kernel in kernels {
-            let mut observation = self.product.observe(backend, machine, kernel, tuning, (samples, true))?;
+            let mut observation = self.observe(backend, machine, kernel, (tuning, true))?;
             with_counters += observation.add_counters(counted);
             let share = held(backend, &mut observation)?;
             let mut findings = diagnose(&observation);
@@ -243,7 +248,7 @@ impl Doctor {
                         finding.unconfirmed = Some(why.to_owned());
                         continue;
                     };
-                    let after = self.product.observe(backend, machine, kernel, changed, (samples, false))?;
+                    let after = self.observe(backend, machine, kernel, (changed, false))?;
                     finding.confirmed_gain = Some(1.0 - after.kernel_seconds() / observation.kernel_seconds());
                 }
             }
@@ -255,5 +260,20 @@ impl Doctor {
             counted.iter().map(in_words).collect::<Vec<_>>().join(", ")
         );
         Ok(examined)
+    }
+
+    /// Observes a kernel in a tuning; `other_groups`: whether it is tried in other work-groups.
+    fn observe(
+        &self,
+        backend: &mut OpenCl,
+        machine: &Machine,
+        kernel: &'static Kernel,
+        (tuning, other_groups): (Tuning, bool),
+    ) -> anyhow::Result<Observation> {
+        // Fields are made in the layout of the tuning.
+        backend.set_tuning(tuning);
+        let mut prepared = self.case.case(machine.is_cpu, kernel)?.prepare(backend)?;
+        let samples = self.samples as usize;
+        Ok(Examination { tuning, machine, samples, other_groups }.observe(backend, &mut prepared)?)
     }
 }

@@ -17,6 +17,7 @@ use lanefield::reference::layout::LaneChoice;
 use lanefield::reference::real::Precision;
 use lanefield_lab::estimate::{KernelEstimate, KernelWork, Workload, WorkloadReport, stencil};
 use lanefield_lab::machine::Machine;
+use lanefield_lab::study::Run;
 use lanefield_lab::{BenchCase, Timed};
 use serde::Serialize;
 
@@ -338,7 +339,7 @@ impl Times {
 fn measure(backend: &mut AnyBackend, work: &KernelWork, samples: u32) -> anyhow::Result<Times> {
     let KernelWork { kernel, extents, sites, precision, links, parts, lanes, access, .. } = *work;
     let case = BenchCase { kernel, extents, sites, precision, links, rhs: Some(parts), lanes };
-    let record = case.time(backend, Tuning { access, ..Tuning::OPEN }, sampling(extents, samples));
+    let record = Run::new(case, Tuning { access, ..Tuning::OPEN }).time(backend, sampling(extents, samples));
     let failed = || format!("failed to time {kernel}: {}", record.failure.unwrap_or_default());
     Ok(Times {
         device: backend.describe(),

@@ -16,7 +16,6 @@ use lanefield::kernel::{self, Geometry, Kernel};
 use lanefield::reference::layout::Extents;
 use lanefield::reference::links::LinkFormat;
 use lanefield::reference::real::Precision;
-use lanefield_lab::ahead::KernelStep;
 use lanefield_lab::ceilings::MemoryOf;
 use lanefield_lab::peak::roofline::Roofline;
 use lanefield_lab::peak::{Operation, Part, Peak as Ceilings, PeakOptions};
@@ -25,8 +24,7 @@ use serde::Serialize;
 
 use super::Outcome;
 use super::args::{PlaceArgs, of_storage};
-use super::bench::arguments::build_ahead;
-use super::bench::kernels::time;
+use super::bench::arguments::time;
 use super::building::{Builder, JobsArgs};
 use super::files::{require_outputs, svg};
 use super::interrupt;
@@ -193,9 +191,7 @@ impl Peak {
         let kernels = kernels_to_time(kernels.iter().map(String::as_str)).map_err(anyhow::Error::msg)?;
         let options =
             BenchOptions { precisions: precision.clone(), links: links.clone(), ..BenchOptions::new(kernels, lattice) };
-        let cases = options.cases();
-        build_ahead(backend, self.jobs, cases.iter().map(|case| KernelStep::new(case, Tuning::OPEN)));
-        let mut records = time(backend, &options, Tuning::OPEN, SAMPLES);
+        let mut records = time(backend, self.jobs, &options.runs(Tuning::OPEN), SAMPLES);
         // Where a kernel is timed on all sites and on one parity, the parity, which solvers use.
         let is_wanted = |record: &KernelRecord| {
             usual_sites(record.kernel).len() == 1 || record.fields.sites.as_deref() != Some("full")

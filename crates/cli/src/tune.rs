@@ -132,24 +132,15 @@ struct Results<'r> {
     site_order: SiteOrder,
     /// Where the results are kept; null where LANEFIELD_TUNING is off, or there is no directory.
     file: Option<PathBuf>,
-    kernels: Vec<Row<'r>>,
+    kernels: &'r [KernelReport],
     left_out: &'r [String],
     failures: &'r [String],
     /// Whether every candidate had the bits of the default, and the default those of the CPU reference.
     same_bits: bool,
 }
 
-#[derive(Serialize)]
-struct Row<'r> {
-    /// The default's time over the tuned one's.
-    gain: f64,
-    #[serde(flatten)]
-    report: &'r KernelReport,
-}
-
 impl<'r> Results<'r> {
     fn new(device: String, budget: u32, file: Option<PathBuf>, report: &'r TuneReport) -> Self {
-        let row = |report: &'r KernelReport| Row { gain: report.gain(), report };
         Self {
             device,
             budget_seconds: budget,
@@ -157,7 +148,7 @@ impl<'r> Results<'r> {
             access: report.access,
             site_order: report.site_order,
             file,
-            kernels: report.kernels.iter().map(row).collect(),
+            kernels: &report.kernels,
             left_out: &report.left_out,
             failures: &report.failures,
             same_bits: report.same_bits(),
@@ -167,7 +158,7 @@ impl<'r> Results<'r> {
     fn text(&self) -> String {
         let header = ["kernel", "lattice", "access", "sites", "default, µs", "tuned, µs", "gain", "chosen"];
         let mut rows = table(header, 4..7);
-        for Row { gain, report } in &self.kernels {
+        for report in self.kernels {
             let default = report.searched.candidates.first().map(|candidate| candidate.choice).unwrap_or_default();
             let chosen = report.searched.choice.beside(&default);
             rows.add_row([
@@ -177,11 +168,11 @@ impl<'r> Results<'r> {
                 report.site_order.to_string(),
                 format!("{:.1}", 1e6 * report.searched.default_seconds),
                 format!("{:.1}", 1e6 * report.searched.seconds),
-                format!("{:.1} %", 100.0 * (gain - 1.0)),
+                format!("{:.1} %", 100.0 * (report.gain - 1.0)),
                 if chosen == Tuning::OPEN { "the default".to_owned() } else { chosen.to_string() },
             ]);
         }
-        let candidates = || self.kernels.iter().flat_map(|row| &row.report.searched.candidates);
+        let candidates = || self.kernels.iter().flat_map(|report| &report.searched.candidates);
         let timed = candidates().filter(|candidate| candidate.seconds.is_some()).count();
         let kept = match &self.file {
             _ if self.kernels.is_empty() => "nowhere: nothing was tuned".to_owned(),
@@ -205,9 +196,9 @@ impl<'r> Results<'r> {
                 "\nleft out for want of time (--budget, --kernels, --precision, --access, --site-order): {what}{more}"
             ));
         }
-        for row in &self.kernels {
-            for candidate in row.report.different() {
-                let KernelReport { kernel, access, site_order, .. } = row.report;
+        for report in self.kernels {
+            for candidate in report.different() {
+                let KernelReport { kernel, access, site_order, .. } = report;
                 lines.push(format!(
                     "BITS DIFFER, discarded: {kernel}, access {access}, sites {site_order}, {}: {}",
                     candidate.choice, candidate.verdict

@@ -5,16 +5,14 @@ use std::collections::HashMap;
 
 use lanefield::backend::opencl::{Context, NeededKernel, OpenCl, Source, Tuned, Tuning};
 use lanefield::backend::{BackendError, Memory as _, Sum};
-use lanefield::kernel::{self, Case, Kernel};
-use lanefield_reference::layout::{Extents, LaneChoice, LegOrder, Parity, Sites};
-use lanefield_reference::links::LinkFormat;
-use lanefield_reference::real::Precision;
+use lanefield::kernel::Case;
 use serde::{Deserialize, Serialize};
 
 use super::bench::BenchCase;
 use super::peak::intensity::Mixed;
 use super::peak::{Part, Peak, PeakOptions, Stored, in_order};
 use super::sources;
+use super::study::Run;
 use crate::bandwidth::{DeviceStreams, Operation, Shape};
 use crate::ceilings::MemoryOf;
 
@@ -32,30 +30,17 @@ pub enum Step {
     Mixed(Stored),
 }
 
-/// A kernel of the library on fields, in some tuning.
+/// A kernel of the library on fields, in some way of running it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct KernelStep {
-    kernel: String,
-    #[serde(with = "text")]
-    extents: Extents,
-    parity: Option<String>,
-    precision: Precision,
-    #[serde(with = "text")]
-    links: LinkFormat,
-    rhs: Option<usize>,
-    #[serde(with = "text")]
-    lanes: LaneChoice,
-    #[serde(with = "text")]
-    legs: LegOrder,
-    tuning: Tuning,
+    run: Run,
     /// What the tuner's files are taken to say; what they say where there is nothing.
     tuned: Option<Tuning>,
-    relaxed_math: bool,
     with_log: bool,
 }
 
 /// A value as its text.
-mod text {
+pub(crate) mod text {
     use std::fmt::Display;
     use std::str::FromStr;
 
@@ -71,31 +56,8 @@ mod text {
 }
 
 impl KernelStep {
-    pub fn new(case: &BenchCase, tuning: Tuning) -> Self {
-        let BenchCase { kernel, extents, sites, precision, links, rhs, lanes } = *case;
-        let parity = match sites {
-            Sites::Full => None,
-            Sites::Parity(parity) => Some(parity.to_string()),
-        };
-        Self {
-            kernel: kernel.name.to_owned(),
-            extents,
-            parity,
-            precision,
-            links,
-            rhs,
-            lanes,
-            legs: LegOrder::DEFAULT,
-            tuning,
-            tuned: None,
-            relaxed_math: false,
-            with_log: false,
-        }
-    }
-
-    /// The same with the legs in that order, and arithmetic relaxed or not.
-    pub fn in_study(self, legs: LegOrder, relaxed_math: bool) -> Self {
-        Self { legs, relaxed_math, ..self }
+    pub fn new(run: Run) -> Self {
+        Self { run, tuned: None, with_log: false }
     }
 
     /// The same, where the tuner's files are taken to say that.
@@ -108,56 +70,42 @@ impl KernelStep {
         Self { with_log: true, ..self }
     }
 
-    /// `None` of a kernel or a parity that there is not.
-    fn case(&self) -> Option<BenchCase> {
-        let kernel: &'static Kernel = kernel::all().find(|kernel| kernel.name == self.kernel)?;
-        let sites = match &self.parity {
-            Some(parity) => Sites::Parity(parity.parse::<Parity>().ok()?),
-            None => Sites::Full,
-        };
-        let Self { extents, precision, links, rhs, lanes, .. } = *self;
-        Some(BenchCase { kernel, extents, sites, precision, links, rhs, lanes })
-    }
-
     /// Does something with the case while the device has the step's tuning.
     fn on<T>(
         &self,
         device: &mut OpenCl,
         work: impl FnOnce(&mut OpenCl, &BenchCase) -> Result<T, BackendError>,
-    ) -> Result<Option<T>, BackendError> {
-        let Some(case) = self.case() else { return Ok(None) };
+    ) -> Result<T, BackendError> {
         let (tuning, tuned) = (device.tuning(), device.tuned().clone());
-        device.set_tuning(self.tuning);
+        device.set_tuning(self.run.way.tuning);
         if let Some(tuned) = self.tuned {
             device.set_tuned(Tuned::fixed(tuned));
         }
-        device.set_relaxed_math(self.relaxed_math);
+        device.set_relaxed_math(self.run.way.relaxed_math);
         device.set_verbose_builds(self.with_log);
-        let done = work(device, &case);
+        let done = work(device, &self.run.case);
         device.set_verbose_builds(false);
         device.set_relaxed_math(false);
         device.set_tuned(tuned);
         device.set_tuning(tuning);
-        done.map(Some)
+        done
     }
 
     fn needs(&self, device: &mut OpenCl) -> Result<Vec<NeededKernel>, BackendError> {
-        let needs = self.on(device, |device, case| {
+        self.on(device, |device, case| {
             let mut shape = Case::shape_of(case.kernel, &case.options(case.lattice(device)?));
-            shape.legs = self.legs;
+            shape.legs = self.run.way.legs;
             device.needs(&shape, Sum::Exact)
-        });
-        Ok(needs?.unwrap_or_default())
+        })
     }
 
     fn launch(&self, device: &mut OpenCl) -> Result<(), BackendError> {
-        let launched = self.on(device, |device, case| {
+        self.on(device, |device, case| {
             let mut timed = case.prepare(device)?;
-            timed.case.set_legs(self.legs);
+            timed.case.set_legs(self.run.way.legs);
             timed.launch(device)?;
             device.finish()
-        });
-        launched.map(drop)
+        })
     }
 }
 
@@ -276,17 +224,22 @@ impl ToBuild {
 #[cfg(test)]
 mod tests {
     use lanefield::kernel::hop::HOP;
+    use lanefield_reference::layout::{Extents, Sites};
+    use lanefield_reference::links::LinkFormat;
 
     use super::*;
+    use crate::study::Way;
 
     #[test]
     fn a_step_is_the_same_after_it_was_sent_to_another_process() {
         let case = BenchCase { rhs: Some(2), ..BenchCase::usual(&HOP, Extents::new([4, 6, 8, 10]).unwrap()) };
         let tuning = Tuning { max_registers: Some(96), ..Tuning::OPEN };
-        let step = KernelStep::new(&case, tuning).in_study(LegOrder::DEFAULT, true).with_tuned(Tuning::OPEN);
-        let sent = serde_json::to_string(&Step::Kernel(Box::new(step))).unwrap();
-        let Step::Kernel(step) = serde_json::from_str(&sent).unwrap() else { panic!("{sent}") };
-        assert_eq!((step.case(), step.tuning, step.tuned), (Some(case), tuning, Some(Tuning::OPEN)));
-        assert!(step.relaxed_math && !step.with_log);
+        for case in [case, BenchCase { sites: Sites::Full, links: LinkFormat::TwoRows, ..case }] {
+            let run = Run { case, way: Way { relaxed_math: true, ..Way::from(tuning) } };
+            let step = KernelStep::new(run.clone()).with_tuned(Tuning::OPEN);
+            let sent = serde_json::to_string(&Step::Kernel(Box::new(step))).unwrap();
+            let Step::Kernel(step) = serde_json::from_str(&sent).unwrap() else { panic!("{sent}") };
+            assert_eq!((step.run, step.tuned, step.with_log), (run, Some(Tuning::OPEN), false));
+        }
     }
 }

@@ -7,10 +7,13 @@ use lanefield_reference::kernels::hop::Dagger;
 use lanefield_reference::layout::{Extents, LaneChoice, Lattice, LatticeOptions, LayoutError, Parity, Sites};
 use lanefield_reference::links::{BoundaryPhases, DoubledGauge, LinkFormat};
 use lanefield_reference::real::Precision;
+use serde::{Deserialize, Deserializer, Serialize, de};
 
+use super::ahead::text;
 use super::record::{FieldFacts, KernelRecord};
+use super::study::Run;
 use super::timed::Timed;
-use super::timing::{Sampling, TimedCase};
+use super::timing::TimedCase;
 
 /// How far a measurement has come. Whoever is told says whether it shall go on; where not, what was measured until then is the result.
 #[derive(Clone, Copy, Debug)]
@@ -56,17 +59,36 @@ pub fn usual_sites(kernel: &Kernel) -> &'static [Sites] {
 }
 
 /// A kernel, and what it is timed on.
-#[derive(Clone, Copy, PartialEq, Debug)]
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 pub struct BenchCase {
+    #[serde(serialize_with = "text::serialize", deserialize_with = "read_kernel")]
     pub kernel: &'static Kernel,
+    #[serde(with = "text")]
     pub extents: Extents,
+    #[serde(serialize_with = "text::serialize", deserialize_with = "read_sites")]
     pub sites: Sites,
     pub precision: Precision,
     /// How links are stored; of no meaning to kernels that read none.
+    #[serde(with = "text")]
     pub links: LinkFormat,
     /// Right-hand sides; the components that the kernel is usually for where nothing is said.
     pub rhs: Option<usize>,
+    #[serde(with = "text")]
     pub lanes: LaneChoice,
+}
+
+fn read_kernel<'de, D: Deserializer<'de>>(deserializer: D) -> Result<&'static Kernel, D::Error> {
+    let name = String::deserialize(deserializer)?;
+    let found = kernel::all().find(|kernel| kernel.name == name);
+    found.ok_or_else(|| de::Error::custom(format!("unknown kernel '{name}'")))
+}
+
+fn read_sites<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Sites, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    if text == Sites::Full.to_string() {
+        return Ok(Sites::Full);
+    }
+    text.parse().map(Sites::Parity).map_err(de::Error::custom)
 }
 
 impl BenchCase {
@@ -112,14 +134,6 @@ impl BenchCase {
     pub fn prepare<B: Timed>(&self, backend: &B) -> Result<TimedCase<B>, BackendError> {
         let lattice = self.lattice(backend)?;
         Ok(TimedCase::new(Case::new(self.kernel, &self.options(lattice))?))
-    }
-
-    /// Times the kernel in a tuning. That it cannot be run is part of the record.
-    pub fn time<B: Timed>(&self, backend: &mut B, tuning: Tuning, sampling: Sampling) -> KernelRecord {
-        match self.prepare(backend) {
-            Ok(mut case) => case.time(backend, tuning, sampling),
-            Err(error) => self.unprepared(backend, tuning, error.to_string()),
-        }
     }
 
     /// The record of a kernel whose arguments could not be made.
@@ -177,21 +191,9 @@ impl BenchOptions {
         cases
     }
 
-    /// Times them all in a tuning.
-    pub fn time<B: Timed>(
-        &self,
-        backend: &mut B,
-        tuning: Tuning,
-        sampling: Sampling,
-        mut observe: impl FnMut(Progress<'_>) -> bool,
-    ) -> Vec<KernelRecord> {
-        let cases = self.cases();
-        let steps = cases.len();
-        let timed = cases.into_iter().enumerate().map_while(|(done, case)| {
-            let goes_on = observe(Progress { done, steps, now: case.kernel.name });
-            goes_on.then(|| case.time(backend, tuning, sampling))
-        });
-        timed.collect()
+    /// All of it in a tuning.
+    pub fn runs(&self, tuning: Tuning) -> Vec<Run> {
+        self.cases().into_iter().map(|case| Run::new(case, tuning)).collect()
     }
 }
 

@@ -12,6 +12,7 @@
 //! | `sources.rs` | the OpenCL C sources of `crates/lab/cl` |
 //! | `timing.rs`, `spread.rs`, `record.rs` | one kernel timed in one tuning; what is recorded of it |
 //! | `bench.rs` | which kernels are timed, and on what |
+//! | `study.rs` | kernels in several ways of running them, timed |
 //! | `orders.rs`, `sprint.rs` | what is gone through in studies of leg orders, and of stencils on GPUs |
 //! | `occupancy/` | how many waves of a kernel a compute unit holds |
 //! | `code/` | what compilers made of the kernels: registers, spills, instructions |
@@ -56,6 +57,7 @@ mod si;
 pub mod sources;
 mod spread;
 pub mod sprint;
+pub mod study;
 mod timed;
 mod timing;
 pub mod trace;

@@ -1,7 +1,10 @@
 //! Orders of the legs that are worth a look. The order is part of an operator: another one changes bits, and a result has those of its order
 //! only. So none is ever chosen by speed behind a user's back.
 
+use lanefield::backend::opencl::Tuning;
 use lanefield_reference::layout::{LayoutError, LegOrder};
+
+use super::study::Way;
 
 /// The order that was the best of a study of a clover stencil on AMD's GPUs (EmPRiSM, a mentored sprint at Pawsey).
 pub const SPRINT: &str = "-y-z-t+y+z+t-x+x";
@@ -19,18 +22,20 @@ const OTHERS: [(&str, &str); 7] = [
     ("-t-z-y+t+z+y-x+x", "as the default, z before y"),
 ];
 
-/// An order, and what is known of it.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct NamedOrder {
-    pub legs: LegOrder,
-    pub about: &'static str,
-}
-
-/// The orders that a study goes through, the default first.
-pub fn studied() -> Result<Vec<NamedOrder>, LayoutError> {
-    let default = NamedOrder { legs: LegOrder::DEFAULT, about: "the default" };
-    let others = OTHERS.iter().map(|(order, about)| Ok(NamedOrder { legs: order.parse()?, about }));
-    std::iter::once(Ok(default)).chain(others).collect()
+/// The orders that a study goes through in a tuning, the default first, and those asked for beside them last.
+pub fn studied(tuning: Tuning, asked_for: &[LegOrder]) -> Result<Vec<Way>, LayoutError> {
+    let mut orders = vec![(LegOrder::DEFAULT, "the default")];
+    for (order, about) in OTHERS {
+        orders.push((order.parse()?, about));
+    }
+    for &legs in asked_for {
+        if orders.iter().all(|(known, _)| *known != legs) {
+            orders.push((legs, "asked for"));
+        }
+    }
+    let chosen = tuning.chosen().fold(String::new(), |all, (name, value)| format!("{all}, {name} {value}"));
+    let way = |(legs, about)| Way { name: format!("legs {legs} ({about}){chosen}"), legs, ..Way::from(tuning) };
+    Ok(orders.into_iter().map(way).collect())
 }
 
 #[cfg(test)]
@@ -39,7 +44,9 @@ mod tests {
 
     #[test]
     fn all_orders_are_orders_and_none_occurs_twice() {
-        let orders = studied().unwrap();
+        let asked_for = [LegOrder::DEFAULT, "+x-x+y-y+z-z+t-t".parse().unwrap()];
+        let orders = studied(Tuning::OPEN, &asked_for).unwrap();
+        assert_eq!(orders.len(), 1 + OTHERS.len() + 1);
         for (k, order) in orders.iter().enumerate() {
             assert!(orders[..k].iter().all(|other| other.legs != order.legs), "{order:?}");
         }

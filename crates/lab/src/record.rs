@@ -9,6 +9,7 @@ use lanefield_reference::layout::Extents;
 use lanefield_reference::real::Precision;
 use serde::Serialize;
 
+use super::ceilings::{MemoryOf, Share};
 use super::spread::Spread;
 
 /// The fields that a kernel acts on.
@@ -104,6 +105,13 @@ pub struct KernelRecord {
     /// than one takes by itself. None where that was not asked for, or kernels are not queued.
     pub back_to_back_seconds: Option<f64>,
     pub failure: Option<String>,
+    pub flops_per_second: Option<f64>,
+    /// Bytes a second, each input and each output once, at the median time.
+    pub bytes_per_second: Option<f64>,
+    /// Their ratio to the ceiling; none where fields stay in a cache.
+    pub share_of_ceiling: Option<f64>,
+    /// Whether they stay in a cache, as a whole or in part.
+    pub in_cache: bool,
 }
 
 impl KernelRecord {
@@ -127,16 +135,25 @@ impl KernelRecord {
             seconds: None,
             back_to_back_seconds: None,
             failure: Some(failure),
+            flops_per_second: None,
+            bytes_per_second: None,
+            share_of_ceiling: None,
+            in_cache: false,
         }
     }
 
-    /// Floating-point operations a second, at the median time.
-    pub fn flops_per_second(&self) -> Option<f64> {
-        Some(self.work?.flops as f64 / self.seconds?.median)
+    /// Floating-point operations, and bytes, each input and each output once, a second, at the median time.
+    pub fn rates(&self) -> Option<(f64, f64)> {
+        let (work, seconds) = (self.work?, self.seconds?.median);
+        Some((work.flops as f64 / seconds, work.bytes as f64 / seconds))
     }
 
-    /// Bytes a second, each input and each output once, at the median time.
-    pub fn bytes_per_second(&self) -> Option<f64> {
-        Some(self.work?.bytes as f64 / self.seconds?.median)
+    /// Takes its rates, and holds it against a bandwidth of a memory, in bytes a second.
+    pub fn hold_against(&mut self, memory: MemoryOf<'_>, ceiling: Option<f64>) {
+        let (Some(work), Some((flops, bytes))) = (self.work, self.rates()) else { return };
+        (self.flops_per_second, self.bytes_per_second) = (Some(flops), Some(bytes));
+        let share = ceiling.map(|ceiling| memory.share(work.bytes, bytes, ceiling));
+        self.share_of_ceiling = share.and_then(Share::of_ceiling);
+        self.in_cache = share == Some(Share::InCache);
     }
 }

@@ -101,11 +101,12 @@ pub fn measure<R: Vectors, B: Timed>(
 
     measuring.backend.set_sum_options(SumOptions::default());
     measuring.tell("read bandwidth");
-    let (rows, agreement) = measuring.end();
+    let (mut rows, agreement) = measuring.end();
     let memory = backend.memory();
     let beyond_caches = rows.iter().filter(|row| row.bytes > memory.cache_bytes());
     let seen = beyond_caches.filter_map(|row| Some(row.bytes as f64 / row.seconds?.most)).reduce(f64::max);
     let read_bandwidth = memory.ceiling(bandwidth::Operation::Read, seen)?;
+    rows.iter_mut().for_each(|row| row.hold_against(memory, read_bandwidth));
     Ok(ReduceReport { lattice, plan: plan.ok(), read_bandwidth, rows, agreement })
 }
 
@@ -272,6 +273,10 @@ impl<'m, B: Timed, O: FnMut(Progress<'_>) -> bool> Measuring<'m, B, O> {
             seconds: measured.as_ref().ok().copied(),
             read_seconds,
             failure: measured.err(),
+            bytes_per_second: None,
+            share_of_read_bandwidth: None,
+            in_cache: false,
+            share_of_same_read: None,
         });
         self.tell("");
     }

@@ -22,6 +22,7 @@ pub use search::{Axis, Candidate, Searched, Trial, Verdict, search};
 
 use crate::Progress;
 use crate::ahead::{BuildAhead, KernelStep};
+use crate::study::Run;
 use kernels::{KernelTrial, axes};
 
 #[derive(Clone, Debug)]
@@ -62,6 +63,8 @@ pub fn usual_extents(kind: DeviceKind, subject: &Subject) -> Result<Extents, Lay
 /// One kernel in one layout of fields.
 #[derive(Clone, Debug, Serialize)]
 pub struct KernelReport {
+    /// The default's time over the chosen one's.
+    pub gain: f64,
     pub kernel: String,
     #[serde(skip)]
     pub key: KernelKey,
@@ -72,11 +75,6 @@ pub struct KernelReport {
 }
 
 impl KernelReport {
-    /// The default's time over the chosen one's.
-    pub fn gain(&self) -> f64 {
-        self.searched.default_seconds / self.searched.seconds
-    }
-
     /// Candidates with other bits: there must be none.
     pub fn different(&self) -> impl Iterator<Item = &Candidate> {
         self.searched.candidates.iter().filter(|one| matches!(one.verdict, Verdict::BitsDiffer { .. }))
@@ -247,7 +245,7 @@ impl<O: FnMut(Progress<'_>) -> bool> Tuner<'_, O> {
         // Where the memory has subdomains, launches follow it.
         axes.retain(|axis| axis.name != "traversal" || site_order == SiteOrder::Lexicographic);
         let bench_case = subject.bench_case(lattice.extents(), self.options.lanes);
-        let step = KernelStep::new(&bench_case, self.device.tuning());
+        let step = KernelStep::new(Run::new(bench_case, self.device.tuning()));
         let Self { device, observe, begin, done, steps, ahead, .. } = self;
         let name = subject.to_string();
         let mut clock = || match observe(Progress { done: *done, steps: *steps, now: &name }) {
@@ -258,7 +256,8 @@ impl<O: FnMut(Progress<'_>) -> bool> Tuner<'_, O> {
         let mut trial = trial.map_err(|error: BackendError| error.to_string())?;
         let searched = search(&mut trial, default, expected, &axes, until)?;
         let kernel = key.to_string();
-        Ok(KernelReport { kernel, key, lattice: lattice.extents().as_array(), access, site_order, searched })
+        let gain = searched.default_seconds / searched.seconds;
+        Ok(KernelReport { gain, kernel, key, lattice: lattice.extents().as_array(), access, site_order, searched })
     }
 }
 

@@ -7,6 +7,7 @@ use lanefield::reference::layout::Extents;
 use lanefield::reference::links::LinkFormat;
 use lanefield::reference::real::Precision;
 use lanefield_lab::doctor::{Examination, Machine};
+use lanefield_lab::study::{self, Run};
 use lanefield_lab::{BenchCase, BenchOptions, KernelRecord, Sampling, Timed, kernels_to_time};
 
 use crate::common;
@@ -19,7 +20,7 @@ fn options() -> BenchOptions {
 
 /// Times everything, and tells what could not be run.
 fn failures<B: Timed>(backend: &mut B, options: &BenchOptions, tuning: Tuning) -> Vec<String> {
-    let records = options.time(backend, tuning, ONCE, |_| true);
+    let records = study::time(backend, &options.runs(tuning), |_| ONCE, |_| true);
     assert_eq!(records.len(), options.cases().len());
     let line = |record: &KernelRecord| {
         let failure = record.failure.as_ref()?;
@@ -57,15 +58,16 @@ fn every_kernel_is_timed_on_a_device_in_one_layout_after_the_other() {
 fn a_record_names_its_kernel_and_what_was_chosen() {
     let [hop] = kernels_to_time(["hop_dagger"]).unwrap()[..] else { panic!("one kernel") };
     let case = BenchCase::usual(hop, Extents::new([2; 4]).unwrap());
-    let record = case.time(&mut Cpu::new(Threads::new(1)).unwrap(), Tuning::OPEN, ONCE);
-    let json = serde_json::to_value(&record).unwrap();
+    let odd = BenchCase { extents: Extents::new([3; 4]).unwrap(), ..case };
+    let runs = [case, odd].map(|case| Run::new(case, Tuning::OPEN));
+    let records = study::time(&mut Cpu::new(Threads::new(1)).unwrap(), &runs, |_| ONCE, |_| true);
+    let [record, odd] = &records[..] else { panic!("{records:?}") };
+    let json = serde_json::to_value(record).unwrap();
     assert_eq!((&json["kernel"], &json["family"]), (&"hop_dagger".into(), &"hop".into()));
     assert_eq!((&json["precision"], &json["reconstruct"], &json["spinors"]), (&"f32".into(), &18.into(), &1.into()));
     assert_eq!((&json["variant"], &json["ceiling"]), (&"default".into(), &"copy".into()));
     assert_eq!(json["work"]["flops"], 8 * 1320);
-    let odd = BenchCase { extents: Extents::new([3; 4]).unwrap(), ..case };
-    let record = odd.time(&mut Cpu::new(Threads::new(1)).unwrap(), Tuning::OPEN, ONCE);
-    assert!(record.failure.is_some() && record.fields.sites.is_none() && record.work.is_none());
+    assert!(odd.failure.is_some() && odd.fields.sites.is_none() && odd.work.is_none());
 }
 
 #[test]

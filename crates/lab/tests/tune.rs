@@ -172,7 +172,7 @@ fn report(key: KernelKey, number: usize) -> TuneReport {
     let searched = Searched { choice: threads(number), default_seconds: 2e-6, seconds: 1e-6, candidates };
     let lattice = [4; 4];
     let (access, site_order) = (key.access, key.site_order);
-    let kernels = vec![KernelReport { kernel: key.to_string(), key, lattice, access, site_order, searched }];
+    let kernels = vec![KernelReport { gain: 1.0, kernel: key.to_string(), key, lattice, access, site_order, searched }];
     let (failures, left_out) = (Vec::new(), Vec::new());
     TuneReport { access, site_order, kernels, failures, left_out, seconds: 1.0 }
 }

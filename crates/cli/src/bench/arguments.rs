@@ -9,10 +9,13 @@ use lanefield::reference::links::LinkFormat;
 use lanefield::reference::real::Precision;
 use lanefield_lab::ahead::{KernelStep, Step};
 use lanefield_lab::bandwidth::Operation;
-use lanefield_lab::{BenchCase, Sampling, Timed};
+use lanefield_lab::study::{self, Run};
+use lanefield_lab::{BenchCase, KernelRecord, Sampling, Timed};
 
+use super::table::Report;
 use crate::args::PlaceArgs;
 use crate::building::{Builder, JobsArgs};
+use crate::progress::with_bar;
 use crate::tuning::TuningArgs;
 
 /// Sites from which on launches are long, and no longer overlap.
@@ -39,15 +42,22 @@ impl TimingArgs {
         self.place.open(Tuning::OPEN)
     }
 
-    /// Builds what cases in tunings need, where there is something to build, before they are timed.
-    pub fn build(&self, backend: &mut AnyBackend, steps: impl IntoIterator<Item = KernelStep>) {
-        build_ahead(backend, self.jobs, steps);
+    /// Builds what runs need, times them, and holds them against the bandwidths of memory.
+    pub fn report(&self, backend: &mut AnyBackend, runs: &[Run]) -> anyhow::Result<Report> {
+        let records = time(backend, self.jobs, runs, self.samples);
+        Report::new(backend, self.samples, records)
     }
+}
 
-    /// How kernels on a lattice are sampled.
-    pub fn sampling(&self, extents: Extents) -> Sampling {
-        sampling(extents, self.samples)
-    }
+/// Builds what runs need, and times them until a signal comes.
+pub fn time(backend: &mut AnyBackend, jobs: JobsArgs, runs: &[Run], samples: u32) -> Vec<KernelRecord> {
+    build_ahead(backend, jobs, runs.iter().cloned().map(KernelStep::new));
+    with_bar(|observe| study::time(backend, runs, |extents| sampling(extents, samples), observe))
+}
+
+/// How kernels on a lattice are sampled: where launches are so short that they overlap, back to back too.
+pub fn sampling(extents: Extents, samples: u32) -> Sampling {
+    Sampling { samples: samples as usize, back_to_back: extents.volume() < MANY_SITES }
 }
 
 /// Builds what cases in tunings need, where there is something to build.
@@ -56,11 +66,6 @@ pub fn build_ahead(backend: &mut impl Timed, jobs: JobsArgs, steps: impl IntoIte
     let mut steps: Vec<Step> = steps.into_iter().map(|step| Step::Kernel(Box::new(step))).collect();
     steps.extend([Operation::Copy, Operation::Read].into_iter().flat_map(|operation| device.memory().steps(operation)));
     Builder::new(jobs).build(device, steps);
-}
-
-/// How kernels on a lattice are sampled: where launches are so short that they overlap, back to back too.
-pub fn sampling(extents: Extents, samples: u32) -> Sampling {
-    Sampling { samples: samples as usize, back_to_back: extents.volume() < MANY_SITES }
 }
 
 /// The tuning that was chosen for a backend.
@@ -78,9 +83,6 @@ pub fn tuning_of(chosen: TuningArgs, backend: &AnyBackend) -> anyhow::Result<Tun
 }
 
 /// The lattice asked for, else one that is small where kernels run on a CPU.
-///
-/// # Errors
-/// None that occurs.
 pub fn extents_or_usual(extents: Option<Extents>, backend: &impl Timed) -> Result<Extents, LayoutError> {
     match extents {
         Some(extents) => Ok(extents),
@@ -101,12 +103,10 @@ pub struct LayoutArgs {
 }
 
 impl LayoutArgs {
-    /// How links are stored.
     pub fn links(self) -> LinkFormat {
         self.links
     }
 
-    /// The lane width.
     pub fn lanes(self) -> LaneChoice {
         self.lanes
     }

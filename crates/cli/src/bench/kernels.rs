@@ -2,21 +2,17 @@
 
 use anyhow::ensure;
 use clap::Args;
-use lanefield::backend::opencl::Tuning;
 use lanefield::dynamic::AnyBackend;
 use lanefield::reference::layout::{Extents, LaneChoice};
 use lanefield::reference::links::LinkFormat;
 use lanefield::reference::real::Precision;
-use lanefield_lab::ahead::KernelStep;
-use lanefield_lab::{BenchOptions, KernelRecord, Timed as _, kernels_to_time};
+use lanefield_lab::{BenchOptions, Timed as _, kernels_to_time};
 
-use super::arguments::{TimingArgs, extents_or_usual, sampling, tuning_of};
-use super::table::Report;
+use super::arguments::{TimingArgs, extents_or_usual, tuning_of};
 use crate::Outcome;
 use crate::args::of_storage;
 use crate::kernels::word;
 use crate::output::{Head, Kind, show};
-use crate::progress::with_bar;
 use crate::tuning::TuningArgs;
 
 /// The kernels to time.
@@ -72,9 +68,7 @@ impl Kernels {
             "there is nothing to time: none of these kernels takes {}these precisions; see `lanefield verify --list`",
             options.rhs.map_or_else(String::new, |rhs| format!("{rhs} right-hand sides in "))
         );
-        self.timing.build(backend, options.cases().iter().map(|case| KernelStep::new(case, tuning)));
-        let records = time(backend, &options, tuning, self.timing.samples);
-        let report = Report::new(backend, self.timing.samples, records)?;
+        let report = self.timing.report(backend, &options.runs(tuning))?;
         show(self.timing.json, Head::on(Kind::Bench, backend.device()), &report, |report| report.text(Some(extents)))
     }
 
@@ -89,9 +83,4 @@ impl Kernels {
             lanes: self.lanes.clone(),
         })
     }
-}
-
-/// Times kernels, with a bar.
-pub fn time(backend: &mut AnyBackend, options: &BenchOptions, tuning: Tuning, samples: u32) -> Vec<KernelRecord> {
-    with_bar(|observe| options.time(backend, tuning, sampling(options.extents, samples), observe))
 }

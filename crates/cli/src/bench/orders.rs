@@ -5,13 +5,12 @@ use lanefield::dynamic::AnyBackend;
 use lanefield::kernel::hop::HOP;
 use lanefield::reference::layout::{Extents, LegOrder};
 use lanefield::reference::real::Precision;
-use lanefield_lab::ahead::KernelStep;
-use lanefield_lab::orders::{NamedOrder, studied};
-use lanefield_lab::{BenchCase, Spread, Timed as _};
+use lanefield_lab::orders::studied;
+use lanefield_lab::study::Run;
+use lanefield_lab::{BenchCase, Timed as _};
 use serde::Serialize;
 
 use super::arguments::{LayoutArgs, TimingArgs, extents_or_usual, tuning_of};
-use super::runner::Runner;
 use super::table::Report;
 use crate::Outcome;
 use crate::args::of_storage;
@@ -62,57 +61,20 @@ impl Orders {
 
     fn study(&self, backend: &mut AnyBackend) -> anyhow::Result<Outcome> {
         let extents = extents_or_usual(self.lattice, backend)?;
-        let (case, tuning) = (self.case(extents), tuning_of(self.tuning, backend)?);
-        let step = |order: NamedOrder| KernelStep::new(&case, tuning).in_study(order.legs, false);
-        self.timing.build(backend, self.orders()?.into_iter().map(step));
-        let mut runner = Runner::new(backend, self.timing.sampling(extents));
-        self.time(&mut runner, extents)?;
-        let records = runner.finish();
-        let study = Study::new(Report::new(backend, self.timing.samples, records)?);
+        let case = self.layout.case(BenchCase::usual(&HOP, extents), self.precision);
+        let orders = studied(tuning_of(self.tuning, backend)?, &self.legs)?;
+        let runs: Vec<Run> = orders.into_iter().map(|way| Run { case, way }).collect();
+        let study = Study::new(self.timing.report(backend, &runs)?);
         show(self.timing.json, Head::on(Kind::BenchOrders, backend.device()), &study, |study| study.text(extents))
     }
-
-    fn case(&self, extents: Extents) -> BenchCase {
-        self.layout.case(BenchCase::usual(&HOP, extents), self.precision)
-    }
-
-    /// The orders that are studied, and those asked for beside them.
-    fn orders(&self) -> anyhow::Result<Vec<NamedOrder>> {
-        let mut orders = studied()?;
-        for &legs in &self.legs {
-            if orders.iter().all(|known| known.legs != legs) {
-                orders.push(NamedOrder { legs, about: "asked for" });
-            }
-        }
-        Ok(orders)
-    }
-
-    fn time(&self, runner: &mut Runner<'_>, extents: Extents) -> anyhow::Result<()> {
-        let (orders, tuning) = (self.orders()?, tuning_of(self.tuning, runner.backend)?);
-        let Some(mut prepared) = runner.prepare(&self.case(extents), tuning) else { return Ok(()) };
-        for NamedOrder { legs, about } in orders {
-            prepared.case.set_legs(legs);
-            let Some(mut record) = runner.time(&mut prepared, tuning) else { break };
-            let chosen = tuning.chosen().fold(String::new(), |all, (name, value)| format!("{all}, {name} {value}"));
-            record.variant = format!("legs {legs} ({about}){chosen}");
-            runner.push(record);
-        }
-        Ok(())
-    }
-}
-
-/// Whether two spreads, from the 10th to the 90th percentile, have times in common.
-fn overlap(a: &Spread, b: &Spread) -> bool {
-    a.tenth <= b.ninetieth && b.tenth <= a.ninetieth
 }
 
 impl Study {
     fn new(report: Report) -> Self {
-        let timed =
-            || report.rows.iter().filter_map(|row| Some((row.record.fields.legs.clone()?, row.record.seconds?)));
+        let timed = || report.rows.iter().filter_map(|row| Some((row.fields.legs.clone()?, row.seconds?)));
         let fastest = timed().min_by(|(_, a), (_, b)| a.median.total_cmp(&b.median));
         let as_fast = fastest.iter().flat_map(|(best, least)| {
-            let others = timed().filter(move |(legs, spread)| legs != best && overlap(spread, least));
+            let others = timed().filter(move |(legs, spread)| legs != best && spread.overlaps(least));
             others.map(|(legs, _)| legs)
         });
         Self {

@@ -213,31 +213,18 @@ impl Ranks {
     /// An iteration of conjugate gradients.
     fn iteration<R: Vectors>(&self, on: &On<'_>) -> anyhow::Result<Row> {
         let part = on.lattice.part();
-        let solved = |extents: Extents, backend: &dyn Fn(&Configuration, &mut Vec<f64>) -> anyhow::Result<()>| {
-            let configuration = Configuration::weak(extents, 1, 0.2);
-            let mut seconds = Vec::new();
-            backend(&configuration, &mut seconds)?;
-            Spread::of(seconds).context("too few iterations to time one: give --iterations 10 or more")
-        };
-        let on_ranks = solved(part, &|configuration, seconds| self.iterate::<R>(on.ranks, configuration, seconds))?;
-        let alone = solved(like(part)?, &|configuration, seconds| self.iterate::<R>(on.alone, configuration, seconds))?;
+        let on_ranks = self.iterate::<R>(on.ranks, part)?;
+        let alone = self.iterate::<R>(on.alone, like(part)?)?;
         let whole = match self.no_whole || !on.lattice.is_first() {
             true => None,
-            false => Some(solved(on.lattice.extents(), &|configuration, seconds| {
-                self.iterate::<R>(on.alone, configuration, seconds)
-            })?),
+            false => Some(self.iterate::<R>(on.alone, on.lattice.extents())?),
         };
         on.lattice.communicator().barrier()?;
         Ok(Row::new("clover CG iteration".to_owned(), R::PRECISION, None, (alone, on_ranks, whole)))
     }
 
-    /// The seconds of each iteration but the first ones.
-    fn iterate<R: Vectors>(
-        &self,
-        backend: &AnyBackend,
-        configuration: &Configuration,
-        seconds: &mut Vec<f64>,
-    ) -> anyhow::Result<()> {
+    /// The seconds of the iterations on a lattice, but for the first ones.
+    fn iterate<R: Vectors>(&self, backend: &AnyBackend, extents: Extents) -> anyhow::Result<Spread> {
         const WARM_UP: usize = 5;
         let hop = HopParameters {
             boundary: BoundaryPhases::ANTIPERIODIC_IN_TIME,
@@ -252,7 +239,9 @@ impl Ranks {
             params: SolverParams { tolerance: 1e-99, max_iterations: self.iterations, ..SolverParams::auto::<R>() },
             lanes: self.layout.lanes(),
         };
-        let eta = gaussian(7, FieldShape::Spinor, configuration.extents())?;
+        let configuration = Configuration::weak(extents, 1, 0.2);
+        let eta = gaussian(7, FieldShape::Spinor, extents)?;
+        let mut seconds = Vec::new();
         let mut last = Instant::now();
         let watch = |iteration: usize, _: f64| {
             let now = Instant::now();
@@ -261,9 +250,9 @@ impl Ranks {
             }
             last = now;
         };
-        match solve::<R, _, _>(backend, configuration, &eta, &how, watch) {
+        match solve::<R, _, _>(backend, &configuration, &eta, &how, watch) {
             Err(error) if error.history().is_none() => Err(error).context("failed to solve"),
-            _ => Ok(()),
+            _ => Spread::of(seconds).context("too few iterations to time one: give --iterations 10 or more"),
         }
     }
 

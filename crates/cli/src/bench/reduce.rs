@@ -13,7 +13,6 @@ use lanefield::reference::layout::{Extents, LayoutError};
 use lanefield::reference::real::Precision;
 use lanefield_lab::Timed as _;
 use lanefield_lab::bandwidth;
-use lanefield_lab::ceilings::{MemoryOf, Share};
 use lanefield_lab::reduce::{
     Agreement, Operation, ReduceBench, ReduceReport, ReduceRow, SITES_A_GROUP, measure, steps,
 };
@@ -113,7 +112,7 @@ impl Reduce {
             Builder::new(self.jobs).build(device, steps);
         }
         let report = with_bar(|observe| measure::<R, _>(backend, &bench, observe)).context("failed to measure sums")?;
-        Ok(ReduceTable::new::<R>(backend.describe(), backend.memory(), &bench, report))
+        Ok(ReduceTable::new::<R>(backend.describe(), &bench, report))
     }
 }
 
@@ -152,41 +151,15 @@ struct ReduceTable {
     samples: usize,
     /// Read bandwidth, in bytes a second: kept from an earlier run, unless a row of this one was faster.
     read_bytes_per_second: f64,
-    rows: Vec<TableRow>,
+    rows: Vec<ReduceRow>,
     /// Whether sums that must have the same bits have them.
     same_bits: bool,
     agreement: Agreement,
 }
 
-/// A row, and its rates.
-#[derive(Serialize)]
-struct TableRow {
-    #[serde(flatten)]
-    row: ReduceRow,
-    /// Bytes a second of the fields, each once, at the median time.
-    bytes_per_second: Option<f64>,
-    /// Its ratio to the read bandwidth; null where the fields stay in a cache.
-    share_of_read_bandwidth: Option<f64>,
-    /// Whether the fields stay in a cache, as a whole or in part.
-    in_cache: bool,
-    /// The time in which a kernel that does nothing else reads as many bytes, launch included, over this row's median time.
-    share_of_same_read: Option<f64>,
-}
-
 impl ReduceTable {
-    fn new<R: Vectors>(device: String, memory: MemoryOf<'_>, bench: &ReduceBench, report: ReduceReport) -> Self {
+    fn new<R: Vectors>(device: String, bench: &ReduceBench, report: ReduceReport) -> Self {
         let ReduceReport { lattice, plan, read_bandwidth, rows, agreement } = report;
-        let with_rates = |row: ReduceRow| {
-            let rate = row.bytes_per_second();
-            let share = rate.map(|rate| memory.share(row.bytes, rate, read_bandwidth));
-            TableRow {
-                bytes_per_second: rate,
-                share_of_read_bandwidth: share.and_then(Share::of_ceiling),
-                in_cache: share == Some(Share::InCache),
-                share_of_same_read: row.read_seconds.zip(row.seconds).map(|(read, seconds)| read / seconds.median),
-                row,
-            }
-        };
         Self {
             device,
             layout: lattice.into(),
@@ -199,7 +172,7 @@ impl ReduceTable {
             sites_a_group: SITES_A_GROUP,
             samples: bench.samples,
             read_bytes_per_second: read_bandwidth,
-            rows: rows.into_iter().map(with_rates).collect(),
+            rows,
             same_bits: agreement.same_bits(),
             agreement,
         }
@@ -220,32 +193,30 @@ impl ReduceTable {
             "\n{:<28} {:<13} {:>6} {:>12} {:>25} {:>9} {:>8} {:>12}",
             "shape", "form", "group", "median, µs", "least – most, µs", "GB/s", "of read", "of same read"
         ));
-        lines.extend(self.rows.iter().map(TableRow::text));
+        lines.extend(self.rows.iter().map(line));
         lines.push(format!("\n{}", self.agreement));
         lines.join("\n")
     }
 }
 
-impl TableRow {
-    fn text(&self) -> String {
-        let ReduceRow { operation, object, precision, shape, group, form, seconds, failure, .. } = &self.row;
-        let what = match operation {
-            Operation::Sum => shape.to_string(),
-            operation => format!("{operation}, {precision} {object}"),
-        };
-        let group = group.map_or("–".to_owned(), |group| group.to_string());
-        let start = format!("{what:<28} {form:<13} {group:>6}");
-        match (seconds, self.bytes_per_second) {
-            (Some(seconds), Some(rate)) => {
-                let [median, least, most] = [seconds.median, seconds.least, seconds.most].map(|s| s * 1e6);
-                let spread = format!("{least:.1} – {most:.1}");
-                let percent = |share: f64| format!("{:.1}%", 100.0 * share);
-                let same = self.share_of_same_read.map_or("–".to_owned(), percent);
-                let share = self.share_of_read_bandwidth.map_or("in cache".to_owned(), percent);
-                format!("{start} {median:>12.1} {spread:>25} {:>9.1} {share:>8} {same:>12}", rate / 1e9)
-            }
-            _ => format!("{start}  failed: {}", failure.as_deref().unwrap_or("it was not timed")),
+fn line(row: &ReduceRow) -> String {
+    let ReduceRow { operation, object, precision, shape, group, form, seconds, failure, .. } = row;
+    let what = match operation {
+        Operation::Sum => shape.to_string(),
+        operation => format!("{operation}, {precision} {object}"),
+    };
+    let group = group.map_or("–".to_owned(), |group| group.to_string());
+    let start = format!("{what:<28} {form:<13} {group:>6}");
+    match (seconds, row.bytes_per_second) {
+        (Some(seconds), Some(rate)) => {
+            let [median, least, most] = [seconds.median, seconds.least, seconds.most].map(|s| s * 1e6);
+            let spread = format!("{least:.1} – {most:.1}");
+            let percent = |share: f64| format!("{:.1}%", 100.0 * share);
+            let same = row.share_of_same_read.map_or("–".to_owned(), percent);
+            let share = row.share_of_read_bandwidth.map_or("in cache".to_owned(), percent);
+            format!("{start} {median:>12.1} {spread:>25} {:>9.1} {share:>8} {same:>12}", rate / 1e9)
         }
+        _ => format!("{start}  failed: {}", failure.as_deref().unwrap_or("it was not timed")),
     }
 }
 

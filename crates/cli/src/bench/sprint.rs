@@ -10,14 +10,13 @@ use lanefield::kernel::{Geometry, Kernel, clover};
 use lanefield::reference::field::Spinors;
 use lanefield::reference::layout::{AcceleratorThreads, Extents, Parity, Sites};
 use lanefield::reference::real::Precision;
-use lanefield_lab::ahead::KernelStep;
-use lanefield_lab::sprint::{LATTICES, Stage, StageSetup, stages};
+use lanefield_lab::sprint::{LATTICES, StageSetup, stages};
+use lanefield_lab::study::{Run, Way};
 use lanefield_lab::{BenchCase, KernelRecord, Timed as _};
 use serde::Serialize;
 
 use super::arguments::{LayoutArgs, TimingArgs};
-use super::runner::Runner;
-use super::table::{Report, Row};
+use super::table::Report;
 use crate::Outcome;
 use crate::args::of_storage;
 use crate::output::{Head, Kind, show};
@@ -49,7 +48,6 @@ pub struct Sprint {
     timing: TimingArgs,
 }
 
-/// What was measured. As JSON, these fields.
 #[derive(Serialize)]
 struct Study {
     #[serde(flatten)]
@@ -63,7 +61,6 @@ struct Study {
 struct Fastest {
     lattice: [usize; 4],
     kernel: &'static str,
-    /// Its name.
     stage: String,
     /// How much faster it is than the first stage.
     times_the_first: f64,
@@ -76,18 +73,11 @@ impl Sprint {
 
     fn time(&self, backend: &mut AnyBackend) -> anyhow::Result<Outcome> {
         let lattices = self.lattices(backend)?;
-        let mut steps = Vec::new();
+        let mut runs = Vec::new();
         for &extents in &lattices {
-            steps.extend(self.steps(backend, extents)?);
+            runs.extend(self.runs(backend, extents)?);
         }
-        self.timing.build(backend, steps);
-        let mut records = Vec::new();
-        for &extents in &lattices {
-            let mut runner = Runner::new(backend, self.timing.sampling(extents));
-            self.lattice(&mut runner, extents)?;
-            records.extend(runner.finish());
-        }
-        let study = Study::new(Report::new(backend, self.timing.samples, records)?);
+        let study = Study::new(self.timing.report(backend, &runs)?);
         show(self.timing.json, Head::on(Kind::BenchSprint, backend.device()), &study, |study| study.text(&lattices))
     }
 
@@ -103,13 +93,7 @@ impl Sprint {
         self.layout.case(BenchCase::usual(kernel, extents), self.precision)
     }
 
-    /// What Lanefield does where nobody chooses, but for the outer sites per work-group.
-    fn default_tuning(&self, backend: &AnyBackend) -> Tuning {
-        Tuning { accelerator_threads: backend.opencl().map(|_| self.accelerator_threads), ..Tuning::OPEN }
-    }
-
-    /// The stages on one lattice.
-    fn stages(&self, backend: &AnyBackend, extents: Extents) -> anyhow::Result<Vec<Stage>> {
+    fn stages(&self, backend: &AnyBackend, extents: Extents) -> anyhow::Result<Vec<Way>> {
         let lattice = self.case(&clover::EO_CLOVER, extents).lattice(backend)?;
         let info = backend.opencl().map(|device| device.context().info());
         // In whole accesses.
@@ -126,47 +110,24 @@ impl Sprint {
         Ok(stages(stage_setup)?)
     }
 
-    /// What is built for one lattice.
-    fn steps(&self, backend: &AnyBackend, extents: Extents) -> anyhow::Result<Vec<KernelStep>> {
-        let (stages, default) = (self.stages(backend, extents)?, self.default_tuning(backend));
-        let mut steps = Vec::new();
-        for Stage { tuning, legs, relaxed_math, .. } in &stages {
-            let step = |kernel| KernelStep::new(&self.case(kernel, extents), *tuning).in_study(*legs, *relaxed_math);
-            steps.extend(clover_kernels().map(step));
-        }
-        let orders = stages.iter().map(|stage| stage.tuning.site_order);
-        for kernel in [&AXPY, &NORM2] {
-            let case = self.case(kernel, extents);
-            let laid_out = |site_order| KernelStep::new(&case, Tuning { site_order, ..default });
-            steps.extend(orders.clone().map(laid_out));
-        }
-        Ok(steps)
-    }
-
-    /// Times all on one lattice. Clover kernels go through the stages of one order of sites on the same fields.
-    fn lattice(&self, runner: &mut Runner<'_>, extents: Extents) -> anyhow::Result<()> {
-        let case = |kernel| self.case(kernel, extents);
-        let stages = self.stages(runner.backend, extents)?;
-        let default = self.default_tuning(runner.backend);
-        let order_of = |stage: &Stage| stage.tuning.site_order;
-        for stages in stages.chunk_by(|a, b| order_of(a) == order_of(b)) {
-            let site_order = stages.first().and_then(order_of);
-            let laid_out = Tuning { site_order, ..default };
-            // One kernel's fields at a time; the records stage by stage.
-            let mut records: Vec<Vec<KernelRecord>> = vec![Vec::new(); stages.len()];
-            for kernel in clover_kernels() {
-                let Some(mut prepared) = runner.prepare(&case(kernel), laid_out) else { continue };
-                for (stage, records) in stages.iter().zip(&mut records) {
-                    records.extend(runner.time_stage(&mut prepared, stage));
-                }
-            }
-            records.into_iter().flatten().for_each(|record| runner.push(record));
-            if site_order.is_some() {
-                vector_operations(runner, case, laid_out);
+    /// What is timed on a lattice: the clover kernels stage by stage, and axpy and norm2, which know no legs but read the same memory, in each order of
+    /// sites; the last one is the usual one.
+    fn runs(&self, backend: &AnyBackend, extents: Extents) -> anyhow::Result<Vec<Run>> {
+        let default =
+            Tuning { accelerator_threads: backend.opencl().map(|_| self.accelerator_threads), ..Tuning::OPEN };
+        let in_order = |site_order| {
+            let tuning = Tuning { site_order, ..default };
+            [&AXPY, &NORM2].map(|kernel| Run::new(self.case(kernel, extents), tuning))
+        };
+        let mut runs = Vec::new();
+        for stage in self.stages(backend, extents)? {
+            runs.extend(clover_kernels().map(|kernel| Run::new(self.case(kernel, extents), stage.clone())));
+            if let Some(order) = stage.tuning.site_order {
+                runs.extend(in_order(Some(order)));
             }
         }
-        vector_operations(runner, case, default);
-        Ok(())
+        runs.extend(in_order(None));
+        Ok(runs)
     }
 }
 
@@ -176,31 +137,19 @@ fn clover_kernels() -> impl Iterator<Item = &'static Kernel> {
     clover::KERNELS.iter().copied().filter(after_hop).filter(|kernel| kernel.takes_parts(1) && kernel.usual_parts == 1)
 }
 
-/// Times axpy and norm2, which know no subdomains but read the same memory.
-fn vector_operations(runner: &mut Runner<'_>, case: impl Fn(&'static Kernel) -> BenchCase, tuning: Tuning) {
-    for kernel in [&AXPY, &NORM2] {
-        runner.all(&case(kernel), tuning);
-    }
-}
-
 impl Study {
     fn new(report: Report) -> Self {
         let mut fastest: Vec<Fastest> = Vec::new();
-        for first in report.rows.iter().filter(|row| row.record.family == clover::EO_CLOVER.family) {
-            let (lattice, kernel) = (first.record.fields.lattice, first.record.kernel.name);
+        for first in report.rows.iter().filter(|row| row.family == clover::EO_CLOVER.family) {
+            let (lattice, kernel) = (first.fields.lattice, first.kernel.name);
             if fastest.iter().any(|known| (known.lattice, known.kernel) == (lattice, kernel)) {
                 continue;
             }
-            let stages = report
-                .rows
-                .iter()
-                .filter(|row| row.record.fields.lattice == lattice && row.record.kernel.name == kernel);
+            let stages = report.rows.iter().filter(|row| row.fields.lattice == lattice && row.kernel.name == kernel);
             // What has other bits is no way to run it.
-            let timed = stages
-                .filter(|row| row.record.bit_true)
-                .filter_map(|row| Some((row.record.seconds?.median, &row.record.variant)));
+            let timed = stages.filter(|row| row.bit_true).filter_map(|row| Some((row.seconds?.median, &row.variant)));
             let best = timed.min_by(|(a, _), (b, _)| a.total_cmp(b));
-            if let (Some((least, stage)), Some(seconds)) = (best, first.record.seconds) {
+            if let (Some((least, stage)), Some(seconds)) = (best, first.seconds) {
                 let (stage, times_the_first) = (stage.clone(), seconds.median / least);
                 fastest.push(Fastest { lattice, kernel, stage, times_the_first });
             }
@@ -208,12 +157,11 @@ impl Study {
         Self { report, fastest }
     }
 
-    /// A table for each lattice.
     fn text(&self, lattices: &[Extents]) -> String {
         let mut text = self.report.heading(None);
         for extents in lattices {
             let lattice = extents.as_array();
-            let on_lattice = |row: &Row| row.record.fields.lattice == lattice;
+            let on_lattice = |row: &KernelRecord| row.fields.lattice == lattice;
             text += &format!("\n\n{extents}\n{}", self.report.table_of(on_lattice));
             for Fastest { kernel, stage, times_the_first, .. } in
                 self.fastest.iter().filter(|one| one.lattice == lattice)

@@ -6,7 +6,6 @@ use lanefield::dynamic::AnyBackend;
 use lanefield::kernel::Ceiling;
 use lanefield::reference::layout::Extents;
 use lanefield_lab::bandwidth::Operation;
-use lanefield_lab::ceilings::{MemoryOf, Share};
 use lanefield_lab::{KernelRecord, Timed as _};
 use serde::Serialize;
 
@@ -21,22 +20,7 @@ pub struct Report {
     copy_bytes_per_second: f64,
     /// Read bandwidth, likewise; null where no row is held against it.
     read_bytes_per_second: Option<f64>,
-    pub rows: Vec<Row>,
-}
-
-/// A record, and its rates.
-#[derive(Serialize)]
-pub struct Row {
-    #[serde(flatten)]
-    pub record: KernelRecord,
-    /// Floating-point operations a second, at the median time.
-    pub flops_per_second: Option<f64>,
-    /// Bytes a second, each input and each output once, at the median time.
-    pub bytes_per_second: Option<f64>,
-    /// Their ratio to the ceiling; null where fields stay in a cache.
-    pub share_of_ceiling: Option<f64>,
-    /// Whether they stay in a cache, as a whole or in part.
-    pub in_cache: bool,
+    pub rows: Vec<KernelRecord>,
 }
 
 /// A rate, in 10⁹ a second.
@@ -44,46 +28,28 @@ fn giga(rate: Option<f64>) -> String {
     number(rate.map(|rate| rate / 1e9), 1)
 }
 
-impl Row {
-    /// A record, held against a bandwidth of a memory, in bytes per second.
-    fn new(record: KernelRecord, memory: MemoryOf<'_>, ceiling: Option<f64>) -> Self {
-        let bytes = record.bytes_per_second();
-        let held = || Some(memory.share(record.work?.bytes, bytes?, ceiling?));
-        let share = held();
-        Self {
-            flops_per_second: record.flops_per_second(),
-            bytes_per_second: bytes,
-            share_of_ceiling: share.and_then(Share::of_ceiling),
-            in_cache: share == Some(Share::InCache),
-            record,
-        }
-    }
+/// What distinguishes a record from others of its kernel: its fields, and what was chosen unless that is common to all.
+fn variant_of(KernelRecord { fields, variant, .. }: &KernelRecord, common: Option<&str>) -> String {
+    if common == Some(variant) { fields.to_string() } else { format!("{fields}; {variant}") }
+}
 
-    /// What distinguishes it from other rows of its kernel: its fields, and what was chosen unless that is common to all rows.
-    fn variant(&self, common: Option<&str>) -> String {
-        let Self { record: KernelRecord { fields, variant, .. }, .. } = self;
-        if common == Some(variant) { fields.to_string() } else { format!("{fields}; {variant}") }
-    }
-
-    fn cells(&self, common: Option<&str>) -> [(&'static str, String); 8] {
-        let record = &self.record;
-        let spread = record.seconds.map(|spread| format!("{:.1} – {:.1}", spread.tenth * 1e6, spread.ninetieth * 1e6));
-        let ceiling = match record.ceiling {
-            Ceiling::Copy => "copy",
-            Ceiling::Read => "read",
-        };
-        let share = self.share_of_ceiling.map(|share| format!("{:.1}% of {ceiling}", 100.0 * share));
-        [
-            ("kernel", record.kernel.name.to_owned()),
-            ("variant", self.variant(common)),
-            ("median, µs", number(record.seconds.map(|spread| spread.median * 1e6), 1)),
-            ("10 – 90 %, µs", spread.unwrap_or_else(|| "failed".to_owned())),
-            ("back to back, µs", number(record.back_to_back_seconds.map(|seconds| seconds * 1e6), 1)),
-            ("GFlop/s", giga(self.flops_per_second)),
-            ("GB/s", giga(self.bytes_per_second)),
-            ("of ceiling", share.unwrap_or_else(|| if self.in_cache { "in cache" } else { "–" }.to_owned())),
-        ]
-    }
+fn cells(record: &KernelRecord, common: Option<&str>) -> [(&'static str, String); 8] {
+    let spread = record.seconds.map(|spread| format!("{:.1} – {:.1}", spread.tenth * 1e6, spread.ninetieth * 1e6));
+    let ceiling = match record.ceiling {
+        Ceiling::Copy => "copy",
+        Ceiling::Read => "read",
+    };
+    let share = record.share_of_ceiling.map(|share| format!("{:.1}% of {ceiling}", 100.0 * share));
+    [
+        ("kernel", record.kernel.name.to_owned()),
+        ("variant", variant_of(record, common)),
+        ("median, µs", number(record.seconds.map(|spread| spread.median * 1e6), 1)),
+        ("10 – 90 %, µs", spread.unwrap_or_else(|| "failed".to_owned())),
+        ("back to back, µs", number(record.back_to_back_seconds.map(|seconds| seconds * 1e6), 1)),
+        ("GFlop/s", giga(record.flops_per_second)),
+        ("GB/s", giga(record.bytes_per_second)),
+        ("of ceiling", share.unwrap_or_else(|| if record.in_cache { "in cache" } else { "–" }.to_owned())),
+    ]
 }
 
 impl Report {
@@ -91,17 +57,17 @@ impl Report {
     ///
     /// # Errors
     /// Where nothing at all could be run: the first reason; what the backend reports.
-    pub fn new(backend: &AnyBackend, samples: u32, records: Vec<KernelRecord>) -> anyhow::Result<Self> {
-        if let [first, ..] = records.as_slice()
-            && records.iter().all(|record| record.failure.is_some())
+    pub fn new(backend: &AnyBackend, samples: u32, mut rows: Vec<KernelRecord>) -> anyhow::Result<Self> {
+        if let [first, ..] = rows.as_slice()
+            && rows.iter().all(|record| record.failure.is_some())
         {
             bail!("failed to time {}: {}", first.kernel, first.failure.as_deref().unwrap_or_default());
         }
         // Measured only where a kernel is held against it.
-        let reads = records.iter().any(|record| record.ceiling == Ceiling::Read);
+        let reads = rows.iter().any(|record| record.ceiling == Ceiling::Read);
         let memory = backend.memory();
         let seen = |ceiling| {
-            let held = records.iter().filter(|record| record.ceiling == ceiling);
+            let held = rows.iter().filter(|record| record.ceiling == ceiling);
             let rates = held.filter_map(|record| {
                 let bytes = record.work?.bytes;
                 (bytes > memory.cache_bytes()).then_some(bytes as f64 / record.seconds?.ninetieth)
@@ -110,23 +76,16 @@ impl Report {
         };
         let read = reads.then(|| memory.ceiling(Operation::Read, seen(Ceiling::Read))).transpose()?;
         let copy = memory.ceiling(Operation::Copy, seen(Ceiling::Copy))?;
-        let row = |record: KernelRecord| {
-            let ceiling = if record.ceiling == Ceiling::Read { read } else { Some(copy) };
-            Row::new(record, memory, ceiling)
-        };
-        Ok(Self {
-            device: backend.describe(),
-            samples,
-            copy_bytes_per_second: copy,
-            read_bytes_per_second: read,
-            rows: records.into_iter().map(row).collect(),
-        })
+        for row in &mut rows {
+            row.hold_against(memory, if row.ceiling == Ceiling::Read { read } else { Some(copy) });
+        }
+        Ok(Self { device: backend.describe(), samples, copy_bytes_per_second: copy, read_bytes_per_second: read, rows })
     }
 
     /// What was chosen for all rows; none where they differ.
     fn common(&self) -> Option<&str> {
-        let first = self.rows.first()?.record.variant.as_str();
-        self.rows.iter().all(|row| row.record.variant == first).then_some(first)
+        let first = self.rows.first()?.variant.as_str();
+        self.rows.iter().all(|row| row.variant == first).then_some(first)
     }
 
     /// The device, the lattice if it is one, what was chosen for all rows, and the bandwidths.
@@ -141,13 +100,13 @@ impl Report {
     }
 
     /// The rows that are `wanted`, and why kernels could not be run.
-    pub fn table_of(&self, wanted: impl Fn(&Row) -> bool) -> String {
+    pub fn table_of(&self, wanted: impl Fn(&KernelRecord) -> bool) -> String {
         let (common, mut failures) = (self.common(), String::new());
         let rows = || self.rows.iter().filter(|row| wanted(row));
-        let lines = table_of(rows().map(|row| row.cells(common)), 2..);
+        let lines = table_of(rows().map(|row| cells(row, common)), 2..);
         for row in rows() {
-            if let Some(reason) = &row.record.failure {
-                failures += &format!("\n{}, {}: {reason}", row.record.kernel, row.variant(common));
+            if let Some(reason) = &row.failure {
+                failures += &format!("\n{}, {}: {reason}", row.kernel, variant_of(row, common));
             }
         }
         format!("{lines}{failures}")

@@ -6,13 +6,12 @@ use lanefield::backend::opencl::{GroupSize, Tuning};
 use lanefield::dynamic::AnyBackend;
 use lanefield::reference::layout::{AcceleratorThreads, Extents};
 use lanefield::reference::real::Precision;
-use lanefield_lab::ahead::KernelStep;
-use lanefield_lab::{BenchCase, Timed as _, kernels_to_time};
+use lanefield_lab::study::Run;
+use lanefield_lab::{BenchCase, KernelRecord, Timed as _, kernels_to_time};
 use serde::Serialize;
 
 use super::arguments::{LayoutArgs, TimingArgs, extents_or_usual};
-use super::runner::Runner;
-use super::table::{Report, Row};
+use super::table::Report;
 use crate::Outcome;
 use crate::args::of_storage;
 use crate::kernels::word;
@@ -74,37 +73,20 @@ impl Threads {
         }
         let extents = extents_or_usual(self.lattice, backend)?;
         let kernels = kernels_to_time(self.kernels.iter().map(String::as_str)).map_err(anyhow::Error::msg)?;
-        let cases = self.precision.iter().flat_map(|&precision| {
-            let kernels = kernels.iter().copied().filter(move |kernel| kernel.takes(precision));
-            kernels.map(move |kernel| self.layout.case(BenchCase::usual(kernel, extents), precision))
-        });
-        let cases: Vec<BenchCase> = cases.collect();
-        let steps = |case| self.tunings().map(move |tuning| KernelStep::new(case, tuning));
-        self.timing.build(backend, cases.iter().flat_map(steps));
-        let mut runner = Runner::new(backend, self.timing.sampling(extents));
-        for case in &cases {
-            self.go_through(&mut runner, case);
+        // Kernels are built for these groups alone, since a driver may refuse large ones of a kernel that is built for all.
+        let group_size = Some(GroupSize::Required);
+        let tuning = |&threads| Tuning { accelerator_threads: Some(threads), group_size, ..Tuning::OPEN };
+        let mut runs = Vec::new();
+        for &precision in &self.precision {
+            for kernel in kernels.iter().copied().filter(|kernel| kernel.takes(precision)) {
+                let case = self.layout.case(BenchCase::usual(kernel, extents), precision);
+                runs.extend(self.accelerator_threads.iter().map(|threads| Run::new(case, tuning(threads))));
+            }
         }
-        let records = runner.finish();
-        let study = Study::new(Report::new(backend, self.timing.samples, records)?);
+        let study = Study::new(self.timing.report(backend, &runs)?);
         show(self.timing.json, Head::on(Kind::BenchThreads, backend.device()), &study, |study| {
             study.text(extents, &self.accelerator_threads)
         })
-    }
-
-    /// Times a kernel with all numbers of threads, on the same fields.
-    fn go_through(&self, runner: &mut Runner<'_>, case: &BenchCase) {
-        let Some(mut prepared) = runner.prepare(case, Tuning::OPEN) else { return };
-        for tuning in self.tunings() {
-            runner.keep(&mut prepared, tuning);
-        }
-    }
-
-    /// The numbers of threads. Kernels are built for these groups alone, since a driver may refuse large ones of a kernel that is built for all.
-    fn tunings(&self) -> impl Iterator<Item = Tuning> {
-        let group_size = Some(GroupSize::Required);
-        let tuning = move |&threads| Tuning { accelerator_threads: Some(threads), group_size, ..Tuning::OPEN };
-        self.accelerator_threads.iter().map(tuning)
     }
 }
 
@@ -112,7 +94,7 @@ impl Study {
     fn new(report: Report) -> Self {
         let fastest = columns(&report.rows).into_iter().filter_map(|(kernel, precision)| {
             let timed = of_column(&report.rows, kernel, precision)
-                .filter_map(|row| Some((row.record.seconds?.median, row.record.tuning.accelerator_threads?.get())));
+                .filter_map(|row| Some((row.seconds?.median, row.tuning.accelerator_threads?.get())));
             let (_, accelerator_threads) = timed.min_by(|(a, _), (b, _)| a.total_cmp(b))?;
             Some(Fastest { kernel: kernel.to_owned(), precision, accelerator_threads })
         });
@@ -128,8 +110,7 @@ impl Study {
         let mut lines = table(header, 0..);
         for &number in threads {
             let cell = |&(kernel, precision): &(&'static str, Precision)| {
-                let row = of_column(rows, kernel, precision)
-                    .find(|row| row.record.tuning.accelerator_threads == Some(number));
+                let row = of_column(rows, kernel, precision).find(|row| row.tuning.accelerator_threads == Some(number));
                 row.and_then(cell).unwrap_or_else(|| "–".to_owned())
             };
             lines.add_row(std::iter::once(number.to_string()).chain(columns.iter().map(cell)));
@@ -140,11 +121,8 @@ impl Study {
             text += &format!("\n{kernel} in {precision} is fastest with {accelerator_threads}");
         }
         for row in rows {
-            if let Some(reason) = &row.record.failure {
-                text += &format!(
-                    "\n{} in {}, {}: {reason}",
-                    row.record.kernel, row.record.fields.precision, row.record.variant
-                );
+            if let Some(reason) = &row.failure {
+                text += &format!("\n{} in {}, {}: {reason}", row.kernel, row.fields.precision, row.variant);
             }
         }
         text
@@ -152,10 +130,10 @@ impl Study {
 }
 
 /// Kernels and precisions, each once, in the order of the rows.
-fn columns(rows: &[Row]) -> Vec<(&'static str, Precision)> {
+fn columns(rows: &[KernelRecord]) -> Vec<(&'static str, Precision)> {
     let mut columns = Vec::new();
     for row in rows {
-        let column = (row.record.kernel.name, row.record.fields.precision);
+        let column = (row.kernel.name, row.fields.precision);
         if !columns.contains(&column) {
             columns.push(column);
         }
@@ -163,12 +141,16 @@ fn columns(rows: &[Row]) -> Vec<(&'static str, Precision)> {
     columns
 }
 
-fn of_column<'r>(rows: &'r [Row], kernel: &str, precision: Precision) -> impl Iterator<Item = &'r Row> {
-    rows.iter().filter(move |row| row.record.kernel.name == kernel && row.record.fields.precision == precision)
+fn of_column<'r>(
+    rows: &'r [KernelRecord],
+    kernel: &str,
+    precision: Precision,
+) -> impl Iterator<Item = &'r KernelRecord> {
+    rows.iter().filter(move |row| row.kernel.name == kernel && row.fields.precision == precision)
 }
 
 /// `5239.1 (64)`: the rate, and the work-items of a group.
-fn cell(row: &Row) -> Option<String> {
-    let lanes: usize = row.record.fields.virtual_nodes?.iter().product();
-    Some(format!("{:.1} ({})", row.flops_per_second? / 1e9, lanes * row.record.tuning.accelerator_threads?.get()))
+fn cell(row: &KernelRecord) -> Option<String> {
+    let lanes: usize = row.fields.virtual_nodes?.iter().product();
+    Some(format!("{:.1} ({})", row.flops_per_second? / 1e9, lanes * row.tuning.accelerator_threads?.get()))
 }

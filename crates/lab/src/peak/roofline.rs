@@ -82,7 +82,7 @@ fn usable(rate: Option<f64>) -> Option<f64> {
 }
 
 fn point(peak: &Peak, kernel: &KernelRecord) -> Option<Point> {
-    let (work, rate) = (kernel.work?, usable(kernel.flops_per_second())?);
+    let (work, rate) = (kernel.work?, usable(kernel.rates().map(|(flops, _)| flops))?);
     let flops_per_byte = usable(Some(work.flops as f64 / work.bytes as f64))?;
     let memory = match kernel.ceiling {
         Ceiling::Copy => peak.copy_gb_per_second,

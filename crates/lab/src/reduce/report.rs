@@ -5,6 +5,8 @@ use std::fmt;
 use lanefield_reference::layout::{Lattice, TreePlan};
 use serde::Serialize;
 
+use crate::ceilings::{MemoryOf, Share};
+
 /// What a row measures.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -63,12 +65,26 @@ pub struct ReduceRow {
     /// Seconds in which a kernel that does nothing else reads as many bytes.
     pub read_seconds: Option<f64>,
     pub failure: Option<String>,
+    /// Bytes a second of the fields, each once, at the median time.
+    pub bytes_per_second: Option<f64>,
+    /// Its ratio to the read bandwidth; none where the fields stay in a cache.
+    pub share_of_read_bandwidth: Option<f64>,
+    /// Whether the fields stay in a cache, as a whole or in part.
+    pub in_cache: bool,
+    /// The time in which a kernel that does nothing else reads as many bytes, launch included, over this row's median time.
+    pub share_of_same_read: Option<f64>,
 }
 
 impl ReduceRow {
-    /// Bytes of the fields a second, at the median time.
-    pub fn bytes_per_second(&self) -> Option<f64> {
-        self.seconds.map(|seconds| self.bytes as f64 / seconds.median)
+    /// Holds it against the bandwidth at which a memory is read.
+    pub(super) fn hold_against(&mut self, memory: MemoryOf<'_>, read_bandwidth: f64) {
+        let Some(seconds) = self.seconds else { return };
+        let rate = self.bytes as f64 / seconds.median;
+        let share = memory.share(self.bytes, rate, read_bandwidth);
+        self.bytes_per_second = Some(rate);
+        self.share_of_read_bandwidth = share.of_ceiling();
+        self.in_cache = share == Share::InCache;
+        self.share_of_same_read = self.read_seconds.map(|read| read / seconds.median);
     }
 }
 
