@@ -7,7 +7,6 @@
 //! | `bandwidth/` | the bandwidths of memory that streams of kernels reach |
 //! | `machine/`, `description.rs` | machines: those that ship, and files |
 //! | `ceilings.rs` | the bandwidths that kernels are held against |
-//! | `named.rs` | enumerations whose values have names |
 //! | `kind.rs`, `device.rs`, `si.rs` | JSON: the kinds of documents, the device in each, and SI units |
 //! | `sources.rs` | the OpenCL C sources of `crates/lab/cl` |
 //! | `timing.rs`, `spread.rs`, `record.rs` | one kernel timed in one tuning; what is recorded of it |
@@ -28,9 +27,6 @@
 //! | `doctor/` | why a kernel is slow, and what will help |
 
 #![allow(missing_docs, reason = "the program alone uses this crate: a comment says what a name does not")]
-
-#[macro_use]
-mod named;
 
 pub mod access;
 pub mod ahead;

@@ -1,7 +1,5 @@
 //! An address for each lane, outer site and word, and the map from work-items to these: what wavefronts then touch.
 
-use std::str::FromStr;
-
 use serde::Serialize;
 use thiserror::Error;
 
@@ -20,15 +18,7 @@ pub enum Index {
     Site,
     Word,
 }
-named!(Index: Lane = "lane", Site = "site", Word = "word");
-
-impl FromStr for Index {
-    type Err = String;
-    fn from_str(text: &str) -> Result<Self, String> {
-        let known = Self::ALL.into_iter().find(|index| index.to_string() == text);
-        known.ok_or_else(|| format!("'{text}' is no index of a pattern: use lane, site or word"))
-    }
-}
+lanefield_reference::named!(Index, "index of a pattern": Lane = "lane", Site = "site", Word = "word");
 
 /// Why a pattern has no addresses. Messages are fragments.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]

@@ -31,7 +31,7 @@ pub enum Operation {
     /// Two are read, and x + s · y is written to a third.
     Triad,
 }
-named!(Operation: Read = "read", Write = "write", Copy = "copy", Triad = "triad");
+lanefield_reference::named!(Operation: Read = "read", Write = "write", Copy = "copy", Triad = "triad");
 
 impl Operation {
     /// The kernel of `cl/peak.cl`.

@@ -47,7 +47,7 @@ impl Serialize for Unit {
     }
 }
 
-named!(
+lanefield_reference::named!(
     Unit: Dram = "DRAM throughput", L2 = "L2 throughput", L1 = "L1 throughput", Issue = "issue slots", Fma = "FMA pipe", Alu = "ALU pipe",
     Lsu = "LSU pipe", Fp64 = "FP64 pipe"
 );
@@ -129,6 +129,6 @@ pub enum OccupancyLimit {
     Groups,
     Barriers,
 }
-named!(
+lanefield_reference::named!(
     OccupancyLimit: Registers = "registers", LocalMemory = "local memory", Warps = "warps", Groups = "groups", Barriers = "barriers"
 );

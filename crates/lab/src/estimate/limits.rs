@@ -26,7 +26,7 @@ pub enum LimitKind {
     Issue,
     Launch,
 }
-named!(
+lanefield_reference::named!(
     LimitKind: Memory = "memory", SecondCache = "last cache to units", FirstCache = "first cache",
         Fetches = "fetches", Registers = "registers", Arithmetic = "arithmetic", Conversion = "conversion",
         Issue = "issue slots", Launch = "launch"

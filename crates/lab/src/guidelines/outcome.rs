@@ -28,7 +28,7 @@ pub enum Verdict {
     /// What happened is told, for there is nothing to compare it with.
     Observed,
 }
-named!(
+lanefield_reference::named!(
     Verdict: Holds = "holds here", NoDifference = "makes no difference here", Unclear = "unclear: within the spread",
         OtherWay = "the other way round here", DoesNotApply = "does not apply", Failed = "failed", Observed = "observed"
 );

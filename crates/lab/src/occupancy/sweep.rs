@@ -1,8 +1,6 @@
 //! Occupancy along a row of group sizes, registers or bytes of local memory: where the next step is, and what a group too small for a wavefront
 //! leaves idle (the reasoning by which Grid came to 8 accelerator threads: 8 lanes times 8 sites are one wavefront of 64).
 
-use std::str::FromStr;
-
 use serde::Serialize;
 
 use super::architecture::Architecture;
@@ -17,15 +15,7 @@ pub enum SweptQuantity {
     /// Bytes of local memory of a group.
     Lds,
 }
-named!(SweptQuantity: AcceleratorThreads = "accelerator_threads", Registers = "registers", Lds = "lds");
-
-impl FromStr for SweptQuantity {
-    type Err = String;
-    fn from_str(text: &str) -> Result<Self, String> {
-        let known = Self::ALL.into_iter().find(|quantity| quantity.to_string() == text);
-        known.ok_or_else(|| format!("'{text}' cannot be swept: use accelerator_threads, registers or lds"))
-    }
-}
+lanefield_reference::named!(SweptQuantity, "quantity to sweep": AcceleratorThreads = "accelerator_threads", Registers = "registers", Lds = "lds");
 
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Swept {

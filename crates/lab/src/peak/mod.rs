@@ -62,7 +62,7 @@ pub enum Part {
     /// Arithmetic, by operations a byte: the heaviest, and so the last.
     Intensity,
 }
-named!(
+lanefield_reference::named!(
     Part: Streams = "streams", Caches = "caches", Latency = "latency", Launch = "launch", Transfers = "transfers",
         Intensity = "intensity"
 );

@@ -163,7 +163,7 @@ pub enum Stored {
     #[serde(rename = "half")]
     Half,
 }
-named!(Stored: F32 = "f32", F64 = "f64", Half = "half");
+lanefield_reference::named!(Stored: F32 = "f32", F64 = "f64", Half = "half");
 
 impl Stored {
     pub fn bytes(self) -> usize {
@@ -201,7 +201,7 @@ pub enum Place {
     Shared,
     Local,
 }
-named!(Place: Own = "a set for each unit", Shared = "one set for all units", Local = "local memory");
+lanefield_reference::named!(Place: Own = "a set for each unit", Shared = "one set for all units", Local = "local memory");
 
 /// Bandwidth of a set of some size.
 #[derive(Clone, PartialEq, Debug, Serialize)]
@@ -255,7 +255,7 @@ pub enum HostMemory {
     /// A field in f32, as fields are taken over and given back: the layout is converted piece by piece, while other pieces travel.
     Field,
 }
-named!(HostMemory: Pageable = "pageable", Pinned = "pinned", Mapped = "mapped", Field = "field");
+lanefield_reference::named!(HostMemory: Pageable = "pageable", Pinned = "pinned", Mapped = "mapped", Field = "field");
 
 /// A transfer between host and device: wall time, until the bytes are there.
 #[derive(Clone, PartialEq, Debug, Serialize)]

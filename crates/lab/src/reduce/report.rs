@@ -15,7 +15,7 @@ pub enum Operation {
     Norm2,
     InnerProduct,
 }
-named!(Operation: Sum = "sum", Norm2 = "norm2", InnerProduct = "inner product");
+lanefield_reference::named!(Operation: Sum = "sum", Norm2 = "norm2", InnerProduct = "inner product");
 
 /// The shape of the work-groups of a row.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize)]
