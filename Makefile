@@ -15,14 +15,16 @@ help:
 	@echo 'make install-capi PREFIX=DIR   install liblanefield, the C interface (docs/c.md)'
 	@echo 'make dist     make the archives to ship, in target/dist (docs/install.md)'
 
-# Without an OpenCL device (status 2) the main job checks the CPU reference, and says so.
-verify:
-	@scripts/setup.sh || [ $$? -eq 2 ]
-	cargo build --release --locked
-	target/release/lanefield verify --config examples/quenched-8x8x8x16.nersc
-
 # With MPI where it is installed (docs/ranks.md). Always the whole workspace: packages by themselves have other features, and are built once more.
 MPI := $(if $(shell command -v mpicc),--features lanefield-cli/mpi)
+
+# Without an OpenCL device (status 2) the main job checks the CPU reference, and says so. The program is the one that the tests run, with its assertions: the
+# test target is named so that all features are the same, and `make test` builds nothing once more.
+verify:
+	@scripts/setup.sh || [ $$? -eq 2 ]
+	cargo build --workspace --locked $(MPI) --bin lanefield --test plane
+	target/debug/lanefield verify --config examples/quenched-8x8x8x16.nersc
+
 TEST := $(if $(WATCH_TESTS),scripts/watch_tests --each) cargo test --workspace --locked $(MPI)
 # Those of `make test`. C, ranks and failing allocations are in `make test-all` alone.
 TARGETS := --lib $(addprefix --test=,tests malformed_files reference laboratory ports plane twins program)

@@ -1,5 +1,5 @@
 // The vector operations of conjugate gradients that end in a norm (docs/arithmetic.md §7, §8), each one pass over its fields; those without one are
-// bodies (src/kernel/blas.rs). The scalars are of the field's type, rounded by the host. Counterpart: reference/src/kernels/blas.rs. And what iterations take
+// bodies (crates/kernels/src/kernel/blas.rs). The scalars are of the field's type, rounded by the host. Counterpart: reference/src/kernels/blas.rs. And what iterations take
 // that are queued (queued.clh): the same operations with scalars from sums on the device.
 
 #include "accelerator.clh"

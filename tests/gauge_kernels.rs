@@ -1,4 +1,4 @@
-//! The kernels on the links of gauge fields, `src/kernel/staples.rs`, `loops.rs`, `links.rs` and `gauge_fixing.rs`: the same bits on OpenCL and on the CPU as in plain loops.
+//! The kernels on the links of gauge fields, `crates/kernels/src/kernel/staples.rs`, `loops.rs`, `links.rs` and `gauge_fixing.rs`: the same bits on OpenCL and on the CPU as in plain loops.
 
 use crate::common::backends::check_library_kernels;
 

@@ -1,5 +1,5 @@
 //! Twisted mass fermions on every backend: the same bits as plain loops (`reference/src/scalar/twisted_mass.rs`), the operator written out with matrices,
-//! and the identities that make it what it is. The operator is `src/operator/twisted_mass.rs`, its kernels the bodies in `src/kernel/twisted_mass.rs`.
+//! and the identities that make it what it is. The operator is `src/operator/twisted_mass.rs`, its kernels the bodies in `crates/kernels/src/kernel/twisted_mass.rs`.
 
 use lanefield::backend::{Backend, BackendError};
 use lanefield::kernel::prelude::*;

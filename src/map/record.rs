@@ -1,4 +1,4 @@
-//! The body of a map recorded: run once with numbers that note every operation. Counterpart for lattice sites: `src/body/record.rs`.
+//! The body of a map recorded: run once with numbers that note every operation. Counterpart for lattice sites: `crates/kernels/src/body/record.rs`.
 
 use std::cell::RefCell;
 use std::marker::PhantomData;

@@ -1,5 +1,5 @@
 //! The twisted mass operator M = hop + (4 + mass) + iμγ5 of one flavour (`docs/arithmetic.md` §17), on the full lattice and in its even-odd pieces.
-//! Its kernels are the bodies in `src/kernel/twisted_mass.rs`.
+//! Its kernels are the bodies in `crates/kernels/src/kernel/twisted_mass.rs`.
 
 use lanefield_reference::field::Spinors;
 use lanefield_reference::gauge::Configuration;

@@ -9,9 +9,9 @@ use lanefield_reference::links::{BoundaryPhases, DoubledGauge, LinkFormat};
 use lanefield_reference::real::Precision;
 use serde::{Deserialize, Deserializer, Serialize, de};
 
-use super::ahead::text;
 use super::record::{FieldFacts, KernelRecord};
 use super::study::Run;
+use super::text;
 use super::timed::Timed;
 use super::timing::TimedCase;
 

@@ -54,6 +54,7 @@ pub mod sources;
 mod spread;
 pub mod sprint;
 pub mod study;
+mod text;
 mod timed;
 mod timing;
 pub mod trace;

@@ -4,9 +4,9 @@ use lanefield::backend::opencl::Tuning;
 use lanefield_reference::layout::{Extents, LegOrder};
 use serde::{Deserialize, Serialize};
 
-use super::ahead::text;
 use super::bench::{BenchCase, Progress};
 use super::record::KernelRecord;
+use super::text;
 use super::timed::Timed;
 use super::timing::{Sampling, TimedCase};
 

@@ -447,7 +447,7 @@ mod tests {
         for (body, message) in cases {
             assert_eq!(error("", body), message, "{body}");
         }
-        let unknown = "unknown option: expected twin = function, parts = number, family = \\\"name\\\", or dagger";
+        let unknown = "unknown option: expected twin = function, parts = number, family = \\\"name\\\", dagger, or hot";
         let found = error("tune = 3", "fn f<S: Site>(out: Write<S, Spinors>) {}");
         assert!(unknown.starts_with(&found), "{found}");
     }
