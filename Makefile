@@ -2,7 +2,7 @@
 
 export PATH := $(PATH):$(or $(CARGO_HOME),$(HOME)/.cargo)/bin
 
-.PHONY: help verify test test-all test-random shards shards-of-all test-hops test-library test-program test-reference test-others test-docs \
+.PHONY: help verify test test-all test-random shards shards-of-all test-hops test-operators test-library test-program test-reference test-others test-docs \
     test-python test-python-module bench wheel dist install-capi
 
 help:
@@ -42,15 +42,18 @@ test-all:
 	@$(MAKE) --no-print-directory --jobs 2 --keep-going TIER=--ignored shards-of-all
 
 # PoCL compiles in one thread of a process: two processes take two cores, and each takes the next of these when it is done.
-shards: test-hops test-program test-library test-reference
+shards: test-hops test-operators test-program test-library test-reference
 shards-of-all: shards test-others test-docs
 
 HOPS := hop laplace kernels
+OPERATORS := body clover domain_wall hisq staggered twisted_mass wilson
 
 test-hops:
 	$(TEST) --test tests -- $(TIER) $(HOPS)
+test-operators:
+	$(TEST) --test tests -- $(TIER) $(OPERATORS) $(addprefix --skip ,$(HOPS))
 test-library:
-	$(TEST) --test tests -- $(TIER) $(addprefix --skip ,$(HOPS))
+	$(TEST) --test tests -- $(TIER) $(addprefix --skip ,$(HOPS) $(OPERATORS))
 test-program:
 	$(TEST) --test program -- $(TIER)
 test-reference:

@@ -19,6 +19,7 @@ use lanefield::reference::real::Precision;
 use lanefield_lab::ceilings::MemoryOf;
 use lanefield_lab::peak::roofline::Roofline;
 use lanefield_lab::peak::{Operation, Part, Peak as Ceilings, PeakOptions};
+use lanefield_lab::study::Run;
 use lanefield_lab::{BenchOptions, KernelRecord, Timed as _, kernels_to_time, usual_sites};
 use serde::Serialize;
 
@@ -191,7 +192,7 @@ impl Peak {
         let kernels = kernels_to_time(kernels.iter().map(String::as_str)).map_err(anyhow::Error::msg)?;
         let options =
             BenchOptions { precisions: precision.clone(), links: links.clone(), ..BenchOptions::new(kernels, lattice) };
-        let mut records = time(backend, self.jobs, &options.runs(Tuning::OPEN), SAMPLES);
+        let mut records = time(backend, self.jobs, &Run::all(&options, Tuning::OPEN), SAMPLES);
         // Where a kernel is timed on all sites and on one parity, the parity, which solvers use.
         let is_wanted = |record: &KernelRecord| {
             usual_sites(record.kernel).len() == 1 || record.fields.sites.as_deref() != Some("full")

@@ -10,7 +10,6 @@ use lanefield_reference::real::Precision;
 use serde::{Deserialize, Deserializer, Serialize, de};
 
 use super::record::{FieldFacts, KernelRecord};
-use super::study::Run;
 use super::text;
 use super::timed::Timed;
 use super::timing::TimedCase;
@@ -189,11 +188,6 @@ impl BenchOptions {
         }
         cases.retain(|case| case.kernel.takes_parts(case.components()));
         cases
-    }
-
-    /// All of it in a tuning.
-    pub fn runs(&self, tuning: Tuning) -> Vec<Run> {
-        self.cases().into_iter().map(|case| Run::new(case, tuning)).collect()
     }
 }
 

@@ -4,7 +4,7 @@ use lanefield::backend::opencl::Tuning;
 use lanefield_reference::layout::{Extents, LegOrder};
 use serde::{Deserialize, Serialize};
 
-use super::bench::{BenchCase, Progress};
+use super::bench::{BenchCase, BenchOptions, Progress};
 use super::record::KernelRecord;
 use super::text;
 use super::timed::Timed;
@@ -50,6 +50,11 @@ pub struct Run {
 impl Run {
     pub fn new(case: BenchCase, way: impl Into<Way>) -> Self {
         Self { case, way: way.into() }
+    }
+
+    /// All cases of a benchmark in a tuning.
+    pub fn all(options: &BenchOptions, tuning: Tuning) -> Vec<Self> {
+        options.cases().into_iter().map(|case| Self::new(case, tuning)).collect()
     }
 
     /// Times it by itself. That it cannot be run is part of the record.

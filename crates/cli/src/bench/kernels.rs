@@ -6,6 +6,7 @@ use lanefield::dynamic::AnyBackend;
 use lanefield::reference::layout::{Extents, LaneChoice};
 use lanefield::reference::links::LinkFormat;
 use lanefield::reference::real::Precision;
+use lanefield_lab::study::Run;
 use lanefield_lab::{BenchOptions, Timed as _, kernels_to_time};
 
 use super::arguments::{TimingArgs, extents_or_usual, tuning_of};
@@ -68,7 +69,7 @@ impl Kernels {
             "there is nothing to time: none of these kernels takes {}these precisions; see `lanefield verify --list`",
             options.rhs.map_or_else(String::new, |rhs| format!("{rhs} right-hand sides in "))
         );
-        let report = self.timing.report(backend, &options.runs(tuning))?;
+        let report = self.timing.report(backend, &Run::all(&options, tuning))?;
         show(self.timing.json, Head::on(Kind::Bench, backend.device()), &report, |report| report.text(Some(extents)))
     }
 
