@@ -116,14 +116,8 @@ unsafe impl<R: Real, I: InstructionSet> Zeroable for Pair<R, I> {}
 unsafe impl<R: Real, I: InstructionSet> Pod for Pair<R, I> {}
 
 impl<R, I> Pair<R, I> {
-    /// Its real and its imaginary part.
     #[inline(always)]
-    pub fn reals(self) -> [R; 2] {
-        self.0
-    }
-    /// From real and imaginary part.
-    #[inline(always)]
-    pub fn new(reals: [R; 2]) -> Self {
+    fn new(reals: [R; 2]) -> Self {
         Self(reals, PhantomData)
     }
 }

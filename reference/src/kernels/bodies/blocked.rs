@@ -14,8 +14,9 @@ use numbers::{Choices, Complexes, Doubles, Reals};
 use operations::LANES;
 
 use super::super::blocks::map_rows;
-use super::super::hop::phase_across;
+use super::super::hop::{phase_across, signed_factor};
 use super::super::reduce::PartialSums;
+use super::super::{LaneOperation, WithVectors};
 use super::sums::{Sums, TaskSums};
 use super::sweep::{Bound, BoundField, Launch, sum_over};
 use crate::body::Site;
@@ -23,14 +24,15 @@ use crate::body::number::{Carried, ComplexNumber as _};
 use crate::body::value::{HalfSpinor, Matrix, Spinor, Value};
 use crate::dagger::Dagger;
 use crate::exact::ExactSum;
-use crate::layout::{DIMENSIONS, Direction, Displacement, LEGS, Leg, Stencil};
+use crate::instructions::Instructions;
+use crate::layout::{DIMENSIONS, Direction, Displacement, LEGS, LaneWidth, Leg, Stencil};
 use crate::links::LinkFormat;
 use crate::random;
 use crate::real::{Precision, Real};
 use crate::tasks::{self, items_a_task};
-use crate::tensor::sets::{self, Baseline};
+use crate::tensor::sets;
 use crate::tensor::su3::rebuilt_link;
-use crate::tensor::{Pair, Task};
+use crate::tensor::{InstructionSet, LaneVector, Task};
 
 /// A body in this form.
 pub type BlockedBody = fn(BlockSite<'_>);
@@ -260,31 +262,47 @@ impl<R: Real> Copying<R, R> {
     }
 }
 
-/// Rebuilds a link of `R` that is stored as fewer words.
-struct Rebuilding<R>(PhantomData<fn(R)>);
+/// Links that are stored as fewer words: these, the phases that are not stored of each lane, and where the whole links go.
+#[derive(Clone, Copy)]
+struct Rebuilding<'a> {
+    stored: &'a [Complexes],
+    phases: &'a [f64; LANES],
+    whole: &'a [Complexes; 9],
+}
 
-impl<R: Real> Task<(&[Complexes], &[f64; LANES], &mut [Complexes])> for Rebuilding<R> {
+/// Rebuilds links with vectors `V`.
+struct RebuildingWith<V>(PhantomData<fn(V)>);
+
+impl<R: Real> LaneOperation<R> for Rebuilding<'_> {
+    type Output = ();
+    fn run<V: LaneVector<Real = R>>(self, _: usize) {
+        V::Set::run(&RebuildingWith::<V>(PhantomData), self);
+    }
+}
+
+impl<V: LaneVector> Task<Rebuilding<'_>> for RebuildingWith<V> {
     type Output = ();
     #[inline(always)]
-    fn run(&self, (stored, phases, whole): (&[Complexes], &[f64; LANES], &mut [Complexes])) {
+    fn run(&self, Rebuilding { stored, phases, whole }: Rebuilding<'_>) {
         const TWO_ROWS: usize = LinkFormat::TwoRows.words();
         const EIGHT: usize = LinkFormat::Eight.words();
-        for lane in 0..LANES {
-            // SAFETY: blocks of complex numbers have so many reals.
-            let word = |word: usize| unsafe {
-                let [re, im] = stored[word].0.cast::<[[R; LANES]; 2]>().as_ref();
-                Pair::<R, Baseline>::new([re[lane], im[lane]])
+        for first in (0..LANES).step_by(V::REALS / 2) {
+            let word = |word: usize| {
+                // SAFETY: a block of complex numbers has so many reals.
+                let parts = unsafe { stored[word].0.cast::<[[V::Real; LANES]; 2]>().as_ref() };
+                V::from_reals(|k| parts[k % 2][first + k / 2])
             };
-            let factor = R::from_f64(-2.0 * phases[lane]);
-            let factor = Pair::<R, Baseline>::new([factor, -factor]);
+            let factor = signed_factor(|lane| phases[first + lane]);
             let rows = match stored.len() {
-                TWO_ROWS => rebuilt_link::<_, TWO_ROWS>(word, factor),
-                _ => rebuilt_link::<_, EIGHT>(word, factor),
+                TWO_ROWS => rebuilt_link::<V, TWO_ROWS>(word, factor),
+                _ => rebuilt_link::<V, EIGHT>(word, factor),
             };
-            for (block, element) in whole.iter_mut().zip(rows.as_flattened()) {
+            for (block, element) in whole.iter().zip(rows.as_flattened()) {
                 // SAFETY: as above, and nobody else has these yet.
-                let [re, im] = unsafe { block.0.cast::<[[R; LANES]; 2]>().as_mut() };
-                [re[lane], im[lane]] = element.reals();
+                let parts = unsafe { block.0.cast::<[[V::Real; LANES]; 2]>().as_mut() };
+                for (k, &real) in bytemuck::cast_slice::<V, V::Real>(std::slice::from_ref(element)).iter().enumerate() {
+                    parts[k % 2][first + k / 2] = real;
+                }
             }
         }
     }
@@ -496,9 +514,11 @@ impl Site for BlockSite<'_> {
             let is_edge = place.items.get(k / steps.len()).is_some_and(edge);
             if is_edge && steps[k % steps.len()] & Stencil::MARK != 0 { across } else { 1.0 }
         });
+        let links = Rebuilding { stored, phases: &phases, whole: &whole.0 };
+        let width = LaneWidth::new(Instructions::in_use().vector_bytes()).unwrap_or(LaneWidth::DEFAULT);
         match place.sweep.precision {
-            Precision::F64 => sets::run(&Rebuilding::<f64>(PhantomData), (&*stored, &phases, &mut whole.0[..])),
-            _ => sets::run(&Rebuilding::<f32>(PhantomData), (&*stored, &phases, &mut whole.0[..])),
+            Precision::F64 => f64::with_vectors(width, links),
+            _ => f32::with_vectors(width, links),
         }
         whole
     }
