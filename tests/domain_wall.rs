@@ -26,7 +26,7 @@ use lanefield_reference::scalar::ScalarWilson;
 use lanefield_reference::scalar::domain_wall::{ScalarDomainWall, s_multiply};
 use num_complex::Complex;
 
-use crate::common::backends::{cpu, on_every_backend, opencl};
+use crate::common::backends::{cpu, host, on_every_backend, opencl};
 use crate::common::fields::{EVEN, ODD, applied, download, gaussian, lattice, upload};
 use crate::common::grid::{BOUNDARIES, GridData, assert_agrees, distance};
 use lanefield::verify::compare_fields;
@@ -509,7 +509,7 @@ fn multiply_on<R: Vectors, B: Backend>(
 
 #[test]
 fn matrices_along_s_are_bitwise_equal_to_plain_loops_in_lanes_of_any_width() {
-    let cpu = cpu();
+    let cpu = host();
     for lanes in ["8", "16", "32", "64", "128", "256"] {
         for (ls, columns) in [(1, 1), (2, 3), (6, 2), (5, 1)] {
             compare::<f32>(None, &cpu, ([4, 4, 8, 8], lanes), (ls, columns), Numbers::Ordinary);
@@ -523,7 +523,7 @@ fn matrices_along_s_are_bitwise_equal_to_plain_loops_in_lanes_of_any_width() {
 #[test]
 #[ignore = "test-all: every length of s and form"]
 fn matrices_along_s_are_bitwise_equal_to_reference_on_awkward_lattices() {
-    let (Some(device), cpu) = (opencl(), cpu()) else { return };
+    let (Some(device), cpu) = (opencl(), host()) else { return };
     for (ls, columns) in [(1, 1), (2, 1), (4, 1), (3, 4)] {
         let both = |extents, lanes32, lanes64| {
             compare::<f32>(Some(&device), &cpu, (extents, lanes32), (ls, columns), Numbers::Ordinary);
@@ -537,7 +537,7 @@ fn matrices_along_s_are_bitwise_equal_to_reference_on_awkward_lattices() {
 #[test]
 #[ignore = "test-all: builds that tests/kernels.rs has not"]
 fn matrices_along_s_are_bitwise_equal_to_reference_on_numbers_that_are_hard() {
-    let (Some(device), cpu) = (opencl(), cpu()) else { return };
+    let (Some(device), cpu) = (opencl(), host()) else { return };
     for numbers in Numbers::ALL {
         compare::<f32>(Some(&device), &cpu, ([4, 4, 4, 6], "64"), (4, 1), numbers);
         compare::<f64>(Some(&device), &cpu, ([4, 4, 4, 6], "64"), (4, 1), numbers);
@@ -547,7 +547,7 @@ fn matrices_along_s_are_bitwise_equal_to_reference_on_numbers_that_are_hard() {
 #[test]
 #[ignore = "test-all: another build"]
 fn no_cut_of_groups_changes_a_bit() {
-    let (Some(mut device), cpu) = (opencl(), cpu()) else { return };
+    let (Some(mut device), cpu) = (opencl(), host()) else { return };
     // Two work-items over spinors, and three over outer sites.
     let accelerator_threads = AcceleratorThreads::new(6).ok();
     let two = Count::new(2);

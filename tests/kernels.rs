@@ -20,7 +20,7 @@ use lanefield_reference::layout::{
 use lanefield_reference::links::{BoundaryPhases, DoubledGauge, LinkFormat};
 use lanefield_reference::real::Precision;
 
-use crate::common::backends::{cpu, opencl};
+use crate::common::backends::{host, opencl};
 
 const ALL_SITES: [Sites; 3] = [Sites::Full, Sites::Parity(Parity::Even), Sites::Parity(Parity::Odd)];
 
@@ -183,7 +183,7 @@ const AWKWARD: [([usize; 4], usize); 5] =
 
 /// On each lattice in these link formats; `few`: in few of the other ways that arguments leave.
 fn on_the_cpu(formats: impl Fn(usize) -> &'static [LinkFormat], few: bool) {
-    let cpu = cpu();
+    let cpu = host();
     for (number, precision) in Precision::ALL.into_iter().enumerate() {
         for (place, numbers) in (number..).zip(AWKWARD).zip(Numbers::ALL.into_iter().cycle()) {
             let (turn, (extents, nsimd)) = place;
@@ -222,7 +222,7 @@ fn formats(kernel: &Kernel, precision: Precision) -> &'static [LinkFormat] {
 
 /// The kernels that `formats` names some of in this precision.
 fn on_opencl(precision: Precision, formats: impl Fn(usize, &'static Kernel) -> &'static [LinkFormat]) {
-    let (Some(device), cpu) = (opencl(), cpu()) else { return };
+    let (Some(device), cpu) = (opencl(), host()) else { return };
     for (extents, numbers) in ON_OPENCL {
         let nodes = CUTS[0];
         let place = (extents, nodes.iter().product(), Some(nodes));
@@ -288,7 +288,7 @@ const LANES: [([usize; 4], usize, Links, Numbers); 5] = [
 #[test]
 #[ignore = "test-all: builds for five lane widths"]
 fn hops_on_opencl_have_the_bits_of_the_reference_in_every_lane_width() {
-    let (Some(device), cpu) = (opencl(), cpu()) else { return };
+    let (Some(device), cpu) = (opencl(), host()) else { return };
     for ((extents, nsimd, links, numbers), turn) in LANES.into_iter().zip(0..) {
         let precision = if nsimd == 32 || turn % 2 == 0 { Precision::F32 } else { Precision::F64 };
         let bench = Bench::new((&cpu, Some(&device)), (extents, nsimd, None), precision, (links, numbers));

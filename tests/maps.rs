@@ -11,7 +11,7 @@ use lanefield::map::{MapKernel, opencl};
 use lanefield_reference::exact;
 use proptest::prelude::*;
 
-use crate::common::backends::cpu;
+use crate::common::backends::host;
 
 /// The device of all these tests, so that each program is built once.
 fn device() -> Option<&'static OpenCl> {
@@ -23,7 +23,7 @@ fn device() -> Option<&'static OpenCl> {
 macro_rules! everywhere {
     (|$backend:ident| $work:expr) => {{
         let on_cpu = {
-            let $backend = &cpu();
+            let $backend = &host();
             $work
         };
         if let Some($backend) = device() {
@@ -927,7 +927,7 @@ fn a_planted_fault_in_one_bit_of_one_element_is_found() {
     let right = everywhere!(|backend| squares(backend));
     IS_FAULTY.store(true, Ordering::Relaxed);
     // The recording is from before; the CPU runs the body itself.
-    let found = squares(&cpu());
+    let found = squares(&host());
     let differs: Vec<usize> = (0..71).filter(|&k| found[k] != right[k]).collect();
     assert_eq!(differs, [70]);
     if let Some(device) = device() {

@@ -16,7 +16,7 @@ use lanefield_reference::real::Precision;
 
 use super::library::{CReference, compilers, flags};
 use super::{Draws, IN_FOUR_LANES, IN_ONE_LANE, IN_TWO_LANES, lattice, precision};
-use crate::common::backends::{cpu, opencl};
+use crate::common::backends::{host, opencl};
 
 /// Cases of each kernel on all four implementations, ten of a precision. Operators, which call the kernels, have many more (`operators.rs`).
 const CASES: u64 = 30;
@@ -155,7 +155,7 @@ fn kernels() -> impl Iterator<Item = &'static Kernel> {
 
 /// The kernels of a quarter of the list, each with all its cases.
 fn a_quarter_of_the_kernels(quarter: usize) {
-    let (cpu, device, c) = (cpu(), opencl(), CReference::usual());
+    let (cpu, device, c) = (host(), opencl(), CReference::usual());
     for kernel in kernels().skip(quarter).step_by(4) {
         let start = Instant::now();
         let mut bench = Bench { c, cpu: &cpu, device: device.as_ref(), configurations: HashMap::new() };
@@ -179,7 +179,7 @@ fn every_kernel_of_the_list_is_there_in_c() {
 
 #[test]
 fn kernels_have_the_same_bits_in_c_in_vectors_and_in_plain_loops() {
-    let (cpu, c) = (cpu(), CReference::usual());
+    let (cpu, c) = (host(), CReference::usual());
     for kernel in kernels() {
         let mut bench = Bench { c, cpu: &cpu, device: None, configurations: HashMap::new() };
         check(&mut bench, kernel, 0..FEW);
@@ -213,7 +213,7 @@ fn kernels_4_of_4_have_the_same_bits_in_four_implementations() {
 #[test]
 #[ignore = "test-all: all compilers"]
 fn every_compiler_at_every_optimisation_gives_the_same_bits() {
-    let cpu = cpu();
+    let cpu = host();
     for compiler in compilers() {
         for optimisation in ["-O0", "-O1", "-O2", "-O3"] {
             let c = CReference::compile(compiler, &[&flags(compiler)[..], &[optimisation]].concat());

@@ -21,7 +21,7 @@ use lanefield_reference::real::Precision;
 
 use super::library::{CLinks, CReference, Numbers, extents, sites_number};
 use super::{Draws, IN_FOUR_LANES, IN_TWO_LANES, lattice, precision};
-use crate::common::backends::{cpu, opencl};
+use crate::common::backends::{host, opencl};
 
 /// Cases of each operator. Every fourth has legs and links for which OpenCL has no program: 1000 are tried in all four implementations.
 const CASES: u64 = 1334;
@@ -384,7 +384,7 @@ fn check_solve<R: Vectors, M: Model>(
 /// The cases of an operator.
 fn check_operator<M: Model>(tier: Tier, name: &str, make: impl Fn(&mut Draws, HopParameters) -> Drawn<M>) {
     let Tier { cases, solves, on_opencl } = tier;
-    let (cpu, device) = (cpu(), on_opencl.then(opencl).flatten());
+    let (cpu, device) = (host(), on_opencl.then(opencl).flatten());
     let subject = name.bytes().fold(7_u64, |sum, byte| sum.wrapping_mul(31).wrapping_add(byte.into()));
     let start = std::time::Instant::now();
     for number in 0..cases {

@@ -2,10 +2,16 @@
 
 use lanefield::backend::opencl::Tuning;
 use lanefield::backend::{Cpu, OpenCl};
+use lanefield::dynamic::AnyBackend;
 use lanefield_reference::layout::AcceleratorThreads;
 
-/// The CPU reference.
-pub fn cpu() -> Cpu {
+/// The CPU reference, as a backend that is known at run time: solvers and operators are compiled for that alone.
+pub fn cpu() -> AnyBackend {
+    host().into()
+}
+
+/// The CPU reference itself.
+pub fn host() -> Cpu {
     Cpu::new(None).unwrap()
 }
 
@@ -35,11 +41,11 @@ macro_rules! on_every_backend {
         mod on_the_cpu_reference {
             $(#[test]
             fn $name() {
-                super::$name(&lanefield::dynamic::AnyBackend::from(crate::common::backends::cpu()));
+                super::$name(&crate::common::backends::cpu());
             })*
             $($(#[test]
             fn $in_all() {
-                super::$in_all(&lanefield::dynamic::AnyBackend::from(crate::common::backends::cpu()));
+                super::$in_all(&crate::common::backends::cpu());
             })+)?
         }
         mod on_opencl {
