@@ -414,7 +414,7 @@ impl Planner<'_> {
             0 => String::new(),
             reals => format!(" -DLINK_REALS={reals}"),
         };
-        let from = super::plan::options_of_converted(&work.shape);
+        let from = super::plan::options_of_converted(work.shape);
         self.common_options(work.of.precision, work.of.nsimd, work.access) + &build.options() + &links + &from
     }
 

@@ -88,7 +88,7 @@ pub(super) fn sequence(bench: &Bench<'_>) -> Result<Measured, Trouble> {
     let pairs = [(2, [&fields[0], &fields[1]]), (1, [&fields[2], &fields[3]])];
     let [without, with] = pairs.map(|(count, [even, odd])| {
         let step = |k: usize| {
-            let (to, from) = if k % 2 == 0 { (even, odd) } else { (odd, even) };
+            let (to, from) = if k.is_multiple_of(2) { (even, odd) } else { (odd, even) };
             let from = if k == 0 { &source } else { from };
             Ready::new(&program, &Call::axpy([from, &source], 0, SHORT).to(to), None)
         };

@@ -354,14 +354,16 @@ impl<'a> Place<'a> {
         &self,
         argument: usize,
         first: usize,
-        components: impl Iterator<Item = usize>,
+        mut components: impl Iterator<Item = usize>,
         blocks: &'b [Complexes],
     ) -> Words<'b> {
         let (field, nsimd) = (self.field(argument), self.sweep.nsimd);
         let real = if field.in_doubles { size_of::<f64>() } else { size_of::<f32>() };
         let count = field.bytes / (field.words * nsimd * 2 * real);
-        let fit = components.fold(true, |fit, component| fit && component < count);
-        assert!(fit && first + blocks.len() <= field.words, "the call was checked");
+        assert!(
+            components.all(|component| component < count) && first + blocks.len() <= field.words,
+            "the call was checked"
+        );
         Words { field, first, nsimd, blocks }
     }
 
@@ -595,10 +597,10 @@ impl Site for BlockSite<'_> {
     fn uniform(self, _: usize, key: [Reals; 3], event: Reals, draw: Reals) -> [Reals; 4] {
         let place = self.0;
         let mut coordinates = [[0; LANES]; DIMENSIONS];
-        for lane in 0..place.items.len() * place.sweep.nsimd {
-            let x = place.coordinates(place.items[lane / place.sweep.nsimd], lane % place.sweep.nsimd);
-            for d in 0..DIMENSIONS {
-                coordinates[d][lane] = x[d];
+        let lanes = place.items.len() * place.sweep.nsimd;
+        for (d, coordinates) in coordinates.iter_mut().enumerate() {
+            for (lane, x) in coordinates.iter_mut().enumerate().take(lanes) {
+                *x = place.coordinates(place.items[lane / place.sweep.nsimd], lane % place.sweep.nsimd)[d];
             }
         }
         let drawn = std::array::from_fn(|_| Reals(place.machine.reals()));

@@ -401,12 +401,15 @@ fn is_argument(kernel: &Kernel, name: &str) -> bool {
     kernel.arguments.iter().any(|argument| argument.names().contains(&name))
 }
 
+type InsideOf<A, B> = for<'f> fn(&'f A) -> Option<&'f B>;
+type InsideOfMut<A, B> = for<'f> fn(&'f mut A) -> Option<&'f mut B>;
+
 /// How fields and tables of a backend `C` lie in those of a backend `B`; not at all where they are of yet another.
 pub struct Inside<B: Memory + ?Sized, C: Memory + ?Sized> {
     /// A field that is read.
-    pub read: for<'f> fn(&'f AnyField<B::Storage>) -> Option<&'f AnyField<C::Storage>>,
+    pub read: InsideOf<AnyField<B::Storage>, AnyField<C::Storage>>,
     /// A field that is written.
-    pub write: for<'f> fn(&'f mut AnyField<B::Storage>) -> Option<&'f mut AnyField<C::Storage>>,
+    pub write: InsideOfMut<AnyField<B::Storage>, AnyField<C::Storage>>,
     /// A table.
     pub table: for<'f> fn(&'f B::Table) -> Option<&'f C::Table>,
 }

@@ -152,14 +152,15 @@ impl<R: Real + Float> Task<Step> for Compute<R> {
     type Output = ();
     #[inline(always)]
     fn run(&self, Step { operation, to, from: [a, b, c, d, e, f] }: Step) {
-        // SAFETY of all: a block has room for any operand, and the result is a block of its own.
         macro_rules! to {
             ($T:ty) => {
+                // SAFETY: the machine made room for the result, which is none of the operands.
                 unsafe { &mut *to.cast::<$T>() }
             };
         }
         macro_rules! operand {
             ($from:ident: $T:ty) => {
+                // SAFETY: the operation takes a block that holds this.
                 unsafe { &*$from.cast::<$T>() }
             };
         }
