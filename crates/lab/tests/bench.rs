@@ -20,7 +20,7 @@ fn options() -> BenchOptions {
 
 /// Times everything, and tells what could not be run.
 fn failures<B: Timed>(backend: &mut B, options: &BenchOptions, tuning: Tuning) -> Vec<String> {
-    let records = study::time(backend, &study::Run::all(&options, tuning), |_| ONCE, |_| true);
+    let records = study::time(backend, &study::Run::all(options, tuning), |_| ONCE, |_| true);
     assert_eq!(records.len(), options.cases().len());
     let line = |record: &KernelRecord| {
         let failure = record.failure.as_ref()?;
