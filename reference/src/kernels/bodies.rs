@@ -1,4 +1,4 @@
-//! Bodies on the CPU, in parallel. Every body has a blocked form ([`blocked`]); hot ones have native forms besides, on the vectors of each set of instructions.
+//! Bodies on the CPU, in parallel. Every body has a blocked form (`bodies/blocked.rs`); hot ones have native forms besides, on the vectors of each set of instructions.
 //! A stencil goes row by row of outer sites, in an order that suits caches; a body that reads nothing at a neighbour goes from component to component in the
 //! order of memory. Counterpart: the code that `lanefield::body` writes.
 

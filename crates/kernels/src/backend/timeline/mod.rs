@@ -110,7 +110,7 @@ impl Timeline {
         }
     }
 
-    /// All that was recorded until now. What is still running is in it only after [`finish`](crate::backend::opencl::Context::finish), or
+    /// All that was recorded until now. What is still running is in it only after `Context::finish`, or
     /// when its context is gone.
     pub fn recording(&self) -> Recording {
         let state = self.state();
