@@ -106,7 +106,7 @@ impl CompiledBody {
         Self { roles: B::ROLES, blocked: run::<B>, native: None }
     }
 
-    /// The body `B` with native forms, which take some ten times as long to compile.
+    /// The body `B` with native forms besides: four more copies of it to compile, for what solvers spend their time in.
     pub const fn hot<B: Body>() -> Self {
         let native = NativeForms { in_f32: run_native::<B, f32>, in_f64: run_native::<B, f64> };
         Self { native: Some(native), ..Self::of::<B>() }

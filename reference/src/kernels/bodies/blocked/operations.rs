@@ -10,7 +10,7 @@ use crate::real::Real;
 use crate::tensor::Task;
 use crate::tensor::sets::{self, InstructionSet};
 
-/// Lanes of a block, which holds at least one word of the widest lanes. Calls cost less with more lanes, memory more: 32 and 128 were measured to be slower.
+/// Lanes of a block, which holds at least one word of the widest lanes. With fewer lanes calls take longer, with more lanes memory does.
 pub const LANES: usize = 64;
 
 /// What is computed. Complex operands and results are [`LANES`] real parts, then as many imaginary ones.
