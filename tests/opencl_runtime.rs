@@ -23,6 +23,9 @@ kernel void group_sum(global const float *x, global float *sums, local float *sc
         sums[get_group_id(0)] = sum;
     }
 }
+kernel void count(global uint *x, uint rounds) {
+    for (uint round = 0; round < rounds; round++) x[0] = x[0] * 1664525 + round;
+}
 ";
 
 fn line(global: usize, local: usize) -> Launch {
@@ -144,6 +147,28 @@ fn threads_that_share_a_kernel_do_not_mix_their_arguments() {
     for (buffer, factor) in buffers.iter().zip([2.0f32, 3.0, 5.0, 7.0]) {
         assert_eq!(read_floats(&context, buffer), [factor.powi(8); 8]);
     }
+}
+
+#[test]
+fn on_pocl_a_kernel_starts_when_those_of_other_queues_are_done() {
+    let Some((first, _directory)) = context() else { return };
+    if !first.info().platform_name.contains("Portable Computing Language") {
+        return;
+    }
+    let (second, _directory) = context().unwrap();
+    let launched = |context: &Context, rounds| {
+        let numbers = context.allocate(4, "a number").unwrap();
+        let args = [Arg::Buffer(&numbers), Arg::U32(rounds)];
+        context.launch_event(&program(context), "count", line(1, 1), &args).unwrap()
+    };
+    // The first launches, for which the machine code is made, are waited for anyway.
+    for context in [&first, &second] {
+        context.times(&launched(context, 1)).unwrap();
+    }
+    // One work-item leaves the other cores free.
+    let (long, short) = (launched(&first, 50_000_000), launched(&second, 1));
+    let (long, short) = (first.times(&long).unwrap(), second.times(&short).unwrap());
+    assert!(long.end <= short.start, "one ended at {} ns, the other started at {} ns", long.end, short.start);
 }
 
 #[test]

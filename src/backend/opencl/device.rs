@@ -196,6 +196,15 @@ impl DeviceInfo {
     /// Whether the driver has a cache of programs from source (PoCL), and no need of another: asked for a binary, PoCL builds every kernel of the
     /// program for groups of any size, which takes longer than those that are launched, and loads no faster than source.
     pub(super) fn keeps_programs(&self) -> bool {
+        self.is_pocl()
+    }
+
+    /// Whether kernels of several queues may not be in flight at once (`one_queue.rs`).
+    pub(super) fn runs_one_queue(&self) -> bool {
+        self.is_pocl()
+    }
+
+    fn is_pocl(&self) -> bool {
         self.platform_name.contains("Portable Computing Language")
     }
 

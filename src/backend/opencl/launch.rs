@@ -256,28 +256,25 @@ impl Context {
             Note { kind: CommandKind::Kernel { global, local }, name: Some(Arc::clone(&entry.short)), work }
         };
         let after = if place.after.is_empty() { ptr::null() } else { place.after.as_ptr() };
-        let event = self.submit_to(
-            place.queue,
-            ENQUEUE,
-            || launch.of(entry),
-            note,
-            |queue| {
-                // SAFETY: the offset, the two sizes and the events of the wait list live through the call, all arguments are set with the buffers
-                // alive (the driver keeps them until the kernel is done), and the source stays inside them (`program`).
-                unsafe {
-                    enqueue_nd_range_kernel(
-                        queue,
-                        raw.get(),
-                        3,
-                        place.offset.as_ptr(),
-                        launch.global.as_ptr(),
-                        launch.local.as_ptr(),
-                        place.after.len() as u32,
-                        after,
-                    )
-                }
-            },
-        )?;
+        let enqueue = |queue| {
+            // SAFETY: the offset, the two sizes and the events of the wait list live through the call, all arguments are set with the buffers
+            // alive (the driver keeps them until the kernel is done), and the source stays inside them (`program`).
+            unsafe {
+                enqueue_nd_range_kernel(
+                    queue,
+                    raw.get(),
+                    3,
+                    place.offset.as_ptr(),
+                    launch.global.as_ptr(),
+                    launch.local.as_ptr(),
+                    place.after.len() as u32,
+                    after,
+                )
+            }
+        };
+        let event = self.in_turn(place.queue, || {
+            self.submit_to(place.queue, ENQUEUE, || launch.of(entry), note, enqueue)
+        })?;
         self.note_launch(&entry.label);
         drop(raw);
         Ok(Some(LaunchEvent { event, entry: Arc::clone(entry), launch }))
@@ -292,9 +289,11 @@ impl Context {
         launch: Launch,
     ) -> Result<(), OpenClError> {
         let sizes = [place.offset, launch.global, launch.local];
-        // SAFETY: as in `enqueue`.
-        unsafe { enqueue_without_event(place.queue, raw, &sizes, place.after) }
-            .map_err(|status| self.failed(ENQUEUE, status, launch.of(entry)))?;
+        self.in_turn(place.queue, || {
+            // SAFETY: as in `enqueue`.
+            unsafe { enqueue_without_event(place.queue, raw, &sizes, place.after) }
+                .map_err(|status| self.failed(ENQUEUE, status, launch.of(entry)))
+        })?;
         self.note_launch(&entry.label);
         Ok(())
     }

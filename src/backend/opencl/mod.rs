@@ -52,6 +52,7 @@ mod memory;
 mod neighbours;
 mod offline;
 mod on_queues;
+mod one_queue;
 mod plan;
 mod pool;
 mod probe;

@@ -63,6 +63,14 @@ unsafe impl Send for RawDevice {}
 // SAFETY: as above.
 unsafe impl Sync for RawDevice {}
 
+impl RawQueue {
+    /// Another reference to the same queue.
+    pub(super) fn retained(&self) -> Option<Self> {
+        // SAFETY: the queue is alive, since `self` holds a reference; the new one is given back when the result is dropped.
+        unsafe { opencl3::command_queue::retain_command_queue(self.0) }.ok().map(|()| Self(self.0))
+    }
+}
+
 impl RawEvent {
     /// Another reference to the same event.
     pub(super) fn retained(&self) -> Option<Self> {
