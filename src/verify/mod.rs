@@ -101,7 +101,7 @@ impl VerifyOptions {
 
     /// The usual run: few programs, no large lattices.
     pub fn standard(seed: u64) -> Self {
-        Self { cases: 12, sums: 240, few_programs: true, few_cuts: true, large_lattices: false, ..Self::full(seed) }
+        Self { cases: 6, sums: 120, few_programs: true, few_cuts: true, large_lattices: false, ..Self::full(seed) }
     }
 
     /// Every kernel once, in its default build.
@@ -349,7 +349,9 @@ impl<'o> Verification<'o> {
                 tested.set_tuning(case.tuning)?;
                 let thorough = self.plan.is_thorough(&case);
                 let one_format = self.plan.options().defaults_only;
-                let checks = KernelChecks { tested: &*tested, against, host, case: &case, thorough, one_format };
+                let all_sites = one_format || !self.plan.options().few_programs;
+                let checks =
+                    KernelChecks { tested: &*tested, against, host, case: &case, thorough, one_format, all_sites };
                 checks.run(family, rows).map_err(|error| in_case(&case, error))
             }
             Work::Sum(index) => {

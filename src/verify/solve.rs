@@ -99,8 +99,12 @@ pub(super) fn solves(options: &VerifyOptions) -> Result<Vec<SolveCheck>, VerifyE
     for configuration in [Some(&hot), given.as_ref()].into_iter().flatten() {
         let from_file = !Arc::ptr_eq(configuration, &hot);
         for preconditioning in [Preconditioning::EvenOdd, Preconditioning::None] {
-            // The given one may be large.
-            let formats = if from_file { &LinkFormat::OF_ANY_MATRICES[..] } else { &LinkFormat::ALL };
+            let formats = match preconditioning {
+                Preconditioning::None if options.few_programs => &[LinkFormat::TwoRows][..],
+                // The given one may be large.
+                _ if from_file => &LinkFormat::OF_ANY_MATRICES,
+                _ => &LinkFormat::ALL,
+            };
             for &links in formats {
                 for precision in Precision::OF_ARITHMETIC {
                     let parameters = if from_file { &[("mass", FILE_MASS)] } else { wilson.verified };

@@ -67,10 +67,10 @@ pub struct Verify {
     /// Fail if no OpenCL device is found, instead of testing the CPU reference
     #[arg(long)]
     require_device: bool,
-    /// Random cases per precision, on each of which every kernel runs [default: 12; with --smoke 1, with --full 48]
+    /// Random cases per precision, on each of which every kernel runs [default: 6; with --smoke 1, with --full 48]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=1_000_000))]
     cases: Option<u32>,
-    /// Random cases of sums over sites, each with six operations on random objects in a random form [default: 240; with --smoke 16, with
+    /// Random cases of sums over sites, each with six operations on random objects in a random form [default: 120; with --smoke 16, with
     /// --full 2400]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=100_000_000))]
     sums: Option<u32>,

@@ -272,9 +272,8 @@ impl Context {
                 )
             }
         };
-        let event = self.in_turn(place.queue, || {
-            self.submit_to(place.queue, ENQUEUE, || launch.of(entry), note, enqueue)
-        })?;
+        let event =
+            self.in_turn(place.queue, || self.submit_to(place.queue, ENQUEUE, || launch.of(entry), note, enqueue))?;
         self.note_launch(&entry.label);
         drop(raw);
         Ok(Some(LaunchEvent { event, entry: Arc::clone(entry), launch }))

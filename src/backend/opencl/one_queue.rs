@@ -1,6 +1,6 @@
 //! PoCL may run the kernels of one queue of a process at a time. It keeps the machine code of kernels in a list, finds an entry by the kernel, the size
-//! of groups and the size of the launch, but gives it back by the first two alone (`pocl_release_dlhandle_cache`, PoCL 1.8 to 5.0). Where two queues have
-//! a kernel in flight in launches of different sizes, an entry that is in use counts as free: PoCL asserts, or unloads code that runs.
+//! of groups, and the size and the offset of the launch, but gives it back by the first two alone (`pocl_release_dlhandle_cache`, PoCL 1.8 to 5.0). Where
+//! two queues have launches of one kernel in flight that differ in the rest, an entry that is in use counts as free, and PoCL asserts.
 
 use std::sync::Mutex;
 
