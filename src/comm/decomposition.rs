@@ -123,10 +123,11 @@ impl Decomposition {
 
     /// Every division among so many ranks.
     pub fn all(whole: Extents, ranks: usize) -> impl Iterator<Item = Self> {
-        let divisors = move |n: usize| (1..=n).filter(move |d| n.is_multiple_of(*d));
-        let cuts = divisors(ranks).flat_map(move |x| {
-            divisors(ranks / x)
-                .flat_map(move |y| divisors(ranks / x / y).map(move |z| Cut([x, y, z, ranks / x / y / z])))
+        // No direction is cut into more parts than it has sites.
+        let divisors = move |n: usize, d: usize| (1..=n.min(whole.as_array()[d])).filter(move |k| n.is_multiple_of(*k));
+        let cuts = divisors(ranks, 0).flat_map(move |x| {
+            divisors(ranks / x, 1)
+                .flat_map(move |y| divisors(ranks / x / y, 2).map(move |z| Cut([x, y, z, ranks / x / y / z])))
         });
         cuts.filter_map(move |cut| Self::new(whole, cut).ok())
     }

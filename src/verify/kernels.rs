@@ -29,10 +29,8 @@ pub(super) struct KernelChecks<'a, B> {
     pub case: &'a RandomCase,
     /// Whether kernels that take long to build are checked too.
     pub thorough: bool,
-    /// Whether links are stored in one way alone.
+    /// Whether links are stored in one of the ways, in turn.
     pub one_format: bool,
-    /// Whether hops go through all sets of sites, and not through one in turn.
-    pub all_sites: bool,
 }
 
 impl<B: Backend> KernelChecks<'_, B> {
@@ -74,13 +72,11 @@ impl<B: Backend> KernelChecks<'_, B> {
         Ok(())
     }
 
-    /// The sites of a kernel's target: all that there are of a hop, if there is time, else one of them in turn. With the formats of links in turn, all pairs
-    /// of both come in 18 cases.
+    /// The sites of a kernel's target: all that there are of a stencil, in turn one of them of kernels that know no sites.
     fn sites_of(&self, kernel: &Kernel, precision: Precision) -> Vec<Sites> {
         let case = self.case;
         let all = case.sites();
         let turn = case.number as usize / 2;
-        let turn = turn / 2 + turn / 6;
         if kernel.is_full_only() {
             return vec![Sites::Full];
         }
@@ -89,18 +85,14 @@ impl<B: Backend> KernelChecks<'_, B> {
             return all.iter().copied().filter(|sites| parities.contains(sites)).take(1).collect();
         }
         let is_stencil = matches!(kernel.geometry, Geometry::Stencil { .. });
-        match self.all_sites
-            && is_stencil
-            && !takes_long_to_build(kernel)
-            && precision != Precision::Half
-            && kernel.takes_parts(1)
-        {
+        match is_stencil && !takes_long_to_build(kernel) && precision != Precision::Half && kernel.takes_parts(1) {
             true => all.to_vec(),
             false => vec![all[turn % all.len()]],
         }
     }
 
-    /// How links are stored: in every way that they and the device take; of what takes long to build, in one of them.
+    /// How links are stored: in every way that they and the device take, or in one of them in turn: of what takes long to build, and where programs shall be
+    /// few.
     fn formats(&self, kernel: &Kernel, precision: Precision) -> Vec<LinkFormat> {
         let case = self.case;
         if !kernel.reads_links() {

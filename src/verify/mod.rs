@@ -52,7 +52,7 @@ pub struct VerifyOptions {
     pub sums: u32,
     /// Only the case of this number.
     pub only: Option<u64>,
-    /// Two lane widths for each precision, and one work-group size for each of them: few programs to build.
+    /// Two lane widths for each precision, one work-group size for each of them, and one link format a case: few programs to build.
     pub few_programs: bool,
     /// The default lane width and build of each kernel alone, one link format, and few solves.
     pub defaults_only: bool,
@@ -348,10 +348,8 @@ impl<'o> Verification<'o> {
                 let case = self.plan.case(unit.case)?;
                 tested.set_tuning(case.tuning)?;
                 let thorough = self.plan.is_thorough(&case);
-                let one_format = self.plan.options().defaults_only;
-                let all_sites = one_format || !self.plan.options().few_programs;
-                let checks =
-                    KernelChecks { tested: &*tested, against, host, case: &case, thorough, one_format, all_sites };
+                let one_format = self.plan.options().few_programs;
+                let checks = KernelChecks { tested: &*tested, against, host, case: &case, thorough, one_format };
                 checks.run(family, rows).map_err(|error| in_case(&case, error))
             }
             Work::Sum(index) => {

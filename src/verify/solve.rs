@@ -100,9 +100,9 @@ pub(super) fn solves(options: &VerifyOptions) -> Result<Vec<SolveCheck>, VerifyE
         let from_file = !Arc::ptr_eq(configuration, &hot);
         for preconditioning in [Preconditioning::EvenOdd, Preconditioning::None] {
             let formats = match preconditioning {
-                Preconditioning::None if options.few_programs => &[LinkFormat::TwoRows][..],
                 // The given one may be large.
-                _ if from_file => &LinkFormat::OF_ANY_MATRICES,
+                _ if from_file => &LinkFormat::OF_ANY_MATRICES[..],
+                Preconditioning::None if options.few_programs => &[LinkFormat::TwoRows],
                 _ => &LinkFormat::ALL,
             };
             for &links in formats {
