@@ -8,7 +8,6 @@ use super::value::{BodyObject, Coloured, HalfSpinor, Matrix, Value};
 use crate::dagger::Dagger;
 use crate::layout::{Direction, Displacement, LEGS, Leg};
 use crate::object::{Object, Spinors};
-use crate::tensor::Task;
 
 /// Where a body runs: one site, or the sites of all lanes of an outer site. Fields are numbered by their place among the arguments; bodies use them
 /// through the handles of this module.
@@ -68,12 +67,6 @@ pub trait Site: Copy {
     fn uniform(self, argument: usize, key: [Self::Real; 3], event: Self::Real, draw: Self::Real) -> [Self::Real; 4];
     /// Whether the sum of the site's coordinates in these directions is odd.
     fn is_odd(self, argument: usize, directions: &[Direction]) -> Self::Choice;
-    /// Does a part of a body that others have too. Where a body is recorded, and in the form for all other lanes than native ones, it is compiled once for
-    /// all of them. In native lanes a call costs a hop some 8%, since the spinor that it gives goes through memory.
-    #[inline(always)]
-    fn shared<A, T: Task<A>>(self, part: &T, argument: A) -> T::Output {
-        part.run(argument)
-    }
 }
 
 /// What a call does with a field.
@@ -348,12 +341,6 @@ impl<S: Site> Neighbours<S, Spinors> {
 }
 
 impl<S: Site> Links<S> {
-    /// The site whose links they are.
-    #[inline(always)]
-    pub fn site(self) -> S {
-        self.site
-    }
-
     /// The legs, in the order of the call: part of a kernel's definition, since they change the bits of a sum.
     #[inline(always)]
     pub fn legs(self) -> [Leg; LEGS] {

@@ -10,7 +10,6 @@ use crate::field::{ColourVectors, Field, FieldError};
 use crate::layout::{Direction, LEGS, LegOrder, Stencil};
 use crate::links::{DoubledGauge, LinkFormat};
 use crate::object::Object;
-use crate::tensor::Task;
 
 use super::reduce::Sum;
 
@@ -25,21 +24,11 @@ pub fn ideal_bytes_per_site(format: LinkFormat, real_bytes: usize, vectors: usiz
 /// The hop at a site: twice the sum over the legs of a link times the neighbour's colour vector.
 #[inline(always)]
 pub fn laplace_hop_at<S: Site>(links: Links<S>, source: Neighbours<S, ColourVectors>) -> ColourVector<S::Complex> {
-    links.site().shared(&Hop, (links, source))
-}
-
-struct Hop;
-
-impl<S: Site> Task<(Links<S>, Neighbours<S, ColourVectors>)> for Hop {
-    type Output = ColourVector<S::Complex>;
-    #[inline(always)]
-    fn run(&self, (links, source): (Links<S>, Neighbours<S, ColourVectors>)) -> Self::Output {
-        let mut sum = ColourVector::empty_sum();
-        for leg in links.legs() {
-            sum = sum + links.times(leg, source.at(leg));
-        }
-        sum.scaled(S::Real::constant(2.0))
+    let mut sum = ColourVector::empty_sum();
+    for leg in links.legs() {
+        sum = sum + links.times(leg, source.at(leg));
     }
+    sum.scaled(S::Real::constant(2.0))
 }
 
 /// [`laplace_hop_at`], stored.

@@ -11,7 +11,6 @@ use crate::dagger::Dagger;
 use crate::field::{ColourVectors, Field, FieldError};
 use crate::layout::{Direction, Leg, LegOrder, Stencil};
 use crate::links::DoubledGauge;
-use crate::tensor::Task;
 
 /// Floating-point operations a colour vector: 8 products of a matrix with a vector (66), and 7 sums of vectors (6). Signs are not counted, and the
 /// links carry the factor 1/2.
@@ -26,22 +25,12 @@ pub fn staggered_hop_at<S: Site>(
     source: Neighbours<S, ColourVectors>,
     site: Coordinates<S>,
 ) -> ColourVector<S::Complex> {
-    links.site().shared(&Hop, (links, source, site))
-}
-
-struct Hop;
-
-impl<S: Site> Task<(Links<S>, Neighbours<S, ColourVectors>, Coordinates<S>)> for Hop {
-    type Output = ColourVector<S::Complex>;
-    #[inline(always)]
-    fn run(&self, (links, source, site): (Links<S>, Neighbours<S, ColourVectors>, Coordinates<S>)) -> Self::Output {
-        let mut sum = ColourVector::empty_sum();
-        for leg in links.legs() {
-            // A product with ±1 is exact: this is sum ± product, rounded once.
-            sum = links.times(leg, source.at(leg)).scaled_add(sign(site, leg), sum);
-        }
-        sum
+    let mut sum = ColourVector::empty_sum();
+    for leg in links.legs() {
+        // A product with ±1 is exact: this is sum ± product, rounded once.
+        sum = links.times(leg, source.at(leg)).scaled_add(sign(site, leg), sum);
     }
+    sum
 }
 
 /// −η_μ of a forward leg, and η_μ of a backward one.

@@ -11,4 +11,4 @@ pub(crate) mod x86;
 
 pub use crate::doubles::Doubles;
 pub use lanes::{LaneVector, Pair};
-pub use sets::{Baseline, InstructionSet, Task};
+pub use sets::{InstructionSet, Task};

@@ -8,7 +8,6 @@ use lanefield_reference::body::value::{HalfSpinor, Matrix, Spinor, Value};
 use lanefield_reference::body::{Body, Site};
 use lanefield_reference::kernels::hop::Dagger;
 use lanefield_reference::layout::{Direction, Displacement, LEGS, Leg, LegOrder};
-use lanefield_reference::tensor::{Baseline, InstructionSet as _, Task};
 
 use super::BodyError;
 use super::program::{Carry, Id, Index, Kind, Operation, Program, Statement, Where};
@@ -268,9 +267,6 @@ impl Site for Recorder {
     }
     fn dagger(self) -> Dagger {
         self.dagger
-    }
-    fn shared<A, T: Task<A>>(self, part: &T, argument: A) -> T::Output {
-        Baseline::call(part, argument)
     }
     fn read<T: Value<RecordedComplex>>(self, argument: usize) -> T {
         Self::load(argument, Where::Here)

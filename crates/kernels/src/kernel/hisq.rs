@@ -6,7 +6,6 @@ use lanefield_reference::kernels::staggered::sign;
 use lanefield_reference::links::DoubledGauge;
 use lanefield_reference::scalar::hisq as plain;
 use lanefield_reference::scalar::matrix_times_vector;
-use lanefield_reference::tensor::Task;
 use num_complex::Complex;
 
 use super::staples::step;
@@ -28,26 +27,13 @@ fn hisq_hop_at<S: Site>(
     psi: OddDistance<S, ColourVectors>,
     site: Coordinates<S>,
 ) -> ColourVector<S::Complex> {
-    links.site().shared(&Hop, (links, long_links, psi, site))
-}
-
-struct Hop;
-
-/// What the hop is of.
-type Hopping<S> = (Links<S>, Links<S>, OddDistance<S, ColourVectors>, Coordinates<S>);
-
-impl<S: Site> Task<Hopping<S>> for Hop {
-    type Output = ColourVector<S::Complex>;
-    #[inline(always)]
-    fn run(&self, (links, long_links, psi, site): Hopping<S>) -> Self::Output {
-        let mut sum = ColourVector::empty_sum();
-        for leg in links.legs() {
-            let sign = sign(site, leg);
-            sum = links.times(leg, psi.at(steps(leg, 1))).scaled_add(sign, sum);
-            sum = long_links.times(leg, psi.at(steps(leg, 3))).scaled_add(sign, sum);
-        }
-        sum
+    let mut sum = ColourVector::empty_sum();
+    for leg in links.legs() {
+        let sign = sign(site, leg);
+        sum = links.times(leg, psi.at(steps(leg, 1))).scaled_add(sign, sum);
+        sum = long_links.times(leg, psi.at(steps(leg, 3))).scaled_add(sign, sum);
     }
+    sum
 }
 
 /// Steps along a leg.

@@ -2,7 +2,6 @@
 
 use lanefield_reference::field::Spinors;
 use lanefield_reference::kernels::Vectors;
-use lanefield_reference::tensor::Task;
 
 use super::twin::PlainCall;
 use super::with_hop::{self, WithHop};
@@ -17,21 +16,11 @@ pub static KERNELS: &[&Kernel] =
 /// The Wilson hop of ψ at the site, or its Hermitian conjugate, as the call is.
 #[inline(always)]
 pub(super) fn wilson_hop<S: Site>(site: S, links: Links<S>, psi: Neighbours<S, Spinors>) -> Spinor<S::Complex> {
-    site.shared(&Hop, (site, links, psi))
-}
-
-struct Hop;
-
-impl<S: Site> Task<(S, Links<S>, Neighbours<S, Spinors>)> for Hop {
-    type Output = Spinor<S::Complex>;
-    #[inline(always)]
-    fn run(&self, (site, links, psi): (S, Links<S>, Neighbours<S, Spinors>)) -> Self::Output {
-        let (dagger, mut sum) = (site.dagger(), Spinor::empty_sum());
-        for leg in links.legs() {
-            sum = sum.plus_projected(leg, dagger, links.times(leg, psi.projected(leg, dagger)));
-        }
-        sum
+    let (dagger, mut sum) = (site.dagger(), Spinor::empty_sum());
+    for leg in links.legs() {
+        sum = sum.plus_projected(leg, dagger, links.times(leg, psi.projected(leg, dagger)));
     }
+    sum
 }
 
 /// out = a·x + hop(psi).

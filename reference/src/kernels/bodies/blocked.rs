@@ -32,7 +32,7 @@ use crate::real::{Precision, Real};
 use crate::tasks::{self, items_a_task};
 use crate::tensor::sets;
 use crate::tensor::su3::rebuilt_link;
-use crate::tensor::{Baseline, InstructionSet, LaneVector, Task};
+use crate::tensor::{InstructionSet, LaneVector, Task};
 
 /// A body in this form.
 pub type BlockedBody = fn(BlockSite<'_>);
@@ -477,9 +477,6 @@ impl Site for BlockSite<'_> {
     }
     fn dagger(self) -> Dagger {
         self.0.sweep.launch.dagger
-    }
-    fn shared<A, T: Task<A>>(self, part: &T, argument: A) -> T::Output {
-        Baseline::call(part, argument)
     }
 
     fn read<T: Value<Complexes>>(self, argument: usize) -> T {
