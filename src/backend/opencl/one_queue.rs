@@ -1,6 +1,6 @@
-//! PoCL may run the kernels of one queue of a process at a time. It keeps the machine code of kernels in a list, finds an entry by the kernel, the size
-//! of groups, and the size and the offset of the launch, but gives it back by the first two alone (`pocl_release_dlhandle_cache`, PoCL 1.8 to 5.0). Where
-//! two queues have launches of one kernel in flight that differ in the rest, an entry that is in use counts as free, and PoCL asserts.
+//! Kernels of several queues of a process may not be in flight at once on PoCL. It keeps their machine code in a list, finds an entry by the kernel, the
+//! size of groups, and the size and the offset of the launch, but gives it back by the first two alone (`pocl_release_dlhandle_cache`, as in PoCL 3.1).
+//! Where two queues run one kernel with launches that differ in the rest, an entry in use counts as free, and PoCL aborts the process.
 
 use std::sync::Mutex;
 
@@ -10,11 +10,11 @@ use super::context::{Context, lock};
 use super::error::OpenClError;
 use super::raw::RawQueue;
 
-/// The queue in which the last kernel of this process was put on PoCL.
+/// The queue that the last kernel of this process was put in on PoCL. It lives until another one takes its place.
 static LAST: Mutex<Option<RawQueue>> = Mutex::new(None);
 
 impl Context {
-    /// Puts a kernel in a queue. On PoCL other queues finish first.
+    /// Puts a kernel in a queue. On PoCL the queue of the kernel before finishes first, if it is another one.
     pub(super) fn in_turn<R>(
         &self,
         in_queue: &RawQueue,
@@ -26,7 +26,7 @@ impl Context {
         let mut last = lock(&LAST);
         if last.as_ref().map(RawQueue::get) != Some(in_queue.get()) {
             if let Some(other) = last.take() {
-                // A failure is of the other queue's commands, whose owner is told of it.
+                // A failure is told to whoever waits for that queue.
                 let _ = queue::finish(other.get());
             }
             *last = in_queue.retained();
