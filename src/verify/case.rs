@@ -33,6 +33,8 @@ fn drawn_tuning(draws: &mut Draws) -> Tuning {
 pub struct RandomCase {
     /// Its number, which with the seed repeats it.
     pub number: u64,
+    /// Cases of its precision in its lane width before it.
+    pub round: u64,
     /// Precision of the fields.
     pub precision: Precision,
     /// The lattice in lanes.
@@ -69,6 +71,11 @@ impl RandomCase {
     /// The sites on which fields of the lattice can live.
     pub fn sites(&self) -> &'static [Sites] {
         sites_of(&self.lattice)
+    }
+
+    /// One of several ways that cases go through in turn.
+    pub fn in_turn<T: Copy>(&self, ways: &[T]) -> T {
+        ways[self.round as usize % ways.len()]
     }
 }
 
@@ -200,7 +207,13 @@ impl<'o> Plan<'o> {
             None => LegOrder::DEFAULT,
         };
         let arbitrary = Links::Arbitrary(draws.one_of(&[Numbers::Ordinary, Numbers::Wide, Numbers::Special]));
-        let links = if round == 0 { Links::Hot } else { draws.one_of(&[Links::Hot, arbitrary]) };
+        // Links of 8 reals, which come in the third round, have to be unitary.
+        let drawn = draws.one_of(&[Links::Hot, arbitrary]);
+        let links = match round {
+            0 | 2 => Links::Hot,
+            1 => arbitrary,
+            _ => drawn,
+        };
         let numbers = if round == 0 { Numbers::Ordinary } else { draws.one_of(&Numbers::ALL) };
         let threads = self.threads(precision, width, nsimd, round)?;
         let mut tuning = Tuning { accelerator_threads: Some(threads), ..self.tuning(precision, width) };
@@ -210,7 +223,20 @@ impl<'o> Plan<'o> {
         }
         let data = TestData::of_case(options.seed, number);
         let parts = 2 + draws.below(3);
-        Ok(RandomCase { number, precision, lattice, threads, tuning, boundary, legs, links, numbers, parts, data })
+        Ok(RandomCase {
+            number,
+            round,
+            precision,
+            lattice,
+            threads,
+            tuning,
+            boundary,
+            legs,
+            links,
+            numbers,
+            parts,
+            data,
+        })
     }
 
     /// Every second lane width takes its kernels in a way that is drawn, one for the whole run: programs shall be few.
@@ -334,4 +360,27 @@ pub(super) fn leg_order(draws: &mut Draws) -> Result<LegOrder, LayoutError> {
         (legs[k], legs[other]) = (b, a);
     }
     LegOrder::new(legs)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use lanefield_reference::links::LinkFormat;
+
+    use super::*;
+
+    #[test]
+    fn kernels_that_take_long_to_build_meet_each_link_format_in_each_precision() {
+        for seed in 1..=20 {
+            let options = VerifyOptions::standard(seed);
+            let plan = Plan::new(&options).unwrap();
+            for precision in Precision::OF_ARITHMETIC {
+                let cases = plan.numbers().map(|number| plan.case(number).unwrap());
+                let cases = cases.filter(|case| case.precision == precision && plan.is_thorough(case));
+                let formats: HashSet<LinkFormat> = cases.map(|case| case.in_turn(case.links.formats())).collect();
+                assert_eq!(formats.len(), LinkFormat::ALL.len(), "seed {seed}, {precision}: {formats:?}");
+            }
+        }
+    }
 }

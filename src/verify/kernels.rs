@@ -101,7 +101,7 @@ impl<B: Backend> KernelChecks<'_, B> {
         let mut formats = case.links.formats().to_vec();
         formats.retain(|&format| self.tested.takes_links(format, precision).is_ok());
         match self.one_format || takes_long_to_build(kernel) {
-            true => vec![formats[case.number as usize / 2 % formats.len()]],
+            true => vec![case.in_turn(&formats)],
             false => formats,
         }
     }
