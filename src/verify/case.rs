@@ -8,13 +8,13 @@ use lanefield_reference::layout::{
     AcceleratorThreads, Checkerboard, DIMENSIONS, Extents, LEGS, LaneChoice, LaneWidth, Lattice, LatticeOptions,
     LayoutError, Leg, LegOrder, Parity, Sites,
 };
-use lanefield_reference::links::{BoundaryPhases, Phase};
+use lanefield_reference::links::{BoundaryPhases, LinkFormat, Phase};
 use lanefield_reference::random::{Stream, bits};
 use lanefield_reference::real::Precision;
 
-use super::{VerifyError, VerifyOptions};
+use super::{VerifyError, VerifyOptions, solve};
 use crate::backend::opencl::{Accumulators, Tuning};
-use crate::kernel::{Links, Numbers, TestData};
+use crate::kernel::{self, Kernel, Links, Numbers, TestData};
 
 /// What a device lays out, builds and launches in another way: choices that change no bit. What counts work-items or components is left open.
 fn drawn_tuning(draws: &mut Draws) -> Tuning {
@@ -77,6 +77,12 @@ impl RandomCase {
     pub fn in_turn<T: Copy>(&self, ways: &[T]) -> T {
         ways[self.round as usize % ways.len()]
     }
+
+    /// Whether it is the one of three rounds that is a kernel's turn in a precision: another one in each precision, and another one for the next kernel.
+    pub fn is_turn_of(&self, kernel: &Kernel, precision: Precision) -> bool {
+        let number = kernel::all().position(|known| known.name == kernel.name).unwrap_or(0) as u64;
+        (number + precision as u64 + self.round / ROUNDS_OF_FORMATS + self.round).is_multiple_of(ROUNDS_OF_FORMATS)
+    }
 }
 
 /// The sites on which fields of a lattice can live.
@@ -124,6 +130,8 @@ const MOST_AT_ONCE: usize = 4;
 const SMALL_VOLUME: usize = 6000;
 /// Extents of the large lattices of a full run, each of which every lane width fits.
 const LARGE: [[usize; DIMENSIONS]; 3] = [[16, 16, 16, 32], [24, 16, 16, 32], [32, 16, 8, 48]];
+/// Rounds in which each link format has its turn.
+const ROUNDS_OF_FORMATS: u64 = LinkFormat::ALL.len() as u64;
 /// Of every four rounds through the lane widths one is on large lattices.
 const ROUNDS: u64 = 4;
 
@@ -157,6 +165,12 @@ impl<'o> Plan<'o> {
         position.is_some_and(|position| position == 0 || !self.options.few_programs && position.is_multiple_of(3))
     }
 
+    /// Whether kernels that take long to build have one link format in each precision: all of them in three precisions together.
+    pub fn takes_turns(&self) -> bool {
+        let rounds = self.options.cases as usize / self.widths.iter().map(Vec::len).max().unwrap_or(1).max(1);
+        self.options.few_programs && rounds >= LinkFormat::ALL.len()
+    }
+
     /// The numbers of the random cases.
     pub fn numbers(&self) -> std::ops::Range<u64> {
         0..2 * self.options.cases as u64
@@ -178,8 +192,9 @@ impl<'o> Plan<'o> {
         let (extents, nodes) = match large {
             true => (draws.one_of(&LARGE), None),
             false => {
-                // Kernels that compute all lanes in vectors are built for a cut.
+                // Kernels that compute all lanes in vectors are built for a cut: of usual lanes for that which solves have.
                 let nodes = match options.few_cuts {
+                    true if options.few_programs && width == LaneWidth::DEFAULT => solve::usual_cut(nsimd)?,
                     true => cut(nsimd, &mut Draws::of_run(options.seed, 1 << 34 | build_subject(precision, width))),
                     false => cut(nsimd, &mut draws),
                 };
@@ -366,21 +381,44 @@ pub(super) fn leg_order(draws: &mut Draws) -> Result<LegOrder, LayoutError> {
 mod tests {
     use std::collections::HashSet;
 
-    use lanefield_reference::links::LinkFormat;
-
+    use super::super::kernels::takes_long_to_build;
     use super::*;
 
     #[test]
-    fn kernels_that_take_long_to_build_meet_each_link_format_in_each_precision() {
+    fn kernels_that_take_long_to_build_meet_each_precision_and_each_link_format() {
+        let kernels: Vec<&Kernel> =
+            kernel::all().filter(|kernel| kernel.reads_links() && takes_long_to_build(kernel)).collect();
+        assert!(kernels.len() > 20);
         for seed in 1..=20 {
             let options = VerifyOptions::standard(seed);
             let plan = Plan::new(&options).unwrap();
-            for precision in Precision::OF_ARITHMETIC {
-                let cases = plan.numbers().map(|number| plan.case(number).unwrap());
-                let cases = cases.filter(|case| case.precision == precision && plan.is_thorough(case));
-                let formats: HashSet<LinkFormat> = cases.map(|case| case.in_turn(case.links.formats())).collect();
-                assert_eq!(formats.len(), LinkFormat::ALL.len(), "seed {seed}, {precision}: {formats:?}");
+            assert!(plan.takes_turns());
+            let cases: Vec<RandomCase> = plan.numbers().map(|number| plan.case(number).unwrap()).collect();
+            let mut all = HashSet::new();
+            for kernel in &kernels {
+                let mut met = HashSet::new();
+                for case in cases.iter().filter(|case| plan.is_thorough(case)) {
+                    let half = (case.precision == Precision::F32).then_some(Precision::Half);
+                    for precision in [Some(case.precision), half].into_iter().flatten() {
+                        if kernel.takes(precision) && case.is_turn_of(kernel, precision) {
+                            met.insert((precision, case.in_turn(case.links.formats())));
+                        }
+                    }
+                }
+                let (precisions, formats): (HashSet<Precision>, HashSet<LinkFormat>) = met.iter().copied().unzip();
+                let taken = kernel.precisions.len();
+                let seen = (met.len(), precisions.len(), formats.len());
+                assert_eq!(seen, (taken, taken, taken), "seed {seed}, {kernel}: {met:?}");
+                all.extend(met);
             }
+            assert_eq!(all.len(), Precision::ALL.len() * LinkFormat::ALL.len(), "seed {seed}: {all:?}");
         }
+    }
+
+    #[test]
+    fn of_one_lattice_no_kernel_is_left_out() {
+        let smoke = VerifyOptions::smoke(1);
+        assert!(!Plan::new(&smoke).unwrap().takes_turns());
+        assert!(!Plan::new(&VerifyOptions::full(1)).unwrap().takes_turns());
     }
 }

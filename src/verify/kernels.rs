@@ -31,6 +31,8 @@ pub(super) struct KernelChecks<'a, B> {
     pub thorough: bool,
     /// Whether links are stored in one of the ways, in turn.
     pub one_format: bool,
+    /// Whether a kernel that takes long to build has one format a precision, and the next one in the next precision.
+    pub takes_turns: bool,
 }
 
 impl<B: Backend> KernelChecks<'_, B> {
@@ -97,6 +99,9 @@ impl<B: Backend> KernelChecks<'_, B> {
         let case = self.case;
         if !kernel.reads_links() {
             return vec![LinkFormat::Full];
+        }
+        if self.takes_turns && takes_long_to_build(kernel) && !case.is_turn_of(kernel, precision) {
+            return Vec::new();
         }
         let mut formats = case.links.formats().to_vec();
         formats.retain(|&format| self.tested.takes_links(format, precision).is_ok());
@@ -173,7 +178,7 @@ pub(super) fn compare<B: Backend>(
 }
 
 /// Kernels of which a compiler of CPUs makes long programs: checked in some of the cases.
-fn takes_long_to_build(kernel: &Kernel) -> bool {
+pub(super) fn takes_long_to_build(kernel: &Kernel) -> bool {
     match kernel.geometry {
         // One that does more with a hop is longer still than the hop, which is checked on all sites by itself.
         Geometry::Stencil { accumulates, .. } => accumulates || kernel.takes_scalars(),

@@ -326,7 +326,11 @@ impl<'o> Verification<'o> {
     }
 
     /// Runs a unit: compares `tested` with `against`. Data are made and compared on the threads of `host`, which also is the CPU reference.
-    pub fn run<B: Tested>(&self, unit: usize, tested: &mut B, against: Against, host: &Cpu) -> UnitReport {
+    pub fn run(&self, unit: usize, tested: &mut AnyBackend, against: Against, host: &Cpu) -> UnitReport {
+        self.run_on(unit, tested, against, host)
+    }
+
+    fn run_on<B: Tested>(&self, unit: usize, tested: &mut B, against: Against, host: &Cpu) -> UnitReport {
         let mut rows = Rows::default();
         let outcome =
             self.units.get(unit).map_or(Ok(()), |unit| self.run_unit(unit, tested, (against, host), &mut rows));
@@ -348,8 +352,9 @@ impl<'o> Verification<'o> {
                 let case = self.plan.case(unit.case)?;
                 tested.set_tuning(case.tuning)?;
                 let thorough = self.plan.is_thorough(&case);
-                let one_format = self.plan.options().few_programs;
-                let checks = KernelChecks { tested: &*tested, against, host, case: &case, thorough, one_format };
+                let (one_format, takes_turns) = (self.plan.options().few_programs, self.plan.takes_turns());
+                let checks =
+                    KernelChecks { tested: &*tested, against, host, case: &case, thorough, one_format, takes_turns };
                 checks.run(family, rows).map_err(|error| in_case(&case, error))
             }
             Work::Sum(index) => {
@@ -443,7 +448,7 @@ pub fn verify<B: Tested>(
     let verification = Verification::new(options, tested.can_retire())?;
     let mut findings = verification.findings(tested.describe(), against, options.seed);
     for unit in 0..verification.units() {
-        let found = verification.run(unit, tested, against, host);
+        let found = verification.run_on(unit, tested, against, host);
         observe(findings.take(unit, found));
     }
     Ok(findings.end().0)

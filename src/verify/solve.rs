@@ -8,7 +8,7 @@ use lanefield_reference::field::{Field, Words};
 use lanefield_reference::gauge::Configuration;
 use lanefield_reference::kernels::Vectors;
 use lanefield_reference::layout::{
-    Checkerboard, DIMENSIONS, Extents, LaneChoice, LaneWidth, Lattice, LatticeOptions, Sites,
+    Checkerboard, DIMENSIONS, Extents, LaneChoice, LaneWidth, Lattice, LatticeOptions, LayoutError, Sites, VirtualNodes,
 };
 use lanefield_reference::links::{BoundaryPhases, LinkFormat};
 use lanefield_reference::random::{Stream, gaussian_pair};
@@ -140,6 +140,11 @@ pub(super) fn solves(options: &VerifyOptions) -> Result<Vec<SolveCheck>, VerifyE
         }
     }
     Ok(solves)
+}
+
+/// The cut into so many lanes that solves have.
+pub(super) fn usual_cut(nsimd: usize) -> Result<[usize; DIMENSIONS], LayoutError> {
+    Ok(VirtualNodes::fit(Extents::new(SMALL)?, nsimd, Checkerboard::RedBlack)?.as_array())
 }
 
 /// An operator that cannot be made.

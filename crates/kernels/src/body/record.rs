@@ -21,9 +21,13 @@ pub const MOST_STATEMENTS: usize = 100_000;
 /// # Errors
 /// [`BodyError`] of the kernel `name`.
 pub fn record<B: Body>(name: &'static str, legs: LegOrder, dagger: Dagger) -> Result<Program, BodyError> {
+    recorded(name, Recorder { legs, dagger }, B::run)
+}
+
+fn recorded(name: &'static str, recorder: Recorder, body: fn(Recorder)) -> Result<Program, BodyError> {
     let once = || {
         TAPE.with_borrow_mut(|tape| *tape = Tape::default());
-        B::run(Recorder { legs, dagger });
+        body(recorder);
         TAPE.with_borrow_mut(std::mem::take)
     };
     let (first, second) = (once(), once());

@@ -242,7 +242,7 @@ pub fn launch_twin<T: Twin>(call: &mut HostCall<'_>, links: &PlainLinks<'_>) -> 
 /// # Errors
 /// None that occurs for a call that was checked.
 pub fn reduce_twin<T: Twin>(call: &mut HostCall<'_>, links: &PlainLinks<'_>, sum: Sum) -> Result<Vec<f64>, FieldError> {
-    in_precision!(call.shape().precision(), R => run::<T, R>(call, links, sum))
+    in_precision!(call.shape().precision(), R => run::<R>(call, links, sum, T::run))
 }
 
 /// A number in another precision.
@@ -314,11 +314,17 @@ impl<'a, R: Vectors> PlainCall<'a, R> {
     }
 }
 
-fn run<T: Twin, R: Vectors>(call: &mut HostCall<'_>, links: &PlainLinks<'_>, sum: Sum) -> Result<Vec<f64>, FieldError> {
+/// Of the twin itself, `twin`, the rest is compiled once.
+fn run<R: Vectors>(
+    call: &mut HostCall<'_>,
+    links: &PlainLinks<'_>,
+    sum: Sum,
+    twin: fn(&mut PlainCall<'_, R>),
+) -> Result<Vec<f64>, FieldError> {
     let (target, direction) = (call.shape().target, call.shape().direction);
     let (extents, parts) = (target.lattice.extents(), target.object.parts());
     let (mut plain, written) = PlainCall::<R>::of(call, links)?;
-    T::run(&mut plain);
+    twin(&mut plain);
     // Elements lie in memory component by component of an outer site, lane by lane.
     let order: Vec<usize> = {
         let zeros =
