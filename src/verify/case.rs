@@ -78,7 +78,7 @@ impl RandomCase {
         ways[self.round as usize % ways.len()]
     }
 
-    /// Whether it is the one of three rounds that is a kernel's turn in a precision: another one in each precision, and another one for the next kernel.
+    /// Whether this round, of three, is a kernel's turn in a precision: each precision has another round, and so has the next kernel.
     pub fn is_turn_of(&self, kernel: &Kernel, precision: Precision) -> bool {
         let number = kernel::all().position(|known| known.name == kernel.name).unwrap_or(0) as u64;
         (number + precision as u64 + self.round / ROUNDS_OF_FORMATS + self.round).is_multiple_of(ROUNDS_OF_FORMATS)
@@ -165,10 +165,11 @@ impl<'o> Plan<'o> {
         position.is_some_and(|position| position == 0 || !self.options.few_programs && position.is_multiple_of(3))
     }
 
-    /// Whether kernels that take long to build have one link format in each precision: all of them in three precisions together.
+    /// Whether kernels that take long to build have one link format in each precision, and all of them over the three precisions. Where there are fewer
+    /// rounds, each kernel runs in every round.
     pub fn takes_turns(&self) -> bool {
-        let rounds = self.options.cases as usize / self.widths.iter().map(Vec::len).max().unwrap_or(1).max(1);
-        self.options.few_programs && rounds >= LinkFormat::ALL.len()
+        let a_round = self.widths[0].len().max(self.widths[1].len());
+        self.options.few_programs && self.options.cases as usize >= LinkFormat::ALL.len() * a_round
     }
 
     /// The numbers of the random cases.
@@ -192,7 +193,7 @@ impl<'o> Plan<'o> {
         let (extents, nodes) = match large {
             true => (draws.one_of(&LARGE), None),
             false => {
-                // Kernels that compute all lanes in vectors are built for a cut: of usual lanes for that which solves have.
+                // Kernels that compute all lanes in vectors are built for a cut. Lanes of the usual width have that of solves, which then share programs.
                 let nodes = match options.few_cuts {
                     true if options.few_programs && width == LaneWidth::DEFAULT => solve::usual_cut(nsimd)?,
                     true => cut(nsimd, &mut Draws::of_run(options.seed, 1 << 34 | build_subject(precision, width))),
@@ -222,7 +223,7 @@ impl<'o> Plan<'o> {
             None => LegOrder::DEFAULT,
         };
         let arbitrary = Links::Arbitrary(draws.one_of(&[Numbers::Ordinary, Numbers::Wide, Numbers::Special]));
-        // Links of 8 reals, which come in the third round, have to be unitary.
+        // Of the first three rounds each has another format (`in_turn`): the third has 8 reals, for which links have to be unitary.
         let drawn = draws.one_of(&[Links::Hot, arbitrary]);
         let links = match round {
             0 | 2 => Links::Hot,
@@ -416,9 +417,12 @@ mod tests {
     }
 
     #[test]
-    fn of_one_lattice_no_kernel_is_left_out() {
-        let smoke = VerifyOptions::smoke(1);
-        assert!(!Plan::new(&smoke).unwrap().takes_turns());
-        assert!(!Plan::new(&VerifyOptions::full(1)).unwrap().takes_turns());
+    fn kernels_take_turns_only_where_there_are_as_many_rounds_as_formats() {
+        let with = |cases| VerifyOptions { cases, ..VerifyOptions::standard(1) };
+        for (options, expected) in
+            [(VerifyOptions::smoke(1), false), (with(5), false), (with(6), true), (VerifyOptions::full(1), false)]
+        {
+            assert_eq!(Plan::new(&options).unwrap().takes_turns(), expected, "{} cases", options.cases);
+        }
     }
 }

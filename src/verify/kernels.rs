@@ -31,7 +31,7 @@ pub(super) struct KernelChecks<'a, B> {
     pub thorough: bool,
     /// Whether links are stored in one of the ways, in turn.
     pub one_format: bool,
-    /// Whether a kernel that takes long to build has one format a precision, and the next one in the next precision.
+    /// [`Plan::takes_turns`](super::case::Plan::takes_turns).
     pub takes_turns: bool,
 }
 

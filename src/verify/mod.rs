@@ -327,6 +327,7 @@ impl<'o> Verification<'o> {
 
     /// Runs a unit: compares `tested` with `against`. Data are made and compared on the threads of `host`, which also is the CPU reference.
     pub fn run(&self, unit: usize, tested: &mut AnyBackend, against: Against, host: &Cpu) -> UnitReport {
+        // Compiled here, and not again in each program.
         self.run_on(unit, tested, against, host)
     }
 

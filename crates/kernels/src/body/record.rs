@@ -24,6 +24,7 @@ pub fn record<B: Body>(name: &'static str, legs: LegOrder, dagger: Dagger) -> Re
     recorded(name, Recorder { legs, dagger }, B::run)
 }
 
+/// What is the same of all bodies, compiled once.
 fn recorded(name: &'static str, recorder: Recorder, body: fn(Recorder)) -> Result<Program, BodyError> {
     let once = || {
         TAPE.with_borrow_mut(|tape| *tape = Tape::default());

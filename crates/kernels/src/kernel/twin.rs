@@ -314,7 +314,7 @@ impl<'a, R: Vectors> PlainCall<'a, R> {
     }
 }
 
-/// Of the twin itself, `twin`, the rest is compiled once.
+/// Runs a twin on a call. All but the twin itself is compiled once for each precision: hence a function, and no parameter of type.
 fn run<R: Vectors>(
     call: &mut HostCall<'_>,
     links: &PlainLinks<'_>,
