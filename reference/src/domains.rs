@@ -4,6 +4,8 @@
 
 use std::sync::OnceLock;
 
+use crate::tasks;
+
 /// Names how many domains to assume, in place of what the system tells: 1 switches all of this off.
 pub const VARIABLE: &str = "LANEFIELD_MEMORY_DOMAINS";
 
@@ -20,10 +22,15 @@ pub fn domains() -> &'static [Vec<usize>] {
     })
 }
 
-/// Whether the threads of the present pool belong to domains: there are several, and a thread for each.
+/// Whether the threads that share what the calling thread does belong to domains: there are several, and a thread for each.
 pub(crate) fn are_several() -> bool {
+    are_several_for(tasks::threads())
+}
+
+/// The same of a pool of so many threads.
+pub(crate) fn are_several_for(threads: usize) -> bool {
     let domains = domains().len();
-    domains > 1 && rayon::current_num_threads() >= domains
+    domains > 1 && threads >= domains
 }
 
 /// Keeps the calling thread, number `thread` of a pool of `threads`, on the processors of its domain: neighbouring threads share one. Does nothing

@@ -4,7 +4,7 @@ use std::alloc::Layout;
 
 use bytemuck::Zeroable;
 
-use crate::domains;
+use crate::{domains, tasks};
 
 /// `length` zeros, on huge pages where the system has them, or `None` where it has no room. Kernels read ten streams at once: with
 /// small pages they would wait for page tables.
@@ -101,7 +101,7 @@ pub(crate) fn last_cache_of_a_thread() -> usize {
     let told = unsafe { libc::sysconf(libc::_SC_LEVEL3_CACHE_SIZE) };
     #[cfg(not(all(target_os = "linux", target_env = "gnu", not(miri))))]
     let told = 0;
-    usize::try_from(told).map_or(0, |bytes| bytes / rayon::current_num_threads()).clamp(UNKNOWN, MOST)
+    usize::try_from(told).map_or(0, |bytes| bytes / tasks::threads()).clamp(UNKNOWN, MOST)
 }
 
 /// Asks for the cache lines of a slice that will be read soon.

@@ -1,25 +1,101 @@
-//! Work shared among the threads of the `rayon` pool that it is called in.
+//! Work shared among threads: those of the pool that a thread leads, or the `rayon` pool that it runs in.
 //!
 //! rayon's iterators are generic in the work: each kernel would compile rayon's machinery again for each lane width and precision, which was half of
 //! the code of a build. Here the work is behind a `dyn Fn` that is called once a task, so that the machinery is compiled once.
 
+mod crew;
+
+use std::cell::RefCell;
+use std::marker::PhantomData;
+use std::sync::{Arc, Mutex, PoisonError};
+
 use bytemuck::Pod;
+use rayon::ThreadPool;
 use rayon::prelude::*;
+
+use crate::domains;
+
+thread_local! {
+    /// The pool that this thread leads.
+    static LED: RefCell<Option<Arc<ThreadPool>>> = const { RefCell::new(None) };
+}
+
+/// Runs `work`, whose tasks the threads of `pool` and the calling one share: as many threads as the pool has. The caller does not hand its work over and
+/// wait, which takes longer than a kernel on a small lattice; where there are several memory domains it does, since the pool's threads are kept in them.
+pub fn lead<T: Send>(pool: &Arc<ThreadPool>, work: impl FnOnce() -> T + Send) -> T {
+    /// Puts the pool back that was led before, also where the work panics.
+    struct Before(Option<Arc<ThreadPool>>);
+    impl Drop for Before {
+        fn drop(&mut self) {
+            LED.set(self.0.take());
+        }
+    }
+    if domains::are_several_for(pool.current_num_threads()) {
+        return pool.install(work);
+    }
+    let _before = Before(LED.replace(Some(Arc::clone(pool))));
+    work()
+}
+
+/// How many threads share what the calling thread does.
+pub fn threads() -> usize {
+    LED.with_borrow(|led| led.as_ref().map_or_else(rayon::current_num_threads, |pool| pool.current_num_threads()))
+}
 
 /// Items a task, of `items` in all: enough tasks to balance the load, each long enough to be worth one.
 pub fn items_a_task(items: usize) -> usize {
-    items.div_ceil(8 * rayon::current_num_threads()).max(1)
+    items.div_ceil(8 * threads()).max(1)
+}
+
+/// Calls `work` with the number of each task.
+pub fn each(tasks: usize, work: &(dyn Fn(usize) + Sync)) {
+    match LED.with_borrow(Clone::clone) {
+        Some(pool) => crew::run(&pool, tasks, work),
+        None => (0..tasks).into_par_iter().for_each(work),
+    }
 }
 
 /// What `work` makes of the number of each task, in the order of the numbers.
 pub fn map<T: Send>(tasks: usize, work: impl Fn(usize) -> T + Sync) -> Vec<T> {
-    let work: &(dyn Fn(usize) -> T + Sync) = &work;
-    (0..tasks).into_par_iter().map(work).collect()
+    let made: Vec<Mutex<Option<T>>> = (0..tasks).map(|_| Mutex::new(None)).collect();
+    each(tasks, &|task| *made[task].lock().unwrap_or_else(PoisonError::into_inner) = Some(work(task)));
+    let made = made.into_iter().map(|made| made.into_inner().unwrap_or_else(PoisonError::into_inner));
+    made.map(|made| made.expect("each task was worked on")).collect()
+}
+
+/// Items of which tasks take parts that do not overlap.
+pub(crate) struct Parts<'a, T> {
+    start: *mut T,
+    length: usize,
+    items: PhantomData<&'a mut [T]>,
+}
+
+// SAFETY: it gives out parts of the items, which are plain data, and whoever takes them promises that they do not overlap.
+unsafe impl<T: Pod> Sync for Parts<'_, T> {}
+
+impl<'a, T: Pod> Parts<'a, T> {
+    pub(crate) fn of(items: &'a mut [T]) -> Self {
+        Self { start: items.as_mut_ptr(), length: items.len(), items: PhantomData }
+    }
+
+    /// Part number `part` of those of `a_part` items; the last may have fewer.
+    ///
+    /// # Safety
+    /// Nobody else has this part, or one of another size that overlaps it.
+    #[expect(clippy::mut_from_ref, reason = "the caller promises that it is the only one")]
+    pub(crate) unsafe fn part(&self, a_part: usize, part: usize) -> &mut [T] {
+        let first = part * a_part;
+        assert!(first < self.length, "part {part} of {a_part} items, of {}", self.length);
+        // SAFETY: it lies within the items, which are borrowed, and nobody else has it.
+        unsafe { std::slice::from_raw_parts_mut(self.start.add(first), a_part.min(self.length - first)) }
+    }
 }
 
 /// Calls `work` with each task's number and its `a_task` items of `out`; the last has fewer where that does not divide them.
 pub fn for_each_chunk<T: Pod>(out: &mut [T], a_task: usize, work: impl Fn(usize, &mut [T]) + Sync) {
-    chunks_of_bytes(bytes(out), a_task * size_of::<T>(), &|task, out| work(task, bytemuck::cast_slice_mut(out)));
+    let (tasks, out) = (out.len().div_ceil(a_task), Parts::of(out));
+    // SAFETY: each task is worked on once.
+    each(tasks, &|task| work(task, unsafe { out.part(a_task, task) }));
 }
 
 /// As [`for_each_chunk`], of two fields of the same length.
@@ -29,14 +105,16 @@ pub fn for_each_chunk_of_two<T: Pod>(
     a_task: usize,
     work: impl Fn(usize, &mut [T], &mut [T]) + Sync,
 ) {
-    chunks_of_bytes_of_two([bytes(first), bytes(second)], a_task * size_of::<T>(), &|task, [first, second]| {
-        work(task, bytemuck::cast_slice_mut(first), bytemuck::cast_slice_mut(second));
-    });
+    let second = Parts::of(second);
+    // SAFETY: each task is worked on once.
+    for_each_chunk(first, a_task, |task, first| work(task, first, unsafe { second.part(a_task, task) }));
 }
 
 /// What `work` makes of each task's number and its `a_task` items of `out`, in the order of the numbers.
 pub fn map_chunks<T: Pod, S: Send>(out: &mut [T], a_task: usize, work: impl Fn(usize, &mut [T]) -> S + Sync) -> Vec<S> {
-    map_chunks_of_bytes(bytes(out), a_task * size_of::<T>(), &|task, out| work(task, bytemuck::cast_slice_mut(out)))
+    let (tasks, out) = (out.len().div_ceil(a_task), Parts::of(out));
+    // SAFETY: each task is worked on once.
+    map(tasks, |task| work(task, unsafe { out.part(a_task, task) }))
 }
 
 /// The `a_task` items of task number `task`; the last task may have fewer.
@@ -45,33 +123,11 @@ pub fn chunk<T>(items: &[T], a_task: usize, task: usize) -> &[T] {
     &items[first..items.len().min(first + a_task)]
 }
 
-fn bytes<T: Pod>(items: &mut [T]) -> &mut [u8] {
-    bytemuck::cast_slice_mut(items)
-}
-
-fn chunks_of_bytes(out: &mut [u8], a_task: usize, work: &(dyn Fn(usize, &mut [u8]) + Sync)) {
-    out.par_chunks_mut(a_task).enumerate().for_each(|(task, out)| work(task, out));
-}
-
-fn map_chunks_of_bytes<S: Send>(
-    out: &mut [u8],
-    a_task: usize,
-    work: &(dyn Fn(usize, &mut [u8]) -> S + Sync),
-) -> Vec<S> {
-    out.par_chunks_mut(a_task).enumerate().map(|(task, out)| work(task, out)).collect()
-}
-
-fn chunks_of_bytes_of_two(
-    [first, second]: [&mut [u8]; 2],
-    a_task: usize,
-    work: &(dyn Fn(usize, [&mut [u8]; 2]) + Sync),
-) {
-    let chunks = first.par_chunks_mut(a_task).zip(second.par_chunks_mut(a_task));
-    chunks.enumerate().for_each(|(task, (first, second))| work(task, [first, second]));
-}
-
 #[cfg(test)]
 mod tests {
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+    use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+
     use super::*;
 
     #[test]
@@ -95,5 +151,42 @@ mod tests {
             let sums = map_chunks(&mut out, a_task, |_, out| out.iter().sum::<u32>());
             assert_eq!(sums, read.iter().map(|items| items.iter().sum()).collect::<Vec<u32>>());
         }
+    }
+
+    #[test]
+    fn a_leader_and_its_pool_work_on_each_task_once() {
+        let pool = |threads| Arc::new(rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap());
+        for (leaders, pool_threads) in [(1, 1), (1, 2), (1, 7), (3, 4)] {
+            let pool = pool(pool_threads);
+            std::thread::scope(|scope| {
+                for _ in 0..leaders {
+                    scope.spawn(|| {
+                        for tasks in (0..60).chain([400]) {
+                            let squares = lead(&pool, || {
+                                assert_eq!(threads(), pool_threads);
+                                map(tasks, |task| map(task % 3, |k| task * k).len() + task * task)
+                            });
+                            assert!(squares.into_iter().enumerate().all(|(k, square)| square == k * k + k % 3));
+                        }
+                    });
+                }
+            });
+        }
+        assert_eq!(threads(), rayon::current_num_threads());
+    }
+
+    #[test]
+    fn a_panic_in_a_task_is_one_of_its_leader_after_all_others_are_done() {
+        let pool = Arc::new(rayon::ThreadPoolBuilder::new().num_threads(3).build().unwrap());
+        let done = AtomicUsize::new(0);
+        let work = |task: usize| match task {
+            17 => panic!("task {task}"),
+            _ => done.fetch_add(1, SeqCst),
+        };
+        let panic = catch_unwind(AssertUnwindSafe(|| lead(&pool, || map(40, work)))).expect_err("a task panics");
+        assert_eq!(panic.downcast_ref::<String>().expect("text"), "task 17");
+        assert_eq!(done.into_inner(), 39);
+        assert_eq!(lead(&pool, || map(5, |task| task)), [0, 1, 2, 3, 4]);
+        assert!(LED.with_borrow(Option::is_none));
     }
 }

@@ -2,79 +2,54 @@
 //! slices of all outer sites in between, and all that is read and written for them. Where these do not fit into a thread's part of the last cache, the lattice is
 //! cut in y and z into columns that do.
 
-use std::sync::{Mutex, PoisonError};
+use std::ops::Range;
 
 use bytemuck::Pod;
-use rayon::prelude::*;
 
 use crate::domains;
 use crate::layout::{BlockOrder, DIMENSIONS};
 use crate::memory::last_cache_of_a_thread;
+use crate::tasks::{self, Parts};
 
 /// Extents of the lattice of outer sites, whose rows lie in x, and bytes that are read and written for a row.
 pub(super) type OuterRows = ([usize; DIMENSIONS], usize);
 
-/// Calls `work` with the number and the items of each row of `out`, in an order that suits caches. Where there are several memory domains, each thread takes those rows whose pages lie with it; else tasks of `a_task` rows go
-/// to whoever is free.
+/// Calls `work` with the number and the items of each row of `out`, as [`map_rows`] visits them.
 pub(super) fn for_each_row<V: Pod>(
     out: &mut [V],
     outer: OuterRows,
     a_task: usize,
     work: impl Fn(usize, &mut [V]) + Sync,
 ) {
-    let rows = rows_in_order(bytemuck::cast_slice_mut(out), &order(outer, last_cache_of_a_thread()));
-    let work: Work = &|row, out| work(row, bytemuck::cast_slice_mut(out));
-    match domains::are_several() {
-        true => each_row_at_home(rows, work),
-        false => each_row(rows, a_task, work),
-    }
+    let row_items = out.len() / outer.0[1..].iter().product::<usize>();
+    let out = Parts::of(out);
+    map_rows(outer, a_task, |rows| {
+        for &row in rows {
+            // SAFETY: each row is in one task.
+            work(row, unsafe { out.part(row_items, row) });
+        }
+    });
 }
 
-/// What `work` makes of the rows of each task: their numbers, in an order that suits caches. Where there are several memory domains, each thread takes those rows whose pages lie with it.
+/// What `work` makes of the rows of each task: their numbers, in an order that suits caches. Where there are several memory domains, each thread takes those
+/// rows whose pages lie with it; else tasks of `a_task` rows go to whoever is free.
 pub(super) fn map_rows<T: Send>(outer: OuterRows, a_task: usize, work: impl Fn(&[usize]) -> T + Sync) -> Vec<T> {
     let order = order(outer, last_cache_of_a_thread());
-    let rows: Vec<usize> = (0..order.osites()).map(|place| order.osite_at(place)).collect();
-    let work: &(dyn Fn(&[usize]) -> T + Sync) = &work;
+    let all = order.osites();
+    let rows = |places: Range<usize>| -> Vec<usize> { places.map(|place| order.osite_at(place)).collect() };
     match domains::are_several() {
-        true => {
-            let (all, threads) = (rows.len(), rayon::current_num_threads());
-            let share = |thread: usize| -> Vec<usize> {
-                rows.iter().copied().filter(|&row| domains::part_of(row, all, threads) == thread).collect()
-            };
-            rayon::broadcast(|thread| work(&share(thread.index())))
-        }
-        false => rows.par_chunks(a_task).map(work).collect(),
+        true => map_at_home(&rows(0..all), &work),
+        false => tasks::map(all.div_ceil(a_task), |task| work(&rows(task * a_task..all.min((task + 1) * a_task)))),
     }
 }
 
-/// What is done with a row: its number, and its bytes. rayon's machinery is compiled for this alone, as in [`crate::tasks`].
-type Work<'a> = &'a (dyn Fn(usize, &mut [u8]) + Sync);
-
-/// The rows of a field, each with its number, in the order in which they are to be visited.
-fn rows_in_order<'a>(out: &'a mut [u8], order: &BlockOrder) -> Vec<(usize, &'a mut [u8])> {
-    let mut rows: Vec<&mut [u8]> = out.chunks_exact_mut(out.len() / order.osites()).collect();
-    let at = |place| {
-        let row = order.osite_at(place);
-        (row, std::mem::take(&mut rows[row]))
-    };
-    (0..order.osites()).map(at).collect()
-}
-
-fn each_row(rows: Vec<(usize, &mut [u8])>, a_task: usize, work: Work) {
-    rows.into_par_iter().with_min_len(a_task).for_each(|(row, bytes)| work(row, bytes));
-}
-
-fn each_row_at_home(rows: Vec<(usize, &mut [u8])>, work: Work) {
+/// What `work` makes of the rows of each thread of the present pool, whose pages lie with it.
+fn map_at_home<T: Send>(rows: &[usize], work: &(dyn Fn(&[usize]) -> T + Sync)) -> Vec<T> {
     let (all, threads) = (rows.len(), rayon::current_num_threads());
-    let mut shares: Vec<Vec<(usize, &mut [u8])>> = (0..threads).map(|_| Vec::new()).collect();
-    for (row, bytes) in rows {
-        shares[domains::part_of(row, all, threads)].push((row, bytes));
-    }
-    let shares: Vec<_> = shares.into_iter().map(|share| Mutex::new(Some(share))).collect();
     rayon::broadcast(|thread| {
-        let share = shares[thread.index()].lock().unwrap_or_else(PoisonError::into_inner).take();
-        share.into_iter().flatten().for_each(|(row, bytes)| work(row, bytes));
-    });
+        let at_home = |row: &usize| domains::part_of(*row, all, threads) == thread.index();
+        work(&rows.iter().copied().filter(at_home).collect::<Vec<_>>())
+    })
 }
 
 /// The order in which rows are visited, column by column.
@@ -101,6 +76,8 @@ fn column([y, z]: [usize; 2], row_bytes: usize, cache: usize) -> [usize; 2] {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
 
     #[test]
@@ -117,13 +94,21 @@ mod tests {
     #[cfg_attr(miri, ignore = "takes minutes")]
     fn every_row_is_worked_on_once_with_its_own_items() {
         let (outer, row_words) = (([2, 12, 12, 4], 48 << 10), 2 << 10);
-        let on = |threads| rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        let on = |threads| Arc::new(rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap());
         let mut words = vec![0_u64; row_words * 12 * 12 * 4];
         let add = |row: usize, words: &mut [u64]| words.iter_mut().for_each(|word| *word += row as u64 + 1);
         on(2).install(|| for_each_row(&mut words, outer, 5, add));
-        let rows = rows_in_order(bytemuck::cast_slice_mut(&mut words), &order(outer, 2 << 20));
-        assert_ne!(rows[6].0, 6, "the lattice is cut into columns");
-        on(3).install(|| each_row_at_home(rows, &|row, bytes| add(row, bytemuck::cast_slice_mut(bytes))));
-        assert!(words.iter().enumerate().all(|(k, &word)| word == 2 * (k / row_words + 1) as u64));
+        for threads in [1, 2, 5] {
+            tasks::lead(&on(threads), || for_each_row(&mut words, outer, 5, add));
+        }
+        assert!(words.iter().enumerate().all(|(k, &word)| word == 4 * (k / row_words + 1) as u64));
+
+        let order = order(outer, 2 << 20);
+        let rows: Vec<usize> = (0..order.osites()).map(|place| order.osite_at(place)).collect();
+        assert_ne!(rows[6], 6, "the lattice is cut into columns");
+        let mut visited = on(3).install(|| map_at_home(&rows, &<[usize]>::to_vec)).concat();
+        assert_ne!(visited, rows);
+        visited.sort_unstable();
+        assert!(visited.into_iter().eq(0..12 * 12 * 4));
     }
 }

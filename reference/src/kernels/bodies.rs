@@ -390,7 +390,7 @@ impl<B: Body, V: LaneVector, const ONE_BLOCK: bool> Task<(&Sweep<'_, V>, &[usize
         let mut sweep = OfTask::new(all);
         let mut rebuilt = Vec::new();
         if const { uses_links(B::ROLES) } {
-            sweep.rebuild_links(B::ROLES, &mut rebuilt);
+            sweep.rebuild_links(B::ROLES, &mut rebuilt, const { parts_at_once(B::ROLES) });
         }
         let sweep = sweep;
         let target = &all.target;

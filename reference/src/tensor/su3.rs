@@ -84,21 +84,23 @@ pub fn link_times_half_spinor<V: LaneVector>(
 }
 
 /// U h for each of `N` colour vectors, columns in order. `link(row, column)` gives the elements, as left factors.
-// Loops over arrays that exist, here and below: `map` and `from_fn` were seen to be compiled to calls that pass vectors in memory.
+// Loops over the indices of arrays that exist, here and below: `map`, `from_fn` and `zip` were seen to be compiled to calls that pass vectors in memory.
+#[expect(clippy::needless_range_loop, reason = "as said")]
 #[inline(always)]
 pub fn link_times_vectors<V: LaneVector, const N: usize>(
     link: impl Fn(usize, usize) -> Left<V>,
     h: [[V; 3]; N],
 ) -> [[V; 3]; N] {
     let mut factors = [[Factor { b: V::zeroed(), ib: V::zeroed() }; 3]; N];
-    for (factors, h) in factors.as_flattened_mut().iter_mut().zip(h.as_flattened()) {
-        *factors = Factor::new(*h);
+    for k in 0..N {
+        factors[k] = [Factor::new(h[k][0]), Factor::new(h[k][1]), Factor::new(h[k][2])];
     }
     let mut result = [[V::zeroed(); 3]; N];
     for row in 0..3 {
         let u = [link(row, 0), link(row, 1), link(row, 2)];
-        for (result, &[h0, h1, h2]) in result.iter_mut().zip(&factors) {
-            result[row] = u[2].madd(h2, u[1].madd(h1, u[0].mul(h0)));
+        for k in 0..N {
+            let [h0, h1, h2] = factors[k];
+            result[k][row] = u[2].madd(h2, u[1].madd(h1, u[0].mul(h0)));
         }
     }
     result

@@ -17,6 +17,7 @@ use lanefield_reference::kernels::reduce::PartialSums;
 use lanefield_reference::layout::{Face, LaneChoice, LaneWidth, Lattice, Reach, Sites, Stencil};
 use lanefield_reference::links::BoundaryPhases;
 use lanefield_reference::real::Precision;
+use lanefield_reference::tasks;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use super::ghosts::{Ghosts, Halo, HaloRoom, PacketForm, field_of, fill, has_come};
@@ -130,7 +131,7 @@ impl Cpu {
     /// Runs one call of the backend.
     fn run<T: Send>(&self, name: &str, work: impl FnOnce() -> T + Send) -> T {
         let _span = self.timeline.get().map_or_else(SpanGuard::none, |timeline| timeline.span(Group::Cpu, name));
-        self.pool.install(work)
+        tasks::lead(&self.pool, work)
     }
 
     /// Runs `work` on this backend's threads.

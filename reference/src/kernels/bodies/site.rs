@@ -5,17 +5,17 @@ use std::cell::RefCell;
 use super::super::hop::Edge;
 use super::lanes::{ChoiceLanes, DoubleLanes, Lanes, RealLanes, place_of};
 use super::sums::TaskSums;
-use super::sweep::{OfTask, sum_over};
+use super::sweep::{At, OfTask, sum_over};
 use crate::body::Site;
 use crate::body::number::Carried;
 use crate::body::value::{Coloured, HalfSpinor, Matrix, Spinor, Value, projected};
 use crate::dagger::Dagger;
 use crate::layout::{DIMENSIONS, Direction, Displacement, LEGS, Leg, Stencil};
 use crate::links::LinkFormat;
-use crate::memory::{links_ahead, outer_sites_ahead, prefetch, prefetch_slice_far, prefetch_stream};
+use crate::memory::{outer_sites_ahead, prefetch, prefetch_stream};
 use crate::random;
 use crate::real::Real;
-use crate::tensor::su3::{Factor, Left, rebuilt_link};
+use crate::tensor::su3::{Factor, Left, link_times_vectors, rebuilt_link, third_row};
 use crate::tensor::{Doubles as _, LaneVector, Task};
 
 /// A vector of numbers that may have another precision, each rounded to that of the vector.
@@ -47,9 +47,20 @@ pub struct Spot {
 
 /// Words of a link that is stored whole.
 const LINK_WORDS: usize = LinkFormat::Full.words();
+/// Words of a link of which two rows are stored.
+pub const TWO_ROWS: usize = LinkFormat::TwoRows.words();
 
 /// Words of the links of a site that are stored whole, or rebuilt.
 pub const WHOLE_LINKS: usize = LEGS * LINK_WORDS;
+
+/// The signed factor of what is not stored of the link at a point.
+#[inline(always)]
+fn signed_factor<V: LaneVector>(sweep: &OfTask<'_, V>, at: Spot, point: usize) -> V {
+    match sweep.edges {
+        Some(edges) if sweep.neighbours[at.osite][point] & Stencil::MARK != 0 => edges[point].factor[at.block],
+        _ => sweep.interior_factor,
+    }
+}
 
 /// Rebuilds the links of a site that are not stored whole, each once for all components. A call of its own: what a body does with links is compiled for whole
 /// links alone.
@@ -59,17 +70,13 @@ impl<V: LaneVector> Task<(&OfTask<'_, V>, Spot)> for RebuildLinks {
     type Output = ();
     #[inline(always)]
     fn run(&self, (sweep, at): (&OfTask<'_, V>, Spot)) {
-        const TWO_ROWS: usize = LinkFormat::TwoRows.words();
         const EIGHT: usize = LinkFormat::Eight.words();
         let blocks = sweep.blocks;
         for argument in sweep.arguments.iter().filter(|argument| !argument.rebuilt.is_null()) {
             let words = argument.words / LEGS;
             assert!(at.osite < argument.objects, "the call was checked");
-            for (point, entry) in sweep.neighbours[at.osite].iter().enumerate() {
-                let factor = match sweep.edges {
-                    Some(edges) if entry & Stencil::MARK != 0 => edges[point].factor[at.block],
-                    _ => sweep.interior_factor,
-                };
+            for point in 0..LEGS {
+                let factor = signed_factor(sweep, at, point);
                 let skipped = (at.osite * LEGS + point) * words * blocks + at.block;
                 // SAFETY: the link lies within the field, and has so many words; there is room for all links of the site, which no other task sees.
                 unsafe {
@@ -86,20 +93,85 @@ impl<V: LaneVector> Task<(&OfTask<'_, V>, Spot)> for RebuildLinks {
     }
 }
 
-/// Where the nine words of a link stand, row after row, `stride` vectors apart.
+/// Where the words of a link stand, row after row, `stride` vectors apart: three rows, or two, of which the third follows.
 #[derive(Clone, Copy)]
 struct LinkRows<V> {
     first: *const V,
     stride: usize,
+    /// The signed factor of the third row, where it is not stored.
+    factor: Option<V>,
 }
 
-impl<V: Copy> LinkRows<V> {
+impl<V: LaneVector> LinkRows<V> {
     #[inline(always)]
     fn row<'a>(self, row: usize) -> [&'a V; 3] {
         assert!(row < 3);
-        // SAFETY: there are nine words, and nobody writes them in the call of a body.
+        // SAFETY: there are so many rows, and nobody writes them in the call of a body.
         let word = |column: usize| unsafe { &*self.first.add((3 * row + column) * self.stride) };
         [word(0), word(1), word(2)]
+    }
+
+    #[inline(always)]
+    fn left(self, row: usize) -> [Left<V>; 3] {
+        let [u0, u1, u2] = self.row(row);
+        [Left::at(u0), Left::at(u1), Left::at(u2)]
+    }
+
+    /// The third row, which follows from the others where it is not stored.
+    #[inline(always)]
+    fn third(self, factor: V) -> [V; 3] {
+        let [v0, v1, v2] = self.row(1);
+        third_row(self.left(0), [*v0, *v1, *v2], factor)
+    }
+
+    /// Its product with the colour vectors of `h`, `M` in all: few enough that those which they are multiplied with stay in registers.
+    #[inline(always)]
+    fn times_vectors<T: Coloured<Lanes<V, N>>, const N: usize, const M: usize>(self, h: T) -> T {
+        let mut words = h.to_words();
+        let mut vectors = [[V::zeroed(); 3]; M];
+        // Indices: iterators were seen to be compiled to calls.
+        for k in 0..3 * M {
+            vectors[k / 3][k % 3] = words.as_ref()[k].0[0];
+        }
+        let product = match self.factor {
+            Some(factor) => {
+                let third = self.third(factor);
+                let left = |row: usize, column: usize| match row {
+                    2 => Left::new(third[column]),
+                    _ => Left::at(self.row(row)[column]),
+                };
+                link_times_vectors(left, vectors)
+            }
+            None => link_times_vectors(|row, column| Left::at(self.row(row)[column]), vectors),
+        };
+        for k in 0..3 * M {
+            words.as_mut()[k].0[0] = product[k / 3][k % 3];
+        }
+        T::from_words(words)
+    }
+
+    /// Its product with many colour vectors.
+    #[inline(always)]
+    fn times_many<T: Coloured<Lanes<V, N>>, const N: usize>(self, h: T) -> T {
+        let h = h.to_words();
+        let mut product = h;
+        for row in 0..3 {
+            let u = match row {
+                2 if let Some(factor) = self.factor => {
+                    let [u0, u1, u2] = self.third(factor);
+                    [Left::new(u0), Left::new(u1), Left::new(u2)]
+                }
+                _ => self.left(row),
+            };
+            for vector in 0..T::VECTORS {
+                for item in 0..N {
+                    let factor = |column: usize| Factor::new(h.as_ref()[3 * vector + column].0[item]);
+                    product.as_mut()[3 * vector + row].0[item] =
+                        u[2].madd(factor(2), u[1].madd(factor(1), u[0].mul(factor(0))));
+                }
+            }
+        }
+        T::from_words(product)
     }
 }
 
@@ -170,44 +242,56 @@ impl<'a, V: LaneVector, const ONE_BLOCK: bool, const N: usize, const OF_SITE: bo
         unsafe { *start.add(word * self.blocks() + self.block()) }
     }
 
-    /// Asks for what a leg of the next components, or of one of the next outer sites, will read: hardware prefetchers do not follow ten streams at once.
+    /// Asks for the components of `words` words that a leg of the next ones, or of the next outer site, will read. Only where several are taken at once: of a
+    /// single one it takes longer than it gains, since the links are most of what is read.
     #[inline(always)]
-    fn prefetch(self, argument: usize, leg: Leg, is_link: bool) {
-        let parts = self.sweep.parts;
-        let (next_osite, blocks) = (self.at.part + N >= parts, self.blocks());
-        if self.block() > 0 || (is_link && !next_osite) {
-            return;
-        }
-        let ahead = if parts == 1 { outer_sites_ahead(blocks * size_of::<V>()) } else { 1 };
-        let osite = if next_osite { self.at.osite + ahead } else { self.at.osite };
+    fn prefetch_neighbour(self, argument: usize, leg: Leg, words: usize) {
         let at = &self.sweep.arguments[argument];
-        if is_link {
-            let words = at.words / LEGS;
-            let of_leg = |osite: usize| (osite * at.words + leg.point() * words, words);
-            let far = self.at.osite + links_ahead(at.words * blocks * size_of::<V>());
-            if let Some(links) = self.ahead(argument, of_leg(osite)) {
-                prefetch(links);
-            }
-            if let Some(links) = self.ahead(argument, of_leg(far)) {
-                prefetch_slice_far(links);
-            }
+        if N == 1 || self.block() > 0 || at.parts < N {
             return;
         }
+        let next_osite = self.at.part + N >= self.sweep.parts;
+        let osite = if next_osite { self.at.osite + 1 } else { self.at.osite };
         let Some(entries) = self.sweep.neighbours.get(osite) else { return };
         let neighbour = (entries[leg.point()] & !Stencil::MARK) as usize;
         let object = neighbour * at.parts + if next_osite { 0 } else { self.at.part + N };
-        if let Some(words) = self.ahead(argument, (object * at.words, at.words * N.min(at.parts))) {
-            prefetch(words);
+        if object + N <= at.objects {
+            // SAFETY: the components lie within the field, which is borrowed as long as the launch.
+            prefetch(unsafe { self.stored(at, object * at.words, N * words) });
         }
     }
 
-    /// The vectors of so many words from one word of a field on, if it has them.
+    /// Asks for the link at a point of one of the next outer sites: hardware prefetchers do not follow ten streams at once.
     #[inline(always)]
-    fn ahead(self, argument: usize, (first, words): (usize, usize)) -> Option<&'a [V]> {
-        let (at, blocks) = (&self.sweep.arguments[argument], self.blocks());
-        let is_there = first + words <= at.objects * at.words;
-        // SAFETY: the words lie within the field, which is borrowed as long as the launch.
-        is_there.then(|| unsafe { std::slice::from_raw_parts(at.start.add(first * blocks), words * blocks) })
+    fn prefetch_link(self, at: &At<V>, point: usize) {
+        let parts = self.sweep.parts;
+        let ahead = if parts == 1 { outer_sites_ahead(self.blocks() * size_of::<V>()) } else { 1 };
+        let osite = self.at.osite + ahead;
+        if self.block() > 0 || self.at.part + N < parts || osite >= at.objects {
+            return;
+        }
+        let words = at.words / LEGS;
+        let first = osite * at.words + point * words;
+        // SAFETY: the link lies within the field, which is borrowed as long as the launch.
+        unsafe {
+            // Of constant lengths, which need no loop.
+            match words {
+                LINK_WORDS => prefetch(self.stored(at, first, LINK_WORDS)),
+                TWO_ROWS => prefetch(self.stored(at, first, TWO_ROWS)),
+                _ => prefetch(self.stored(at, first, words)),
+            }
+        }
+    }
+
+    /// The vectors of so many words of a field, from word number `first` of all on.
+    ///
+    /// # Safety
+    /// The field has so many words.
+    #[inline(always)]
+    unsafe fn stored(self, at: &At<V>, first: usize, words: usize) -> &'a [V] {
+        let blocks = self.blocks();
+        // SAFETY: as the caller promises.
+        unsafe { std::slice::from_raw_parts(at.start.add(first * blocks), words * blocks) }
     }
 
     /// The neighbour along a leg, and the edge that the step crosses, if it leaves the virtual node.
@@ -223,17 +307,22 @@ impl<'a, V: LaneVector, const ONE_BLOCK: bool, const N: usize, const OF_SITE: bo
 
     /// The link of a leg: in memory, or where it was rebuilt.
     #[inline(always)]
-    fn whole_link(self, argument: usize, leg: Leg) -> LinkRows<V> {
-        self.prefetch(argument, leg, true);
+    fn rows_of_link(self, argument: usize, leg: Leg) -> LinkRows<V> {
         let (at, point) = (&self.sweep.arguments[argument], leg.point());
+        self.prefetch_link(at, point);
         if !at.rebuilt.is_null() {
             // SAFETY: there is room for the links of all legs.
-            return LinkRows { first: unsafe { at.rebuilt.add(point * LINK_WORDS) }, stride: 1 };
+            return LinkRows { first: unsafe { at.rebuilt.add(point * LINK_WORDS) }, stride: 1, factor: None };
         }
-        assert!(self.at.osite < at.objects && at.words == WHOLE_LINKS, "the call was checked");
-        let skipped = (self.at.osite * LEGS + point) * LINK_WORDS * self.blocks() + self.block();
+        assert!(
+            self.at.osite < at.objects && (at.words == WHOLE_LINKS || at.words == TWO_ROWS * LEGS),
+            "the call was checked"
+        );
+        let skipped = (self.at.osite * at.words + point * (at.words / LEGS)) * self.blocks() + self.block();
+        let is_whole = at.words == WHOLE_LINKS;
+        let factor = (!is_whole).then(|| signed_factor(self.sweep, Spot { block: self.block(), ..self.at }, point));
         // SAFETY: the link lies within the field.
-        LinkRows { first: unsafe { at.start.add(skipped) }, stride: self.blocks() }
+        LinkRows { first: unsafe { at.start.add(skipped) }, stride: self.blocks(), factor }
     }
 
     /// Word `word` of the neighbour's component, of each of `N`, before its lanes are moved.
@@ -338,7 +427,7 @@ impl<V: LaneVector, const ONE_BLOCK: bool, const N: usize, const OF_SITE: bool> 
 
     #[inline(always)]
     fn read_at<T: Value<Lanes<V, N>>>(self, argument: usize, leg: Leg) -> T {
-        self.prefetch(argument, leg, false);
+        self.prefetch_neighbour(argument, leg, T::filled(Lanes([V::zeroed(); N])).as_ref().len());
         let (neighbour, edge) = self.neighbour(leg);
         let mut words = T::filled(Lanes([V::zeroed(); N]));
         let count = words.as_ref().len();
@@ -372,7 +461,7 @@ impl<V: LaneVector, const ONE_BLOCK: bool, const N: usize, const OF_SITE: bool> 
             return self.read_at::<Spinor<_>>(argument, leg).projected(leg, dagger);
         }
         // Lanes move as well after the projection as before it, and then there are fewer.
-        self.prefetch(argument, leg, false);
+        self.prefetch_neighbour(argument, leg, WORDS);
         let (neighbour, edge) = self.neighbour(leg);
         let starts = self.at_neighbour(argument, neighbour, WORDS);
         let word = |k: usize| {
@@ -394,33 +483,29 @@ impl<V: LaneVector, const ONE_BLOCK: bool, const N: usize, const OF_SITE: bool> 
 
     #[inline(always)]
     fn link(self, argument: usize, leg: Leg) -> Matrix<Lanes<V, N>> {
-        let rows = self.whole_link(argument, leg);
+        let rows = self.rows_of_link(argument, leg);
         let mut link = Matrix([Lanes([V::zeroed(); N]); 9]);
-        for (row, elements) in link.0.as_chunks_mut::<3>().0.iter_mut().enumerate() {
-            for (element, value) in elements.iter_mut().zip(rows.row(row)) {
-                *element = Lanes([*value; N]);
-            }
+        let third = match rows.factor {
+            Some(factor) => rows.third(factor),
+            None => rows.row(2).map(|word| *word),
+        };
+        let [row0, row1] = [rows.row(0), rows.row(1)];
+        for (column, third) in third.into_iter().enumerate() {
+            link.0[column] = Lanes([*row0[column]; N]);
+            link.0[3 + column] = Lanes([*row1[column]; N]);
+            link.0[6 + column] = Lanes([third; N]);
         }
         link
     }
 
     #[inline(always)]
     fn link_times<T: Coloured<Lanes<V, N>>>(self, argument: usize, leg: Leg, h: T) -> T {
-        let rows = self.whole_link(argument, leg);
-        let h = h.to_words();
-        let mut product = h;
-        for row in 0..3 {
-            let [u0, u1, u2] = rows.row(row);
-            let u = [Left::at(u0), Left::at(u1), Left::at(u2)];
-            for vector in 0..T::VECTORS {
-                for item in 0..N {
-                    let factor = |column: usize| Factor::new(h.as_ref()[3 * vector + column].0[item]);
-                    product.as_mut()[3 * vector + row].0[item] =
-                        u[2].madd(factor(2), u[1].madd(factor(1), u[0].mul(factor(0))));
-                }
-            }
+        let rows = self.rows_of_link(argument, leg);
+        match const { (N, T::VECTORS) } {
+            (1, 1) => rows.times_vectors::<_, _, 1>(h),
+            (1, 2) => rows.times_vectors::<_, _, 2>(h),
+            _ => rows.times_many(h),
         }
-        T::from_words(product)
     }
 
     #[inline(always)]

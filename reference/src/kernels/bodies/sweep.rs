@@ -4,7 +4,7 @@ use num_complex::Complex;
 
 use super::super::hop::{Edge, signed_factor};
 use super::super::reduce::Sum;
-use super::site::WHOLE_LINKS;
+use super::site::{TWO_ROWS, WHOLE_LINKS};
 use super::sums::Sums;
 use crate::body::{MOST_ARGUMENTS as MOST, Role};
 use crate::dagger::Dagger;
@@ -124,10 +124,12 @@ impl<'a, V: LaneVector> OfTask<'a, V> {
         }
     }
 
-    /// Makes places in which the links of a site are rebuilt, of links that are not stored whole.
-    pub fn rebuild_links(&mut self, roles: &[Role], places: &mut Vec<Vec<V>>) {
+    /// Makes places in which the links of a site are rebuilt, of links that are not stored whole, where that is not done better in registers, whenever one is
+    /// needed: where a third row is needed once, by components that are taken `at_once`.
+    pub fn rebuild_links(&mut self, roles: &[Role], places: &mut Vec<Vec<V>>, at_once: usize) {
         for (argument, _) in self.arguments.iter_mut().zip(roles).filter(|(_, role)| **role == Role::Links) {
-            if argument.words != WHOLE_LINKS {
+            let in_registers = argument.words == TWO_ROWS * LEGS && self.parts <= at_once;
+            if argument.words != WHOLE_LINKS && !in_registers {
                 let mut links = vec![V::zeroed(); WHOLE_LINKS];
                 argument.rebuilt = links.as_mut_ptr();
                 places.push(links);
