@@ -258,11 +258,11 @@ impl Access {
             precision: work.precision,
             reconstruct: work.links.reals(),
             spinors: work.parts,
-            lane_bytes: launched.shape().lattice().width().bytes(),
-            access: launched.setup.access,
+            lane_bytes: launched.shape.lattice().width().bytes(),
+            access: launched.access,
             mapping: launched.mapping.to_string(),
             group: launched.geometry.local,
-            launch: launched.setup.tuning.to_string(),
+            launch: launched.tuning.to_string(),
             arrays: arrays
                 .into_iter()
                 .map(|counted| ArrayRow { sector_efficiency: counted.counts.sector_efficiency(), counted })

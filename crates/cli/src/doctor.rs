@@ -228,8 +228,9 @@ impl Doctor {
         };
         let kernels = kernels_to_time(words).map_err(anyhow::Error::msg)?;
         let case = |kernel| self.case.case(machine.is_cpu, kernel);
-        let steps =
-            kernels.iter().map(|&kernel| anyhow::Ok(KernelStep::new(Run::new(case(kernel)?, tuning)).with_log()));
+        let steps = kernels
+            .iter()
+            .map(|&kernel| anyhow::Ok(KernelStep { with_log: true, ..Run::new(case(kernel)?, tuning).into() }));
         build_ahead(backend, self.jobs, steps.collect::<Result<Vec<_>, _>>()?);
         let mut examined = Vec::new();
         let mut with_counters = 0;

@@ -15,6 +15,7 @@ use lanefield::dynamic::AnyBackend;
 use lanefield::kernel::Kernel;
 use lanefield::reference::layout::LaneChoice;
 use lanefield::reference::real::Precision;
+use lanefield_lab::description::Description;
 use lanefield_lab::estimate::{KernelEstimate, KernelWork, Workload, WorkloadReport, stencil};
 use lanefield_lab::machine::Machine;
 use lanefield_lab::study::Run;
@@ -188,8 +189,7 @@ impl Estimate {
         match (&self.kernel, &self.workload) {
             (Some(kernel), _) => self.estimate_kernels(&machine, kernel, backend),
             (None, Some(file)) => {
-                let text = read(file)?;
-                let workload = Workload::parse(&file.display().to_string(), &text)?;
+                let workload: Workload = described(file)?;
                 let report = workload.on(&machine);
                 let rate = report.wavefronts_per_second;
                 let report = self.report("workload", machine, rate, OfWorkload { workload, report });
@@ -303,10 +303,15 @@ impl Estimate {
 
 /// The machine of a name, or of a file that ends in .toml.
 pub fn machine_named(name: &str) -> anyhow::Result<Machine> {
-    Ok(match name.ends_with(".toml") {
-        true => Machine::parse(name, &read(Path::new(name))?)?,
-        false => Machine::named(name)?,
-    })
+    match name.ends_with(".toml") {
+        true => described(Path::new(name)),
+        false => Ok(Machine::named(name)?),
+    }
+}
+
+/// What a file describes.
+fn described<T: Description>(file: &Path) -> anyhow::Result<T> {
+    Ok(T::parse(&file.display().to_string(), &read(file)?)?)
 }
 
 fn read(file: &Path) -> anyhow::Result<String> {

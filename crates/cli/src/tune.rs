@@ -98,8 +98,10 @@ impl Tune {
             save(path, info, &report).context("failed to keep the results")?;
         }
         let head = Head::on(Kind::Tune, Device::from(info));
-        show(self.json, head, &Results::new(device.describe(), self.budget, file, &report), Results::text)?;
-        Ok(if report.same_bits() { Outcome::Done } else { Outcome::CheckFailed })
+        let (device, same_bits) = (device.describe(), report.same_bits());
+        let results = Results { device, budget_seconds: self.budget, report, file, same_bits };
+        show(self.json, head, &results, Results::text)?;
+        Ok(if same_bits { Outcome::Done } else { Outcome::CheckFailed })
     }
 
     /// The default layout comes first, so that a small budget is spent on it.
@@ -120,45 +122,25 @@ impl Tune {
 }
 
 #[derive(Serialize)]
-struct Results<'r> {
+struct Results {
     #[serde(skip)]
     device: String,
-    /// Seconds that were allowed, and that it took.
+    /// Seconds that were allowed.
     budget_seconds: u32,
-    seconds: f64,
-    /// The access width with the best total.
-    access: AccessWidth,
-    /// The order of sites with the best total.
-    site_order: SiteOrder,
+    #[serde(flatten)]
+    report: TuneReport,
     /// Where the results are kept; null where LANEFIELD_TUNING is off, or there is no directory.
     file: Option<PathBuf>,
-    kernels: &'r [KernelReport],
-    left_out: &'r [String],
-    failures: &'r [String],
     /// Whether every candidate had the bits of the default, and the default those of the CPU reference.
     same_bits: bool,
 }
 
-impl<'r> Results<'r> {
-    fn new(device: String, budget: u32, file: Option<PathBuf>, report: &'r TuneReport) -> Self {
-        Self {
-            device,
-            budget_seconds: budget,
-            seconds: report.seconds,
-            access: report.access,
-            site_order: report.site_order,
-            file,
-            kernels: &report.kernels,
-            left_out: &report.left_out,
-            failures: &report.failures,
-            same_bits: report.same_bits(),
-        }
-    }
-
+impl Results {
     fn text(&self) -> String {
         let header = ["kernel", "lattice", "access", "sites", "default, µs", "tuned, µs", "gain", "chosen"];
+        let TuneReport { access, site_order, kernels, failures, left_out, seconds } = &self.report;
         let mut rows = table(header, 4..7);
-        for report in self.kernels {
+        for report in kernels {
             let default = report.searched.candidates.first().map(|candidate| candidate.choice).unwrap_or_default();
             let chosen = report.searched.choice.beside(&default);
             rows.add_row([
@@ -172,31 +154,31 @@ impl<'r> Results<'r> {
                 if chosen == Tuning::OPEN { "the default".to_owned() } else { chosen.to_string() },
             ]);
         }
-        let candidates = || self.kernels.iter().flat_map(|report| &report.searched.candidates);
+        let candidates = || kernels.iter().flat_map(|report| &report.searched.candidates);
         let timed = candidates().filter(|candidate| candidate.seconds.is_some()).count();
         let kept = match &self.file {
-            _ if self.kernels.is_empty() => "nowhere: nothing was tuned".to_owned(),
+            _ if kernels.is_empty() => "nowhere: nothing was tuned".to_owned(),
             Some(path) => path.display().to_string(),
             None => "nowhere: LANEFIELD_TUNING is off, or there is no directory for it".to_owned(),
         };
         let mut lines = vec![format!("{rows}\n")];
         lines.push(facts([
             ("device", self.device.clone()),
-            ("access width", self.access.to_string()),
-            ("order of sites", self.site_order.to_string()),
-            ("time", format!("{:.1} s of {} s, {timed} candidates timed", self.seconds, self.budget_seconds)),
+            ("access width", access.to_string()),
+            ("order of sites", site_order.to_string()),
+            ("time", format!("{seconds:.1} s of {} s, {timed} candidates timed", self.budget_seconds)),
             ("kept in", kept),
         ]));
-        if !self.left_out.is_empty() {
-            let some: Vec<&str> = self.left_out.iter().take(3).map(String::as_str).collect();
-            let more = self.left_out.len() - some.len();
+        if !left_out.is_empty() {
+            let some: Vec<&str> = left_out.iter().take(3).map(String::as_str).collect();
+            let more = left_out.len() - some.len();
             let more = if more > 0 { format!("; and {more} more") } else { String::new() };
             let what = some.join("; ");
             lines.push(format!(
                 "\nleft out for want of time (--budget, --kernels, --precision, --access, --site-order): {what}{more}"
             ));
         }
-        for report in self.kernels {
+        for report in kernels {
             for candidate in report.different() {
                 let KernelReport { kernel, access, site_order, .. } = report;
                 lines.push(format!(
@@ -205,7 +187,7 @@ impl<'r> Results<'r> {
                 ));
             }
         }
-        lines.extend(self.failures.iter().map(|failure| format!("FAILED: {failure}")));
+        lines.extend(failures.iter().map(|failure| format!("FAILED: {failure}")));
         if self.same_bits {
             lines.push(format!("\nsame bits: the {timed} candidates, their defaults and the CPU reference"));
         }

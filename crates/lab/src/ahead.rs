@@ -33,27 +33,20 @@ pub enum Step {
 /// A kernel of the library on fields, in some way of running it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct KernelStep {
-    run: Run,
+    pub run: Run,
     /// What the tuner's files are taken to say; what they say where there is nothing.
-    tuned: Option<Tuning>,
-    with_log: bool,
+    pub tuned: Option<Tuning>,
+    /// Whether it is built so that the compiler says what the kernel takes.
+    pub with_log: bool,
+}
+
+impl From<Run> for KernelStep {
+    fn from(run: Run) -> Self {
+        Self { run, tuned: None, with_log: false }
+    }
 }
 
 impl KernelStep {
-    pub fn new(run: Run) -> Self {
-        Self { run, tuned: None, with_log: false }
-    }
-
-    /// The same, where the tuner's files are taken to say that.
-    pub fn with_tuned(self, tuned: Tuning) -> Self {
-        Self { tuned: Some(tuned), ..self }
-    }
-
-    /// The same, built so that the compiler says what the kernel takes.
-    pub fn with_log(self) -> Self {
-        Self { with_log: true, ..self }
-    }
-
     /// Does something with the case while the device has the step's tuning.
     fn on<T>(
         &self,
@@ -220,7 +213,7 @@ mod tests {
         let tuning = Tuning { max_registers: Some(96), ..Tuning::OPEN };
         for case in [case, BenchCase { sites: Sites::Full, links: LinkFormat::TwoRows, ..case }] {
             let run = Run { case, way: Way { relaxed_math: true, ..Way::from(tuning) } };
-            let step = KernelStep::new(run.clone()).with_tuned(Tuning::OPEN);
+            let step = KernelStep { tuned: Some(Tuning::OPEN), ..run.clone().into() };
             let sent = serde_json::to_string(&Step::Kernel(Box::new(step))).unwrap();
             let Step::Kernel(step) = serde_json::from_str(&sent).unwrap() else { panic!("{sent}") };
             assert_eq!((step.run, step.tuned, step.with_log), (run, Some(Tuning::OPEN), false));

@@ -1,5 +1,6 @@
-//! What is wrong with a description: a file of a machine or of a workload, or a number that it has.
+//! Descriptions: machines, clusters and workloads, which are numbers in TOML files, and what is wrong with one.
 
+use serde::de::DeserializeOwned;
 use thiserror::Error;
 
 /// Why a description was refused. Messages are fragments.
@@ -9,6 +10,10 @@ pub enum DescriptionError {
     File { what: String, reason: String },
     #[error("{what} says {name} = {value}, and {expected} is needed")]
     Value { what: String, name: String, value: f64, expected: &'static str },
+    #[error("no {what} '{name}': use {known}, or a file that ends in .toml")]
+    Unknown { what: &'static str, name: String, known: String },
+    #[error("{what} has no work: give levels, lines, fetches, register-bytes, instructions or regroupings above 0")]
+    NoWork { what: String },
 }
 
 impl DescriptionError {
@@ -20,4 +25,53 @@ impl DescriptionError {
     pub(crate) fn value(what: &str, name: &str, value: f64, expected: &'static str) -> Self {
         Self::Value { what: what.to_owned(), name: name.to_owned(), value, expected }
     }
+
+    /// Refuses the first of some numbers that is not sound.
+    pub(crate) fn check(
+        what: &str,
+        numbers: &[(&str, f64)],
+        is_sound: impl Fn(f64) -> bool,
+        expected: &'static str,
+    ) -> Result<(), Self> {
+        let wrong = numbers.iter().find(|(_, value)| !is_sound(*value));
+        wrong.map_or(Ok(()), |(name, value)| Err(Self::value(what, name, *value, expected)))
+    }
+}
+
+/// What a TOML file describes.
+pub trait Description: DeserializeOwned + Clone {
+    /// Checks every number; `what` names the description in errors.
+    ///
+    /// # Errors
+    /// The first that makes no sense.
+    fn check(&self, what: &str) -> Result<(), DescriptionError>;
+
+    /// Reads one; `what` names it in errors.
+    ///
+    /// # Errors
+    /// Text that is not one, numbers that make no sense.
+    fn parse(what: &str, text: &str) -> Result<Self, DescriptionError> {
+        let read: Self = lanefield::toml_text::from_str(text).map_err(|error| DescriptionError::file(what, error))?;
+        read.check(what)?;
+        Ok(read)
+    }
+}
+
+/// The descriptions of files that ship, by name. That they are sound is tested.
+pub(crate) fn shipped<T: Description>(files: &[(&'static str, &str)]) -> Vec<(&'static str, T)> {
+    files.iter().filter_map(|(name, text)| Some((*name, T::parse(name, text).ok()?))).collect()
+}
+
+/// The one of a name, in any case; `others` can be named, too.
+pub(crate) fn named<T: Clone>(
+    what: &'static str,
+    shipped: &[(&'static str, T)],
+    others: &[&'static str],
+    name: &str,
+) -> Result<T, DescriptionError> {
+    let found = shipped.iter().find(|(known, _)| known.eq_ignore_ascii_case(name));
+    found.map(|(_, known)| known.clone()).ok_or_else(|| {
+        let known: Vec<&str> = shipped.iter().map(|(known, _)| *known).chain(others.iter().copied()).collect();
+        DescriptionError::Unknown { what, name: name.to_owned(), known: known.join(", ") }
+    })
 }

@@ -107,7 +107,8 @@ pub fn measure<R: Vectors, B: Timed>(
     let seen = beyond_caches.filter_map(|row| Some(row.bytes as f64 / row.seconds?.most)).reduce(f64::max);
     let read_bandwidth = memory.ceiling(bandwidth::Operation::Read, seen)?;
     rows.iter_mut().for_each(|row| row.hold_against(memory, read_bandwidth));
-    Ok(ReduceReport { lattice, plan: plan.ok(), read_bandwidth, rows, agreement })
+    let plan = plan.ok().map(|plan| plan.to_string());
+    Ok(ReduceReport { lattice, plan, read_bandwidth, rows, agreement })
 }
 
 /// What [`measure`] builds on a device.

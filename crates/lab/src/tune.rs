@@ -82,7 +82,7 @@ impl KernelReport {
 }
 
 /// All that was found.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
 pub struct TuneReport {
     /// The access width with the best total.
     pub access: AccessWidth,
@@ -176,15 +176,12 @@ impl<O: FnMut(Progress<'_>) -> bool> Tuner<'_, O> {
                         let tried = report.searched.candidates.iter();
                         let count = tried.filter(|candidate| candidate.verdict == Verdict::LeftOut).count();
                         if count > 0 {
-                            self.report
-                                .left_out
-                                .push(format!("{name}, access {access}, sites {sites}: {count} candidates"));
+                            let line = format!("{name}, access {access}, sites {sites}: {count} candidates");
+                            self.report.left_out.push(line);
                         }
                         self.report.kernels.push(report);
                     }
-                    Err(reason) => {
-                        self.failed(&name, &format!("{name}, access {access}, sites {sites}"), &reason);
-                    }
+                    Err(reason) => self.failed(&name, &format!("{name}, access {access}, sites {sites}"), &reason),
                 }
             }
             self.step(1, &name);
@@ -245,15 +242,15 @@ impl<O: FnMut(Progress<'_>) -> bool> Tuner<'_, O> {
         // Where the memory has subdomains, launches follow it.
         axes.retain(|axis| axis.name != "traversal" || site_order == SiteOrder::Lexicographic);
         let bench_case = subject.bench_case(lattice.extents(), self.options.lanes);
-        let step = KernelStep::new(Run::new(bench_case, self.device.tuning()));
+        let step = KernelStep::from(Run::new(bench_case, self.device.tuning()));
         let Self { device, observe, begin, done, steps, ahead, .. } = self;
         let name = subject.to_string();
         let mut clock = || match observe(Progress { done: *done, steps: *steps, now: &name }) {
             true => begin.elapsed(),
             false => Duration::MAX,
         };
-        let trial = KernelTrial::new(device, (case, step), &mut clock, &mut **ahead);
-        let mut trial = trial.map_err(|error: BackendError| error.to_string())?;
+        let held = case.on(&**device).map_err(|error| error.to_string())?;
+        let mut trial = KernelTrial { device, case, held, clock: &mut clock, step, ahead: &mut **ahead };
         let searched = search(&mut trial, default, expected, &axes, until)?;
         let kernel = key.to_string();
         let gain = searched.default_seconds / searched.seconds;

@@ -11,10 +11,12 @@ use lanefield::reference::layout::{
 use lanefield::reference::links::{BoundaryPhases, DoubledGauge, LinkFormat};
 use lanefield::reference::real::Precision;
 use lanefield_lab::access::{
-    Array, EXAMPLES, Example, Item, KernelSetup, Launched, SECTOR, described, is_described, kernel_arrays,
+    AccessError, Array, EXAMPLES, Example, Item, Launched, SECTOR, is_described, kernel_arrays,
 };
 use lanefield_lab::estimate::unit_traffic;
 use lanefield_lab::machine::Machine;
+
+use super::kernel_named;
 
 /// Sectors, half lines and lines of some addresses of 16 bytes, and distinct lines.
 fn segments(addresses: &[u64]) -> [usize; 3] {
@@ -102,14 +104,20 @@ fn lattice(extents: [usize; DIMENSIONS], scalar: Scalar, width: usize) -> Lattic
     Lattice::new(Extents::new(extents).unwrap(), scalar, LatticeOptions { lanes, ..LatticeOptions::default() }).unwrap()
 }
 
-fn setup(lattice: Lattice, sites: Sites, tuning: Tuning) -> KernelSetup {
-    setup_of("hop", lattice, sites, 1, tuning)
+fn hop(lattice: Lattice, sites: Sites, tuning: Tuning) -> Launched {
+    launched("hop", lattice, sites, 1, tuning).unwrap()
 }
 
-fn setup_of(kernel: &str, lattice: Lattice, sites: Sites, parts: usize, tuning: Tuning) -> KernelSetup {
+fn launched(name: &str, lattice: Lattice, sites: Sites, parts: usize, tuning: Tuning) -> Result<Launched, AccessError> {
     let links = DoubledGauge { format: LinkFormat::Full, boundary: BoundaryPhases::PERIODIC };
-    let shape = Shape::usual(described(kernel).unwrap(), (lattice, sites), Precision::F32, links, parts);
-    KernelSetup { shape, access: AccessWidth::Sixteen, tuning }
+    let shape = Shape::usual(kernel_named(name), (lattice, sites), Precision::F32, links, parts);
+    Launched::new(shape, AccessWidth::Sixteen, tuning)
+}
+
+/// All work-items that have something to do.
+fn items(launched: &Launched) -> Vec<Item> {
+    let (of_parts, of_sites) = launched.groups();
+    (0..of_parts * of_sites).flat_map(|group| launched.items(group)).flatten().collect()
 }
 
 fn threads(number: usize) -> Option<AcceleratorThreads> {
@@ -173,7 +181,7 @@ fn the_hop_touches_what_coordinates_and_the_layout_say() {
     ] {
         let lattice = lattice([4, 8, 4, 8], Scalar::ComplexF, width);
         let choice = Tuning { mapping: Some(mapping), accelerator_threads: threads(4), ..Tuning::OPEN };
-        let launched = Launched::new(setup(lattice, sites, choice)).unwrap();
+        let launched = hop(lattice, sites, choice);
         let counted: BTreeMap<String, u64> = kernel_arrays(&launched, 32, 128)
             .into_iter()
             .filter(|row| matches!(row.array, Array::Field(_)))
@@ -192,7 +200,7 @@ fn neighbouring_lanes_ask_for_whole_sectors_and_neighbouring_sites_for_half_ones
     let lattice = lattice([8, 8, 8, 16], Scalar::ComplexF, 128);
     let efficiency = |mapping| {
         let choice = Tuning { mapping: Some(mapping), accelerator_threads: threads(32), ..Tuning::OPEN };
-        let launched = Launched::new(setup(lattice, Sites::Parity(Parity::Even), choice)).unwrap();
+        let launched = hop(lattice, Sites::Parity(Parity::Even), choice);
         let rows = kernel_arrays(&launched, 32, 128);
         rows.into_iter().find(|row| row.array == Array::Field("out")).unwrap().counts.sector_efficiency()
     };
@@ -202,7 +210,7 @@ fn neighbouring_lanes_ask_for_whole_sectors_and_neighbouring_sites_for_half_ones
 #[test]
 fn steps_out_of_a_virtual_node_change_the_lane_and_cost_no_sector() {
     let lattice = lattice([8, 8, 8, 16], Scalar::ComplexF, 128);
-    let launched = Launched::new(setup(lattice, Sites::Full, Tuning::OPEN)).unwrap();
+    let launched = hop(lattice, Sites::Full, Tuning::OPEN);
     for row in kernel_arrays(&launched, 32, 128).into_iter().filter(|row| row.array == Array::Field("in")) {
         let cut = ["x", "y", "z", "t"].into_iter().position(|d| row.leg.as_ref().unwrap().ends_with(d)).unwrap();
         // Of 8.8.8.16 in 2.2.2.2 nodes one outer site in 4 lies at the edge, one in 8 in t.
@@ -225,10 +233,8 @@ fn every_site_and_part_is_one_work_items_in_blocks_and_over_parts() {
             traversal: Some(Traversal::Blocks([2, 2, 1, 2])),
             ..Tuning::OPEN
         };
-        let launched = Launched::new(setup_of("hop_many", lattice, sites, 6, choice)).unwrap();
-        let (of_parts, of_sites) = launched.groups();
-        let items: Vec<Item> = (0..of_parts * of_sites).flat_map(|group| launched.items(group)).flatten().collect();
-        let mut found: Vec<_> = items.iter().map(|item| (item.osite, item.part, item.lane)).collect();
+        let launched = launched("hop_many", lattice, sites, 6, choice).unwrap();
+        let mut found: Vec<_> = items(&launched).iter().map(|item| (item.osite, item.part, item.lane)).collect();
         found.sort_unstable();
         let osites = lattice.osites(sites);
         let expected: Vec<_> = (0..osites)
@@ -243,13 +249,12 @@ fn every_site_and_part_is_one_work_items_in_blocks_and_over_parts() {
 fn a_first_cache_without_end_loads_each_sector_once() {
     let lattice = lattice([4, 4, 4, 8], Scalar::ComplexF, 64);
     let sites = Sites::Parity(Parity::Even);
-    let launched = Launched::new(setup(lattice, sites, Tuning::OPEN)).unwrap();
+    let launched = hop(lattice, sites, Tuning::OPEN);
     let h200 = Machine::named("h200").unwrap();
     // One unit that holds the whole launch at a time.
     let machine = Machine { compute_units: 1, registers: 1 << 30, l1_bytes: 1 << 30, ..h200 };
     let traffic = unit_traffic(&launched, &machine);
-    let (of_parts, of_sites) = launched.groups();
-    let items: Vec<Item> = (0..of_parts * of_sites).flat_map(|group| launched.items(group)).flatten().collect();
+    let items = items(&launched);
     let sectors = |store: bool| {
         let of_kind: BTreeSet<u64> = launched
             .program()
@@ -269,7 +274,7 @@ fn a_first_cache_without_end_loads_each_sector_once() {
 /// Bytes that a work-item loads and stores of each field, by its role.
 fn moved(kernel: &str, parts: usize) -> BTreeMap<&'static str, [usize; 2]> {
     let lattice = lattice([4, 4, 4, 8], Scalar::ComplexF, 64);
-    let launched = Launched::new(setup_of(kernel, lattice, Sites::Parity(Parity::Even), parts, Tuning::OPEN)).unwrap();
+    let launched = launched(kernel, lattice, Sites::Parity(Parity::Even), parts, Tuning::OPEN).unwrap();
     let mut moved = BTreeMap::new();
     for instruction in launched.program() {
         moved.entry(instruction.array.name()).or_insert([0; 2])[usize::from(instruction.store)] += instruction.bytes;
@@ -299,14 +304,14 @@ fn loads_and_stores_follow_from_the_roles_of_the_fields() {
 
 #[test]
 fn kernels_that_are_not_described_are_refused_with_those_that_are() {
-    let error = described("s_dense").unwrap_err();
-    assert!(error.contains("'s_dense'") && !error.contains(", s_"), "{error}");
+    let lattice = lattice([4, 4, 4, 8], Scalar::ComplexF, 64);
+    let error = launched("s_dense", lattice, Sites::Full, 16, Tuning::OPEN).unwrap_err().to_string();
+    assert!(error.contains("of s_dense are not described: give one of hop, ") && !error.contains(", s_"), "{error}");
     // What is read further away than at the nearest neighbours is not described.
     let reach = |kernel: &Kernel| kernel.fields().filter_map(|role| kernel.reach(&role, LegOrder::DEFAULT)).max();
     let nearest = |kernel: &&Kernel| reach(kernel).is_none_or(|reach| reach == Reach::Nearest);
     let stencils = || kernel::all().filter(|kernel| kernel.reads_links() && !kernel.sums()).filter(nearest);
     let tuned = stencils().filter(|kernel| kernel.tuned_as == Some(kernel.name));
     tuned.for_each(|kernel| assert!(error.contains(kernel.name), "{kernel}: {error}"));
-    assert!(described("wilson").unwrap_err().contains("give one of hop, "));
     assert!(stencils().all(is_described), "every stencil of neighbours");
 }

@@ -5,10 +5,12 @@ use lanefield::kernel;
 use lanefield::reference::layout::{Extents, LaneChoice, LaneWidth, Parity, Sites};
 use lanefield::reference::links::LinkFormat;
 use lanefield::reference::real::Precision;
-use lanefield_lab::access::{described, is_described};
-use lanefield_lab::estimate::{KernelEstimate, KernelWork, LimitKind, stencil};
+use lanefield_lab::access::is_described;
+use lanefield_lab::estimate::{KernelWork, LimitKind, stencil};
 use lanefield_lab::machine::Machine;
 use serde::Deserialize;
+
+use super::kernel_named;
 
 #[derive(Deserialize)]
 struct Measured {
@@ -31,7 +33,7 @@ impl Measured {
     }
 
     fn work(&self) -> KernelWork {
-        let (kernel, precision) = (described(&self.kernel).unwrap(), self.precision.parse().unwrap());
+        let (kernel, precision) = (kernel_named(&self.kernel), self.precision.parse().unwrap());
         let sites = match self.sites.as_str() {
             "even" => Sites::Parity(Parity::Even),
             "odd" => Sites::Parity(Parity::Odd),
@@ -86,16 +88,16 @@ fn what_is_not_held_is_off_by_less_than_40_percent() {
     assert_eq!(outside(false, 0.40), [] as [String; 0]);
 }
 
-fn small(kernel: &str, precision: Precision) -> KernelEstimate {
-    let work =
-        KernelWork::new(described(kernel).unwrap(), Extents::new([8, 8, 8, 16]).unwrap(), precision, LinkFormat::Full);
-    stencil(&h200(), &work).unwrap()
+fn work(kernel: &str, extents: [usize; 4], precision: Precision) -> KernelWork {
+    KernelWork::new(kernel_named(kernel), Extents::new(extents).unwrap(), precision, LinkFormat::Full)
 }
 
 #[test]
 fn bytes_of_memory_are_those_of_each_field_once() {
     let sites = (8 * 8 * 8 * 16 / 2) as f64;
-    let bytes = |kernel, precision| small(kernel, precision).streams.ideal_bytes / sites;
+    let bytes = |kernel, precision| {
+        stencil(&h200(), &work(kernel, [8, 8, 8, 16], precision)).unwrap().streams.ideal_bytes / sites
+    };
     assert_eq!(bytes("hop", Precision::F32), 768.0);
     assert_eq!(bytes("eo_clover", Precision::F32), 1056.0);
     assert_eq!(bytes("oe_clover", Precision::F64), 2.0 * 1152.0);
@@ -109,34 +111,22 @@ fn bytes_of_memory_are_those_of_each_field_once() {
 
 #[test]
 fn what_binds_follows_from_the_machine() {
-    let work = |kernel| {
-        KernelWork::new(
-            described(kernel).unwrap(),
-            Extents::new([16, 16, 32, 32]).unwrap(),
-            Precision::F32,
-            LinkFormat::Full,
-        )
-    };
-    let binds = |machine: Machine, kernel| stencil(&machine, &work(kernel)).unwrap().prediction.binds;
+    let hop = work("hop", [16, 16, 32, 32], Precision::F32);
+    let binds = |machine: Machine| stencil(&machine, &hop).unwrap().prediction.binds;
     let without_launch = Machine { launch_microseconds: 0.0, ..h200() };
-    assert_eq!(binds(without_launch.clone(), "hop"), LimitKind::Memory);
+    assert_eq!(binds(without_launch.clone()), LimitKind::Memory);
     let much_memory = Machine { copy_gb_per_second: 1e6, ..without_launch.clone() };
-    assert_eq!(binds(much_memory.clone(), "hop"), LimitKind::SecondCache);
+    assert_eq!(binds(much_memory.clone()), LimitKind::SecondCache);
     let slow = Machine { clock_mhz: 1.0, ..much_memory };
-    assert!(matches!(binds(slow, "hop"), LimitKind::Arithmetic | LimitKind::Issue | LimitKind::FirstCache));
+    assert!(matches!(binds(slow), LimitKind::Arithmetic | LimitKind::Issue | LimitKind::FirstCache));
     let launches = Machine { launch_microseconds: 1e3, ..h200() };
-    assert_eq!(binds(launches, "hop"), LimitKind::Launch);
+    assert_eq!(binds(launches), LimitKind::Launch);
 }
 
 #[test]
 fn a_measured_copy_bandwidth_scales_what_memory_binds() {
     let machine = h200().with_measured("peak", r#"{"copy_bytes_per_second": 2120e9}"#).unwrap();
-    let work = KernelWork::new(
-        described("eo_clover").unwrap(),
-        Extents::new([16; 4]).unwrap(),
-        Precision::F32,
-        LinkFormat::Full,
-    );
+    let work = work("eo_clover", [16; 4], Precision::F32);
     let seconds = |machine: &Machine| {
         let limits = stencil(machine, &work).unwrap().prediction.limits;
         limits.iter().find(|limit| limit.kind == LimitKind::Memory).unwrap().seconds
@@ -158,9 +148,7 @@ fn every_machine_that_ships_gives_every_kernel_a_time() {
 
 #[test]
 fn lattices_and_numbers_that_cannot_be_are_refused() {
-    let work = |extents| {
-        KernelWork::new(described("hop").unwrap(), Extents::new(extents).unwrap(), Precision::F32, LinkFormat::Full)
-    };
+    let work = |extents| work("hop", extents, Precision::F32);
     assert!(stencil(&h200(), &work([3, 4, 4, 4])).unwrap_err().to_string().contains('3'));
     assert!(stencil(&h200(), &work([256, 256, 256, 32])).unwrap_err().to_string().contains("at most 2^28 sites"));
     let none = KernelWork { parts: 0, ..work([4; 4]) };

@@ -11,3 +11,9 @@ mod estimate;
 mod guidelines;
 mod peak;
 mod tune;
+
+use lanefield::kernel::{self, Kernel};
+
+fn kernel_named(name: &str) -> &'static Kernel {
+    kernel::all().find(|kernel| kernel.name == name).unwrap_or_else(|| panic!("no kernel {name}"))
+}

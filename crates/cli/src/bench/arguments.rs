@@ -1,8 +1,11 @@
 //! Arguments that the benchmarks share.
 
+use std::time::Instant;
+
 use anyhow::bail;
 use clap::Args;
 use lanefield::backend::opencl::Tuning;
+use lanefield::comm::WholeLattice;
 use lanefield::dynamic::AnyBackend;
 use lanefield::reference::layout::{Extents, LaneChoice, LayoutError};
 use lanefield::reference::links::LinkFormat;
@@ -10,11 +13,14 @@ use lanefield::reference::real::Precision;
 use lanefield_lab::ahead::{KernelStep, Step};
 use lanefield_lab::bandwidth::Operation;
 use lanefield_lab::study::{self, Run};
-use lanefield_lab::{BenchCase, KernelRecord, Sampling, Timed};
+use lanefield_lab::{BenchCase, KernelRecord, Sampling, Spread, Timed};
+use serde::Serialize;
 
 use super::table::Report;
+use crate::Outcome;
 use crate::args::PlaceArgs;
 use crate::building::{Builder, JobsArgs};
+use crate::output::{Head, Kind, show};
 use crate::progress::with_bar;
 use crate::tuning::TuningArgs;
 
@@ -42,16 +48,25 @@ impl TimingArgs {
         self.place.open(Tuning::OPEN)
     }
 
-    /// Builds what runs need, times them, and holds them against the bandwidths of memory.
-    pub fn report(&self, backend: &mut AnyBackend, runs: &[Run]) -> anyhow::Result<Report> {
-        let records = time(backend, self.jobs, runs, self.samples);
-        Report::new(backend, self.samples, records)
+    /// Times what is planned for the backend, holds it against the bandwidths of memory, and prints what is made of that.
+    pub fn study<S: Serialize>(
+        &self,
+        kind: Kind,
+        plan: impl FnOnce(&AnyBackend) -> anyhow::Result<Vec<Run>>,
+        study: impl FnOnce(Report) -> S,
+        text: impl FnOnce(&S) -> String,
+    ) -> anyhow::Result<Outcome> {
+        let mut backend = self.open()?;
+        let runs = plan(&backend)?;
+        let records = time(&mut backend, self.jobs, &runs, self.samples);
+        let study = study(Report::new(&backend, self.samples, &runs, records)?);
+        show(self.json, Head::on(kind, backend.device()), &study, text)
     }
 }
 
 /// Builds what runs need, and times them until a signal comes.
 pub fn time(backend: &mut AnyBackend, jobs: JobsArgs, runs: &[Run], samples: u32) -> Vec<KernelRecord> {
-    build_ahead(backend, jobs, runs.iter().cloned().map(KernelStep::new));
+    build_ahead(backend, jobs, runs.iter().cloned().map(KernelStep::from));
     with_bar(|observe| study::time(backend, runs, |extents| sampling(extents, samples), observe))
 }
 
@@ -66,6 +81,23 @@ pub fn build_ahead(backend: &mut impl Timed, jobs: JobsArgs, steps: impl IntoIte
     let mut steps: Vec<Step> = steps.into_iter().map(|step| Step::Kernel(Box::new(step))).collect();
     steps.extend([Operation::Copy, Operation::Read].into_iter().flat_map(|operation| device.memory().steps(operation)));
     Builder::new(jobs).build(device, steps);
+}
+
+/// Seconds that all ranks of a lattice take for something, begun together, after a first time that does not count.
+pub fn sampled(
+    lattice: &WholeLattice,
+    samples: u32,
+    mut work: impl FnMut() -> anyhow::Result<()>,
+) -> anyhow::Result<Spread> {
+    let mut once = || -> anyhow::Result<f64> {
+        lattice.communicator().barrier()?;
+        let start = Instant::now();
+        work()?;
+        Ok(lattice.largest(start.elapsed().as_secs_f64())?)
+    };
+    once()?;
+    let seconds: Vec<f64> = (0..samples.max(1)).map(|_| once()).collect::<anyhow::Result<_>>()?;
+    Ok(Spread::of(seconds).unwrap_or_default())
 }
 
 /// The tuning that was chosen for a backend.

@@ -1,7 +1,5 @@
 //! `lanefield bench gauge`: what is done to whole gauge fields, heat bath, flow and smearing, beside a copy of the links.
 
-use std::time::Instant;
-
 use anyhow::Context as _;
 use clap::Args;
 use lanefield::backend::Memory as _;
@@ -18,6 +16,7 @@ use lanefield_lab::bandwidth::Operation;
 use lanefield_lab::{Spread, Timed as _};
 use serde::Serialize;
 
+use super::arguments::sampled;
 use crate::Outcome;
 use crate::args::BackendArgs;
 use crate::output::{Head, Kind, facts, joined, show, table};
@@ -175,17 +174,11 @@ impl Gauge {
         bar.set_message(format!("{name} in {precision}"));
         let failed = || format!("failed to time {name}");
         let mut made = make().with_context(failed)?;
-        let mut once = || -> anyhow::Result<f64> {
-            bench.lattice.communicator().barrier()?;
-            let start = Instant::now();
+        let seconds = sampled(bench.lattice, self.samples, || {
             work(&mut made)?;
-            bench.backend.finish()?;
-            Ok(bench.lattice.largest(start.elapsed().as_secs_f64())?)
-        };
-        once().with_context(failed)?;
-        let seconds: Vec<f64> =
-            (0..self.samples).map(|_| once()).collect::<anyhow::Result<_>>().with_context(failed)?;
-        let seconds = Spread::of(seconds).unwrap_or_default();
+            Ok(bench.backend.finish()?)
+        });
+        let seconds = seconds.with_context(failed)?;
         let copied = 2 * precision.device_bytes(SITE_WORDS) * bench.configuration.extents().volume();
         let copies = seconds.median * bench.copy / copied as f64;
         bench.rows.push(Row { name, precision, seconds, copies });

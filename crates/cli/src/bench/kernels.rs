@@ -7,13 +7,14 @@ use lanefield::reference::layout::{Extents, LaneChoice};
 use lanefield::reference::links::LinkFormat;
 use lanefield::reference::real::Precision;
 use lanefield_lab::study::Run;
-use lanefield_lab::{BenchOptions, Timed as _, kernels_to_time};
+use lanefield_lab::{BenchOptions, kernels_to_time};
 
 use super::arguments::{TimingArgs, extents_or_usual, tuning_of};
+use super::table::Report;
 use crate::Outcome;
 use crate::args::of_storage;
 use crate::kernels::word;
-use crate::output::{Head, Kind, show};
+use crate::output::Kind;
 use crate::tuning::TuningArgs;
 
 /// The kernels to time.
@@ -57,31 +58,26 @@ fn bench_word(text: &str) -> Result<String, String> {
 
 impl Kernels {
     pub fn run(self) -> anyhow::Result<Outcome> {
-        self.time(&mut self.timing.open()?)
+        self.timing.study(Kind::Bench, |backend| self.runs(backend), |report| report, Report::text)
     }
 
-    fn time(&self, backend: &mut AnyBackend) -> anyhow::Result<Outcome> {
+    fn runs(&self, backend: &AnyBackend) -> anyhow::Result<Vec<Run>> {
         let tuning = tuning_of(self.tuning, backend)?;
-        let extents = extents_or_usual(self.lattice, backend)?;
-        let options = self.options(extents)?;
-        ensure!(
-            !options.cases().is_empty(),
-            "there is nothing to time: none of these kernels takes {}these precisions; see `lanefield verify --list`",
-            options.rhs.map_or_else(String::new, |rhs| format!("{rhs} right-hand sides in "))
-        );
-        let report = self.timing.report(backend, &Run::all(&options, tuning))?;
-        show(self.timing.json, Head::on(Kind::Bench, backend.device()), &report, |report| report.text(Some(extents)))
-    }
-
-    fn options(&self, extents: Extents) -> anyhow::Result<BenchOptions> {
         let words: &[String] = if self.kernels.is_empty() { &["all".to_owned()] } else { &self.kernels };
-        Ok(BenchOptions {
+        let options = BenchOptions {
             kernels: kernels_to_time(words.iter().map(String::as_str)).map_err(anyhow::Error::msg)?,
-            extents,
+            extents: extents_or_usual(self.lattice, backend)?,
             precisions: self.precision.clone(),
             links: self.links.clone(),
             rhs: self.rhs.map(usize::from),
             lanes: self.lanes.clone(),
-        })
+        };
+        let runs = Run::all(&options, tuning);
+        ensure!(
+            !runs.is_empty(),
+            "there is nothing to time: none of these kernels takes {}these precisions; see `lanefield verify --list`",
+            options.rhs.map_or_else(String::new, |rhs| format!("{rhs} right-hand sides in "))
+        );
+        Ok(runs)
     }
 }

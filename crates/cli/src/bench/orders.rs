@@ -5,16 +5,16 @@ use lanefield::dynamic::AnyBackend;
 use lanefield::kernel::hop::HOP;
 use lanefield::reference::layout::{Extents, LegOrder};
 use lanefield::reference::real::Precision;
+use lanefield_lab::BenchCase;
 use lanefield_lab::orders::studied;
 use lanefield_lab::study::Run;
-use lanefield_lab::{BenchCase, Timed as _};
 use serde::Serialize;
 
 use super::arguments::{LayoutArgs, TimingArgs, extents_or_usual, tuning_of};
 use super::table::Report;
 use crate::Outcome;
 use crate::args::of_storage;
-use crate::output::{Head, Kind, show};
+use crate::output::Kind;
 use crate::tuning::TuningArgs;
 
 /// What must be known of a faster order.
@@ -56,16 +56,14 @@ struct Study {
 
 impl Orders {
     pub fn run(self) -> anyhow::Result<Outcome> {
-        self.study(&mut self.timing.open()?)
+        self.timing.study(Kind::BenchOrders, |backend| self.runs(backend), Study::new, Study::text)
     }
 
-    fn study(&self, backend: &mut AnyBackend) -> anyhow::Result<Outcome> {
+    fn runs(&self, backend: &AnyBackend) -> anyhow::Result<Vec<Run>> {
         let extents = extents_or_usual(self.lattice, backend)?;
         let case = self.layout.case(BenchCase::usual(&HOP, extents), self.precision);
         let orders = studied(tuning_of(self.tuning, backend)?, &self.legs)?;
-        let runs: Vec<Run> = orders.into_iter().map(|way| Run { case, way }).collect();
-        let study = Study::new(self.timing.report(backend, &runs)?);
-        show(self.timing.json, Head::on(Kind::BenchOrders, backend.device()), &study, |study| study.text(extents))
+        Ok(orders.into_iter().map(|way| Run { case, way }).collect())
     }
 }
 
@@ -85,8 +83,8 @@ impl Study {
         }
     }
 
-    fn text(&self, extents: Extents) -> String {
-        let table = self.report.text(Some(extents));
+    fn text(&self) -> String {
+        let table = self.report.text();
         let verdict = match (&self.fastest, self.as_fast.as_slice()) {
             (None, _) => "none could be timed".to_owned(),
             (Some(fastest), []) => format!("fastest here: {fastest}, beyond the spread of the samples"),

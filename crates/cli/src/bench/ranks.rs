@@ -5,8 +5,8 @@ use std::time::Instant;
 
 use anyhow::Context as _;
 use clap::Args;
+use lanefield::backend::Memory as _;
 use lanefield::backend::ghosts::{Halo, PacketRoom as _};
-use lanefield::backend::{BackendError, Memory as _};
 use lanefield::comm::WholeLattice;
 use lanefield::dynamic::AnyBackend;
 use lanefield::kernel::Case;
@@ -21,12 +21,12 @@ use lanefield::solver::{Method, Preconditioning, Solve, SolverParams, solve};
 use lanefield_lab::{BenchCase, Spread, Timed as _, TimedCase, kernels_to_time};
 use serde::Serialize;
 
-use super::arguments::{LayoutArgs, TimingArgs};
+use super::arguments::{LayoutArgs, TimingArgs, sampled};
 use crate::Outcome;
 use crate::args::of_storage;
 use crate::fields::FieldShape;
 use crate::kernels::word;
-use crate::output::{Head, Kind, bytes, facts, number, show, table};
+use crate::output::{Head, Kind, bytes, facts, joined, number, show, table};
 use crate::ranks::{self, RanksArgs};
 use crate::source::gaussian;
 
@@ -164,9 +164,7 @@ impl Ranks {
         }
         let sums = [1, 3].map(|sums| -> anyhow::Result<SumRow> {
             let accumulators = vec![ExactSum::new(); sums];
-            let seconds = on.sampled(self.timing.samples, || {
-                lattice.merge(&accumulators).map(drop).map_err(BackendError::device)
-            })?;
+            let seconds = sampled(&lattice, self.timing.samples, || Ok(lattice.merge(&accumulators).map(drop)?))?;
             Ok(SumRow { sums, seconds })
         });
         let study = Study {
@@ -184,43 +182,51 @@ impl Ranks {
 
     /// A kernel, and the packets of each leg that it needs.
     fn kernel(&self, on: &On<'_>, case: impl Fn(Extents) -> BenchCase) -> anyhow::Result<(Row, Vec<(Leg, usize)>)> {
-        let (samples, part) = (self.timing.samples, on.lattice.part());
-        let here = case(part);
+        let here = case(on.lattice.part());
         let shape = Case::shape_of(here.kernel, &here.options(here.lattice(on.ranks)?));
         let mut sent = Vec::new();
         for halo in Halo::of(&shape) {
             sent.extend(halo.packets()?);
         }
-        let mut timed: TimedCase<AnyBackend> = here.prepare(on.ranks)?;
-        let on_ranks = on.in_a_row(samples, on.ranks, || timed.launch(on.ranks))?;
-        drop(timed);
-        let mut timed: TimedCase<AnyBackend> = case(like(part)?).prepare(on.alone)?;
-        let alone = on.in_a_row(samples, on.alone, || timed.launch(on.alone))?;
-        drop(timed);
-        let whole = match self.no_whole || !on.lattice.is_first() {
-            true => None,
-            false => {
-                let mut timed: TimedCase<AnyBackend> = case(on.lattice.extents()).prepare(on.alone)?;
-                Some(in_a_row(samples, on.alone, || timed.launch(on.alone))?)
-            }
-        };
-        on.lattice.communicator().barrier()?;
-        let name = here.kernel.name.to_owned();
+        let times = self.everywhere(on, |lattice, backend, extents| self.in_a_row(lattice, backend, &case(extents)))?;
         let bytes = sent.iter().map(|(_, bytes)| bytes).sum();
-        Ok((Row::new(name, here.precision, Some(bytes), (alone, on_ranks, whole)), sent))
+        Ok((Row::new(here.kernel.name.to_owned(), here.precision, Some(bytes), times), sent))
     }
 
     /// An iteration of conjugate gradients.
     fn iteration<R: Vectors>(&self, on: &On<'_>) -> anyhow::Result<Row> {
-        let part = on.lattice.part();
-        let on_ranks = self.iterate::<R>(on.ranks, part)?;
-        let alone = self.iterate::<R>(on.alone, like(part)?)?;
+        let times = self.everywhere(on, |_, backend, extents| self.iterate::<R>(backend, extents))?;
+        Ok(Row::new("clover CG iteration".to_owned(), R::PRECISION, None, times))
+    }
+
+    /// The times of one rank on a lattice like its part, of all ranks, and of rank 0 on the whole lattice, unless that is left out.
+    fn everywhere(
+        &self,
+        on: &On<'_>,
+        time: impl Fn(&WholeLattice, &AnyBackend, Extents) -> anyhow::Result<Spread>,
+    ) -> anyhow::Result<(Spread, Spread, Option<Spread>)> {
+        let (part, all) = (on.lattice.part(), on.lattice.extents());
+        let on_ranks = time(on.lattice, on.ranks, part)?;
+        // A lattice of its own with the extents of a part.
+        let alone = time(on.lattice, on.alone, Extents::new(part.as_array())?)?;
         let whole = match self.no_whole || !on.lattice.is_first() {
             true => None,
-            false => Some(self.iterate::<R>(on.alone, on.lattice.extents())?),
+            false => Some(time(&WholeLattice::alone(all), on.alone, all)?),
         };
         on.lattice.communicator().barrier()?;
-        Ok(Row::new("clover CG iteration".to_owned(), R::PRECISION, None, (alone, on_ranks, whole)))
+        Ok((alone, on_ranks, whole))
+    }
+
+    /// Seconds a launch, of several in a row, of the slowest rank.
+    fn in_a_row(&self, lattice: &WholeLattice, backend: &AnyBackend, case: &BenchCase) -> anyhow::Result<Spread> {
+        let mut timed: TimedCase<AnyBackend> = case.prepare(backend)?;
+        let in_a_row = sampled(lattice, self.timing.samples, || {
+            (0..IN_A_ROW).try_for_each(|_| timed.launch(backend))?;
+            Ok(backend.finish()?)
+        })?;
+        let each = |seconds: f64| seconds / IN_A_ROW as f64;
+        let Spread { median, tenth, ninetieth } = in_a_row;
+        Ok(Spread { median: each(median), tenth: each(tenth), ninetieth: each(ninetieth) })
     }
 
     /// The seconds of the iterations on a lattice, but for the first ones.
@@ -260,10 +266,10 @@ impl Ranks {
     fn links(&self, on: &On<'_>, sent: &[(Leg, usize)]) -> anyhow::Result<LinkRow> {
         let samples = self.timing.samples;
         let mut room = on.ranks.room(sent)?.context("there is one rank, which sends nothing")?;
-        let between_ranks = on.sampled(samples, || {
+        let between_ranks = sampled(on.lattice, samples, || {
             let packets = 0..sent.len();
             room.outgoing(&packets);
-            room.exchange(packets)
+            Ok(room.exchange(packets)?)
         })?;
         let bytes: usize = sent.iter().map(|(_, bytes)| bytes).sum();
         let Some(device) = on.alone.opencl() else {
@@ -272,32 +278,12 @@ impl Ranks {
         let context = device.context();
         let buffer = context.allocate(bytes, "packets")?;
         let mut pinned = context.allocate_host(bytes, "packets")?;
-        let to_device = on.sampled(samples, || Ok(context.write(&buffer, 0, &pinned.as_slice()[..bytes])?))?;
-        let to_host = on.sampled(samples, || Ok(context.read(&buffer, 0, &mut pinned.as_mut_slice()[..bytes])?))?;
+        let write = || Ok(context.write(&buffer, 0, &pinned.as_slice()[..bytes])?);
+        let to_device = sampled(on.lattice, samples, write)?;
+        let read = || Ok(context.read(&buffer, 0, &mut pinned.as_mut_slice()[..bytes])?);
+        let to_host = sampled(on.lattice, samples, read)?;
         Ok(LinkRow { bytes, to_host: Some(to_host), between_ranks, to_device: Some(to_device) })
     }
-}
-
-/// A lattice of its own with the extents of a part.
-fn like(part: Extents) -> anyhow::Result<Extents> {
-    Ok(Extents::new(part.as_array())?)
-}
-
-/// Seconds a launch, of several in a row.
-fn in_a_row(
-    samples: u32,
-    backend: &AnyBackend,
-    mut launch: impl FnMut() -> Result<(), BackendError>,
-) -> Result<Spread, BackendError> {
-    let mut once = || -> Result<f64, BackendError> {
-        let start = Instant::now();
-        (0..IN_A_ROW).try_for_each(|_| launch())?;
-        backend.finish()?;
-        Ok(start.elapsed().as_secs_f64() / IN_A_ROW as f64)
-    };
-    once()?;
-    let times: Vec<f64> = (0..samples.max(1)).map(|_| once()).collect::<Result<_, _>>()?;
-    Ok(Spread::of(times).unwrap_or_default())
 }
 
 /// Where kernels run.
@@ -305,41 +291,6 @@ struct On<'a> {
     ranks: &'a AnyBackend,
     alone: &'a AnyBackend,
     lattice: &'a WholeLattice,
-}
-
-impl On<'_> {
-    /// As [`in_a_row`], of the slowest rank.
-    fn in_a_row(
-        &self,
-        samples: u32,
-        backend: &AnyBackend,
-        mut launch: impl FnMut() -> Result<(), BackendError>,
-    ) -> Result<Spread, BackendError> {
-        let in_a_row = self.sampled(samples, || {
-            (0..IN_A_ROW).try_for_each(|_| launch())?;
-            backend.finish()
-        })?;
-        let each = |seconds: f64| seconds / IN_A_ROW as f64;
-        let Spread { median, tenth, ninetieth } = in_a_row;
-        Ok(Spread { median: each(median), tenth: each(tenth), ninetieth: each(ninetieth) })
-    }
-
-    /// Seconds that all ranks take for something, begun together.
-    fn sampled(
-        &self,
-        samples: u32,
-        mut work: impl FnMut() -> Result<(), BackendError>,
-    ) -> Result<Spread, BackendError> {
-        let mut once = || -> Result<f64, BackendError> {
-            self.lattice.communicator().barrier().map_err(BackendError::device)?;
-            let start = Instant::now();
-            work()?;
-            self.lattice.largest(start.elapsed().as_secs_f64()).map_err(BackendError::device)
-        };
-        once()?;
-        let times: Vec<f64> = (0..samples.max(1)).map(|_| once()).collect::<Result<_, _>>()?;
-        Ok(Spread::of(times).unwrap_or_default())
-    }
 }
 
 impl Row {
@@ -380,10 +331,9 @@ fn microseconds(spread: Option<Spread>) -> String {
 
 impl Study {
     fn text(&self) -> String {
-        let joined = |extents: &[usize; 4]| extents.map(|extent| extent.to_string()).join(".");
         let heading = facts([
             ("device", self.device.clone()),
-            ("lattice", format!("{}, the part of rank 0 {}", joined(&self.lattice), joined(&self.part))),
+            ("lattice", format!("{}, the part of rank 0 {}", joined(&self.lattice, "."), joined(&self.part, "."))),
         ]);
         let header = ["", "precision", "sent", "alone, µs", "on ranks, µs", "whole, µs", "weak", "strong"];
         let mut rows = table(header, 2..);

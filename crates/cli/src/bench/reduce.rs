@@ -13,9 +13,7 @@ use lanefield::reference::layout::{Extents, LayoutError};
 use lanefield::reference::real::Precision;
 use lanefield_lab::Timed as _;
 use lanefield_lab::bandwidth;
-use lanefield_lab::reduce::{
-    Agreement, Operation, ReduceBench, ReduceReport, ReduceRow, SITES_A_GROUP, measure, steps,
-};
+use lanefield_lab::reduce::{Operation, ReduceBench, ReduceReport, ReduceRow, SITES_A_GROUP, measure, steps};
 use num_complex::Complex;
 use serde::Serialize;
 
@@ -112,7 +110,21 @@ impl Reduce {
             Builder::new(self.jobs).build(device, steps);
         }
         let report = with_bar(|observe| measure::<R, _>(backend, &bench, observe)).context("failed to measure sums")?;
-        Ok(ReduceTable::new::<R>(backend.describe(), &bench, report))
+        let field_bytes = (bench.extents.volume() * object.words() * a_word) as u64;
+        let (layout, same_bits) = (report.lattice.into(), report.agreement.same_bits());
+        Ok(ReduceTable {
+            device: backend.describe(),
+            layout,
+            object: object.name(),
+            precision: R::NAME,
+            field_bytes,
+            bundle,
+            finish: self.finish.map(|finish| finish.to_string()),
+            sites_a_group: SITES_A_GROUP,
+            samples: bench.samples,
+            report,
+            same_bits,
+        })
     }
 }
 
@@ -145,56 +157,32 @@ struct ReduceTable {
     bundle: usize,
     /// `second-kernel` or `retirement-count`; null where the backend chose.
     finish: Option<String>,
-    /// The plan of a bundle on this device; null where none is possible.
-    plan: Option<String>,
     sites_a_group: [usize; 4],
     samples: usize,
-    /// Read bandwidth, in bytes a second: kept from an earlier run, unless a row of this one was faster.
-    read_bytes_per_second: f64,
-    rows: Vec<ReduceRow>,
+    #[serde(flatten)]
+    report: ReduceReport,
     /// Whether sums that must have the same bits have them.
     same_bits: bool,
-    agreement: Agreement,
 }
 
 impl ReduceTable {
-    fn new<R: Vectors>(device: String, bench: &ReduceBench, report: ReduceReport) -> Self {
-        let ReduceReport { lattice, plan, read_bandwidth, rows, agreement } = report;
-        Self {
-            device,
-            layout: lattice.into(),
-            object: bench.object.name(),
-            precision: R::NAME,
-            field_bytes: (bench.extents.volume() * bench.object.words() * size_of::<Complex<R>>()) as u64,
-            bundle: bench.bundle,
-            finish: bench.finish.map(|finish| finish.to_string()),
-            plan: plan.map(|plan| plan.to_string()),
-            sites_a_group: SITES_A_GROUP,
-            samples: bench.samples,
-            read_bytes_per_second: read_bandwidth,
-            rows,
-            same_bits: agreement.same_bits(),
-            agreement,
-        }
-    }
-
     /// What was measured on, the table, and the verdict.
     fn text(&self) -> String {
-        let Self { precision, object, layout, field_bytes, .. } = self;
+        let Self { precision, object, layout, field_bytes, report, .. } = self;
         let field = format!("{precision} {object} on {}: {}", layout.with(""), bytes(*field_bytes));
         let mut lines = vec![facts([
             ("device", self.device.clone()),
             ("field", field),
-            ("plan", self.plan.clone().unwrap_or_else(|| "none for bundles of this size".to_owned())),
+            ("plan", report.plan.clone().unwrap_or_else(|| "none for bundles of this size".to_owned())),
             ("finished by", self.finish.clone().unwrap_or_else(|| "the backend's choice".to_owned())),
-            ("read bandwidth", format!("{:.1} GB/s", self.read_bytes_per_second / 1e9)),
+            ("read bandwidth", format!("{:.1} GB/s", report.read_bandwidth / 1e9)),
         ])];
         lines.push(format!(
             "\n{:<28} {:<13} {:>6} {:>12} {:>25} {:>9} {:>8} {:>12}",
             "shape", "form", "group", "median, µs", "least – most, µs", "GB/s", "of read", "of same read"
         ));
-        lines.extend(self.rows.iter().map(line));
-        lines.push(format!("\n{}", self.agreement));
+        lines.extend(report.rows.iter().map(line));
+        lines.push(format!("\n{}", report.agreement));
         lines.join("\n")
     }
 }

@@ -19,7 +19,7 @@ use super::arguments::{LayoutArgs, TimingArgs};
 use super::table::Report;
 use crate::Outcome;
 use crate::args::of_storage;
-use crate::output::{Head, Kind, show};
+use crate::output::Kind;
 
 /// The clover kernels (eo_clover, oe_clover and their daggers) through the changes of a study on AMD's GPUs, with axpy and norm2 beside them.
 ///
@@ -68,25 +68,19 @@ struct Fastest {
 
 impl Sprint {
     pub fn run(self) -> anyhow::Result<Outcome> {
-        self.time(&mut self.timing.open()?)
-    }
-
-    fn time(&self, backend: &mut AnyBackend) -> anyhow::Result<Outcome> {
-        let lattices = self.lattices(backend)?;
-        let mut runs = Vec::new();
-        for &extents in &lattices {
-            runs.extend(self.runs(backend, extents)?);
-        }
-        let study = Study::new(self.timing.report(backend, &runs)?);
-        show(self.timing.json, Head::on(Kind::BenchSprint, backend.device()), &study, |study| study.text(&lattices))
-    }
-
-    fn lattices(&self, backend: &AnyBackend) -> anyhow::Result<Vec<Extents>> {
-        if !self.lattice.is_empty() {
-            return Ok(self.lattice.clone());
-        }
-        let number = if backend.is_cpu() { 1 } else { LATTICES.len() };
-        Ok(LATTICES.into_iter().take(number).map(Extents::new).collect::<Result<_, _>>()?)
+        let plan = |backend: &AnyBackend| {
+            let number = if backend.is_cpu() { 1 } else { LATTICES.len() };
+            let lattices = match self.lattice.is_empty() {
+                true => LATTICES.into_iter().take(number).map(Extents::new).collect::<Result<_, _>>()?,
+                false => self.lattice.clone(),
+            };
+            let mut runs = Vec::new();
+            for extents in lattices {
+                runs.extend(self.runs(backend, extents)?);
+            }
+            Ok(runs)
+        };
+        self.timing.study(Kind::BenchSprint, plan, Study::new, Study::text)
     }
 
     fn case(&self, kernel: &'static Kernel, extents: Extents) -> BenchCase {
@@ -157,9 +151,9 @@ impl Study {
         Self { report, fastest }
     }
 
-    fn text(&self, lattices: &[Extents]) -> String {
-        let mut text = self.report.heading(None);
-        for extents in lattices {
+    fn text(&self) -> String {
+        let mut text = self.report.heading(&[]);
+        for extents in &self.report.lattices {
             let lattice = extents.as_array();
             let on_lattice = |row: &KernelRecord| row.fields.lattice == lattice;
             text += &format!("\n\n{extents}\n{}", self.report.table_of(on_lattice));

@@ -6,6 +6,7 @@ use lanefield::dynamic::AnyBackend;
 use lanefield::kernel::Ceiling;
 use lanefield::reference::layout::Extents;
 use lanefield_lab::bandwidth::Operation;
+use lanefield_lab::study::Run;
 use lanefield_lab::{KernelRecord, Timed as _};
 use serde::Serialize;
 
@@ -15,6 +16,9 @@ use crate::output::{facts, number, table_of};
 pub struct Report {
     #[serde(skip)]
     device: String,
+    /// The lattices that were planned, each once.
+    #[serde(skip)]
+    pub lattices: Vec<Extents>,
     samples: u32,
     /// Copy bandwidth, read and written, in bytes a second: kept from an earlier run, unless a row of this one was faster.
     copy_bytes_per_second: f64,
@@ -57,7 +61,7 @@ impl Report {
     ///
     /// # Errors
     /// Where nothing at all could be run: the first reason; what the backend reports.
-    pub fn new(backend: &AnyBackend, samples: u32, mut rows: Vec<KernelRecord>) -> anyhow::Result<Self> {
+    pub fn new(backend: &AnyBackend, samples: u32, runs: &[Run], mut rows: Vec<KernelRecord>) -> anyhow::Result<Self> {
         if let [first, ..] = rows.as_slice()
             && rows.iter().all(|record| record.failure.is_some())
         {
@@ -79,7 +83,10 @@ impl Report {
         for row in &mut rows {
             row.hold_against(memory, if row.ceiling == Ceiling::Read { read } else { Some(copy) });
         }
-        Ok(Self { device: backend.describe(), samples, copy_bytes_per_second: copy, read_bytes_per_second: read, rows })
+        let mut lattices: Vec<Extents> = runs.iter().map(|run| run.case.extents).collect();
+        lattices.dedup();
+        let (copy_bytes_per_second, read_bytes_per_second) = (copy, read);
+        Ok(Self { device: backend.describe(), lattices, samples, copy_bytes_per_second, read_bytes_per_second, rows })
     }
 
     /// What was chosen for all rows; none where they differ.
@@ -88,11 +95,11 @@ impl Report {
         self.rows.iter().all(|row| row.variant == first).then_some(first)
     }
 
-    /// The device, the lattice if it is one, what was chosen for all rows, and the bandwidths.
-    pub fn heading(&self, lattice: Option<Extents>) -> String {
+    /// The device, lattices, what was chosen for all rows, and the bandwidths.
+    pub fn heading(&self, lattices: &[Extents]) -> String {
         let rate = |rate: f64| format!("{:.1} GB/s", rate / 1e9);
         let mut known = vec![("device", self.device.clone())];
-        known.extend(lattice.map(|extents| ("lattice", extents.to_string())));
+        known.extend(lattices.iter().map(|extents| ("lattice", extents.to_string())));
         known.extend(self.common().map(|variant| ("variant", variant.to_owned())));
         known.push(("copy bandwidth", rate(self.copy_bytes_per_second)));
         known.extend(self.read_bytes_per_second.map(|read| ("read bandwidth", rate(read))));
@@ -112,7 +119,7 @@ impl Report {
         format!("{lines}{failures}")
     }
 
-    pub fn text(&self, lattice: Option<Extents>) -> String {
-        format!("{}\n{}", self.heading(lattice), self.table_of(|_| true))
+    pub fn text(&self) -> String {
+        format!("{}\n{}", self.heading(&self.lattices), self.table_of(|_| true))
     }
 }

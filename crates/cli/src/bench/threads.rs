@@ -7,7 +7,7 @@ use lanefield::dynamic::AnyBackend;
 use lanefield::reference::layout::{AcceleratorThreads, Extents};
 use lanefield::reference::real::Precision;
 use lanefield_lab::study::Run;
-use lanefield_lab::{BenchCase, KernelRecord, Timed as _, kernels_to_time};
+use lanefield_lab::{BenchCase, KernelRecord, kernels_to_time};
 use serde::Serialize;
 
 use super::arguments::{LayoutArgs, TimingArgs, extents_or_usual};
@@ -15,7 +15,7 @@ use super::table::Report;
 use crate::Outcome;
 use crate::args::of_storage;
 use crate::kernels::word;
-use crate::output::{Head, Kind, show, table};
+use crate::output::{Kind, table};
 
 /// GFlop/s of kernels over the accelerator threads, the outer sites per work-group.
 ///
@@ -64,10 +64,15 @@ struct Fastest {
 
 impl Threads {
     pub fn run(self) -> anyhow::Result<Outcome> {
-        self.time(&mut self.timing.open()?)
+        self.timing.study(
+            Kind::BenchThreads,
+            |backend| self.runs(backend),
+            Study::new,
+            |study| study.text(&self.accelerator_threads),
+        )
     }
 
-    fn time(&self, backend: &mut AnyBackend) -> anyhow::Result<Outcome> {
+    fn runs(&self, backend: &AnyBackend) -> anyhow::Result<Vec<Run>> {
         if backend.opencl().is_none() {
             bail!("the CPU reference has no accelerator threads; choose an OpenCL device by --device");
         }
@@ -83,10 +88,7 @@ impl Threads {
                 runs.extend(self.accelerator_threads.iter().map(|threads| Run::new(case, tuning(threads))));
             }
         }
-        let study = Study::new(self.timing.report(backend, &runs)?);
-        show(self.timing.json, Head::on(Kind::BenchThreads, backend.device()), &study, |study| {
-            study.text(extents, &self.accelerator_threads)
-        })
+        Ok(runs)
     }
 }
 
@@ -102,7 +104,7 @@ impl Study {
     }
 
     /// GFlop/s: a line for each number of threads, and a column for each kernel and precision, with the work-items of a group.
-    fn text(&self, extents: Extents, threads: &[AcceleratorThreads]) -> String {
+    fn text(&self, threads: &[AcceleratorThreads]) -> String {
         let rows = &self.report.rows;
         let columns = columns(rows);
         let names = columns.iter().map(|(kernel, precision)| format!("{kernel} {precision}"));
@@ -115,7 +117,7 @@ impl Study {
             };
             lines.add_row(std::iter::once(number.to_string()).chain(columns.iter().map(cell)));
         }
-        let heading = self.report.heading(Some(extents));
+        let heading = self.report.heading(&self.report.lattices);
         let mut text = format!("{heading}\n\nGFlop/s, and in brackets the work-items per work-group\n{lines}");
         for Fastest { kernel, precision, accelerator_threads } in &self.fastest {
             text += &format!("\n{kernel} in {precision} is fastest with {accelerator_threads}");

@@ -2,13 +2,13 @@
 
 use std::path::Path;
 
-use anyhow::{Context as _, ensure};
+use anyhow::ensure;
 use clap::Args;
 use lanefield_lab::estimate::{Binding, KernelWork, RanksEstimate, on_ranks};
 use lanefield_lab::machine::Cluster;
 use serde::Serialize;
 
-use super::read;
+use super::described;
 use crate::Outcome;
 use crate::output::{Head, Kind, bytes, facts, joined, show, table};
 
@@ -49,7 +49,8 @@ impl RanksArgs {
     }
 
     pub fn estimate(&self, works: &[KernelWork], json: bool) -> anyhow::Result<Outcome> {
-        let cluster = cluster_named(self.cluster.as_deref().unwrap_or_default())?;
+        let name = self.cluster.as_deref().unwrap_or_default();
+        let cluster = if name.ends_with(".toml") { described(Path::new(name))? } else { Cluster::named(name)? };
         let [work] = works else {
             let names = works.iter().map(|work| work.kernel.name).collect::<Vec<_>>().join(", ");
             anyhow::bail!("--ranks takes one kernel, and --kernel names several: {names}");
@@ -70,18 +71,6 @@ impl RanksArgs {
         };
         show(json, Head::of(Kind::EstimateRanks), &report, Report::text)
     }
-}
-
-/// A cluster that ships, or of a file.
-fn cluster_named(name: &str) -> anyhow::Result<Cluster> {
-    if name.ends_with(".toml") {
-        return Ok(Cluster::parse(name, &read(Path::new(name))?)?);
-    }
-    let shipped = Cluster::shipped().iter().find(|(known, _)| *known == name);
-    shipped.map(|(_, cluster)| cluster.clone()).with_context(|| {
-        let known: Vec<&str> = Cluster::shipped().iter().map(|(known, _)| *known).collect();
-        format!("no cluster '{name}': use {}, or a file that ends in .toml", known.join(", "))
-    })
 }
 
 impl Report {

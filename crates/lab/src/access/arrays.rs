@@ -34,13 +34,7 @@ pub fn kernel_arrays(launched: &Launched, wavefront: usize, line: u64) -> Vec<Ar
     let (of_parts, of_sites) = launched.groups();
     let groups = of_parts * of_sites;
     let sample = groups.min(MOST_GROUPS);
-    let sampled: Vec<_> = (0..sample).map(|number| launched.items(number * groups / sample)).collect();
-    let waves: Vec<Vec<&Item>> = sampled
-        .iter()
-        .flat_map(|items| items.chunks(wavefront.max(1)))
-        .map(|wave| wave.iter().flatten().collect())
-        .filter(|wave: &Vec<_>| !wave.is_empty())
-        .collect();
+    let waves = launched.waves((0..sample).map(|number| number * groups / sample), wavefront);
     let program = launched.program();
     let mut rows: Vec<(Key, Vec<&Instruction>)> = Vec::new();
     for instruction in &program {
@@ -65,7 +59,7 @@ fn row(
     launched: &Launched,
     (array, leg, store): Key,
     instructions: &[&Instruction],
-    waves: &[Vec<&Item>],
+    waves: &[Vec<Item>],
     line: u64,
 ) -> ArrayCounts {
     let (mut counts, mut moved) = (Counts::default(), 0);

@@ -62,45 +62,33 @@ pub fn row_pitch(width: u64, wavefront: u64) -> u64 {
 mod tests {
     use super::*;
 
-    fn passes(stride: u64, bytes: u64, items: u64, banks: u64) -> [u64; 3] {
-        let BankPasses { passes, least, ways, .. } = bank_passes(&WaveAccess::strided(stride, bytes, items), banks);
-        [passes, least, ways]
-    }
-
     #[test]
-    fn strides_of_words_conflict_by_their_common_divisor_with_the_banks() {
-        assert_eq!(passes(4, 4, 32, 32), [1, 1, 1]);
-        assert_eq!(passes(8, 4, 32, 32), [2, 1, 2]);
-        assert_eq!(passes(12, 4, 32, 32), [1, 1, 1], "odd strides");
-        assert_eq!(passes(128, 4, 32, 32), [32, 1, 32]);
-    }
-
-    #[test]
-    fn the_same_word_for_all_is_free() {
-        assert_eq!(passes(0, 4, 32, 32), [1, 1, 1]);
-    }
-
-    #[test]
-    fn eight_bytes_go_in_halves_and_sixteen_in_quarters() {
-        assert_eq!(passes(8, 8, 32, 32), [2, 2, 1]);
-        assert_eq!(passes(16, 16, 32, 32), [4, 4, 1]);
-        assert_eq!(passes(32, 16, 32, 32), [8, 4, 2]);
-    }
-
-    #[test]
-    fn a_wavefront_of_64_takes_two_passes_of_32_banks_and_one_of_64() {
-        assert_eq!(passes(4, 4, 64, 32), [2, 2, 1]);
-        assert_eq!(passes(4, 4, 64, 64), [1, 1, 1]);
-        assert_eq!(passes(8, 4, 64, 64), [2, 1, 2]);
+    fn passes_follow_from_stride_and_width() {
+        // Stride, bytes, work-items, banks; passes, the least, ways of the conflict.
+        for (name, [stride, bytes, items, banks], expected) in [
+            ("neighbouring words", [4, 4, 32, 32], [1, 1, 1]),
+            ("every second word", [8, 4, 32, 32], [2, 1, 2]),
+            ("odd strides", [12, 4, 32, 32], [1, 1, 1]),
+            ("a stride of all banks", [128, 4, 32, 32], [32, 1, 32]),
+            ("the same word for all", [0, 4, 32, 32], [1, 1, 1]),
+            ("eight bytes go in halves", [8, 8, 32, 32], [2, 2, 1]),
+            ("sixteen bytes go in quarters", [16, 16, 32, 32], [4, 4, 1]),
+            ("every second sixteen bytes", [32, 16, 32, 32], [8, 4, 2]),
+            ("a wavefront of 64 in 32 banks", [4, 4, 64, 32], [2, 2, 1]),
+            ("a wavefront of 64 in 64 banks", [4, 4, 64, 64], [1, 1, 1]),
+            ("every second word in 64 banks", [8, 4, 64, 64], [2, 1, 2]),
+            ("a column of rows of 33 words", [33 * 4, 4, 32, 32], [1, 1, 1]),
+        ] {
+            let BankPasses { passes, least, ways, .. } = bank_passes(&WaveAccess::strided(stride, bytes, items), banks);
+            assert_eq!([passes, least, ways], expected, "{name}");
+        }
     }
 
     #[test]
     fn one_element_more_a_row_frees_the_columns_of_a_square() {
-        assert_eq!(row_padding(32, 4, 32, 32), 1);
-        assert_eq!(row_padding(33, 4, 32, 32), 0);
-        assert_eq!(row_padding(32, 8, 32, 32), 1);
-        assert_eq!(row_padding(64, 4, 64, 64), 1);
-        assert_eq!(passes(33 * 4, 4, 32, 32), [1, 1, 1]);
+        let padding = |[width, element, items, banks]: [u64; 4]| row_padding(width, element, items, banks);
+        let rows = [[32, 4, 32, 32], [33, 4, 32, 32], [32, 8, 32, 32], [64, 4, 64, 64]];
+        assert_eq!(rows.map(padding), [1, 0, 1, 1]);
     }
 
     #[test]

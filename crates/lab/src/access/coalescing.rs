@@ -130,37 +130,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn neighbouring_words_fill_their_sectors() {
-        let counts = count([&WaveAccess::strided(4, 4, 32)], 128);
-        assert_eq!([counts.transactions_32, counts.transactions_64, counts.transactions_128], [4, 2, 1]);
-        assert_eq!((counts.distinct_lines, counts.sector_efficiency()), (1, 1.0));
-    }
-
-    #[test]
-    fn a_word_in_each_line_wastes_most_of_it() {
-        let counts = count([&WaveAccess::strided(128, 4, 32)], 128);
-        assert_eq!([counts.transactions_32, counts.transactions_64, counts.transactions_128], [32, 32, 32]);
-        assert_eq!(counts.sector_efficiency(), 4.0 / 32.0);
-    }
-
-    #[test]
-    fn a_shift_by_one_word_costs_one_transaction_more() {
+    fn an_access_takes_the_segments_that_its_bytes_touch() {
         let shifted = WaveAccess { bytes: 4, addresses: (0..32).map(|item| 4 + 4 * item).collect() };
-        let counts = count([&shifted], 128);
-        assert_eq!([counts.transactions_32, counts.transactions_64, counts.transactions_128], [5, 3, 2]);
-    }
-
-    #[test]
-    fn a_broadcast_is_one_transaction_and_no_gain() {
-        let counts = count([&WaveAccess::strided(0, 8, 32)], 128);
-        assert_eq!((counts.asked_bytes, counts.distinct_bytes, counts.transactions_32), (256, 8, 1));
-        assert_eq!(counts.sector_efficiency(), 0.25);
-    }
-
-    #[test]
-    fn an_element_across_a_border_takes_both_sides() {
-        let counts = count([&WaveAccess { bytes: 16, addresses: vec![120] }], 128);
-        assert_eq!([counts.transactions_32, counts.transactions_128, counts.distinct_bytes], [2, 2, 16]);
+        let across = WaveAccess { bytes: 16, addresses: vec![120] };
+        // Transactions of 32, 64 and 128 bytes, bytes asked for, distinct ones, and efficiency.
+        for (name, access, transactions, bytes, efficiency) in [
+            ("neighbouring words", WaveAccess::strided(4, 4, 32), [4, 2, 1], [128, 128], 1.0),
+            ("a word in each line", WaveAccess::strided(128, 4, 32), [32, 32, 32], [128, 128], 4.0 / 32.0),
+            ("a shift by one word", shifted, [5, 3, 2], [128, 128], 128.0 / 160.0),
+            ("a broadcast is no gain", WaveAccess::strided(0, 8, 32), [1, 1, 1], [256, 8], 0.25),
+            ("an element across a border", across, [2, 2, 2], [16, 16], 0.25),
+        ] {
+            let counts = count([&access], 128);
+            let Counts { transactions_32, transactions_64, transactions_128, .. } = counts;
+            assert_eq!([transactions_32, transactions_64, transactions_128], transactions, "{name}");
+            assert_eq!([counts.asked_bytes, counts.distinct_bytes], bytes, "{name}");
+            assert_eq!((counts.distinct_lines, counts.sector_efficiency()), (transactions_128, efficiency), "{name}");
+        }
     }
 
     #[test]

@@ -33,34 +33,19 @@ pub fn is_described(kernel: &Kernel) -> bool {
     }
 }
 
-/// The kernel of a name whose accesses are described.
-///
-/// # Errors
-/// A name of no such kernel, with those that are described.
-pub fn described(name: &str) -> Result<&'static Kernel, String> {
-    let known = kernel::all().find(|kernel| kernel.name == name && is_described(kernel));
-    known.ok_or_else(|| format!("the accesses of '{name}' are not described: give one of {}", all_described()))
-}
-
 fn all_described() -> String {
     let names: Vec<&str> = kernel::all().filter(|kernel| is_described(kernel)).map(|kernel| kernel.name).collect();
     names.join(", ")
 }
 
-/// What is to be laid out and launched.
+/// A kernel with its tables and the shape of its launch.
 #[derive(Clone, Debug)]
-pub struct KernelSetup {
+pub struct Launched {
     pub shape: Shape,
     /// Bytes of an access.
     pub access: AccessWidth,
     /// How the kernel is launched; what is left open is as for one outer site a work-item, without hints.
     pub tuning: Tuning,
-}
-
-/// A kernel with its tables and the shape of its launch.
-#[derive(Clone, Debug)]
-pub struct Launched {
-    pub setup: KernelSetup,
     pub stencil: Option<Stencil>,
     pub at_once: usize,
     /// The launch with the lane in dimension 0.
@@ -88,8 +73,7 @@ impl Launched {
     ///
     /// # Errors
     /// [`AccessError`]: a kernel that is not described, or a lattice that has no such sites.
-    pub fn new(setup: KernelSetup) -> Result<Self, AccessError> {
-        let KernelSetup { shape, tuning, .. } = &setup;
+    pub fn new(shape: Shape, access: AccessWidth, tuning: Tuning) -> Result<Self, AccessError> {
         let kernel = shape.kernel;
         if !is_described(kernel) {
             return Err(AccessError::NotDescribed { kernel: kernel.name });
@@ -129,23 +113,20 @@ impl Launched {
             persistent: matches!(tuning.grid_stride, Some(GridStride::On(_))),
             blocks: blocks.filter(|blocks| !blocks.is_lexicographic()),
             stencil,
-            setup,
+            shape,
+            access,
+            tuning,
         })
-    }
-
-    pub fn shape(&self) -> &Shape {
-        &self.setup.shape
     }
 
     /// Extents of a block of outer sites that is visited before the next; the whole lattice where launches follow the memory.
     pub fn block(&self) -> [usize; 4] {
-        let shape = self.shape();
-        self.blocks.map_or_else(|| shape.lattice().outer_extents(shape.sites()), |blocks| blocks.block())
+        self.blocks.map_or_else(|| self.shape.lattice().outer_extents(self.shape.sites()), |blocks| blocks.block())
     }
 
     /// Whether a third dimension counts parts and outer sites apart.
     fn over_parts(&self) -> bool {
-        matches!(self.shape().kernel.geometry, Geometry::Stencil { over_parts: true, .. })
+        matches!(self.shape.kernel.geometry, Geometry::Stencil { over_parts: true, .. })
     }
 
     /// Work-items of a group over parts, and over outer sites.
@@ -164,11 +145,11 @@ impl Launched {
     /// numbers them; `None` for those that have nothing to do.
     pub fn items(&self, group: usize) -> Vec<Option<Item>> {
         let (of_parts, _) = self.groups();
-        let nsimd = self.shape().lattice().nsimd();
+        let nsimd = self.shape.lattice().nsimd();
         let (parts, sites) = self.group_extent();
-        let elements = if self.stencil.is_some() { 1 } else { self.shape().parts() };
-        let places = self.shape().target.osites() * elements;
-        let part_items = if self.over_parts() { self.shape().parts() / self.at_once } else { 1 };
+        let elements = if self.stencil.is_some() { 1 } else { self.shape.parts() };
+        let places = self.shape.target.osites() * elements;
+        let part_items = if self.over_parts() { self.shape.parts() / self.at_once } else { 1 };
         let item = |lane: usize, part: usize, site: usize| {
             let (place, part) = (group / of_parts * sites + site, group % of_parts * parts + part);
             let inside = place < places && part < part_items;
@@ -182,5 +163,16 @@ impl Launched {
             Mapping::LaneFast => all.map(|n| item(n % nsimd, n / nsimd % parts, n / nsimd / parts)).collect::<Vec<_>>(),
             Mapping::SiteFast => all.map(|n| item(n / sites % nsimd, n / sites / nsimd, n % sites)).collect(),
         }
+    }
+
+    /// The wavefronts of some groups, each with its work-items that have something to do; none without.
+    pub fn waves(&self, groups: impl IntoIterator<Item = usize>, wavefront: usize) -> Vec<Vec<Item>> {
+        let mut waves: Vec<Vec<Item>> = Vec::new();
+        for group in groups {
+            let items = self.items(group);
+            waves.extend(items.chunks(wavefront.max(1)).map(|wave| wave.iter().flatten().copied().collect()));
+        }
+        waves.retain(|wave| !wave.is_empty());
+        waves
     }
 }

@@ -26,6 +26,6 @@ pub use banks::{BankPasses, bank_passes, row_padding, row_pitch};
 pub use coalescing::{Counts, SECTOR, WaveAccess, count};
 pub use examples::{EXAMPLES, Example};
 pub use expression::{Expression, ExpressionError, Names, ValueFault};
-pub use kernel::{AccessError, Item, KernelSetup, Launched, described, is_described};
+pub use kernel::{AccessError, Item, Launched, is_described};
 pub use pattern::{Index, Pattern, PatternError, PatternReport};
 pub use program::{Array, Instruction};

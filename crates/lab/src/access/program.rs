@@ -73,20 +73,20 @@ fn stored(field: &FieldShape) -> usize {
 impl Launched {
     /// The field that a stencil reads at neighbours, else the first that is read.
     pub fn source(&self) -> Option<&FieldShape> {
-        let roles = || self.shape().kernel.fields().filter(|role| role.access != Access::Write);
+        let roles = || self.shape.kernel.fields().filter(|role| role.access != Access::Write);
         let role = roles().find(|role| role.at == At::Neighbours).or_else(|| roles().next())?;
-        self.shape().field(role.name)
+        self.shape.field(role.name)
     }
 
     /// Bytes of an outer site of the source.
     pub fn source_bytes(&self) -> usize {
-        let nsimd = self.shape().lattice().nsimd();
+        let nsimd = self.shape.lattice().nsimd();
         self.source().map_or(0, |field| field.object.parts() * stored(field) * word_bytes(field) * nsimd)
     }
 
     fn layout(&self, field: &FieldShape) -> PartLayout {
         let (bits, nsimd) = (field.precision.bits(), field.lattice.nsimd());
-        PartLayout { bits, nsimd, words: stored(field), access: self.setup.access }
+        PartLayout { bits, nsimd, words: stored(field), access: self.access }
     }
 
     /// `count` stored words of a component from `first` on, in as few accesses as the layout allows.
@@ -114,13 +114,12 @@ impl Launched {
     }
 
     fn fields(&self) -> Vec<(FieldRole, FieldShape)> {
-        let shape = self.shape();
-        shape.kernel.fields().filter_map(|role| Some((role, *shape.field(role.name)?))).collect()
+        self.shape.kernel.fields().filter_map(|role| Some((role, *self.shape.field(role.name)?))).collect()
     }
 
     /// Words after words of all fields.
     fn of_elements(&self) -> Vec<Instruction> {
-        let (fields, shape) = (self.fields(), self.shape());
+        let (fields, shape) = (self.fields(), &self.shape);
         let (words, half) = (shape.target.object.part_words(), shape.precision() == Precision::Half);
         let at_once = match (half, shape.kernel.sums()) {
             (true, _) => words,
@@ -143,7 +142,7 @@ impl Launched {
 
     /// Tables, link and neighbours leg by leg, then what is read at the site, and the result.
     fn of_stencil(&self) -> Vec<Instruction> {
-        let (fields, shape) = (self.fields(), self.shape());
+        let (fields, shape) = (self.fields(), &self.shape);
         let half = shape.precision() == Precision::Half;
         let table = |array| Instruction { array, ..plain("") };
         let mut program = Vec::new();
@@ -203,13 +202,13 @@ impl Launched {
     /// Whether an array is that of doubled links.
     pub(super) fn is_of_links(&self, array: Array) -> bool {
         let is = |role: FieldRole| array == Array::Field(role.name) && role.holds == Holds::DoubledLinks;
-        self.shape().kernel.fields().any(is)
+        self.shape.kernel.fields().any(is)
     }
 
     /// The address of an instruction of a work-item.
     pub fn address(&self, instruction: &Instruction, item: &Item) -> u64 {
         let Instruction { array, leg, part, word, .. } = *instruction;
-        let shape = self.shape();
+        let shape = &self.shape;
         let nsimd = shape.lattice().nsimd();
         let point = leg.map_or(0, Leg::point);
         let (number, offset) = match array {
@@ -241,9 +240,9 @@ impl Launched {
 
     /// The number of a table among all arrays.
     fn table(&self, name: &str) -> u64 {
-        let arguments = self.shape().kernel.arguments.iter();
+        let arguments = self.shape.kernel.arguments.iter();
         let is = |argument: &Argument| matches!(argument, Argument::Computed(table) if table.name == name);
-        (3 + self.shape().fields.len() + arguments.take_while(|argument| !is(argument)).count()) as u64
+        (3 + self.shape.fields.len() + arguments.take_while(|argument| !is(argument)).count()) as u64
     }
 
     /// Whether the neighbour along a leg lies in another lane.
@@ -255,7 +254,7 @@ impl Launched {
     fn neighbour(&self, item: &Item, leg: Leg) -> (usize, usize) {
         let Some(stencil) = &self.stencil else { return (item.osite, item.lane) };
         let neighbour = stencil.neighbour(item.osite, leg);
-        let step = stencil.lane_steps()[leg.point() * self.shape().lattice().nsimd() + item.lane];
+        let step = stencil.lane_steps()[leg.point() * self.shape.lattice().nsimd() + item.lane];
         (neighbour.osite, if neighbour.edge { (step & !Stencil::MARK) as usize } else { item.lane })
     }
 }

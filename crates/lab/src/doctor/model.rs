@@ -10,7 +10,7 @@ use lanefield_reference::layout::LaneChoice;
 use super::DoctorError;
 use super::machine::LINE;
 use super::observation::{ArrayAccess, Machine};
-use crate::access::{Array, ArrayCounts, Counts, KernelSetup, Launched, is_described, kernel_arrays};
+use crate::access::{Array, ArrayCounts, Counts, Launched, is_described, kernel_arrays};
 use crate::estimate::{self, EstimateError, KernelWork, Prediction};
 
 /// The models' word on a call in the tuning that `backend` has: how wavefronts reach each array, and the estimate, none where no machine is
@@ -28,7 +28,7 @@ pub(super) fn modelled(
     }
     let tuned = backend.kernel_key(shape).map_or(Tuning::OPEN, |key| backend.choice(&key));
     let (tuning, access) = (backend.tuning().or(tuned), backend.layout().access);
-    let launched = Launched::new(KernelSetup { shape: shape.clone(), access, tuning }).map_err(EstimateError::from)?;
+    let launched = Launched::new(shape.clone(), access, tuning).map_err(EstimateError::from)?;
     let accesses = if machine.wavefront > 1 { arrays(&launched, machine.wavefront) } else { Vec::new() };
     let Some(known) = crate::machine::Machine::of_device(backend.context().info()) else { return Ok((accesses, None)) };
     let known = crate::machine::Machine { copy_gb_per_second: machine.copy_bandwidth / 1e9, ..known };

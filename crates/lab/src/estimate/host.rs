@@ -5,21 +5,19 @@ use lanefield::backend::Cpu;
 use super::EstimateError;
 use crate::bandwidth::Operation;
 use crate::ceilings::MemoryOf;
+use crate::description::{Description as _, named};
 use crate::machine::{Machine, MachineKind, cache_of_host};
 
 impl Machine {
     /// A machine that ships, by its name in any case; `host` is measured.
     ///
     /// # Errors
-    /// [`EstimateError::Unknown`]; what measuring the host reports.
+    /// A name of none, with those that are known; what measuring the host reports.
     pub fn named(name: &str) -> Result<Self, EstimateError> {
         if name.eq_ignore_ascii_case("host") {
             return Self::host();
         }
-        let known = Self::shipped().iter().find(|(known, _)| known.eq_ignore_ascii_case(name));
-        let names = || Self::shipped().iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
-        let unknown = || EstimateError::Unknown { name: name.to_owned(), known: names() };
-        known.map(|(_, machine)| machine.clone()).ok_or_else(unknown)
+        Ok(named("machine", Self::shipped(), &["host"], name)?)
     }
 
     /// This host: bandwidths are measured with as many threads as the CPU reference takes; cores, clock and caches are what the system tells. What a

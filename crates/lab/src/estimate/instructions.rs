@@ -47,7 +47,7 @@ const CLAMPED: f64 = 4.0;
 /// Instructions for one component of a launch. Of a stencil: those of its legs, and of what it reads at the site beside; of all else two operations are
 /// thought to be one multiply-add.
 pub fn instructions_a_part(launched: &Launched) -> Instructions {
-    let shape = launched.shape();
+    let shape = &launched.shape;
     let words = shape.target.object.part_words() as f64;
     let at_once = launched.at_once as f64;
     let memory = launched.program().len() as f64 / at_once;

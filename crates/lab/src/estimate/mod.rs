@@ -4,7 +4,6 @@
 //! | file | subject |
 //! |---|---|
 //! | `host.rs` | this host |
-//! | `error.rs` | why there is no estimate |
 //! | `limits.rs` | the limits of a launch, and how they make a time |
 //! | `traversal.rs` | trees: lines, levels, lanes, regrouping |
 //! | `workload.rs` | a workload on a machine, by hand |
@@ -14,7 +13,6 @@
 //! | `streams.rs` | what a launch moves from and to memory |
 //! | `instructions.rs` | arithmetic of a site |
 
-mod error;
 mod host;
 mod instructions;
 mod limits;
@@ -25,7 +23,6 @@ mod streams;
 mod traversal;
 mod workload;
 
-pub use error::EstimateError;
 pub use instructions::{Instructions, instructions_a_part};
 pub use limits::{Limit, LimitKind, Prediction};
 pub use ranks::{Binding, RanksEstimate, on_ranks};
@@ -34,3 +31,25 @@ pub use stencil::{KernelEstimate, KernelWork, stencil};
 pub use streams::{Streams, streams};
 pub use traversal::TraversalReport;
 pub use workload::{Workload, WorkloadReport};
+
+use lanefield::backend::BackendError;
+use lanefield::comm::DecompositionError;
+use lanefield_reference::layout::LayoutError;
+
+use crate::access::AccessError;
+use crate::description::DescriptionError;
+
+/// Why there is no estimate. Messages are fragments.
+#[derive(Debug, thiserror::Error)]
+pub enum EstimateError {
+    #[error(transparent)]
+    Description(#[from] DescriptionError),
+    #[error(transparent)]
+    Access(#[from] AccessError),
+    #[error(transparent)]
+    Layout(#[from] LayoutError),
+    #[error(transparent)]
+    Decomposition(#[from] DecompositionError),
+    #[error(transparent)]
+    Backend(#[from] BackendError),
+}

@@ -7,12 +7,12 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use lanefield::backend::opencl::{GridStride, Tuning};
+use lanefield::backend::opencl::GridStride;
 use lanefield_reference::layout::LEGS;
 use lanefield_reference::real::Precision;
 use serde::Serialize;
 
-use crate::access::{Instruction, Item, Launched, WaveAccess};
+use crate::access::{Instruction, Launched, WaveAccess};
 use crate::machine::Machine;
 
 /// Units that are looked at, at most.
@@ -46,30 +46,30 @@ impl UnitTraffic {
 
 /// Registers that a work-item may be thought to take: what was allowed, else what it must hold: results, half a spinor, a link, a neighbour's spinor, and 32
 /// for addresses.
-pub fn registers(launched: &Launched, tuning: &Tuning) -> u64 {
-    let most = u64::from(tuning.max_registers.unwrap_or(0));
+fn registers(launched: &Launched) -> u64 {
+    let most = u64::from(launched.tuning.max_registers.unwrap_or(0));
     if most > 0 {
         return most;
     }
-    let a_real = if launched.shape().precision() == Precision::F64 { 2 } else { 1 };
-    let part = 2 * launched.shape().target.object.part_words() as u64;
+    let a_real = if launched.shape.precision() == Precision::F64 { 2 } else { 1 };
+    let part = 2 * launched.shape.target.object.part_words() as u64;
     let numbers = part * launched.at_once as u64 + part / 2 + 18 + part;
     (numbers * a_real + 32).clamp(*REGISTERS.start(), *REGISTERS.end())
 }
 
 /// Groups that a unit of `machine` holds at a time.
-fn resident_groups(launched: &Launched, tuning: &Tuning, machine: &Machine) -> usize {
-    if let Some(GridStride::On(Some(groups))) = tuning.grid_stride {
+fn resident_groups(launched: &Launched, machine: &Machine) -> usize {
+    if let Some(GridStride::On(Some(groups))) = launched.tuning.grid_stride {
         return groups.max(1);
     }
     let group = (launched.geometry.group_size() as u64).next_multiple_of(u64::from(machine.lanes));
-    let by_registers = machine.registers / (registers(launched, tuning).next_multiple_of(8) * group);
+    let by_registers = machine.registers / (registers(launched).next_multiple_of(8) * group);
     by_registers.min(MOST_WORK_ITEMS / group).max(1) as usize
 }
 
 /// Counts a sample of the units of `machine`, and scales it to the launch.
 pub fn unit_traffic(launched: &Launched, machine: &Machine) -> UnitTraffic {
-    let resident = resident_groups(launched, &launched.setup.tuning, machine);
+    let resident = resident_groups(launched, machine);
     let units = machine.compute_units as usize;
     let (of_parts, of_sites) = launched.groups();
     // Of groups that stay there are as many as run at a time, and each goes on at the place of one so many groups of sites later.
@@ -80,31 +80,35 @@ pub fn unit_traffic(launched: &Launched, machine: &Machine) -> UnitTraffic {
     let at_a_time = if launched.persistent { of_parts * site_groups } else { units * resident };
     let all = of_parts * of_sites;
     let rounds = all.div_ceil(at_a_time.max(1));
-    let mut unit = Unit::new(launched, machine);
+    let (program, mut counted) = (launched.program(), Counted::default());
     let sampled = units.min(UNITS);
     for number in 0..sampled {
-        unit.cache.forget();
-        let first = number * units / sampled;
+        let (mut cache, first) = (Cache::new(machine), number * units / sampled);
         for round in 0..rounds.min(1 + ROUNDS) {
-            unit.counts = round > 0 || rounds == 1;
             let in_turn = (0..resident).map(|slot| first + units * slot);
             let groups = in_turn.filter(|&place| place < at_a_time).map(|place| place + round * at_a_time);
-            let items: Vec<_> = groups.filter(|&place| place < all).map(|place| launched.items(place)).collect();
-            unit.round(&items);
+            let before = counted;
+            counted.round(launched, &program, groups.filter(|&place| place < all), machine, &mut cache);
+            // The first round fills the cache.
+            if round == 0 && rounds > 1 {
+                counted = before;
+            }
         }
     }
-    unit.traffic(resident)
+    let parts = launched.shape.volume() as f64 * launched.shape.parts() as f64;
+    let scale = if counted.parts == 0 { 0.0 } else { parts / counted.parts as f64 };
+    UnitTraffic {
+        resident_groups: resident,
+        first_cache_bytes: counted.touched as f64 * scale,
+        loaded_bytes: counted.loaded as f64 * scale,
+        stored_bytes: counted.stored as f64 * scale,
+        hits: counted.hit as f64 / counted.through.max(1) as f64,
+    }
 }
 
-/// A unit with its first cache, and what was counted.
-struct Unit<'l> {
-    launched: &'l Launched,
-    program: Vec<Instruction>,
-    wavefront: usize,
-    sector: u64,
-    cache: Cache,
-    counts: bool,
-    /// Parts of sites that were worked on, and bytes.
+/// Parts of sites that were worked on, and bytes.
+#[derive(Clone, Copy, Default)]
+struct Counted {
     parts: u64,
     touched: u64,
     loaded: u64,
@@ -113,70 +117,36 @@ struct Unit<'l> {
     hit: u64,
 }
 
-impl<'l> Unit<'l> {
-    fn new(launched: &'l Launched, machine: &Machine) -> Self {
-        Self {
-            launched,
-            program: launched.program(),
-            wavefront: machine.lanes as usize,
-            sector: machine.sector_bytes,
-            cache: Cache::new(machine),
-            counts: false,
-            parts: 0,
-            touched: 0,
-            loaded: 0,
-            stored: 0,
-            through: 0,
-            hit: 0,
-        }
-    }
-
-    /// All resident groups, in step.
-    fn round(&mut self, groups: &[Vec<Option<Item>>]) {
-        let waves: Vec<Vec<_>> = groups
-            .iter()
-            .flat_map(|items| items.chunks(self.wavefront.max(1)))
-            .map(|wave| wave.iter().flatten().copied().collect::<Vec<_>>())
-            .collect();
-        if self.counts {
-            let items: usize = waves.iter().map(Vec::len).sum();
-            self.parts += (items * self.launched.at_once) as u64;
-        }
-        for at in 0..self.program.len() {
-            let instruction = self.program[at];
+impl Counted {
+    /// Counts all resident groups of a unit, in step.
+    fn round(
+        &mut self,
+        launched: &Launched,
+        program: &[Instruction],
+        groups: impl Iterator<Item = usize>,
+        machine: &Machine,
+        cache: &mut Cache,
+    ) {
+        let waves = launched.waves(groups, machine.lanes as usize);
+        let items: usize = waves.iter().map(Vec::len).sum();
+        self.parts += (items * launched.at_once) as u64;
+        for instruction in program {
             for wave in &waves {
-                let addresses = wave.iter().map(|item| self.launched.address(&instruction, item)).collect();
-                let sectors = WaveAccess { bytes: instruction.bytes as u64, addresses }.segments(self.sector);
-                let bytes = self.sector * sectors.len() as u64;
-                let missed = match (instruction.store, instruction.past_l1) {
-                    (true, _) => 0,
-                    (false, true) => bytes,
-                    (false, false) => self.sector * self.cache.load(&sectors),
-                };
-                if self.counts {
-                    self.touched += bytes;
+                let addresses = wave.iter().map(|item| launched.address(instruction, item)).collect();
+                let sectors = WaveAccess { bytes: instruction.bytes as u64, addresses }.segments(machine.sector_bytes);
+                let bytes = machine.sector_bytes * sectors.len() as u64;
+                self.touched += bytes;
+                if instruction.store {
+                    self.stored += bytes;
+                } else if instruction.past_l1 {
+                    self.loaded += bytes;
+                } else {
+                    let missed = machine.sector_bytes * cache.load(&sectors);
                     self.loaded += missed;
-                    if instruction.store {
-                        self.stored += bytes;
-                    } else if !instruction.past_l1 {
-                        self.through += bytes;
-                        self.hit += bytes - missed;
-                    }
+                    self.through += bytes;
+                    self.hit += bytes - missed;
                 }
             }
-        }
-    }
-
-    fn traffic(&self, resident_groups: usize) -> UnitTraffic {
-        let shape = self.launched.shape();
-        let all = shape.volume() as f64 * shape.parts() as f64;
-        let scale = if self.parts == 0 { 0.0 } else { all / self.parts as f64 };
-        UnitTraffic {
-            resident_groups,
-            first_cache_bytes: self.touched as f64 * scale,
-            loaded_bytes: self.loaded as f64 * scale,
-            stored_bytes: self.stored as f64 * scale,
-            hits: self.hit as f64 / self.through.max(1) as f64,
         }
     }
 }
@@ -197,11 +167,6 @@ impl Cache {
         let sectors_a_line = (machine.line_bytes / machine.sector_bytes).clamp(1, 64);
         let most = (machine.l1_bytes / (sectors_a_line * machine.sector_bytes)).max(1) as usize;
         Self { most, sectors_a_line, lines: HashMap::new(), uses: VecDeque::new(), now: 0 }
-    }
-
-    fn forget(&mut self) {
-        self.lines.clear();
-        self.uses.clear();
     }
 
     /// Loads sectors, and says how many were not there.

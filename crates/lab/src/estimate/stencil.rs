@@ -12,7 +12,7 @@ use super::instructions::{Instructions, instructions_a_part};
 use super::resident::{UnitTraffic, unit_traffic};
 use super::streams::{Streams, streams};
 use super::{EstimateError, Limit, LimitKind, Prediction};
-use crate::access::{KernelSetup, Launched};
+use crate::access::Launched;
 use crate::description::DescriptionError;
 use crate::machine::{Machine, MachineKind};
 
@@ -91,7 +91,7 @@ impl KernelWork {
             let threads = (256 / lattice.nsimd()).clamp(1, AcceleratorThreads::MOST);
             tuning.accelerator_threads = Some(AcceleratorThreads::new(threads)?);
         }
-        Ok(Launched::new(KernelSetup { shape, access, tuning })?)
+        Ok(Launched::new(shape, access, tuning)?)
     }
 }
 
@@ -114,7 +114,7 @@ pub fn stencil(machine: &Machine, work: &KernelWork) -> Result<KernelEstimate, E
     let launched = work.launched(machine)?;
     let (streams, traffic) = (streams(&launched, machine), unit_traffic(&launched, machine));
     let instructions = instructions_a_part(&launched);
-    let shape = launched.shape();
+    let shape = &launched.shape;
     let parts = shape.volume() as f64 * shape.parts() as f64;
     let clocks = machine.unit_clocks();
     let lanes = if work.precision == Precision::F64 { machine.f64_lanes } else { machine.f32_lanes };
@@ -143,6 +143,6 @@ pub fn stencil(machine: &Machine, work: &KernelWork) -> Result<KernelEstimate, E
         streams,
         traffic,
         instructions,
-        launch: launched.setup.tuning.to_string(),
+        launch: launched.tuning.to_string(),
     })
 }

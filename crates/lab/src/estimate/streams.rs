@@ -31,7 +31,7 @@ impl Streams {
 
 /// What a launch moves, with the last cache of `machine`.
 pub fn streams(launched: &Launched, machine: &Machine) -> Streams {
-    let shape = launched.shape();
+    let shape = &launched.shape;
     let source = launched.source_bytes() as f64;
     let again = match launched.stencil {
         Some(_) => read_again(launched.block(), shape.lattice().outer_extents(shape.sites()), source, machine.l2_bytes),

@@ -122,25 +122,26 @@ mod tests {
         proxy().traversal(levels)
     }
 
-    fn is(value: f64, expected: f64) {
-        assert!((value / expected - 1.0).abs() < 1e-9, "{value} is not {expected}");
-    }
-
     #[test]
-    fn memory_gives_8_gi_lines_and_the_units_256_gi_fetches_a_second() {
-        is(proxy().lines_per_second(), 8.0 * GIBI);
-        is(proxy().fetches_per_second(), 256.0 * GIBI);
-    }
-
-    #[test]
-    fn caches_deliver_8_times_and_registers_96_times_what_memory_does() {
-        is(report(24).on_chip_ratio, 8.0);
-        is(report(24).register_ratio, 96.0);
-    }
-
-    #[test]
-    fn eight_lanes_of_64_are_enough_where_all_miss() {
-        is(report(24).divergent_lanes, 8.0);
+    fn the_rates_of_24_levels_are_those_of_the_text() {
+        let report = report(24);
+        for (name, value, expected) in [
+            ("lines a second", proxy().lines_per_second(), 8.0 * GIBI),
+            ("fetches a second", proxy().fetches_per_second(), 256.0 * GIBI),
+            ("caches over memory", report.on_chip_ratio, 8.0),
+            ("registers over memory", report.register_ratio, 96.0),
+            ("lanes of 64 that are enough where all miss", report.divergent_lanes, 8.0),
+            ("coherent traversals at 128 lines", report.memory_bound_at_least, 64.0 * MEBI),
+            ("traversals that fetches allow", report.fetch_bound, 256.0 / 24.0 * GIBI),
+            ("hits at one miss a wavefront", report.hit_rate, 63.0 / 64.0),
+            ("lines of a regrouping", report.regrouping_lines, 128.0),
+            ("rate with a regrouping", report.regrouped_rate, 0.5),
+        ] {
+            assert!((value / expected - 1.0).abs() < 1e-9, "{name}: {value} is not {expected}");
+        }
+        assert!(report.memory_bound < 64.0 * MEBI);
+        assert_eq!((report.fetch_bound / GIBI * 100.0).round(), 1067.0);
+        assert_eq!((report.hit_rate * 1000.0).round(), 984.0);
     }
 
     #[test]
@@ -149,26 +150,20 @@ mod tests {
         assert_eq!((report.l1_lines, report.l1_levels, report.l1_lanes), (256, 7, 128));
         assert_eq!(nodes(7), Some(255));
         assert!(report.l1_lanes < u64::from(proxy().lanes_active));
-    }
-
-    #[test]
-    fn the_leaves_of_a_wavefront_are_a_quarter_of_the_first_cache() {
-        assert_eq!(u64::from(proxy().lanes) * 4, report(24).l1_lines);
-    }
-
-    #[test]
-    fn the_last_six_levels_and_their_root_are_127_lines() {
-        assert_eq!((proxy().last_levels(), report(24).last_lines), (6, 127));
-        // A tree of fewer levels has no more lines than nodes.
-        assert_eq!((report(2).coherent_lines, report(2).last_lines), (7, 7));
-        assert_eq!(report(6).coherent_lines, 127);
+        assert_eq!(u64::from(proxy().lanes) * 4, report.l1_lines, "the leaves of a wavefront are a quarter of it");
     }
 
     #[test]
     fn a_coherent_traversal_of_n_levels_takes_121_plus_n_lines() {
+        assert_eq!((proxy().last_levels(), report(24).last_lines), (6, 127));
+        // A tree of fewer levels has no more lines than nodes.
+        assert_eq!((report(2).coherent_lines, report(2).last_lines), (7, 7));
         for levels in 6..40 {
             assert_eq!(report(levels).coherent_lines, 127 + u64::from(levels) - 6);
         }
+        // No depth is too great or too small.
+        assert_eq!([0, u32::MAX].map(|n| report(n).coherent_lines), [1, 127 + u64::from(u32::MAX) - 6]);
+        assert_eq!((nodes(62), nodes(63)), (Some((1 << 63) - 1), None));
     }
 
     #[test]
@@ -181,43 +176,14 @@ mod tests {
     }
 
     #[test]
-    fn one_miss_a_wavefront_is_a_hit_rate_of_98_percent() {
-        assert_eq!((report(24).hit_rate * 1000.0).round(), 984.0);
-    }
-
-    #[test]
-    fn memory_allows_64_mi_coherent_traversals_at_128_lines() {
-        is(report(24).memory_bound_at_least, 64.0 * MEBI);
-        assert!(report(24).memory_bound < 64.0 * MEBI);
-    }
-
-    #[test]
-    fn fetches_allow_10_gi_traversals_of_24_levels() {
-        is(report(24).fetch_bound, 256.0 / 24.0 * GIBI);
-        assert_eq!((report(24).fetch_bound / GIBI * 100.0).round(), 1067.0);
-    }
-
-    #[test]
-    fn regrouping_takes_128_lines_a_wavefront_and_halves_the_rate() {
-        assert_eq!((report(24).regrouping_lines, report(24).regrouped_rate), (128.0, 0.5));
-    }
-
-    #[test]
     fn a_measured_read_takes_the_place_of_the_peak() {
         let half = r#"{"read_bytes_per_second": 274877906944}"#;
-        let machine = proxy().with_measured("peak.json", half).unwrap();
-        let (slow, fast) = (machine.traversal(24), report(24));
-        is(slow.memory_bound, fast.memory_bound / 2.0);
-        is(slow.on_chip_ratio, 16.0);
+        let slow = proxy().with_measured("peak.json", half).unwrap().traversal(24);
+        let fast = report(24);
+        assert!((slow.memory_bound / fast.memory_bound * 2.0 - 1.0).abs() < 1e-9);
+        assert!((slow.on_chip_ratio / 16.0 - 1.0).abs() < 1e-9);
         let copy = proxy().with_measured("peak.json", r#"{"copy_bytes_per_second": 1e9}"#).unwrap();
         assert_eq!(copy.traversal(24), fast);
-    }
-
-    #[test]
-    fn no_depth_is_too_great_or_too_small() {
-        assert_eq!(report(0).coherent_lines, 1);
-        assert_eq!(report(u32::MAX).coherent_lines, 127 + u64::from(u32::MAX) - 6);
-        assert_eq!((nodes(62), nodes(63)), (Some((1 << 63) - 1), None));
     }
 
     #[test]

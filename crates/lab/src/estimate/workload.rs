@@ -4,8 +4,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::traversal::REGROUPING_LINES_A_LANE;
-use super::{EstimateError, Limit, LimitKind, Prediction};
-use crate::description::DescriptionError;
+use super::{Limit, LimitKind, Prediction};
+use crate::description::{Description, DescriptionError};
 use crate::machine::Machine;
 
 /// What one wavefront does in one piece of work. A file is TOML with these keys.
@@ -58,39 +58,6 @@ pub struct WorkloadReport {
 }
 
 impl Workload {
-    /// Reads a workload; `what` names it in errors.
-    pub fn parse(what: &str, text: &str) -> Result<Self, EstimateError> {
-        let workload: Self =
-            lanefield::toml_text::from_str(text).map_err(|error| DescriptionError::file(what, error))?;
-        workload.check(what)?;
-        Ok(workload)
-    }
-
-    fn check(&self, what: &str) -> Result<(), EstimateError> {
-        const MOST: f64 = 1e15;
-        let shares = [("divergence", self.divergence), ("hits", self.hits), ("occupied", self.occupied)];
-        let numbers = [
-            ("lines", self.lines.unwrap_or(0.0)),
-            ("fetches", self.fetches.unwrap_or(0.0)),
-            ("register-bytes", self.register_bytes),
-            ("instructions", self.instructions),
-            ("regroupings", self.regroupings),
-        ];
-        let within = |numbers: &[(&str, f64)], most, expected| {
-            let outside = numbers.iter().find(|(_, value)| !(0.0..=most).contains(value));
-            outside.map_or(Ok(()), |(name, value)| Err(DescriptionError::value(what, name, *value, expected)))
-        };
-        within(&shares, 1.0, "a share from 0 to 1")?;
-        within(&numbers, MOST, "a number from 0 to 10^15")?;
-        let of_tree = f64::from(self.levels);
-        let amounts = [self.lines.unwrap_or(of_tree), self.fetches.unwrap_or(of_tree)];
-        let others = [self.register_bytes, self.instructions, self.regroupings];
-        match amounts.iter().chain(&others).all(|&amount| amount == 0.0) {
-            true => Err(EstimateError::NoWork { what: what.to_owned() }),
-            false => Ok(()),
-        }
-    }
-
     /// What it takes on a machine: rates are those of the whole machine, busy with such work. Of memory it is the read that
     /// was measured, else the peak, as a gauge of what can be at best.
     pub fn on(&self, machine: &Machine) -> WorkloadReport {
@@ -126,6 +93,29 @@ impl Workload {
     }
 }
 
+impl Description for Workload {
+    fn check(&self, what: &str) -> Result<(), DescriptionError> {
+        let shares = [("divergence", self.divergence), ("hits", self.hits), ("occupied", self.occupied)];
+        let numbers = [
+            ("lines", self.lines.unwrap_or(0.0)),
+            ("fetches", self.fetches.unwrap_or(0.0)),
+            ("register-bytes", self.register_bytes),
+            ("instructions", self.instructions),
+            ("regroupings", self.regroupings),
+        ];
+        let within = |most: f64| move |value| (0.0..=most).contains(&value);
+        DescriptionError::check(what, &shares, within(1.0), "a share from 0 to 1")?;
+        DescriptionError::check(what, &numbers, within(1e15), "a number from 0 to 10^15")?;
+        let of_tree = f64::from(self.levels);
+        let amounts = [self.lines.unwrap_or(of_tree), self.fetches.unwrap_or(of_tree)];
+        let others = [self.register_bytes, self.instructions, self.regroupings];
+        match amounts.iter().chain(&others).all(|&amount| amount == 0.0) {
+            true => Err(DescriptionError::NoWork { what: what.to_owned() }),
+            false => Ok(()),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -136,34 +126,20 @@ mod tests {
         Workload::parse("w.toml", text).unwrap().on(&Machine::named("proxy").unwrap())
     }
 
-    fn is(value: f64, expected: f64) {
-        assert!((value / expected - 1.0).abs() < 1e-9, "{value} is not {expected}");
-    }
-
     #[test]
-    fn a_hundred_and_28_lines_make_64_mi_traversals_bound_by_memory() {
-        let report = on_proxy("lines = 128");
-        is(report.wavefronts_per_second, 64.0 * MEBI);
-        assert_eq!(report.prediction.binds, LimitKind::Memory);
-    }
-
-    #[test]
-    fn regrouping_halves_that_rate() {
-        is(on_proxy("lines = 128\nregroupings = 1").wavefronts_per_second, 32.0 * MEBI);
-    }
-
-    #[test]
-    fn without_lines_fetches_bind() {
-        let report = on_proxy("levels = 24\nlines = 0");
-        assert_eq!(report.prediction.binds, LimitKind::Fetches);
-        is(report.lanes_per_second, 256.0 * 1024.0 * MEBI / 24.0);
-    }
-
-    #[test]
-    fn hits_gain_a_factor_of_eight_at_most() {
-        let [missing, hitting] = ["lines = 128", "lines = 128\nhits = 1"].map(on_proxy);
-        is(hitting.wavefronts_per_second, 8.0 * missing.wavefronts_per_second);
-        assert_eq!(hitting.prediction.binds, LimitKind::FirstCache);
+    fn what_binds_gives_the_rate() {
+        for (text, binds, rate) in [
+            ("lines = 128", LimitKind::Memory, 64.0 * MEBI),
+            // Regrouping halves that rate, hits gain a factor of eight at most.
+            ("lines = 128\nregroupings = 1", LimitKind::Memory, 32.0 * MEBI),
+            ("lines = 128\nhits = 1", LimitKind::FirstCache, 512.0 * MEBI),
+            ("levels = 24\nlines = 0", LimitKind::Fetches, 256.0 * 1024.0 * MEBI / 24.0 / 64.0),
+        ] {
+            let report = on_proxy(text);
+            assert_eq!(report.prediction.binds, binds, "{text}");
+            assert!((report.wavefronts_per_second / rate - 1.0).abs() < 1e-9, "{text}: {report:?}");
+            assert_eq!(report.lanes_per_second, 64.0 * report.wavefronts_per_second, "{text}");
+        }
     }
 
     #[test]
@@ -173,19 +149,19 @@ mod tests {
     }
 
     #[test]
-    fn a_workload_without_work_is_refused() {
+    fn what_is_no_workload_is_refused_by_name() {
         for text in ["", "name = \"nothing\"", "hits = 0.5", "levels = 24\nlines = 0\nfetches = 0"] {
             let error = Workload::parse("w.toml", text).unwrap_err().to_string();
             assert!(error.contains("w.toml has no work: give levels, lines, fetches"), "{error}");
         }
-    }
-
-    #[test]
-    fn shares_and_numbers_out_of_range_are_named() {
-        let error = |text: &str| Workload::parse("w.toml", text).unwrap_err().to_string();
-        assert_eq!(error("divergence = 2"), "w.toml says divergence = 2, and a share from 0 to 1 is needed");
-        assert!(error("lines = -1").contains("lines = -1"));
-        assert!(error("instructions = nan").contains("NaN"));
-        assert!(error("depth = 3").contains("w.toml cannot be read"));
+        for (text, said) in [
+            ("divergence = 2", "w.toml says divergence = 2, and a share from 0 to 1 is needed"),
+            ("lines = -1", "lines = -1"),
+            ("instructions = nan", "NaN"),
+            ("depth = 3", "w.toml cannot be read"),
+        ] {
+            let error = Workload::parse("w.toml", text).unwrap_err().to_string();
+            assert!(error.contains(said), "{error}");
+        }
     }
 }

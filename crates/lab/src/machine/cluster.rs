@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 
 use serde::{Deserialize, Serialize};
 
-use crate::description::DescriptionError;
+use crate::description::{Description, DescriptionError, named, shipped};
 use crate::si::{giga, micro};
 
 /// A cluster. Rates are 10⁹ bytes a second for each device and way; as JSON bytes a second.
@@ -50,36 +50,37 @@ impl Cluster {
     /// Names and clusters that ship.
     pub fn shipped() -> &'static [(&'static str, Self)] {
         static CLUSTERS: OnceLock<Vec<(&'static str, Cluster)>> = OnceLock::new();
-        // That the files are sound is tested.
-        CLUSTERS.get_or_init(|| {
-            SHIPPED.into_iter().filter_map(|(name, text)| Some((name, Self::parse(name, text).ok()?))).collect()
-        })
+        CLUSTERS.get_or_init(|| shipped(&SHIPPED))
     }
 
-    /// Reads a cluster; `what` names it in errors.
-    pub fn parse(what: &str, text: &str) -> Result<Self, DescriptionError> {
-        let cluster: Self =
-            lanefield::toml_text::from_str(text).map_err(|error| DescriptionError::file(what, error))?;
+    /// A cluster that ships, by its name in any case.
+    ///
+    /// # Errors
+    /// A name of none, with those that are known.
+    pub fn named(name: &str) -> Result<Self, DescriptionError> {
+        named("cluster", Self::shipped(), &[], name)
+    }
+}
+
+impl Description for Cluster {
+    fn check(&self, what: &str) -> Result<(), DescriptionError> {
+        const MOST: f64 = 1e9;
         let rates = [
-            ("devices-per-node", f64::from(cluster.devices_per_node)),
-            ("to-host-gb-per-second", cluster.to_host_gb_per_second),
-            ("to-device-gb-per-second", cluster.to_device_gb_per_second),
-            ("network-gb-per-second", cluster.network_gb_per_second),
+            ("devices-per-node", f64::from(self.devices_per_node)),
+            ("to-host-gb-per-second", self.to_host_gb_per_second),
+            ("to-device-gb-per-second", self.to_device_gb_per_second),
+            ("network-gb-per-second", self.network_gb_per_second),
         ];
         let times = [
-            ("network-microseconds", cluster.network_microseconds),
-            ("exchange-microseconds", cluster.exchange_microseconds),
-            ("sum-microseconds", cluster.sum_microseconds),
-            ("stage-microseconds", cluster.stage_microseconds),
+            ("network-microseconds", self.network_microseconds),
+            ("exchange-microseconds", self.exchange_microseconds),
+            ("sum-microseconds", self.sum_microseconds),
+            ("stage-microseconds", self.stage_microseconds),
         ];
-        const MOST: f64 = 1e9;
-        if let Some((name, value)) = rates.iter().find(|(_, value)| !(*value > 0.0 && *value <= MOST)) {
-            return Err(DescriptionError::value(what, name, *value, "a number above 0, and at most 10^9,"));
-        }
-        if let Some((name, value)) = times.iter().find(|(_, value)| !(0.0..=MOST).contains(value)) {
-            return Err(DescriptionError::value(what, name, *value, "a number of at least 0, and at most 10^9,"));
-        }
-        Ok(cluster)
+        let is_rate = |value| value > 0.0 && value <= MOST;
+        DescriptionError::check(what, &rates, is_rate, "a number above 0, and at most 10^9,")?;
+        let is_time = |value| (0.0..=MOST).contains(&value);
+        DescriptionError::check(what, &times, is_time, "a number of at least 0, and at most 10^9,")
     }
 }
 

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 pub(crate) use caches::{cache_of_host, last_cache_of_host};
 pub use cluster::Cluster;
 
-use crate::description::DescriptionError;
+use crate::description::{Description, DescriptionError, shipped};
 use crate::si::{giga, mega, micro};
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -109,10 +109,7 @@ impl Machine {
     /// Names and machines that ship.
     pub fn shipped() -> &'static [(&'static str, Self)] {
         static MACHINES: OnceLock<Vec<(&'static str, Machine)>> = OnceLock::new();
-        // That the files are sound is tested.
-        MACHINES.get_or_init(|| {
-            SHIPPED.into_iter().filter_map(|(name, text)| Some((name, Self::parse(name, text).ok()?))).collect()
-        })
+        MACHINES.get_or_init(|| shipped(&SHIPPED))
     }
 
     /// The machine that ships for a device: the one of its name, else of its architecture.
@@ -121,14 +118,6 @@ impl Machine {
         let alike = |machine: &Self| !machine.architecture.is_empty() && machine.architecture == device.architecture;
         let found = named.or_else(|| Self::shipped().iter().find(|(_, machine)| alike(machine)));
         found.map(|(_, machine)| machine.clone())
-    }
-
-    /// Reads a machine; `what` names it in errors.
-    pub fn parse(what: &str, text: &str) -> Result<Self, DescriptionError> {
-        let machine: Self =
-            lanefield::toml_text::from_str(text).map_err(|error| DescriptionError::file(what, error))?;
-        machine.check(what)?;
-        Ok(machine)
     }
 
     /// The same with the rates of a measurement, a JSON document with any of the keys `read_bytes_per_second`, `copy_bytes_per_second`,
@@ -155,50 +144,6 @@ impl Machine {
         };
         machine.check(what)?;
         Ok(machine)
-    }
-
-    /// Checks every number that a file has.
-    pub(crate) fn check(&self, what: &str) -> Result<(), DescriptionError> {
-        const MOST: f64 = 1e12;
-        macro_rules! numbers {
-            ($($field:ident),+) => {
-                [$((stringify!($field), self.$field as f64)),+]
-            };
-        }
-        let numbers = numbers!(
-            compute_units,
-            clock_mhz,
-            lanes,
-            lanes_active,
-            f32_lanes,
-            f64_lanes,
-            integer_lanes,
-            issue_lanes,
-            operand_bytes,
-            fetch_clocks,
-            registers,
-            line_bytes,
-            sector_bytes,
-            l1_bytes,
-            l1_bytes_a_clock,
-            l2_bytes,
-            l2_gb_per_second,
-            peak_gb_per_second,
-            read_gb_per_second,
-            copy_gb_per_second,
-            launch_microseconds
-        );
-        for (name, value) in numbers {
-            let (is_sound, expected) = match name {
-                "launch_microseconds" => ((0.0..=MOST).contains(&value), "a number of at least 0, and at most 10^12,"),
-                "lanes" if value > MOST_LANES => (false, "a number from 1 to 4096"),
-                _ => (value > 0.0 && value <= MOST, "a number above 0, and at most 10^12,"),
-            };
-            if !is_sound {
-                return Err(DescriptionError::value(what, &name.replace('_', "-"), value, expected));
-            }
-        }
-        Ok(())
     }
 
     /// What traversals and workloads take for the bandwidth of memory: the read bandwidth where it was measured, else the vendor's peak, in 10⁹ bytes a
@@ -236,6 +181,45 @@ impl Machine {
             preferred_work_group_multiple: Some(self.lanes as usize),
             ..DeviceInfo::imagined(&self.name)
         }
+    }
+}
+
+impl Description for Machine {
+    fn check(&self, what: &str) -> Result<(), DescriptionError> {
+        const MOST: f64 = 1e12;
+        let above_0 = [
+            ("compute-units", f64::from(self.compute_units)),
+            ("clock-mhz", self.clock_mhz),
+            ("lanes", f64::from(self.lanes)),
+            ("lanes-active", f64::from(self.lanes_active)),
+            ("f32-lanes", self.f32_lanes),
+            ("f64-lanes", self.f64_lanes),
+            ("integer-lanes", self.integer_lanes),
+            ("issue-lanes", self.issue_lanes),
+            ("operand-bytes", self.operand_bytes),
+            ("fetch-clocks", self.fetch_clocks),
+            ("registers", self.registers as f64),
+            ("line-bytes", self.line_bytes as f64),
+            ("sector-bytes", self.sector_bytes as f64),
+            ("l1-bytes", self.l1_bytes as f64),
+            ("l1-bytes-a-clock", self.l1_bytes_a_clock),
+            ("l2-bytes", self.l2_bytes as f64),
+            ("l2-gb-per-second", self.l2_gb_per_second),
+            ("peak-gb-per-second", self.peak_gb_per_second),
+            ("read-gb-per-second", self.read_gb_per_second),
+            ("copy-gb-per-second", self.copy_gb_per_second),
+        ];
+        let is_above_0 = |value| value > 0.0 && value <= MOST;
+        DescriptionError::check(what, &above_0, is_above_0, "a number above 0, and at most 10^12,")?;
+        DescriptionError::check(
+            what,
+            &[("lanes", f64::from(self.lanes))],
+            |lanes| lanes <= MOST_LANES,
+            "a number from 1 to 4096",
+        )?;
+        let launch = ("launch-microseconds", self.launch_microseconds);
+        let is_time = |value| (0.0..=MOST).contains(&value);
+        DescriptionError::check(what, &[launch], is_time, "a number of at least 0, and at most 10^12,")
     }
 }
 

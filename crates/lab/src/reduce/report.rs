@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use lanefield_reference::layout::{Lattice, TreePlan};
+use lanefield_reference::layout::Lattice;
 use serde::Serialize;
 
 use crate::ceilings::{MemoryOf, Share};
@@ -89,12 +89,14 @@ impl ReduceRow {
 }
 
 /// All that was measured.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
 pub struct ReduceReport {
+    #[serde(skip)]
     pub lattice: Lattice,
     /// The plan of the bundle on this backend; none where no plan is possible.
-    pub plan: Option<TreePlan>,
-    /// Read bandwidth measured in the same run, in bytes a second.
+    pub plan: Option<String>,
+    /// Read bandwidth, in bytes a second: kept from an earlier run, unless a row of this one was faster.
+    #[serde(rename = "read_bytes_per_second")]
     pub read_bandwidth: f64,
     pub rows: Vec<ReduceRow>,
     pub agreement: Agreement,

@@ -130,30 +130,20 @@ pub(super) fn axes(device: &DeviceInfo, subject: &Subject, lanes: usize) -> Vec<
 
 /// A kernel on an OpenCL device, in the layout of fields that this has now.
 pub(super) struct KernelTrial<'b> {
-    device: &'b mut OpenCl,
-    case: &'b Case,
-    held: CaseOn<OpenCl>,
-    clock: &'b mut dyn FnMut() -> Duration,
-    step: KernelStep,
-    ahead: BuildAhead<'b>,
+    pub device: &'b mut OpenCl,
+    pub case: &'b Case,
+    pub held: CaseOn<OpenCl>,
+    pub clock: &'b mut dyn FnMut() -> Duration,
+    /// How the kernel is built in another process.
+    pub step: KernelStep,
+    pub ahead: BuildAhead<'b>,
 }
 
 /// Launches of a sample: it shall take so long, that the clock of the device resolves it.
 const SAMPLE: f64 = 1e-3;
 const MOST_LAUNCHES: usize = 20;
 
-impl<'b> KernelTrial<'b> {
-    /// Ready to be searched. `step`: how the kernel is built in another process.
-    pub fn new(
-        device: &'b mut OpenCl,
-        (case, step): (&'b Case, KernelStep),
-        clock: &'b mut dyn FnMut() -> Duration,
-        ahead: BuildAhead<'b>,
-    ) -> Result<Self, BackendError> {
-        let held = case.on(&*device)?;
-        Ok(Self { device, case, held, clock, step, ahead })
-    }
-
+impl KernelTrial<'_> {
     fn sample(&mut self, launches: usize) -> Result<f64, BackendError> {
         let Self { device, case, held, .. } = self;
         let mut launch = || held.launch(case, device, Sum::Exact).map(drop);
@@ -166,7 +156,7 @@ impl Trial for KernelTrial<'_> {
     type Output = Outcome;
 
     fn build_ahead(&mut self, choices: &[Tuning]) {
-        let step = |choice: &Tuning| Step::Kernel(Box::new(self.step.clone().with_tuned(*choice)));
+        let step = |choice: &Tuning| Step::Kernel(Box::new(KernelStep { tuned: Some(*choice), ..self.step.clone() }));
         (self.ahead)(self.device, choices.iter().map(step).collect());
     }
 
