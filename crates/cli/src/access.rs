@@ -107,7 +107,6 @@ const LINE: u64 = 128;
 #[derive(Serialize)]
 struct Report<T> {
     wavefront: u64,
-    /// Bytes of a line.
     #[serde(rename = "line_bytes")]
     line: u64,
     #[serde(flatten)]
@@ -120,7 +119,6 @@ impl<T> Report<T> {
     }
 }
 
-/// A kernel's arrays.
 #[derive(Serialize)]
 struct OfKernel {
     kernel: &'static Kernel,
@@ -158,7 +156,6 @@ struct ArrayTotal {
     sector_efficiency: f64,
 }
 
-/// A pattern, and what it touches.
 #[derive(Serialize)]
 struct OfPattern {
     name: Option<&'static str>,

@@ -110,14 +110,12 @@ pub struct Report<T> {
     #[serde(skip)]
     subject: &'static str,
     rate_per_second: f64,
-    /// The rate that is wanted; null where none was named.
     want_per_second: Option<f64>,
     go: Option<bool>,
     #[serde(flatten)]
     estimate: T,
 }
 
-/// A kernel's launch. As JSON, these fields.
 #[derive(Serialize)]
 pub struct OfKernel {
     kernel: &'static Kernel,
@@ -128,12 +126,10 @@ pub struct OfKernel {
     spinors: usize,
     #[serde(flatten)]
     estimate: KernelEstimate,
-    /// What the device took; null where none was named.
     measured: Option<Times>,
     ratio: Option<f64>,
 }
 
-/// A workload's report. As JSON, these fields.
 #[derive(Serialize)]
 pub struct OfWorkload {
     workload: Workload,
@@ -146,13 +142,11 @@ struct Kernels {
     kernels: Vec<Report<OfKernel>>,
 }
 
-/// The built-in machines. As JSON, these fields.
 #[derive(Serialize)]
 pub struct Listing {
     machines: Vec<Listed>,
 }
 
-/// A machine and its name here.
 #[derive(Serialize)]
 pub struct Listed {
     id: &'static str,
@@ -303,10 +297,7 @@ impl Estimate {
 
 /// The machine of a name, or of a file that ends in .toml.
 pub fn machine_named(name: &str) -> anyhow::Result<Machine> {
-    match name.ends_with(".toml") {
-        true => described(Path::new(name)),
-        false => Ok(Machine::named(name)?),
-    }
+    if name.ends_with(".toml") { described(Path::new(name)) } else { Ok(Machine::named(name)?) }
 }
 
 /// What a file describes.
@@ -323,7 +314,6 @@ fn read(file: &Path) -> anyhow::Result<String> {
     std::fs::read_to_string(file).with_context(|| format!("failed to read {}", file.display()))
 }
 
-/// What a device took.
 #[derive(Serialize)]
 pub struct Times {
     #[serde(skip)]

@@ -32,15 +32,11 @@ pub struct CaseArgs {
 }
 
 impl CaseArgs {
-    /// The tuning that was asked for.
     pub fn tuning(&self) -> Tuning {
         self.tuning.tuning()
     }
 
     /// What a kernel is run on, on a CPU or a GPU.
-    ///
-    /// # Errors
-    /// A precision, or a number of right-hand sides, that the kernel does not take.
     pub fn case(&self, is_cpu: bool, kernel: &'static Kernel) -> anyhow::Result<BenchCase> {
         let usual = if is_cpu { [8; 4] } else { [32; 4] };
         let extents = self.lattice.map_or_else(|| Extents::new(usual), Ok)?;

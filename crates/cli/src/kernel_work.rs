@@ -35,9 +35,6 @@ pub struct KernelWorkArgs {
 
 impl KernelWorkArgs {
     /// The kernels that a word names, as far as their accesses are described, each with a launch on these fields.
-    ///
-    /// # Errors
-    /// A word that names none of these; a number of right-hand sides that the kernel does not take.
     pub fn of(&self, word: &str) -> anyhow::Result<Vec<KernelWork>> {
         let kernels = wanted(&[word.to_owned()], is_described, "has no description of its accesses")?;
         let launch = |kernel: &'static Kernel| {
@@ -59,9 +56,6 @@ pub fn require_rhs(kernel: &Kernel, rhs: usize) -> anyhow::Result<()> {
 }
 
 /// Reads the sites of a field.
-///
-/// # Errors
-/// Another word, with those that there are.
 pub fn sites(text: &str) -> Result<Sites, String> {
     let sites = [Sites::Full, Sites::Parity(Parity::Even), Sites::Parity(Parity::Odd)];
     let named = sites.into_iter().find(|sites| sites.to_string() == text);

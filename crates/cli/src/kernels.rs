@@ -3,17 +3,11 @@
 use lanefield::kernel::{self, Kernel};
 
 /// Refuses a word that names no kernel.
-///
-/// # Errors
-/// The words there are.
 pub fn word(text: &str) -> Result<String, String> {
     kernel::named(text).map(|_| text.to_owned())
 }
 
 /// The same of commands that take `family:NAME`, too.
-///
-/// # Errors
-/// The words there are.
 pub fn word_or_family(text: &str) -> Result<String, String> {
     named(text).map(|_| text.to_owned())
 }
@@ -32,9 +26,6 @@ fn named(word: &str) -> Result<Vec<&'static Kernel>, String> {
 }
 
 /// The kernels that some words name, each once, as far as a command has something to say of them.
-///
-/// # Errors
-/// A word that names none of these: `why` says what they lack.
 pub fn wanted(
     words: &[String],
     is_wanted: impl Fn(&Kernel) -> bool,

@@ -62,10 +62,7 @@ impl TraceArgs {
         });
         if self.stats {
             let text = hotspot_table(&hotspots(&recording));
-            match outcome.is_ok() && !printed_json() {
-                true => print(text)?,
-                false => say!("{text}"),
-            }
+            if outcome.is_ok() && !printed_json() { print(text)? } else { say!("{text}") }
         }
         // The command's own error is what one has to see.
         outcome.and_then(|outcome| written.map(|()| outcome))
@@ -74,10 +71,7 @@ impl TraceArgs {
 
 /// What other ranks recorded, at rank 0.
 fn of_other_ranks(recording: &Recording, command: &str) -> anyhow::Result<Vec<Vec<u8>>> {
-    let events = match ranks::is_first() {
-        true => Vec::new(),
-        false => chrome_events(recording, command, ranks::rank())?,
-    };
+    let events = if ranks::is_first() { Vec::new() } else { chrome_events(recording, command, ranks::rank())? };
     let gathered = ranks::communicator().gather(&events)?.unwrap_or_default();
     Ok(gathered.into_iter().skip(1).collect())
 }

@@ -6,7 +6,6 @@ use lanefield::backend::opencl::{Parameter, Tuning};
 const HEADING: &str =
     "Tuning of OpenCL devices (changes no bit; default: what was tuned, else what suits device and kernel)";
 
-/// What was chosen of the tuning parameters.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct TuningArgs(Tuning);
 

@@ -19,7 +19,6 @@ use crate::ceilings::MemoryOf;
 /// Builds what steps need, and the cache does not have, before they are measured.
 pub type BuildAhead<'a> = &'a mut dyn FnMut(&mut OpenCl, Vec<Step>);
 
-/// Something that is built.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum Step {
     /// A kernel of the library on fields, in some tuning.
@@ -139,9 +138,6 @@ impl Step {
     }
 
     /// Builds it, and keeps it in the cache. Where kernels are compiled when they are launched, it is launched once, but for what is a program alone.
-    ///
-    /// # Errors
-    /// What the device does not take; what the compiler says.
     pub fn build(&self, device: &mut OpenCl) -> Result<(), BackendError> {
         match self {
             Self::Kernel(step) if device.compiles_at_launch() => step.launch(device),
@@ -156,7 +152,6 @@ impl Step {
     }
 }
 
-/// What is to be built.
 #[derive(Clone, Debug, Default)]
 pub struct ToBuild {
     /// The steps, those together that need the same program, and the number of programs of each.
@@ -192,7 +187,6 @@ impl ToBuild {
         Self { cached: programs.values().filter(|group| group.is_none()).count(), groups }
     }
 
-    /// How many programs are to be built.
     pub fn programs(&self) -> usize {
         self.groups.iter().map(|(_, programs)| programs).sum()
     }

@@ -108,9 +108,6 @@ impl BenchCase {
     }
 
     /// The lattice as `backend` would have it.
-    ///
-    /// # Errors
-    /// A lane width that the lattice does not take.
     pub fn lattice(&self, backend: &impl Memory) -> Result<Lattice, LayoutError> {
         let options = LatticeOptions { lanes: backend.lanes(self.lanes), ..LatticeOptions::default() };
         Lattice::new(self.extents, self.precision.scalar(), options)
@@ -127,9 +124,6 @@ impl BenchCase {
     }
 
     /// The kernel with its arguments, for `backend`.
-    ///
-    /// # Errors
-    /// A lane width that the lattice does not take; no room.
     pub fn prepare<B: Timed>(&self, backend: &B) -> Result<TimedCase<B>, BackendError> {
         let lattice = self.lattice(backend)?;
         Ok(TimedCase::new(Case::new(self.kernel, &self.options(lattice))?))
@@ -145,7 +139,6 @@ impl BenchCase {
     }
 }
 
-/// Kernels, and all that they are timed on.
 #[derive(Clone, PartialEq, Debug)]
 pub struct BenchOptions {
     pub kernels: Vec<&'static Kernel>,
@@ -165,7 +158,6 @@ impl BenchOptions {
         Self { kernels, extents, precisions, links, rhs: None, lanes }
     }
 
-    /// What is timed, in the order of a table.
     pub fn cases(&self) -> Vec<BenchCase> {
         let mut cases = Vec::new();
         for &kernel in &self.kernels {

@@ -41,15 +41,9 @@ impl DescriptionError {
 /// What a TOML file describes.
 pub trait Description: DeserializeOwned + Clone {
     /// Checks every number; `what` names the description in errors.
-    ///
-    /// # Errors
-    /// The first that makes no sense.
     fn check(&self, what: &str) -> Result<(), DescriptionError>;
 
     /// Reads one; `what` names it in errors.
-    ///
-    /// # Errors
-    /// Text that is not one, numbers that make no sense.
     fn parse(what: &str, text: &str) -> Result<Self, DescriptionError> {
         let read: Self = lanefield::toml_text::from_str(text).map_err(|error| DescriptionError::file(what, error))?;
         read.check(what)?;

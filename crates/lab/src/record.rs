@@ -84,7 +84,6 @@ impl fmt::Display for FieldFacts {
     }
 }
 
-/// One kernel, timed in one tuning.
 #[derive(Clone, Debug, Serialize)]
 pub struct KernelRecord {
     pub family: &'static str,

@@ -45,7 +45,6 @@ fn reduction_device(backend: &impl Timed) -> ReductionDevice {
     }
 }
 
-/// What is measured.
 #[derive(Clone, Copy, Debug)]
 pub struct ReduceBench {
     pub extents: Extents,
@@ -58,7 +57,6 @@ pub struct ReduceBench {
     pub samples: usize,
 }
 
-/// One row before it is measured.
 struct Planned {
     operation: Operation,
     shape: Shape,
@@ -112,9 +110,6 @@ pub fn measure<R: Vectors, B: Timed>(
 }
 
 /// What [`measure`] builds on a device.
-///
-/// # Errors
-/// A lattice that cannot be laid out.
 pub fn steps<R: Vectors>(device: &mut OpenCl, bench: &ReduceBench) -> Result<Vec<Step>, BackendError> {
     let reduction = reduction_device(device);
     let lattice = lay_out::<R>(bench)?;
@@ -140,9 +135,8 @@ pub fn steps<R: Vectors>(device: &mut OpenCl, bench: &ReduceBench) -> Result<Vec
     for (shape, (sum, options)) in calls {
         device.set_sum_options(options);
         // What cannot be planned says so in its row.
-        needed.extend(
-            device.needs(&shape, sum).into_iter().flatten().filter(|one| !needed.contains(one)).collect::<Vec<_>>(),
-        );
+        let of_call = device.needs(&shape, sum).into_iter().flatten();
+        needed.extend(of_call.filter(|one| !needed.contains(one)).collect::<Vec<_>>());
     }
     device.set_sum_options(before);
     Ok(needed.into_iter().map(Step::Program).collect())
@@ -215,8 +209,8 @@ struct Measuring<'m, B, O> {
     observe: O,
     /// The bits of the first sum of each kind, and where that was taken.
     expected: HashMap<Kind, (Vec<[u64; 2]>, String)>,
-    /// Seconds to read so many bytes.
-    reads: HashMap<u64, f64>,
+    /// Seconds to read so many bytes and do nothing else; `None` where there is no room for a second field.
+    reads: HashMap<u64, Option<f64>>,
     done: Vec<ReduceRow>,
     agreement: Agreement,
     rows: usize,
@@ -261,7 +255,9 @@ impl<'m, B: Timed, O: FnMut(Progress<'_>) -> bool> Measuring<'m, B, O> {
             let kind = (object, R::NAME, operation, sum);
             self.timed(kind, &by, |backend| call(backend, sum)).map_err(|error| error.to_string())
         });
-        let read_seconds = measured.is_ok().then(|| self.read_time(bytes)).flatten();
+        let backend = &*self.backend;
+        let read = || *self.reads.entry(bytes).or_insert_with(|| backend.read_time(bytes as usize).ok());
+        let read_seconds = measured.is_ok().then(read).flatten();
         self.done.push(ReduceRow {
             operation,
             object,
@@ -280,16 +276,6 @@ impl<'m, B: Timed, O: FnMut(Progress<'_>) -> bool> Measuring<'m, B, O> {
             share_of_same_read: None,
         });
         self.tell("");
-    }
-
-    /// Seconds to read so many bytes and do nothing else; `None` where there is no room for a second field.
-    fn read_time(&mut self, bytes: u64) -> Option<f64> {
-        if let Some(seconds) = self.reads.get(&bytes) {
-            return Some(*seconds);
-        }
-        let seconds = self.backend.read_time(bytes as usize).ok()?;
-        self.reads.insert(bytes, seconds);
-        Some(seconds)
     }
 
     /// The first run builds programs and is not timed; the result of every run is compared.
@@ -357,12 +343,9 @@ impl<'m, B: Timed, O: FnMut(Progress<'_>) -> bool> Measuring<'m, B, O> {
 
     fn spinor_fields<R: Vectors>(&self) -> Result<[FieldOn<B, R, Spinors>; 2], BackendError> {
         let lattice = lay_out::<R>(self.bench)?;
-        let field = |number| {
-            let field =
-                TestData::new(2).field::<R, _>(lattice, Sites::Full, Spinors::ONE, Numbers::Ordinary, number)?;
-            self.backend.upload(field)
-        };
-        Ok([field(0)?, field(1)?])
+        let data = TestData::new(2);
+        let field = |number| data.field::<R, _>(lattice, Sites::Full, Spinors::ONE, Numbers::Ordinary, number);
+        Ok([self.backend.upload(field(0)?)?, self.backend.upload(field(1)?)?])
     }
 }
 

@@ -4,9 +4,7 @@ use serde::{Serialize, Serializer};
 
 use super::spread::Spread;
 
-/// Something that may be multiplied.
 pub(crate) trait Scaled {
-    /// What it is then.
     type Product: Serialize;
     fn times(&self, factor: f64) -> Self::Product;
 }

@@ -23,17 +23,11 @@ const FILES: &[(&str, &str)] = embedded![
 ];
 
 /// The source `file`, of the laboratory or of the library, with what it includes.
-///
-/// # Errors
-/// A file that does not exist, with the place that asks for it.
 pub fn expand(file: &str) -> Result<String, SourceError> {
     expand_with(FILES, file)
 }
 
 /// The program of the source `file`, built with `options`.
-///
-/// # Errors
-/// A file that does not exist; what the compiler says.
 pub fn program(context: &Context, file: &str, options: &str) -> Result<Arc<Program>, OpenClError> {
     // SAFETY: the sources are those of this crate and of the library, each launched by one module, with the sizes that it is written for.
     unsafe { context.program(file, &expand(file)?, options) }

@@ -6,9 +6,7 @@ use serde::Serialize;
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize)]
 pub struct Spread {
     pub median: f64,
-    /// The 10th percentile.
     pub tenth: f64,
-    /// The 90th percentile.
     pub ninetieth: f64,
 }
 

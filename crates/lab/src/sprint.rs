@@ -10,7 +10,6 @@ use lanefield_reference::layout::{AcceleratorThreads, DIMENSIONS, LayoutError, L
 use super::orders::{POINTS, SPRINT};
 use super::study::Way;
 
-/// The lattices of the study.
 pub const LATTICES: [[usize; DIMENSIONS]; 3] = [[16, 16, 16, 32], [32, 32, 32, 64], [48, 48, 48, 64]];
 /// Numbers of subdomains in x, y and z.
 pub const SUBDOMAINS: [[usize; 3]; 4] = [[8, 4, 4], [4, 4, 4], [8, 8, 4], [1, 1, 1]];

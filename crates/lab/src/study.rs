@@ -10,7 +10,6 @@ use super::text;
 use super::timed::Timed;
 use super::timing::{Sampling, TimedCase};
 
-/// A way of running kernels.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Way {
     pub name: String,
@@ -30,7 +29,6 @@ impl From<Tuning> for Way {
 }
 
 impl Way {
-    /// Times a kernel so.
     fn time<B: Timed>(&self, backend: &mut B, case: &mut TimedCase<B>, sampling: Sampling) -> KernelRecord {
         case.case.set_legs(self.legs);
         backend.set_relaxed_math(self.relaxed_math);
@@ -40,7 +38,6 @@ impl Way {
     }
 }
 
-/// A kernel on some fields, and a way of running it.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Run {
     pub case: BenchCase,

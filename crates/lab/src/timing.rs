@@ -12,10 +12,8 @@ use super::timed::Timed;
 
 /// A kernel runs so long, and at least once, before it is timed: clocks go up, programs are built.
 const WARM_UP: Duration = Duration::from_millis(20);
-/// Launches that are queued one after the other.
 const BACK_TO_BACK: usize = 64;
 
-/// How a kernel is sampled.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Sampling {
     /// Timed launches; at least one is taken.

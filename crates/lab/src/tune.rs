@@ -40,7 +40,6 @@ pub struct TuneOptions {
 }
 
 impl TuneOptions {
-    /// The layouts of fields to try.
     fn layouts(&self) -> Vec<Layout> {
         let (orders, widths) = (self.site_orders.iter().copied(), self.access.iter().copied());
         let layout = |access| move |site_order| Layout { access, site_order };
@@ -60,7 +59,6 @@ pub fn usual_extents(kind: DeviceKind, subject: &Subject) -> Result<Extents, Lay
     })
 }
 
-/// One kernel in one layout of fields.
 #[derive(Clone, Debug, Serialize)]
 pub struct KernelReport {
     /// The default's time over the chosen one's.
@@ -81,12 +79,9 @@ impl KernelReport {
     }
 }
 
-/// All that was found.
 #[derive(Clone, Debug, Serialize)]
 pub struct TuneReport {
-    /// The access width with the best total.
     pub access: AccessWidth,
-    /// The order of outer sites with the best total.
     pub site_order: SiteOrder,
     /// The kernels, in each layout of fields.
     pub kernels: Vec<KernelReport>,

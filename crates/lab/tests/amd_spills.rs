@@ -41,7 +41,6 @@ struct Known {
     kernel: Vec<Spilling>,
 }
 
-/// A kernel that leaves the registers.
 #[derive(Serialize, Deserialize, Clone, PartialEq, Debug)]
 struct Spilling {
     name: String,

@@ -62,7 +62,6 @@ fn h200() -> Machine {
     Machine::named("h200").unwrap()
 }
 
-/// Predicted over measured.
 fn ratio(row: &Measured) -> f64 {
     stencil(&h200(), &row.work()).unwrap().prediction.seconds * 1e6 / row.microseconds
 }

@@ -43,7 +43,6 @@ pub struct TimingArgs {
 }
 
 impl TimingArgs {
-    /// Opens the backend that was asked for.
     pub fn open(&self) -> anyhow::Result<AnyBackend> {
         self.place.open(Tuning::OPEN)
     }
@@ -101,9 +100,6 @@ pub fn sampled(
 }
 
 /// The tuning that was chosen for a backend.
-///
-/// # Errors
-/// A choice, on a backend that has none.
 pub fn tuning_of(chosen: TuningArgs, backend: &AnyBackend) -> anyhow::Result<Tuning> {
     let tuning = chosen.tuning();
     if backend.opencl().is_none() && tuning != Tuning::OPEN {

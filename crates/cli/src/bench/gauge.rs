@@ -63,7 +63,6 @@ struct Study {
     rows: Vec<Row>,
 }
 
-/// Something that is done to all links.
 #[derive(Serialize)]
 struct Row {
     name: &'static str,
@@ -73,7 +72,6 @@ struct Row {
     copies: f64,
 }
 
-/// Where it is measured.
 struct Bench<'b> {
     backend: &'b AnyBackend,
     configuration: &'b Configuration,
@@ -82,7 +80,6 @@ struct Bench<'b> {
     rows: Vec<Row>,
 }
 
-/// Size of the steps of the flow.
 const FLOW_STEP: f64 = 0.01;
 
 impl Gauge {
@@ -158,7 +155,6 @@ impl Gauge {
         self.row(bench, "hmc, 10 omelyan steps", double, hmc, |hmc| Ok(hmc.trajectory().map(drop)?))
     }
 
-    /// Times some work on what is made for it.
     fn row<T>(
         &self,
         bench: &mut Bench<'_>,

@@ -17,7 +17,6 @@ use crate::kernels::word;
 use crate::output::Kind;
 use crate::tuning::TuningArgs;
 
-/// The kernels to time.
 #[derive(Args)]
 pub struct Kernels {
     /// Kernels: all, a family or a kernel [default: all]

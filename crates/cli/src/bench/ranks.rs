@@ -64,7 +64,6 @@ pub struct Ranks {
     timing: TimingArgs,
 }
 
-/// Launches in a row.
 const IN_A_ROW: usize = 16;
 
 #[derive(Serialize)]
@@ -100,14 +99,12 @@ struct Row {
     strong_scaling: Option<f64>,
 }
 
-/// A sum of exact accumulators.
 #[derive(Serialize)]
 struct SumRow {
     sums: usize,
     seconds: Spread,
 }
 
-/// Packets to all neighbours.
 #[derive(Serialize)]
 struct LinkRow {
     bytes: usize,
@@ -193,7 +190,6 @@ impl Ranks {
         Ok((Row::new(here.kernel.name.to_owned(), here.precision, Some(bytes), times), sent))
     }
 
-    /// An iteration of conjugate gradients.
     fn iteration<R: Vectors>(&self, on: &On<'_>) -> anyhow::Result<Row> {
         let times = self.everywhere(on, |_, backend, extents| self.iterate::<R>(backend, extents))?;
         Ok(Row::new("clover CG iteration".to_owned(), R::PRECISION, None, times))
@@ -286,7 +282,6 @@ impl Ranks {
     }
 }
 
-/// Where kernels run.
 struct On<'a> {
     ranks: &'a AnyBackend,
     alone: &'a AnyBackend,

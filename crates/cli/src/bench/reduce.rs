@@ -61,7 +61,6 @@ pub struct Reduce {
     backend: BackendArgs,
 }
 
-/// What a field may have at each site.
 const OBJECTS: &[(&str, Words, &str)] = &[
     ("complex", Words(ComplexNumber::WORDS), "One complex number"),
     ("colour-vector", Words(ColourVectors::WORDS), "3 words"),

@@ -56,7 +56,6 @@ struct Study {
     fastest: Vec<Fastest>,
 }
 
-/// The fastest stage of a kernel on a lattice.
 #[derive(Serialize)]
 struct Fastest {
     lattice: [usize; 4],

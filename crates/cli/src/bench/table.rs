@@ -27,7 +27,6 @@ pub struct Report {
     pub rows: Vec<KernelRecord>,
 }
 
-/// A rate, in 10⁹ a second.
 fn giga(rate: Option<f64>) -> String {
     number(rate.map(|rate| rate / 1e9), 1)
 }

@@ -54,7 +54,6 @@ struct Study {
     fastest: Vec<Fastest>,
 }
 
-/// The fastest number of accelerator threads.
 #[derive(Serialize)]
 struct Fastest {
     kernel: String,

@@ -31,7 +31,6 @@ fn ranks(text: &str) -> Result<usize, String> {
     ranks.ok_or_else(|| format!("invalid number of ranks '{text}': expected a whole number from 1 to {MOST}"))
 }
 
-/// Estimates of one kernel. As JSON, these fields.
 #[derive(Serialize)]
 struct Report {
     cluster: Cluster,
@@ -43,7 +42,6 @@ struct Report {
 }
 
 impl RanksArgs {
-    /// Whether ranks were asked for.
     pub fn are_wanted(&self) -> bool {
         !self.ranks.is_empty()
     }

@@ -1,8 +1,9 @@
 //! Occupancy of numbers that are given by hand.
 
 use anyhow::bail;
+use lanefield_lab::code::Compiled;
 use lanefield_lab::occupancy::emprism::simplified;
-use lanefield_lab::occupancy::{Architecture, Demand, occupancy, sweep, sweet_spot};
+use lanefield_lab::occupancy::{Architecture, Demand, SweptQuantity, occupancy, sweep, sweet_spot};
 
 use super::Occupancy;
 use super::table::{Entry, Report, SweepReport};
@@ -11,7 +12,6 @@ use super::table::{Entry, Report, SweepReport};
 const LANES: usize = 8;
 const THREADS: usize = 8;
 
-/// The occupancy on each architecture.
 pub fn report(args: &Occupancy) -> anyhow::Result<Report> {
     let architectures = args.architectures()?;
     if architectures.is_empty() {
@@ -30,9 +30,9 @@ pub fn report(args: &Occupancy) -> anyhow::Result<Report> {
     let mut sweeps = Vec::new();
     for architecture in architectures {
         entries.push(entry(architecture, demand)?);
-        sweeps.extend(swept(args, architecture, demand, LANES)?);
+        sweeps.extend(swept(args, architecture, demand, LANES, None)?);
     }
-    Ok(Report::new(entries, sweeps))
+    Ok(Report::new(entries, sweeps, Vec::new()))
 }
 
 /// The occupancy of `demand`, with the simplified formulas where there are any.
@@ -43,21 +43,21 @@ pub fn entry(architecture: Architecture, demand: Demand) -> anyhow::Result<Entry
     Ok(Entry { architecture, demand, occupancy, simplified, kernel: None })
 }
 
-/// The sweep that was asked for.
 pub fn swept(
     args: &Occupancy,
     architecture: Architecture,
     demand: Demand,
     lanes: usize,
+    kernel: Option<&Compiled>,
 ) -> anyhow::Result<Option<SweepReport>> {
     let Some(asked) = &args.sweep else { return Ok(None) };
     let rows = sweep(&architecture, &demand, lanes, asked.quantity, &asked.values)?;
-    let threads = asked.quantity == lanefield_lab::occupancy::SweptQuantity::AcceleratorThreads;
+    let threads = asked.quantity == SweptQuantity::AcceleratorThreads;
     let note = threads.then(|| sweet_spot(&architecture, &rows)).flatten();
     Ok(Some(SweepReport {
-        kernel: None,
-        precision: None,
-        reconstruct: None,
+        kernel: kernel.map(|kernel| kernel.kernel),
+        precision: kernel.map(|kernel| kernel.precision),
+        reconstruct: kernel.and_then(|kernel| kernel.reconstruct),
         architecture,
         quantity: asked.quantity,
         lanes,

@@ -88,10 +88,10 @@ fn offline(args: &Occupancy, kernels: &[&'static Kernel]) -> anyhow::Result<Repo
     let (mut entries, mut sweeps) = (Vec::new(), Vec::new());
     for surveyed in surveyed? {
         let Surveyed { architecture, demand, compiled } = surveyed;
-        sweeps.extend(swept(args, architecture, demand, compiled.nsimd)?.map(|sweep| sweep.of(&compiled)));
+        sweeps.extend(swept(args, architecture, demand, compiled.nsimd, Some(&compiled))?);
         entries.push(Entry { kernel: Some(compiled), ..entry(architecture, demand)? });
     }
-    Ok(Report::new(entries, sweeps))
+    Ok(Report::new(entries, sweeps, Vec::new()))
 }
 
 fn on_device(args: &Occupancy, kernels: &[&'static Kernel]) -> anyhow::Result<(Device, Report)> {
@@ -123,13 +123,11 @@ fn on_device(args: &Occupancy, kernels: &[&'static Kernel]) -> anyhow::Result<(D
         let known = Compiled::new((kernel, precision, format), nsimd, built, code);
         match (architecture, known.demand()) {
             (Some(architecture), Some(demand)) => {
-                sweeps.extend(swept(args, architecture, demand, nsimd)?.map(|sweep| sweep.of(&known)));
+                sweeps.extend(swept(args, architecture, demand, nsimd, Some(&known))?);
                 entries.push(Entry { kernel: Some(known), ..entry(architecture, demand)? });
             }
             _ => told.push(known),
         }
     }
-    let mut report = Report::new(entries, sweeps);
-    report.told = told;
-    Ok((info.into(), report))
+    Ok((info.into(), Report::new(entries, sweeps, told)))
 }

@@ -91,7 +91,6 @@ pub struct Occupancy {
     tuning: TuningArgs,
 }
 
-/// What is varied, and its values.
 #[derive(Clone, Debug)]
 struct Sweep {
     quantity: SweptQuantity,

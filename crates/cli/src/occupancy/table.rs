@@ -12,11 +12,9 @@ use crate::output::{dense, facts, table, table_of, wrapped};
 
 #[derive(Serialize)]
 pub struct Report {
-    /// Each kernel, or set of numbers, on each architecture.
     pub entries: Vec<Entry>,
     /// Kernels of which no occupancy can be told.
     pub told: Vec<Compiled>,
-    /// The sweep that was asked for, of each entry.
     sweeps: Vec<SweepReport>,
     /// Where the simplified formulas differ; null where none is shown.
     simplified_differ: Option<&'static str>,
@@ -34,7 +32,6 @@ pub struct Entry {
     pub kernel: Option<Compiled>,
 }
 
-/// One row of values.
 #[derive(Serialize)]
 pub struct SweepReport {
     /// The kernel; null for numbers by hand.
@@ -61,9 +58,9 @@ fn names(resources: &[Resource], architecture: &Architecture) -> String {
 
 impl Report {
     /// Of entries and sweeps, with a sentence about the simplified formulas where they are shown.
-    pub fn new(entries: Vec<Entry>, sweeps: Vec<SweepReport>) -> Self {
+    pub fn new(entries: Vec<Entry>, sweeps: Vec<SweepReport>, told: Vec<Compiled>) -> Self {
         let shown = entries.iter().any(|entry| entry.simplified.is_some());
-        Self { entries, told: Vec::new(), sweeps, simplified_differ: shown.then_some(DIFFERENCES) }
+        Self { entries, told, sweeps, simplified_differ: shown.then_some(DIFFERENCES) }
     }
 
     /// All of it, for people: facts of few, a table of many.
@@ -83,16 +80,13 @@ impl Report {
     }
 
     fn table(&self) -> String {
-        let lines = dense(table_of(self.entries.iter().map(Entry::cells), 4..13));
-        let compiled = self.entries.iter().filter_map(|entry| entry.kernel.as_ref());
-        let spilling = compiled.clone().filter(|kernel| spills(kernel)).count();
-        let substituted = compiled.clone().find(|kernel| kernel.code.target.contains(", for "));
-        let mut text = lines.to_string();
-        if compiled.clone().next().is_some() {
-            let number = compiled.count();
+        let mut text = dense(table_of(self.entries.iter().map(Entry::cells), 4..13)).to_string();
+        let compiled: Vec<&Compiled> = self.entries.iter().filter_map(|entry| entry.kernel.as_ref()).collect();
+        if !compiled.is_empty() {
+            let (spilling, number) = (compiled.iter().filter(|kernel| spills(kernel)).count(), compiled.len());
             text += &format!("\n\n{spilling} of {number} spill, or keep arrays in private memory");
         }
-        if let Some(kernel) = substituted {
+        if let Some(kernel) = compiled.iter().find(|kernel| kernel.code.target.contains(", for ")) {
             text +=
                 &format!("\n{} does not know every GPU: it compiled for {}", kernel.code.compiler, kernel.code.target);
         }
@@ -216,11 +210,6 @@ fn text_of(kernel: &Compiled) -> String {
 }
 
 impl SweepReport {
-    /// The sweep as one of a kernel.
-    pub fn of(self, kernel: &Compiled) -> Self {
-        Self { kernel: Some(kernel.kernel), precision: Some(kernel.precision), reconstruct: kernel.reconstruct, ..self }
-    }
-
     fn text(&self) -> String {
         let architecture = &self.architecture;
         let value = self.quantity.to_string();
@@ -279,11 +268,10 @@ fn counts_in_words(counts: &InstructionCounts) -> String {
         accesses.iter().map(|(bytes, number)| format!("{number} of {bytes} bytes")).collect::<Vec<_>>().join(" + ")
     };
     let mut words = Vec::new();
-    if !counts.global_loads.is_empty() {
-        words.push(format!("global loads {}", widths(&counts.global_loads)));
-    }
-    if !counts.global_stores.is_empty() {
-        words.push(format!("global stores {}", widths(&counts.global_stores)));
+    for (name, accesses) in [("global loads", &counts.global_loads), ("global stores", &counts.global_stores)] {
+        if !accesses.is_empty() {
+            words.push(format!("{name} {}", widths(accesses)));
+        }
     }
     let numbers = [
         ("atomics", counts.atomics),

@@ -8,7 +8,6 @@ use super::coalescing::{Counts, WaveAccess, count};
 use super::kernel::{Item, Launched};
 use super::program::{Array, Instruction};
 
-/// Groups that are counted at most.
 const MOST_GROUPS: usize = 64;
 
 /// What wavefronts touch of one array for one leg, or of an array that no leg names.
@@ -19,7 +18,6 @@ pub struct ArrayCounts {
     pub leg: Option<String>,
     pub store: bool,
     pub accesses_a_work_item: usize,
-    /// Bytes of the widest of them.
     pub widest: usize,
     pub wavefronts: u64,
     /// Lines that a wavefront touches, each counted once, on average.

@@ -16,7 +16,6 @@ const BANK_BYTES: u64 = 4;
 pub struct BankPasses {
     pub banks: u64,
     pub passes: u64,
-    /// Passes that as many work-items take without conflicts.
     pub least: u64,
     /// Distinct words that the worst bank is asked for at once: 1 without conflicts, n for an n-way conflict.
     pub ways: u64,

@@ -8,7 +8,6 @@ use serde::Serialize;
 /// Bytes of a sector: the least that memory moves.
 pub const SECTOR: u64 = 32;
 
-/// One load or store of a wavefront.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct WaveAccess {
     pub bytes: u64,
@@ -51,15 +50,12 @@ impl WaveAccess {
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize)]
 pub struct Counts {
     pub accesses: u64,
-    /// Bytes asked for by all work-items.
     pub asked_bytes: u64,
     /// The same, where several work-items of an access ask for a byte counted once.
     pub distinct_bytes: u64,
     /// Transactions of 32 bytes: sectors.
     pub transactions_32: u64,
-    /// Transactions of 64 bytes.
     pub transactions_64: u64,
-    /// Transactions of 128 bytes.
     pub transactions_128: u64,
     /// Lines that each access touches, added up.
     pub line_touches: u64,
@@ -68,7 +64,6 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// Bytes of the sectors that are moved.
     pub fn moved_bytes(&self) -> u64 {
         self.transactions_32 * SECTOR
     }

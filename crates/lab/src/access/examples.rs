@@ -4,7 +4,6 @@
 
 use super::pattern::{Index, Pattern};
 
-/// A pattern with a name.
 #[derive(Clone, Copy, Debug)]
 pub struct Example {
     pub name: &'static str,
@@ -56,7 +55,6 @@ pub const EXAMPLES: [Example; 4] = [
 ];
 
 impl Example {
-    /// Words of a site.
     pub const WORDS: u64 = 12;
     const SITES: u64 = 64;
 
@@ -66,7 +64,6 @@ impl Example {
         EXAMPLES.into_iter().find(|example| example.name == name)
     }
 
-    /// Its pattern, for wavefronts of `wavefront` work-items.
     pub fn pattern(&self, wavefront: u64) -> Result<Pattern, super::ExpressionError> {
         Ok(Pattern {
             address: self.address.parse()?,

@@ -14,21 +14,16 @@ use std::str::FromStr;
 
 use thiserror::Error;
 
-/// What the names of an expression stand for.
+const NAMES: [&str; 5] = ["lane", "site", "word", "item", "group"];
+
+/// What the names stand for, in the order lane, site, word, item (the number of the work-item in its group), group.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Names {
-    pub lane: i64,
-    pub site: i64,
-    pub word: i64,
-    /// The number of the work-item in its group.
-    pub item: i64,
-    pub group: i64,
-}
+pub struct Names(pub [i64; 5]);
 
 impl fmt::Display for Names {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { lane, site, word, item, group } = self;
-        write!(f, "lane {lane}, site {site}, word {word}, item {item}, group {group}")
+        let pairs: Vec<String> = NAMES.iter().zip(self.0).map(|(name, value)| format!("{name} {value}")).collect();
+        f.write_str(&pairs.join(", "))
     }
 }
 
@@ -37,26 +32,15 @@ impl fmt::Display for Names {
 pub enum ExpressionError {
     #[error("'{text}' is no address: {reason}")]
     Syntax { text: String, reason: String },
-    #[error("an address of {length} bytes is too long: at most {most}")]
-    Long {
-        /// Bytes of the text.
-        length: usize,
-        most: usize,
-    },
+    #[error("an address of {length} bytes is too long: at most {MOST_BYTES}")]
+    Long { length: usize },
     #[error("'{text}' {fault} at {names}")]
-    Value { text: String, fault: ValueFault, names: Names },
+    Value { text: String, fault: &'static str, names: Names },
 }
 
-/// Why an expression has no value.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
-pub enum ValueFault {
-    #[error("divides by zero")]
-    Division,
-    #[error("leaves the whole numbers of 64 bits")]
-    Overflow,
-}
+const DIVISION: &str = "divides by zero";
+const OVERFLOW: &str = "leaves the whole numbers of 64 bits";
 
-/// A parsed expression.
 #[derive(Clone, Debug)]
 pub struct Expression {
     text: String,
@@ -66,26 +50,20 @@ pub struct Expression {
 #[derive(Clone, Debug)]
 enum Node {
     Number(i64),
-    Name(fn(&Names) -> i64),
+    /// The place of a name.
+    Name(usize),
     Two(Operator, Box<Node>, Box<Node>),
 }
 
 /// `None` where the result does not exist.
 type Operator = fn(i64, i64) -> Option<i64>;
 
-type NamedValue = (&'static str, fn(&Names) -> i64);
-
-const KNOWN: [NamedValue; 5] = [
-    ("lane", |names| names.lane),
-    ("site", |names| names.site),
-    ("word", |names| names.word),
-    ("item", |names| names.item),
-    ("group", |names| names.group),
+/// Operators from those that bind least.
+const OPERATORS: [&[(char, Operator)]; 2] = [
+    &[('+', i64::checked_add), ('-', i64::checked_sub)],
+    &[('*', i64::checked_mul), ('/', i64::checked_div), ('%', i64::checked_rem)],
 ];
-const SUMS: [(char, Operator); 2] = [('+', i64::checked_add), ('-', i64::checked_sub)];
-const PRODUCTS: [(char, Operator); 3] = [('*', i64::checked_mul), ('/', i64::checked_div), ('%', i64::checked_rem)];
 
-/// Parentheses and signs in each other at most.
 const MOST_DEPTH: usize = 64;
 /// Bytes of a text at most: a long sum is as deep as it has terms.
 const MOST_BYTES: usize = 1000;
@@ -98,19 +76,14 @@ impl Expression {
 }
 
 impl Node {
-    fn two(operator: Operator, left: Self, right: Self) -> Self {
-        Self::Two(operator, Box::new(left), Box::new(right))
-    }
-
-    fn value(&self, names: &Names) -> Result<i64, ValueFault> {
+    fn value(&self, names: &Names) -> Result<i64, &'static str> {
         match self {
             Self::Number(number) => Ok(*number),
-            Self::Name(of) => Ok(of(names)),
+            Self::Name(place) => Ok(names.0[*place]),
             Self::Two(operator, left, right) => {
                 let (left, right) = (left.value(names)?, right.value(names)?);
                 // Sums and products with zero exist.
-                let fault = if right == 0 { ValueFault::Division } else { ValueFault::Overflow };
-                operator(left, right).ok_or(fault)
+                operator(left, right).ok_or(if right == 0 { DIVISION } else { OVERFLOW })
             }
         }
     }
@@ -126,10 +99,10 @@ impl FromStr for Expression {
     type Err = ExpressionError;
     fn from_str(text: &str) -> Result<Self, ExpressionError> {
         if text.len() > MOST_BYTES {
-            return Err(ExpressionError::Long { length: text.len(), most: MOST_BYTES });
+            return Err(ExpressionError::Long { length: text.len() });
         }
         let mut parser = Parser { text, rest: text, depth: 0 };
-        let root = parser.sum()?;
+        let root = parser.binary(&OPERATORS)?;
         match parser.peek() {
             None => Ok(Self { text: text.to_owned(), root }),
             Some(_) => Err(parser.unlike("an operator or the end")),
@@ -149,14 +122,6 @@ impl Parser<'_> {
         self.rest.chars().next()
     }
 
-    /// Takes the operator at hand, if it is one of these.
-    fn operator(&mut self, known: &[(char, Operator)]) -> Option<Operator> {
-        let next = self.peek()?;
-        let (sign, operator) = known.iter().find(|(sign, _)| *sign == next)?;
-        self.rest = &self.rest[sign.len_utf8()..];
-        Some(*operator)
-    }
-
     fn wrong(&self, reason: String) -> ExpressionError {
         ExpressionError::Syntax { text: self.text.to_owned(), reason }
     }
@@ -167,18 +132,15 @@ impl Parser<'_> {
         self.wrong(format!("at character {at}, expected {expected}, and found {found}"))
     }
 
-    fn sum(&mut self) -> Result<Node, ExpressionError> {
-        let mut left = self.product()?;
-        while let Some(operator) = self.operator(&SUMS) {
-            left = Node::two(operator, left, self.product()?);
-        }
-        Ok(left)
-    }
-
-    fn product(&mut self) -> Result<Node, ExpressionError> {
-        let mut left = self.factor()?;
-        while let Some(operator) = self.operator(&PRODUCTS) {
-            left = Node::two(operator, left, self.factor()?);
+    /// What operators of these ranks connect, from the left.
+    fn binary(&mut self, ranks: &[&[(char, Operator)]]) -> Result<Node, ExpressionError> {
+        let [operators, higher @ ..] = ranks else { return self.factor() };
+        let mut left = self.binary(higher)?;
+        while let Some(next) = self.peek()
+            && let Some((_, operator)) = operators.iter().find(|(sign, _)| *sign == next)
+        {
+            self.rest = &self.rest[1..];
+            left = Node::Two(*operator, Box::new(left), Box::new(self.binary(higher)?));
         }
         Ok(left)
     }
@@ -191,7 +153,7 @@ impl Parser<'_> {
         let node = match self.peek() {
             Some('(') => {
                 self.rest = &self.rest[1..];
-                let inner = self.sum()?;
+                let inner = self.binary(&OPERATORS)?;
                 match self.peek() {
                     Some(')') => self.rest = &self.rest[1..],
                     _ => return Err(self.unlike("')'")),
@@ -200,21 +162,17 @@ impl Parser<'_> {
             }
             Some('-') => {
                 self.rest = &self.rest[1..];
-                Node::two(i64::checked_sub, Node::Number(0), self.factor()?)
+                Node::Two(i64::checked_sub, Box::new(Node::Number(0)), Box::new(self.factor()?))
             }
             Some(first) if first.is_ascii_digit() => {
                 let number = self.take_while(|c| c.is_ascii_digit()).parse();
-                Node::Number(number.map_err(|_| ExpressionError::Value {
-                    text: self.text.to_owned(),
-                    fault: ValueFault::Overflow,
-                    names: Names::default(),
-                })?)
+                let (text, names) = (self.text.to_owned(), Names::default());
+                Node::Number(number.map_err(|_| ExpressionError::Value { text, fault: OVERFLOW, names })?)
             }
             Some(first) if first.is_alphabetic() => {
                 let name = self.take_while(|c| c.is_alphanumeric() || c == '_');
-                let known = KNOWN.iter().find(|(known, _)| *known == name);
                 let unknown = || self.wrong(format!("'{name}' is no name; use lane, site, word, item or group"));
-                Node::Name(known.ok_or_else(unknown)?.1)
+                Node::Name(NAMES.iter().position(|known| *known == name).ok_or_else(unknown)?)
             }
             _ => return Err(self.unlike("a whole number, a name or '('")),
         };
@@ -234,10 +192,10 @@ impl Parser<'_> {
 mod tests {
     use super::*;
 
-    const NAMES: Names = Names { lane: 3, site: 5, word: 7, item: 11, group: 2 };
+    const VALUES: Names = Names([3, 5, 7, 11, 2]);
 
     fn of(text: &str) -> i64 {
-        text.parse::<Expression>().unwrap().value(&NAMES).unwrap()
+        text.parse::<Expression>().unwrap().value(&VALUES).unwrap()
     }
 
     #[test]
@@ -249,22 +207,24 @@ mod tests {
 
     #[test]
     fn what_is_wrong_is_named_with_its_place() {
-        let error = |text: &str| text.parse::<Expression>().unwrap_err().to_string();
-        assert!(
-            error("16*lane +").contains("at character 10, expected a whole number, a name or '(', and found the end")
-        );
-        assert!(error("16*(lane").contains("expected ')', and found the end"));
-        assert!(error("2 lane").contains("at character 3, expected an operator or the end, and found 'l'"));
-        assert!(error("16*lain").contains("'lain' is no name; use lane, site, word, item or group"));
-        assert!(error("").contains("the end"));
-        assert!(error("99999999999999999999").contains("64 bits"));
-        assert!(error(&"(".repeat(100)).contains("more than 64"));
-        assert!(error(&"1+".repeat(1000)).contains("2000 bytes is too long"));
+        for (text, said) in [
+            ("16*lane +", "at character 10, expected a whole number, a name or '(', and found the end"),
+            ("16*(lane", "expected ')', and found the end"),
+            ("2 lane", "at character 3, expected an operator or the end, and found 'l'"),
+            ("16*lain", "'lain' is no name; use lane, site, word, item or group"),
+            ("", "the end"),
+            ("99999999999999999999", "64 bits"),
+            (&"(".repeat(100), "more than 64"),
+            (&"1+".repeat(1000), "2000 bytes is too long"),
+        ] {
+            let error = text.parse::<Expression>().unwrap_err().to_string();
+            assert!(error.contains(said), "{error}");
+        }
     }
 
     #[test]
     fn values_that_do_not_exist_are_errors() {
-        let error = |text: &str| text.parse::<Expression>().unwrap().value(&NAMES).unwrap_err().to_string();
+        let error = |text: &str| text.parse::<Expression>().unwrap().value(&VALUES).unwrap_err().to_string();
         assert!(error("1/(lane-3)").contains("divides by zero at lane 3, site 5"));
         assert!(error("1%(lane-3)").contains("divides by zero"));
         assert!(error("9223372036854775807*site").contains("64 bits"));

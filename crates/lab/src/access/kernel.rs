@@ -42,15 +42,12 @@ fn all_described() -> String {
 #[derive(Clone, Debug)]
 pub struct Launched {
     pub shape: Shape,
-    /// Bytes of an access.
     pub access: AccessWidth,
     /// How the kernel is launched; what is left open is as for one outer site a work-item, without hints.
     pub tuning: Tuning,
     pub stencil: Option<Stencil>,
     pub at_once: usize,
-    /// The launch with the lane in dimension 0.
     pub geometry: LaunchGeometry,
-    /// Which work-items are neighbours.
     pub mapping: Mapping,
     /// Whether links and blocks are loaded past the nearest cache.
     pub links_past_l1: bool,

@@ -25,7 +25,7 @@ pub use arrays::{ArrayCounts, kernel_arrays};
 pub use banks::{BankPasses, bank_passes, row_padding, row_pitch};
 pub use coalescing::{Counts, SECTOR, WaveAccess, count};
 pub use examples::{EXAMPLES, Example};
-pub use expression::{Expression, ExpressionError, Names, ValueFault};
+pub use expression::{Expression, ExpressionError, Names};
 pub use kernel::{AccessError, Item, Launched, is_described};
 pub use pattern::{Index, Pattern, PatternError, PatternReport};
 pub use program::{Array, Instruction};

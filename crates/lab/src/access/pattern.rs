@@ -7,10 +7,9 @@ use super::banks::{BankPasses, bank_passes};
 use super::coalescing::{Counts, WaveAccess, count};
 use super::expression::{Expression, ExpressionError, Names};
 
-/// Work-items and words of a pattern at most.
 const MOST: u64 = 1 << 22;
 
-/// An index of a pattern. Those that are not the fastest follow it in this order.
+/// An index of a pattern, in the order of [`Names`]. Those that are not the fastest follow it in this order.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Index {
@@ -25,7 +24,7 @@ lanefield_reference::named!(Index, "index of a pattern": Lane = "lane", Site = "
 pub enum PatternError {
     #[error(transparent)]
     Expression(#[from] ExpressionError),
-    #[error("the address {value} of lane {}, site {}, word {} is below 0: add a base", .names.lane, .names.site, .names.word)]
+    #[error("the address {value} of lane {}, site {}, word {} is below 0: add a base", .names.0[0], .names.0[1], .names.0[2])]
     Negative { value: i64, names: Names },
     #[error(
         "a pattern of {lanes} lanes, {sites} sites, {words} words and {groups} groups: give 1 to {MOST} accesses in all"
@@ -39,12 +38,9 @@ pub enum PatternError {
     Repeated(Index),
 }
 
-/// Addresses over lanes, sites and words.
 #[derive(Clone, Debug)]
 pub struct Pattern {
-    /// The address in bytes.
     pub address: Expression,
-    /// Bytes of an element.
     pub element: u64,
     pub lanes: u64,
     pub sites: u64,
@@ -74,11 +70,7 @@ pub struct PatternReport {
 
 impl Pattern {
     fn extent(&self, index: Index) -> u64 {
-        match index {
-            Index::Lane => self.lanes,
-            Index::Site => self.sites,
-            Index::Word => self.words,
-        }
+        [self.lanes, self.sites, self.words][index as usize]
     }
 
     fn check(&self) -> Result<(), PatternError> {
@@ -92,15 +84,11 @@ impl Pattern {
                 return Err(PatternError::Size { what, value, most });
             }
         }
-        if let Some((_, repeated)) =
-            self.serial.iter().enumerate().find(|(at, index)| self.serial[..*at].contains(index))
-        {
+        let mut serial = self.serial.iter().enumerate();
+        if let Some((_, repeated)) = serial.find(|(at, index)| self.serial[..*at].contains(index)) {
             return Err(PatternError::Repeated(*repeated));
         }
-        match self.serial.contains(&self.fast) {
-            true => Err(PatternError::Serial(self.fast)),
-            false => Ok(()),
-        }
+        if self.serial.contains(&self.fast) { Err(PatternError::Serial(self.fast)) } else { Ok(()) }
     }
 
     /// The accesses of all wavefronts, group by group: of each wavefront one after the other.
@@ -125,16 +113,11 @@ impl Pattern {
 
     /// Of the indices across work-items, with the number of the item, and of the serial ones, with that of the step.
     fn address_of(&self, numbers: [(&[Index], u64); 2], group: u64) -> Result<u64, PatternError> {
-        let mut names = Names { item: numbers[0].1 as i64, group: group as i64, ..Names::default() };
+        let mut names = Names([0, 0, 0, numbers[0].1 as i64, group as i64]);
         for (indices, mut rest) in numbers {
             for &index in indices {
-                let value = (rest % self.extent(index)) as i64;
+                names.0[index as usize] = (rest % self.extent(index)) as i64;
                 rest /= self.extent(index);
-                match index {
-                    Index::Lane => names.lane = value,
-                    Index::Site => names.site = value,
-                    Index::Word => names.word = value,
-                }
             }
         }
         let value = self.address.value(&names)?;

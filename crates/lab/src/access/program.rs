@@ -10,7 +10,6 @@ use serde::{Serialize, Serializer};
 
 use super::kernel::{Item, Launched};
 
-/// An array of a kernel.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Array {
     Neighbours,
@@ -46,7 +45,6 @@ pub struct Instruction {
     pub leg: Option<Leg>,
     /// Which of the components that the work-item takes, or of those that a site of the field has by itself: the blocks of a clover term.
     pub part: usize,
-    /// The first word.
     pub word: usize,
     pub bytes: usize,
     pub store: bool,
@@ -78,7 +76,6 @@ impl Launched {
         self.shape.field(role.name)
     }
 
-    /// Bytes of an outer site of the source.
     pub fn source_bytes(&self) -> usize {
         let nsimd = self.shape.lattice().nsimd();
         self.source().map_or(0, |field| field.object.parts() * stored(field) * word_bytes(field) * nsimd)
@@ -105,7 +102,6 @@ impl Launched {
         loads
     }
 
-    /// The loads and stores of a work-item, in order.
     pub fn program(&self) -> Vec<Instruction> {
         match self.stencil {
             Some(_) => self.of_stencil(),
@@ -238,7 +234,6 @@ impl Launched {
         (number << APART) + offset
     }
 
-    /// The number of a table among all arrays.
     fn table(&self, name: &str) -> u64 {
         let arguments = self.shape.kernel.arguments.iter();
         let is = |argument: &Argument| matches!(argument, Argument::Computed(table) if table.name == name);

@@ -10,7 +10,6 @@ use serde::{Deserialize, Serialize};
 use super::{Operation, RUNS, TRIAD_FACTOR, median};
 use crate::sources;
 
-/// Bytes of one buffer on a CPU.
 const CPU_BYTES: usize = 256 << 20;
 /// Bytes of one buffer on a GPU, where its memory allows.
 const GPU_BYTES: usize = 1 << 30;
@@ -109,7 +108,6 @@ impl<'c> DeviceStreams<'c> {
         self.operation.buffers() * self.bytes
     }
 
-    /// Seconds of device time of one run.
     pub fn run(&self, shape: &Shape) -> Result<f64, BackendError> {
         let elements = self.bytes / shape.element_bytes;
         let units = self.context.info().compute_units.max(1) as usize;

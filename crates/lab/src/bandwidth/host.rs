@@ -13,7 +13,6 @@ use super::{Operation, RUNS, TRIAD_FACTOR, median, random_word};
 
 /// Words of a cache line; every piece of a buffer is a whole number of lines.
 const LINE: usize = 8;
-/// Bytes of one buffer.
 const HOST_BYTES: usize = 256 << 20;
 
 /// How threads go through memory.

@@ -16,12 +16,10 @@ pub(crate) use device::device_ways;
 pub use device::{DeviceStreams, Shape, Walk, device_bandwidth, device_time, random_words};
 pub use host::{HostStreams, Way, host_bandwidth, host_time};
 
-/// Timed runs; the median counts.
 const RUNS: usize = 9;
 /// s of the triad; no power of two, so that it is a multiplication.
 const TRIAD_FACTOR: f32 = 0.4;
 
-/// What is done to memory.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Operation {

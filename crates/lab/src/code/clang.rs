@@ -64,9 +64,6 @@ impl Clang {
     }
 
     /// The one at a path, or of a name that the search path has.
-    ///
-    /// # Errors
-    /// [`ClangError::NotFound`] if it cannot be run.
     pub fn at(program: &Path) -> Result<Self, ClangError> {
         let output = Command::new(program).arg("--version").stderr(Stdio::null()).output();
         let version = output.ok().filter(|output| output.status.success()).and_then(|output| {
@@ -96,9 +93,6 @@ impl Clang {
     /// caller.
     ///
     /// gfx942, which clang knows from version 17 on, is compiled as gfx940 by older ones: [`CodeFacts::target`] says so.
-    ///
-    /// # Errors
-    /// What clang says; a kernel that is not there; calls that are left.
     pub fn compile_all(
         &self,
         what: &str,

@@ -18,9 +18,6 @@ pub fn options_with_log(context: &Context, options: &str) -> String {
 
 /// Builds `source` with `options` on a device, and tells of `kernel` what the driver does. NVIDIA's tells registers and spills, and its binary is PTX;
 /// of others there are the bytes of private and local memory that OpenCL asks for, as far as they fill them in.
-///
-/// # Errors
-/// A source that does not build, and a kernel that it does not have.
 pub fn code_of(
     context: &Context,
     name: &str,

@@ -31,7 +31,6 @@ use super::occupancy::Demand;
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct CodeFacts {
     pub kernel: String,
-    /// What it was compiled for: an architecture, or a device.
     pub target: String,
     pub compiler: String,
     /// Registers of a work-item; on AMD's GPUs the architectural ones.
@@ -58,12 +57,9 @@ pub struct CodeFacts {
     pub unknown: Option<String>,
 }
 
-/// Bytes that spills move.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct SpillBytes {
-    /// To memory.
     pub stores: usize,
-    /// From memory.
     pub loads: usize,
 }
 
@@ -80,11 +76,9 @@ pub struct InstructionCounts {
     pub private_stores: usize,
     /// Moves from and to accumulation registers.
     pub accumulation_moves: usize,
-    /// Fused multiply-adds in f32.
     pub fma_f32: usize,
     /// Those that compute two at once.
     pub fma_f32_packed: usize,
-    /// Fused multiply-adds in f64.
     pub fma_f64: usize,
     /// Other instructions of work-items.
     pub vector: usize,

@@ -80,9 +80,6 @@ pub enum SurveyError {
 
 /// Compiles all subjects, each program once, as many at a time as rayon has threads. `done` is called with the number of programs after each of them, and
 /// says whether to go on; if not, the results are of what was compiled. They have the order of the subjects.
-///
-/// # Errors
-/// The first that fails.
 pub fn survey(
     clang: &Clang,
     subjects: &[Subject],

@@ -10,9 +10,6 @@ use crate::machine::{Machine, MachineKind, cache_of_host};
 
 impl Machine {
     /// A machine that ships, by its name in any case; `host` is measured.
-    ///
-    /// # Errors
-    /// A name of none, with those that are known; what measuring the host reports.
     pub fn named(name: &str) -> Result<Self, EstimateError> {
         if name.eq_ignore_ascii_case("host") {
             return Self::host();

@@ -49,7 +49,6 @@ impl Limit {
     }
 }
 
-/// What a launch takes.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Prediction {
     pub seconds: f64,

@@ -39,7 +39,6 @@ use lanefield_reference::layout::LayoutError;
 use crate::access::AccessError;
 use crate::description::DescriptionError;
 
-/// Why there is no estimate. Messages are fragments.
 #[derive(Debug, thiserror::Error)]
 pub enum EstimateError {
     #[error(transparent)]

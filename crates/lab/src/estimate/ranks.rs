@@ -31,7 +31,6 @@ const LAUNCHES: f64 = 2.0;
 const FIELDS: f64 = 10.0;
 /// Launches of vector operations in an iteration.
 const VECTOR_LAUNCHES: f64 = 5.0;
-/// Sums in an iteration.
 const SUMS: f64 = 2.0;
 
 /// What a kernel and an iteration take on so many ranks.
@@ -63,9 +62,6 @@ pub enum Binding {
 }
 
 /// Estimates a kernel and an iteration on so many ranks of a cluster, on the whole lattice of `work`.
-///
-/// # Errors
-/// [`EstimateError`], and numbers of ranks that the lattice has no room for.
 pub fn on_ranks(cluster: &Cluster, work: &KernelWork, ranks: usize) -> Result<RanksEstimate, EstimateError> {
     let machine = Machine::named(&cluster.device)?;
     let decomposition = Decomposition::of_ranks(work.extents, ranks)?;
@@ -100,7 +96,6 @@ pub fn on_ranks(cluster: &Cluster, work: &KernelWork, ranks: usize) -> Result<Ra
     })
 }
 
-/// A launch on a part.
 struct Launch {
     sent: f64,
     alone: f64,

@@ -73,10 +73,7 @@ pub fn unit_traffic(launched: &Launched, machine: &Machine) -> UnitTraffic {
     let units = machine.compute_units as usize;
     let (of_parts, of_sites) = launched.groups();
     // Of groups that stay there are as many as run at a time, and each goes on at the place of one so many groups of sites later.
-    let site_groups = match launched.persistent {
-        true => (units * resident / of_parts).clamp(1, of_sites),
-        false => of_sites,
-    };
+    let site_groups = if launched.persistent { (units * resident / of_parts).clamp(1, of_sites) } else { of_sites };
     let at_a_time = if launched.persistent { of_parts * site_groups } else { units * resident };
     let all = of_parts * of_sites;
     let rounds = all.div_ceil(at_a_time.max(1));

@@ -19,7 +19,6 @@ use crate::machine::{Machine, MachineKind};
 /// Sites of a lattice at most: its tables are made.
 const MOST_SITES: usize = 1 << 28;
 
-/// A launch of a kernel.
 #[derive(Clone, Copy, Debug)]
 pub struct KernelWork {
     pub kernel: &'static Kernel,

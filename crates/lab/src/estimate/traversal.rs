@@ -17,7 +17,6 @@ pub struct TraversalReport {
     pub register_ratio: f64,
     /// Lanes of a wavefront that are enough where all of them miss the caches.
     pub divergent_lanes: f64,
-    /// Lines of a first cache.
     pub l1_lines: u64,
     /// Levels of branches of a tree that a first cache holds.
     pub l1_levels: u32,

@@ -44,7 +44,6 @@ fn all() -> f64 {
     1.0
 }
 
-/// What a workload takes.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct WorkloadReport {
     /// Lines from memory of a wavefront, with those of regrouping.

@@ -32,7 +32,6 @@ pub struct Cluster {
     /// An exchange of packets of no size within a host: commands, waits, calls, and ranks that are not equally fast.
     #[serde(rename(serialize = "exchange_seconds"), serialize_with = "micro")]
     pub exchange_microseconds: f64,
-    /// A sum on one device until the host has it.
     #[serde(rename(serialize = "sum_seconds"), serialize_with = "micro")]
     pub sum_microseconds: f64,
     /// A doubling of ranks in the merge of sums.
@@ -40,23 +39,18 @@ pub struct Cluster {
     pub stage_microseconds: f64,
 }
 
-/// Names and files of the clusters that ship.
 const SHIPPED: [(&str, &str); 2] = [
     ("h200-infiniband", include_str!("shipped/h200-infiniband.toml")),
     ("mi250x-slingshot", include_str!("shipped/mi250x-slingshot.toml")),
 ];
 
 impl Cluster {
-    /// Names and clusters that ship.
     pub fn shipped() -> &'static [(&'static str, Self)] {
         static CLUSTERS: OnceLock<Vec<(&'static str, Cluster)>> = OnceLock::new();
         CLUSTERS.get_or_init(|| shipped(&SHIPPED))
     }
 
     /// A cluster that ships, by its name in any case.
-    ///
-    /// # Errors
-    /// A name of none, with those that are known.
     pub fn named(name: &str) -> Result<Self, DescriptionError> {
         named("cluster", Self::shipped(), &[], name)
     }

@@ -84,7 +84,6 @@ pub struct Machine {
 /// Work-items of a wavefront at most.
 const MOST_LANES: f64 = 4096.0;
 
-/// Names and files of the machines that ship.
 const SHIPPED: [(&str, &str); 8] = [
     ("proxy", include_str!("shipped/proxy.toml")),
     ("mi100", include_str!("shipped/mi100.toml")),
@@ -106,7 +105,6 @@ struct Measured {
 }
 
 impl Machine {
-    /// Names and machines that ship.
     pub fn shipped() -> &'static [(&'static str, Self)] {
         static MACHINES: OnceLock<Vec<(&'static str, Machine)>> = OnceLock::new();
         MACHINES.get_or_init(|| shipped(&SHIPPED))

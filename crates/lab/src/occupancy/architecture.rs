@@ -201,9 +201,6 @@ impl Architecture {
     }
 
     /// The architecture of that name, with waves of `wave` work-items, or those that are usual there.
-    ///
-    /// # Errors
-    /// A name, or a width, that is not known, with those that are.
     pub fn find(name: &str, wave: Option<usize>) -> Result<Self, OccupancyError> {
         let named: Vec<&Self> = KNOWN.iter().filter(|known| known.name.eq_ignore_ascii_case(name)).collect();
         if named.is_empty() {
@@ -219,7 +216,6 @@ impl Architecture {
         })
     }
 
-    /// Waves that a unit holds at most.
     pub fn most_waves(&self) -> usize {
         self.partitions * self.waves_a_partition
     }

@@ -6,11 +6,8 @@ use serde::Serialize;
 
 /// What the report takes for the vector registers of a compute unit ("128K").
 const VGPRS: f64 = 128_000.0;
-/// Scalar registers of a compute unit.
 const SGPRS: f64 = 3200.0;
-/// Local memory of a compute unit, in bytes.
 const LDS: f64 = 65536.0;
-/// Work-items of a wavefront.
 const WAVEFRONT: f64 = 64.0;
 
 /// Where the formulas differ from the rules of the hardware, and why.
@@ -28,7 +25,6 @@ pub struct Share {
     pub share: f64,
 }
 
-/// The estimate for a kernel.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct Simplified {
     /// What is taken for the most waves of a compute unit.

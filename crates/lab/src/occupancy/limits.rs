@@ -6,7 +6,6 @@ use super::architecture::{Accumulation, Architecture, MOST_WORK_ITEMS};
 use super::next_step::NextStep;
 use crate::si::kibi;
 
-/// What a kernel takes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
 pub struct Demand {
     pub group: usize,
@@ -48,21 +47,18 @@ impl Resource {
     }
 }
 
-/// What one resource allows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 pub struct Limit {
     pub resource: Resource,
     pub groups: usize,
 }
 
-/// What a unit holds of a kernel.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Occupancy {
     pub waves_a_group: usize,
     /// Groups on a unit; 0 where not even one fits.
     pub groups: usize,
     pub waves: usize,
-    /// Waves that a unit holds at most.
     pub most_waves: usize,
     pub share: f64,
     /// The share of the lanes of a group's waves that have a work-item.
@@ -137,9 +133,6 @@ pub(super) fn limits(architecture: &Architecture, demand: &Demand) -> Vec<Limit>
 }
 
 /// What a unit of `architecture` holds of a kernel that takes `demand`.
-///
-/// # Errors
-/// [`OccupancyError::OutOfRange`] with the first number that no kernel has there.
 pub fn occupancy(architecture: &Architecture, demand: &Demand) -> Result<Occupancy, OccupancyError> {
     check(architecture, demand)?;
     let limits = limits(architecture, demand);

@@ -5,7 +5,6 @@ use serde::Serialize;
 use super::architecture::Architecture;
 use super::limits::{Demand, Resource, limits};
 
-/// A resource of which a kernel must take less.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 pub struct Need {
     pub resource: Resource,

@@ -30,9 +30,6 @@ pub struct Swept {
 
 /// The occupancy of `demand` with each of the values; a group has `lanes` work-items for each accelerator thread, and its local memory grows with
 /// it.
-///
-/// # Errors
-/// A value with which no kernel runs.
 pub fn sweep(
     architecture: &Architecture,
     demand: &Demand,

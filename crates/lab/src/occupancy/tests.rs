@@ -14,27 +14,15 @@ fn taking(group: usize, registers: usize) -> Demand {
 
 #[test]
 fn waves_by_vgprs_are_those_of_llvm() {
-    // The thresholds of LLVM's getOccupancyWithNumVGPRs (GCN: 24, 28, 32, 36, 40, 48, 64, 84, 128), a wave a SIMD each.
-    let gcn =
-        [(24, 10), (25, 9), (28, 9), (29, 8), (36, 7), (40, 6), (48, 5), (64, 4), (84, 3), (85, 2), (128, 2), (129, 1)];
-    // One file of 512 in granules of 8: 64, 72, 80, 96, 128, 168, 256.
-    let cdna2 = [
-        (64, 8),
-        (65, 7),
-        (72, 7),
-        (73, 6),
-        (80, 6),
-        (96, 5),
-        (97, 4),
-        (128, 4),
-        (129, 3),
-        (168, 3),
-        (169, 2),
-        (256, 2),
-    ];
-    for (name, thresholds) in [("gfx906", gcn), ("gfx908", gcn), ("gfx90a", cdna2), ("gfx942", cdna2)] {
-        for (registers, waves) in thresholds {
-            assert_eq!(of(name, taking(64, registers)).waves, 4 * waves, "{name}, {registers} VGPRs");
+    // The thresholds of LLVM's getOccupancyWithNumVGPRs for ten waves a SIMD and fewer, and those of one file of 512 in granules of 8 for eight.
+    let gcn: (usize, &[usize]) = (10, &[24, 28, 32, 36, 40, 48, 64, 84, 128]);
+    let cdna2: (usize, &[usize]) = (8, &[64, 72, 80, 96, 128, 168, 256]);
+    for (name, (most_waves, thresholds)) in [("gfx906", gcn), ("gfx908", gcn), ("gfx90a", cdna2), ("gfx942", cdna2)] {
+        for (waves, &most) in (1..=most_waves).rev().zip(thresholds) {
+            assert_eq!(of(name, taking(64, most)).waves, 4 * waves, "{name}, {most} VGPRs");
+            if most < 256 {
+                assert_eq!(of(name, taking(64, most + 1)).waves, 4 * (waves - 1), "{name}, {most} VGPRs and one more");
+            }
         }
     }
     // 1536 in granules of 24, and 768 in granules of 12, of waves twice as wide.

@@ -7,7 +7,6 @@ use serde::Serialize;
 
 use crate::ceilings::{MemoryOf, Share};
 
-/// What a row measures.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Operation {
@@ -47,7 +46,6 @@ pub struct Seconds {
     pub most: f64,
 }
 
-/// One row of the table.
 #[derive(Clone, Debug, Serialize)]
 pub struct ReduceRow {
     pub operation: Operation,
@@ -88,7 +86,6 @@ impl ReduceRow {
     }
 }
 
-/// All that was measured.
 #[derive(Clone, Debug, Serialize)]
 pub struct ReduceReport {
     #[serde(skip)]
@@ -114,14 +111,12 @@ pub struct Agreement {
 }
 
 impl Agreement {
-    /// Whether nothing was different.
     pub fn same_bits(&self) -> bool {
         self.different.is_empty()
     }
 }
 
 impl fmt::Display for Agreement {
-    /// The last line of the table.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { tree_sums, plans, exact_sums, different } = self;
         match different.as_slice() {

@@ -3,7 +3,6 @@
 use lanefield::backend::timeline::{Group, Recording};
 use serde::Serialize;
 
-/// All events of a name.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Hotspot {
     /// What it is counted under: `kernel`, `transfer`, `wait`, …

@@ -20,7 +20,6 @@ use crate::ahead::{BuildAhead, KernelStep, Step};
 /// The sites that kernels are timed on: solvers with even-odd preconditioning spend their time on one parity.
 const SITES: Sites = Sites::Parity(Parity::Even);
 
-/// A kernel to tune.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Subject {
     pub kernel: &'static Kernel,
@@ -134,7 +133,6 @@ pub(super) struct KernelTrial<'b> {
     pub case: &'b Case,
     pub held: CaseOn<OpenCl>,
     pub clock: &'b mut dyn FnMut() -> Duration,
-    /// How the kernel is built in another process.
     pub step: KernelStep,
     pub ahead: BuildAhead<'b>,
 }

@@ -11,7 +11,6 @@ use thiserror::Error;
 
 use super::{KernelReport, TuneReport, Verdict};
 
-/// Why results were not kept.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum SaveError {

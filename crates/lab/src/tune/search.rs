@@ -11,7 +11,6 @@ use crate::bandwidth::median;
 
 /// What is searched: a kernel that can be run and timed with any choice, and a clock.
 pub trait Trial {
-    /// A result, with its bits.
     type Output;
     /// Is told what will be tried next, before it is: what must be built for it can be built side by side.
     fn build_ahead(&mut self, _: &[Tuning]) {}
@@ -24,7 +23,6 @@ pub trait Trial {
     fn elapsed(&mut self) -> Duration;
 }
 
-/// One axis of the space of choices.
 #[derive(Clone, Debug)]
 pub struct Axis {
     pub name: &'static str,
@@ -32,7 +30,6 @@ pub struct Axis {
     pub values: Vec<Tuning>,
 }
 
-/// What became of a candidate.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
@@ -44,7 +41,6 @@ pub enum Verdict {
         #[serde(rename = "share", serialize_with = "crate::si::percent")]
         percent: f64,
     },
-    /// Its result has other bits than the default's.
     BitsDiffer {
         difference: String,
     },
@@ -61,26 +57,21 @@ pub struct Candidate {
     pub choice: Tuning,
     /// Seconds of a launch, the median; none where it was not timed.
     pub seconds: Option<f64>,
-    /// What became of it.
     pub verdict: Verdict,
 }
 
-/// What a search found.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Searched {
     pub choice: Tuning,
-    /// Seconds of a launch with the default.
     pub default_seconds: f64,
     pub seconds: f64,
     /// The default, then all others, in the order in which they were tried.
     pub candidates: Vec<Candidate>,
 }
 
-/// Samples of the coarse stage.
 const COARSE: usize = 3;
 /// Choices that are timed again, beside the default.
 const FINALISTS: usize = 3;
-/// Samples of the last stage, at most.
 const FINAL: usize = 15;
 /// The share of the time that the coarse stage may take.
 const COARSE_SHARE: f64 = 0.75;
