@@ -105,18 +105,21 @@ struct KernelArgs {
 const LINE: u64 = 128;
 
 #[derive(Serialize)]
-struct Report<T> {
+struct Report {
     wavefront: u64,
     #[serde(rename = "line_bytes")]
     line: u64,
     #[serde(flatten)]
-    counted: T,
+    counted: Counted,
 }
 
-impl<T> Report<T> {
-    fn new(wavefront: u64, line: u64, counted: T) -> Self {
-        Self { wavefront, line, counted }
-    }
+#[derive(Serialize)]
+#[serde(rename_all = "lowercase")]
+enum Counted {
+    Kernels(Vec<OfKernel>),
+    Patterns(Vec<OfPattern>),
+    #[serde(untagged)]
+    Row(OfRow),
 }
 
 #[derive(Serialize)]
@@ -132,20 +135,8 @@ struct OfKernel {
     /// Work-items of a group in each dimension, the lane first.
     group: [usize; 3],
     launch: String,
-    arrays: Vec<ArrayRow>,
+    arrays: Vec<ArrayCounts>,
     total: ArrayTotal,
-}
-
-#[derive(Serialize)]
-struct Kernels {
-    kernels: Vec<OfKernel>,
-}
-
-#[derive(Serialize)]
-struct ArrayRow {
-    #[serde(flatten)]
-    counted: ArrayCounts,
-    sector_efficiency: f64,
 }
 
 /// All accesses of a wavefront together.
@@ -165,14 +156,8 @@ struct OfPattern {
     element: u64,
     fast: Index,
     serial: Vec<Index>,
-    sector_efficiency: f64,
     #[serde(flatten)]
     counted: PatternReport,
-}
-
-#[derive(Serialize)]
-struct Patterns {
-    patterns: Vec<OfPattern>,
 }
 
 #[derive(Serialize)]
@@ -194,37 +179,28 @@ struct LocalRow {
 
 impl Access {
     pub fn run(self) -> anyhow::Result<Outcome> {
-        let (line, given) = (self.line.unwrap_or(LINE), self.wavefront);
-        if let Some(word) = &self.kernel {
-            let machine = super::estimate::machine_named(&self.of_kernel.machine)?;
-            let wavefront = given.unwrap_or(u64::from(machine.lanes));
-            let line = self.line.unwrap_or(machine.line_bytes);
-            let works = self.of_kernel.work.of(word)?;
-            let counted = works.into_iter().map(|work| self.of_kernel(work, (wavefront, line), &machine));
-            let kernels = Kernels { kernels: counted.collect::<anyhow::Result<_>>()? };
-            return show(
-                self.json,
-                Head::of(Kind::AccessKernel),
-                &Report::new(wavefront, line, kernels),
-                text::kernels,
-            );
+        let (mut line, mut wavefront) = (LINE, if self.example.is_some() { 64 } else { 32 });
+        let mut machine = None;
+        if self.kernel.is_some() {
+            let named = super::estimate::machine_named(&self.of_kernel.machine)?;
+            (line, wavefront) = (named.line_bytes, u64::from(named.lanes));
+            machine = Some(named);
         }
-        if let Some(row) = self.row {
-            let wavefront = given.unwrap_or(32);
-            let report = Report::new(wavefront, line, self.of_row(row, wavefront)?);
-            return show(self.json, Head::of(Kind::AccessRow), &report, text::row);
-        }
-        let wavefront = given.unwrap_or(if self.example.is_some() { 64 } else { 32 });
-        let patterns = match &self.example {
-            Some(name) => self.of_examples(name, (wavefront, line))?,
-            None => vec![of_pattern(&self.pattern(wavefront)?, line, None)?],
+        let (line, wavefront) = (self.line.unwrap_or(line), self.wavefront.unwrap_or(wavefront));
+        let (kind, counted) = match (&self.kernel, &machine, self.row, &self.example) {
+            (Some(word), Some(machine), ..) => {
+                let works = self.of_kernel.work.of(word)?.into_iter();
+                let counted = works.map(|work| self.of_kernel(work, (wavefront, line), machine));
+                (Kind::AccessKernel, Counted::Kernels(counted.collect::<anyhow::Result<_>>()?))
+            }
+            (.., Some(row), _) => (Kind::AccessRow, Counted::Row(self.of_row(row, wavefront)?)),
+            (.., Some(name)) => (Kind::AccessPattern, Counted::Patterns(of_examples(name, (wavefront, line))?)),
+            _ => {
+                let pattern = of_pattern(&self.pattern(wavefront)?, line, None)?;
+                (Kind::AccessPattern, Counted::Patterns(vec![pattern]))
+            }
         };
-        show(
-            self.json,
-            Head::of(Kind::AccessPattern),
-            &Report::new(wavefront, line, Patterns { patterns }),
-            text::patterns,
-        )
+        show(self.json, Head::of(kind), &Report { wavefront, line, counted }, text::text)
     }
 
     fn of_kernel(
@@ -260,10 +236,7 @@ impl Access {
             mapping: launched.mapping.to_string(),
             group: launched.geometry.local,
             launch: launched.tuning.to_string(),
-            arrays: arrays
-                .into_iter()
-                .map(|counted| ArrayRow { sector_efficiency: counted.counts.sector_efficiency(), counted })
-                .collect(),
+            arrays,
             total,
         })
     }
@@ -280,18 +253,6 @@ impl Access {
             LocalRow { banks, padding, column_without: column(row, banks), column_with: column(row + padding, banks) }
         });
         Ok(OfRow { row, element, pitch: row_pitch(row, wavefront), local: local.into() })
-    }
-
-    fn of_examples(&self, name: &str, (wavefront, line): (u64, u64)) -> anyhow::Result<Vec<OfPattern>> {
-        let examples = match (name, Example::named(name)) {
-            ("all", _) => EXAMPLES.to_vec(),
-            (_, Some(example)) => vec![example],
-            _ => {
-                let names: Vec<&str> = EXAMPLES.iter().map(|example| example.name).collect();
-                bail!("unknown example '{name}': expected {} or all", names.join(", "));
-            }
-        };
-        examples.iter().map(|example| of_pattern(&example.pattern(wavefront)?, line, Some(example))).collect()
     }
 
     fn pattern(&self, wavefront: u64) -> anyhow::Result<Pattern> {
@@ -317,6 +278,18 @@ impl Access {
     }
 }
 
+fn of_examples(name: &str, (wavefront, line): (u64, u64)) -> anyhow::Result<Vec<OfPattern>> {
+    let examples = match (name, Example::named(name)) {
+        ("all", _) => EXAMPLES.to_vec(),
+        (_, Some(example)) => vec![example],
+        _ => {
+            let names: Vec<&str> = EXAMPLES.iter().map(|example| example.name).collect();
+            bail!("unknown example '{name}': expected {} or all", names.join(", "));
+        }
+    };
+    examples.iter().map(|example| of_pattern(&example.pattern(wavefront)?, line, Some(example))).collect()
+}
+
 fn of_pattern(pattern: &Pattern, line: u64, example: Option<&Example>) -> anyhow::Result<OfPattern> {
     let counted = pattern.report(line)?;
     Ok(OfPattern {
@@ -327,7 +300,6 @@ fn of_pattern(pattern: &Pattern, line: u64, example: Option<&Example>) -> anyhow
         element: pattern.element,
         fast: pattern.fast,
         serial: pattern.serial.clone(),
-        sector_efficiency: counted.all.sector_efficiency(),
         counted,
     })
 }

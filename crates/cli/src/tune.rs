@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, bail};
 use clap::Args;
-use lanefield::backend::opencl::{AccessWidth, Layout, OpenCl, SiteOrder, Tuning, TuningFile, TuningSource};
+use lanefield::backend::opencl::{AccessWidth, OpenCl, SiteOrder, Tuning, TuningFile, TuningSource};
 use lanefield::backend::select::DeviceChoice;
 use lanefield::backend::{Memory as _, Threads};
 use lanefield::reference::layout::{Extents, LaneChoice};
@@ -82,7 +82,7 @@ impl Tune {
             bail!("the CPU reference has nothing to tune; name an OpenCL device (`lanefield devices` lists them)")
         };
         let cpu = place.open_cpu()?;
-        let options = self.options(device.layout())?;
+        let options = self.options(device)?;
         let file = TuningSource::from_environment(device.context().cache()).file(device.context().info());
         if let Some(path) = file.as_ref().filter(|_| !super::files::replaces()) {
             TuningFile::require_replaceable(path, device.context().info()).map_err(anyhow::Error::msg)?;
@@ -105,15 +105,14 @@ impl Tune {
     }
 
     /// The default layout comes first, so that a small budget is spent on it.
-    fn options(&self, layout: Layout) -> anyhow::Result<TuneOptions> {
+    fn options(&self, device: &OpenCl) -> anyhow::Result<TuneOptions> {
         fn first<T: Copy + PartialEq>(default: T, others: &[T]) -> Vec<T> {
             std::iter::once(default).chain(others.iter().copied().filter(|&other| other != default)).collect()
         }
         let kernels = wanted(&self.kernels, |kernel| kernel.tuned_as == Some(kernel.name), "has no tuning of its own")?;
+        let (layout, place) = (device.layout(), (device.context().info().kind, self.lanes));
         Ok(TuneOptions {
-            subjects: subjects(&kernels, &self.precision, &self.links),
-            extents: self.lattice,
-            lanes: self.lanes,
+            subjects: subjects(&kernels, &self.precision, &self.links, self.lattice, place)?,
             access: first(layout.access, &self.access),
             site_orders: first(layout.site_order, &self.site_order),
             budget: Duration::from_secs(self.budget.into()),

@@ -9,28 +9,25 @@ mod search;
 use std::fmt::Display;
 use std::time::{Duration, Instant};
 
-use lanefield::backend::opencl::{AccessWidth, Count, DeviceKind, KernelKey, Layout, OpenCl, SiteOrder, Tuned, Tuning};
-use lanefield::backend::{BackendError, Cpu, Memory as _, Sum};
-use lanefield::kernel::{Case, Geometry, Outcome};
+use lanefield::backend::opencl::{AccessWidth, Count, KernelKey, Layout, OpenCl, SiteOrder, Tuned, Tuning};
+use lanefield::backend::{BackendError, Cpu, Sum};
+use lanefield::kernel::{Case, CaseOptions, Geometry, Outcome};
 use lanefield_reference::gauge::Configuration;
-use lanefield_reference::layout::{Extents, LaneChoice, Lattice, LatticeOptions, LayoutError};
 use serde::Serialize;
 
-pub use kernels::{Subject, subjects};
+pub use kernels::subjects;
 pub use save::{SaveError, save};
 pub use search::{Axis, Candidate, Searched, Trial, Verdict, search};
 
-use crate::Progress;
 use crate::ahead::{BuildAhead, KernelStep};
 use crate::study::Run;
-use kernels::{KernelTrial, axes};
+use crate::{BenchCase, Progress};
+use kernels::{KernelTrial, axes, name_of};
 
 #[derive(Clone, Debug)]
 pub struct TuneOptions {
-    pub subjects: Vec<Subject>,
-    /// The lattice; where there is none, [`usual_extents`].
-    pub extents: Option<Extents>,
-    pub lanes: LaneChoice,
+    /// The kernels to tune, on the lattices that they are tuned on.
+    pub subjects: Vec<BenchCase>,
     /// The access widths to try, the default of the device among them.
     pub access: Vec<AccessWidth>,
     /// The orders of outer sites to try, the default first: it is tried in every access width, the others in the first alone.
@@ -47,16 +44,6 @@ impl TuneOptions {
         let by_order = self.access.iter().take(1).flat_map(|&width| orders.clone().skip(1).map(layout(width)));
         by_width.chain(by_order).collect()
     }
-}
-
-/// The lattice of a kernel where nobody chose one: large on GPUs, smaller of several spinors.
-pub fn usual_extents(kind: DeviceKind, subject: &Subject) -> Result<Extents, LayoutError> {
-    Extents::new(match (kind, subject.parts) {
-        (DeviceKind::Cpu, 1) => [8, 8, 8, 16],
-        (DeviceKind::Cpu, _) => [8, 8, 8, 8],
-        (_, 1) => [32, 32, 32, 64],
-        (_, _) => [16, 16, 32, 32],
-    })
 }
 
 #[derive(Clone, Debug, Serialize)]
@@ -140,8 +127,8 @@ struct Tuner<'t, O> {
 
 impl<O: FnMut(Progress<'_>) -> bool> Tuner<'_, O> {
     /// Tunes one kernel in every layout; what is left of the budget is divided among the kernels that are left.
-    fn subject(&mut self, subject: &Subject, subjects_done: usize) {
-        let name = subject.to_string();
+    fn subject(&mut self, subject: &BenchCase, subjects_done: usize) {
+        let name = name_of(subject);
         let (now, budget) = (self.elapsed(&name), self.options.budget);
         let layouts = self.options.layouts();
         if now >= budget {
@@ -205,17 +192,18 @@ impl<O: FnMut(Progress<'_>) -> bool> Tuner<'_, O> {
         }
     }
 
-    fn case(&self, subject: &Subject) -> Result<Case, BackendError> {
-        let kind = self.device.context().info().kind;
-        let extents = self.options.extents.map_or_else(|| usual_extents(kind, subject), Ok)?;
-        let options = LatticeOptions { lanes: self.device.lanes(self.options.lanes), ..LatticeOptions::default() };
-        let lattice = Lattice::new(extents, subject.precision.scalar(), options)?;
-        self.cpu.install(|| subject.case(lattice, &Configuration::hot(extents, 1)))
+    /// The kernel with links of a configuration, and random fields.
+    fn case(&self, subject: &BenchCase) -> Result<Case, BackendError> {
+        let lattice = subject.lattice(&*self.device)?;
+        self.cpu.install(|| {
+            let links = Configuration::hot(subject.extents, 1);
+            Case::new(subject.kernel, &CaseOptions { configuration: Some(&links), ..subject.options(lattice) })
+        })
     }
 
     fn search(
         &mut self,
-        subject: &Subject,
+        subject: &BenchCase,
         case: &Case,
         expected: &Outcome,
         layout: Layout,
@@ -236,10 +224,9 @@ impl<O: FnMut(Progress<'_>) -> bool> Tuner<'_, O> {
         axes.insert(0, Axis { name: "another-kernel", values: of_others });
         // Where the memory has subdomains, launches follow it.
         axes.retain(|axis| axis.name != "traversal" || site_order == SiteOrder::Lexicographic);
-        let bench_case = subject.bench_case(lattice.extents(), self.options.lanes);
-        let step = KernelStep::from(Run::new(bench_case, self.device.tuning()));
+        let step = KernelStep::from(Run::new(*subject, self.device.tuning()));
         let Self { device, observe, begin, done, steps, ahead, .. } = self;
-        let name = subject.to_string();
+        let name = name_of(subject);
         let mut clock = || match observe(Progress { done: *done, steps: *steps, now: &name }) {
             true => begin.elapsed(),
             false => Duration::MAX,
@@ -254,15 +241,15 @@ impl<O: FnMut(Progress<'_>) -> bool> Tuner<'_, O> {
 }
 
 /// The default in the words of the axes: without what does not concern the kernel.
-fn complete(default: Tuning, subject: &Subject) -> Tuning {
+fn complete(default: Tuning, subject: &BenchCase) -> Tuning {
     let Geometry::Stencil { accumulates, splits, .. } = subject.kernel.geometry else { return default };
-    let of_parts = default.rhs_per_work_item_of(subject.parts);
-    let (at_once, all) = (Count::new(of_parts), Count::new(subject.parts));
+    let parts = subject.components();
+    let (at_once, all) = (Count::new(default.rhs_per_work_item_of(parts)), Count::new(parts));
     Tuning {
         accumulators: default.accumulators.filter(|_| accumulates),
         accelerator_threads: default.accelerator_threads.filter(|_| default.work_items.is_none()),
-        rhs_per_work_item: default.rhs_per_work_item.filter(|_| subject.parts > 1).and(at_once),
-        rhs_per_launch: default.rhs_per_launch.or(all).filter(|_| splits && subject.parts > 1),
+        rhs_per_work_item: default.rhs_per_work_item.filter(|_| parts > 1).and(at_once),
+        rhs_per_launch: default.rhs_per_launch.or(all).filter(|_| splits && parts > 1),
         ..default
     }
 }
@@ -293,8 +280,6 @@ mod tests {
         let other = SiteOrder::Subdomains([4, 4, 4, 1]);
         let options = TuneOptions {
             subjects: Vec::new(),
-            extents: None,
-            lanes: LaneChoice::Auto,
             access: vec![AccessWidth::Sixteen, AccessWidth::Word],
             site_orders: vec![SiteOrder::Lexicographic, other],
             budget: Duration::ZERO,

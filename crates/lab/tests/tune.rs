@@ -325,15 +325,15 @@ fn a_device_is_tuned_with_the_bits_of_the_reference_and_left_as_it_was() {
     let mut opened = OpenCl::open(&device).unwrap();
     let (layout, before) = (opened.layout(), opened.choice(&key(8)));
     let kernels: Vec<_> = kernel::all().collect();
-    let subjects = subjects(&kernels, &[Precision::F32], &[LinkFormat::TwoRows]);
+    let extents = Some(Extents::new([4, 4, 4, 4]).unwrap());
+    let place = (device.kind, LaneChoice::Auto);
+    let subjects = subjects(&kernels, &[Precision::F32], &[LinkFormat::TwoRows], extents, place).unwrap();
     let number = subjects.len();
     let tuned = kernels.iter().filter(|kernel| kernel.tuned_as == Some(kernel.name) && kernel.takes(Precision::F32));
     assert!(number > 5 && number == tuned.count(), "{subjects:?}");
     // Time for the first kernel's default and little more: the others are left out, and named.
     let options = TuneOptions {
         subjects,
-        extents: Some(Extents::new([4, 4, 4, 4]).unwrap()),
-        lanes: LaneChoice::Auto,
         access: vec![layout.access],
         site_orders: vec![SiteOrder::Lexicographic, SiteOrder::Subdomains([2, 2, 2, 1])],
         budget: Duration::from_secs(4),

@@ -1,9 +1,9 @@
 //! What was counted, for people.
 
 use lanefield::backend::opencl::AccessWidth;
-use lanefield_lab::access::PatternReport;
+use lanefield_lab::access::{ArrayCounts, PatternReport};
 
-use super::{ArrayRow, Kernels, LocalRow, OfKernel, OfPattern, OfRow, Patterns, Report};
+use super::{Counted, LocalRow, OfKernel, OfPattern, OfRow, Report};
 use crate::output::{dense, facts, joined, table_of, wrapped};
 
 /// `1 element`, `2 elements`, `2 passes`.
@@ -16,9 +16,14 @@ fn percent(share: f64) -> String {
     format!("{:.1}%", 100.0 * share)
 }
 
-pub fn kernels(report: &Report<Kernels>) -> String {
-    let kernels = report.counted.kernels.iter().map(|counted| of_kernel(counted, report.wavefront, report.line));
-    kernels.collect::<Vec<_>>().join("\n\n")
+pub fn text(Report { wavefront, line, counted }: &Report) -> String {
+    match counted {
+        Counted::Kernels(kernels) => {
+            kernels.iter().map(|of| of_kernel(of, *wavefront, *line)).collect::<Vec<_>>().join("\n\n")
+        }
+        Counted::Patterns(patterns) => of_patterns(patterns),
+        Counted::Row(row) => of_row(row, *wavefront),
+    }
 }
 
 fn of_kernel(counted: &OfKernel, wavefront: u64, line: u64) -> String {
@@ -34,7 +39,7 @@ fn of_kernel(counted: &OfKernel, wavefront: u64, line: u64) -> String {
         ("launch", wrapped(launch)),
         ("wavefront, line", format!("{}, {} bytes", count(wavefront, "work-item"), line)),
     ]);
-    let cells = |ArrayRow { counted: row, sector_efficiency }: &ArrayRow| {
+    let cells = |row: &ArrayCounts| {
         let mean = |total: u64| format!("{:.1}", row.counts.an_access(total));
         [
             ("array", format!("{}{}", row.array.name(), if row.store { " (stored)" } else { "" })),
@@ -45,7 +50,7 @@ fn of_kernel(counted: &OfKernel, wavefront: u64, line: u64) -> String {
             ("128 B", mean(row.counts.transactions_128)),
             ("lines", mean(row.counts.line_touches)),
             ("distinct lines", format!("{:.1}", row.lines_a_wavefront)),
-            ("efficiency", percent(*sector_efficiency)),
+            ("efficiency", percent(row.sector_efficiency)),
             ("other lanes", if row.other_lanes > 0.0 { percent(row.other_lanes) } else { String::new() }),
         ]
     };
@@ -59,9 +64,9 @@ fn of_kernel(counted: &OfKernel, wavefront: u64, line: u64) -> String {
     format!("{heading}\n{rows}\ntransactions and lines: of one access of a wavefront, on average\n{end}")
 }
 
-pub fn patterns(report: &Report<Patterns>) -> String {
+fn of_patterns(patterns: &[OfPattern]) -> String {
     let cells = |row: &OfPattern| {
-        let PatternReport { accesses_a_work_item, wavefronts, first, all, banks, .. } = &row.counted;
+        let PatternReport { accesses_a_work_item, wavefronts, first, all, banks, sector_efficiency, .. } = &row.counted;
         let passes: Vec<String> =
             banks.iter().map(|of| format!("{} of {} ({})", of.passes, of.least, of.banks)).collect();
         [
@@ -72,13 +77,13 @@ pub fn patterns(report: &Report<Patterns>) -> String {
             ("128 B", first.transactions_128.to_string()),
             ("lines", first.line_touches.to_string()),
             ("distinct\nof touches", format!("{} of {}", all.distinct_lines, all.line_touches)),
-            ("efficiency", percent(row.sector_efficiency)),
+            ("efficiency", percent(*sector_efficiency)),
             ("bank passes", passes.join(", ")),
         ]
     };
-    let rows = dense(table_of(report.counted.patterns.iter().map(cells), 1..));
+    let rows = dense(table_of(patterns.iter().map(cells), 1..));
     let mut notes = String::new();
-    for row in &report.counted.patterns {
+    for row in patterns {
         let misaligned = row.counted.misaligned;
         if let (Some(name), Some(about), Some(good)) = (row.name, row.about, row.good) {
             notes += &format!("\n{name}: {about}; {}; {}", if good { "good" } else { "bad" }, row.pattern);
@@ -93,14 +98,10 @@ pub fn patterns(report: &Report<Patterns>) -> String {
     format!("{rows}\n{first}{notes}")
 }
 
-pub fn row(report: &Report<OfRow>) -> String {
-    let OfRow { row, element, pitch, local } = &report.counted;
+fn of_row(OfRow { row, element, pitch, local }: &OfRow, wavefront: u64) -> String {
     let mut known = vec![
         ("row", format!("{} of {}", count(*row, "element"), count(*element, "byte"))),
-        (
-            "pitch in memory",
-            format!("{}: a multiple of the wavefront's {}", count(*pitch, "element"), report.wavefront),
-        ),
+        ("pitch in memory", format!("{}: a multiple of the wavefront's {wavefront}", count(*pitch, "element"))),
     ];
     for LocalRow { banks, padding, column_without, column_with } in local {
         let name = if *banks == 32 { "local, 32 banks" } else { "local, 64 banks" };

@@ -124,21 +124,13 @@ pub fn extents_or_usual(extents: Option<Extents>, backend: &impl Timed) -> Resul
 pub struct LayoutArgs {
     /// Reals stored per link: 18, 12 or 8
     #[arg(long = "reconstruct", visible_alias = "links", value_name = "REALS", default_value_t)]
-    links: LinkFormat,
+    pub links: LinkFormat,
     /// Lane width in bytes: 8, 16, 32, 64, 128, 256; a cut of the lattice into lanes; or auto
     #[arg(long, value_name = "BYTES|X.Y.Z.T|auto", default_value_t)]
-    lanes: LaneChoice,
+    pub lanes: LaneChoice,
 }
 
 impl LayoutArgs {
-    pub fn links(self) -> LinkFormat {
-        self.links
-    }
-
-    pub fn lanes(self) -> LaneChoice {
-        self.lanes
-    }
-
     /// A case in this layout and a precision.
     pub fn case(self, case: BenchCase, precision: Precision) -> BenchCase {
         BenchCase { precision, links: self.links, lanes: self.lanes, ..case }

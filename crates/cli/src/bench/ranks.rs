@@ -228,18 +228,15 @@ impl Ranks {
     /// The seconds of the iterations on a lattice, but for the first ones.
     fn iterate<R: Vectors>(&self, backend: &AnyBackend, extents: Extents) -> anyhow::Result<Spread> {
         const WARM_UP: usize = 5;
-        let hop = HopParameters {
-            boundary: BoundaryPhases::ANTIPERIODIC_IN_TIME,
-            links: self.layout.links(),
-            ..HopParameters::default()
-        };
+        let (boundary, links) = (BoundaryPhases::ANTIPERIODIC_IN_TIME, self.layout.links);
+        let hop = HopParameters { boundary, links, ..HopParameters::default() };
         let how = Solve {
             operator: CloverParameters { mass: 0.1, csw_r: 1.0, csw_t: 1.0, hop },
             preconditioning: Preconditioning::EvenOdd,
             method: Method::ConjugateGradients,
             // No iteration reaches it.
             params: SolverParams { tolerance: 1e-99, max_iterations: self.iterations, ..SolverParams::auto::<R>() },
-            lanes: self.layout.lanes(),
+            lanes: self.layout.lanes,
         };
         let configuration = Configuration::weak(extents, 1, 0.2);
         let eta = gaussian(7, FieldShape::Spinor, extents)?;

@@ -24,6 +24,7 @@ pub struct ArrayCounts {
     pub lines_a_wavefront: f64,
     /// Share of the wavefronts' work-items that read another lane than their own.
     pub other_lanes: f64,
+    pub sector_efficiency: f64,
     pub counts: Counts,
 }
 
@@ -81,6 +82,7 @@ fn row(
         wavefronts: waves.len() as u64,
         lines_a_wavefront: counts.distinct_lines as f64 / waves.len().max(1) as f64,
         other_lanes: moved as f64 / items.max(1) as f64,
+        sector_efficiency: counts.sector_efficiency(),
         counts,
     }
 }

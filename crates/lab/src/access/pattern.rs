@@ -59,6 +59,8 @@ pub struct PatternReport {
     pub work_items: u64,
     pub wavefronts: u64,
     pub accesses_a_work_item: u64,
+    /// Of all accesses.
+    pub sector_efficiency: f64,
     pub all: Counts,
     /// The first access of the first wavefront.
     pub first: Counts,
@@ -129,11 +131,13 @@ impl Pattern {
         let accesses = self.accesses()?;
         let serial: u64 = self.serial.iter().map(|&index| self.extent(index)).product();
         let elements = accesses.iter().flat_map(|access| &access.addresses);
+        let all = count(&accesses, line);
         Ok(PatternReport {
             work_items: self.lanes * self.sites * self.words * self.groups / serial,
             wavefronts: accesses.len() as u64 / serial,
             accesses_a_work_item: serial,
-            all: count(&accesses, line),
+            sector_efficiency: all.sector_efficiency(),
+            all,
             first: count(accesses.first(), line),
             misaligned: elements.filter(|&&address| !address.is_multiple_of(self.element)).count() as u64,
             banks: [32, 64].into_iter().filter_map(|n| Some(bank_passes(accesses.first()?, n))).collect(),

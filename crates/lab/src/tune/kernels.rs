@@ -1,16 +1,14 @@
 //! The kernels that are tuned: those of the library that have a tuning of their own; their arguments; and the axes of their choices, by how the work of
 //! a kernel is spread.
 
-use std::fmt;
 use std::time::Duration;
 
 use lanefield::backend::opencl::{Count, DeviceInfo, DeviceKind, GridStride, OpenCl, Parameter, Tuned, Tuning};
 use lanefield::backend::{BackendError, Sum};
-use lanefield::kernel::{Case, CaseOn, CaseOptions, Geometry, Kernel, Outcome};
+use lanefield::kernel::{Case, CaseOn, Geometry, Kernel, Outcome};
 use lanefield::verify::compare_host_fields;
-use lanefield_reference::gauge::Configuration;
-use lanefield_reference::layout::{Extents, LaneChoice, Lattice, Parity, Sites};
-use lanefield_reference::links::{BoundaryPhases, DoubledGauge, LinkFormat};
+use lanefield_reference::layout::{Extents, LaneChoice, LayoutError, Parity, Sites};
+use lanefield_reference::links::LinkFormat;
 use lanefield_reference::real::Precision;
 
 use super::search::{Axis, Trial};
@@ -20,48 +18,36 @@ use crate::ahead::{BuildAhead, KernelStep, Step};
 /// The sites that kernels are timed on: solvers with even-odd preconditioning spend their time on one parity.
 const SITES: Sites = Sites::Parity(Parity::Even);
 
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct Subject {
-    pub kernel: &'static Kernel,
-    pub precision: Precision,
-    pub links: LinkFormat,
-    /// Spinors or colour vectors a site.
-    pub parts: usize,
-}
-
-impl fmt::Display for Subject {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { kernel, precision, links, parts } = self;
-        write!(f, "{kernel} {precision} reconstruct {links} x{parts}")
-    }
-}
-
-impl Subject {
-    /// The same kernel on fields of the same shape.
-    pub(super) fn bench_case(&self, extents: Extents, lanes: LaneChoice) -> BenchCase {
-        let Self { kernel, precision, links, .. } = *self;
-        BenchCase { kernel, extents, sites: SITES, precision, links, rhs: None, lanes }
-    }
-
-    /// The kernel with links of a configuration, and random fields.
-    pub(super) fn case(&self, lattice: Lattice, links: &Configuration) -> Result<Case, BackendError> {
-        let doubled = DoubledGauge { format: self.links, boundary: BoundaryPhases::ANTIPERIODIC_IN_TIME };
-        let options = CaseOptions::new(lattice, SITES, self.precision, doubled, self.parts);
-        Case::new(self.kernel, &CaseOptions { configuration: Some(links), ..options })
-    }
-}
-
 /// Those of some kernels that have a tuning of their own, with the components that they are usually for, in the precisions that they take of those asked
-/// for, with links in each format.
-pub fn subjects(kernels: &[&'static Kernel], precisions: &[Precision], links: &[LinkFormat]) -> Vec<Subject> {
+/// for, with links in each format; on lattices that are large on GPUs, and smaller of several spinors, where nobody chose one.
+pub fn subjects(
+    kernels: &[&'static Kernel],
+    precisions: &[Precision],
+    links: &[LinkFormat],
+    extents: Option<Extents>,
+    (kind, lanes): (DeviceKind, LaneChoice),
+) -> Result<Vec<BenchCase>, LayoutError> {
     let mut subjects = Vec::new();
     for &kernel in kernels.iter().filter(|kernel| kernel.tuned_as == Some(kernel.name)) {
+        let usual = match (kind, kernel.usual_parts) {
+            (DeviceKind::Cpu, 1) => [8, 8, 8, 16],
+            (DeviceKind::Cpu, _) => [8, 8, 8, 8],
+            (_, 1) => [32, 32, 32, 64],
+            (_, _) => [16, 16, 32, 32],
+        };
+        let extents = extents.map_or_else(|| Extents::new(usual), Ok)?;
         for &precision in precisions.iter().filter(|&&precision| kernel.takes(precision)) {
-            let parts = kernel.usual_parts;
-            subjects.extend(links.iter().map(|&links| Subject { kernel, precision, links, parts }));
+            let case = |&links| BenchCase { kernel, extents, sites: SITES, precision, links, rhs: None, lanes };
+            subjects.extend(links.iter().map(case));
         }
     }
-    subjects
+    Ok(subjects)
+}
+
+/// What a kernel that is tuned is called.
+pub(super) fn name_of(subject: &BenchCase) -> String {
+    let BenchCase { kernel, precision, links, .. } = subject;
+    format!("{kernel} {precision} reconstruct {links} x{}", subject.components())
 }
 
 /// Parameters that gain the most, first: a search may have to end early.
@@ -77,9 +63,9 @@ const FIRST: [&str; 7] = [
 
 /// The axes of a kernel's choices on a device: the values that each tuning parameter has to be tried, but those of the layout, which is the same for all
 /// kernels, and what does not concern the kernel or does not fit the device. Work-items of a group and components side by side in it are one axis.
-pub(super) fn axes(device: &DeviceInfo, subject: &Subject, lanes: usize) -> Vec<Axis> {
+pub(super) fn axes(device: &DeviceInfo, subject: &BenchCase, lanes: usize) -> Vec<Axis> {
     let Geometry::Stencil { stages, accumulates, splits, .. } = subject.kernel.geometry else { return Vec::new() };
-    let (parts, most) = (subject.parts, device.max_work_group_size);
+    let (parts, most) = (subject.components(), device.max_work_group_size);
     let concerned = |name: &str| match name {
         "access" | "site-order" | "rhs-per-group" => false,
         "accelerator-threads" => parts == 1,
@@ -202,11 +188,12 @@ mod tests {
     #[test]
     fn a_kernel_has_the_axes_of_its_geometry() {
         let device = Machine::named("h200").unwrap().device();
+        let of = |kernels: &[&'static Kernel], precisions: &[Precision], links: &[LinkFormat]| {
+            subjects(kernels, precisions, links, None, (device.kind, LaneChoice::Auto)).unwrap()
+        };
         let names = |name: &str| -> Vec<&str> {
             let kernel = kernel::all().find(|kernel| kernel.name == name).unwrap();
-            let [subject, ..] = subjects(&[kernel], &[Precision::F32], &[LinkFormat::Full])[..] else {
-                panic!("{name}")
-            };
+            let [subject] = of(&[kernel], &[Precision::F32], &[LinkFormat::Full])[..] else { panic!("{name}") };
             let axes = axes(&device, &subject, 16);
             assert!(axes.iter().all(|axis| axis.values.len() > usize::from(axis.name != "rhs-per-launch")), "{axes:?}");
             axes.iter().map(|axis| axis.name).collect()
@@ -221,8 +208,6 @@ mod tests {
         let of_several = ["rhs-per-work-item", "work-items"];
         assert_eq!(names("laplace_hop"), with(&of_several, &[], &[]));
         assert_eq!(names("hop_many"), with(&of_several, &[], &["neighbours", "link-sharing", "rhs-per-launch"]));
-        assert!(
-            subjects(&[&kernel::hop::HOP_DAGGER, &kernel::blas::AXPY], &Precision::ALL, &LinkFormat::ALL).is_empty()
-        );
+        assert!(of(&[&kernel::hop::HOP_DAGGER, &kernel::blas::AXPY], &Precision::ALL, &LinkFormat::ALL).is_empty());
     }
 }
