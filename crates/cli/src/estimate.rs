@@ -240,43 +240,32 @@ impl Estimate {
         word: &str,
         mut backend: Option<AnyBackend>,
     ) -> anyhow::Result<Outcome> {
-        let works = self.of_kernel.work.of(word)?;
-        let mut reports = Vec::with_capacity(works.len());
-        for work in works {
-            reports.push(self.estimate_kernel(machine.clone(), &work, backend.as_mut())?);
+        let KernelArgs { lanes, access, samples, .. } = self.of_kernel;
+        let mut kernels = Vec::new();
+        for work in self.of_kernel.work.of(word)? {
+            let work = KernelWork { lanes, access, ..work };
+            let estimate = stencil(machine, &work)?;
+            let measured = backend.as_mut().map(|backend| measure(backend, &work, samples)).transpose()?;
+            let seconds = estimate.prediction.seconds;
+            let of_kernel = OfKernel {
+                kernel: work.kernel,
+                lattice: work.extents.as_array(),
+                onto: work.sites.to_string(),
+                precision: work.precision,
+                reconstruct: work.links.reals(),
+                spinors: work.parts,
+                ratio: measured.as_ref().map(|times| seconds / times.best()),
+                estimate,
+                measured,
+            };
+            kernels.push(self.report("kernel", machine.clone(), 1.0 / seconds, of_kernel));
         }
-        let missed = reports.iter().any(|report| report.go == Some(false));
+        let missed = kernels.iter().any(|report| report.go == Some(false));
         let head = Head::on(Kind::EstimateKernel, backend.map(|backend| backend.device()));
-        show(self.json, head, &Kernels { kernels: reports }, |all| {
+        show(self.json, head, &Kernels { kernels }, |all| {
             all.kernels.iter().map(text::kernel).collect::<Vec<_>>().join("\n\n")
         })?;
         Ok(if missed { Outcome::CheckFailed } else { Outcome::Done })
-    }
-
-    fn estimate_kernel(
-        &self,
-        machine: Machine,
-        work: &KernelWork,
-        backend: Option<&mut AnyBackend>,
-    ) -> anyhow::Result<Report<OfKernel>> {
-        let KernelArgs { lanes, access, samples, .. } = self.of_kernel;
-        let work = KernelWork { lanes, access, ..*work };
-        let estimate = stencil(&machine, &work)?;
-        let measured = backend.map(|backend| measure(backend, &work, samples));
-        let measured = measured.transpose()?;
-        let seconds = estimate.prediction.seconds;
-        let of_kernel = OfKernel {
-            kernel: work.kernel,
-            lattice: work.extents.as_array(),
-            onto: work.sites.to_string(),
-            precision: work.precision,
-            reconstruct: work.links.reals(),
-            spinors: work.parts,
-            ratio: measured.as_ref().map(|times| seconds / times.best()),
-            estimate,
-            measured,
-        };
-        Ok(self.report("kernel", machine, 1.0 / seconds, of_kernel))
     }
 
     fn report<T>(&self, subject: &'static str, machine: Machine, rate_per_second: f64, estimate: T) -> Report<T> {

@@ -21,7 +21,7 @@ use serde::Serialize;
 use super::Outcome;
 use super::args::{BackendArgs, SumArgs, name_of};
 use super::files::npy_error;
-use super::output::{Head, Kind, bits, show};
+use super::output::{Head, Kind, Layout, bits, show};
 use super::ranks::RanksArgs;
 
 /// Sum a field over its sites: norm, inner product, sum of each word, or the same slice by slice.
@@ -138,13 +138,11 @@ impl Reduce {
         let report = Report {
             op: name_of(self.op),
             sum: sum.to_string(),
-            lattice: whole.extents().as_array(),
+            layout: lattice.into(),
             sites: sites.to_string(),
             object,
             words: words.0,
             precision: R::NAME,
-            lane_bytes: lattice.width().bytes(),
-            virtual_nodes: lattice.nodes().as_array(),
             values,
         };
         show(self.json, Head::on(Kind::Reduce, backend.device()), &report, |report| lines(&report.values))
@@ -224,8 +222,8 @@ struct Report {
     op: String,
     /// `exact`, or `tree of …` with the plan.
     sum: String,
-    /// Extents x, y, z, t.
-    lattice: [usize; 4],
+    #[serde(flatten)]
+    layout: Layout,
     /// `full`, `even` or `odd`.
     sites: String,
     /// What a site holds.
@@ -234,10 +232,6 @@ struct Report {
     words: usize,
     /// f32 or f64: the field's; sums are f64.
     precision: &'static str,
-    /// Bytes of a vector.
-    lane_bytes: usize,
-    /// The cut into lanes, x, y, z, t.
-    virtual_nodes: [usize; 4],
     values: Vec<Value>,
 }
 

@@ -132,16 +132,6 @@ mod tests {
     }
 
     #[test]
-    fn launch_bounds_are_a_stage_where_the_compiler_takes_them() {
-        let (with, without) = (names(true, true), names(true, false));
-        assert_eq!(with.len(), without.len() + 1);
-        assert!(
-            with[4] == "with launch bounds: at most 128 registers"
-                && without.iter().all(|name| !name.contains("at most"))
-        );
-    }
-
-    #[test]
     fn the_stages_are_those_of_the_sprint_in_its_order() {
         let expected = [
             "accumulators in local memory",
@@ -162,6 +152,12 @@ mod tests {
             "Lanefield's defaults",
         ];
         assert_eq!(names(true, false), expected);
+        // Launch bounds are a stage where the compiler takes them.
+        let mut with_bounds = names(true, true);
+        assert_eq!(with_bounds.remove(4), "with launch bounds: at most 128 registers");
+        assert_eq!(with_bounds, expected);
+        // Where there is one way to run a kernel, the orders are left.
+        assert_eq!(names(false, false), [&format!("legs {POINTS}"), &format!("legs {SPRINT}"), "Lanefield's defaults"]);
     }
 
     #[test]
@@ -186,10 +182,5 @@ mod tests {
         let mut stages = stages(setup(true, true)).unwrap();
         stages.retain(|stage| stage.relaxed_math);
         assert!(stages.len() == 1 && stages[0].name.contains("NOT BIT-TRUE"), "{stages:?}");
-    }
-
-    #[test]
-    fn where_there_is_one_way_to_run_a_kernel_the_orders_are_left() {
-        assert_eq!(names(false, false), [&format!("legs {POINTS}"), &format!("legs {SPRINT}"), "Lanefield's defaults"]);
     }
 }

@@ -26,7 +26,7 @@ use crate::Outcome;
 use crate::args::of_storage;
 use crate::fields::FieldShape;
 use crate::kernels::word;
-use crate::output::{Head, Kind, bytes, facts, joined, number, show, table};
+use crate::output::{Head, Kind, bytes, facts, joined, number, show, table, table_of};
 use crate::ranks::{self, RanksArgs};
 use crate::source::gaussian;
 
@@ -297,16 +297,17 @@ impl Row {
         Self { name, precision, sent_bytes, alone, on_ranks, whole, weak_scaling, strong_scaling }
     }
 
-    fn cells(&self) -> Vec<String> {
-        vec![
-            self.name.clone(),
-            self.precision.to_string(),
-            self.sent_bytes.map_or_else(|| "–".to_owned(), |sent| bytes(sent as u64)),
-            microseconds(Some(self.alone)),
-            microseconds(Some(self.on_ranks)),
-            microseconds(self.whole),
-            format!("{:.1}%", 100.0 * self.weak_scaling),
-            self.strong_scaling.map_or_else(|| "–".to_owned(), |times| format!("{times:.2}×")),
+    fn cells(&self) -> [(&'static str, String); 8] {
+        let or_dash = |cell: Option<String>| cell.unwrap_or_else(|| "–".to_owned());
+        [
+            ("", self.name.clone()),
+            ("precision", self.precision.to_string()),
+            ("sent", or_dash(self.sent_bytes.map(|sent| bytes(sent as u64)))),
+            ("alone, µs", microseconds(Some(self.alone))),
+            ("on ranks, µs", microseconds(Some(self.on_ranks))),
+            ("whole, µs", microseconds(self.whole)),
+            ("weak", format!("{:.1}%", 100.0 * self.weak_scaling)),
+            ("strong", or_dash(self.strong_scaling.map(|times| format!("{times:.2}×")))),
         ]
     }
 }
@@ -327,12 +328,7 @@ impl Study {
             ("device", self.device.clone()),
             ("lattice", format!("{}, the part of rank 0 {}", joined(&self.lattice, "."), joined(&self.part, "."))),
         ]);
-        let header = ["", "precision", "sent", "alone, µs", "on ranks, µs", "whole, µs", "weak", "strong"];
-        let mut rows = table(header, 2..);
-        self.rows.iter().for_each(|row| {
-            rows.add_row(row.cells());
-        });
-        let mut text = format!("{heading}\n{rows}");
+        let mut text = format!("{heading}\n{}", table_of(self.rows.iter().map(Row::cells), 2..));
         for SumRow { sums, seconds } in &self.sums {
             text += &format!("\n{sums} exact sums merged in {} µs", microseconds(Some(*seconds)));
         }

@@ -93,11 +93,12 @@ impl Threads {
 
 impl Study {
     fn new(report: Report) -> Self {
-        let fastest = columns(&report.rows).into_iter().filter_map(|(kernel, precision)| {
-            let timed = of_column(&report.rows, kernel, precision)
-                .filter_map(|row| Some((row.seconds?.median, row.tuning.accelerator_threads?.get())));
+        let fastest = columns(&report.rows).filter_map(|column| {
+            let timed = column.iter();
+            let timed = timed.filter_map(|row| Some((row.seconds?.median, row.tuning.accelerator_threads?.get())));
             let (_, accelerator_threads) = timed.min_by(|(a, _), (b, _)| a.total_cmp(b))?;
-            Some(Fastest { kernel: kernel.to_owned(), precision, accelerator_threads })
+            let (kernel, precision) = (column[0].kernel.to_string(), column[0].fields.precision);
+            Some(Fastest { kernel, precision, accelerator_threads })
         });
         Self { fastest: fastest.collect(), report }
     }
@@ -105,16 +106,15 @@ impl Study {
     /// GFlop/s: a line for each number of threads, and a column for each kernel and precision, with the work-items of a group.
     fn text(&self, threads: &[AcceleratorThreads]) -> String {
         let rows = &self.report.rows;
-        let columns = columns(rows);
-        let names = columns.iter().map(|(kernel, precision)| format!("{kernel} {precision}"));
+        let names = columns(rows).map(|column| format!("{} {}", column[0].kernel, column[0].fields.precision));
         let header: Vec<String> = std::iter::once("accelerator threads".to_owned()).chain(names).collect();
         let mut lines = table(header, 0..);
         for &number in threads {
-            let cell = |&(kernel, precision): &(&'static str, Precision)| {
-                let row = of_column(rows, kernel, precision).find(|row| row.tuning.accelerator_threads == Some(number));
+            let cells = columns(rows).map(|column| {
+                let row = column.iter().find(|row| row.tuning.accelerator_threads == Some(number));
                 row.and_then(cell).unwrap_or_else(|| "–".to_owned())
-            };
-            lines.add_row(std::iter::once(number.to_string()).chain(columns.iter().map(cell)));
+            });
+            lines.add_row(std::iter::once(number.to_string()).chain(cells));
         }
         let heading = self.report.heading(&self.report.lattices);
         let mut text = format!("{heading}\n\nGFlop/s, and in brackets the work-items per work-group\n{lines}");
@@ -130,24 +130,9 @@ impl Study {
     }
 }
 
-/// Kernels and precisions, each once, in the order of the rows.
-fn columns(rows: &[KernelRecord]) -> Vec<(&'static str, Precision)> {
-    let mut columns = Vec::new();
-    for row in rows {
-        let column = (row.kernel.name, row.fields.precision);
-        if !columns.contains(&column) {
-            columns.push(column);
-        }
-    }
-    columns
-}
-
-fn of_column<'r>(
-    rows: &'r [KernelRecord],
-    kernel: &str,
-    precision: Precision,
-) -> impl Iterator<Item = &'r KernelRecord> {
-    rows.iter().filter(move |row| row.kernel.name == kernel && row.fields.precision == precision)
+/// The rows of each kernel and precision.
+fn columns(rows: &[KernelRecord]) -> impl Iterator<Item = &[KernelRecord]> {
+    rows.chunk_by(|a, b| (a.kernel, a.fields.precision) == (b.kernel, b.fields.precision))
 }
 
 /// `5239.1 (64)`: the rate, and the work-items of a group.

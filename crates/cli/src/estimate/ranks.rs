@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use super::described;
 use crate::Outcome;
-use crate::output::{Head, Kind, bytes, facts, joined, show, table};
+use crate::output::{Head, Kind, bytes, facts, joined, show, table_of};
 
 /// Which cluster, and how many of its devices.
 #[derive(Args)]
@@ -76,41 +76,29 @@ impl Report {
         let about = format!("{}: {}", self.cluster.name, self.cluster.about);
         let fields = format!("{}, {}, reconstruct {}", joined(&self.lattice, "."), self.precision, self.reconstruct);
         let heading = facts([("cluster", about), ("kernel", self.kernel.to_owned()), ("lattice", fields)]);
-        let header = [
-            "ranks",
-            "cut",
-            "part",
-            "sent",
-            "alone, µs",
-            "exchange, µs",
-            "launch, µs",
-            "iteration, µs",
-            "speed-up",
-            "binds",
-        ];
-        let mut rows = table(header, 3..9);
         let first = self.estimates.first();
-        for of in &self.estimates {
+        let cells = |of: &RanksEstimate| {
             let micro = |seconds: f64| format!("{:.1}", 1e6 * seconds);
             let times = first.map_or(1.0, |first| first.iteration_seconds / of.iteration_seconds);
-            rows.add_row([
-                of.ranks.to_string(),
-                joined(&of.cut, "."),
-                joined(&of.part, "."),
-                bytes(of.sent_bytes as u64),
-                micro(of.alone_seconds),
-                micro(of.exchange_seconds),
-                micro(of.launch_seconds),
-                micro(of.iteration_seconds),
-                format!("{times:.1}"),
-                match of.binds {
-                    Binding::Device => "device",
-                    Binding::HostLink => "link to the host",
-                    Binding::Network => "packets between hosts",
-                }
-                .to_owned(),
-            ]);
-        }
+            let binds = match of.launch.binds {
+                Binding::Device => "device",
+                Binding::HostLink => "link to the host",
+                Binding::Network => "packets between hosts",
+            };
+            [
+                ("ranks", of.ranks.to_string()),
+                ("cut", joined(&of.cut, ".")),
+                ("part", joined(&of.part, ".")),
+                ("sent", bytes(of.launch.sent_bytes as u64)),
+                ("alone, µs", micro(of.launch.alone_seconds)),
+                ("exchange, µs", micro(of.launch.exchange_seconds)),
+                ("launch, µs", micro(of.launch.launch_seconds)),
+                ("iteration, µs", micro(of.iteration_seconds)),
+                ("speed-up", format!("{times:.1}")),
+                ("binds", binds.to_owned()),
+            ]
+        };
+        let rows = table_of(self.estimates.iter().map(cells), 3..9);
         format!("{heading}\n{rows}")
     }
 }

@@ -25,7 +25,7 @@ mod workload;
 
 pub use instructions::{Instructions, instructions_a_part};
 pub use limits::{Limit, LimitKind, Prediction};
-pub use ranks::{Binding, RanksEstimate, on_ranks};
+pub use ranks::{Binding, RanksEstimate, RanksLaunch, on_ranks};
 pub use resident::{UnitTraffic, unit_traffic};
 pub use stencil::{KernelEstimate, KernelWork, stencil};
 pub use streams::{Streams, streams};

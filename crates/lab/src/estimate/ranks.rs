@@ -39,17 +39,24 @@ pub struct RanksEstimate {
     pub ranks: usize,
     pub cut: [usize; 4],
     pub part: [usize; 4],
-    /// Bytes that a rank sends in a launch, one parity.
+    #[serde(flatten)]
+    pub launch: RanksLaunch,
+    pub iteration_seconds: f64,
+    /// Sites of one parity that all ranks compute in a second.
+    pub sites_per_second: f64,
+}
+
+/// What a launch on a part takes.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct RanksLaunch {
+    /// Bytes that a rank sends, one parity.
     pub sent_bytes: f64,
     /// The kernel alone on such a part.
     pub alone_seconds: f64,
     /// Packets on their way: the sites are computed meanwhile that need nothing of them.
     pub exchange_seconds: f64,
     pub launch_seconds: f64,
-    pub iteration_seconds: f64,
     pub binds: Binding,
-    /// Sites of one parity that all ranks compute in a second.
-    pub sites_per_second: f64,
 }
 
 /// What a launch waits for.
@@ -65,13 +72,11 @@ pub enum Binding {
 pub fn on_ranks(cluster: &Cluster, work: &KernelWork, ranks: usize) -> Result<RanksEstimate, EstimateError> {
     let machine = Machine::named(&cluster.device)?;
     let decomposition = Decomposition::of_ranks(work.extents, ranks)?;
-    let Launch { sent, alone, exchange, seconds: launch_seconds, binds } =
-        launch_on_ranks(cluster, &machine, work, &decomposition)?;
+    let launch_of = |work: &KernelWork| launch_on_ranks(cluster, &machine, work, &decomposition);
+    let of_kernel = launch_of(work)?;
     let partner = match work.kernel.name {
-        name if name == EO_CLOVER.name => {
-            launch_on_ranks(cluster, &machine, &KernelWork { kernel: &OE_CLOVER, ..*work }, &decomposition)?.seconds
-        }
-        _ => launch_seconds,
+        name if name == EO_CLOVER.name => launch_of(&KernelWork { kernel: &OE_CLOVER, ..*work })?.launch_seconds,
+        _ => of_kernel.launch_seconds,
     };
     let part = decomposition.part(0);
     let sites = part.volume() as f64 / 2.0;
@@ -81,27 +86,15 @@ pub fn on_ranks(cluster: &Cluster, work: &KernelWork, ranks: usize) -> Result<Ra
     let stages = (ranks as f64).log2().ceil();
     let sum = cluster.sum_microseconds + cluster.stage_microseconds * stages;
     let vectors = VECTOR_LAUNCHES * launch + FIELDS * field / copy;
-    let iteration_seconds = LAUNCHES * (launch_seconds + partner) + vectors + SUMS * sum * 1e-6;
+    let iteration_seconds = LAUNCHES * (of_kernel.launch_seconds + partner) + vectors + SUMS * sum * 1e-6;
     Ok(RanksEstimate {
         ranks,
         cut: decomposition.cut().0,
         part: part.as_array(),
-        sent_bytes: sent,
-        alone_seconds: alone,
-        exchange_seconds: exchange,
-        launch_seconds,
         iteration_seconds,
-        binds,
-        sites_per_second: work.extents.volume() as f64 / 2.0 / launch_seconds,
+        sites_per_second: work.extents.volume() as f64 / 2.0 / of_kernel.launch_seconds,
+        launch: of_kernel,
     })
-}
-
-struct Launch {
-    sent: f64,
-    alone: f64,
-    exchange: f64,
-    seconds: f64,
-    binds: Binding,
 }
 
 fn launch_on_ranks(
@@ -109,35 +102,36 @@ fn launch_on_ranks(
     machine: &Machine,
     work: &KernelWork,
     decomposition: &Decomposition,
-) -> Result<Launch, EstimateError> {
+) -> Result<RanksLaunch, EstimateError> {
     let part = decomposition.part(0);
     let sites = part.volume() as f64 / 2.0;
     let launch = machine.launch_microseconds * 1e-6;
     let a_site = seconds_a_site(machine, work, part)?;
-    let alone = launch + sites * a_site;
+    let alone_seconds = launch + sites * a_site;
 
     let site_bytes = packet_bytes(work) as f64;
     let faces: Vec<(usize, f64)> =
         part.cut_dimensions().map(|d| (d, 2.0 * sites / part[d] as f64 * site_bytes)).collect();
-    let sent: f64 = faces.iter().fold(0.0, |sum, (_, bytes)| sum + bytes);
-    if sent == 0.0 {
-        return Ok(Launch { sent, alone, exchange: 0.0, seconds: alone, binds: Binding::Device });
+    let sent_bytes: f64 = faces.iter().fold(0.0, |sum, (_, bytes)| sum + bytes);
+    if sent_bytes == 0.0 {
+        let (exchange_seconds, launch_seconds, binds) = (0.0, alone_seconds, Binding::Device);
+        return Ok(RanksLaunch { sent_bytes, alone_seconds, exchange_seconds, launch_seconds, binds });
     }
     let border: f64 = 1.0 - part.cut_dimensions().map(|d| 1.0 - (2.0 / part[d] as f64).min(1.0)).product::<f64>();
 
-    let packing = launch + 4.0 * sent / (machine.copy_gb_per_second * 1e9);
+    let packing = launch + 4.0 * sent_bytes / (machine.copy_gb_per_second * 1e9);
     let there_and_back = 1.0 / cluster.to_host_gb_per_second + 1.0 / cluster.to_device_gb_per_second;
-    let host_link = 0.75 * sent * there_and_back / 1e9;
+    let host_link = 0.75 * sent_bytes * there_and_back / 1e9;
     let network = beyond_the_host(cluster, decomposition, &faces);
-    let exchange = cluster.exchange_microseconds * 1e-6 + host_link + network;
-    let device = packing + alone + 2.0 * launch;
-    let packets = packing + launch + exchange + launch + border * sites * a_site;
+    let exchange_seconds = cluster.exchange_microseconds * 1e-6 + host_link + network;
+    let device = packing + alone_seconds + 2.0 * launch;
+    let packets = packing + launch + exchange_seconds + launch + border * sites * a_site;
     let binds = match () {
         () if packets <= device => Binding::Device,
         () if host_link >= network => Binding::HostLink,
         () => Binding::Network,
     };
-    Ok(Launch { sent, alone, exchange, seconds: device.max(packets), binds })
+    Ok(RanksLaunch { sent_bytes, alone_seconds, exchange_seconds, launch_seconds: device.max(packets), binds })
 }
 
 /// The time of a site of one parity, on a lattice like the part that is not too large for tables.
@@ -184,24 +178,15 @@ mod tests {
     }
 
     #[test]
-    fn one_rank_sends_nothing_and_takes_what_the_kernel_takes() {
-        let [one] = &estimates(&[1])[..] else { panic!() };
-        assert_eq!((one.sent_bytes, one.exchange_seconds), (0.0, 0.0));
-        assert_eq!(one.launch_seconds, one.alone_seconds);
-    }
-
-    #[test]
-    fn two_ranks_send_two_slices_of_half_spinors() {
-        let [two] = &estimates(&[2])[..] else { panic!() };
-        assert_eq!((two.cut, two.part), ([1, 1, 1, 2], [32, 32, 32, 32]));
-        assert_eq!(two.sent_bytes, 2.0 * 32f64.powi(3) / 2.0 * 48.0);
-    }
-
-    #[test]
-    fn more_ranks_take_less_time_until_packets_bind() {
+    fn ranks_send_slices_of_half_spinors_and_take_less_time_until_packets_bind() {
         let all = estimates(&[1, 2, 4, 8, 256]);
-        assert!(all.windows(2).all(|pair| pair[1].launch_seconds < 1.5 * pair[0].launch_seconds));
-        assert_eq!(all[0].binds, Binding::Device);
-        assert_ne!(all[4].binds, Binding::Device);
+        let (one, two) = (&all[0].launch, &all[1].launch);
+        assert_eq!((one.sent_bytes, one.exchange_seconds), (0.0, 0.0));
+        assert_eq!(one.launch_seconds, one.alone_seconds, "one takes what the kernel takes");
+        assert_eq!((all[1].cut, all[1].part), ([1, 1, 1, 2], [32, 32, 32, 32]));
+        assert_eq!(two.sent_bytes, 2.0 * 32f64.powi(3) / 2.0 * 48.0);
+        assert!(all.windows(2).all(|pair| pair[1].launch.launch_seconds < 1.5 * pair[0].launch.launch_seconds));
+        assert_eq!(one.binds, Binding::Device);
+        assert_ne!(all[4].launch.binds, Binding::Device);
     }
 }

@@ -96,7 +96,7 @@ const SHIPPED: [(&str, &str); 8] = [
 ];
 
 /// What a measurement of peaks may say of a machine (`lanefield peak --json`); all other keys are passed over.
-#[derive(Deserialize)]
+#[derive(PartialEq, Default, Deserialize)]
 struct Measured {
     read_bytes_per_second: Option<f64>,
     copy_bytes_per_second: Option<f64>,
@@ -121,10 +121,8 @@ impl Machine {
     /// The same with the rates of a measurement, a JSON document with any of the keys `read_bytes_per_second`, `copy_bytes_per_second`,
     /// `l2_bytes_per_second` and `launch_seconds` at its top.
     pub fn with_measured(self, what: &str, json: &str) -> Result<Self, DescriptionError> {
-        let measured = serde_json::from_str(json).map_err(|error| DescriptionError::file(what, error))?;
-        let Measured { read_bytes_per_second, copy_bytes_per_second, l2_bytes_per_second, launch_seconds } = measured;
-        let rates = [read_bytes_per_second, copy_bytes_per_second, l2_bytes_per_second, launch_seconds];
-        if rates.iter().all(Option::is_none) {
+        let measured: Measured = serde_json::from_str(json).map_err(|error| DescriptionError::file(what, error))?;
+        if measured == Measured::default() {
             return Err(DescriptionError::file(
                 what,
                 "it has none of read_bytes_per_second, copy_bytes_per_second, l2_bytes_per_second and launch_seconds; give what \
@@ -133,11 +131,11 @@ impl Machine {
         }
         let giga = |rate: Option<f64>, or: f64| rate.map_or(or, |rate| rate / 1e9);
         let machine = Self {
-            read_gb_per_second: giga(read_bytes_per_second, self.read_gb_per_second),
-            copy_gb_per_second: giga(copy_bytes_per_second, self.copy_gb_per_second),
-            l2_gb_per_second: giga(l2_bytes_per_second, self.l2_gb_per_second),
-            launch_microseconds: launch_seconds.map_or(self.launch_microseconds, |seconds| seconds * 1e6),
-            read_measured: self.read_measured || read_bytes_per_second.is_some(),
+            read_gb_per_second: giga(measured.read_bytes_per_second, self.read_gb_per_second),
+            copy_gb_per_second: giga(measured.copy_bytes_per_second, self.copy_gb_per_second),
+            l2_gb_per_second: giga(measured.l2_bytes_per_second, self.l2_gb_per_second),
+            launch_microseconds: measured.launch_seconds.map_or(self.launch_microseconds, |seconds| seconds * 1e6),
+            read_measured: self.read_measured || measured.read_bytes_per_second.is_some(),
             ..self
         };
         machine.check(what)?;
