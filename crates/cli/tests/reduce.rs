@@ -95,6 +95,12 @@ fn line(text: &str) -> (Vec<usize>, Vec<u64>) {
     (cells[..first].iter().map(|cell| cell.parse().unwrap()).collect(), sums.collect())
 }
 
+/// Indices and bits of the sums that a command prints on the CPU reference.
+#[track_caller]
+fn sums(folder: &Folder, what: &str) -> Vec<(Vec<usize>, Vec<u64>)> {
+    folder.succeeds(&format!("reduce --device cpu {what}")).lines().map(line).collect()
+}
+
 fn complex_bits(z: &Complex<f64>) -> Vec<u64> {
     vec![z.re.to_bits(), z.im.to_bits()]
 }
@@ -104,8 +110,8 @@ fn a_norm_is_the_exact_sum_over_sites() {
     let folder = Folder::new();
     for (name, site) in [("complex.npy", &[][..]), ("spinor.npy", &[4, 3]), ("five.npy", &[5])] {
         let x = write(&folder, name, site, 1);
-        let printed = folder.succeeds(&format!("reduce --op norm2 --device cpu --input {name}"));
-        assert_eq!(printed.lines().map(line).collect::<Vec<_>>(), [(vec![], vec![x.norm2().to_bits()])], "{name}");
+        let norm = (vec![], vec![x.norm2().to_bits()]);
+        assert_eq!(sums(&folder, &format!("--op norm2 --input {name}")), [norm], "{name}");
     }
 }
 
@@ -113,8 +119,8 @@ fn a_norm_is_the_exact_sum_over_sites() {
 fn an_inner_product_is_antilinear_in_the_input() {
     let folder = Folder::new();
     let [x, y] = [("x.npy", 1), ("y.npy", 2)].map(|(name, seed)| write_f32(&folder, name, &[4, 3], seed));
-    let printed = folder.succeeds("reduce --op inner --device cpu --input x.npy --with y.npy");
-    assert_eq!(printed.lines().map(line).collect::<Vec<_>>(), [(vec![], complex_bits(&x.inner(&y)))]);
+    let product = (vec![], complex_bits(&x.inner(&y)));
+    assert_eq!(sums(&folder, "--op inner --input x.npy --with y.npy"), [product]);
 }
 
 #[test]
@@ -130,10 +136,9 @@ fn words_are_summed_in_the_order_of_the_file() {
     ];
     for (object, site) in objects {
         let x = write(&folder, "x.npy", site, 3);
-        let printed = folder.succeeds("reduce --op sum --device cpu --input x.npy");
         let expected = x.sum_of(|_| true);
         let expected: Vec<_> = expected.iter().enumerate().map(|(word, z)| (vec![word], complex_bits(z))).collect();
-        assert_eq!(printed.lines().map(line).collect::<Vec<_>>(), expected, "{object}");
+        assert_eq!(sums(&folder, "--op sum --input x.npy"), expected, "{object}");
         assert_eq!(folder.json("reduce --op sum --device cpu --input x.npy")["object"], object);
     }
 }
@@ -143,13 +148,12 @@ fn slices_are_summed_by_coordinate_and_those_of_time_by_default() {
     let folder = Folder::new();
     let x = write(&folder, "x.npy", &[4, 3], 4);
     for (direction, argument) in [(0, "--direction x"), (2, "--direction z"), (3, "--direction t"), (3, "")] {
-        let printed = folder.succeeds(&format!("reduce --op slices --device cpu --input x.npy {argument}"));
         let mut expected = Vec::new();
         for slice in 0..EXTENTS[direction] {
             let sums = x.sum_of(|coordinate| coordinate[direction] == slice);
             expected.extend(sums.iter().enumerate().map(|(word, z)| (vec![slice, word], complex_bits(z))));
         }
-        assert_eq!(printed.lines().map(line).collect::<Vec<_>>(), expected, "{argument}");
+        assert_eq!(sums(&folder, &format!("--op slices --input x.npy {argument}")), expected, "{argument}");
     }
 }
 
@@ -158,9 +162,9 @@ fn a_parity_has_its_own_sites_alone() {
     let folder = Folder::new();
     let x = write(&folder, "x.npy", &[4, 3], 5);
     for parity in [Parity::Even, Parity::Odd] {
-        let printed = folder.succeeds(&format!("reduce --op sum --device cpu --input x.npy --parity {parity}"));
-        let expected: Vec<_> = x.sum_of(|c| Parity::of(c) == parity).iter().map(complex_bits).collect();
-        assert_eq!(printed.lines().map(|text| line(text).1).collect::<Vec<_>>(), expected, "{parity}");
+        let expected = x.sum_of(|c| Parity::of(c) == parity);
+        let expected: Vec<_> = expected.iter().enumerate().map(|(word, z)| (vec![word], complex_bits(z))).collect();
+        assert_eq!(sums(&folder, &format!("--op sum --input x.npy --parity {parity}")), expected, "{parity}");
     }
 }
 
@@ -193,11 +197,10 @@ fn a_tree_sum_is_grids_block_sum_in_the_order_of_memory() {
     let x = write(&folder, "x.npy", &[3], 6);
     // One lane: memory is in site order.
     let arguments = "--lanes 16 --sum tree --plan-threads 8 --plan-blocks 4";
-    let printed = folder.succeeds(&format!("reduce --op sum --device cpu --input x.npy {arguments}"));
-    for (word, text) in printed.lines().enumerate() {
+    for (word, (_, found)) in sums(&folder, &format!("--op sum --input x.npy {arguments}")).into_iter().enumerate() {
         let part = |of: fn(&Complex<f64>) -> f64| x.values.iter().skip(word).step_by(3).map(of).collect::<Vec<_>>();
         let expected = [part(|z| z.re), part(|z| z.im)].map(|terms| tree(&terms, 8, 4).to_bits());
-        assert_eq!(line(text).1, expected, "word {word}");
+        assert_eq!(found, expected, "word {word}");
     }
 }
 
@@ -207,7 +210,7 @@ fn a_tree_loses_what_is_small_beside_what_cancels_and_an_exact_sum_keeps_it() {
     let mut values = vec![Complex::new(1.0, 0.0); SITES];
     (values[0].re, values[SITES - 1].re) = (2f64.powi(60), -2f64.powi(60));
     npy::write_complex(&folder.path("x.npy"), &shape(&[]), &values).unwrap();
-    let sum = |how: &str| line(&folder.succeeds(&format!("reduce --op sum --device cpu --input x.npy {how}"))).1[0];
+    let sum = |how: &str| sums(&folder, &format!("--op sum --input x.npy {how}"))[0].1[0];
     assert_eq!(f64::from_bits(sum("")), (SITES - 2) as f64);
     assert_ne!(f64::from_bits(sum("--sum tree --plan-threads 8 --plan-blocks 4")), (SITES - 2) as f64);
 }

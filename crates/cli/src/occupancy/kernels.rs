@@ -15,8 +15,7 @@ use lanefield::reference::links::LinkFormat;
 use lanefield::reference::real::Precision;
 
 use super::Occupancy;
-use super::by_hand::{entry, swept};
-use super::table::{Entry, Report};
+use super::table::Report;
 use crate::args::PlaceArgs;
 use crate::building::Builder;
 use crate::kernels::wanted;
@@ -85,13 +84,11 @@ fn offline(args: &Occupancy, kernels: &[&'static Kernel]) -> anyhow::Result<Repo
         goes_on(done as usize)
     });
     bar.finish_and_clear();
-    let (mut entries, mut sweeps) = (Vec::new(), Vec::new());
-    for surveyed in surveyed? {
-        let Surveyed { architecture, demand, compiled } = surveyed;
-        sweeps.extend(swept(args, architecture, demand, compiled.nsimd, Some(&compiled))?);
-        entries.push(Entry { kernel: Some(compiled), ..entry(architecture, demand)? });
+    let mut report = Report::default();
+    for Surveyed { architecture, demand, compiled } in surveyed? {
+        report.add(args, (architecture, demand, compiled.nsimd), Some(compiled))?;
     }
-    Ok(Report::new(entries, sweeps, Vec::new()))
+    Ok(report)
 }
 
 fn on_device(args: &Occupancy, kernels: &[&'static Kernel]) -> anyhow::Result<(Device, Report)> {
@@ -116,18 +113,15 @@ fn on_device(args: &Occupancy, kernels: &[&'static Kernel]) -> anyhow::Result<(D
 
     let info = device.context().info();
     let architecture = Architecture::find(&info.architecture, None).ok();
-    let (mut entries, mut sweeps, mut told) = (Vec::new(), Vec::new(), Vec::new());
+    let mut report = Report::default();
     let planned = planned.into_iter().enumerate().take_while(|(done, _)| goes_on(*done));
     for (_, (kernel, precision, format, (built, nsimd))) in planned {
         let code = code_of(device.context(), &built.file, &built.source, &built.options, built.kernel)?;
         let known = Compiled::new((kernel, precision, format), nsimd, built, code);
         match (architecture, known.demand()) {
-            (Some(architecture), Some(demand)) => {
-                sweeps.extend(swept(args, architecture, demand, nsimd, Some(&known))?);
-                entries.push(Entry { kernel: Some(known), ..entry(architecture, demand)? });
-            }
-            _ => told.push(known),
+            (Some(architecture), Some(demand)) => report.add(args, (architecture, demand, nsimd), Some(known))?,
+            _ => report.told.push(known),
         }
     }
-    Ok((info.into(), Report::new(entries, sweeps, told)))
+    Ok((info.into(), report))
 }

@@ -4,15 +4,17 @@ use std::collections::BTreeMap;
 
 use lanefield::reference::real::Precision;
 use lanefield_lab::code::{Compiled, InstructionCounts};
-use lanefield_lab::occupancy::emprism::{DIFFERENCES, Simplified};
-use lanefield_lab::occupancy::{Architecture, Demand, Occupancy, Resource, Swept, SweptQuantity};
+use lanefield_lab::occupancy::emprism::{DIFFERENCES, Simplified, simplified};
+use lanefield_lab::occupancy::{
+    Architecture, Demand, Occupancy, Resource, Swept, SweptQuantity, occupancy, sweep, sweet_spot,
+};
 use serde::Serialize;
 
 use crate::output::{dense, facts, table, table_of, wrapped};
 
-#[derive(Serialize)]
+#[derive(Default, Serialize)]
 pub struct Report {
-    pub entries: Vec<Entry>,
+    entries: Vec<Entry>,
     /// Kernels of which no occupancy can be told.
     pub told: Vec<Compiled>,
     sweeps: Vec<SweepReport>,
@@ -22,30 +24,30 @@ pub struct Report {
 
 /// What a kernel, or a set of numbers, takes and leaves.
 #[derive(Serialize)]
-pub struct Entry {
-    pub architecture: Architecture,
-    pub demand: Demand,
-    pub occupancy: Occupancy,
+struct Entry {
+    architecture: Architecture,
+    demand: Demand,
+    occupancy: Occupancy,
     /// By the simplified formulas of the EmPRiSM report; null for architectures that they are not for.
-    pub simplified: Option<Simplified>,
+    simplified: Option<Simplified>,
     /// The kernel; null for numbers by hand.
-    pub kernel: Option<Compiled>,
+    kernel: Option<Compiled>,
 }
 
 #[derive(Serialize)]
-pub struct SweepReport {
+struct SweepReport {
     /// The kernel; null for numbers by hand.
-    pub kernel: Option<&'static str>,
+    kernel: Option<&'static str>,
     /// How its fields are stored; null for numbers by hand.
-    pub precision: Option<Precision>,
+    precision: Option<Precision>,
     /// Reals of a link; null where it reads none.
-    pub reconstruct: Option<usize>,
-    pub architecture: Architecture,
-    pub quantity: SweptQuantity,
+    reconstruct: Option<usize>,
+    architecture: Architecture,
+    quantity: SweptQuantity,
     /// Work-items for the lanes of an outer site.
-    pub lanes: usize,
-    pub rows: Vec<Swept>,
-    pub note: Option<String>,
+    lanes: usize,
+    rows: Vec<Swept>,
+    note: Option<String>,
 }
 
 fn percent(share: f64) -> String {
@@ -57,10 +59,30 @@ fn names(resources: &[Resource], architecture: &Architecture) -> String {
 }
 
 impl Report {
-    /// Of entries and sweeps, with a sentence about the simplified formulas where they are shown.
-    pub fn new(entries: Vec<Entry>, sweeps: Vec<SweepReport>, told: Vec<Compiled>) -> Self {
-        let shown = entries.iter().any(|entry| entry.simplified.is_some());
-        Self { entries, told, sweeps, simplified_differ: shown.then_some(DIFFERENCES) }
+    /// Adds what a kernel, or numbers by hand, take and leave, with the simplified formulas where there are any; and the sweep that was asked for.
+    pub fn add(
+        &mut self,
+        args: &super::Occupancy,
+        (architecture, demand, lanes): (Architecture, Demand, usize),
+        kernel: Option<Compiled>,
+    ) -> anyhow::Result<()> {
+        let occupancy = occupancy(&architecture, &demand)?;
+        let Demand { group, registers, scalar, local, .. } = demand;
+        let simplified = simplified(architecture.name, registers, scalar, local, group);
+        if simplified.is_some() {
+            self.simplified_differ = Some(DIFFERENCES);
+        }
+        if let Some(super::Sweep { quantity, values }) = &args.sweep {
+            let rows = sweep(&architecture, &demand, lanes, *quantity, values)?;
+            let threads = *quantity == SweptQuantity::AcceleratorThreads;
+            let note = threads.then(|| sweet_spot(&architecture, &rows)).flatten();
+            let (precision, reconstruct) = kernel.as_ref().map(|known| (known.precision, known.reconstruct)).unzip();
+            let (kernel, reconstruct) = (kernel.as_ref().map(|known| known.kernel), reconstruct.flatten());
+            let quantity = *quantity;
+            self.sweeps.push(SweepReport { kernel, precision, reconstruct, architecture, quantity, lanes, rows, note });
+        }
+        self.entries.push(Entry { architecture, demand, occupancy, simplified, kernel });
+        Ok(())
     }
 
     /// All of it, for people: facts of few, a table of many.

@@ -66,7 +66,6 @@ pub struct Surveyed {
 
 /// Why a survey failed.
 #[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
 pub enum SurveyError {
     #[error(transparent)]
     Plan(#[from] BackendError),
