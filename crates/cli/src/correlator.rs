@@ -2,7 +2,7 @@
 
 mod propagators;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::{Context as _, bail};
 use clap::Args;
@@ -22,6 +22,7 @@ use serde_json::{Map, Value};
 use super::Outcome;
 use super::args::BackendArgs;
 use super::correlator_plot::{Curve, Title, plot};
+use super::csv_output::{columns_with_bits, with_bits, write_csv};
 use super::files::{given, npy_error, require_outputs, svg};
 use super::output::{Head, Kind, bits, number, ruled_table, show};
 use propagators::{Propagator, PropagatorFacts};
@@ -104,9 +105,8 @@ impl Correlator {
             1 => "sources",
             _ => "configurations",
         });
-        if let Some(path) = &self.csv {
-            write_csv(path, &rows)?;
-        }
+        let header = std::iter::once("t".to_owned()).chain(columns_with_bits(&COLUMNS));
+        write_csv(self.csv.as_deref(), header, rows.iter().map(cells))?;
         if let Some(path) = &self.plot {
             let title = Title { extents, of: propagators::describe(&propagators), errors_from };
             let svg = plot(&[curve("pion", &rows, |row| &row.pion), curve("rho", &rows, |row| &row.rho)], &title)?;
@@ -160,7 +160,6 @@ fn precision_of(values: &ComplexValues) -> Precision {
 /// What was computed. As JSON, these fields.
 #[derive(Serialize)]
 struct Report {
-    /// Extents x, y, z, t.
     lattice: [usize; 4],
     /// f32 or f64: the file's; correlators are f64.
     precision: Precision,
@@ -189,13 +188,11 @@ struct Row {
 #[derive(Serialize)]
 struct Meson {
     value: f64,
-    /// Its 16 hex digits.
     bits: String,
     /// Null where there are not several samples.
     error: Option<f64>,
     /// Null where there is none.
     effective_mass: Option<f64>,
-    /// Its 16 hex digits.
     effective_mass_bits: Option<String>,
     /// Null where there are not several samples, or one of them has no mass.
     effective_mass_error: Option<f64>,
@@ -280,36 +277,24 @@ fn with_error(value: String, error: Option<String>) -> String {
     error.map_or_else(|| value.clone(), |error| format!("{value} ± {error}"))
 }
 
-/// A number and its 16 hex digits in columns of their own. The bytes depend on the correlators alone.
-fn write_csv(path: &Path, rows: &[Row]) -> anyhow::Result<()> {
-    const COLUMNS: [&str; 11] = [
-        "pion",
-        "rho",
-        "rho_x",
-        "rho_y",
-        "rho_z",
-        "pion_effective_mass",
-        "rho_effective_mass",
-        "pion_error",
-        "rho_error",
-        "pion_effective_mass_error",
-        "rho_effective_mass_error",
-    ];
-    write_atomically(path, |writer| {
-        let mut csv = csv::Writer::from_writer(writer);
-        let header = COLUMNS.iter().flat_map(|name| [(*name).to_owned(), format!("{name}_bits")]);
-        csv.write_record(std::iter::once("t".to_owned()).chain(header))?;
-        for Row { t, pion, rho, rho_components: [x, y, z] } in rows {
-            let numbers = [pion.value, rho.value, x.value, y.value, z.value].map(Some);
-            let errors = [pion.error, rho.error, pion.effective_mass_error, rho.effective_mass_error];
-            let numbers = numbers.into_iter().chain([pion.effective_mass, rho.effective_mass]).chain(errors);
-            let cells = numbers.flat_map(|number| match number {
-                Some(number) => [format!("{number:e}"), bits(number)],
-                None => [String::new(), String::new()],
-            });
-            csv.write_record(std::iter::once(t.to_string()).chain(cells))?;
-        }
-        csv.flush()
-    })?;
-    Ok(())
+/// The numbers of the CSV at each time.
+const COLUMNS: [&str; 11] = [
+    "pion",
+    "rho",
+    "rho_x",
+    "rho_y",
+    "rho_z",
+    "pion_effective_mass",
+    "rho_effective_mass",
+    "pion_error",
+    "rho_error",
+    "pion_effective_mass_error",
+    "rho_effective_mass_error",
+];
+
+fn cells(Row { t, pion, rho, rho_components: [x, y, z] }: &Row) -> Vec<String> {
+    let numbers = [pion.value, rho.value, x.value, y.value, z.value].map(Some);
+    let errors = [pion.error, rho.error, pion.effective_mass_error, rho.effective_mass_error];
+    let numbers = numbers.into_iter().chain([pion.effective_mass, rho.effective_mass]).chain(errors);
+    std::iter::once(t.to_string()).chain(numbers.flat_map(with_bits)).collect()
 }

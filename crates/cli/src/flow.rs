@@ -1,6 +1,6 @@
 //! `lanefield flow`: the gradient flow of a configuration, its energy density and topological charge, and the scales t₀ and w₀.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::ensure;
 use clap::Args;
@@ -17,6 +17,7 @@ use serde::Serialize;
 use super::Outcome;
 use super::args::{BackendArgs, finite};
 use super::config::write_configuration;
+use super::csv_output::{columns_with_bits, with_bits, write_csv};
 use super::files::{given, read_configuration_on, require_outputs, svg};
 use super::flow_plot::plot;
 use super::output::{Head, Kind, bits, number, show, table};
@@ -106,9 +107,7 @@ impl Flow {
             unitarity_defect: file.lattice.largest(flowed.unitarity_defect().defect)?,
             times: rows,
         };
-        if let Some(path) = self.csv.as_ref().filter(|_| is_first()) {
-            write_csv(path, &report.times)?;
-        }
+        write_csv(self.csv.as_deref(), columns_with_bits(&COLUMNS), report.times.iter().map(cells))?;
         if let Some(path) = self.plot.as_ref().filter(|_| is_first()) {
             let svg = plot(&points, &format!("{} flow of {}", self.action, self.config.display()))?;
             write_atomically(path, |writer| writer.write_all(svg.as_bytes()))?;
@@ -194,7 +193,6 @@ impl Row {
 /// What came out. As JSON, these fields.
 #[derive(Serialize)]
 struct Report {
-    /// Extents x, y, z, t.
     lattice: [usize; 4],
     action: String,
     /// The tolerance; null where all steps are alike.
@@ -238,18 +236,11 @@ fn rows_table(rows: &[Row]) -> Table {
     table
 }
 
-/// A number and its 16 hex digits in columns of their own.
-fn write_csv(path: &Path, rows: &[Row]) -> anyhow::Result<()> {
-    const COLUMNS: [&str; 7] = ["t", "energy", "energy_temporal", "energy_spatial", "t2_energy", "plaquette", "charge"];
-    write_atomically(path, |writer| {
-        let mut csv = csv::Writer::from_writer(writer);
-        csv.write_record(COLUMNS.iter().flat_map(|name| [(*name).to_owned(), format!("{name}_bits")]))?;
-        for row in rows {
-            let numbers =
-                [row.t, row.energy, row.energy_temporal, row.energy_spatial, row.t2_energy, row.plaquette, row.charge];
-            csv.write_record(numbers.iter().flat_map(|&number| [format!("{number:e}"), bits(number)]))?;
-        }
-        csv.flush()
-    })?;
-    Ok(())
+/// What the CSV has of each time.
+const COLUMNS: [&str; 7] = ["t", "energy", "energy_temporal", "energy_spatial", "t2_energy", "plaquette", "charge"];
+
+fn cells(row: &Row) -> Vec<String> {
+    let numbers =
+        [row.t, row.energy, row.energy_temporal, row.energy_spatial, row.t2_energy, row.plaquette, row.charge];
+    numbers.into_iter().flat_map(|number| with_bits(Some(number))).collect()
 }

@@ -1,17 +1,15 @@
 //! Residual histories as CSV, to be compared as integers, and the bar that shows a solve going on.
 
-use std::io::{self, Write};
 use std::path::Path;
 
-use lanefield::io::atomic::{WriteError, write_atomically};
+use lanefield::io::atomic::WriteError;
 
-use super::output::bits;
+use super::csv_output::{records, with_bits, write_csv};
 use super::progress::ShareBar;
-use super::ranks;
 
-/// Writes `iteration,residual,residual_bits`. The bytes depend on the history alone.
+/// Writes `iteration,residual,residual_bits`.
 pub fn write_history(path: Option<&Path>, history: &[f64]) -> Result<(), WriteError> {
-    write(path, HEADER, history.iter().enumerate().map(row))
+    write_csv(path, HEADER, history.iter().enumerate().map(row))
 }
 
 /// Writes `rhs,iteration,residual,residual_bits`, one right-hand side after the other.
@@ -22,7 +20,7 @@ pub fn write_batch_history<'a>(
     let of_rhs = |(rhs, history): (usize, &'a [f64])| {
         history.iter().enumerate().map(row).map(move |row| [vec![rhs.to_string()], row].concat())
     };
-    write(path, &["rhs", "iteration", "residual", "residual_bits"], histories.enumerate().flat_map(of_rhs))
+    write_csv(path, ["rhs"].into_iter().chain(HEADER), histories.enumerate().flat_map(of_rhs))
 }
 
 /// The bytes that [`write_history`] writes.
@@ -32,24 +30,11 @@ pub fn history_bytes(history: &[f64]) -> anyhow::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-const HEADER: &[&str] = &["iteration", "residual", "residual_bits"];
+const HEADER: [&str; 3] = ["iteration", "residual", "residual_bits"];
 
 fn row((iteration, &c): (usize, &f64)) -> Vec<String> {
-    vec![iteration.to_string(), format!("{c:e}"), bits(c)]
-}
-
-fn write(path: Option<&Path>, header: &[&str], rows: impl Iterator<Item = Vec<String>>) -> Result<(), WriteError> {
-    let Some(path) = path.filter(|_| ranks::is_first()) else { return Ok(()) };
-    write_atomically(path, |writer| records(writer, header, rows))
-}
-
-fn records(writer: impl Write, header: &[&str], rows: impl Iterator<Item = Vec<String>>) -> io::Result<()> {
-    let mut csv = csv::Writer::from_writer(writer);
-    csv.write_record(header)?;
-    for row in rows {
-        csv.write_record(row)?;
-    }
-    csv.flush()
+    let [decimal, bits] = with_bits(Some(c));
+    vec![iteration.to_string(), decimal, bits]
 }
 
 /// A bar on a terminal's standard error: the digits of the residual that are won, of those that are wanted.

@@ -43,6 +43,7 @@ mod convert;
 mod correlator;
 mod correlator_plot;
 mod counters;
+mod csv_output;
 mod deflation;
 mod demo;
 mod devices;

@@ -6,7 +6,6 @@ use anyhow::{Context as _, ensure};
 use clap::Args;
 use lanefield::dynamic::AnyBackend;
 use lanefield::gauge::{Cornell, GaugeField, GaugeFieldError, PotentialPoint, Smearing, potential};
-use lanefield::io::atomic::write_atomically;
 use lanefield::reference::gauge::Configuration;
 use lanefield::statistics::{Estimate, Window};
 use lanefield_lab::Timed as _;
@@ -15,11 +14,12 @@ use serde::Serialize;
 use super::Outcome;
 use super::args::BackendArgs;
 use super::configurations::{Configurations, files_of};
+use super::csv_output::{decimal, with_bits, write_csv};
 use super::files::{given, require_outputs};
 use super::observe::loops;
 use super::output::{Head, Kind, ruled_table, show, table};
 use super::progress::progress_bar;
-use super::ranks::{RanksArgs, is_first};
+use super::ranks::RanksArgs;
 use super::resampling::{Number, ResamplingArgs};
 
 /// The potential of static quarks on the axes, V(r) = ln [W(r, t) / W(r, t + 1)] of Wilson loops averaged over configurations, and its fit.
@@ -117,9 +117,8 @@ impl Potential {
             last: window.last,
             fits: (1..longest.t).filter_map(|time| found.fit(time, window)).collect(),
         };
-        if let Some(path) = self.csv.as_ref().filter(|_| is_first()) {
-            write_csv(path, &report.distances)?;
-        }
+        let header = ["r", "t", "potential", "potential_bits", "error"];
+        write_csv(self.csv.as_deref(), header, rows(&report.distances))?;
         show(self.json, Head::on(Kind::Potential, backend.device()), &report, |report| {
             report.text(&self.errors.describe())
         })
@@ -207,7 +206,6 @@ impl Averaged {
 /// What was found. As JSON, these fields.
 #[derive(Serialize)]
 struct Report {
-    /// Extents x, y, z, t.
     lattice: [usize; 4],
     /// What the links were smeared by first, one after the other.
     smearing: Vec<String>,
@@ -277,24 +275,13 @@ impl Report {
     }
 }
 
-/// The bytes depend on the numbers alone.
-fn write_csv(path: &Path, distances: &[Distance]) -> anyhow::Result<()> {
-    write_atomically(path, |writer| {
-        let mut csv = csv::Writer::from_writer(writer);
-        csv.write_record(["r", "t", "potential", "potential_bits", "error"])?;
-        for Distance { r, potential } in distances {
-            for (t, number) in (1..).zip(potential) {
-                let number = number.as_ref();
-                csv.write_record([
-                    r.to_string(),
-                    i32::to_string(&t),
-                    number.map_or_else(String::new, |number| format!("{:e}", number.value)),
-                    number.map_or_else(String::new, |number| number.bits().to_owned()),
-                    number.and_then(|number| number.error).map_or_else(String::new, |error| format!("{error:e}")),
-                ])?;
-            }
-        }
-        csv.flush()
-    })?;
-    Ok(())
+/// The rows of the CSV.
+fn rows(distances: &[Distance]) -> impl Iterator<Item = Vec<String>> {
+    distances.iter().flat_map(|Distance { r, potential }| {
+        potential.iter().enumerate().map(move |(k, number)| {
+            let [value, bits] = with_bits(number.as_ref().map(|number| number.value));
+            let error = decimal(number.as_ref().and_then(|number| number.error));
+            vec![r.to_string(), (k + 1).to_string(), value, bits, error]
+        })
+    })
 }

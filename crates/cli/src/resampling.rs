@@ -46,7 +46,6 @@ impl ResamplingArgs {
 #[derive(Clone, Serialize)]
 pub struct Number {
     pub value: f64,
-    /// Its 16 hex digits.
     bits: String,
     /// Null where there is none.
     pub error: Option<f64>,
@@ -59,10 +58,6 @@ impl From<Estimate> for Number {
 }
 
 impl Number {
-    pub fn bits(&self) -> &str {
-        &self.bits
-    }
-
     /// "0.4531 ± 0.0021".
     pub fn digits(&self) -> String {
         digits(self.value, self.error)

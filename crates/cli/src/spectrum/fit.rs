@@ -1,6 +1,6 @@
 //! `lanefield spectrum fit`: effective masses and fits of measured correlators, with errors.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::str::FromStr;
 
 use anyhow::{Context as _, ensure};
@@ -14,6 +14,7 @@ use serde::Serialize;
 use super::data::{Data, Inputs, name_of};
 use crate::Outcome;
 use crate::correlator_plot::{Band, Curve, Title, plot};
+use crate::csv_output::{decimal, with_bits, write_csv};
 use crate::files::{given, require_outputs, svg};
 use crate::output::{Head, Kind, bits, ruled_table, show, table};
 use crate::resampling::{Number, ResamplingArgs, digits};
@@ -100,9 +101,7 @@ impl Fit {
         let extents = Extents::new(data.inputs.lattice)?;
         let hadrons: Vec<Series> = data.inputs.hadrons.iter().map(|&hadron| self.series(&data, hadron)).collect();
         let fits = self.fits.iter().map(|wanted| self.fitted(&data, wanted)).collect::<anyhow::Result<Vec<_>>>()?;
-        if let Some(path) = &self.csv {
-            write_csv(path, &hadrons)?;
-        }
+        write_csv(self.csv.as_deref(), HEADER, rows(&hadrons))?;
         let errors = self.errors.describe();
         if let Some(path) = &self.plot {
             let of = format!("{}; {} configurations; {errors}", describe(&data.inputs), data.configurations.len());
@@ -198,7 +197,6 @@ fn describe(inputs: &Inputs) -> String {
 /// What was found. As JSON, these fields.
 #[derive(Serialize)]
 struct Report {
-    /// Extents x, y, z, t.
     lattice: [usize; 4],
     operator: String,
     parameters: serde_json::Map<String, serde_json::Value>,
@@ -292,40 +290,22 @@ impl Report {
     }
 }
 
-/// The bytes depend on the numbers alone.
-fn write_csv(path: &Path, hadrons: &[Series]) -> anyhow::Result<()> {
-    const HEADER: [&str; 8] = [
-        "hadron",
-        "t",
-        "value",
-        "value_bits",
-        "error",
-        "effective_mass",
-        "effective_mass_bits",
-        "effective_mass_error",
-    ];
-    write_atomically(path, |writer| {
-        let mut csv = csv::Writer::from_writer(writer);
-        csv.write_record(HEADER)?;
-        let shown = |number: Option<f64>| number.map_or_else(String::new, |number| format!("{number:e}"));
-        for Series { hadron, correlator, effective_masses } in hadrons {
-            for (t, value) in correlator.iter().enumerate() {
-                let mass = effective_masses.get(t).and_then(Option::as_ref);
-                csv.write_record([
-                    hadron.to_string(),
-                    t.to_string(),
-                    shown(Some(value.value)),
-                    value.bits().to_owned(),
-                    shown(value.error),
-                    shown(mass.map(|mass| mass.value)),
-                    mass.map_or_else(String::new, |mass| mass.bits().to_owned()),
-                    shown(mass.and_then(|mass| mass.error)),
-                ])?;
-            }
-        }
-        csv.flush()
-    })?;
-    Ok(())
+/// The columns of the CSV.
+const HEADER: [&str; 8] =
+    ["hadron", "t", "value", "value_bits", "error", "effective_mass", "effective_mass_bits", "effective_mass_error"];
+
+/// The rows of the CSV.
+fn rows(hadrons: &[Series]) -> impl Iterator<Item = Vec<String>> {
+    hadrons.iter().flat_map(|Series { hadron, correlator, effective_masses }| {
+        correlator.iter().enumerate().map(move |(t, value)| {
+            let mass = effective_masses.get(t).and_then(Option::as_ref);
+            let cells = |number: Option<&Number>| {
+                let [value, bits] = with_bits(number.map(|number| number.value));
+                [value, bits, decimal(number.and_then(|number| number.error))]
+            };
+            [vec![hadron.to_string(), t.to_string()], cells(Some(value)).into(), cells(mass).into()].concat()
+        })
+    })
 }
 
 #[cfg(test)]
