@@ -2,16 +2,15 @@
 
 use std::process::Command;
 
-use super::{COMMANDS, Folder, assert_contains, text};
+use super::{Folder, assert_contains, commands, text};
 
 #[test]
 fn the_scripts_of_shells_complete_commands_and_options() {
     let folder = Folder::new();
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
-        let script = folder.succeeds(&format!("completions {shell}"));
-        assert_contains(&script, &["propagator", "origin-time"]);
+        folder.says(&format!("completions {shell}"), &["propagator", "origin-time"]);
     }
-    assert_contains(&folder.misused("completions tcsh"), &["'tcsh'", "bash, elvish, fish, powershell, zsh"]);
+    folder.misuses("completions tcsh", &["'tcsh'", "bash, elvish, fish, powershell, zsh"]);
 }
 
 #[test]
@@ -30,7 +29,7 @@ fn bash_takes_its_script_and_completes_a_subcommand() {
 fn every_command_has_a_manual_page_with_its_options_and_examples() {
     let folder = Folder::new();
     folder.succeeds("man .");
-    for command in COMMANDS {
+    for command in commands() {
         let page = text(&folder.read(&format!("lanefield-{}.1", command.replace(' ', "-"))));
         assert_contains(&page, &[".SH NAME", ".SH OPTIONS", "Example"]);
     }

@@ -115,8 +115,8 @@ fn misuse_is_refused_with_what_would_be_right() {
 fn an_output_that_cannot_be_written_is_named() {
     let folder = Folder::new();
     let generate = "config generate unit --lattice 2.2.2.2 --output";
-    assert_contains(&folder.fails(2, &format!("{generate} absent/unit.nersc")), &["absent/unit.nersc"]);
-    assert_contains(&folder.fails(2, &format!("{generate} .")), &["directory"]);
+    folder.refuses(&format!("{generate} absent/unit.nersc"), &["absent/unit.nersc"]);
+    folder.refuses(&format!("{generate} ."), &["directory"]);
     assert!(folder.names().is_empty());
 }
 
@@ -140,15 +140,14 @@ fn conversion_between_all_formats_and_back_changes_nothing() {
 fn check_ends_with_1_where_there_are_defects() {
     let folder = Folder::with_gauge();
     folder.succeeds("config convert gauge.nersc a.lime --lfn mc://ldg/a");
-    assert_contains(&folder.succeeds("config check a.lime"), &["a.lime: no defects"]);
+    folder.says("config check a.lime", &["a.lime: no defects"]);
     assert_eq!(folder.json("config info a.lime")["lfn"], "mc://ldg/a");
     let mut bytes = folder.read("a.lime");
     let middle = bytes.len() / 2;
     bytes[middle] ^= 0x40;
     folder.write("b.lime", &bytes);
-    let output = folder.run("config check b.lime");
-    assert_eq!(output.status.code(), Some(1));
+    let output = folder.ends(1, "config check b.lime");
     assert_contains(&super::text(&output.stdout), &["scidac-checksum has"]);
-    assert_contains(&folder.fails(2, "config info b.lime"), &["the file is damaged"]);
-    assert_contains(&folder.fails(2, "config check nowhere.lime"), &["nowhere.lime"]);
+    folder.refuses("config info b.lime", &["the file is damaged"]);
+    folder.refuses("config check nowhere.lime", &["nowhere.lime"]);
 }

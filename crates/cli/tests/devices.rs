@@ -43,6 +43,6 @@ fn without_opencl_the_list_says_how_to_get_it() {
 fn a_device_that_does_not_exist_is_refused_with_the_list() {
     let folder = Folder::with_gauge();
     let apply = "apply --operator hop --config gauge.nersc --source gauss:1 --output o.npy";
-    assert_contains(&folder.fails(2, &format!("{apply} --device 99")), &["no OpenCL device 99", "CPU reference (cpu)"]);
-    assert_contains(&folder.fails(2, &format!("{apply} --device nonesuch")), &["\"nonesuch\""]);
+    folder.refuses(&format!("{apply} --device 99"), &["no OpenCL device 99", "CPU reference (cpu)"]);
+    folder.refuses(&format!("{apply} --device nonesuch"), &["\"nonesuch\""]);
 }

@@ -80,16 +80,14 @@ fn a_difference_is_told_with_exit_code_1_and_nothing_to_compare_with_2() {
     );
     let mut bytes = folder.read(&format!("golden/{file}"));
     folder.write(&format!("port/{file}"), &bytes);
-    assert_contains(&folder.succeeds("golden check golden --against port"), &["the same: 1 file;", "missing: "]);
-    let output = folder.run("golden check golden --against port --complete");
-    assert_eq!(output.status.code(), Some(1));
+    folder.says("golden check golden --against port", &["the same: 1 file;", "missing: "]);
+    let output = folder.ends(1, "golden check golden --against port --complete");
     assert_contains(&text(&output.stdout), &["not complete, though the same: 1 file; missing: 15"]);
     folder.write("port/out.npy", &bytes);
-    assert_contains(&folder.succeeds("golden check golden --against port"), &["unknown, and not compared: out.npy"]);
+    folder.says("golden check golden --against port", &["unknown, and not compared: out.npy"]);
     *bytes.last_mut().unwrap() ^= 0x80;
     folder.write(&format!("port/{file}"), &bytes);
-    let output = folder.run("golden check golden --against port");
-    assert_eq!(output.status.code(), Some(1));
+    let output = folder.ends(1, "golden check golden --against port");
     assert_contains(
         &text(&output.stdout),
         &[
@@ -102,8 +100,7 @@ fn a_difference_is_told_with_exit_code_1_and_nothing_to_compare_with_2() {
     let refused = folder.careful_command("golden export golden --lattice 2.2.2.4 --device cpu").output().unwrap();
     assert_eq!(refused.status.code(), Some(2));
     assert_contains(&text(&refused.stderr), &["golden is there already", "--force"]);
-    let odd = folder.fails(2, "golden export other --lattice 2.2.3.4 --device cpu");
-    assert_contains(&odd, &["extent 3 of z is odd"]);
+    folder.refuses("golden export other --lattice 2.2.3.4 --device cpu", &["extent 3 of z is odd"]);
     assert_eq!(folder.names(), ["golden", "port"]);
 }
 
@@ -112,8 +109,7 @@ fn every_file_that_differs_is_explained_if_that_is_wanted_and_families_are_named
     let folder = Folder::new();
     let said = folder.succeeds(&format!("{EXPORT} --kernels hop family:hop --precision f64"));
     assert_contains(&said, &["hop, hop_dagger, hop_many, hop_many_dagger, in 36 cases"]);
-    let error = folder.misused("golden export other --kernels family:hup");
-    assert_contains(&error, &["unknown family 'hup': expected one of hop, clover"]);
+    folder.misuses("golden export other --kernels family:hup", &["unknown family 'hup': expected one of hop, clover"]);
     for case in ["f64-r18-full", "f64-r18-odd"] {
         std::fs::create_dir_all(folder.path(&format!("port/cases/hop/{case}"))).unwrap();
         let mut bytes = folder.read(&format!("golden/cases/hop/{case}/out.npy"));
@@ -167,7 +163,7 @@ fn the_record_on_the_page_is_that_of_a_solve_and_what_a_port_writes_agrees_with_
     let end = format!("{{\"end\":{}}}", last["end"]);
     assert!(page.contains(&format!("`{end}`")), "{end}");
     folder.write("theirs.jsonl", format!("{theirs}{end}\n").as_bytes());
-    assert_contains(&folder.succeeds(&format!("{solve} --verify theirs.jsonl")), &["the same in all"]);
+    folder.says(&format!("{solve} --verify theirs.jsonl"), &["the same in all"]);
 }
 
 #[test]
@@ -232,8 +228,7 @@ fn arguments_that_a_kernel_lacks_are_named_with_all_that_it_has() {
     let described = folder.succeeds("run --kernel hop --reconstruct 12 --describe");
     assert_contains(&described, &["(T, Z, Y, X, 8, 2, 3)", "or of --config", "on their neighbours"]);
     let refuses = |arguments: &str, says: &[&str]| {
-        let error = folder.fails(2, &format!("run {arguments} --device cpu"));
-        assert_contains(&error, says);
+        folder.refuses(&format!("run {arguments} --device cpu"), says);
     };
     refuses("--kernel scale --in x=x.npy --scalar a=two --out out=y.npy", &["invalid number 'two'", "0x"]);
     refuses(

@@ -119,11 +119,16 @@ impl Folder {
         command.env_remove("LANEFIELD_DEVICE").env("LANEFIELD_TUNING", "off").output().unwrap()
     }
 
+    /// What is known of a command that must end with `code`.
+    fn ends(&self, code: i32, arguments: &str) -> Output {
+        let output = self.run(arguments);
+        assert_eq!(output.status.code(), Some(code), "lanefield {arguments}: {}", text(&output.stderr));
+        output
+    }
+
     /// What a command that must succeed prints.
     fn succeeds(&self, arguments: &str) -> String {
-        let output = self.run(arguments);
-        assert!(output.status.success(), "lanefield {arguments}: {}", text(&output.stderr));
-        text(&output.stdout)
+        text(&self.ends(0, arguments).stdout)
     }
 
     /// The same, as JSON.
@@ -133,9 +138,8 @@ impl Folder {
 
     /// The error line of a command that must end with `code`; there is exactly one, and nothing on standard output if it is 2.
     fn fails(&self, code: i32, arguments: &str) -> String {
-        let output = self.run(arguments);
+        let output = self.ends(code, arguments);
         let stderr = text(&output.stderr);
-        assert_eq!(output.status.code(), Some(code), "lanefield {arguments}: {stderr}");
         assert!(code != 2 || output.stdout.is_empty(), "lanefield {arguments}: {}", text(&output.stdout));
         let said: Vec<&str> = stderr.lines().filter(|line| !line.starts_with("running on ")).collect();
         let [error] = said[..] else { panic!("lanefield {arguments}: not one line: {stderr}") };
@@ -144,11 +148,24 @@ impl Folder {
 
     /// What clap says about a command that is used wrongly: several lines, the first of which is the error.
     fn misused(&self, arguments: &str) -> String {
-        let output = self.run(arguments);
-        let stderr = text(&output.stderr);
-        assert_eq!(output.status.code(), Some(2), "lanefield {arguments}: {stderr}");
+        let stderr = text(&self.ends(2, arguments).stderr);
         assert!(stderr.starts_with("error: "), "lanefield {arguments}: {stderr}");
         stderr
+    }
+
+    /// Fails unless a command that succeeds prints each of `parts`.
+    fn says(&self, arguments: &str, parts: &[&str]) {
+        assert_contains(&self.succeeds(arguments), parts);
+    }
+
+    /// Fails unless a command ends with 2 and an error line that has each of `parts`.
+    fn refuses(&self, arguments: &str, parts: &[&str]) {
+        assert_contains(&self.fails(2, arguments), parts);
+    }
+
+    /// Fails unless clap refuses a command with each of `parts`.
+    fn misuses(&self, arguments: &str, parts: &[&str]) {
+        assert_contains(&self.misused(arguments), parts);
     }
 }
 
@@ -181,23 +198,22 @@ fn opencl() -> Option<String> {
     common::opencl_device().map(|device| format!("--device {}", device.index))
 }
 
-const COMMANDS: [&str; 53] = [
-    "devices",
-    "config info",
-    "config check",
+/// Commands whose examples are run, in this order: each needs files that examples before it make.
+const IN_ORDER: [&str; 47] = [
+    "demo",
+    "config generate",
     "config generate unit",
     "config generate hot",
     "config generate weak",
     "config generate heatbath",
-    "config generate",
-    "config convert",
     "config",
+    "config info",
+    "config convert",
+    "config check",
     "source",
     "apply",
     "run",
     "reduce",
-    "compare",
-    "convert",
     "solve",
     "eigen",
     "propagator",
@@ -207,39 +223,41 @@ const COMMANDS: [&str; 53] = [
     "gaugefix",
     "observe",
     "potential",
+    "spectrum",
     "spectrum measure",
     "spectrum fit",
-    "spectrum",
     "bench",
     "bench gauge",
     "bench reduce",
-    "bench threads",
     "bench orders",
     "bench ranks",
     "bench sprint",
-    "tune",
-    "doctor",
-    "emit",
-    "golden",
-    "golden export",
-    "golden check",
-    "guidelines",
     "peak",
-    "occupancy",
-    "capture",
-    "counters",
-    "report",
     "access",
     "estimate",
     "verify",
     "hunt",
+    "devices",
+    "occupancy",
+    "capture",
+    "counters",
+    "report",
+    "doctor",
+    "bench threads",
+    "emit",
     "new",
     "completions",
 ];
+/// Those whose examples are not.
+const OTHERS: [&str; 7] = ["compare", "convert", "tune", "golden", "golden export", "golden check", "guidelines"];
+
+fn commands() -> impl Iterator<Item = &'static str> {
+    IN_ORDER.into_iter().chain(OTHERS)
+}
 
 #[test]
 fn every_command_explains_itself_with_examples() {
-    for command in COMMANDS {
+    for command in commands() {
         let help = Folder::new().succeeds(&format!("{command} --help"));
         // Examples are to be copied, so they must not be wrapped.
         let examples = help.split("Examples:").nth(1).unwrap_or_default();
@@ -304,57 +322,7 @@ fn words(line: &str) -> Vec<String> {
 #[ignore = "test-all: all examples"]
 fn the_examples_of_the_help_work_as_they_are() {
     let folder = with_files_of_examples();
-    // In this order: each needs files that examples before it make.
-    let commands = [
-        "demo",
-        "config generate",
-        "config generate unit",
-        "config generate hot",
-        "config generate weak",
-        "config generate heatbath",
-        "config",
-        "config info",
-        "config convert",
-        "config check",
-        "source",
-        "apply",
-        "run",
-        "reduce",
-        "solve",
-        "eigen",
-        "propagator",
-        "correlator",
-        "flow",
-        "smear",
-        "gaugefix",
-        "observe",
-        "potential",
-        "spectrum",
-        "spectrum measure",
-        "spectrum fit",
-        "bench",
-        "bench gauge",
-        "bench reduce",
-        "bench orders",
-        "bench ranks",
-        "bench sprint",
-        "peak",
-        "access",
-        "estimate",
-        "verify",
-        "hunt",
-        "devices",
-        "occupancy",
-        "capture",
-        "counters",
-        "report",
-        "doctor",
-        "bench threads",
-        "emit",
-        "new",
-        "completions",
-    ];
-    let help = commands.map(|command| folder.succeeds(&format!("{command} --help"))).concat();
+    let help = IN_ORDER.map(|command| folder.succeeds(&format!("{command} --help"))).concat();
     let mut examples = 0;
     for line in help.replace("\\\n", "").lines() {
         let Some(arguments) = line.strip_prefix("  lanefield ") else { continue };
@@ -401,7 +369,7 @@ fn a_closed_pipe_is_no_error() {
 #[test]
 fn an_unknown_command_or_operator_names_those_that_exist() {
     let folder = Folder::new();
-    assert_contains(&folder.misused("aply"), &["unrecognized subcommand 'aply'", "apply"]);
+    folder.misuses("aply", &["unrecognized subcommand 'aply'", "apply"]);
     let error = folder.misused("apply --operator overlap --config c --source gauss:1 --output o.npy");
     let operators = lanefield::operator::definitions().map(|definition| definition.name);
     let names: Vec<&str> = hops().chain(operators).collect();

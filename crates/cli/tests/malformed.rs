@@ -132,5 +132,5 @@ fn a_file_that_is_not_there_is_named_once() {
         assert!(line.starts_with("cannot read absent.") && line.matches("absent").count() == 1, "{line}");
         assert_eq!(line.matches("No such file").count(), 1, "{line}");
     }
-    assert_contains(&folder.fails(2, "config info ."), &[". is not a file"]);
+    folder.refuses("config info .", &[". is not a file"]);
 }

@@ -17,8 +17,7 @@ fn cargo(folder: &Folder, arguments: &str) -> std::process::Output {
 #[test]
 fn a_new_crate_is_understood_by_cargo_and_is_not_made_twice() {
     let folder = Folder::new();
-    let printed = folder.succeeds("new my-kernels");
-    assert_contains(&printed, &["cargo test", "cargo run -- verify", "cargo bench"]);
+    folder.says("new my-kernels", &["cargo test", "cargo run -- verify", "cargo bench"]);
     // The versions that this repository is built with: without a network there are no others.
     let lock = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../Cargo.lock");
     std::fs::copy(lock, folder.path("my-kernels/Cargo.lock")).unwrap();
@@ -48,5 +47,5 @@ fn names_that_are_none_are_refused() {
         assert_eq!(output.status.code(), Some(2), "{name}");
         assert_contains(&text(&output.stderr), &[name, "expected lower-case letters"]);
     }
-    assert_contains(&folder.misused("new mine --source ."), &["--source . has no sources of Lanefield"]);
+    folder.misuses("new mine --source .", &["--source . has no sources of Lanefield"]);
 }

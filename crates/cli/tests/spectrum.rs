@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use serde_json::Value;
 
-use super::{Folder, assert_contains, opencl};
+use super::{Folder, opencl};
 
 const HEATBATH: &str =
     "config generate heatbath --beta 5.7 --lattice 4.4.4.8 --seed 2 --overrelax 1 --every 1 --device cpu --output e";
@@ -83,7 +83,7 @@ fn fits_and_errors_are_those_of_all_files_together() {
 
 #[test]
 fn what_cannot_be_is_refused_by_name() {
-    let fails = |line: &str, parts: &[&str]| assert_contains(&MEASURED.fails(2, line), parts);
+    let fails = |line: &str, parts: &[&str]| MEASURED.refuses(line, parts);
     fails(
         "spectrum fit all.json --fit pion:1:6",
         &["--fit pion:1:6", "6 samples do not determine the covariance of 6"],
@@ -98,7 +98,7 @@ fn what_cannot_be_is_refused_by_name() {
     fails("spectrum fit all.json heavy.json", &["all.json was measured with", "mass 0.6", "heavy.json with 0.7"]);
     let resumed = format!("spectrum measure e {other} --output all.json --resume --device cpu");
     fails(&resumed, &["--output all.json was measured with", "mass 0.6"]);
-    let misused = |line: &str, parts: &[&str]| assert_contains(&MEASURED.misused(line), parts);
+    let misused = |line: &str, parts: &[&str]| MEASURED.misuses(line, parts);
     misused("spectrum fit all.json --fit pion", &["invalid fit 'pion'", "pion:5:12"]);
     misused(&format!("spectrum measure e {QUARK},proton --output p.json"), &["unknown hadron 'proton'"]);
     misused("spectrum measure e --mass 1 --source point:0,0,0,0 --smear-source 0.2 --output p.json", &["0.25,20"]);

@@ -200,9 +200,8 @@ fn faulty_with(change: impl FnMut(Coordinate, Leg, &mut Contribution<f64>)) -> [
     [spinors(hop(&psi, Fault::None)), spinors(hop_with(&psi, change))]
 }
 
-/// Of the link U_z(1,2,3,4) another one.
-fn faulty_link(change: impl Fn(Link<f64>) -> Link<f64>) -> [ComplexArray; 2] {
-    faulty_with(one_link(change))
+fn transposed(u: Link<f64>) -> Link<f64> {
+    std::array::from_fn(|row| std::array::from_fn(|column| u[column][row]))
 }
 
 /// What a change of the link U_z(1,2,3,4) does to its two legs.
@@ -220,8 +219,23 @@ fn in_single(link: Link<f64>) -> Link<f64> {
     link.map(|row| row.map(|z| Complex::new(round(z.re), round(z.im))))
 }
 
+/// With each number another one.
+fn mapped(change: impl Fn(Z<f64>) -> Z<f64>) -> [ComplexArray; 2] {
+    changed(|values| values.iter_mut().for_each(|z| *z = change(*z)))
+}
+
+/// The same, of real and imaginary parts alike.
+fn of_parts(change: impl Fn(f64) -> f64) -> [ComplexArray; 2] {
+    mapped(|z| Complex::new(change(z.re), change(z.im)))
+}
+
 fn scaled(factor: f64) -> [ComplexArray; 2] {
-    changed(|values| values.iter_mut().for_each(|z| *z *= factor))
+    mapped(|z| z * factor)
+}
+
+/// With something done to each spinor.
+fn spinors_changed(change: impl FnMut([usize; 4], &mut [Z<f64>])) -> [ComplexArray; 2] {
+    changed(|values| at_sites(values, change))
 }
 
 /// Site by site, with the coordinate.
@@ -263,13 +277,8 @@ type Planted = (&'static str, [ComplexArray; 2], &'static str, &'static str);
 fn planted() -> Vec<Planted> {
     let leg = |name: &str| Leg::all().find(|leg| leg.to_string() == name).unwrap();
     let ours = Convention::OURS;
-    let swapped = |a: usize, b: usize| {
-        changed(move |values| {
-            for spinor in values.chunks_exact_mut(12) {
-                (0..3).for_each(|c| spinor.swap(3 * a + c, 3 * b + c));
-            }
-        })
-    };
+    let swapped =
+        |a: usize, b: usize| spinors_changed(move |_, spinor| (0..3).for_each(|c| spinor.swap(3 * a + c, 3 * b + c)));
     let tiny = |psi: Vec<Z<f64>>| -> Vec<Z<f64>> {
         // Some numbers below the least normal one.
         let scale = |(k, z): (usize, Z<f64>)| z * if k % 7 == 0 { 1e-310 } else { 1.0 };
@@ -285,19 +294,14 @@ fn planted() -> Vec<Planted> {
         ("spins 1 and 2 exchanged", swapped(1, 2), "exchanged", "spins exchanged: B's spin 1 is A's 2, 2 is A's 1"),
         (
             "sign of spin 3",
-            changed(|values| at_sites(values, |_, spinor| spinor[9..].iter_mut().for_each(|z| *z = -*z))),
+            spinors_changed(|_, spinor| spinor[9..].iter_mut().for_each(|z| *z = -*z)),
             "unit",
             "B is −A",
         ),
-        (
-            "complex conjugate",
-            changed(|values| values.iter_mut().for_each(|z| *z = z.conj())),
-            "unit",
-            "complex conjugate",
-        ),
+        ("complex conjugate", mapped(|z| z.conj()), "unit", "complex conjugate"),
         (
             "real and imaginary parts exchanged",
-            changed(|values| values.iter_mut().for_each(|z| *z = Complex::new(z.im, z.re))),
+            mapped(|z| Complex::new(z.im, z.re)),
             "unit",
             "real and imaginary parts are exchanged",
         ),
@@ -323,13 +327,10 @@ fn planted() -> Vec<Planted> {
         ),
         (
             "wrong numbers in lane 3 of 8",
-            changed(|values| {
-                let lane = |x| lattice().place(Sites::Full, x).lane;
-                at_sites(values, |x, spinor| {
-                    if lane(x) == 3 {
-                        spinor.iter_mut().for_each(|z| *z *= Complex::new(1.5, 0.25))
-                    }
-                });
+            spinors_changed(|x, spinor| {
+                if lattice().place(Sites::Full, x).lane == 3 {
+                    spinor.iter_mut().for_each(|z| *z *= Complex::new(1.5, 0.25))
+                }
             }),
             "lane",
             "only lane 3 of 8 differ",
@@ -360,27 +361,24 @@ fn planted() -> Vec<Planted> {
         ),
         (
             "odd sites not written",
-            changed(|values| {
-                at_sites(values, |x, spinor| {
-                    if Parity::of(x) == Parity::Odd {
-                        spinor.fill(Complex::default())
-                    }
-                })
+            spinors_changed(|x, spinor| {
+                if Parity::of(x) == Parity::Odd {
+                    spinor.fill(Complex::default())
+                }
             }),
             "zeros",
             "B is zero wherever they differ",
         ),
         (
             "odd sites of another source",
-            changed(|values| {
+            {
                 let other = hop(&source().iter().rev().copied().collect::<Vec<_>>(), Fault::None);
-                let other = other.chunks_exact(12);
-                for ((site, spinor), other) in values.chunks_exact_mut(12).enumerate().zip(other) {
-                    if Parity::of(extents().coordinate(site)) == Parity::Odd {
-                        spinor.copy_from_slice(other);
+                spinors_changed(|x, spinor| {
+                    if Parity::of(x) == Parity::Odd {
+                        spinor.copy_from_slice(&other[12 * extents().site(x)..][..12]);
                     }
-                }
-            }),
+                })
+            },
             "parity",
             "only odd sites differ",
         ),
@@ -410,7 +408,7 @@ fn planted() -> Vec<Planted> {
         ),
         (
             "one link of the configuration transposed",
-            faulty_link(|link| std::array::from_fn(|row| std::array::from_fn(|column| link[column][row]))),
+            faulty_with(one_link(transposed)),
             "link",
             "the link U_z(1,2,3,4) is another one in B",
         ),
@@ -460,24 +458,8 @@ fn planted() -> Vec<Planted> {
             "axes",
             "t fastest",
         ),
-        (
-            "bytes swapped",
-            changed(|values| {
-                let swap = |x: f64| f64::from_bits(x.to_bits().swap_bytes());
-                values.iter_mut().for_each(|z| *z = Complex::new(swap(z.re), swap(z.im)));
-            }),
-            "bytes",
-            "big-endian",
-        ),
-        (
-            "stored as f32 on the way",
-            changed(|values| {
-                let round = |x: f64| f64::from(x as f32);
-                values.iter_mut().for_each(|z| *z = Complex::new(round(z.re), round(z.im)));
-            }),
-            "rounded_to_f32",
-            "B is A rounded to f32",
-        ),
+        ("bytes swapped", of_parts(|x| f64::from_bits(x.to_bits().swap_bytes())), "bytes", "big-endian"),
+        ("stored as f32 on the way", of_parts(|x| f64::from(x as f32)), "rounded_to_f32", "B is A rounded to f32"),
         (
             "computed in f32",
             {
@@ -512,12 +494,7 @@ fn planted() -> Vec<Planted> {
             "signs_of_zeros",
             "only the signs of zeros differ",
         ),
-        (
-            "divided by 2κ, κ = 0.13",
-            changed(|values| values.iter_mut().for_each(|z| *z *= 1.0 / 0.26)),
-            "factor",
-            "κ 0.130000",
-        ),
+        ("divided by 2κ, κ = 0.13", scaled(1.0 / 0.26), "factor", "κ 0.130000"),
         ("times 1 + 1e-6", scaled(1.0 + 1e-6), "factor", "B is 1 + 1.0e-6 times A"),
         ("times 1 − 1e-10", scaled(1.0 - 1e-10), "factor", "B is 1 − 1.0e-10 times A"),
         ("times 1 + 1e-13", scaled(1.0 + 1e-13), "factor", "B is 1 + 1.0e-13 times A"),
@@ -548,9 +525,7 @@ fn planted() -> Vec<Planted> {
         ),
         (
             "rows 2 and 3 not reconstructed",
-            changed(|values| {
-                at_sites(values, |_, spinor| spinor[6..].iter_mut().for_each(|z| *z += Complex::new(0.3, z.re)))
-            }),
+            spinors_changed(|_, spinor| spinor[6..].iter_mut().for_each(|z| *z += Complex::new(0.3, z.re))),
             "words",
             "only numbers of spin 2, 3 differ: the reconstruction",
         ),
