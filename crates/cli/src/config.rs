@@ -108,7 +108,6 @@ struct Check {
 /// What is wrong with a file. As JSON, these fields.
 #[derive(Serialize)]
 struct Defects {
-    /// The path as given.
     file: String,
     /// `nersc`, `ildg`, `milc` or `npy`.
     format: &'static str,
@@ -529,11 +528,9 @@ fn write_as(
 /// What is shown of a configuration. As JSON, these fields.
 #[derive(Serialize)]
 struct Summary {
-    /// The path as given.
     file: String,
     /// `nersc`, `ildg`, `milc` or `npy`.
     format: &'static str,
-    /// Extents x, y, z, t.
     lattice: [usize; 4],
     /// DATATYPE; null but for NERSC.
     datatype: Option<&'static str>,

@@ -211,7 +211,6 @@ struct Report {
     gauge: String,
     /// Of Coulomb gauge; null of Landau gauge.
     time_direction: Option<&'static str>,
-    /// Extents x, y, z, t.
     lattice: [usize; 4],
     /// `identity` or `random`.
     start: String,
@@ -230,7 +229,6 @@ struct Report {
     theta_bits: String,
     plaquette_before: f64,
     plaquette: f64,
-    /// Its 16 hex digits.
     plaquette_bits: String,
     /// The largest of |U U† − 1| and |det U − 1| of any link.
     unitarity_defect: f64,

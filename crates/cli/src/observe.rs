@@ -192,7 +192,6 @@ impl Observe {
 /// What was measured. As JSON, these fields.
 #[derive(Serialize)]
 struct Report {
-    /// Extents x, y, z, t.
     lattice: [usize; 4],
     /// Time and step of the Wilson flow that was taken first; null if there was none.
     flow: Option<String>,
@@ -205,7 +204,6 @@ struct Report {
 struct Value {
     name: String,
     value: f64,
-    /// Its 16 hex digits.
     bits: String,
 }
 

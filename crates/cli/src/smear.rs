@@ -82,14 +82,11 @@ const UNITARITY: f64 = 1e-10;
 /// What came out. As JSON, these fields.
 #[derive(Serialize)]
 struct Report {
-    /// The file that was written.
     file: String,
     smearing: String,
-    /// Extents x, y, z, t.
     lattice: [usize; 4],
     plaquette_before: f64,
     plaquette: f64,
-    /// Its 16 hex digits.
     plaquette_bits: String,
     /// The largest of |U U† − 1| and |det U − 1| of any link.
     unitarity_defect: f64,

@@ -19,6 +19,7 @@ use lanefield::reference::real::Precision;
 use lanefield::verify::{
     Against, Findings, Row, Tested as _, UnitError, UnitReport, Verification, VerifyOptions, VerifyReport, rows,
 };
+use lanefield_ports::compare::grouped;
 use serde::Serialize;
 
 use super::Outcome;
@@ -378,19 +379,6 @@ impl Verify {
         add(self.config.as_ref().map(|path| format!(" --config '{}'", path.display())));
         Some(command)
     }
-}
-
-/// 1234567 as 1 234 567.
-fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut grouped = String::new();
-    for (k, digit) in digits.chars().enumerate() {
-        if k > 0 && (digits.len() - k).is_multiple_of(3) {
-            grouped.push(' ');
-        }
-        grouped.push(digit);
-    }
-    grouped
 }
 
 impl Verdict<'_> {

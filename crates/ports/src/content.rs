@@ -108,25 +108,11 @@ impl Content {
 
     /// What it is by its shape: `(n, T, Z, Y, X, 4, 3)` is read as n spinors also where n is T and X is 8, and `(T, Z, Y, X, 8, 2, 3)` as links.
     pub fn of_shape(shape: &[usize]) -> Self {
+        let mut known: Vec<Self> = Self::ALL.to_vec();
+        known.retain(|content| !matches!(content, Self::Legs | Self::HalfSpinors));
         // Those with free extents last.
-        const IN_TURN: [Content; 15] = [
-            Content::Spinors,
-            Content::Spinor,
-            Content::HalfSpinor,
-            Content::ColourVector,
-            Content::ColourMatrix,
-            Content::Links,
-            Content::DoubledLinks,
-            Content::TwoRows,
-            Content::EightReals,
-            Content::FieldStrength,
-            Content::CloverBlocks,
-            Content::Propagator,
-            Content::ComplexNumber,
-            Content::ColourVectors,
-            Content::Words,
-        ];
-        IN_TURN.into_iter().find(|content| content.fits(shape)).unwrap_or(Self::List)
+        known.sort_by_key(|content| content.site().is_none_or(|site| site.iter().any(|(_, extent)| *extent == ANY)));
+        known.into_iter().find(|content| content.fits(shape)).unwrap_or(Self::List)
     }
 
     /// Whether an array of this shape can be it.

@@ -132,15 +132,7 @@ pub fn to_ours(array: ComplexArray, from: Convention) -> Result<ComplexArray, Or
     let ComplexArray { shape, values } = array;
     let layout = Layout::of(&shape, content, from)?;
     require_length(&shape, values.len())?;
-    fn gathered<T: Copy>(values: &[T], places: &Places) -> Vec<T> {
-        (0..places.count()).map(|number| values[places.place(number)]).collect()
-    }
-    let places = layout.places();
-    let values = match values {
-        ComplexValues::F32(values) => ComplexValues::F32(gathered(&values, &places)),
-        ComplexValues::F64(values) => ComplexValues::F64(gathered(&values, &places)),
-    };
-    let array = ComplexArray { shape: layout.our_shape(), values };
+    let array = ComplexArray { shape: layout.our_shape(), values: moved(&values, &layout.places(), Places::place) };
     change_basis(array, from.gamma, |basis| basis.to_ours())
 }
 
@@ -153,15 +145,17 @@ pub fn from_ours(array: ComplexArray, to: Convention) -> Result<ComplexArray, Or
     let ComplexArray { shape, values } = change_basis(array, to.gamma, |basis| basis.from_ours())?;
     let layout = Layout::of_ours(&shape, content, to)?;
     require_length(&shape, values.len())?;
-    let places = layout.places();
-    fn scattered<T: Copy>(values: &[T], places: &Places) -> Vec<T> {
-        (0..places.count()).map(|place| values[places.number(place)]).collect()
-    }
-    let values = match values {
-        ComplexValues::F32(values) => ComplexValues::F32(scattered(&values, &places)),
-        ComplexValues::F64(values) => ComplexValues::F64(scattered(&values, &places)),
-    };
+    let values = moved(&values, &layout.places(), Places::number);
     Ok(ComplexArray { shape: layout.their_shape(), values })
+}
+
+/// The numbers of an array in another order, each from where `source` says.
+fn moved(values: &ComplexValues, places: &Places, source: fn(&Places, usize) -> usize) -> ComplexValues {
+    let sources = (0..places.count()).map(|k| source(places, k));
+    match values {
+        ComplexValues::F32(values) => ComplexValues::F32(sources.map(|k| values[k]).collect()),
+        ComplexValues::F64(values) => ComplexValues::F64(sources.map(|k| values[k]).collect()),
+    }
 }
 
 /// Applies a matrix to every spin axis of an array in our order.

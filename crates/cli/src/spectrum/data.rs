@@ -32,7 +32,6 @@ pub struct Data {
 /// A quark, its sources, and what was measured.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Inputs {
-    /// Extents x, y, z, t.
     pub lattice: [usize; 4],
     /// The operator of the quark.
     pub operator: String,

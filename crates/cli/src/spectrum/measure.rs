@@ -266,10 +266,8 @@ fn once<T: Copy + PartialEq>(given: &[T]) -> Vec<T> {
 /// What was measured. As JSON, these fields.
 #[derive(Serialize)]
 struct Summary {
-    /// The file that was written.
     file: String,
     operator: String,
-    /// Extents x, y, z, t.
     lattice: [usize; 4],
     /// That the file has now.
     configurations: usize,

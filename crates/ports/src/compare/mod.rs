@@ -22,7 +22,8 @@ pub use count::{Bin, Histogram, SiteMap};
 pub use explain::{ExplainError, HopFindings, HopInputs, Likeness, explain_hop};
 pub use numbers::Numbers;
 use numbers::{Kind, bits};
-pub(crate) use text::{counted, grouped};
+pub(crate) use text::counted;
+pub use text::grouped;
 
 /// How arrays are compared.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

@@ -190,7 +190,8 @@ pub(super) fn percent(part: u64, whole: u64) -> String {
     }
 }
 
-pub(crate) fn grouped(number: u64) -> String {
+/// 1234567 as `1 234 567`.
+pub fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::new();
     for (k, digit) in digits.chars().enumerate() {

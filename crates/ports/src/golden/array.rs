@@ -4,7 +4,7 @@ use lanefield::backend::HostField;
 use lanefield::in_precision;
 use lanefield::io::npy::{NpyError, RawArray};
 use lanefield::reference::field::{DoubledGauge, Object, Spinors};
-use lanefield::reference::layout::{Extents, LEGS};
+use lanefield::reference::layout::Extents;
 use lanefield::reference::links::LinkFormat;
 use lanefield::reference::real::Real;
 use num_complex::Complex;
@@ -14,30 +14,16 @@ use crate::Content;
 /// The axes of an array that holds these objects: those before the lattice's, if there are any, and those of a site. All are (T, Z, Y, X) between.
 pub fn axes_of(object: Object, extents: Extents) -> Vec<usize> {
     let [x, y, z, t] = extents.as_array();
-    let lattice = [t, z, y, x];
-    let site: &[usize] = match object {
-        Object::Spinors(_) => &[4, 3],
-        Object::ColourVectors(count) => &[count, 3],
-        Object::Gauge => &[4, 3, 3],
-        Object::DoubledGauge(DoubledGauge { format, .. }) => match format {
-            LinkFormat::Full => &[LEGS, 3, 3],
-            LinkFormat::TwoRows => &[LEGS, 2, 3],
-            LinkFormat::Eight => &[LEGS, 4],
-        },
-        Object::FieldStrength => &[6, 3, 3],
-        Object::CloverBlocks => &[2, 18],
-        Object::HalfSpinor => &[2, 3],
-        Object::ColourMatrix => &[3, 3],
-        Object::Propagator => &[4, 4, 3, 3],
-        Object::ComplexNumber => &[],
-        Object::Words(words) => &[words],
+    let before = match object {
+        Object::Spinors(count) if count > 1 => Some(count),
+        _ => None,
     };
-    let before: &[usize] = match object {
-        Object::Spinors(1) => &[],
-        Object::Spinors(count) => &[count],
-        _ => &[],
+    let site = match object {
+        Object::Words(words) => vec![words],
+        Object::ColourVectors(count) => vec![count, 3],
+        object => content_of(object).site().unwrap_or_default().iter().map(|(_, extent)| *extent).collect(),
     };
-    [before, &lattice, site].concat()
+    before.into_iter().chain([t, z, y, x]).chain(site).collect()
 }
 
 /// What an array of these objects holds.

@@ -72,23 +72,16 @@ impl GammaBasis {
 
     /// T with ψ(ours) = T ψ(this basis), and γ(ours) = T γ T⁻¹. All of them are real and orthogonal.
     pub const fn to_ours(self) -> SpinMatrix {
-        match self {
-            Self::DegrandRossi => {
-                SpinMatrix { rows: [[1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]], halved: false }
-            }
+        let (rows, halved) = match self {
+            Self::DegrandRossi => ([[1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]], false),
             // i ((0, −σ2)(σ2, 0)).
-            Self::Chiral => {
-                SpinMatrix { rows: [[0, 0, 0, -1], [0, 0, 1, 0], [0, 1, 0, 0], [-1, 0, 0, 0]], halved: false }
-            }
+            Self::Chiral => ([[0, 0, 0, -1], [0, 0, 1, 0], [0, 1, 0, 0], [-1, 0, 0, 0]], false),
             // i/√2 ((σ2, −σ2)(σ2, σ2)).
-            Self::DiracPauli => {
-                SpinMatrix { rows: [[0, 1, 0, -1], [-1, 0, 1, 0], [0, 1, 0, 1], [-1, 0, -1, 0]], halved: true }
-            }
+            Self::DiracPauli => ([[0, 1, 0, -1], [-1, 0, 1, 0], [0, 1, 0, 1], [-1, 0, -1, 0]], true),
             // i/√2 ((−σ2, −σ2)(−σ2, σ2)).
-            Self::Ukqcd => {
-                SpinMatrix { rows: [[0, -1, 0, -1], [1, 0, 1, 0], [0, -1, 0, 1], [1, 0, -1, 0]], halved: true }
-            }
-        }
+            Self::Ukqcd => ([[0, -1, 0, -1], [1, 0, 1, 0], [0, -1, 0, 1], [1, 0, -1, 0]], true),
+        };
+        SpinMatrix { rows, halved }
     }
 
     /// T⁻¹, with ψ(this basis) = T⁻¹ ψ(ours): the transpose.
