@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use anyhow::ensure;
 use clap::Args;
 use lanefield_lab::counters::{
-    Beside, KernelCounters, Kilobyte, NameMap, Profile, Stall, our_kernels, parse_bytes, parse_seconds,
+    Beside, Busy, KernelCounters, Kilobyte, NameMap, Profile, our_kernels, parse_bytes, parse_seconds,
 };
 use serde::Serialize;
 
@@ -161,7 +161,6 @@ impl Report {
     }
 }
 
-/// Stalls that are told of a kernel.
 const STALLS_TOLD: usize = 4;
 
 /// What is known of units and stalls, and what binds; nothing where no unit was counted.
@@ -169,10 +168,9 @@ fn units(row: &KernelCounters) -> Option<String> {
     if row.units.is_empty() {
         return None;
     }
-    let percent = |share: f64| format!("{:.0}%", 100.0 * share);
     let listed = |parts: Vec<String>| Some(parts.join(", ")).filter(|text| !text.is_empty());
     let binds = row.binds.as_ref().map_or("not enough was counted to say it", |binds| binds.because.as_str());
-    let busy = row.units.iter().map(|busy| format!("{} {}", busy.unit, percent(busy.share))).collect();
+    let busy = row.units.iter().map(Busy::to_string).collect();
     let megabytes = |(name, bytes): (&str, Option<f64>)| bytes.map(|bytes| format!("{name} {:.3} MB", bytes / 1e6));
     let moved = [("DRAM", row.total_rw_bytes), ("L2", row.l2_bytes), ("L1", row.l1_bytes)];
     let moved = moved.into_iter().filter_map(megabytes).collect();
@@ -193,8 +191,7 @@ fn units(row: &KernelCounters) -> Option<String> {
     });
     let registers = row.registers.map(|registers| format!("{registers:.0} registers"));
     let waves = row.waves.map(|waves| format!("groups fill the device {waves:.2} times"));
-    let stalls = row.stalls.iter().filter(|stalled| stalled.reason != Stall::SELECTED).take(STALLS_TOLD);
-    let stalls = stalls.map(|stalled| format!("{} {}", stalled.reason, percent(stalled.share))).collect();
+    let stalls = row.waits().take(STALLS_TOLD).map(|stalled| stalled.to_string()).collect();
     let lines = [
         ("binds", Some(binds.to_owned())),
         ("busy", listed(busy)),
@@ -208,7 +205,6 @@ fn units(row: &KernelCounters) -> Option<String> {
     Some(format!("{}{items}\n{}", row.kernel, facts(known)))
 }
 
-/// Theirs and ours, a row each.
 fn compared(rows: &[Beside]) -> String {
     let header = ["theirs", "average, ms", "bandwidth", "ours", "median, ms", "bandwidth", "theirs / ours"];
     let mut lines = table(header, [1, 2, 4, 5, 6]);

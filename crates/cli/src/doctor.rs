@@ -98,7 +98,6 @@ struct Examined {
     bytes_per_second: f64,
     /// The ratio of that to the copy bandwidth; null where the data stay in a cache.
     share_of_copy: Option<f64>,
-    /// Whether they do, as a whole or in part.
     in_cache: bool,
     estimated_seconds: Option<f64>,
     binds: Binding,
@@ -134,7 +133,6 @@ fn held(backend: &OpenCl, observation: &mut Observation) -> anyhow::Result<Share
     Ok(memory.share(observation.bytes, rate, copy))
 }
 
-/// What is examined where nobody says what.
 const USUAL: [&str; 3] = ["hop", "eo_clover", "axpy"];
 
 fn in_words(kernel: &KernelCounters) -> String {
@@ -172,7 +170,6 @@ impl Doctor {
         Ok((Head::of(Kind::Doctor), Report { machine, kernels: examined.collect() }))
     }
 
-    /// The kernels of the profiles that were given.
     fn counted(&self) -> anyhow::Result<Vec<KernelCounters>> {
         let mut profile = Profile::default();
         self.counters.iter().try_for_each(|file| profile.read(file, Kilobyte::default()))?;

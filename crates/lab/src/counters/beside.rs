@@ -14,7 +14,6 @@ use crate::Kind;
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct NameMap {
     pub theirs: String,
-    /// Ours.
     pub ours: String,
 }
 
@@ -48,7 +47,6 @@ pub struct OurKernel {
 /// A kernel of a port beside ours.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Beside {
-    /// The port's.
     pub theirs: KernelCounters,
     /// The fastest of ours of that name on one lattice in one precision, with true bits; none if there is none of that name.
     pub ours: Option<OurKernel>,

@@ -8,25 +8,24 @@
 //! 60 and 80% are the thresholds by which Nsight Compute's own rules judge throughput. From 2 on, nothing is said where one of DRAM, L2 and L1 was not
 //! counted: it might be the busiest.
 
-use std::fmt;
-
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 
 use super::KernelCounters;
-use super::limits::{Busy, OccupancyLimit, Stall, Stalled, Unit};
+use super::limits::{Busy, OccupancyLimit, Stall, Stalled, Unit, percent};
 
 /// From this share on a unit binds.
 const FULL: f64 = 0.8;
 /// From this share on the busiest unit binds more than latency does.
 const BUSY: f64 = 0.6;
-/// Below this share a stall is not worth a word.
 const WORTH_A_WORD: f64 = 0.1;
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Limit {
-    Unit(Unit),
     Latency,
     Launch,
+    #[serde(untagged)]
+    Unit(Unit),
 }
 
 impl Limit {
@@ -39,22 +38,6 @@ impl Limit {
     }
 }
 
-impl fmt::Display for Limit {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Unit(unit) => unit.fmt(f),
-            Self::Latency | Self::Launch => f.write_str(self.name()),
-        }
-    }
-}
-
-impl Serialize for Limit {
-    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        to.serialize_str(self.name())
-    }
-}
-
-/// What binds a kernel, and how that is known.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Binds {
     pub limit: Limit,
@@ -64,17 +47,19 @@ pub struct Binds {
 }
 
 impl KernelCounters {
-    /// The busiest units, the busiest first.
     pub fn busiest(&self) -> Vec<Busy> {
         let mut units = self.units.clone();
         units.sort_by(|a, b| b.share.total_cmp(&a.share));
         units
     }
 
-    /// The reason for which warps were stalled most.
+    /// Why warps waited, the largest share first: not that they issued an instruction.
+    pub fn waits(&self) -> impl Iterator<Item = Stalled> {
+        self.stalls.iter().copied().filter(|stalled| stalled.reason != Stall::SELECTED)
+    }
+
     pub fn largest_stall(&self) -> Option<Stalled> {
-        let waits = self.stalls.iter().filter(|stalled| stalled.reason != Stall::SELECTED);
-        waits.copied().max_by(|a, b| a.share.total_cmp(&b.share))
+        self.waits().max_by(|a, b| a.share.total_cmp(&b.share))
     }
 
     /// What binds; `None` where too little was counted to say it.
@@ -83,20 +68,18 @@ impl KernelCounters {
         let Busy { unit, share } = busiest;
         let binds = |limit, because| Some(Binds { limit, share, because });
         if share >= FULL {
-            return binds(Limit::Unit(unit), format!("{unit} {}", percent(share)));
+            return binds(Limit::Unit(unit), busiest.to_string());
         }
         let counted = |unit: &Unit| self.units.iter().any(|busy| busy.unit == *unit);
         if !Unit::MEMORY.iter().all(counted) {
             return None;
         }
         let stalled = self.largest_stall().filter(|stalled| stalled.share >= WORTH_A_WORD);
-        let stalled = stalled.map_or_else(String::new, |Stalled { reason, share }| {
-            format!(", warps stalled on {reason} {}", percent(share))
-        });
+        let stalled = stalled.map_or_else(String::new, |stalled| format!(", warps stalled on {stalled}"));
         if share >= BUSY {
-            return binds(Limit::Unit(unit), format!("{unit} {}{stalled}", percent(share)));
+            return binds(Limit::Unit(unit), format!("{busiest}{stalled}"));
         }
-        let idle = format!("no unit above {} ({unit} {})", percent(BUSY), percent(share));
+        let idle = format!("no unit above {} ({busiest})", percent(BUSY));
         if let Some(waves) = self.waves.filter(|&waves| waves < 1.0) {
             let because = format!("launch: {idle}, its groups fill {} of the device", percent(waves));
             return binds(Limit::Launch, because);
@@ -111,8 +94,4 @@ impl KernelCounters {
         let by = if limits.is_empty() { String::new() } else { format!(", limited by {}", limits.join(" and ")) };
         format!(", occupancy {}{by}", percent(achieved / 100.0))
     }
-}
-
-fn percent(share: f64) -> String {
-    format!("{:.0}%", 100.0 * share)
 }

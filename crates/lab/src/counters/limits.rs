@@ -2,10 +2,11 @@
 
 use std::fmt;
 
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 
 /// A unit that has a most.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Unit {
     Dram,
     /// The last cache.
@@ -24,7 +25,6 @@ pub enum Unit {
 }
 
 impl Unit {
-    /// Those that move bytes.
     pub const MEMORY: [Self; 3] = [Self::Dram, Self::L2, Self::L1];
 
     pub fn name(self) -> &'static str {
@@ -41,18 +41,11 @@ impl Unit {
     }
 }
 
-impl Serialize for Unit {
-    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        to.serialize_str(self.name())
-    }
-}
-
 lanefield_reference::named!(
     Unit: Dram = "DRAM throughput", L2 = "L2 throughput", L1 = "L1 throughput", Issue = "issue slots", Fma = "FMA pipe", Alu = "ALU pipe",
     Lsu = "LSU pipe", Fp64 = "FP64 pipe"
 );
 
-/// How busy a unit was.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct Busy {
     pub unit: Unit,
@@ -60,8 +53,14 @@ pub struct Busy {
     pub share: f64,
 }
 
+impl fmt::Display for Busy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.unit, percent(self.share))
+    }
+}
+
 /// Why a warp did not issue an instruction, or that it did (`selected`).
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize)]
 pub struct Stall(&'static str);
 
 /// The reasons of Nsight Compute, from Volta to Hopper.
@@ -73,7 +72,6 @@ impl Stall {
     pub const LONG_SCOREBOARD: Self = Self("long_scoreboard");
     /// Waits for local memory of a group, or for seldom functions.
     pub const SHORT_SCOREBOARD: Self = Self("short_scoreboard");
-    /// Waits at a barrier.
     pub const BARRIER: Self = Self("barrier");
     /// Too many accesses to global memory wait.
     pub const LG_THROTTLE: Self = Self("lg_throttle");
@@ -105,18 +103,21 @@ impl fmt::Display for Stall {
     }
 }
 
-impl Serialize for Stall {
-    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        to.serialize_str(self.0)
-    }
-}
-
-/// How much of their time warps were stalled for a reason.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct Stalled {
     pub reason: Stall,
     /// Of the time in which warps were there, 0 to 1.
     pub share: f64,
+}
+
+impl fmt::Display for Stalled {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.reason, percent(self.share))
+    }
+}
+
+pub(crate) fn percent(share: f64) -> String {
+    format!("{:.0}%", 100.0 * share)
 }
 
 /// What may say how many groups a compute unit holds.

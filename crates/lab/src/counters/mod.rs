@@ -25,6 +25,7 @@ use crate::si::percent;
 
 pub use beside::{Beside, NameMap, OurKernel, our_kernels};
 pub use binds::{Binds, Limit};
+pub(crate) use limits::percent as in_percent;
 pub use limits::{Busy, OccupancyLimit, Stall, Stalled, Unit};
 pub use units::{parse_bytes, parse_seconds};
 
@@ -55,21 +56,16 @@ impl CountersError {
     }
 }
 
-/// What a profiler can tell of one call.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Quantity {
     Seconds,
-    /// Bytes from device memory.
     BytesRead,
-    /// Bytes to device memory.
     BytesWritten,
     /// Share of accesses that the L2 cache had, in percent.
     L2Hit,
     /// Registers of a work-item; on AMD its vector registers.
     Registers,
-    /// Scalar registers of a wavefront.
     ScalarRegisters,
-    /// Local memory of a work-group, in bytes.
     LocalBytes,
     /// Spilled registers and indexed arrays of a work-item, in bytes.
     ScratchBytes,
@@ -84,7 +80,6 @@ pub enum Quantity {
     Waves,
     /// How busy a unit is, in percent of its most.
     Busy(Unit),
-    /// Bytes through the L2 cache.
     L2Bytes,
     /// Bytes through the first cache.
     L1Bytes,
@@ -95,16 +90,20 @@ pub enum Quantity {
     SectorsPerStore,
     /// Bytes that are loaded from private memory: spilled registers, indexed arrays.
     PrivateLoaded,
-    /// Bytes that are stored there.
     PrivateStored,
     /// Warps that are there for each instruction issued.
     WarpsPerIssue,
-    /// Those of them that are stalled for a reason.
-    StalledPerIssue(Stall),
-    /// Of the time of warps, in percent, stalled for a reason.
-    StalledPerWarp(Stall),
-    /// Samples that found a warp stalled for a reason.
-    StalledSamples(Stall),
+    Stalled(StallsBy, Stall),
+}
+
+/// How the warps that are stalled for a reason were counted, the best way first.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum StallsBy {
+    /// Percent of the time of warps.
+    Warp,
+    /// Warps for each instruction issued.
+    Issue,
+    Samples,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -129,7 +128,6 @@ impl Mean {
     }
 }
 
-/// All that was collected of one kernel in one size.
 #[derive(Clone, Debug, Default)]
 struct Collected {
     calls: u64,
@@ -180,9 +178,7 @@ pub struct KernelCounters {
     pub l2_hit_percent: Option<f64>,
     /// Registers of a work-item; on AMD vector registers.
     pub registers: Option<f64>,
-    /// Scalar registers of a wavefront.
     pub scalar_registers: Option<f64>,
-    /// Local memory of a work-group, in bytes.
     pub local_bytes: Option<f64>,
     /// Spilled registers of a work-item, in bytes.
     pub scratch_bytes: Option<f64>,
@@ -194,11 +190,9 @@ pub struct KernelCounters {
     #[serde(rename = "theoretical_occupancy_share", serialize_with = "percent")]
     pub theoretical_occupancy_percent: Option<f64>,
     pub occupancy_limits: Vec<OccupancyLimit>,
-    /// How often the groups of a call fill the device.
     pub waves: Option<f64>,
     pub dram_read_bytes: Option<f64>,
     pub dram_written_bytes: Option<f64>,
-    /// Bytes of a call through the L2 cache.
     pub l2_bytes: Option<f64>,
     /// Bytes of a call through the first cache.
     pub l1_bytes: Option<f64>,
@@ -213,7 +207,6 @@ pub struct KernelCounters {
     pub units: Vec<Busy>,
     /// Why warps were stalled, the largest share first.
     pub stalls: Vec<Stalled>,
-    /// What binds; none where too little was counted to say it.
     pub binds: Option<Binds>,
     /// Why there is no TOTAL_RW where half of it was counted.
     pub remark: Option<String>,
@@ -306,25 +299,25 @@ impl Collected {
 
     /// Why warps were stalled, the largest share first: by what was counted, else by samples.
     fn stalls(&self) -> Vec<Stalled> {
-        type Of = fn(Quantity) -> Option<Stall>;
-        let per_warp: Of = |quantity| if let Quantity::StalledPerWarp(stall) = quantity { Some(stall) } else { None };
-        let per_issue: Of = |quantity| if let Quantity::StalledPerIssue(stall) = quantity { Some(stall) } else { None };
-        let samples: Of = |quantity| if let Quantity::StalledSamples(stall) = quantity { Some(stall) } else { None };
-        let of = |form: Of| -> Vec<(Stall, f64)> {
-            self.means.iter().filter_map(|(quantity, mean)| Some((form(*quantity)?, mean.value()?))).collect()
+        let stalled = |(quantity, mean): (&Quantity, &Mean)| match *quantity {
+            Quantity::Stalled(by, stall) => Some((by, stall, mean.value()?)),
+            _ => None,
         };
-        let sum = |found: &[(Stall, f64)]| found.iter().map(|(_, value)| value).sum::<f64>();
-        let warps = self.means.get(&Quantity::WarpsPerIssue).and_then(|mean| mean.value()).unwrap_or(0.0);
-        let (per_warp, per_issue, samples) = (of(per_warp), of(per_issue), of(samples));
-        let (found, all) = match (per_warp.is_empty(), per_issue.is_empty()) {
-            (false, _) => (per_warp, 100.0),
+        let mut found: Vec<(StallsBy, Stall, f64)> = self.means.iter().filter_map(stalled).collect();
+        let Some(&(best, ..)) = found.first() else { return Vec::new() };
+        found.retain(|(by, ..)| *by == best);
+        let sum: f64 = found.iter().map(|(.., value)| value).sum();
+        let all = match best {
+            StallsBy::Warp => 100.0,
             // Some reasons may not have been counted.
-            (true, false) => (per_issue.clone(), sum(&per_issue).max(warps)),
-            (true, true) => (samples.clone(), sum(&samples)),
+            StallsBy::Issue => {
+                sum.max(self.means.get(&Quantity::WarpsPerIssue).and_then(|mean| mean.value()).unwrap_or(0.0))
+            }
+            StallsBy::Samples => sum,
         };
         let share = |value: f64| if all > 0.0 { value / all } else { 0.0 };
         let mut stalls: Vec<Stalled> =
-            found.into_iter().map(|(reason, value)| Stalled { reason, share: share(value) }).collect();
+            found.into_iter().map(|(_, reason, value)| Stalled { reason, share: share(value) }).collect();
         stalls.sort_by(|a, b| b.share.total_cmp(&a.share));
         stalls
     }

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, HashSet};
 use super::limits::{OccupancyLimit, Stall, Unit};
 use super::sheet::{Row, Sheet};
 use super::units::{self, number};
-use super::{CountersError, Profile, Quantity};
+use super::{CountersError, Profile, Quantity, StallsBy};
 
 /// Metrics by name, raw or of a section. Where several measure the same, those that come first are taken.
 const METRICS: &[(&str, Quantity)] = &[
@@ -74,20 +74,23 @@ const METRICS: &[(&str, Quantity)] = &[
     ("Warp Cycles Per Issued Instruction", Quantity::WarpsPerIssue),
 ];
 
+/// What stands before and after the reason in the metrics of stalls.
+const STALLS: [(&str, &str, StallsBy); 4] = [
+    ("smsp__warp_issue_stalled_", "_per_warp_active.pct", StallsBy::Warp),
+    ("smsp__average_warps_issue_stalled_", "_per_issue_active.ratio", StallsBy::Issue),
+    ("Stall ", "", StallsBy::Issue),
+    ("smsp__pcsamp_warps_issue_stalled_", "", StallsBy::Samples),
+];
+
 /// What a metric measures, and its place among those that measure the same, the smaller the better.
 fn quantity(metric: &str) -> Option<(Quantity, usize)> {
     if let Some(place) = METRICS.iter().position(|(name, _)| *name == metric) {
         return Some((METRICS[place].1, place));
     }
-    let between = |start: &str, end: &str| Stall::of(metric.strip_prefix(start)?.strip_suffix(end)?);
-    let per_warp = between("smsp__warp_issue_stalled_", "_per_warp_active.pct").map(Quantity::StalledPerWarp);
-    let per_issue = || {
-        between("smsp__average_warps_issue_stalled_", "_per_issue_active.ratio")
-            .or_else(|| between("Stall ", ""))
-            .map(Quantity::StalledPerIssue)
+    let stalled = |(start, end, by): (&str, &str, StallsBy)| {
+        Some(Quantity::Stalled(by, Stall::of(metric.strip_prefix(start)?.strip_suffix(end)?)?))
     };
-    let samples = || between("smsp__pcsamp_warps_issue_stalled_", "").map(Quantity::StalledSamples);
-    Some((per_warp.or_else(per_issue).or_else(samples)?, 0))
+    Some((STALLS.into_iter().find_map(stalled)?, 0))
 }
 
 /// The factor of the unit, which stands in a column, of what is measured.
@@ -153,7 +156,6 @@ fn long(profile: &mut Profile, sheet: &Sheet) -> Result<usize, CountersError> {
     Ok(sheet.rows.len())
 }
 
-/// A row for each launch, below a row of units.
 fn wide(profile: &mut Profile, sheet: &Sheet) -> Result<usize, CountersError> {
     let is_launch = |row: &Row| !sheet.text(row, "ID").is_empty();
     let units_of = sheet.rows.first().filter(|row| !is_launch(row));

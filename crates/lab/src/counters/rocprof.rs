@@ -139,7 +139,6 @@ fn seconds(sheet: &Sheet, row: &Row) -> Result<Option<f64>, CountersError> {
     Ok(None)
 }
 
-/// Work-items of a call, in all.
 fn work_items(sheet: &Sheet, row: &Row) -> Result<Option<u64>, CountersError> {
     for column in ["grd", "Grid_Size"] {
         if let Some(items) = sheet.number(row, column)? {

@@ -13,7 +13,6 @@ pub(super) struct Sheet {
     pub(super) rows: Vec<Row>,
 }
 
-/// A row, with the line that it stands on.
 pub(super) struct Row {
     line: u64,
     cells: csv::StringRecord,
@@ -82,7 +81,6 @@ impl Sheet {
         }
     }
 
-    /// An error about the columns.
     pub(super) fn unknown(&self) -> CountersError {
         let columns = self.header.iter().take(12).map(|name| format!("\"{name}\"")).collect::<Vec<_>>().join(", ");
         let reason = format!(

@@ -12,7 +12,6 @@ fn profile(files: &[&str]) -> Vec<KernelCounters> {
     profile.kernels(Some(1075.46e9))
 }
 
-/// The profile of files with these texts.
 fn of_texts(texts: &[&str]) -> Result<Vec<KernelCounters>, CountersError> {
     let directory = tempfile::tempdir().unwrap();
     let mut profile = Profile::default();
@@ -216,7 +215,6 @@ fn kernels_are_joined_by_map_or_name_with_the_fastest_of_ours() {
     assert!(error.contains("no kernel \"eo_clover\" in our measurements; there are: AXPY"), "{error}");
 }
 
-/// The kernels of a profile by name.
 fn of_name<'k>(kernels: &'k [KernelCounters], name: &str) -> &'k KernelCounters {
     kernels.iter().find(|kernel| kernel.kernel == name).unwrap()
 }

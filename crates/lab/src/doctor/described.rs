@@ -8,7 +8,6 @@ use serde::Deserialize;
 use super::finding::Fault;
 use super::run::Described;
 
-/// Why a description cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum DescriptionError {
     #[error("cannot read {path}: {source}")]
@@ -19,7 +18,6 @@ pub enum DescriptionError {
     Content { path: PathBuf, message: String },
 }
 
-/// A run of kernels.
 #[derive(Clone, PartialEq, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Description {
@@ -50,7 +48,6 @@ pub struct RemedyOf {
     pub description: PathBuf,
 }
 
-/// How often something is done.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Often {
@@ -59,13 +56,11 @@ pub enum Often {
     EachRun,
 }
 
-/// A buffer in device memory.
 #[derive(Clone, PartialEq, Eq, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct BufferOf {
     pub name: String,
     pub bytes: usize,
-    /// Whether it is a result, which somebody wants to have.
     #[serde(default)]
     pub output: bool,
     #[serde(default)]
@@ -87,16 +82,13 @@ pub struct PassOf {
     /// Bytes that it reads of buffers: `{ source = 4096 }`.
     #[serde(default)]
     pub reads: Vec<Moved>,
-    /// Bytes that it writes.
     #[serde(default)]
     pub writes: Vec<Moved>,
     /// Launched so many times, each over its part of the work-items, whose first one is the argument `{ first = true }`.
     #[serde(default = "one")]
     pub slices: usize,
-    /// Whether it is right for groups of any size.
     #[serde(default)]
     pub any_group_size: bool,
-    /// Whether it is right for any number of groups.
     #[serde(default)]
     pub any_number_of_groups: bool,
     #[serde(rename = "access", default)]
@@ -116,18 +108,15 @@ pub struct Moved {
     pub bytes: u64,
 }
 
-/// The address pattern of an array.
 #[derive(Clone, PartialEq, Eq, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AccessOf {
     pub buffer: String,
     /// Byte address over `item`, `group` …, as `lanefield access --pattern` takes it.
     pub pattern: String,
-    /// Bytes of an element.
     pub element: usize,
 }
 
-/// An argument of a kernel.
 #[derive(Clone, PartialEq, Debug, Deserialize)]
 #[serde(untagged)]
 pub enum ArgumentOf {
@@ -135,7 +124,6 @@ pub enum ArgumentOf {
     Value(ValueOf),
 }
 
-/// A number, or local memory.
 #[derive(Clone, Copy, PartialEq, Debug, Deserialize)]
 #[serde(rename_all = "lowercase", deny_unknown_fields)]
 pub enum ValueOf {
@@ -229,7 +217,6 @@ impl PassOf {
     }
 }
 
-/// A file that is named beside another one.
 pub fn beside(path: &Path, name: &Path) -> PathBuf {
     path.parent().unwrap_or(Path::new("")).join(name)
 }

@@ -16,9 +16,7 @@ pub enum Fault {
     Passes,
     /// Memory transactions that carry more bytes than are asked for.
     Access,
-    /// Bytes that go between host and device each time.
     Transfers,
-    /// Buffers that are allocated each time.
     Allocations,
     /// Time between launches, in which the device waits.
     Launches,
@@ -32,11 +30,8 @@ pub enum Remedy {
     /// Work-groups of another number of outer sites, or of work-items where there are no sites.
     GroupSize(usize),
     Groups(usize),
-    /// As many registers as the compiler likes.
     AllRegisters,
-    /// Lanes as the fast dimension of a work-group.
     LaneFast,
-    /// Data written once, and read once at the end.
     KeepOnDevice,
     KeepBuffers,
     OneLaunch,
@@ -45,7 +40,6 @@ pub enum Remedy {
     Several,
 }
 
-/// A fault, with its evidence.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Finding {
     pub fault: Fault,
@@ -55,7 +49,6 @@ pub struct Finding {
     pub kernel: String,
     /// Predicted gain: the share of the time of a run that the change saves, 0 to 1.
     pub gain: f64,
-    /// How it is known: measured and computed numbers.
     pub evidence: Vec<String>,
     /// What to change: a flag, an axis of the tuner, or what in the source.
     pub change: String,

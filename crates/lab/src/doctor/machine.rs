@@ -11,7 +11,6 @@ use crate::ceilings::MemoryOf;
 use crate::code::{self, Clang, CodeFacts};
 use crate::peak::empty_kernel;
 
-/// Bytes of a cache line.
 pub(super) const LINE: u64 = 128;
 
 impl Machine {

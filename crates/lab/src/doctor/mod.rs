@@ -40,7 +40,6 @@ use lanefield::backend::opencl::OpenClError;
 use crate::code::ClangError;
 use crate::estimate::EstimateError;
 
-/// Why a run could not be examined.
 #[derive(Debug, thiserror::Error)]
 pub enum DoctorError {
     #[error(transparent)]

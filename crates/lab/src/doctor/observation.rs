@@ -34,7 +34,6 @@ pub struct Code {
     pub spilled_bytes: Option<usize>,
     /// Bytes a work-item of arrays and spilled registers.
     pub scratch_bytes: Option<usize>,
-    /// The limit that was set for its registers.
     pub most_registers: Option<usize>,
 }
 
@@ -62,7 +61,6 @@ pub struct Pass {
     pub group: usize,
     /// Whether the kernel is right for groups of any size; else a change of it is a change of the source.
     pub any_group_size: bool,
-    /// Whether it is right for any number of groups.
     pub any_number_of_groups: bool,
     /// Work-items a group for each outer site, where groups hold outer sites: their lanes. 1 elsewhere.
     pub lanes: usize,
@@ -73,7 +71,6 @@ pub struct Pass {
     pub accesses: Vec<ArrayAccess>,
     /// Buffers that it reads, by name and bytes.
     pub reads: Vec<(String, u64)>,
-    /// Buffers that it writes, by name and bytes.
     pub writes: Vec<(String, u64)>,
     /// Whether lanes are the fast dimension of its groups; `None` where it has none.
     pub lane_fast: Option<bool>,
@@ -88,12 +85,10 @@ impl Pass {
         self.reads.iter().chain(&self.writes).map(|(_, bytes)| bytes).sum()
     }
 
-    /// Number of work-groups of a launch.
     pub fn groups(&self) -> usize {
         self.work_items.div_ceil(self.group.max(1))
     }
 
-    /// Number of wavefronts of a launch.
     pub fn wavefronts(&self, wavefront: usize) -> usize {
         self.groups() * self.group.div_ceil(wavefront.max(1))
     }
@@ -132,7 +127,6 @@ impl Timeline {
     }
 }
 
-/// A run, as it was observed.
 #[derive(Clone, PartialEq, Debug, Default, Serialize)]
 pub struct Observation {
     #[serde(skip)]
@@ -164,7 +158,6 @@ pub struct Binding {
 }
 
 impl Observation {
-    /// Seconds of all passes, at their medians.
     pub fn kernel_seconds(&self) -> f64 {
         self.passes.iter().map(|pass| pass.seconds.median).sum()
     }

@@ -13,13 +13,11 @@ use crate::{FieldFacts, Sampling, Spread, TimedCase, sample};
 /// Outer sites a group that each stencil is tried with, as in Grid's study of `accelerator_threads`.
 const THREADS: [usize; 4] = [4, 8, 16, 32];
 
-/// What is examined, and against what.
 #[derive(Clone, Debug)]
 pub struct Examination<'m> {
     pub tuning: Tuning,
     pub machine: &'m Machine,
     pub samples: usize,
-    /// Whether the kernel is tried in other work-groups.
     pub other_groups: bool,
 }
 

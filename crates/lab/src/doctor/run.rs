@@ -10,7 +10,6 @@ use super::observation::{ArrayAccess, Machine, Observation, Pass};
 use super::runner::Runner;
 use crate::Spread;
 
-/// A description that was read, with its source.
 #[derive(Clone, Debug)]
 pub struct Described {
     pub description: Description,
@@ -126,7 +125,6 @@ impl Described {
         })
     }
 
-    /// The pass in groups of one wavefront and of a few.
     fn other_groups(
         &self,
         context: &Context,

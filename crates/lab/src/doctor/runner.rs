@@ -11,7 +11,6 @@ use super::observation::Timeline;
 use super::run::Described;
 use crate::Spread;
 
-/// Runs before anything is timed.
 const WARM_UP: usize = 2;
 /// Runs that are queued one after the other when the timeline is watched.
 const BACK_TO_BACK: usize = 4;

@@ -2,13 +2,11 @@
 //! docs/tuning.md; the gain is a bound, since counters do not tell how much of what is moved, or of what is computed, is needed.
 
 use super::{megabytes, percent};
-use crate::counters::{Busy, KernelCounters, Limit, Stall, Stalled, Unit};
+use crate::counters::{Busy, KernelCounters, Limit, Stall, Unit};
 use crate::doctor::finding::{Fault, Finding, Remedy};
 use crate::doctor::observation::{Observation, Pass};
 
-/// Stalls that are told.
 const TOLD: usize = 3;
-/// Shares below this are not told.
 const WORTH_A_WORD: f64 = 0.05;
 
 /// A unit that is full, or none that is.
@@ -29,11 +27,10 @@ pub fn counters(observation: &Observation, pass: &Pass) -> Option<Finding> {
     };
     let gain = gain.clamp(0.0, 1.0).min(observation.headroom_of(pass));
     let mut evidence = vec![format!("{} of the time, {bound}", percent(gain))];
-    let busy = |busy: &Busy| format!("{} {}", busy.unit, percent(busy.share));
-    evidence.push(busiest.iter().filter(|busy| busy.share >= WORTH_A_WORD).map(busy).collect::<Vec<_>>().join(", "));
-    let stalls = counters.stalls.iter().filter(|one| one.reason != Stall::SELECTED && one.share >= WORTH_A_WORD);
-    let stalls: Vec<String> =
-        stalls.take(TOLD).map(|Stalled { reason, share }| format!("{reason} {}", percent(*share))).collect();
+    let busy = busiest.iter().filter(|busy| busy.share >= WORTH_A_WORD).map(Busy::to_string);
+    evidence.push(busy.collect::<Vec<_>>().join(", "));
+    let stalls = counters.waits().filter(|stalled| stalled.share >= WORTH_A_WORD).take(TOLD);
+    let stalls: Vec<String> = stalls.map(|stalled| stalled.to_string()).collect();
     if !stalls.is_empty() {
         evidence.push(format!("warps stalled on {}", stalls.join(", ")));
     }

@@ -12,6 +12,7 @@ mod timeline;
 
 use super::finding::{Finding, WORTH_A_FINDING};
 use super::observation::{Observation, Pass};
+use crate::counters::in_percent as percent;
 
 /// All findings that are worth one, the largest gain first.
 pub fn diagnose(observation: &Observation) -> Vec<Finding> {
@@ -35,10 +36,6 @@ pub fn diagnose(observation: &Observation) -> Vec<Finding> {
     findings.retain(|finding| finding.gain >= WORTH_A_FINDING);
     findings.sort_by(|a, b| b.gain.total_cmp(&a.gain));
     findings
-}
-
-fn percent(share: f64) -> String {
-    format!("{:.0}%", 100.0 * share)
 }
 
 fn micros(seconds: f64) -> String {

@@ -95,16 +95,83 @@ fn a_good_kernel_has_no_finding() {
     assert_eq!(diagnose(&good()), Vec::new());
 }
 
+/// The one fault in a slow version of it, the change that mends it, what that gains, and words of the title or of the evidence.
+fn planted(fault: Fault, remedy: Remedy, gain: f64, words: &str, change: impl FnOnce(&mut Observation)) {
+    let found = only_finding(change);
+    assert_eq!((found.fault, found.remedy), (fault, remedy), "{found:?}");
+    assert!((found.gain - gain).abs() < 1e-9, "{found:?}");
+    let told = format!("{}\n{}", found.title, found.evidence.join("\n"));
+    assert!(told.contains(words), "{found:?}");
+}
+
 #[test]
-fn a_group_of_a_quarter_of_a_wavefront_is_found() {
-    let found = only_finding(|run| {
+fn groups_that_leave_lanes_or_units_idle_are_found() {
+    // Three quarters of the lanes are idle, but only 272 of 402 µs are above the floor.
+    planted(Fault::GroupSize, Remedy::GroupSize(32), 272.0 / 402.0, "fill 25% of 1 wavefront of 32", |run| {
         slow(run, 400e-6);
         run.passes[0].group = 8;
     });
-    assert_eq!((found.fault, found.remedy), (Fault::GroupSize, Remedy::GroupSize(32)));
-    // Three quarters of the lanes are idle, but only 272 of 402 µs are above the floor.
-    assert!((found.gain - 272.0 / 402.0).abs() < 1e-9, "{}", found.gain);
-    assert!(found.evidence[0].contains("fill 25% of 1 wavefront of 32"), "{:?}", found.evidence);
+    let words = "10 groups of 256 work-items use 10% of the device";
+    planted(Fault::LaunchShape, Remedy::Groups(200), 872.0 / 1002.0, words, |run| {
+        slow(run, 1e-3);
+        (run.passes[0].work_items, run.passes[0].group) = (2560, 256);
+    });
+}
+
+#[test]
+fn spilled_registers_and_arrays_in_scratch_memory_are_found() {
+    // 4 million work-items move 128 MB more: as much again as they must.
+    planted(Fault::Spills, Remedy::AllRegisters, 200.0 / 402.0, "told to take 40 registers at most", |run| {
+        slow(run, 400e-6);
+        run.passes[0].code.spilled_bytes = Some(32);
+        run.passes[0].code.most_registers = Some(40);
+    });
+    planted(Fault::Spills, Remedy::Source, 272.0 / 402.0, "192 bytes of scratch memory", |run| {
+        slow(run, 400e-6);
+        run.passes[0].code.scratch_bytes = Some(192);
+    });
+}
+
+#[test]
+fn accesses_that_waste_sectors_or_lines_are_found_by_array() {
+    // 576 MB are moved for 128.
+    let gain = (1.0 - 128.0 / 500.0) * 500.0 / 502.0;
+    planted(Fault::Access, Remedy::Source, gain, "for source are not used", |run| {
+        slow(run, 500e-6);
+        run.passes[0].accesses[0].efficiency = 0.125;
+    });
+    let words = "source, target touch 2.0 times the cache lines";
+    planted(Fault::Access, Remedy::LaneFast, 250.0 / 502.0, words, |run| {
+        slow(run, 500e-6);
+        run.passes[0].lane_fast = Some(false);
+        run.passes[0].accesses.iter_mut().for_each(|access| access.line_efficiency = 0.5);
+    });
+}
+
+#[test]
+fn what_is_done_between_kernels_in_every_run_is_found() {
+    // Written and read again: half of what is moved.
+    planted(Fault::Passes, Remedy::Source, 130.0 / 262.0, "pack writes 64.0 MB to bundle, reduce reads them", |run| {
+        let mut second = run.passes[0].clone();
+        (run.passes[0].kernel, second.kernel) = ("pack".to_owned(), "reduce".to_owned());
+        run.passes[0].writes = vec![("bundle".to_owned(), 64_000_000)];
+        second.reads = run.passes[0].writes.clone();
+        second.accesses.clear();
+        run.passes.push(second);
+        (run.timeline.kernels, run.timeline.wall, run.timeline.launches) = (260e-6, 262e-6, 2);
+    });
+    planted(Fault::Transfers, Remedy::KeepOnDevice, 1000.0 / 1132.0, "transfers between host and device", |run| {
+        (run.timeline.wall, run.timeline.transfers, run.timeline.transferred_bytes) = (1132e-6, 1e-3, 12_000_000);
+    });
+    planted(Fault::Allocations, Remedy::KeepBuffers, 200.0 / 332.0, "2 buffers made in a run", |run| {
+        (run.timeline.wall, run.timeline.allocations, run.timeline.allocated_buffers) = (332e-6, 200e-6, 2);
+    });
+    // A millisecond of gaps, and 99 launches of 5 µs.
+    planted(Fault::Launches, Remedy::OneLaunch, 1495.0 / 1600.0, "93% of the time is overhead of launching", |run| {
+        (run.timeline.launches, run.passes[0].launches) = (100, 100);
+        slow(run, 600e-6);
+        run.timeline.wall = 1600e-6;
+    });
 }
 
 #[test]
@@ -128,62 +195,6 @@ fn other_sizes_of_groups_that_were_measured_decide() {
 }
 
 #[test]
-fn a_launch_that_leaves_units_without_a_group_is_found() {
-    let found = only_finding(|run| {
-        slow(run, 1e-3);
-        (run.passes[0].work_items, run.passes[0].group) = (2560, 256);
-    });
-    assert_eq!(found.fault, Fault::LaunchShape);
-    assert!(found.title.starts_with("10 groups of 256 work-items use 10% of the device"), "{}", found.title);
-    assert!(matches!(found.remedy, Remedy::Groups(groups) if groups >= 100));
-}
-
-#[test]
-fn spilled_registers_are_found_with_the_limit_that_made_them() {
-    let found = only_finding(|run| {
-        slow(run, 400e-6);
-        run.passes[0].code.spilled_bytes = Some(32);
-        run.passes[0].code.most_registers = Some(40);
-    });
-    assert_eq!((found.fault, found.remedy), (Fault::Spills, Remedy::AllRegisters));
-    // 4 million work-items move 128 MB more: as much again as they must.
-    assert!((found.gain - 0.5 * 400.0 / 402.0).abs() < 1e-9, "{}", found.gain);
-}
-
-#[test]
-fn an_array_in_scratch_memory_is_found() {
-    let found = only_finding(|run| {
-        slow(run, 400e-6);
-        run.passes[0].code.scratch_bytes = Some(192);
-    });
-    assert_eq!((found.fault, found.remedy), (Fault::Spills, Remedy::Source));
-}
-
-#[test]
-fn strided_accesses_are_found_by_array() {
-    let found = only_finding(|run| {
-        slow(run, 500e-6);
-        run.passes[0].accesses[0].efficiency = 0.125;
-    });
-    assert_eq!(found.fault, Fault::Access);
-    assert!(found.title.contains("for source are not used"), "{}", found.title);
-    // 576 MB are moved for 128.
-    assert!((found.gain - (1.0 - 128.0 / 500.0) * 500.0 / 502.0).abs() < 1e-9, "{}", found.gain);
-}
-
-#[test]
-fn accesses_that_spread_over_lines_are_found_where_all_sectors_are_used() {
-    let found = only_finding(|run| {
-        slow(run, 500e-6);
-        run.passes[0].lane_fast = Some(false);
-        run.passes[0].accesses.iter_mut().for_each(|access| access.line_efficiency = 0.5);
-    });
-    assert_eq!((found.fault, found.remedy), (Fault::Access, Remedy::LaneFast));
-    assert!(found.title.contains("source, target touch 2.0 times the cache lines"), "{}", found.title);
-    assert!((found.gain - 0.5 * 500.0 / 502.0).abs() < 1e-9, "{}", found.gain);
-}
-
-#[test]
 fn groups_that_stay_spill_at_every_turn() {
     let gain = |turns| {
         let run = |run: &mut Observation| {
@@ -194,47 +205,6 @@ fn groups_that_stay_spill_at_every_turn() {
         only_finding(run).gain
     };
     assert!(gain(4) > 2.0 * gain(1));
-}
-
-#[test]
-fn a_buffer_between_two_passes_is_found() {
-    let found = only_finding(|run| {
-        let mut second = run.passes[0].clone();
-        (run.passes[0].kernel, second.kernel) = ("pack".to_owned(), "reduce".to_owned());
-        run.passes[0].writes = vec![("bundle".to_owned(), 64_000_000)];
-        second.reads = run.passes[0].writes.clone();
-        second.accesses.clear();
-        run.passes.push(second);
-        (run.timeline.kernels, run.timeline.wall, run.timeline.launches) = (260e-6, 262e-6, 2);
-    });
-    assert_eq!(found.fault, Fault::Passes);
-    // Written and read again: half of what is moved.
-    assert!((found.gain - 0.5 * 260.0 / 262.0).abs() < 1e-9, "{}", found.gain);
-}
-
-#[test]
-fn transfers_and_allocations_of_every_run_are_found() {
-    let found = only_finding(|run| {
-        (run.timeline.wall, run.timeline.transfers, run.timeline.transferred_bytes) = (1132e-6, 1e-3, 12_000_000);
-    });
-    assert_eq!((found.fault, found.remedy), (Fault::Transfers, Remedy::KeepOnDevice));
-    assert!((found.gain - 1000.0 / 1132.0).abs() < 1e-9);
-    let found = only_finding(|run| {
-        (run.timeline.wall, run.timeline.allocations, run.timeline.allocated_buffers) = (332e-6, 200e-6, 2);
-    });
-    assert_eq!((found.fault, found.remedy), (Fault::Allocations, Remedy::KeepBuffers));
-}
-
-#[test]
-fn many_short_launches_are_found() {
-    let found = only_finding(|run| {
-        (run.timeline.launches, run.passes[0].launches) = (100, 100);
-        slow(run, 600e-6);
-        run.timeline.wall = 1600e-6;
-    });
-    assert_eq!((found.fault, found.remedy), (Fault::Launches, Remedy::OneLaunch));
-    // A millisecond of gaps, and 99 launches of 5 µs.
-    assert!((found.gain - 1495.0 / 1600.0).abs() < 1e-9, "{}", found.gain);
 }
 
 #[test]
@@ -280,25 +250,22 @@ fn what_binds_is_the_greatest_of_the_times_that_are_known() {
 
 /// What a profiler would have counted: units by their shares, stalls by theirs.
 fn counted(units: &[(Unit, f64)], stalls: &[(Stall, f64)]) -> KernelCounters {
-    let text = {
-        let metric = |unit: &Unit| match unit {
-            Unit::Dram => "gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed",
-            Unit::L2 => "lts__throughput.avg.pct_of_peak_sustained_elapsed",
-            Unit::L1 => "l1tex__throughput.avg.pct_of_peak_sustained_active",
-            Unit::Issue => "smsp__issue_active.avg.pct_of_peak_sustained_active",
-            other => panic!("{other}"),
-        };
-        let mut text =
-            "ID,Kernel Name,Metric Name,Metric Unit,Metric Value\n0,copy,gpu__time_duration.sum,us,130\n".to_owned();
-        for (unit, share) in units {
-            text += &format!("0,copy,{},%,{}\n", metric(unit), 100.0 * share);
-        }
-        for (stall, share) in stalls {
-            let name = stall.to_string().replace(' ', "_");
-            text += &format!("0,copy,smsp__warp_issue_stalled_{name}_per_warp_active.pct,%,{}\n", 100.0 * share);
-        }
-        text
+    let metric = |unit: &Unit| match unit {
+        Unit::Dram => "gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed",
+        Unit::L2 => "lts__throughput.avg.pct_of_peak_sustained_elapsed",
+        Unit::L1 => "l1tex__throughput.avg.pct_of_peak_sustained_active",
+        Unit::Issue => "smsp__issue_active.avg.pct_of_peak_sustained_active",
+        other => panic!("{other}"),
     };
+    let mut text =
+        "ID,Kernel Name,Metric Name,Metric Unit,Metric Value\n0,copy,gpu__time_duration.sum,us,130\n".to_owned();
+    for (unit, share) in units {
+        text += &format!("0,copy,{},%,{}\n", metric(unit), 100.0 * share);
+    }
+    for (stall, share) in stalls {
+        let name = stall.to_string().replace(' ', "_");
+        text += &format!("0,copy,smsp__warp_issue_stalled_{name}_per_warp_active.pct,%,{}\n", 100.0 * share);
+    }
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("profile.csv");
     std::fs::write(&path, text).unwrap();

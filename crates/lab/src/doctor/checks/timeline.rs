@@ -39,7 +39,6 @@ pub fn allocations(observation: &Observation) -> Option<Finding> {
     })
 }
 
-/// Many launches that are short, or far from each other.
 pub fn launches(observation: &Observation) -> Option<Finding> {
     let timeline = observation.timeline;
     let Timeline { launches, kernels, .. } = timeline;
