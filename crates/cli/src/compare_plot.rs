@@ -45,10 +45,8 @@ struct Squares {
     top: i32,
     /// Whether each z has its square.
     each_z: bool,
-    /// Squares in a row.
     columns: usize,
     rows: usize,
-    /// Pixels of a site.
     cell: usize,
 }
 
@@ -72,7 +70,6 @@ impl Squares {
         (LEFT as usize + self.columns * (x * self.cell + GAP) + 24).max(620)
     }
 
-    /// The upper left corner of a square.
     fn corner(&self, z: usize, t: usize) -> (i32, i32) {
         let (column, row) = if self.each_z { (z, t) } else { (t % self.columns, t / self.columns) };
         let [x, y, ..] = self.extents.as_array();
@@ -131,12 +128,10 @@ const MIDDLE: Pos = Pos { h_pos: HPos::Center, v_pos: VPos::Center };
 const LARGE: f64 = 9.4;
 const SMALL: f64 = 6.9;
 
-/// Letters that fit into a line.
 fn letters(width: usize, per_letter: f64) -> usize {
     ((width as f64 - 24.0) / per_letter) as usize
 }
 
-/// The lines of a text, broken between words.
 fn wrapped(text: &str, most: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split_whitespace() {
@@ -257,7 +252,6 @@ fn draw(root: &Area<'_>, map: &SiteMap, squares: &Squares, range: (i32, i32)) ->
     Ok(())
 }
 
-/// The colours and what they mean.
 fn legend(root: &Area<'_>, squares: &Squares, range: (i32, i32), comparison: &Comparison) -> anyhow::Result<()> {
     const STEPS: i32 = 60;
     const STEP: i32 = 4;

@@ -11,14 +11,12 @@ use plotters::prelude::{
 /// A number, and its error where one is known.
 pub type Value = (f64, Option<f64>);
 
-/// A correlator to be drawn.
 pub struct Curve {
     pub name: &'static str,
     /// C(t), t = 0, 1, …
     pub correlator: Vec<Value>,
     /// The effective mass between t and t + 1, where there is one.
     pub masses: Vec<Option<Value>>,
-    /// Masses that were fitted.
     pub fits: Vec<Band>,
 }
 
@@ -29,7 +27,6 @@ pub struct Band {
     pub mass: Value,
 }
 
-/// What the picture is of.
 pub struct Title {
     pub extents: Extents,
     /// Operator, parameters and configurations in words, where they are known.
@@ -78,7 +75,6 @@ fn times(curves: &[Curve]) -> (std::ops::Range<f64>, usize) {
     (-0.5..most as f64 - 0.5, most.min(12))
 }
 
-/// A whole time; nothing between two.
 fn time_label(t: &f64) -> String {
     if (t - t.round()).abs() < 1e-6 { format!("{t:.0}") } else { String::new() }
 }
@@ -104,7 +100,6 @@ fn mass_range(curves: &[Curve]) -> std::ops::Range<f64> {
     (least - room).max(0.0)..most + room
 }
 
-/// The least and the largest of some numbers.
 fn bounds(numbers: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
     numbers.fold(None, |bounds, x| {
         let (least, most) = bounds.unwrap_or((x, x));

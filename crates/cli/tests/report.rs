@@ -83,6 +83,7 @@ fn chromium() -> Option<PathBuf> {
 fn dom(folder: &Folder, browser: &PathBuf, name: &str) -> String {
     let output = Command::new(browser)
         .args(["--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--virtual-time-budget=5000"])
+        .arg("--allow-file-access-from-files")
         .arg(format!("--user-data-dir={}", folder.path("browser").display()))
         .args(["--dump-dom", &format!("file://{}", folder.path(name).display())])
         .output()
@@ -153,14 +154,7 @@ fn a_browser_shows_the_page_on_a_phone_without_scrolling_it_sideways() {
                  document.getElementById('f').onload = (e) => { const d = e.target.contentDocument.documentElement; \
                  document.title = d.scrollWidth + ' of ' + d.clientWidth; };</script>";
     folder.write("phone.html", frame.as_bytes());
-    let output = Command::new(&browser)
-        .args(["--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--virtual-time-budget=5000"])
-        .arg("--allow-file-access-from-files")
-        .arg(format!("--user-data-dir={}", folder.path("browser").display()))
-        .args(["--dump-dom", &format!("file://{}", folder.path("phone.html").display())])
-        .output()
-        .unwrap();
-    let dom = text(&output.stdout);
+    let dom = dom(&folder, &browser, "phone.html");
     let title = dom.split("<title>").nth(1).and_then(|rest| rest.split("</title>").next()).unwrap_or_default();
     let (needed, there) = title.split_once(" of ").unwrap_or_else(|| panic!("{dom}"));
     let (needed, there): (u32, u32) = (needed.parse().unwrap(), there.parse().unwrap());

@@ -14,24 +14,9 @@ macro_rules! kinds {
             /// All of them, in the order of a report.
             pub const ALL: &[Self] = &[$(Self::$kind),+];
 
-            /// The word that documents have.
-            pub fn name(self) -> &'static str {
+            fn row(self) -> (&'static str, u64, &'static str) {
                 match self {
-                    $(Self::$kind => $name,)+
-                }
-            }
-
-            /// The version of its keys. It goes up where a key is renamed, removed, or means something else.
-            pub fn schema(self) -> u64 {
-                match self {
-                    $(Self::$kind => $schema,)+
-                }
-            }
-
-            /// What a report says above it.
-            pub fn title(self) -> &'static str {
-                match self {
-                    $(Self::$kind => $title,)+
+                    $(Self::$kind => ($name, $schema, $title),)+
                 }
             }
         }
@@ -93,6 +78,21 @@ kinds! {
 }
 
 impl Kind {
+    /// The word that documents have.
+    pub fn name(self) -> &'static str {
+        self.row().0
+    }
+
+    /// The version of its keys. It goes up where a key is renamed, removed, or means something else.
+    pub fn schema(self) -> u64 {
+        self.row().1
+    }
+
+    /// What a report says above it.
+    pub fn title(self) -> &'static str {
+        self.row().2
+    }
+
     pub fn of(name: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|kind| kind.name() == name)
     }

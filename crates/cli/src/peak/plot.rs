@@ -99,7 +99,6 @@ pub fn plot(roofline: &Roofline, device: &str, extents: Extents) -> anyhow::Resu
     Ok(svg)
 }
 
-/// What stands beside a point.
 fn caption(point: &Point) -> String {
     let share = point.share_of_memory_roof.map(|share| format!(", {:.0} % of memory", 100.0 * share));
     format!("{}: {}{}", point.name, significant(point.gflop_per_second), share.unwrap_or_default())

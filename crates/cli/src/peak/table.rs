@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use lanefield::backend::opencl::Towards;
 use lanefield_lab::peak::roofline::Roofline;
-use lanefield_lab::peak::{HostMemory, Operation, Peak, Place, Stored};
+use lanefield_lab::peak::{HostMemory, Operation, Peak, Place, Stored, Transfer};
 
 use crate::output::{bytes, facts, table};
 
@@ -123,43 +123,49 @@ fn intensity(peak: &Peak) -> Option<String> {
     (!steps.is_empty()).then(|| lines.to_string())
 }
 
-fn working_sets(peak: &Peak) -> Option<String> {
-    const PLACES: [Place; 3] = [Place::Own, Place::Shared, Place::Local];
-    let sizes: BTreeSet<u64> = peak.working_sets.iter().map(|set| set.bytes).collect();
-    let mut lines = table(["read again, GB/s", "each unit its own", "all units the same", "local memory"], 1..);
+/// A table with a row for each size that was measured; nothing if there is none.
+fn by_size<'h>(
+    header: impl IntoIterator<Item = &'h str>,
+    sizes: impl Iterator<Item = u64>,
+    rates: impl Fn(u64) -> Vec<Option<f64>>,
+) -> Option<String> {
+    let sizes: BTreeSet<u64> = sizes.collect();
+    let mut lines = table(header.into_iter().collect::<Vec<_>>(), 1..);
     for &size in &sizes {
-        let of = |place| peak.working_sets.iter().find(|set| set.place == place && set.bytes == size);
-        let rates = PLACES.map(|place| of(place).map_or("–".to_owned(), |set| figure(set.gb_per_second)));
-        lines.add_row([bytes(size)].into_iter().chain(rates));
+        let rates = rates(size).into_iter().map(|rate| rate.map_or("–".to_owned(), figure));
+        lines.add_row(std::iter::once(bytes(size)).chain(rates));
     }
     (!sizes.is_empty()).then(|| lines.to_string())
 }
 
+fn working_sets(peak: &Peak) -> Option<String> {
+    let header = ["read again, GB/s", "each unit its own", "all units the same", "local memory"];
+    let sets = &peak.working_sets;
+    by_size(header, sets.iter().map(|set| set.bytes), |size| {
+        let of = |place| sets.iter().find(|set| set.place == place && set.bytes == size);
+        [Place::Own, Place::Shared, Place::Local].map(|place| Some(of(place)?.gb_per_second)).to_vec()
+    })
+}
+
 fn chases(peak: &Peak) -> Option<String> {
-    let chases: Vec<_> = peak.chases.iter().filter(|chase| chase.place != Place::Local).collect();
-    let mut lines = table(["random order", "ns a load"], 1..);
-    for chase in &chases {
-        lines.add_row([bytes(chase.bytes), figure(chase.nanoseconds)]);
-    }
-    (!chases.is_empty()).then(|| lines.to_string())
+    let chases = || peak.chases.iter().filter(|chase| chase.place != Place::Local);
+    by_size(["random order", "ns a load"], chases().map(|chase| chase.bytes), |size| {
+        vec![chases().find(|chase| chase.bytes == size).map(|chase| chase.nanoseconds)]
+    })
 }
 
 fn transfers(peak: &Peak) -> Option<String> {
     let ways = HostMemory::ALL.map(|memory| format!("{memory}, to the device"));
-    let header = ["GB/s"].into_iter().chain(ways.iter().flat_map(|way| [way, "back"]));
-    let mut lines = table(header.collect::<Vec<_>>(), 1..);
-    let sizes: BTreeSet<u64> = peak.transfers.iter().map(|transfer| transfer.bytes).collect();
-    for &size in &sizes {
-        let of = |memory, towards| {
-            let wanted = |transfer: &&lanefield_lab::peak::Transfer| {
-                transfer.memory == memory && transfer.towards == towards && transfer.bytes == size
-            };
-            peak.transfers.iter().find(wanted).map_or("–".to_owned(), |transfer| figure(transfer.gb_per_second))
+    let header = ["GB/s"].into_iter().chain(ways.iter().flat_map(|way| [way.as_str(), "back"]));
+    by_size(header, peak.transfers.iter().map(|transfer| transfer.bytes), |size| {
+        let of = |(memory, towards)| {
+            let known =
+                |transfer: &&Transfer| (transfer.memory, transfer.towards, transfer.bytes) == (memory, towards, size);
+            peak.transfers.iter().find(known).map(|transfer| transfer.gb_per_second)
         };
-        let rates = HostMemory::ALL.map(|memory| [of(memory, Towards::Device), of(memory, Towards::Host)]);
-        lines.add_row([bytes(size)].into_iter().chain(rates.into_iter().flatten()));
-    }
-    (!sizes.is_empty()).then(|| lines.to_string())
+        let ways = HostMemory::ALL.into_iter().flat_map(|memory| [(memory, Towards::Device), (memory, Towards::Host)]);
+        ways.map(of).collect()
+    })
 }
 
 fn kernels(roofline: &Roofline) -> String {

@@ -11,7 +11,6 @@ use super::guideline::Agreement;
 use super::sides::{Measured, Side, Trouble, agree};
 use crate::sources;
 
-/// How large the arrays of experiments are.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Scale {
@@ -23,7 +22,6 @@ pub enum Scale {
     Full,
 }
 
-/// How experiments are run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Options {
     pub scale: Scale,
@@ -31,7 +29,6 @@ pub struct Options {
     pub samples: Option<usize>,
 }
 
-/// Pairs of samples without a number.
 const SAMPLES: [usize; 2] = [3, 15];
 /// Time for the samples of an experiment without a number.
 const BUDGET: Duration = Duration::from_millis(800);
@@ -69,7 +66,6 @@ impl<'a> Call<'a> {
     }
 }
 
-/// A device with what experiments need of it.
 pub(super) struct Bench<'c> {
     pub context: &'c Context,
     options: Options,
@@ -154,7 +150,6 @@ impl<'c> Bench<'c> {
         Ok(buffer)
     }
 
-    /// A buffer of pseudo-random words.
     pub fn source(&self, words: usize) -> Result<Buffer, Trouble> {
         self.buffer(&self.random(words), "source words of an experiment")
     }

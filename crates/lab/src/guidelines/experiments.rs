@@ -12,7 +12,6 @@ const ALIGNED: usize = 32;
 const STRIDE: u32 = 5;
 /// Groups a compute unit that stay for all of the work.
 const GROUPS_A_UNIT: usize = 8;
-/// Terms of the sums of native functions.
 const TERMS: u32 = 16;
 
 /// Runs both sides of an experiment, the one that does not follow the guideline first.

@@ -5,7 +5,6 @@ use std::sync::LazyLock;
 
 use serde::{Deserialize, Serialize};
 
-/// A document that advises.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Document {
@@ -15,7 +14,6 @@ pub enum Document {
     DaCe,
 }
 
-/// Where a guideline stands.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Source {
     pub document: Document,
@@ -36,15 +34,12 @@ impl fmt::Display for Source {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Topic {
-    /// Accesses to device memory.
     Access,
     /// Local memory, constant memory, images, private arrays.
     OnChip,
     /// Loads and passes that are shared.
     Reuse,
-    /// Sizes and numbers of work-groups.
     Groups,
-    /// Arithmetic and control flow.
     Arithmetic,
     /// Atomics, barriers, launches.
     Together,
@@ -90,7 +85,6 @@ pub struct Guideline {
     pub agreement: Agreement,
 }
 
-/// All guidelines, by topic.
 pub fn all() -> &'static [Guideline] {
     #[derive(Deserialize)]
     struct List {

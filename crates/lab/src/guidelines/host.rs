@@ -15,7 +15,6 @@ const ARITHMETIC: &str = "guidelines_arithmetic.cl";
 /// Launches instead of one, and the words of each.
 const LAUNCHES: usize = 64;
 const TINY: usize = 4096;
-/// Queues where there are several.
 const QUEUES: usize = 4;
 /// Pieces that are written, worked on and read.
 const PIECES: usize = 8;
@@ -117,7 +116,6 @@ fn call<'a>(output: &'a Buffer, source: &'a Buffer, rounds: usize) -> Call<'a> {
     Call::new("chains_together", items, GROUP, args).to(output)
 }
 
-/// Writes, works on and reads pieces.
 pub(super) fn pieces(bench: &Bench<'_>) -> Result<Measured, Trouble> {
     let program = bench.program(ARITHMETIC)?;
     let (words, rounds) = (bench.words(), bench.scaled(4, 64, 1024));

@@ -16,7 +16,6 @@ const PITCH: usize = 1024;
 const TABLE: usize = 256;
 /// Rows of a tile in local memory, as many as it has banks.
 const BANKS: usize = 32;
-/// Texels in each dimension of the tile of a group.
 const TILE: usize = 16;
 /// Words of an item's own array.
 const OWN: u32 = 16;
@@ -46,7 +45,6 @@ pub(super) fn copies(bench: &Bench<'_>, sides: [(usize, u32); 2]) -> Result<Meas
     bench.compare_kernels(MEMORY, words, calls)
 }
 
-/// Copies by two kernels of so many words an item.
 pub(super) fn widths(bench: &Bench<'_>, kernels: [(&'static str, usize); 2]) -> Result<Measured, Trouble> {
     let words = bench.words();
     let source = bench.source(words)?;
@@ -191,7 +189,6 @@ pub(super) fn sizes(bench: &Bench<'_>, sizes: [usize; 2]) -> Result<Measured, Tr
     axpys(bench, sizes.map(|size| (bench.words().next_multiple_of(size), size)))
 }
 
-/// So many items, in groups of that size.
 pub(super) fn axpys(bench: &Bench<'_>, sides: [(usize, usize); 2]) -> Result<Measured, Trouble> {
     let words = bench.words();
     let (x, y) = (bench.source(words)?, bench.source(words)?);

@@ -42,7 +42,6 @@ impl Image {
             .then(|| [device::CL_DEVICE_IMAGE2D_MAX_WIDTH, device::CL_DEVICE_IMAGE2D_MAX_HEIGHT].map(number))
     }
 
-    /// A square of texels, row by row.
     pub fn new(context: &Context, width: usize, texels: &[f32]) -> Outcome<Self> {
         assert_eq!(texels.len(), 4 * width * width, "four reals a texel");
         let format =
@@ -68,7 +67,6 @@ impl Image {
     }
 }
 
-/// One kernel with its arguments.
 pub(super) struct Ready<'env> {
     kernel: Owned,
     launch: Launch,
@@ -147,7 +145,6 @@ impl<'env> Queues<'env> {
         self.queues[index % self.queues.len()].object
     }
 
-    /// Queues a kernel.
     pub fn launch(&self, queue: usize, ready: &Ready<'env>) -> Outcome<Launched> {
         let Launch { global, local } = ready.launch;
         // SAFETY: the sizes live through the call, and the kernel stays inside its arguments, which outlive the queues.
@@ -205,12 +202,10 @@ impl<'env> Queues<'env> {
         self.queues.iter().try_for_each(|one| queue::flush(one.object).map_err(failed("clFlush", "a queue of several")))
     }
 
-    /// Waits for one queue.
     pub fn finish_one(&self, queue: usize) -> Outcome<()> {
         queue::finish(self.at(queue)).map_err(failed("clFinish", "a queue of several"))
     }
 
-    /// Waits for all queues.
     pub fn finish(&self) -> Outcome<()> {
         self.flush()?;
         (0..self.queues.len()).try_for_each(|queue| self.finish_one(queue))
@@ -226,7 +221,6 @@ impl Drop for Queues<'_> {
     }
 }
 
-/// A kernel that was queued.
 pub(super) struct Launched(Owned);
 
 impl Launched {

@@ -11,7 +11,6 @@ const LEAST_FACTOR: f64 = 1.03;
 /// Fewer pairs of samples have no spread.
 const LEAST_PAIRS: usize = 3;
 
-/// Whether a guideline holds on a device.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
@@ -49,7 +48,6 @@ impl Verdict {
     }
 }
 
-/// What an experiment gave.
 #[derive(Clone, Debug, Serialize)]
 pub struct Outcome {
     #[serde(flatten)]
@@ -127,20 +125,13 @@ mod tests {
     }
 
     #[test]
-    fn a_guideline_holds_where_the_whole_spread_is_above_one() {
+    fn a_verdict_needs_the_whole_spread_on_one_side_of_one_and_three_percent() {
         assert_eq!(verdict(1.5, 2.0, 2.5), Verdict::Holds);
         assert_eq!(verdict(1.001, 1.03, 1.2), Verdict::Holds);
         assert_eq!(verdict(0.99, 1.5, 3.0), Verdict::Unclear);
-    }
-
-    #[test]
-    fn it_is_the_other_way_round_where_the_whole_spread_is_below_one() {
         assert_eq!(verdict(0.4, 0.5, 0.6), Verdict::OtherWay);
         assert_eq!(verdict(0.4, 0.5, 1.01), Verdict::Unclear);
-    }
-
-    #[test]
-    fn less_than_three_percent_make_no_difference_however_sure() {
+        // However sure.
         assert_eq!(verdict(1.019, 1.02, 1.021), Verdict::NoDifference);
         assert_eq!(verdict(0.979, 0.98, 0.981), Verdict::NoDifference);
         assert_eq!(verdict(0.5, 1.0, 2.0), Verdict::NoDifference);

@@ -4,7 +4,6 @@ use lanefield::backend::opencl::{OpenClError, SourceError};
 
 use super::guideline::Agreement;
 
-/// What an experiment gave.
 #[derive(Debug)]
 pub(super) enum Measured {
     /// Seconds without and with, of each pair of samples.
@@ -12,7 +11,6 @@ pub(super) enum Measured {
     Observed(String),
 }
 
-/// Why an experiment gave nothing.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Trouble {
     #[error(transparent)]
@@ -31,7 +29,6 @@ pub(super) enum Trouble {
     Nothing { words: usize },
 }
 
-/// One side of an experiment.
 pub(super) struct Side<'s> {
     /// Does the work once, and says how long it took.
     pub run: Box<dyn FnMut() -> Result<f64, Trouble> + 's>,
@@ -42,7 +39,6 @@ pub(super) fn words_of(bytes: &[u8]) -> Vec<u32> {
     bytes.as_chunks().0.iter().map(|&word| u32::from_ne_bytes(word)).collect()
 }
 
-/// Whether two results are the same, as far as they must be.
 pub(super) fn agree(agreement: Agreement, without: &[u32], with: &[u32]) -> Result<(), Trouble> {
     if without.len() != with.len() {
         return Err(Trouble::Lengths { without: without.len(), with: with.len() });

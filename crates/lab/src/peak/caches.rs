@@ -22,7 +22,6 @@ const GROUP: usize = 1024;
 /// Bytes of local memory of all groups of a unit together, at most.
 const LOCAL_MOST: usize = 32 << 10;
 
-/// How the kernels are built, and launched.
 pub struct Reader<'c> {
     context: &'c Context,
     program: Arc<Program>,
@@ -31,7 +30,6 @@ pub struct Reader<'c> {
     group: usize,
 }
 
-/// What a launch reads.
 #[derive(Clone, Copy, Debug)]
 pub struct Sets {
     /// Bytes of a set, a power of two and no less than an element.
@@ -75,7 +73,6 @@ impl<'c> Reader<'c> {
         (loads, loads * a_load)
     }
 
-    /// Bytes of the results that groups leave.
     pub fn result_bytes(&self, groups: usize) -> usize {
         groups * self.group * self.element_bytes
     }

@@ -23,9 +23,7 @@ use crate::bandwidth::{HostStreams, Way, random_word};
 
 /// Bytes that a thread reads of its own set in a run, at least.
 const OWN_READ: usize = 64 << 20;
-/// Steps of a chase.
 const STEPS: u32 = 1 << 18;
-/// Parallel regions that are timed.
 const REGIONS: usize = 200;
 
 /// Tells that the measurement goes on, and fails where it is to end.
@@ -125,7 +123,6 @@ impl Task<&[u64]> for Read {
     }
 }
 
-/// One thread follows a chain.
 fn latency(scale: &Scale, peak: &mut Peak, tell: Tell<'_>) -> Result<(), BackendError> {
     let mut chases = Vec::new();
     for bytes in scale.sizes(scale.chase_most) {

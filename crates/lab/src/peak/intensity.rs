@@ -25,7 +25,6 @@ pub(super) fn steps(quick: bool) -> Vec<u32> {
     std::iter::once(0).chain(powers).collect()
 }
 
-/// The kernel for numbers that are stored in one way.
 pub struct Mixed<'c> {
     context: &'c Context,
     options: String,
@@ -70,7 +69,6 @@ impl<'c> Mixed<'c> {
     }
 }
 
-/// Measures the sweep of each way to store numbers.
 pub(super) fn measure(Measuring { context, scale, peak, tell }: Measuring<'_>) -> Result<(), BackendError> {
     // At least a group of each kernel fits.
     let bytes = scale.intensity_bytes.max(64 << 10);
@@ -87,7 +85,6 @@ pub(super) fn measure(Measuring { context, scale, peak, tell }: Measuring<'_>) -
     Ok(())
 }
 
-/// What is recorded of n numbers.
 pub(super) fn intensity(stored: Stored, k: u32, n: usize, seconds: Spread) -> Intensity {
     let (flops, bytes) = (2 * k as usize, 2 * stored.bytes());
     Intensity {

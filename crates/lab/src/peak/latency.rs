@@ -15,7 +15,6 @@ const STEPS: u32 = 1 << 15;
 
 const ONE: Launch = Launch { global: [1, 1, 1], local: [1, 1, 1] };
 
-/// Where a chase came to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Visited {
     pub at: u32,
@@ -71,7 +70,6 @@ impl<'c> Chaser<'c> {
     }
 }
 
-/// Measures latency by size, and in local memory.
 pub(super) fn measure(Measuring { context, scale, peak, tell }: Measuring<'_>) -> Result<(), BackendError> {
     let chaser = Chaser::new(context)?;
     let mut chases = Vec::new();
@@ -103,7 +101,6 @@ pub(super) fn measure(Measuring { context, scale, peak, tell }: Measuring<'_>) -
     Ok(())
 }
 
-/// What is recorded of some runs.
 pub(super) fn chase(place: Place, bytes: usize, steps: u32, seconds: Spread) -> Chase {
     Chase { place, bytes: bytes as u64, nanoseconds: seconds.median / f64::from(steps) * 1e9, seconds }
 }

@@ -12,7 +12,6 @@ use crate::Spread;
 
 /// Launches that are queued one after the other.
 const QUEUED: usize = 200;
-/// Launches that are waited for.
 const WAITED: usize = 50;
 
 /// Ready to launch a kernel that does nothing, which was launched once.
@@ -30,7 +29,6 @@ pub fn empty_kernel(context: &Context) -> Result<f64, BackendError> {
     Ok(Spread::of_some(times).median)
 }
 
-/// Measures launches of one small group.
 pub(super) fn measure(Measuring { context, peak, tell, .. }: Measuring<'_>) -> Result<(), BackendError> {
     tell("launches")?;
     let chaser = ready(context)?;

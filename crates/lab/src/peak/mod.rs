@@ -49,7 +49,6 @@ use lanefield::backend::{BackendError, Cpu, Memory as _};
 use crate::bandwidth::Shape;
 use crate::{Progress, Spread};
 
-/// What can be measured.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Part {
@@ -67,7 +66,6 @@ lanefield_reference::named!(
         Intensity = "intensity"
 );
 
-/// What is measured, and how thoroughly.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct PeakOptions {
     pub quick: bool,
@@ -76,7 +74,6 @@ pub struct PeakOptions {
     pub parts: Vec<Part>,
 }
 
-/// What the measurement of a part has at hand.
 struct Measuring<'m> {
     context: &'m Context,
     scale: &'m Scale,
@@ -97,7 +94,6 @@ fn goes_on(measured: Result<(), BackendError>) -> Result<bool, BackendError> {
     }
 }
 
-/// Tells what is measured now.
 fn teller(
     observe: &mut impl FnMut(Progress<'_>) -> bool,
     (done, steps): (usize, usize),

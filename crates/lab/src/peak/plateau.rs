@@ -7,7 +7,6 @@ use crate::si::giga;
 
 /// Values this close to each other are the same cache.
 const SAME: f64 = 0.15;
-/// Points that make a plateau.
 const POINTS: usize = 2;
 
 /// Sizes between which a bandwidth stays within 15 %.

@@ -79,25 +79,19 @@ pub struct Peak {
     pub transfers: Vec<Transfer>,
 }
 
-/// Clocks, as a tool reports them.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Clocks {
     pub source: String,
-    /// Clock of the compute units now, in MHz.
     #[serde(rename = "units_hertz", serialize_with = "mega")]
     pub units_mhz: Option<f64>,
     #[serde(rename = "units_max_hertz", serialize_with = "mega")]
     pub units_max_mhz: Option<f64>,
-    /// Clock of the memory now, in MHz.
     #[serde(rename = "memory_hertz", serialize_with = "mega")]
     pub memory_mhz: Option<f64>,
-    /// Power drawn, in watts.
     pub power_watts: Option<f64>,
-    /// Temperature, in degrees Celsius.
     pub temperature_celsius: Option<f64>,
 }
 
-/// Latencies by place.
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize)]
 pub struct Latencies {
     #[serde(serialize_with = "nano")]
@@ -128,7 +122,6 @@ pub struct Drift {
 }
 
 impl Drift {
-    /// What counts as a difference.
     const NOTICEABLE: f64 = 0.03;
 
     /// Whether two of the copies that were made warm differ by more than 3 %.
@@ -140,7 +133,6 @@ impl Drift {
     }
 }
 
-/// A bandwidth, measured in one way.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Stream {
     pub operation: Operation,
@@ -182,10 +174,8 @@ pub struct Intensity {
     pub fma_per_element: u32,
     /// Arithmetic intensity: operations for each byte that is read or written.
     pub flops_per_byte: f64,
-    /// Bytes, in 10⁹ a second.
     #[serde(rename = "bytes_per_second", serialize_with = "giga")]
     pub gb_per_second: f64,
-    /// Operations, in 10⁹ a second.
     #[serde(rename = "flops_per_second", serialize_with = "giga")]
     pub gflop_per_second: f64,
     pub seconds: Spread,
@@ -203,7 +193,6 @@ pub enum Place {
 }
 lanefield_reference::named!(Place: Own = "a set for each unit", Shared = "one set for all units", Local = "local memory");
 
-/// Bandwidth of a set of some size.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct WorkingSet {
     pub place: Place,
@@ -227,7 +216,6 @@ pub struct Chase {
     pub seconds: Spread,
 }
 
-/// What a launch of an empty kernel costs.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct LaunchCost {
     /// Microseconds from the call to the start on the device, of a launch that waits for nothing.
@@ -243,7 +231,6 @@ pub struct LaunchCost {
     pub round_trip_microseconds: Spread,
 }
 
-/// Where bytes lie in the host's memory.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum HostMemory {

@@ -11,7 +11,6 @@ use crate::si::giga;
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Roof {
     pub name: String,
-    /// Its bandwidth, in 10⁹ bytes a second.
     #[serde(rename = "bytes_per_second", serialize_with = "giga")]
     pub gb_per_second: f64,
 }
@@ -19,7 +18,6 @@ pub struct Roof {
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct LevelRoof {
     pub name: String,
-    /// Its height, in 10⁹ operations a second.
     #[serde(rename = "flops_per_second", serialize_with = "giga")]
     pub gflop_per_second: f64,
 }
@@ -30,14 +28,12 @@ pub struct Point {
     pub name: String,
     /// Operations for each byte that has to be moved at least.
     pub flops_per_byte: f64,
-    /// 10⁹ operations a second.
     #[serde(rename = "flops_per_second", serialize_with = "giga")]
     pub gflop_per_second: f64,
     /// Its share of what the memory roof allows; above 1 where fields stay in a cache.
     pub share_of_memory_roof: Option<f64>,
 }
 
-/// All that is drawn.
 #[derive(Clone, PartialEq, Debug, Default, Serialize)]
 pub struct Roofline {
     /// From memory to the nearest cache, as far as they were measured.

@@ -7,13 +7,11 @@ use crate::machine::cache_of_host;
 
 const MIB: usize = 1 << 20;
 
-/// Sizes, in bytes, and numbers of runs.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Scale {
     /// Whether kernels run on a CPU: one work-item a group there, with wide accesses, since its compilers put no work-items with loops into
     /// vectors.
     pub is_cpu: bool,
-    /// Whether fewer ways and sizes are tried.
     pub quick: bool,
     pub units: usize,
     pub stream_bytes: usize,
@@ -55,7 +53,6 @@ impl Scale {
         scale.limited(room).limited(options.most_bytes.unwrap_or(usize::MAX))
     }
 
-    /// For the threads of the CPU reference.
     pub fn of_host(threads: usize, options: &PeakOptions) -> Self {
         let last_cache = (1..=4).filter_map(cache_of_host).max().unwrap_or(0) as usize;
         Self::of_cpu(threads, options.quick, last_cache).limited(options.most_bytes.unwrap_or(usize::MAX))

@@ -34,7 +34,6 @@ pub(super) fn warm_up(context: &Context, scale: &Scale) -> Result<(f64, f64), Ba
     Ok((streams.bytes_moved() as f64 / cold / 1e9, plain_rate(&streams, scale)?))
 }
 
-/// Measures the same copy again, in new buffers.
 pub(super) fn drift(context: &Context, scale: &Scale, (cold, start): (f64, f64)) -> Result<Drift, BackendError> {
     // New ones, and not those of the pool.
     context.trim_memory();
@@ -50,7 +49,6 @@ fn plain_rate(streams: &DeviceStreams<'_>, scale: &Scale) -> Result<f64, Backend
     Ok(streams.bytes_moved() as f64 / seconds / 1e9)
 }
 
-/// The ways in which an operation is tried.
 pub(super) fn shapes(operation: Operation, scale: &Scale) -> Vec<Shape> {
     let plain = Shape::PLAIN;
     if scale.is_cpu || scale.quick {
@@ -108,7 +106,6 @@ pub(super) fn measure(Measuring { context, scale, peak, tell }: Measuring<'_>) -
     Ok(())
 }
 
-/// What is recorded of some runs.
 pub(super) fn stream(operation: Operation, way: String, bytes_moved: usize, times: Vec<f64>) -> Stream {
     let seconds = Spread::of_some(times);
     Stream { operation, way, gb_per_second: rate(bytes_moved, &seconds), seconds }

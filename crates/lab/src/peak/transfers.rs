@@ -10,7 +10,6 @@ use super::record::{HostMemory, Transfer};
 use super::{Measuring, ladder, rate, sampled};
 use crate::bandwidth::random_word;
 
-/// Measures all of them, by size.
 pub(super) fn measure(Measuring { context, scale, peak, tell }: Measuring<'_>) -> Result<(), BackendError> {
     let most = scale.transfer_most;
     let mut device = context.allocate(most, "the device's end of a transfer")?;

@@ -68,7 +68,6 @@ pub(super) fn in_cache(rows: &[Value]) -> Option<Bars> {
     Bars::new("Bandwidth in a cache, by kernel and variant", "A whole bar is the highest.", bars)
 }
 
-/// A bar for each row of `bench` that has a number.
 fn of_kernels(
     rows: &[Value],
     most: f64,
@@ -145,7 +144,6 @@ pub(super) fn stages(rows: &[Value]) -> Vec<Bars> {
     charts
 }
 
-/// Before and after of each kernel that was tuned.
 pub(super) fn tuned(rows: &[Value]) -> Option<Bars> {
     let most = rows.iter().filter_map(|row| row["gain"].as_f64()).fold(1.0, f64::max);
     let bars = rows.iter().filter_map(|row| {

@@ -17,7 +17,6 @@ const IDENTITY: &str = "name id subject title architecture group kernel variant 
     word spin colour stage";
 /// What differs from run to run, and says nothing.
 const VOLATILE: &str = "kind schema lanefield device date file output displayTimeUnit command devices";
-/// Changes that are listed at most.
 const MOST_CHANGES: usize = 40;
 
 /// A measured number, with its 10th and 90th percentile where they are known.
@@ -115,7 +114,6 @@ fn joined(name: &str, more: &str) -> String {
     }
 }
 
-/// What a row is about, in words.
 fn identity(row: &Value) -> String {
     let said = IDENTITY.split(' ').filter_map(|key| {
         let text = plain(&row[key])?;
@@ -253,17 +251,12 @@ fn section(before: &Document, after: &Document) -> Section {
         (a != b).then(|| [name.clone(), a.clone(), b.clone()])
     });
     let changes = Table::of_texts("What else changed", ["what", "before", "after"], changed.take(MOST_CHANGES));
-    let lost = old
-        .measured
-        .keys()
-        .filter(|name| !new.measured.contains_key(*name))
-        .map(|name| [name.clone(), "only before".to_owned()]);
-    let won = new
-        .measured
-        .keys()
-        .filter(|name| !old.measured.contains_key(*name))
-        .map(|name| [name.clone(), "only after".to_owned()]);
-    let only = Table::of_texts("On one side only", ["what", "where"], lost.chain(won));
+    let sides = [(&old, &new, "only before"), (&new, &old, "only after")];
+    let only = sides.into_iter().flat_map(|(of, other, place)| {
+        let alone = of.measured.keys().filter(move |name| !other.measured.contains_key(*name));
+        alone.map(move |name| [name.clone(), place.to_owned()])
+    });
+    let only = Table::of_texts("On one side only", ["what", "where"], only);
     let none = chart.is_none() && changes.is_none() && only.is_none();
     let devices = [before, after].map(|document| super::words::device(&document.value).unwrap_or_default());
     let mut facts = vec![("before".to_owned(), before.name.clone()), ("after".to_owned(), after.name.clone())];

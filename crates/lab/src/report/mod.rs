@@ -55,7 +55,6 @@ pub enum ReportError {
     Template(#[from] minijinja::Error),
 }
 
-/// A JSON document of a command.
 #[derive(Clone, Debug)]
 pub struct Document {
     pub name: String,
@@ -69,7 +68,6 @@ impl Document {
         Self::parse(path, &text)
     }
 
-    /// The document that a file holds.
     pub fn parse(path: &Path, text: &[u8]) -> Result<Self, ReportError> {
         let value: Value = serde_json::from_slice(text)
             .map_err(|error| ReportError::NoJson { path: path.to_owned(), reason: error.to_string() })?;

@@ -24,7 +24,6 @@ pub(super) struct Roofline {
     legend: Vec<(usize, String)>,
 }
 
-/// A line from one point to another.
 #[derive(Serialize, Debug)]
 struct Roof {
     from: [f64; 2],
@@ -63,7 +62,6 @@ const SLOPES: [(&str, &str, usize); 5] = [
 const LEVELS: [(&str, &str); 3] =
     [("f32_flops_per_second", "f32"), ("f64_flops_per_second", "f64"), ("half_flops_per_second", "half")];
 
-/// A bandwidth or a rate of arithmetic.
 #[derive(Clone, Debug)]
 struct Limit {
     name: &'static str,
@@ -71,7 +69,6 @@ struct Limit {
     colour: usize,
 }
 
-/// What a point is of.
 #[derive(Debug)]
 struct Measured {
     intensity: f64,

@@ -13,7 +13,6 @@ use super::timeline::{Timeline, timelines};
 use super::words::{device, heading, list, plain, text};
 use crate::Kind;
 
-/// A part of the page.
 #[derive(Serialize, Debug, Default)]
 pub(super) struct Section {
     pub id: String,
@@ -30,12 +29,10 @@ pub(super) struct Section {
     pub bars: Vec<Bars>,
     pub curves: Vec<Curves>,
     pub timelines: Vec<Timeline>,
-    /// Findings of `doctor`.
     pub findings: Vec<Value>,
     pub tables: Vec<Table>,
 }
 
-/// Columns of rows of `bench`.
 const BENCH_COLUMNS: &str = "kernel precision lattice reconstruct spinors sites lane_bytes variant seconds.median back_to_back_seconds \
     flops_per_second bytes_per_second share_of_ceiling in_cache failure";
 
@@ -133,7 +130,6 @@ fn of(document: &Document) -> Section {
     section
 }
 
-/// A kernel that was tuned as one flat row.
 fn tuned_row(kernel: &Value) -> Value {
     let searched = &kernel["searched"];
     json!({
@@ -172,7 +168,6 @@ fn fact(name: &str, value: &Value) -> Option<(String, String)> {
     Some((words, text))
 }
 
-/// A table of the field `name`.
 fn rows_of(value: &Value, name: &str) -> Option<Table> {
     Table::of(&heading(name).0, value[name].as_array()?)
 }
@@ -272,7 +267,6 @@ fn trace(section: &mut Section, value: &Value) {
     section.tables.extend(Table::of_columns("Hotspots", hotspots, columns));
 }
 
-/// An entry of `occupancy` as one flat row.
 fn occupancy_row(entry: &Value) -> Value {
     let (demand, occupancy, kernel) = (&entry["demand"], &entry["occupancy"], &entry["kernel"]);
     let device = text(&entry["architecture"], "name");

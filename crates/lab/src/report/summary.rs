@@ -10,13 +10,11 @@ use crate::Kind;
 
 /// Kernels that are named at either end.
 const KERNELS: usize = 3;
-/// Findings that are named.
 const FINDINGS: usize = 3;
 
 #[derive(Serialize, Debug, Default)]
 pub(super) struct Summary {
     machine: Vec<(String, String)>,
-    /// What the memory and the arithmetic can do.
     ceilings: Vec<(String, String)>,
     verdicts: Vec<Line>,
     /// By share of the ceiling, the greatest first.

@@ -7,7 +7,6 @@ use super::words::{Quantity, capital, heading, number, plain};
 
 /// Columns beyond these are left out: the JSON has them.
 const MOST_COLUMNS: usize = 16;
-/// Rows from which on a table is folded.
 const LONG: usize = 30;
 /// Names that come first, where nobody chose columns: what a row is about.
 const FIRST: [&str; 8] = ["group", "name", "kernel", "title", "advice", "variant", "precision", "lattice"];
@@ -20,7 +19,6 @@ pub(super) struct Table {
     pub open: bool,
     pub columns: Vec<Column>,
     pub rows: Vec<Vec<Cell>>,
-    /// Names and values that all rows share.
     pub shared: Vec<(String, String)>,
 }
 

@@ -3,7 +3,6 @@
 
 use serde_json::Value;
 
-/// What kind of number a key has.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Quantity {
     Time,
@@ -100,7 +99,6 @@ pub(super) fn heading(key: &str) -> (String, Quantity) {
     (spaced(key), Quantity::Plain)
 }
 
-/// A text with a capital at its beginning.
 pub(super) fn capital(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
@@ -184,7 +182,6 @@ pub(super) fn plain(value: &Value) -> Option<String> {
     }
 }
 
-/// A device of a document in a line.
 pub(super) fn device(document: &Value) -> Option<String> {
     let device = &document["device"];
     let name = device["name"].as_str()?;
