@@ -22,15 +22,30 @@ pub(crate) fn covariant_sum<S: Site>(sum: Write<S, ColourVectors>, links: Links<
     sum.write(total);
 }
 
+/// The sum of vectors from the first one on.
+fn sum_of<R: Vectors>(vectors: impl IntoIterator<Item = [Complex<R>; 3]>) -> [Complex<R>; 3] {
+    vectors.into_iter().reduce(|sum, vector| std::array::from_fn(|c| sum[c] + vector[c])).unwrap()
+}
+
+/// The link of a leg times the colour vector phi at a site.
+fn link_times<R: Vectors>(
+    call: &PlainCall<'_, R>,
+    site: usize,
+    leg: Leg,
+    of_phi: usize,
+    part: usize,
+) -> [Complex<R>; 3] {
+    let phi = call.read("phi", of_phi, part);
+    matrix_times_vector(&call.link(site, leg), &[phi[0], phi[1], phi[2]])
+}
+
+/// The covariant sum of phi at a site, in plain loops.
+fn plain_covariant_sum<R: Vectors>(call: &PlainCall<'_, R>, site: usize, part: usize) -> [Complex<R>; 3] {
+    sum_of(call.legs().map(|leg| link_times(call, site, leg, call.neighbour(site, leg), part)))
+}
+
 fn covariant_sum_twin<R: Vectors>(call: &mut PlainCall<'_, R>) {
-    call.each(|call, site, part| {
-        let products = call.legs().map(|leg| {
-            let phi = call.read("phi", call.neighbour(site, leg), part);
-            matrix_times_vector(&call.link(site, leg), &[phi[0], phi[1], phi[2]])
-        });
-        let sum = products.into_iter().reduce(|sum, product| std::array::from_fn(|c| sum[c] + product[c]));
-        call.write("sum", site, part, &sum.unwrap());
-    });
+    call.each(|call, site, part| call.write("sum", site, part, &plain_covariant_sum(call, site, part)));
 }
 
 check_kernel!(covariant_sum, twin = covariant_sum_twin, linear, covariant);
@@ -66,13 +81,7 @@ pub(crate) fn sums_of_neighbours<S: Site>(
 
 fn sums_of_neighbours_twin<R: Vectors>(call: &mut PlainCall<'_, R>) {
     call.each(|call, site, part| {
-        let mut sum: Option<[Complex<R>; 3]> = None;
-        for leg in call.legs() {
-            let phi = call.read("phi", call.neighbour(site, leg), part);
-            let product = matrix_times_vector(&call.link(site, leg), &[phi[0], phi[1], phi[2]]);
-            sum = Some(sum.map_or(product, |sum| std::array::from_fn(|c| sum[c] + product[c])));
-        }
-        let (sum, chi) = (sum.unwrap(), call.read("chi", site, part));
+        let (sum, chi) = (plain_covariant_sum(call, site, part), call.read("chi", site, part));
         let product = lanefield_reference::scalar::site_inner_product(&chi, &sum);
         call.add(0, site, part, site_norm2(&sum));
         call.add(1, site, part, product.re);
@@ -175,24 +184,16 @@ pub(crate) fn slice_products<S: Site>(
 }
 
 fn slice_products_twin<R: Vectors>(call: &mut PlainCall<'_, R>) {
-    for site in call.sites() {
+    call.each(|call, site, part| {
         let x = call.coordinate(site);
-        for part in 0..call.parts() {
-            let products = call.legs().map(|leg| {
-                let phi = call.read("phi", call.neighbour(site, leg), part);
-                matrix_times_vector(&call.link(site, leg), &[phi[0], phi[1], phi[2]])
-            });
-            let sum: [Complex<R>; 3] =
-                products.into_iter().reduce(|sum, product| std::array::from_fn(|c| sum[c] + product[c])).unwrap();
-            let chosen = sum.map(|word| if (x[0] + x[2]) % 2 == 1 { -word } else { word });
-            call.write("out", site, part, &chosen);
-            let chi = call.read("chi", site, part);
-            let product = lanefield_reference::scalar::site_inner_product(&chi, &chosen);
-            call.add(0, site, part, product.re);
-            call.add(1, site, part, product.re);
-            call.add(2, site, part, product.im);
-        }
-    }
+        let is_odd = (x[0] + x[2]) % 2 == 1;
+        let chosen = plain_covariant_sum(call, site, part).map(|word| if is_odd { -word } else { word });
+        call.write("out", site, part, &chosen);
+        let product = lanefield_reference::scalar::site_inner_product(&call.read("chi", site, part), &chosen);
+        call.add(0, site, part, product.re);
+        call.add(1, site, part, product.re);
+        call.add(2, site, part, product.im);
+    });
 }
 
 check_kernel!(slice_products, twin = slice_products_twin);
@@ -251,9 +252,8 @@ fn further_away_twin<R: Vectors>(call: &mut PlainCall<'_, R>) {
         }
         sum[2] = sum[2] - call.read("even", site, part)[7];
         let leg = call.legs()[0];
-        let phi = call.read("phi", call.neighbour(site, leg), part);
-        let hopped = matrix_times_vector(&call.link(site, leg), &[phi[0], phi[1], phi[2]]);
-        call.write("out", site, part, &std::array::from_fn::<_, 3, _>(|c| sum[c] + hopped[c]));
+        let hopped = link_times(call, site, leg, call.neighbour(site, leg), part);
+        call.write("out", site, part, &sum_of([sum, hopped]));
     });
 }
 
@@ -281,23 +281,23 @@ fn along(leg: Leg, steps: i8) -> Displacement {
 
 fn with_long_links_twin<R: Vectors>(call: &mut PlainCall<'_, R>) {
     call.each(|call, site, part| {
-        let products = call.legs().into_iter().flat_map(|leg| [(leg, 1), (leg, 3)]).map(|(leg, steps)| {
-            let phi = call.read("phi", call.displaced(site, along(leg, steps)), part);
-            matrix_times_vector(&call.link(site, leg), &[phi[0], phi[1], phi[2]])
-        });
-        let sum = products.reduce(|sum, product| std::array::from_fn(|c| sum[c] + product[c]));
-        call.write("out", site, part, &sum.unwrap());
+        let steps = call.legs().into_iter().flat_map(|leg| [(leg, 1), (leg, 3)]);
+        let there = |(leg, steps)| link_times(call, site, leg, call.displaced(site, along(leg, steps)), part);
+        let sum = sum_of(steps.map(there));
+        call.write("out", site, part, &sum);
     });
 }
 
 check_kernel!(with_long_links, twin = with_long_links_twin, linear);
 
+fn small_lattice() -> Lattice {
+    let (extents, scalar) = (Extents::new([4, 4, 4, 4]).unwrap(), lanefield_reference::layout::Scalar::ComplexD);
+    Lattice::new(extents, scalar, LatticeOptions::default()).unwrap()
+}
+
 #[test]
 fn links_that_are_stored_in_two_ways_are_refused() {
-    let backend = Cpu::new(None).unwrap();
-    let extents = Extents::new([4, 4, 4, 4]).unwrap();
-    let scalar = lanefield_reference::layout::Scalar::ComplexD;
-    let lattice = Lattice::new(extents, scalar, LatticeOptions::default()).unwrap();
+    let (backend, lattice) = (Cpu::new(None).unwrap(), small_lattice());
     let stencil = backend.stencil(Stencil::new(lattice, Sites::Full).unwrap()).unwrap();
     let run = |format| {
         let links =
@@ -415,9 +415,8 @@ fn with_fault<R: Vectors>(
     fault: impl Fn(&PlainCall<'_, R>, usize, usize, usize) -> [Complex<R>; 3],
 ) {
     call.each(|call, site, part| {
-        let products: Vec<_> = (0..8).map(|k| fault(call, site, k, part)).collect();
-        let sum = products.into_iter().reduce(|sum, product| std::array::from_fn(|c| sum[c] + product[c]));
-        call.write("sum", site, part, &sum.unwrap());
+        let sum = sum_of((0..8).map(|k| fault(call, site, k, part)));
+        call.write("sum", site, part, &sum);
     });
 }
 
@@ -428,8 +427,7 @@ fn product<R: Vectors>(
     part: usize,
 ) -> [Complex<R>; 3] {
     let [link, phi] = [of_link, of_phi].map(|k| call.legs()[k]);
-    let phi = call.read("phi", call.neighbour(site, phi), part);
-    matrix_times_vector(&call.link(site, link), &[phi[0], phi[1], phi[2]])
+    link_times(call, site, link, call.neighbour(site, phi), part)
 }
 
 struct WrongSign;
@@ -501,7 +499,7 @@ fn impure<S: Site>(out: Write<S, ColourVectors>, phi: Read<S, ColourVectors>) {
 #[lane_kernel]
 fn endless<S: Site>(out: Write<S, ColourVectors>, phi: Read<S, ColourVectors>) {
     let mut sum = phi.here();
-    for _ in 0..lanefield::body::record::MOST_STATEMENTS {
+    for _ in 0..lanefield::body::recording::MOST_STATEMENTS {
         sum = sum + phi.here();
     }
     out.write(sum);
@@ -564,13 +562,7 @@ fn uneven<S: Site>(out: Write<S, ColourVectors>, once: Write<S, ComplexNumber>, 
 
 #[test]
 fn a_field_of_one_component_is_not_written_by_several() {
-    let backend = Cpu::new(None).unwrap();
-    let lattice = Lattice::new(
-        Extents::new([4, 4, 4, 4]).unwrap(),
-        lanefield_reference::layout::Scalar::ComplexD,
-        LatticeOptions::default(),
-    )
-    .unwrap();
+    let (backend, lattice) = (Cpu::new(None).unwrap(), small_lattice());
     let run = |parts| {
         let mut out = backend.zeros::<f64, _>(lattice, Sites::Full, ColourVectors::new(parts)).unwrap();
         let mut once = backend.zeros(lattice, Sites::Full, ComplexNumber).unwrap();

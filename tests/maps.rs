@@ -181,16 +181,16 @@ fn any_dimension_may_have_more_groups_than_sixteen_bits_count() {
     assert!(found == expected, "3 dimensions");
 }
 
-fn text_of(map: &'static MapKernel, form: &opencl::Form) -> String {
+/// The text of a map over an index space of `rank` dimensions, a point or block for each work-item or group.
+fn text_of(map: &'static MapKernel, rank: usize) -> String {
     let named = opencl::Named { name: map.name, computes: map.computes, names: map.names, roles: map.roles };
-    opencl::kernel_text(named, &map.program().unwrap(), form)
+    let form = opencl::Form { walk: opencl::Walk::Each([1; 3]), rank, guarded: false, tracked: Vec::new() };
+    opencl::kernel_text(named, &map.program().unwrap(), &form)
 }
 
 #[test]
 fn the_last_dimension_is_the_first_of_the_device_and_those_beyond_the_third_are_one() {
-    let walk = opencl::Walk::Each([1; 3]);
-    let form = opencl::Form { walk, rank: 4, guarded: false, tracked: Vec::new() };
-    let text = text_of(&PLACES4, &form);
+    let text = text_of(&PLACES4, 4);
     for line in [
         "const size_t z = get_group_id(2) * get_local_size(2) + get_local_id(2);",
         "z < (size_t)range0 * (size_t)range1",
@@ -250,8 +250,7 @@ fn a_block_is_as_large_as_the_largest_thread_block_map_in_each_dimension_and_few
     });
     assert_eq!(two, x.iter().map(|x| x.wrapping_mul(2)).collect::<Vec<_>>());
     assert_eq!(three, x.iter().map(|x| x.wrapping_mul(3)).collect::<Vec<_>>());
-    let walk = opencl::Walk::Each([1; 3]);
-    let text = text_of(&TWO_AND_THREE_TIMES, &opencl::Form { walk, rank: 1, guarded: false, tracked: Vec::new() });
+    let text = text_of(&TWO_AND_THREE_TIMES, 1);
     assert!(text.contains("if (get_local_id(1) < 2) {") && text.contains("if (get_local_id(0) < 4) {"), "{text}");
 }
 
@@ -310,8 +309,7 @@ fn registers_live_from_one_thread_block_map_to_the_next_and_local_copies_meet_at
 
 #[test]
 fn barriers_stand_where_threads_must_meet_and_nowhere_else() {
-    let walk = opencl::Walk::Each([1; 3]);
-    let text = text_of(&PRODUCT, &opencl::Form { walk, rank: 2, guarded: false, tracked: Vec::new() });
+    let text = text_of(&PRODUCT, 2);
     // Between both copies and the map that reads them, and at the end of a turn; none between the copies, none at the end.
     assert_eq!(text.matches("barrier(").count(), 2, "{text}");
 }
@@ -338,8 +336,7 @@ fn a_collaborative_copy_is_asynchronous_where_it_lies_inside_and_pads_and_cuts_w
         });
         assert_eq!(found, (0..n * m).map(|k| a[k % n * m + k / n]).collect::<Vec<_>>(), "{n} by {m}");
     }
-    let walk = opencl::Walk::Each([1; 3]);
-    let text = text_of(&THROUGH_LOCAL_MEMORY, &opencl::Form { walk, rank: 2, guarded: false, tracked: Vec::new() });
+    let text = text_of(&THROUGH_LOCAL_MEMORY, 2);
     assert!(text.contains("async_work_group_copy(") && text.contains("wait_group_events("), "{text}");
 }
 

@@ -10,64 +10,26 @@ use proptest::sample::select;
 use crate::body::prelude::*;
 use crate::kernel::{Kernel, KernelSource};
 
-/// What a step does.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum What {
-    Constant,
-    Word,
-    Scalar,
-    ComplexScalar,
-    Coordinate,
-    Neighbour,
-    Link,
-    Product,
-    Add,
-    Sub,
-    Neg,
-    TimesI,
-    Conj,
-    Mul,
-    Madd,
-    Scaled,
-    ScaledAdd,
-    Fma,
-    Quotient,
-    Root,
-    Magnitude,
-    Less,
-    AtMost,
-    Odd,
-    Turns,
+macro_rules! steps {
+    ($($what:ident)+) => {
+        /// What a step does.
+        #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+        enum What {
+            $($what,)+
+        }
+
+        const ALL: &[What] = &[$(What::$what,)+];
+    };
 }
 
-/// The simplest first: shrinking goes there.
-const ALL: [What; 25] = [
-    What::Word,
-    What::Constant,
-    What::Scalar,
-    What::ComplexScalar,
-    What::Coordinate,
-    What::Neg,
-    What::Conj,
-    What::TimesI,
-    What::Magnitude,
-    What::Add,
-    What::Sub,
-    What::Scaled,
-    What::ScaledAdd,
-    What::Fma,
-    What::Mul,
-    What::Madd,
-    What::Quotient,
-    What::Root,
-    What::Less,
-    What::AtMost,
-    What::Odd,
-    What::Neighbour,
-    What::Link,
-    What::Product,
-    What::Turns,
-];
+// The simplest first: shrinking goes there.
+steps! {
+    Word Constant Scalar ComplexScalar Coordinate
+    Neg Conj TimesI Magnitude Add Sub Scaled ScaledAdd Fma Mul Madd Quotient Root
+    Less AtMost Odd
+    Neighbour Link Product
+    Turns
+}
 
 /// Constants: exact and inexact ones, signed zeros, and where subnormal numbers, overflow and what is no number begin.
 const CONSTANTS: [f64; 16] = [

@@ -7,8 +7,9 @@ use num_complex::Complex;
 
 use crate::backend::BackendError;
 use crate::backend::opencl::OpenCl;
-use crate::body::opencl::{literal, operation_text, type_of};
+use crate::body::opencl::{spelling, type_of};
 use crate::body::program::{Id, Kind, Operation};
+use crate::body::text::{literal, operation_text};
 use crate::kernel::recorded::{Evaluation, Fault, Step};
 
 /// An operation, or an input.
@@ -136,7 +137,7 @@ impl Least {
                 }
                 Line::Operation(Operation::Constant(value)) if *kind == Kind::Double => literal(*value),
                 Line::Operation(Operation::Constant(value)) => format!("(real){}", literal(*value)),
-                Line::Operation(operation) => operation_text(*kind, operation, &|id| format!("z{}", id.0)),
+                Line::Operation(operation) => operation_text(spelling(*kind), operation, &|id| format!("z{}", id.0)),
             };
             text += &format!("    const {} z{number} = {value};\n", type_of(*kind));
         }

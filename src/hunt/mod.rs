@@ -290,7 +290,7 @@ fn operations<R: Vectors>(
     case.look(cpu, |call| {
         let (call, _) = PlainCall::<R>::of(call, links)?;
         let site = case.shape().lattice().extents().site(mismatch.coordinate);
-        let done = evaluate(&call.program(), &AtSite { call: &call, site, part: 0 }, None);
+        let done = evaluate(&call.program(), AtSite { call: &call, site, part: 0 }, None);
         Ok(Least::of(&done, mismatch.word))
     })
 }

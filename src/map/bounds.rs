@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use super::element::Kind;
 use super::point::{Beyond, Place};
-use super::program::{Id, IntegerOperation, Program, Statement, Step};
+use super::program::{Id, Operation, Program, Statement};
 
 /// What a launch is given.
 #[derive(Clone, Copy, Debug)]
@@ -168,8 +168,8 @@ impl Finder<'_> {
 
     fn statement(&mut self, statement: &Statement) {
         match statement {
-            Statement::Compute { id, kind, step } => {
-                let value = self.tight(self.computed(*kind, step)).within(*kind);
+            Statement::Compute { id, kind, operation } => {
+                let value = self.tight(self.computed(*kind, operation)).within(*kind);
                 self.values.insert(*id, value);
             }
             Statement::Load { id, kind, place, index, beyond } => {
@@ -297,32 +297,8 @@ impl Finder<'_> {
         first.active.iter().all(|runs| self.extents.get(runs).is_none_or(|&extent| extent <= 1) || seen.contains(runs))
     }
 
-    fn computed(&self, kind: Kind, step: &Step) -> Value {
-        match step {
-            Step::Index(dimension) => {
-                self.runs(Runs::Index(*dimension), self.given.range.get(*dimension).map_or(1, |&extent| extent as i64))
-            }
-            Step::Range(dimension) => Value::constant(self.given.range.get(*dimension).map_or(1, |&n| n as i64)),
-            Step::Thread(map, dimension) => {
-                let runs = Runs::Thread(*map, *dimension);
-                self.runs(runs, self.extents.get(&runs).copied().unwrap_or(1))
-            }
-            Step::Extent(argument, dimension) => {
-                let extents = self.extents_of(Place::Argument(*argument));
-                extents.get(*dimension).map_or(Value::any(kind), |&extent| Value::constant(extent as i64))
-            }
-            Step::Scalar(argument) => {
-                let scalar = self.given.scalars.get(*argument).copied().flatten();
-                scalar.map_or(Value::any(kind), Value::constant)
-            }
-            Step::Converted(Kind::I32 | Kind::U32, from) if matches!(kind, Kind::I32 | Kind::U32) => self.value(*from),
-            Step::Converted(..) | Step::Real(_) => Value::any(kind),
-            Step::Integer(of, operation) => self.integer(*of, operation),
-        }
-    }
-
-    fn integer(&self, kind: Kind, operation: &IntegerOperation) -> Value {
-        use IntegerOperation as I;
+    fn computed(&self, kind: Kind, operation: &Operation) -> Value {
+        use Operation as O;
         let value = |id: &Id| self.value(*id).within(kind);
         let sum = |a: Value, b: Value, factor: i64| {
             let (low, high) = if factor > 0 { (b.low, b.high) } else { (-b.high, -b.low) };
@@ -340,47 +316,67 @@ impl Finder<'_> {
             let (low, high) = (corners.into_iter().min().unwrap_or(0), corners.into_iter().max().unwrap_or(0));
             Value { low, high, exact }
         };
+        let extent_of = |extents: &[usize], dimension: usize| extents.get(dimension).map(|&extent| extent as i64);
         match operation {
-            I::Constant(constant) => Value::constant(*constant),
-            I::Add(a, b) => sum(value(a), value(b), 1),
-            I::Sub(a, b) => sum(value(a), value(b), -1),
+            O::Index(dimension) => {
+                self.runs(Runs::Index(*dimension), extent_of(self.given.range, *dimension).unwrap_or(1))
+            }
+            O::Range(dimension) => Value::constant(extent_of(self.given.range, *dimension).unwrap_or(1)),
+            O::Thread(map, dimension) => {
+                let runs = Runs::Thread(*map, *dimension);
+                self.runs(runs, self.extents.get(&runs).copied().unwrap_or(1))
+            }
+            O::Extent(argument, dimension) => {
+                let extent = extent_of(&self.extents_of(Place::Argument(*argument)), *dimension);
+                extent.map_or(Value::any(kind), Value::constant)
+            }
+            O::Scalar(argument) => {
+                let scalar = self.given.scalars.get(*argument).copied().flatten();
+                scalar.map_or(Value::any(kind), Value::constant)
+            }
+            // What follows is of integers.
+            _ if !matches!(kind, Kind::I32 | Kind::U32) => Value::any(kind),
+            O::Cast(from) => self.value(*from),
+            O::Integer(constant) => Value::constant(*constant),
+            O::Add(a, b) => sum(value(a), value(b), 1),
+            O::Sub(a, b) => sum(value(a), value(b), -1),
             // 33 bits each.
-            I::Mul(a, b) => product(value(a), value(b)),
-            I::Div(a, b) => match (value(a), value(b).as_constant()) {
+            O::Mul(a, b) => product(value(a), value(b)),
+            O::Div(a, b) => match (value(a), value(b).as_constant()) {
                 (a, Some(b)) if b > 0 => Value::between(a.low / b, a.high / b),
                 _ => Value::any(kind),
             },
-            I::Rem(a, b) => match (value(a), value(b).as_constant()) {
+            O::Rem(a, b) => match (value(a), value(b).as_constant()) {
                 (a, Some(b)) if b > 0 && a.low >= 0 && a.high < b => a,
                 (a, Some(b)) if b > 0 && a.low >= 0 => Value::between(0, b - 1),
                 (_, Some(b)) if b > 0 => Value::between(1 - b, b - 1),
                 _ => Value::any(kind),
             },
-            I::Select(_, a, b) => {
+            O::Select(_, a, b) => {
                 let (a, b) = (value(a), value(b));
                 Value::between(a.low.min(b.low), a.high.max(b.high))
             }
-            I::Least(a, b) => {
+            O::Least(a, b) => {
                 let (a, b) = (value(a), value(b));
                 Value::between(a.low.min(b.low), a.high.min(b.high))
             }
-            I::Greatest(a, b) => {
+            O::Greatest(a, b) => {
                 let (a, b) = (value(a), value(b));
                 Value::between(a.low.max(b.low), a.high.max(b.high))
             }
-            I::And(a, b) => match (value(a), value(b)) {
+            O::And(a, b) => match (value(a), value(b)) {
                 (a, b) if a.low >= 0 && b.low >= 0 => Value::between(0, a.high.min(b.high)),
                 _ => Value::any(kind),
             },
-            I::ShiftedLeft(a, bits) => match (value(a), bits) {
+            O::ShiftedLeft(a, bits) => match (value(a), bits) {
                 (a, bits) if *bits < 31 => product(a, Value::constant(1 << bits)),
                 _ => Value::any(kind),
             },
-            I::ShiftedRight(a, bits) => match value(a) {
+            O::ShiftedRight(a, bits) => match value(a) {
                 a if a.low >= 0 => Value::between(a.low >> bits, a.high >> bits),
                 _ => Value::any(kind),
             },
-            I::Or(..) | I::Xor(..) | I::Less(..) | I::AtMost(..) | I::Equals(..) => Value::any(kind),
+            _ => Value::any(kind),
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::point::{Beyond, Place, Role, Use};
-use super::program::{Id, Program, Statement, Step};
+use super::program::{Id, Operation, Program, Statement};
 use crate::body::BodyError;
 
 /// Refuses a body that cannot be run with the same result everywhere, and notes which array is read where another point may write it.
@@ -103,25 +103,12 @@ impl Checker<'_> {
 
     fn statement(&mut self, statement: &Statement) -> Result<(), Refusal> {
         match statement {
-            Statement::Compute { id, kind, step } => {
-                let operands = self.used(&step.operands())?;
-                let text = match step {
+            Statement::Compute { id, kind, operation } => {
+                self.used(&operation.operands())?;
+                let text = match operation {
                     // Threads of all maps are those of the block.
-                    Step::Thread(_, dimension) => format!("thread {dimension}"),
-                    Step::Real(operation) => {
-                        let of = |id: Id| Id(self.forms[&id] as u32);
-                        format!("{kind:?} {:?}", operation.with_operands(of))
-                    }
-                    Step::Integer(of, operation) => {
-                        // The names of operands are in it, which differ: those of the same form do not.
-                        let text = format!("{operation:?}");
-                        let head = text.split('(').next().unwrap_or_default();
-                        let numbers = if operands.is_empty() { text.as_str() } else { head };
-                        let shift = text.rsplit(", ").next().filter(|_| head.starts_with("Shifted"));
-                        format!("{of:?} {numbers} {operands:?} {shift:?}")
-                    }
-                    Step::Converted(from, _) => format!("{kind:?} from {from:?} {operands:?}"),
-                    other => format!("{other:?}"),
+                    Operation::Thread(_, dimension) => format!("thread {dimension}"),
+                    _ => format!("{kind:?} {:?}", operation.with_operands(|id| Id(self.forms[&id] as u32))),
                 };
                 self.name(*id, text);
             }

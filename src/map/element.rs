@@ -8,14 +8,12 @@ use super::point::Point;
 
 /// What a number of a map is.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[allow(missing_docs, reason = "the names say what they are")]
 pub enum Kind {
-    /// A real number of 32 bits.
     F32,
-    /// A real number of 64 bits.
     F64,
     /// A signed integer of 32 bits: also indices.
     I32,
-    /// An unsigned integer of 32 bits.
     U32,
     /// Yes or no.
     Choice,

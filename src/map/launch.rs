@@ -88,14 +88,11 @@ const fn padded<const N: usize>(given: [usize; N]) -> [usize; BLOCK_DIMENSIONS] 
 
 /// A map as data: what `#[map_kernel]` makes of a body.
 #[derive(Clone, Copy)]
+#[allow(missing_docs, reason = "the names say what they are")]
 pub struct MapKernel {
-    /// Its name.
     pub name: &'static str,
-    /// What it computes, in a line.
     pub computes: &'static str,
-    /// The names of its arguments.
     pub names: &'static [&'static str],
-    /// What they are.
     pub roles: &'static [Role],
     /// How it is launched where nothing else is said.
     pub options: MapOptions,
@@ -281,18 +278,13 @@ impl<'a, B: MapBackend + ?Sized> MapCall<'a, B> {
 
 /// A call that was held against its map.
 #[derive(Debug)]
+#[allow(missing_docs, reason = "the names say what they are")]
 pub struct CheckedCall<'a, B: MapBackend + ?Sized> {
-    /// The map.
     pub map: &'static MapKernel,
-    /// What its body does.
     pub program: &'a Program,
-    /// Extents of the index space.
     pub range: Vec<usize>,
-    /// How many points that are.
     pub points: u64,
-    /// How it is launched.
     pub options: MapOptions,
-    /// Its arguments.
     pub values: Vec<Value<'a, B>>,
     /// What is known of where it reads and writes.
     pub bounds: Bounds,

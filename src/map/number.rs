@@ -112,36 +112,22 @@ bits! {
     u32: u64::from, |raw: u64| raw as u32;
 }
 
+macro_rules! operators_of_reals {
+    ($T:ident: $($Operator:ident $operator:ident)+) => {$(
+        impl $Operator for Plain<$T> {
+            type Output = Self;
+            #[inline(always)]
+            fn $operator(self, other: Self) -> Self {
+                Self(self.0.$operator(other.0))
+            }
+        }
+    )+};
+}
+
 macro_rules! reals {
     ($($T:ident)+) => {$(
-        impl Add for Plain<$T> {
-            type Output = Self;
-            #[inline(always)]
-            fn add(self, other: Self) -> Self {
-                Self(self.0 + other.0)
-            }
-        }
-        impl Sub for Plain<$T> {
-            type Output = Self;
-            #[inline(always)]
-            fn sub(self, other: Self) -> Self {
-                Self(self.0 - other.0)
-            }
-        }
-        impl Mul for Plain<$T> {
-            type Output = Self;
-            #[inline(always)]
-            fn mul(self, other: Self) -> Self {
-                Self(self.0 * other.0)
-            }
-        }
-        impl Div for Plain<$T> {
-            type Output = Self;
-            #[inline(always)]
-            fn div(self, other: Self) -> Self {
-                Self(self.0 / other.0)
-            }
-        }
+        operators_of_reals! { $T: Add add Sub sub Mul mul Div div }
+
         impl Neg for Plain<$T> {
             type Output = Self;
             #[inline(always)]

@@ -1,13 +1,12 @@
 //! The recorded body of a map as an OpenCL C kernel: what stands around the body is the schedule. Operations on real numbers are written as in kernel
-//! bodies (`crate::body::opencl`). Counterparts: `cl/map.clh`, `host.rs`.
+//! bodies (`crate::body::text`). Counterparts: `cl/map.clh`, `host.rs`.
 
 use std::fmt::Write as _;
 
 use super::element::Kind;
 use super::point::{Beyond, Fold, Place, Role, Use};
-use super::program::{BLOCK_DIMENSIONS, Carry, Id, IntegerOperation, Operation, Program, Room, Statement, Step};
-use crate::body::opencl::{literal, operation_text};
-use crate::body::program::Kind as BodyKind;
+use super::program::{BLOCK_DIMENSIONS, Id, Operation, Program, Room, Statement};
+use crate::body::text::{Spelling, Text, Writes, literal, operation_text};
 
 /// What stands around a body.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -22,10 +21,9 @@ pub enum Walk {
 
 /// How a kernel is written.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[allow(missing_docs, reason = "the names say what they are")]
 pub struct Form {
-    /// What stands around the body.
     pub walk: Walk,
-    /// Dimensions of the index space.
     pub rank: usize,
     /// Whether indices are held against the extents of what they are of.
     pub guarded: bool,
@@ -35,14 +33,11 @@ pub struct Form {
 
 /// The names of a map, and what its arguments are.
 #[derive(Clone, Copy, Debug)]
+#[allow(missing_docs, reason = "the names say what they are")]
 pub struct Named<'a> {
-    /// The name of the map.
     pub name: &'static str,
-    /// What it computes.
     pub computes: &'a str,
-    /// The names of its arguments.
     pub names: &'static [&'static str],
-    /// What they are.
     pub roles: &'a [Role],
 }
 
@@ -81,15 +76,14 @@ pub fn kernel_text(named: Named<'_>, program: &Program, form: &Form) -> String {
         events: Vec::new(),
         copying: Vec::new(),
         copies: 0,
-        indent: 1 + frame.depth,
-        text: String::new(),
+        text: Text { indent: 1 + frame.depth, text: String::new() },
     };
     writer.statements(&program.statements);
     // A group that goes on with the next block may be ahead of some of its threads.
     if !matches!(form.walk, Walk::Each(_)) || !writer.events.is_empty() {
         writer.synchronise();
     }
-    let body = std::mem::take(&mut writer.text);
+    let body = std::mem::take(&mut writer.text.text);
     let mut text = format!("// {}: {}. Written from its body.\n\n", named.name, named.computes);
     text += if sums.is_empty() { "#include \"map.clh\"\n" } else { "#include \"map_sums.clh\"\n" };
     let _ =
@@ -348,27 +342,24 @@ struct Writer<'a> {
     copying: Vec<usize>,
     /// Copies so far.
     copies: usize,
-    indent: usize,
-    text: String,
+    text: Text,
+}
+
+impl Writes for Writer<'_> {
+    type Kind = Kind;
+
+    fn text(&mut self) -> &mut Text {
+        &mut self.text
+    }
+    fn type_of(kind: Kind) -> &'static str {
+        kind.type_name()
+    }
+    fn named(&self, id: Id) -> String {
+        format!("v{}", id.0)
+    }
 }
 
 impl Writer<'_> {
-    fn line(&mut self, line: &str) {
-        self.text += &"    ".repeat(self.indent);
-        self.text += line;
-        self.text.push('\n');
-    }
-
-    fn open(&mut self, line: &str) {
-        self.line(line);
-        self.indent += 1;
-    }
-
-    fn close(&mut self) {
-        self.indent -= 1;
-        self.line("}");
-    }
-
     fn statements(&mut self, statements: &[Statement]) {
         for statement in statements {
             self.statement(statement);
@@ -454,7 +445,7 @@ impl Writer<'_> {
         }
         self.open(&format!("if ({inside}) {{"));
         work(self, &element);
-        self.indent -= 1;
+        self.text.indent -= 1;
         match is_error {
             true => {
                 let beyond = self.beyond(place);
@@ -468,8 +459,8 @@ impl Writer<'_> {
 
     fn statement(&mut self, statement: &Statement) {
         match statement {
-            Statement::Compute { id, kind, step } => {
-                let value = self.step(*kind, step);
+            Statement::Compute { id, kind, operation } => {
+                let value = self.expression(*kind, operation);
                 self.line(&format!("const {} v{} = {value};", kind.type_name(), id.0));
             }
             Statement::Load { id, kind, place, index, beyond } => {
@@ -576,15 +567,12 @@ impl Writer<'_> {
                 self.close();
             }
             Statement::Loop { turn, turns, carried, statements } => {
-                for carry in carried {
-                    let line = format!("{} v{} = v{};", carry.kind.type_name(), carry.id.0, carry.initial.0);
-                    self.line(&line);
-                }
+                self.declare_carried(carried);
                 self.meet_before_branch();
                 self.open(&format!("for (int v{0} = 0; v{0} < v{1}; ++v{0}) {{", turn.0, turns.0));
                 self.statements(statements);
                 self.meet_before_branch();
-                self.carry(carried);
+                self.hand_on(carried);
                 self.close();
             }
         }
@@ -594,16 +582,6 @@ impl Writer<'_> {
     fn meet_before_branch(&mut self) {
         if !self.in_threads {
             self.synchronise();
-        }
-    }
-
-    /// Hands on what a loop carries, all at once: one may be what another was.
-    fn carry(&mut self, carried: &[Carry]) {
-        for (k, carry) in carried.iter().enumerate() {
-            self.line(&format!("const {} next{k} = v{};", carry.kind.type_name(), carry.last.0));
-        }
-        for (k, carry) in carried.iter().enumerate() {
-            self.line(&format!("v{} = next{k};", carry.id.0));
         }
     }
 
@@ -642,7 +620,7 @@ impl Writer<'_> {
                 "event{number} = async_work_group_copy(l{local} + row * {row}, {name} + {element}, {row}, event{number});"
             ));
             self.close();
-            self.indent -= 1;
+            self.text.indent -= 1;
             self.open("} else {");
             self.events.push(number);
         }
@@ -672,25 +650,24 @@ impl Writer<'_> {
         self.pending = true;
     }
 
-    fn step(&self, kind: Kind, step: &Step) -> String {
-        match step {
-            Step::Real(Operation::Constant(value)) if kind == Kind::F64 => literal(*value),
-            Step::Real(Operation::Constant(value)) => format!("(float)({})", literal(*value)),
-            Step::Real(operation) => {
-                let of = if kind == Kind::F64 { BodyKind::Double } else { BodyKind::Real };
-                operation_text(of, operation, &|id| format!("v{}", id.0))
+    fn expression(&self, kind: Kind, operation: &Operation) -> String {
+        match operation {
+            Operation::Constant(value) if kind == Kind::F64 => literal(*value),
+            Operation::Constant(value) => format!("(float)({})", literal(*value)),
+            Operation::Index(dimension) => format!("i{dimension}"),
+            Operation::Range(dimension) => format!("range{dimension}"),
+            Operation::Thread(map, dimension) => {
+                format!("(int)get_local_id({})", self.device_dimension(*map, *dimension))
             }
-            Step::Integer(of, operation) => integer(*of, operation),
-            Step::Index(dimension) => format!("i{dimension}"),
-            Step::Range(dimension) => format!("range{dimension}"),
-            Step::Thread(map, dimension) => format!("(int)get_local_id({})", self.device_dimension(*map, *dimension)),
-            Step::Extent(argument, dimension) => self.named.extent(*argument, *dimension),
-            Step::Scalar(argument) => self.named.argument(*argument),
-            Step::Converted(from, id) => match (from, kind) {
-                (Kind::F32, Kind::I32) => format!("convert_int_sat_rtz(v{})", id.0),
-                (Kind::I32 | Kind::F64, Kind::F32) => format!("convert_float_rte(v{})", id.0),
-                _ => format!("({})v{}", kind.type_name(), id.0),
-            },
+            Operation::Extent(argument, dimension) => self.named.extent(*argument, *dimension),
+            Operation::Scalar(argument) => self.named.argument(*argument),
+            other => {
+                let spelling = match kind {
+                    Kind::F32 | Kind::F64 | Kind::Choice => Spelling::Real,
+                    Kind::I32 | Kind::U32 => Spelling::Integer(kind.type_name()),
+                };
+                operation_text(spelling, other, &|id| self.named(id))
+            }
         }
     }
 
@@ -704,33 +681,5 @@ impl Writer<'_> {
             })
         }
         rank(&self.program.statements, map).unwrap_or(1).saturating_sub(1 + dimension)
-    }
-}
-
-fn integer(kind: Kind, operation: &IntegerOperation) -> String {
-    use IntegerOperation as I;
-    let ty = kind.type_name();
-    let signed = kind == Kind::I32;
-    match operation {
-        I::Constant(value) if *value == i64::from(i32::MIN) => "INT_MIN".to_owned(),
-        I::Constant(value) if signed => format!("{value}"),
-        I::Constant(value) => format!("{value}u"),
-        I::Add(a, b) => format!("add_{ty}(v{}, v{})", a.0, b.0),
-        I::Sub(a, b) => format!("sub_{ty}(v{}, v{})", a.0, b.0),
-        I::Mul(a, b) => format!("mul_{ty}(v{}, v{})", a.0, b.0),
-        I::Div(a, b) => format!("div_{ty}(v{}, v{})", a.0, b.0),
-        I::Rem(a, b) => format!("rem_{ty}(v{}, v{})", a.0, b.0),
-        I::Less(a, b) => format!("v{} < v{}", a.0, b.0),
-        I::AtMost(a, b) => format!("v{} <= v{}", a.0, b.0),
-        I::Equals(a, b) => format!("v{} == v{}", a.0, b.0),
-        I::Select(choice, yes, no) => format!("v{} ? v{} : v{}", choice.0, yes.0, no.0),
-        I::Least(a, b) => format!("min(v{}, v{})", a.0, b.0),
-        I::Greatest(a, b) => format!("max(v{}, v{})", a.0, b.0),
-        I::And(a, b) => format!("v{} & v{}", a.0, b.0),
-        I::Or(a, b) => format!("v{} | v{}", a.0, b.0),
-        I::Xor(a, b) => format!("v{} ^ v{}", a.0, b.0),
-        I::ShiftedLeft(a, bits) if signed => format!("as_int(as_uint(v{}) << {bits})", a.0),
-        I::ShiftedLeft(a, bits) => format!("v{} << {bits}", a.0),
-        I::ShiftedRight(a, bits) => format!("v{} >> {bits}", a.0),
     }
 }

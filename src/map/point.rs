@@ -23,12 +23,10 @@ pub enum Place {
 
 /// What is done where several points meet.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[allow(missing_docs, reason = "the names say what they are")]
 pub enum Fold {
-    /// A sum of integers.
     Sum,
-    /// The least.
     Least,
-    /// The greatest.
     Greatest,
 }
 
@@ -43,16 +41,10 @@ pub enum Beyond<Raw> {
 
 /// What an argument of a map is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[allow(missing_docs, reason = "the names say what they are")]
 pub enum Role {
     /// An array.
-    Array {
-        /// What it holds.
-        kind: Kind,
-        /// Its dimensions.
-        rank: usize,
-        /// What is done with it.
-        used: Use,
-    },
+    Array { kind: Kind, rank: usize, used: Use },
     /// A number of the call.
     Scalar(Kind),
     /// An exact sum of doubles over all points.
@@ -63,10 +55,9 @@ pub enum Role {
 
 /// What is done with an array.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[allow(missing_docs, reason = "the names say what they are")]
 pub enum Use {
-    /// It is read.
     Read,
-    /// It is written.
     Write,
     /// It is read and written, each element by one point.
     Update,

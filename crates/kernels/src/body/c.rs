@@ -9,8 +9,9 @@ use lanefield_reference::links::LinkFormat;
 use lanefield_reference::object::Object;
 use lanefield_reference::real::Precision;
 
-use super::opencl::{Named, literal};
-use super::program::{Carry, Id, Index, Kind, Operation, Program, Statement, Where};
+use super::opencl::Named;
+use super::program::{Id, Index, Kind, Operation, Program, Statement, Where};
+use super::text::{Spelling, Text, Writes, apart_from, literal, operation_text};
 use super::{BodyError, FieldUse, Role, Written};
 
 /// A language that a body is written in.
@@ -52,13 +53,15 @@ pub fn kernel_text(named: Named<'_>, program: &Program, target: Target) -> Resul
         known_ends: BTreeSet::new(),
         known_phases: BTreeSet::new(),
         sums,
-        indent: if target.dialect == Dialect::C { 3 - usize::from(!has_parts(&named.body)) } else { 2 },
-        text: String::new(),
+        text: Text {
+            indent: if target.dialect == Dialect::C { 3 - usize::from(!has_parts(&named.body)) } else { 2 },
+            text: String::new(),
+        },
     };
     words_of_loads(&program.statements, &mut HashSet::new(), &mut writer.words);
     for statement in &program.statements {
         writer.find_ends(statement);
-        writer.statement(statement)?;
+        writer.statement(statement);
     }
     let kernel = writer.kernel();
     Ok(format!("{}\n{}{kernel}{}", writer.head(), prelude(target, &kernel), writer.exact_sum()))
@@ -89,18 +92,17 @@ struct SumLists {
 
 impl SumLists {
     fn of(named: &Named<'_>, program: &Program) -> Result<Self, BodyError> {
+        if program.sums_in_loops() {
+            return Err(BodyError::Unsupported {
+                kernel: named.name,
+                does: "adds to a sum within a loop",
+                expected: "carry the number, and add it after the loop",
+            });
+        }
         let mut of_sum = vec![0; named.body.sums()];
         for statement in &program.statements {
-            match statement {
-                Statement::Sum { argument, part, .. } => of_sum[named.body.first_sum(*argument) + part] += 1,
-                Statement::Loop { statements, .. } if adds(statements) => {
-                    return Err(BodyError::Unsupported {
-                        kernel: named.name,
-                        does: "adds to a sum within a loop",
-                        expected: "carry the number, and add it after the loop",
-                    });
-                }
-                _ => {}
+            if let Statement::Sum { argument, part, .. } = statement {
+                of_sum[named.body.first_sum(*argument) + part] += 1;
             }
         }
         Ok(Self { written: vec![0; of_sum.len()], of_sum })
@@ -116,14 +118,6 @@ impl SumLists {
         self.written[sum] += 1;
         self.first(sum) + self.written[sum] - 1
     }
-}
-
-fn adds(statements: &[Statement]) -> bool {
-    statements.iter().any(|statement| match statement {
-        Statement::Sum { .. } => true,
-        Statement::Loop { statements, .. } => adds(statements),
-        _ => false,
-    })
 }
 
 /// Words of loads and links as they are written: an element of what was loaded.
@@ -174,12 +168,7 @@ fn in_c(name: &str) -> String {
                          double explicit export float friend goto inline int link_matrix long mutable namespace neighbours new not not_eq operator or \
                          or_eq part parts philox_round private protected public real register restrict short signed site sites sizeof switch template terms this \
                          throw typedef typeid typename uniform_of union unsigned using virtual void volatile whole words xor xor_eq ";
-    let is_number = |rest: &str| !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_digit());
-    let is_own = ["v", "end", "phase", "next"].iter().any(|stem| name.strip_prefix(stem).is_some_and(is_number));
-    match is_own || WORDS.contains(&format!(" {name} ")) {
-        true => format!("{name}_"),
-        false => name.to_owned(),
-    }
+    apart_from(WORDS, &["v", "end", "phase", "next"], |byte| byte.is_ascii_digit(), name)
 }
 
 struct Writer<'a> {
@@ -193,17 +182,24 @@ struct Writer<'a> {
     known_ends: BTreeSet<usize>,
     known_phases: BTreeSet<usize>,
     sums: SumLists,
-    indent: usize,
-    text: String,
+    text: Text,
+}
+
+impl Writes for Writer<'_> {
+    type Kind = Kind;
+
+    fn text(&mut self) -> &mut Text {
+        &mut self.text
+    }
+    fn type_of(kind: Kind) -> &'static str {
+        type_of(kind)
+    }
+    fn named(&self, id: Id) -> String {
+        self.operand(id)
+    }
 }
 
 impl Writer<'_> {
-    fn line(&mut self, line: &str) {
-        self.text += &"    ".repeat(self.indent);
-        self.text += line;
-        self.text.push('\n');
-    }
-
     fn argument(&self, number: usize) -> String {
         in_c(self.named.body.names[number])
     }
@@ -276,7 +272,7 @@ impl Writer<'_> {
         }
     }
 
-    fn statement(&mut self, statement: &Statement) -> Result<(), BodyError> {
+    fn statement(&mut self, statement: &Statement) {
         match statement {
             Statement::Compute { id, .. } if self.words.contains_key(id) => {}
             Statement::Compute { id, kind, operation } => {
@@ -334,36 +330,18 @@ impl Writer<'_> {
                 self.line(&line);
             }
             Statement::Loop { turn, turns, carried, statements } => {
-                for carry in carried {
-                    let line = format!("{} v{} = {};", type_of(carry.kind), carry.id.0, self.operand(carry.initial));
-                    self.line(&line);
-                }
+                self.declare_carried(carried);
                 let turns = self.index(*turns);
-                self.line(&format!("for (unsigned int v{0} = 0; v{0} < {turns}; ++v{0}) {{", turn.0));
-                self.indent += 1;
-                statements.iter().try_for_each(|statement| self.statement(statement))?;
-                self.carry(carried);
-                self.indent -= 1;
-                self.line("}");
+                self.open(&format!("for (unsigned int v{0} = 0; v{0} < {turns}; ++v{0}) {{", turn.0));
+                statements.iter().for_each(|statement| self.statement(statement));
+                self.hand_on(carried);
+                self.close();
             }
-        }
-        Ok(())
-    }
-
-    /// Hands on what a loop carries, all at once: one may be what another was.
-    fn carry(&mut self, carried: &[Carry]) {
-        for (k, carry) in carried.iter().enumerate() {
-            let line = format!("const {} next{k} = {};", type_of(carry.kind), self.operand(carry.last));
-            self.line(&line);
-        }
-        for (k, carry) in carried.iter().enumerate() {
-            self.line(&format!("v{} = next{k};", carry.id.0));
         }
     }
 
     fn expression(&self, kind: Kind, operation: &Operation) -> String {
         use Operation as O;
-        let name = |id: &Id| self.operand(*id);
         let of = match kind {
             Kind::Complex => "c",
             Kind::Double => "d",
@@ -385,29 +363,7 @@ impl Writer<'_> {
                 let sum: Vec<String> = (0..4).filter(|d| set >> d & 1 == 1).map(coordinate).collect();
                 if sum.is_empty() { "0".to_owned() } else { format!("({}) & 1", sum.join(" ^ ")) }
             }
-            O::Add(a, b) => format!("add_{of}({}, {})", name(a), name(b)),
-            O::Sub(a, b) => format!("sub_{of}({}, {})", name(a), name(b)),
-            O::Mul(a, b) => format!("mul_{of}({}, {})", name(a), name(b)),
-            O::Div(a, b) => format!("div_{of}({}, {})", name(a), name(b)),
-            O::Neg(a) if kind == Kind::Complex => format!("neg_c({})", name(a)),
-            O::Neg(a) => format!("-{}", name(a)),
-            O::MulAdd(a, b, c) => format!("fma_{of}({}, {}, {})", name(a), name(b), name(c)),
-            O::Scaled(s, a) => format!("scaled_c({}, {})", name(s), name(a)),
-            O::ScaledAdd(s, a, c) => format!("scaled_add_c({}, {}, {})", name(s), name(a), name(c)),
-            O::New(re, im) => format!("new_c({}, {})", name(re), name(im)),
-            O::Re(a) => format!("{}.re", name(a)),
-            O::Im(a) => format!("{}.im", name(a)),
-            O::TimesI(a) => format!("times_i_c({})", name(a)),
-            O::Conj(a) => format!("conj_c({})", name(a)),
-            O::Sqrt(a) => format!("sqrt_r({})", name(a)),
-            O::Abs(a) => format!("abs_r({})", name(a)),
-            O::Promoted(a) => format!("(double){}", name(a)),
-            O::Less(a, b) => format!("{} < {}", name(a), name(b)),
-            O::AtMost(a, b) => format!("{} <= {}", name(a), name(b)),
-            O::And(a, b) => format!("{} && {}", name(a), name(b)),
-            O::Or(a, b) => format!("{} || {}", name(a), name(b)),
-            O::Not(a) => format!("!{}", name(a)),
-            O::Select(choice, yes, no) => format!("{} ? {} : {}", name(choice), name(yes), name(no)),
+            other => operation_text(Spelling::C(of), other, &|id| self.operand(id)),
         }
     }
 
@@ -572,7 +528,7 @@ impl Writer<'_> {
         let declared: Vec<String> = self.arguments().into_iter().map(|(declared, ..)| declared).collect();
         let (name, begin, end) = (self.name(), "    ", ",\n    ");
         let arguments = declared.join(end);
-        let body = &self.text;
+        let body = &self.text.text;
         match (self.target.dialect, self.has_parts) {
             (Dialect::C, true) => format!(
                 "void {name}(\n{begin}{arguments}\n) {{\n    for (size_t site = 0; site < sites; ++site) {{\n        for (size_t part = 0; part < parts; \

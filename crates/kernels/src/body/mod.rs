@@ -33,6 +33,8 @@ pub mod opencl;
 pub mod program;
 mod projection;
 pub mod record;
+pub mod recording;
+pub mod text;
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -64,38 +66,22 @@ pub mod prelude {
 /// Why a body is none. Messages are fragments.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
+#[allow(missing_docs, reason = "the messages name the fields")]
 pub enum BodyError {
     /// It is too long.
     #[error(
         "the body of {kernel} has {statements} statements: at most {most} are taken; a long loop stays short as a `repeat`, and a long kernel can be cut in two"
     )]
-    TooLong {
-        /// The kernel.
-        kernel: &'static str,
-        /// Its statements.
-        statements: usize,
-        /// The most.
-        most: usize,
-    },
+    TooLong { kernel: &'static str, statements: usize, most: usize },
     /// It is not a function of its arguments.
     #[error(
         "the body of {kernel} did not do the same when it was recorded twice: it may depend on its arguments alone, not on a clock, a random number, or what \
          it did before"
     )]
-    Impure {
-        /// The kernel.
-        kernel: &'static str,
-    },
+    Impure { kernel: &'static str },
     /// It does what the kind of kernel that its arguments make cannot.
     #[error("the body of {kernel} {does}: {expected}")]
-    Unsupported {
-        /// The kernel.
-        kernel: &'static str,
-        /// What it does.
-        does: &'static str,
-        /// What would be right.
-        expected: &'static str,
-    },
+    Unsupported { kernel: &'static str, does: &'static str, expected: &'static str },
 }
 
 /// A body, as a kernel's specification holds it.
@@ -187,15 +173,8 @@ impl Written {
     }
 
     /// Whether it goes through the words of whatever its target holds.
-    pub const fn is_of_words(&self) -> bool {
-        let mut k = 0;
-        while k < self.roles.len() {
-            if let Role::Field { object: None, .. } = self.roles[k] {
-                return true;
-            }
-            k += 1;
-        }
-        false
+    pub fn is_of_words(&self) -> bool {
+        self.roles.iter().any(|role| matches!(role, Role::Field { object: None, .. }))
     }
 
     /// The argument that is a field in whatever precision it is.
@@ -204,13 +183,8 @@ impl Written {
     }
 
     /// Sums that it takes.
-    pub const fn sums(&self) -> usize {
-        let (mut k, mut sums) = (0, 0);
-        while k < self.roles.len() {
-            sums += self.roles[k].sums();
-            k += 1;
-        }
-        sums
+    pub fn sums(&self) -> usize {
+        self.first_sum(self.roles.len())
     }
 
     /// Whether it sums over slices.
@@ -224,15 +198,8 @@ impl Written {
     }
 
     /// Whether it asks for coordinates.
-    pub const fn uses_coordinates(&self) -> bool {
-        let mut k = 0;
-        while k < self.roles.len() {
-            if let Role::Coordinates = self.roles[k] {
-                return true;
-            }
-            k += 1;
-        }
-        false
+    pub fn uses_coordinates(&self) -> bool {
+        self.roles.contains(&Role::Coordinates)
     }
 }
 

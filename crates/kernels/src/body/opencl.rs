@@ -6,17 +6,16 @@ use std::collections::{HashMap, HashSet};
 
 use lanefield_reference::layout::Displacement;
 
-use super::program::{Id, Index, Kind, Operation, Program, Statement, Where};
+use super::program::{Carry, Id, Index, Kind, Operation, Program, Statement, Where};
+use super::text::{Spelling, Text, Writes, apart_from, literal, operation_text};
 use super::{BodyError, FieldUse, Role, Written};
 
 /// What a kernel is called, and of which body it is.
 #[derive(Clone, Copy, Debug)]
+#[allow(missing_docs, reason = "the names say what they are")]
 pub struct Named<'a> {
-    /// Its name.
     pub name: &'static str,
-    /// What it computes, in a line.
     pub computes: &'a str,
-    /// Its body.
     pub body: Written,
 }
 
@@ -36,27 +35,18 @@ pub enum Components {
 pub fn kernel_text(named: Named<'_>, program: &Program, components: Components) -> Result<String, BodyError> {
     let Named { name, computes, body } = named;
     let at_once = if let Components::AtOnce(number) = components { number } else { 1 };
-    let mut headers = vec!["body.clh"];
-    if body.is_stencil() {
-        headers.extend(["legs.clh", "su3.clh"]);
-    }
-    if body.uses_displacements() {
-        headers.push("displaced.clh");
-    }
-    if body.is_of_words() {
-        headers.push("words.clh");
-    }
-    if body.converted().is_some() {
-        headers.push("converted.clh");
-    }
-    if program.draws() {
-        headers.push("random.clh");
-    }
-    if body.sums() > 0 {
-        headers.push("reduction.clh");
-    }
+    let headers = [
+        (true, "body.clh"),
+        (body.is_stencil(), "legs.clh"),
+        (body.is_stencil(), "su3.clh"),
+        (body.uses_displacements(), "displaced.clh"),
+        (body.is_of_words(), "words.clh"),
+        (body.converted().is_some(), "converted.clh"),
+        (program.draws(), "random.clh"),
+        (body.sums() > 0, "reduction.clh"),
+    ];
     let mut text = format!("// {name}: {computes}. Written from its body.\n\n");
-    for header in headers {
+    for (_, header) in headers.iter().filter(|(is_needed, _)| *is_needed) {
         text += &format!("#include \"{header}\"\n");
     }
     let (begin, end) = frame(&body, components);
@@ -67,8 +57,7 @@ pub fn kernel_text(named: Named<'_>, program: &Program, components: Components) 
         varying: varying(program, body.roles),
         words: words_of_loads(program),
         counts: HashMap::new(),
-        indent: 1 + begin.matches("{\n").count(),
-        text: String::new(),
+        text: Text { indent: 1 + begin.matches("{\n").count(), text: String::new() },
     };
     writer.statements(&program.statements)?;
     let qualifier = match (body.sums(), body.is_stencil()) {
@@ -77,7 +66,7 @@ pub fn kernel_text(named: Named<'_>, program: &Program, components: Components) 
         _ => "REDUCTION_KERNEL",
     };
     let arguments = arguments(&body).join(", ");
-    text += &format!("\n{qualifier} void {name}({arguments}) {{\n{begin}{}{end}}}\n", writer.text);
+    text += &format!("\n{qualifier} void {name}({arguments}) {{\n{begin}{}{end}}}\n", writer.text.text);
     Ok(text)
 }
 
@@ -86,18 +75,13 @@ fn arguments(body: &Written) -> Vec<String> {
     let mut declared = Vec::new();
     for (name, role) in body.names.iter().zip(body.roles) {
         let name = in_opencl(name);
+        let stored = match role {
+            Role::Field { used: FieldUse::Converted, .. } => "const source_word",
+            Role::Field { used: FieldUse::Write | FieldUse::Update, .. } => "stored",
+            _ => "const stored",
+        };
         match role {
-            Role::Field {
-                used: FieldUse::Read | FieldUse::Neighbours | FieldUse::OddDistance | FieldUse::EvenDistance,
-                ..
-            }
-            | Role::Links => {
-                declared.push(format!("__global const stored* restrict {name}"));
-            }
-            Role::Field { used: FieldUse::Converted, .. } => {
-                declared.push(format!("__global const source_word* restrict {name}"));
-            }
-            Role::Field { .. } => declared.push(format!("__global stored* restrict {name}")),
+            Role::Field { .. } | Role::Links => declared.push(format!("__global {stored}* restrict {name}")),
             Role::Scalar => declared.push(format!("real {name}")),
             Role::Complex => declared.push(format!("real {name}_re, real {name}_im")),
             Role::Sums(_) | Role::SliceSums(_) | Role::Coordinates => {}
@@ -168,11 +152,9 @@ fn in_opencl(name: &str) -> String {
                          result retired running running_add running_empty select_complex select_real short signed site_xy site_zt sizeof source_word spill_target_of \
                          spills sqrt stored stored_at store_site_words struct sum switch times_i times_real typedef uchar uint ulong uniform_of union unsigned \
                          ushort vchoice void volatile vreal whole words write_only xy_of_lanes xy_of_osites zt_of_lanes zt_of_osites ";
-    let is_number = |rest: &str| !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_digit() || byte == b'_');
-    let is_own = ["v", "end", "next"].iter().any(|stem| name.strip_prefix(stem).is_some_and(is_number));
-    match is_own || name.starts_with("to_") || name.starts_with("far_") || WORDS.contains(&format!(" {name} ")) {
+    match name.starts_with("to_") || name.starts_with("far_") {
         true => format!("{name}_"),
-        false => name.to_owned(),
+        false => apart_from(WORDS, &["v", "end", "next"], |byte| byte.is_ascii_digit() || byte == b'_', name),
     }
 }
 
@@ -186,8 +168,8 @@ fn frame(body: &Written, components: Components) -> (String, String) {
         }
         false => "",
     };
-    let (begin, indent, end) = match (sums, body.is_of_words()) {
-        (0, true) => ("    accelerator_for(component, osites) {\n".to_owned(), 2, "    }\n".to_owned()),
+    let (mut begin, end) = match (sums, body.is_of_words()) {
+        (0, true) => ("    accelerator_for(component, osites) {\n".to_owned(), "    }\n".to_owned()),
         (0, false) => {
             let (parts, component) = match components {
                 Components::Only => ("parts".to_owned(), String::new()),
@@ -198,7 +180,7 @@ fn frame(body: &Written, components: Components) -> (String, String) {
             if !component.is_empty() {
                 begin += &format!("        const size_t component = {component};\n");
             }
-            (begin, 2, "    }\n".to_owned())
+            (begin, "    }\n".to_owned())
         }
         _ => {
             let mut begin = format!("    running sum[{sums}];\n");
@@ -214,15 +196,14 @@ fn frame(body: &Written, components: Components) -> (String, String) {
             let end = format!(
                 "    }}\n    finish_group(sum, {sums}, {first}, partials, result, retired, spills, exchange);\n"
             );
-            (begin, 2, end)
+            (begin, end)
         }
     };
-    let mut begin = begin;
     if sums == 0 {
         begin += "        const uint lane = accelerator_lane();\n";
     }
     for line in coordinates.lines() {
-        begin += &format!("{}{line}\n", "    ".repeat(indent));
+        begin += &format!("        {line}\n");
     }
     (begin, end)
 }
@@ -292,17 +273,24 @@ struct Writer<'a> {
     words: HashMap<Id, (Id, String)>,
     /// Names that were given so far, by what they begin with.
     counts: HashMap<String, usize>,
-    indent: usize,
-    text: String,
+    text: Text,
+}
+
+impl Writes for Writer<'_> {
+    type Kind = Kind;
+
+    fn text(&mut self) -> &mut Text {
+        &mut self.text
+    }
+    fn type_of(kind: Kind) -> &'static str {
+        type_of(kind)
+    }
+    fn named(&self, id: Id) -> String {
+        self.operand(id, 0)
+    }
 }
 
 impl Writer<'_> {
-    fn line(&mut self, line: &str) {
-        self.text += &"    ".repeat(self.indent);
-        self.text += line;
-        self.text.push('\n');
-    }
-
     fn unsupported(&self, does: &'static str, expected: &'static str) -> BodyError {
         BodyError::Unsupported { kernel: self.named.name, does, expected }
     }
@@ -387,7 +375,7 @@ impl Writer<'_> {
             }
             Statement::Write { argument, words } => self.write(*argument, words, copy),
             Statement::Sum { argument, part, term } => {
-                if self.named.body.sums() == 0 || self.indent > 2 {
+                if self.named.body.sums() == 0 || self.text.indent > 2 {
                     return Err(
                         self.unsupported("adds to a sum within a loop", "carry the number, and add it after the loop")
                     );
@@ -510,24 +498,13 @@ impl Writer<'_> {
     }
 
     /// A loop over all words of whatever fields hold: a few words at a time, all read before one is written.
-    fn repeat(
-        &mut self,
-        turn: Id,
-        turns: Index,
-        carried: &[super::program::Carry],
-        statements: &[Statement],
-    ) -> Result<(), BodyError> {
+    fn repeat(&mut self, turn: Id, turns: Index, carried: &[Carry], statements: &[Statement]) -> Result<(), BodyError> {
         if let (Index::Number(turns), false) = (turns, touches_words(statements)) {
-            for carry in carried {
-                let line = format!("{} v{} = {};", type_of(carry.kind), carry.id.0, self.operand(carry.initial, 0));
-                self.line(&line);
-            }
-            self.line(&format!("for (uint v{0} = 0; v{0} < {turns}; ++v{0}) {{", turn.0));
-            self.indent += 1;
+            self.declare_carried(carried);
+            self.open(&format!("for (uint v{0} = 0; v{0} < {turns}; ++v{0}) {{", turn.0));
             self.statements(statements)?;
-            self.carry(carried);
-            self.indent -= 1;
-            self.line("}");
+            self.hand_on(carried);
+            self.close();
             return Ok(());
         }
         let Index::WordsOf(_) = turns else {
@@ -535,13 +512,9 @@ impl Writer<'_> {
                 self.unsupported("goes to words in a loop of another length", "make as many turns as there are words")
             );
         };
-        for carry in carried {
-            let line = format!("{} v{} = {};", type_of(carry.kind), carry.id.0, self.operand(carry.initial, 0));
-            self.line(&line);
-        }
+        self.declare_carried(carried);
         let chunk = if self.named.body.sums() > 0 { "NORM_WORDS_AT_ONCE" } else { "WORDS_AT_ONCE" };
-        self.line(&format!("UNROLL_WORDS for (uint first = 0; first < SITE_WORDS(words); first += {chunk}) {{"));
-        self.indent += 1;
+        self.open(&format!("UNROLL_WORDS for (uint first = 0; first < SITE_WORDS(words); first += {chunk}) {{"));
         let mut written = Vec::new();
         for statement in statements {
             match statement {
@@ -577,8 +550,7 @@ impl Writer<'_> {
             }
         }
         self.line("#pragma unroll");
-        self.line(&format!("for (uint k = 0; k < {chunk}; ++k) {{"));
-        self.indent += 1;
+        self.open(&format!("for (uint k = 0; k < {chunk}; ++k) {{"));
         for statement in statements {
             match statement {
                 Statement::LoadWord { .. } => {}
@@ -594,29 +566,16 @@ impl Writer<'_> {
                 other => self.statement(other, 0)?,
             }
         }
-        self.carry(carried);
-        self.indent -= 1;
-        self.line("}");
+        self.hand_on(carried);
+        self.close();
         for argument in written {
             let field = self.argument(argument);
             self.line(&format!(
                 "store_site_words({field}, component, first, {chunk}, SITE_WORDS(words), lane, to_{field});"
             ));
         }
-        self.indent -= 1;
-        self.line("}");
+        self.close();
         Ok(())
-    }
-
-    /// Hands on what a loop carries, all at once: one may be what another was.
-    fn carry(&mut self, carried: &[super::program::Carry]) {
-        for (k, carry) in carried.iter().enumerate() {
-            let line = format!("const {} next{k} = {};", type_of(carry.kind), self.operand(carry.last, 0));
-            self.line(&line);
-        }
-        for (k, carry) in carried.iter().enumerate() {
-            self.line(&format!("v{} = next{k};", carry.id.0));
-        }
     }
 
     /// Whether a load is of one word.
@@ -647,46 +606,7 @@ impl Writer<'_> {
                 let sum: Vec<String> = (0..4).filter(|d| set >> d & 1 == 1).map(of).collect();
                 format!("is_odd({})", if sum.is_empty() { "(vcoordinates)0".to_owned() } else { sum.join(" ^ ") })
             }
-            other => operation_text(kind, other, &|id| self.operand(id, copy)),
-        }
-    }
-}
-
-/// An operation on results that are called what `name` says, as OpenCL C: of those alone that read nothing.
-pub fn operation_text(kind: Kind, operation: &Operation, name: &dyn Fn(Id) -> String) -> String {
-    use Operation as O;
-    let name = |id: &Id| name(*id);
-    let complex = kind == Kind::Complex;
-    match operation {
-        O::Constant(_) | O::Word(..) | O::Scalar(_) | O::ComplexScalar(_) | O::Coordinate(..) | O::Odd(..) => {
-            unreachable!("{operation:?} is no operation on results")
-        }
-        O::Add(a, b) => format!("{} + {}", name(a), name(b)),
-        O::Sub(a, b) => format!("{} - {}", name(a), name(b)),
-        O::Mul(a, b) if complex => format!("mul({}, {})", name(a), name(b)),
-        O::Mul(a, b) => format!("{} * {}", name(a), name(b)),
-        O::Div(a, b) => format!("{} / {}", name(a), name(b)),
-        O::Neg(a) => format!("-{}", name(a)),
-        O::MulAdd(a, b, c) if complex => format!("madd({}, {}, {})", name(a), name(b), name(c)),
-        O::MulAdd(a, b, c) => format!("fma({}, {}, {})", name(a), name(b), name(c)),
-        O::Scaled(s, a) => format!("times_real({}, {})", name(s), name(a)),
-        O::ScaledAdd(s, a, c) => format!("madd_real({}, {}, {})", name(s), name(a), name(c)),
-        O::New(re, im) => format!("complex_of({}, {})", name(re), name(im)),
-        O::Re(a) => format!("real_part({})", name(a)),
-        O::Im(a) => format!("imaginary_part({})", name(a)),
-        O::TimesI(a) => format!("times_i({})", name(a)),
-        O::Conj(a) => format!("conj({})", name(a)),
-        O::Sqrt(a) => format!("sqrt({})", name(a)),
-        O::Abs(a) => format!("fabs({})", name(a)),
-        O::Promoted(a) => format!("(double)({})", name(a)),
-        O::Less(a, b) => format!("{} < {}", name(a), name(b)),
-        O::AtMost(a, b) => format!("{} <= {}", name(a), name(b)),
-        O::And(a, b) => format!("{} & {}", name(a), name(b)),
-        O::Or(a, b) => format!("{} | {}", name(a), name(b)),
-        O::Not(a) => format!("not_choice({})", name(a)),
-        O::Select(choice, yes, no) => {
-            let of = if complex { "complex" } else { "real" };
-            format!("select_{of}({}, {}, {})", name(choice), name(yes), name(no))
+            other => operation_text(spelling(kind), other, &|id| self.operand(id, copy)),
         }
     }
 }
@@ -700,6 +620,11 @@ fn pair_of(direction: usize) -> (&'static str, u32) {
     (if direction < 2 { "xy" } else { "zt" }, if direction.is_multiple_of(2) { 0 } else { 16 })
 }
 
+/// How operations that give such a number are written.
+pub fn spelling(kind: Kind) -> Spelling {
+    if kind == Kind::Complex { Spelling::Complex } else { Spelling::Real }
+}
+
 /// The type of a value in OpenCL C.
 pub fn type_of(kind: Kind) -> &'static str {
     match kind {
@@ -707,14 +632,5 @@ pub fn type_of(kind: Kind) -> &'static str {
         Kind::Real => "vreal",
         Kind::Double => "double",
         Kind::Choice => "vchoice",
-    }
-}
-
-/// A double as C reads it back.
-pub fn literal(value: f64) -> String {
-    match value {
-        _ if value.is_nan() => "(double)NAN".to_owned(),
-        _ if value.is_infinite() => format!("{}(double)INFINITY", if value < 0.0 { "-" } else { "" }),
-        _ => format!("{value:?}"),
     }
 }

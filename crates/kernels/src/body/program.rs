@@ -21,11 +21,14 @@ pub enum Kind {
     Choice,
 }
 
-/// An operation on results, or on words that were loaded.
+/// An operation on results, or on what a site, a point of a map or a call has. Integers are those of maps alone.
 #[derive(Clone, PartialEq, Debug)]
+#[allow(missing_docs, reason = "those without a comment do what they are called")]
 pub enum Operation {
     /// A constant, real or double.
     Constant(f64),
+    /// A constant that is an integer.
+    Integer(i64),
     /// Word `1` of load `0`.
     Word(Id, usize),
     /// A scalar of the call: argument `0`.
@@ -36,15 +39,20 @@ pub enum Operation {
     Coordinate(usize, Direction),
     /// Whether the sum of coordinates in the directions of this set is odd: bit d for direction d.
     Odd(usize, u32),
-    /// a + b.
+    /// The index of the point in a dimension.
+    Index(usize),
+    /// The extent of the index space in a dimension.
+    Range(usize),
+    /// The index of the thread in dimension `1` of thread-block map `0`.
+    Thread(usize, usize),
+    /// The extent of array `0` in dimension `1`.
+    Extent(usize, usize),
     Add(Id, Id),
-    /// a − b.
     Sub(Id, Id),
-    /// a · b.
     Mul(Id, Id),
-    /// a / b.
     Div(Id, Id),
-    /// −a.
+    /// What is left of a division of integers.
+    Rem(Id, Id),
     Neg(Id),
     /// a · b + c: fma of reals and doubles, madd of complex numbers.
     MulAdd(Id, Id, Id),
@@ -54,32 +62,34 @@ pub enum Operation {
     ScaledAdd(Id, Id, Id),
     /// re + i·im.
     New(Id, Id),
-    /// The real part.
     Re(Id),
-    /// The imaginary part.
     Im(Id),
-    /// i · a.
     TimesI(Id),
-    /// The complex conjugate.
     Conj(Id),
-    /// The square root.
     Sqrt(Id),
-    /// The magnitude.
     Abs(Id),
     /// The same number as a double.
     Promoted(Id),
-    /// a < b.
+    /// Rounded to f32, to nearest even.
+    Rounded(Id),
+    /// The integer part of an f32.
+    Truncated(Id),
+    /// An integer as a double, or its bits as another kind of integer.
+    Cast(Id),
     Less(Id, Id),
-    /// a ≤ b.
     AtMost(Id, Id),
-    /// Both.
+    Equals(Id, Id),
+    /// Both choices, or the bits that both integers have.
     And(Id, Id),
-    /// At least one.
     Or(Id, Id),
-    /// The other.
+    Xor(Id, Id),
     Not(Id),
     /// b where a, else c.
     Select(Id, Id, Id),
+    Least(Id, Id),
+    Greatest(Id, Id),
+    ShiftedLeft(Id, u32),
+    ShiftedRight(Id, u32),
 }
 
 /// Where a field is read.
@@ -104,99 +114,37 @@ pub enum Index {
     WordsOf(usize),
 }
 
-/// One thing that a body does.
+/// One thing that a body does. Fields are told by their argument.
 #[derive(Clone, PartialEq, Debug)]
+#[allow(missing_docs, reason = "the names say what they are")]
 pub enum Statement {
     /// An operation, and its result.
-    Compute {
-        /// The result.
-        id: Id,
-        /// What it is.
-        kind: Kind,
-        /// The operation.
-        operation: Operation,
-    },
+    Compute { id: Id, kind: Kind, operation: Operation },
     /// Reads the first `words` words of a component.
-    Load {
-        /// The load.
-        id: Id,
-        /// Which field.
-        argument: usize,
-        /// So many words.
-        words: usize,
-        /// Where.
-        place: Where,
-    },
+    Load { id: Id, argument: usize, words: usize, place: Where },
     /// Reads one word of a component here.
-    LoadWord {
-        /// The load, of one word.
-        id: Id,
-        /// Which field.
-        argument: usize,
-        /// Which word.
-        word: Index,
-    },
+    LoadWord { id: Id, argument: usize, word: Index },
     /// Reads the doubled link of a leg: nine words.
-    Link {
-        /// The load.
-        id: Id,
-        /// Which links.
-        argument: usize,
-        /// The leg.
-        leg: Leg,
-    },
-    /// Draws four uniform random numbers of the site: words 0 to 3.
-    Draw {
-        /// The draw.
-        id: Id,
-        /// The key, the event and the number of the draw.
-        numbers: [Id; 5],
-    },
+    Link { id: Id, argument: usize, leg: Leg },
+    /// Draws four uniform random numbers of the site, words 0 to 3, from the key, the event and the number of the draw.
+    Draw { id: Id, numbers: [Id; 5] },
     /// Writes all words of a component.
-    Write {
-        /// Which field.
-        argument: usize,
-        /// The words.
-        words: Vec<Id>,
-    },
+    Write { argument: usize, words: Vec<Id> },
     /// Writes one word of a component.
-    WriteWord {
-        /// Which field.
-        argument: usize,
-        /// Which word.
-        word: Index,
-        /// The number.
-        value: Id,
-    },
-    /// Adds a double to a sum.
-    Sum {
-        /// Which argument.
-        argument: usize,
-        /// Which of its sums.
-        part: usize,
-        /// The term.
-        term: Id,
-    },
-    /// Takes turns.
-    Loop {
-        /// Stands for the number of the turn.
-        turn: Id,
-        /// How many.
-        turns: Index,
-        /// Each number that is carried: what it is called, what it is, its initial value, and its value at the end of a turn.
-        carried: Vec<Carry>,
-        /// What a turn does.
-        statements: Vec<Statement>,
-    },
+    WriteWord { argument: usize, word: Index, value: Id },
+    /// Adds a double to a sum: part `part` of an argument.
+    Sum { argument: usize, part: usize, term: Id },
+    /// Takes turns. `turn` stands for the number of the turn.
+    Loop { turn: Id, turns: Index, carried: Vec<Carry>, statements: Vec<Statement> },
 }
 
 /// A number that a loop carries.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Carry {
+pub struct Carry<K = Kind> {
     /// What stands for it in a turn, and after the loop.
     pub id: Id,
     /// What it is.
-    pub kind: Kind,
+    pub kind: K,
     /// Its value before the first turn.
     pub initial: Id,
     /// Its value at the end of a turn.
@@ -215,27 +163,17 @@ impl Operation {
     fn operands_mut(&mut self) -> Vec<&mut Id> {
         use Operation as O;
         match self {
-            O::Constant(_) | O::Scalar(_) | O::ComplexScalar(_) | O::Coordinate(..) | O::Odd(..) => vec![],
-            O::Word(a, _)
-            | O::Neg(a)
-            | O::Re(a)
-            | O::Im(a)
-            | O::TimesI(a)
-            | O::Conj(a)
-            | O::Sqrt(a)
-            | O::Abs(a)
-            | O::Promoted(a)
-            | O::Not(a) => vec![a],
-            O::Add(a, b)
-            | O::Sub(a, b)
-            | O::Mul(a, b)
-            | O::Div(a, b)
-            | O::Scaled(a, b)
-            | O::New(a, b)
-            | O::Less(a, b)
-            | O::AtMost(a, b)
-            | O::And(a, b)
-            | O::Or(a, b) => vec![a, b],
+            O::Constant(_) | O::Integer(_) | O::Scalar(_) | O::ComplexScalar(_) | O::Coordinate(..) | O::Odd(..) => {
+                vec![]
+            }
+            O::Index(_) | O::Range(_) | O::Thread(..) | O::Extent(..) => vec![],
+            O::Neg(a) | O::Not(a) | O::Re(a) | O::Im(a) | O::TimesI(a) | O::Conj(a) | O::Sqrt(a) | O::Abs(a) => vec![a],
+            O::Promoted(a) | O::Rounded(a) | O::Truncated(a) | O::Cast(a) => vec![a],
+            O::Word(a, _) | O::ShiftedLeft(a, _) | O::ShiftedRight(a, _) => vec![a],
+            O::Add(a, b) | O::Sub(a, b) | O::Mul(a, b) | O::Div(a, b) | O::Rem(a, b) => vec![a, b],
+            O::Scaled(a, b) | O::New(a, b) | O::Least(a, b) | O::Greatest(a, b) => vec![a, b],
+            O::Less(a, b) | O::AtMost(a, b) | O::Equals(a, b) => vec![a, b],
+            O::And(a, b) | O::Or(a, b) | O::Xor(a, b) => vec![a, b],
             O::MulAdd(a, b, c) | O::ScaledAdd(a, b, c) | O::Select(a, b, c) => vec![a, b, c],
         }
     }
@@ -244,6 +182,11 @@ impl Operation {
     pub fn reads(&self) -> bool {
         use Operation as O;
         matches!(self, O::Word(..) | O::Scalar(_) | O::ComplexScalar(_) | O::Coordinate(..) | O::Odd(..))
+    }
+
+    /// Whether it is a division, or a root.
+    pub fn divides(&self) -> bool {
+        matches!(self, Self::Div(..) | Self::Sqrt(_))
     }
 
     /// The results that it takes.
@@ -260,40 +203,15 @@ impl Operation {
         other
     }
 
-    /// The same on other results.
-    fn renamed(&mut self, by: &HashMap<Id, Id>) {
-        for id in self.operands_mut() {
-            *id = by.get(id).copied().unwrap_or(*id);
-        }
-    }
-
     /// Floating-point operations on a lane, as the field counts them: an fma two, a complex product six, `madd` eight; signs, magnitudes and comparisons
     /// none.
     pub fn flops(&self, kind: Kind) -> u64 {
         use Operation as O;
-        let complex = kind == Kind::Complex;
+        let of = |real, complex| if kind == Kind::Complex { complex } else { real };
         match self {
-            O::Add(..) | O::Sub(..) => {
-                if complex {
-                    2
-                } else {
-                    1
-                }
-            }
-            O::Mul(..) => {
-                if complex {
-                    6
-                } else {
-                    1
-                }
-            }
-            O::MulAdd(..) => {
-                if complex {
-                    8
-                } else {
-                    2
-                }
-            }
+            O::Add(..) | O::Sub(..) => of(1, 2),
+            O::Mul(..) => of(1, 6),
+            O::MulAdd(..) => of(2, 8),
             O::Div(..) | O::Sqrt(_) => 1,
             O::Scaled(..) => 2,
             O::ScaledAdd(..) => 4,
@@ -302,39 +220,40 @@ impl Operation {
     }
 }
 
+/// All statements in order, those of loops after their loop.
+fn flat<'a>(statements: &'a [Statement]) -> Vec<&'a Statement> {
+    let with_inner = |statement: &'a Statement| match statement {
+        Statement::Loop { statements, .. } => [vec![statement], flat(statements)].concat(),
+        _ => vec![statement],
+    };
+    statements.iter().flat_map(with_inner).collect()
+}
+
 impl Program {
     /// The displacements at which it reads, in the order of first use.
     pub fn displacements(&self) -> Vec<Displacement> {
-        fn visit(statements: &[Statement], known: &mut Vec<Displacement>) {
-            for statement in statements {
-                match statement {
-                    Statement::Load { place: Where::Displaced(displacement), .. } if !known.contains(displacement) => {
-                        known.push(*displacement);
-                    }
-                    Statement::Loop { statements, .. } => visit(statements, known),
-                    _ => {}
+        let mut known = Vec::new();
+        for statement in flat(&self.statements) {
+            match statement {
+                Statement::Load { place: Where::Displaced(displacement), .. } if !known.contains(displacement) => {
+                    known.push(*displacement);
                 }
+                _ => {}
             }
         }
-        let mut known = Vec::new();
-        visit(&self.statements, &mut known);
         known
     }
 
     /// How far it reads an argument from a site; none of one that it reads at the site alone.
-    pub fn reach(&self, argument: usize) -> Option<Reach> {
-        fn reach(statements: &[Statement], of: usize) -> Option<Reach> {
-            let of_statement = |statement: &Statement| match statement {
-                Statement::Load { argument, place: Where::Displaced(displacement), .. } if *argument == of => {
-                    Some(Reach::of(*displacement))
-                }
-                Statement::Load { argument, place: Where::At(_), .. } if *argument == of => Some(Reach::Nearest),
-                Statement::Loop { statements, .. } => reach(statements, of),
-                _ => None,
-            };
-            statements.iter().filter_map(of_statement).max()
-        }
-        reach(&self.statements, argument)
+    pub fn reach(&self, of: usize) -> Option<Reach> {
+        let reach = |statement: &Statement| match statement {
+            Statement::Load { argument, place: Where::Displaced(displacement), .. } if *argument == of => {
+                Some(Reach::of(*displacement))
+            }
+            Statement::Load { argument, place: Where::At(_), .. } if *argument == of => Some(Reach::Nearest),
+            _ => None,
+        };
+        flat(&self.statements).into_iter().filter_map(reach).max()
     }
 
     /// Floating-point operations a component; `words`: those of a component whose words the body goes through.
@@ -358,26 +277,23 @@ impl Program {
 
     /// Whether it divides, or takes square roots.
     pub fn divides(&self) -> bool {
-        fn divides(statements: &[Statement]) -> bool {
-            statements.iter().any(|statement| match statement {
-                Statement::Compute { operation, .. } => matches!(operation, Operation::Div(..) | Operation::Sqrt(_)),
-                Statement::Loop { statements, .. } => divides(statements),
-                _ => false,
-            })
-        }
-        divides(&self.statements)
+        let divides = |s: &&Statement| matches!(s, Statement::Compute { operation, .. } if operation.divides());
+        flat(&self.statements).iter().any(divides)
     }
 
     /// Whether it draws random numbers.
     pub fn draws(&self) -> bool {
-        fn draws(statements: &[Statement]) -> bool {
-            statements.iter().any(|statement| match statement {
-                Statement::Draw { .. } => true,
-                Statement::Loop { statements, .. } => draws(statements),
-                _ => false,
-            })
-        }
-        draws(&self.statements)
+        flat(&self.statements).iter().any(|statement| matches!(statement, Statement::Draw { .. }))
+    }
+
+    /// Whether it adds to a sum within a loop.
+    pub fn sums_in_loops(&self) -> bool {
+        let is_sum = |statement: &&Statement| matches!(statement, Statement::Sum { .. });
+        let sums_within = |statement: &Statement| match statement {
+            Statement::Loop { statements, .. } => flat(statements).iter().any(is_sum),
+            _ => false,
+        };
+        self.statements.iter().any(sums_within)
     }
 
     /// The same with sums that begin with their first term: −0 + x is x, and −0 − x is −x, also for zeros.
@@ -455,7 +371,7 @@ impl Known {
         for statement in statements {
             match statement {
                 Statement::Compute { id, operation, .. } => {
-                    operation.renamed(&self.names);
+                    operation.operands_mut().into_iter().for_each(|operand| renamed(&self.names, operand));
                     match *operation {
                         Operation::Constant(value) if value == 0.0 && value.is_sign_negative() => {
                             self.zeros.insert(*id);

@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 use lanefield_reference::kernels::Vectors;
-use lanefield_reference::layout::{Direction, Leg};
+use lanefield_reference::layout::Direction;
 use lanefield_reference::random::{bits_at, uniform_of_bits};
 use lanefield_reference::real::Real;
 use lanefield_reference::scalar::{madd, mul, real_madd, real_times};
@@ -14,40 +14,23 @@ use super::twin::{PlainCall, Twin};
 use crate::body::Program;
 use crate::body::program::{Id, Index, Kind, Operation, Statement, Where};
 
-/// What a body reads at a site: by the number of the argument.
-pub trait Inputs<R> {
-    /// The words of a component here or at a neighbour; of a field of one component a site, that one.
-    fn words(&self, argument: usize, place: Where) -> Vec<Complex<R>>;
-    /// The doubled link of a leg, row by row.
-    fn link(&self, argument: usize, leg: Leg) -> [Complex<R>; 9];
-    /// A scalar of the call; of a real one the real part.
-    fn scalar(&self, argument: usize) -> Complex<R>;
-    /// The coordinate of the site.
-    fn coordinate(&self, direction: Direction) -> usize;
-}
-
 /// A result.
 #[derive(Clone, Copy, PartialEq, Debug)]
+#[allow(missing_docs, reason = "the names say what they are")]
 pub enum Plain<R> {
-    /// A complex number.
     Complex(Complex<R>),
-    /// A real number.
     Real(R),
-    /// A double.
     Double(f64),
-    /// Yes or no.
     Choice(bool),
 }
 
 /// A step: an operation on results of earlier steps, which are numbered from 0 on, and what it gave. Of what a site reads the operation says where it
 /// came from, and its operands are none.
 #[derive(Clone, Debug)]
+#[allow(missing_docs, reason = "the names say what they are")]
 pub struct Step<R> {
-    /// The operation.
     pub operation: Operation,
-    /// What its result is.
     pub kind: Kind,
-    /// The result.
     pub value: Plain<R>,
 }
 
@@ -107,8 +90,8 @@ impl<R: Real> Plain<R> {
     }
 }
 
-/// Does what a program says, with these inputs, and a fault where there is to be one.
-pub fn evaluate<R: Vectors>(program: &Program, inputs: &impl Inputs<R>, fault: Option<Fault>) -> Evaluation<R> {
+/// Does what a program says at a site, with a fault where there is to be one.
+pub fn evaluate<R: Vectors>(program: &Program, inputs: AtSite<'_, '_, R>, fault: Option<Fault>) -> Evaluation<R> {
     let done = Evaluation { steps: Vec::new(), written: Vec::new(), terms: Vec::new() };
     let (names, loads, turns) = (HashMap::new(), HashMap::new(), HashMap::new());
     let mut evaluator = Evaluator { inputs, fault, done, names, loads, turns };
@@ -131,7 +114,7 @@ pub fn run_with<R: Vectors>(call: &mut PlainCall<'_, R>, fault: Option<Fault>) {
     let program = call.program();
     for site in call.sites() {
         for part in 0..call.parts() {
-            let done = evaluate(&program, &AtSite { call, site, part }, fault);
+            let done = evaluate(&program, AtSite { call, site, part }, fault);
             for &(argument, _) in &done.written {
                 call.write(call.name(argument), site, part, &done.words(argument));
             }
@@ -144,16 +127,15 @@ pub fn run_with<R: Vectors>(call: &mut PlainCall<'_, R>, fault: Option<Fault>) {
 
 /// A component of a site of a call.
 #[derive(Clone, Copy)]
+#[allow(missing_docs, reason = "the names say what they are")]
 pub struct AtSite<'a, 'c, R> {
-    /// The call.
     pub call: &'a PlainCall<'c, R>,
-    /// The site.
     pub site: usize,
-    /// The component.
     pub part: usize,
 }
 
-impl<R: Vectors> Inputs<R> for AtSite<'_, '_, R> {
+impl<R: Vectors> AtSite<'_, '_, R> {
+    /// The words of a component here or at a neighbour; of a field of one component a site, that one.
     fn words(&self, argument: usize, place: Where) -> Vec<Complex<R>> {
         let site = match place {
             Where::Here => self.site,
@@ -162,20 +144,19 @@ impl<R: Vectors> Inputs<R> for AtSite<'_, '_, R> {
         };
         self.call.read(self.call.name(argument), site, self.part)
     }
-    fn link(&self, _: usize, leg: Leg) -> [Complex<R>; 9] {
-        let rows = self.call.link(self.site, leg);
-        std::array::from_fn(|k| rows[k / 3][k % 3])
-    }
+
+    /// A scalar of the call; of a real one the real part.
     fn scalar(&self, argument: usize) -> Complex<R> {
         self.call.complex(self.call.name(argument))
     }
+
     fn coordinate(&self, direction: Direction) -> usize {
         self.call.coordinate(self.site)[direction.index()]
     }
 }
 
-struct Evaluator<'a, R, I> {
-    inputs: &'a I,
+struct Evaluator<'a, 'c, R> {
+    inputs: AtSite<'a, 'c, R>,
     fault: Option<Fault>,
     done: Evaluation<R>,
     /// The step that stands for a result.
@@ -186,7 +167,25 @@ struct Evaluator<'a, R, I> {
     turns: HashMap<Id, usize>,
 }
 
-impl<R: Vectors, I: Inputs<R>> Evaluator<'_, R, I> {
+macro_rules! results {
+    ($($result:ident: $Kind:ident($T:ty);)+) => {$(
+        fn $result(&self, id: Id) -> $T {
+            match self.done.steps[id.0 as usize].value {
+                Plain::$Kind(value) => value,
+                other => unreachable!("{other:?} is no {}", stringify!($result)),
+            }
+        }
+    )+};
+}
+
+impl<R: Vectors> Evaluator<'_, '_, R> {
+    results! {
+        complex: Complex(Complex<R>);
+        real: Real(R);
+        double: Double(f64);
+        choice: Choice(bool);
+    }
+
     fn statements(&mut self, statements: &[Statement]) {
         for statement in statements {
             self.statement(statement);
@@ -217,8 +216,8 @@ impl<R: Vectors, I: Inputs<R>> Evaluator<'_, R, I> {
                 let loaded = self.inputs.words(*argument, Where::Here)[self.number(*word)];
                 self.loads.insert(*id, vec![loaded]);
             }
-            Statement::Link { id, argument, leg } => {
-                self.loads.insert(*id, self.inputs.link(*argument, *leg).to_vec());
+            Statement::Link { id, leg, .. } => {
+                self.loads.insert(*id, self.inputs.call.link(self.inputs.site, *leg).concat());
             }
             Statement::Draw { id, numbers } => {
                 let numbers = numbers.map(|number| self.real(Id(self.names[&number] as u32)).to_f64());
@@ -264,34 +263,6 @@ impl<R: Vectors, I: Inputs<R>> Evaluator<'_, R, I> {
         }
     }
 
-    fn complex(&self, id: Id) -> Complex<R> {
-        match self.done.steps[id.0 as usize].value {
-            Plain::Complex(value) => value,
-            other => unreachable!("{other:?} is no complex number"),
-        }
-    }
-
-    fn real(&self, id: Id) -> R {
-        match self.done.steps[id.0 as usize].value {
-            Plain::Real(value) => value,
-            other => unreachable!("{other:?} is no real number"),
-        }
-    }
-
-    fn double(&self, id: Id) -> f64 {
-        match self.done.steps[id.0 as usize].value {
-            Plain::Double(value) => value,
-            other => unreachable!("{other:?} is no double"),
-        }
-    }
-
-    fn choice(&self, id: Id) -> bool {
-        match self.done.steps[id.0 as usize].value {
-            Plain::Choice(value) => value,
-            other => unreachable!("{other:?} is no choice"),
-        }
-    }
-
     fn value(&self, kind: Kind, operation: &Operation) -> Plain<R> {
         match kind {
             Kind::Complex => Plain::Complex(self.complex_value(operation)),
@@ -324,40 +295,21 @@ impl<R: Vectors, I: Inputs<R>> Evaluator<'_, R, I> {
 
     fn real_value(&self, operation: &Operation) -> R {
         use Operation as O;
-        let x = |id: &Id| self.real(*id);
         match operation {
-            O::Constant(value) => R::from_f64(*value),
             O::Word(draw, word) => self.loads[draw][*word].re,
             O::Scalar(argument) => self.inputs.scalar(*argument).re,
             O::Coordinate(_, direction) => R::from_f64(self.inputs.coordinate(*direction) as f64),
-            O::Add(a, b) => x(a) + x(b),
-            O::Sub(a, b) => x(a) - x(b),
-            O::Mul(a, b) => x(a) * x(b),
-            O::Div(a, b) => x(a) / x(b),
-            O::Neg(a) => -x(a),
-            O::MulAdd(a, b, c) => x(a).fused(x(b), x(c)),
             O::Re(a) => self.complex(*a).re,
             O::Im(a) => self.complex(*a).im,
-            // Of an f32 the root in f64, rounded, is the correctly rounded one.
-            O::Sqrt(a) => R::from_f64(x(a).to_f64().sqrt()),
-            O::Abs(a) => R::from_f64(x(a).to_f64().abs()),
-            O::Select(choice, yes, no) => x(if self.choice(*choice) { yes } else { no }),
-            other => unreachable!("{other:?} gives no real number"),
+            O::Select(choice, yes, no) => self.real(if self.choice(*choice) { *yes } else { *no }),
+            other => arithmetic(other, &|id| self.real(*id)),
         }
     }
 
     fn double_value(&self, operation: &Operation) -> f64 {
-        use Operation as O;
-        let x = |id: &Id| self.double(*id);
         match operation {
-            O::Constant(value) => *value,
-            O::Promoted(a) => self.real(*a).to_f64(),
-            O::Add(a, b) => x(a) + x(b),
-            O::Sub(a, b) => x(a) - x(b),
-            O::Mul(a, b) => x(a) * x(b),
-            O::Neg(a) => -x(a),
-            O::MulAdd(a, b, c) => x(a).fused(x(b), x(c)),
-            other => unreachable!("{other:?} gives no double"),
+            Operation::Promoted(a) => self.real(*a).to_f64(),
+            other => arithmetic(other, &|id| self.double(*id)),
         }
     }
 
@@ -379,5 +331,23 @@ impl<R: Vectors, I: Inputs<R>> Evaluator<'_, R, I> {
             O::Not(a) => !self.choice(*a),
             other => unreachable!("{other:?} gives no choice"),
         }
+    }
+}
+
+/// An operation on real numbers or doubles.
+fn arithmetic<N: Real>(operation: &Operation, x: &dyn Fn(&Id) -> N) -> N {
+    use Operation as O;
+    match operation {
+        O::Constant(value) => N::from_f64(*value),
+        O::Add(a, b) => x(a) + x(b),
+        O::Sub(a, b) => x(a) - x(b),
+        O::Mul(a, b) => x(a) * x(b),
+        O::Div(a, b) => x(a) / x(b),
+        O::Neg(a) => -x(a),
+        O::MulAdd(a, b, c) => x(a).fused(x(b), x(c)),
+        // Of an f32 the root in f64, rounded, is the correctly rounded one.
+        O::Sqrt(a) => N::from_f64(x(a).to_f64().sqrt()),
+        O::Abs(a) => N::from_f64(x(a).to_f64().abs()),
+        other => unreachable!("{other:?} gives no real number"),
     }
 }
