@@ -5,7 +5,7 @@ use quote::{format_ident, quote};
 use syn::parse::Parser as _;
 use syn::{Error, Expr, ExprLit, Ident, ItemFn, Lit, LitInt, LitStr, Meta, Path, Token, punctuated::Punctuated};
 
-use super::signature::{Role, Signature, body_of, in_camel_case, in_capitals, is_any};
+use super::signature::{BodyType, Role, Signature, body_of, in_camel_case, in_capitals, is_any};
 
 /// What stands in the brackets of the attribute.
 #[derive(Default)]
@@ -53,23 +53,15 @@ fn options(tokens: TokenStream) -> Result<Options, Error> {
     for meta in Punctuated::<Meta, Token![,]>::parse_terminated.parse2(tokens)? {
         let expected = "unknown option: expected twin = function, parts = number, family = \"name\", dagger, or hot";
         let unknown = || Error::new_spanned(&meta, expected);
-        if meta.path().is_ident("dagger") && matches!(meta, Meta::Path(_)) {
-            options.dagger = true;
-            continue;
-        }
-        if meta.path().is_ident("hot") && matches!(meta, Meta::Path(_)) {
-            options.hot = true;
-            continue;
-        }
-        let Meta::NameValue(pair) = &meta else { return Err(unknown()) };
-        match (&pair.path, &pair.value) {
-            (path, Expr::Path(twin)) if path.is_ident("twin") => options.twin = Some(twin.path.clone()),
-            (path, Expr::Lit(ExprLit { lit: Lit::Str(family), .. })) if path.is_ident("family") => {
-                options.family = Some(family.clone())
-            }
-            (path, Expr::Lit(ExprLit { lit: Lit::Int(parts), .. })) if path.is_ident("parts") => {
-                options.parts = Some(parts.clone())
-            }
+        let name = meta.path().get_ident().map(Ident::to_string).unwrap_or_default();
+        let value = if let Meta::NameValue(pair) = &meta { Some(&pair.value) } else { None };
+        let literal = if let Some(Expr::Lit(ExprLit { lit, .. })) = value { Some(lit) } else { None };
+        match (name.as_str(), value, literal) {
+            ("dagger", None, _) if matches!(meta, Meta::Path(_)) => options.dagger = true,
+            ("hot", None, _) if matches!(meta, Meta::Path(_)) => options.hot = true,
+            ("twin", Some(Expr::Path(twin)), _) => options.twin = Some(twin.path.clone()),
+            ("family", _, Some(Lit::Str(family))) => options.family = Some(family.clone()),
+            ("parts", _, Some(Lit::Int(parts))) => options.parts = Some(parts.clone()),
             _ => return Err(unknown()),
         }
     }
@@ -101,24 +93,6 @@ fn kernel(tokens: TokenStream, function: &ItemFn) -> Result<TokenStream, Error> 
     let computes = summary(function);
     let own: Vec<_> = signature.arguments.iter().filter(|argument| !matches!(argument.role, Role::Site)).collect();
     let names: Vec<String> = own.iter().map(|argument| argument.name.to_string()).collect();
-    let site = &signature.site;
-
-    // The call of the body, each argument by its number.
-    let mut number = 0usize;
-    let passed = signature.arguments.iter().map(|argument| match argument.role {
-        Role::Site => quote! { site },
-        _ => {
-            number += 1;
-            let number = number - 1;
-            quote! { ::lanefield::body::Argument::at(site, #number) }
-        }
-    });
-    let passed: Vec<TokenStream> = passed.collect();
-    let roles = own.iter().map(|argument| {
-        let ty = &argument.ty;
-        quote! { <#ty as ::lanefield::body::Argument<#site>>::ROLE }
-    });
-
     // The arguments of the OpenCL C kernel.
     let mut arguments: Vec<TokenStream> = Vec::new();
     for (number, argument) in own.iter().enumerate() {
@@ -131,23 +105,17 @@ fn kernel(tokens: TokenStream, function: &ItemFn) -> Result<TokenStream, Error> 
         let name = format_ident!("{name}");
         quote! { ::lanefield::kernel::Argument::#name }
     };
-    if signature.is_stencil() {
-        arguments.push(tail("Stencil"));
-    }
-    if signature.uses_displacements() {
-        arguments.push(tail("OfNeighbours"));
-    }
-    arguments.push(tail(if signature.is_of_words() { "Elements" } else { "Osites" }));
-    if signature.is_stencil() {
-        arguments.push(tail("Boundary"));
-    }
-    arguments.push(tail(if signature.is_of_words() { "PartWords" } else { "Parts" }));
-    if signature.sums_over_slices() {
-        if signature.is_of_words() {
-            arguments.push(tail("Parts"));
-        }
-        arguments.push(tail("Slices"));
-    }
+    let (is_stencil, is_of_words) = (signature.is_stencil(), signature.is_of_words());
+    let tails = [
+        (is_stencil, "Stencil"),
+        (signature.uses_displacements(), "OfNeighbours"),
+        (true, if is_of_words { "Elements" } else { "Osites" }),
+        (is_stencil, "Boundary"),
+        (true, if is_of_words { "PartWords" } else { "Parts" }),
+        (signature.sums_over_slices() && is_of_words, "Parts"),
+        (signature.sums_over_slices(), "Slices"),
+    ];
+    arguments.extend(tails.into_iter().filter(|(is_taken, _)| *is_taken).map(|(_, name)| tail(name)));
     if signature.has(|role| matches!(role, Role::Coordinates)) {
         for table in 0..4usize {
             arguments.push(
@@ -194,6 +162,20 @@ fn kernel(tokens: TokenStream, function: &ItemFn) -> Result<TokenStream, Error> 
             }
         }
     });
+    let types = signature.arguments.iter().map(|argument| match argument.role {
+        Role::Site => None,
+        _ => Some(&argument.ty),
+    });
+    let body_type = BodyType {
+        function,
+        module: quote! { ::lanefield::body },
+        names: ["Site", "Body"],
+        recorder: quote! { record::Recorder },
+        made: quote! { at },
+        parameter: &signature.site,
+        arguments: types.collect(),
+    };
+    let body_type = body_type.written(twin);
     // The kernel, or its Hermitian conjugate, which is tuned as the kernel is.
     let kernel = |constant: &Ident, text: &str, computes: &str, dagger: &str, documentation: String| {
         let dagger = format_ident!("{dagger}");
@@ -227,26 +209,7 @@ fn kernel(tokens: TokenStream, function: &ItemFn) -> Result<TokenStream, Error> 
     }
     let structure = structure_of(&signature, function, &structure, &constant, options.dagger);
     Ok(quote! {
-        #[doc(hidden)]
-        #visibility struct #body;
-
-        const _: () = {
-            struct RolesOf<S>(::core::marker::PhantomData<S>);
-
-            impl<#site: ::lanefield::body::Site> RolesOf<#site> {
-                const ROLES: &'static [::lanefield::body::Role] = &[#(#roles),*];
-            }
-
-            impl ::lanefield::body::Body for #body {
-                const ROLES: &'static [::lanefield::body::Role] = RolesOf::<::lanefield::body::record::Recorder>::ROLES;
-                #[inline(always)]
-                fn run<S: ::lanefield::body::Site>(site: S) {
-                    #name(#(#passed),*);
-                }
-            }
-
-            #twin
-        };
+        #body_type
 
         #kernels
 

@@ -3,12 +3,10 @@
 use proc_macro2::TokenStream;
 use quote::{ToTokens, quote};
 use syn::parse::Parser as _;
-use syn::{
-    Error, Expr, FnArg, GenericArgument, Ident, ItemFn, Meta, Pat, PathArguments, Token, Type, punctuated::Punctuated,
-};
+use syn::{Error, Expr, FnArg, GenericArgument, Ident, ItemFn, Meta, Token, Type, punctuated::Punctuated};
 
 use super::attribute::{function_and, summary};
-use super::signature::{body_of, in_camel_case, in_capitals, parameter_of};
+use super::signature::{BodyType, Declared, body_of, in_camel_case, in_capitals, parameter_of};
 
 const ROLES: &str = "Read<P, T, D>, Write<P, T, D>, Update<P, T, D>, Accumulate<P, T, D>, Scalar<P, T>, ExactSum<P>, IntegerSum<P, T>, Least<P, T>, \
                      Greatest<P, T>, or the point P";
@@ -57,48 +55,27 @@ fn options(tokens: TokenStream) -> Result<Options, Error> {
 }
 
 fn argument(input: &FnArg, point: &Ident) -> Result<Argument, Error> {
-    let FnArg::Typed(typed) = input else {
-        return Err(Error::new_spanned(input, "a body is a function by itself, not a method"));
-    };
-    let Pat::Ident(pattern) = &*typed.pat else {
-        return Err(Error::new_spanned(&typed.pat, "an argument of a body has a name"));
-    };
-    let unknown = || {
-        let ty = typed.ty.to_token_stream();
-        Error::new_spanned(&typed.ty, format!("an argument of a map is one of {ROLES}, not {ty}"))
-    };
-    let Type::Path(path) = &*typed.ty else { return Err(unknown()) };
-    let last = path.path.segments.last().ok_or_else(unknown)?;
-    let generics: Vec<&GenericArgument> = match &last.arguments {
-        PathArguments::AngleBracketed(list) => list.args.iter().collect(),
-        _ => Vec::new(),
-    };
-    let array = |written| match generics[..] {
+    let declared = Declared::of(input, "map", ROLES)?;
+    let array = |written| match declared.generics[..] {
         [_, GenericArgument::Type(element), rank] => {
             Ok(Role::Array { written, element: Box::new(element.clone()), rank: rank.to_token_stream() })
         }
-        _ => Err(Error::new_spanned(
-            &typed.ty,
-            format!("{0} takes the point, what the array holds, and its dimensions: {0}<P, f32, 2>", last.ident),
-        )),
+        _ => Err(declared.takes("the point, what the array holds, and its dimensions", "<P, f32, 2>")),
     };
-    let number = || match generics[..] {
+    let number = || match declared.generics[..] {
         [_, GenericArgument::Type(element)] => Ok(Box::new(element.clone())),
-        _ => Err(Error::new_spanned(
-            &typed.ty,
-            format!("{0} takes the point, and what the number is: {0}<P, u32>", last.ident),
-        )),
+        _ => Err(declared.takes("the point, and what the number is", "<P, u32>")),
     };
-    let role = match last.ident.to_string().as_str() {
+    let role = match declared.kind.to_string().as_str() {
         "Read" => array(false)?,
         "Write" | "Update" | "Accumulate" => array(true)?,
         "Scalar" => Role::Scalar(number()?),
         "ExactSum" => Role::ExactSum,
         "IntegerSum" | "Least" | "Greatest" => Role::Fold(number()?),
-        _ if last.ident == *point => Role::Point,
-        _ => return Err(unknown()),
+        _ if declared.kind == point => Role::Point,
+        _ => return Err(declared.unknown()),
     };
-    Ok(Argument { name: pattern.ident.clone(), ty: (*typed.ty).clone(), role })
+    Ok(Argument { name: declared.name, ty: declared.ty.clone(), role })
 }
 
 fn map(tokens: TokenStream, function: &ItemFn) -> Result<TokenStream, Error> {
@@ -116,22 +93,20 @@ fn map(tokens: TokenStream, function: &ItemFn) -> Result<TokenStream, Error> {
     let (text, computes) = (name.to_string(), summary(function));
     let names: Vec<String> = own.iter().map(|argument| argument.name.to_string()).collect();
 
-    let mut number = 0usize;
-    let passed: Vec<TokenStream> = arguments
-        .iter()
-        .map(|argument| match argument.role {
-            Role::Point => quote! { point },
-            _ => {
-                number += 1;
-                let number = number - 1;
-                quote! { ::lanefield::map::Argument::at_point(point, #number) }
-            }
-        })
-        .collect();
-    let roles = own.iter().map(|argument| {
-        let ty = &argument.ty;
-        quote! { <#ty as ::lanefield::map::Argument<#point>>::ROLE }
+    let types = arguments.iter().map(|argument| match argument.role {
+        Role::Point => None,
+        _ => Some(&argument.ty),
     });
+    let body_type = BodyType {
+        function,
+        module: quote! { ::lanefield::map },
+        names: ["Point", "MapBody"],
+        recorder: quote! { Recorder },
+        made: quote! { at_point },
+        parameter: &point,
+        arguments: types.collect(),
+    };
+    let body_type = body_type.written(None);
 
     let mut chosen = quote! { ::lanefield::map::MapOptions::DEFAULT };
     if let Some(schedule) = schedule {
@@ -146,24 +121,7 @@ fn map(tokens: TokenStream, function: &ItemFn) -> Result<TokenStream, Error> {
     let structure = structure_of(&own, function, &structure, &constant);
     let documentation = format!("The map of the body [`{name}`]: {computes}.");
     Ok(quote! {
-        #[doc(hidden)]
-        #visibility struct #body;
-
-        const _: () = {
-            struct RolesOf<P>(::core::marker::PhantomData<P>);
-
-            impl<#point: ::lanefield::map::Point> RolesOf<#point> {
-                const ROLES: &'static [::lanefield::map::Role] = &[#(#roles),*];
-            }
-
-            impl ::lanefield::map::MapBody for #body {
-                const ROLES: &'static [::lanefield::map::Role] = RolesOf::<::lanefield::map::Recorder>::ROLES;
-                #[inline(always)]
-                fn run<P: ::lanefield::map::Point>(point: P) {
-                    #name(#(#passed),*);
-                }
-            }
-        };
+        #body_type
 
         #[doc = #documentation]
         #visibility static #constant: ::lanefield::map::MapKernel =

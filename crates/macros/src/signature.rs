@@ -1,7 +1,7 @@
 //! The signature of a body, as far as a macro sees it: its arguments by name and role.
 
-use proc_macro2::Span;
-use quote::{ToTokens, format_ident};
+use proc_macro2::{Span, TokenStream};
+use quote::{ToTokens, format_ident, quote};
 use syn::{Error, FnArg, GenericArgument, GenericParam, Ident, ItemFn, Pat, PathArguments, Type};
 
 /// What an argument is, by the name of its type.
@@ -61,52 +61,44 @@ impl Signature {
     fn check(&self, span: Span) -> Result<(), Error> {
         const MOST: usize = 16;
         let own = self.arguments.iter().filter(|argument| !matches!(argument.role, Role::Site)).count();
-        if own > MOST {
-            return Err(Error::new(span, format!("a body of {own} arguments: at most {MOST} are taken")));
-        }
-        if !self.has(|role| matches!(role, Role::Field { written: true, .. } | Role::Sums | Role::SliceSums)) {
-            return Err(Error::new(
-                span,
-                "a body writes a field or adds to a sum: it has a Write, an Update, an ExactSum or a ComplexSum, or sums over slices",
-            ));
-        }
-        if self.has(|role| matches!(role, Role::Sums)) && self.sums_over_slices() {
-            return Err(Error::new(
-                span,
-                "a body sums over all sites or over slices: the sum over all sites is that of its slices, merged",
-            ));
-        }
+        let writes = |role: &Role| matches!(role, Role::Field { written: true, .. } | Role::Sums | Role::SliceSums);
         let lies_on_sites = |role: &Role| matches!(role, Role::Field { at: Place::Here | Place::EvenDistance, .. });
-        if !self.has(lies_on_sites) {
-            let expected =
-                "a body has a field that is written, or read at the site: it says on which sites the body runs";
-            return Err(Error::new(span, expected));
-        }
-        if self.arguments.iter().filter(|argument| matches!(argument.role, Role::Converted)).count() > 1 {
-            return Err(Error::new(
-                span,
-                "a body has at most one Converted: all others are in the precision in which it computes",
-            ));
-        }
-        if self.is_of_words() && self.is_stencil() {
-            return Err(Error::new(
-                span,
+        let converted = self.arguments.iter().filter(|argument| matches!(argument.role, Role::Converted)).count();
+        let is_named = |role: &Role| matches!(role, Role::Field { object, .. } if !is_any(object));
+        let has_coordinates = self.has(|role| matches!(role, Role::Coordinates));
+        let too_many = format!("a body of {own} arguments: at most {MOST} are taken");
+        let refusals = [
+            (own > MOST, too_many.as_str()),
+            (
+                !self.has(writes),
+                "a body writes a field or adds to a sum: it has a Write, an Update, an ExactSum or a ComplexSum, or sums over slices",
+            ),
+            (
+                self.has(|role| matches!(role, Role::Sums)) && self.sums_over_slices(),
+                "a body sums over all sites or over slices: the sum over all sites is that of its slices, merged",
+            ),
+            (
+                !self.has(lies_on_sites),
+                "a body has a field that is written, or read at the site: it says on which sites the body runs",
+            ),
+            (converted > 1, "a body has at most one Converted: all others are in the precision in which it computes"),
+            (
+                self.is_of_words() && self.is_stencil(),
                 "a body that goes through the words of Any reads nothing at neighbours: name what its fields hold",
-            ));
-        }
-        if self.is_of_words() && self.has(|role| matches!(role, Role::Coordinates)) {
-            return Err(Error::new(
-                span,
+            ),
+            (
+                self.is_of_words() && has_coordinates,
                 "a body that goes through the words of Any has no coordinates: name what its fields hold",
-            ));
-        }
-        if self.is_of_words() && self.has(|role| matches!(role, Role::Field { object, .. } if !is_any(object))) {
-            return Err(Error::new(
-                span,
+            ),
+            (
+                self.is_of_words() && self.has(is_named),
                 "fields of Any stand with fields of Any: name what all of them hold, or nothing",
-            ));
+            ),
+        ];
+        match refusals.iter().find(|(is_wrong, _)| *is_wrong) {
+            Some((_, message)) => Err(Error::new(span, message)),
+            None => Ok(()),
         }
-        Ok(())
     }
 
     pub fn has(&self, wanted: impl Fn(&Role) -> bool) -> bool {
@@ -147,37 +139,54 @@ pub fn is_any(ty: &Type) -> bool {
     matches!(ty, Type::Path(path) if path.path.segments.last().is_some_and(|segment| segment.ident == "Any"))
 }
 
+/// An argument as it stands: its name, its type, the name of that, and what the type is generic in.
+pub struct Declared<'a> {
+    pub name: Ident,
+    pub ty: &'a Type,
+    pub kind: &'a Ident,
+    pub generics: Vec<&'a GenericArgument>,
+    unknown: String,
+}
+
+impl<'a> Declared<'a> {
+    /// `of`: of what it is an argument; `roles`: what it may be.
+    pub fn of(input: &'a FnArg, of: &str, roles: &str) -> Result<Self, Error> {
+        let FnArg::Typed(typed) = input else {
+            return Err(Error::new_spanned(input, "a body is a function by itself, not a method"));
+        };
+        let Pat::Ident(pattern) = &*typed.pat else {
+            return Err(Error::new_spanned(&typed.pat, "an argument of a body has a name"));
+        };
+        let unknown = format!("an argument of a {of} is one of {roles}, not {}", typed.ty.to_token_stream());
+        let last = if let Type::Path(path) = &*typed.ty { path.path.segments.last() } else { None };
+        let Some(last) = last else { return Err(Error::new_spanned(&typed.ty, unknown)) };
+        let generics = match &last.arguments {
+            PathArguments::AngleBracketed(list) => list.args.iter().collect(),
+            _ => Vec::new(),
+        };
+        Ok(Self { name: pattern.ident.clone(), ty: &typed.ty, kind: &last.ident, generics, unknown })
+    }
+
+    /// The error of a type that no argument has.
+    pub fn unknown(&self) -> Error {
+        Error::new_spanned(self.ty, &self.unknown)
+    }
+
+    /// The error of a type that is generic in something else.
+    pub fn takes(&self, what: &str, such_as: &str) -> Error {
+        Error::new_spanned(self.ty, format!("{0} takes {what}: {0}{such_as}", self.kind))
+    }
+}
+
 fn argument(input: &FnArg, site: &Ident) -> Result<Argument, Error> {
-    let FnArg::Typed(typed) = input else {
-        return Err(Error::new_spanned(input, "a body is a function by itself, not a method"));
+    let declared = Declared::of(input, "body", ROLES)?;
+    let field = |written, at| match declared.generics[..] {
+        [GenericArgument::Type(_), GenericArgument::Type(object)] => {
+            Ok(Role::Field { written, at, object: Box::new(object.clone()) })
+        }
+        _ => Err(declared.takes("the site and what the field holds", "<S, ColourVectors>")),
     };
-    let Pat::Ident(pattern) = &*typed.pat else {
-        return Err(Error::new_spanned(&typed.pat, "an argument of a body has a name"));
-    };
-    let unknown = || {
-        Error::new_spanned(
-            &typed.ty,
-            format!("an argument of a body is one of {ROLES}, not {}", typed.ty.to_token_stream()),
-        )
-    };
-    let Type::Path(path) = &*typed.ty else { return Err(unknown()) };
-    let last = path.path.segments.last().ok_or_else(unknown)?;
-    let objects: Vec<&Type> = match &last.arguments {
-        PathArguments::AngleBracketed(list) => list
-            .args
-            .iter()
-            .filter_map(|argument| if let GenericArgument::Type(ty) = argument { Some(ty) } else { None })
-            .collect(),
-        _ => Vec::new(),
-    };
-    let field = |written, at| match objects[..] {
-        [_, object] => Ok(Role::Field { written, at, object: Box::new(object.clone()) }),
-        _ => Err(Error::new_spanned(
-            &typed.ty,
-            format!("{} takes the site and what the field holds: {}<S, ColourVectors>", last.ident, last.ident),
-        )),
-    };
-    let role = match last.ident.to_string().as_str() {
+    let role = match declared.kind.to_string().as_str() {
         "Read" => field(false, Place::Here)?,
         "Neighbours" => field(false, Place::Neighbours)?,
         "OddDistance" => field(false, Place::OddDistance)?,
@@ -190,10 +199,66 @@ fn argument(input: &FnArg, site: &Ident) -> Result<Argument, Error> {
         "ExactSum" | "ComplexSum" => Role::Sums,
         "SliceSum" | "ComplexSliceSum" => Role::SliceSums,
         "Coordinates" => Role::Coordinates,
-        _ if last.ident == *site => Role::Site,
-        _ => return Err(unknown()),
+        _ if declared.kind == site => Role::Site,
+        _ => return Err(declared.unknown()),
     };
-    Ok(Argument { name: pattern.ident.clone(), ty: (*typed.ty).clone(), role })
+    Ok(Argument { name: declared.name, ty: declared.ty.clone(), role })
+}
+
+/// What a body is as a type, and what else stands by it.
+pub struct BodyType<'a> {
+    pub function: &'a ItemFn,
+    /// The module of the library that it is of: `body` or `map`.
+    pub module: TokenStream,
+    /// The trait of the site or point, that of the body, and what records it.
+    pub names: [&'static str; 2],
+    pub recorder: TokenStream,
+    /// How an argument of a number is made.
+    pub made: TokenStream,
+    /// The generic parameter that stands for the site or point.
+    pub parameter: &'a Ident,
+    /// The types of its arguments; none of the site or point itself.
+    pub arguments: Vec<Option<&'a Type>>,
+}
+
+impl BodyType<'_> {
+    /// The type, with `more` in its scope.
+    pub fn written(&self, more: Option<TokenStream>) -> TokenStream {
+        let Self { function, module, recorder, made, parameter, .. } = self;
+        let (name, visibility, body) = (&function.sig.ident, &function.vis, body_of(&function.sig.ident));
+        let [of_point, of_body] = self.names.map(|name| format_ident!("{name}"));
+        let mut numbers = 0usize..;
+        let passed = self.arguments.iter().map(|ty| match ty {
+            None => quote! { point },
+            Some(_) => {
+                let number = numbers.next().unwrap_or_default();
+                quote! { #module::Argument::#made(point, #number) }
+            }
+        });
+        let roles = self.arguments.iter().flatten().map(|ty| quote! { <#ty as #module::Argument<#parameter>>::ROLE });
+        quote! {
+            #[doc(hidden)]
+            #visibility struct #body;
+
+            const _: () = {
+                struct RolesOf<P>(::core::marker::PhantomData<P>);
+
+                impl<#parameter: #module::#of_point> RolesOf<#parameter> {
+                    const ROLES: &'static [#module::Role] = &[#(#roles),*];
+                }
+
+                impl #module::#of_body for #body {
+                    const ROLES: &'static [#module::Role] = RolesOf::<#module::#recorder>::ROLES;
+                    #[inline(always)]
+                    fn run<P: #module::#of_point>(point: P) {
+                        #name(#(#passed),*);
+                    }
+                }
+
+                #more
+            };
+        }
+    }
 }
 
 /// The one type that a body is generic in; `expected` is what is said where it is not. A body returns nothing.
