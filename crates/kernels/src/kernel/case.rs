@@ -23,12 +23,11 @@ use crate::in_precision;
 
 /// For what arguments are made.
 #[derive(Clone, Copy, Debug)]
+#[allow(missing_docs, reason = "the names say what they are")]
 pub struct CaseOptions<'a> {
-    /// The lattice in lanes.
     pub lattice: Lattice,
     /// The sites of the target; of kernels whose fields lie on all sites, these are taken.
     pub sites: Sites,
-    /// The precision of the target.
     pub precision: Precision,
     /// The precision from which is converted; the usual one where there is none.
     pub from: Option<Precision>,
@@ -48,7 +47,6 @@ pub struct CaseOptions<'a> {
     pub links: DoubledGauge,
     /// The links; where there are none, random numbers, of which no time depends.
     pub configuration: Option<&'a Configuration>,
-    /// The order of the legs.
     pub legs: LegOrder,
     /// Across which slices are summed.
     pub direction: Direction,
@@ -106,29 +104,23 @@ pub enum Scalars {
 
 /// The arguments of a call, all of them: a stencil is made of the target, and fields say what they are.
 #[derive(Clone, Debug)]
+#[allow(missing_docs, reason = "the names say what they are")]
 pub struct GivenArguments {
     /// Fields by name, those of a list together; what they hold that are written does not matter.
     pub fields: Vec<(&'static str, Vec<HostField>)>,
-    /// A matrix along s.
     pub matrix: Option<SMatrix>,
-    /// Scalars by name.
     pub scalars: Vec<(&'static str, Scalars)>,
-    /// Numbers of right-hand sides.
     pub indices: Vec<usize>,
-    /// The order of the legs.
     pub legs: LegOrder,
-    /// Components of a right-hand side.
     pub rhs_parts: usize,
-    /// Across which slices are summed.
     pub direction: Direction,
 }
 
 /// What a kernel gave.
 #[derive(Clone, Debug)]
+#[allow(missing_docs, reason = "the names say what they are")]
 pub struct Outcome {
-    /// The fields that it wrote.
     pub fields: Vec<(&'static str, HostField)>,
-    /// The sums.
     pub sums: Vec<f64>,
 }
 
@@ -404,9 +396,7 @@ impl Case {
         drop(call);
         held.outcome(self, cpu, sums)
     }
-}
 
-impl Case {
     /// Looks at the call that this makes on the host.
     ///
     /// # Errors
@@ -436,7 +426,7 @@ fn is_list(kernel: &Kernel, name: &str) -> bool {
     kernel.arguments.iter().any(|argument| matches!(argument, Argument::Fields(list, _) if *list == name))
 }
 
-/// The arguments of a case on a backend.
+/// The arguments of a case on a backend. Errors are what that reports.
 pub struct CaseOn<B: Memory> {
     fields: Vec<(&'static str, Vec<AnyField<B::Storage>>)>,
     stencil: Option<B::Table>,
@@ -483,9 +473,6 @@ impl<B: Memory> CaseOn<B> {
     }
 
     /// Launches the kernel: its sums, where it has any.
-    ///
-    /// # Errors
-    /// What the backend reports.
     pub fn launch(&mut self, case: &Case, backend: &B, sum: Sum) -> Result<Vec<f64>, BackendError>
     where
         B: Backend,
@@ -498,9 +485,6 @@ impl<B: Memory> CaseOn<B> {
     }
 
     /// Makes what the kernel writes zero, so that one that writes nothing is found out.
-    ///
-    /// # Errors
-    /// What the backend reports.
     pub fn clear(&mut self, case: &Case, backend: &B) -> Result<(), BackendError> {
         let written = |name: &str| case.kernel().fields().any(|role| role.name == name && role.access == Access::Write);
         for (_, fields) in self.fields.iter_mut().filter(|(name, _)| written(name)) {
@@ -510,9 +494,6 @@ impl<B: Memory> CaseOn<B> {
     }
 
     /// What the kernel wrote.
-    ///
-    /// # Errors
-    /// What the backend reports.
     pub fn outcome(&self, case: &Case, backend: &B, sums: Vec<f64>) -> Result<Outcome, BackendError> {
         let written = |name: &str| case.kernel().fields().any(|role| role.name == name && role.access != Access::Read);
         let fields = self.fields.iter().filter(|(name, _)| written(name));

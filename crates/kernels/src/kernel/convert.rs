@@ -30,7 +30,7 @@ pub trait ConvertKernels: Launch {
     /// out = x in another precision, rounded to nearest even, half precision by way of f32. The lanes of both must hold the same sites.
     ///
     /// # Errors
-    /// [`BackendError::Argument`] for fields that do not match; what the backend reports.
+    /// [`BackendError::Argument`] for fields that do not match; what the backend reports; so for every function here.
     fn convert<S: Vectors, R: Vectors, K: SiteObject>(
         &self,
         out: &mut FieldOn<Self, S, K>,
@@ -40,9 +40,6 @@ pub trait ConvertKernels: Launch {
     }
 
     /// The same numbers in f32.
-    ///
-    /// # Errors
-    /// As [`Self::convert`].
     fn in_f32<R: Vectors, K: SiteObject>(
         &self,
         x: &FieldOn<Self, R, K>,

@@ -10,7 +10,7 @@ use lanefield_reference::scalar::gauge_fixing as plain;
 use lanefield_reference::scalar::{Link, matrix_adjoint, matrix_times_matrix, real_madd, real_times, site_norm2};
 
 use super::loops::{plain_traceless, traceless};
-use super::staples::matrix_of;
+use super::staples::Matrices;
 use super::su2::{self, Quaternion};
 use super::twin::PlainCall;
 use super::{Arguments, Kernel};
@@ -101,7 +101,7 @@ fn plain_sum_of_legs<R: Vectors>(call: &PlainCall<'_, R>, site: usize, weight: R
     let [weighted, ..] = directions(call.legs());
     let mut sum: Option<Link<R>> = None;
     for leg in call.legs() {
-        let there = matrix_of(&call.read("there", call.neighbour(site, leg), 0));
+        let there = call.matrix("there", call.neighbour(site, leg));
         let product = matrix_times_matrix(&call.link(site, leg), &matrix_adjoint(&there));
         let is_weighted = leg.dimension() == weighted.index();
         let word = |row: usize, column: usize| match (&sum, is_weighted) {
@@ -117,17 +117,15 @@ fn plain_sum_of_legs<R: Vectors>(call: &PlainCall<'_, R>, site: usize, weight: R
 
 fn gauge_relaxed_twin<R: Vectors>(call: &mut PlainCall<'_, R>) {
     let (weight, omega) = (call.scalar("weight"), call.scalar("omega"));
-    call.each(|call, site, _| {
-        let (g, sum) = (matrix_of(&call.read("g", site, 0)), plain_sum_of_legs(call, site, weight));
-        call.write("g", site, 0, &plain::relaxed(&g, &sum, omega).concat());
+    call.write_matrices("g", |call, site| {
+        plain::relaxed(&call.matrix("g", site), &plain_sum_of_legs(call, site, weight), omega)
     });
 }
 
 fn gauge_condition_twin<R: Vectors>(call: &mut PlainCall<'_, R>) {
     let weight = call.scalar("weight");
     call.each(|call, site, _| {
-        let sum = plain_sum_of_legs(call, site, weight);
-        let w = matrix_times_matrix(&matrix_of(&call.read("g", site, 0)), &sum);
+        let w = matrix_times_matrix(&call.matrix("g", site), &plain_sum_of_legs(call, site, weight));
         let [first, second, third] = [0, 1, 2].map(|k| w[k][k].re.to_f64());
         call.add(0, site, 0, first + second + third);
         call.add(1, site, 0, site_norm2(&plain_traceless(&w).concat()));
@@ -136,16 +134,12 @@ fn gauge_condition_twin<R: Vectors>(call: &mut PlainCall<'_, R>) {
 
 fn gauge_transformed_twin<R: Vectors>(call: &mut PlainCall<'_, R>) {
     let [leg, ..] = call.legs();
-    call.each(|call, site, _| {
-        let [link, g] = ["link", "g"].map(|name| matrix_of(&call.read(name, site, 0)));
-        let there = matrix_of(&call.read("there", call.neighbour(site, leg), 0));
-        let transformed = matrix_times_matrix(&matrix_times_matrix(&g, &link), &matrix_adjoint(&there));
-        call.write("link", site, 0, &transformed.concat());
+    call.write_matrices("link", |call, site| {
+        let [link, g] = ["link", "g"].map(|name| call.matrix(name, site));
+        let there = call.matrix("there", call.neighbour(site, leg));
+        matrix_times_matrix(&matrix_times_matrix(&g, &link), &matrix_adjoint(&there))
     });
 }
-
-/// A field of colour matrices on a backend.
-type Matrices<B, R> = FieldOn<B, R, ColourMatrix>;
 
 /// What a step and a measurement read beside the transformation: at the sites of a stencil.
 pub struct Surroundings<'a, B: Launch + ?Sized, R: Vectors> {

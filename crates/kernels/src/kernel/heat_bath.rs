@@ -9,7 +9,6 @@ use lanefield_reference::random::key_of_seed;
 use lanefield_reference::scalar::heat_bath as plain;
 use lanefield_reference::scalar::site_inner_product;
 
-use super::staples::matrix_of;
 use super::su2::{self, Quaternion};
 use super::twin::PlainCall;
 use super::{Arguments, Kernel};
@@ -110,17 +109,15 @@ pub fn link_energy<S: Site>(link: Read<S, ColourMatrix>, staples: Read<S, Colour
 fn heat_bath_twin<R: Vectors>(call: &mut PlainCall<'_, R>) {
     let key = ["key_low", "key_middle", "key_high"].map(|name| call.scalar(name));
     let (coupling, event) = (call.scalar("coupling"), call.scalar("event"));
-    call.each(|call, site, _| {
-        let [u, v] = ["link", "staples"].map(|name| matrix_of(&call.read(name, site, 0)));
-        let link = plain::heat_bath(&u, &v, coupling, call.coordinate(site), key, event);
-        call.write("link", site, 0, &link.concat());
+    call.write_matrices("link", |call, site| {
+        let [u, v] = ["link", "staples"].map(|name| call.matrix(name, site));
+        plain::heat_bath(&u, &v, coupling, call.coordinate(site), key, event)
     });
 }
 
 fn overrelaxation_twin<R: Vectors>(call: &mut PlainCall<'_, R>) {
-    call.each(|call, site, _| {
-        let [u, v] = ["link", "staples"].map(|name| matrix_of(&call.read(name, site, 0)));
-        call.write("link", site, 0, &plain::overrelaxation(&u, &v).concat());
+    call.write_matrices("link", |call, site| {
+        plain::overrelaxation(&call.matrix("link", site), &call.matrix("staples", site))
     });
 }
 
@@ -147,7 +144,7 @@ pub trait HeatBathKernels: Launch {
     /// Draws each link anew in the field of its staples. Sites must not be neighbours.
     ///
     /// # Errors
-    /// [`BackendError::Argument`] for fields that do not match; what the backend reports.
+    /// [`BackendError::Argument`] for fields that do not match; what the backend reports; so for every function here.
     fn heat_bath<R: Vectors>(
         &self,
         link: &mut FieldOn<Self, R, ColourMatrix>,
@@ -162,9 +159,6 @@ pub trait HeatBathKernels: Launch {
     }
 
     /// Reflects each link in the field of its staples. Sites must not be neighbours.
-    ///
-    /// # Errors
-    /// As [`Self::heat_bath`].
     fn overrelaxation<R: Vectors>(
         &self,
         link: &mut FieldOn<Self, R, ColourMatrix>,
@@ -174,9 +168,6 @@ pub trait HeatBathKernels: Launch {
     }
 
     /// Σ Re tr U V† over the sites, exact and rounded once.
-    ///
-    /// # Errors
-    /// As [`Self::heat_bath`].
     fn link_energy<R: Vectors>(
         &self,
         link: &FieldOn<Self, R, ColourMatrix>,

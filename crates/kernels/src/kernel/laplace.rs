@@ -97,7 +97,7 @@ pub trait LaplaceKernels: Launch {
     /// out = laplace_hop of each colour vector of `source`, at the stencil's sites.
     ///
     /// # Errors
-    /// [`BackendError::Argument`] for fields that do not match; what the backend reports.
+    /// [`BackendError::Argument`] for fields that do not match; what the backend reports; so for every function here.
     fn laplace_hop<R: Vectors>(
         &self,
         out: &mut FieldOn<Self, R, ColourVectors>,
@@ -111,9 +111,6 @@ pub trait LaplaceKernels: Launch {
     }
 
     /// out = what is done with a hop, which is its own Hermitian conjugate, on the stencil's sites.
-    ///
-    /// # Errors
-    /// As [`Self::laplace_hop`].
     fn laplace_with_hop<R: Vectors>(
         &self,
         out: &mut FieldOn<Self, R, ColourVectors>,

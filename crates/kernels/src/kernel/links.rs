@@ -7,10 +7,10 @@ use lanefield_reference::scalar::{Link, madd, matrix_adjoint, matrix_times_matri
 use num_complex::Complex;
 
 use super::loops::{plain_traceless, traceless};
-use super::staples::matrix_of;
+use super::staples::Matrices;
 use super::twin::PlainCall;
 use super::{Arguments, Kernel};
-use crate::backend::{BackendError, FieldOn, Launch};
+use crate::backend::{BackendError, Launch};
 use crate::body::number;
 use crate::body::prelude::*;
 
@@ -102,9 +102,8 @@ pub fn flow_link<S: Site>(
 fn flow_link_twin<R: Vectors>(call: &mut PlainCall<'_, R>) {
     let (a, b) = (call.scalar("a"), call.scalar("b"));
     call.each(|call, site, _| {
-        let here = |name| matrix_of(&call.read(name, site, 0));
-        let (u, k) = (here("u"), here("momenta"));
-        let force = plain_traceless(&matrix_times_matrix(&here("staples"), &matrix_adjoint(&u)));
+        let [u, k, staples] = ["u", "momenta", "staples"].map(|name| call.matrix(name, site));
+        let force = plain_traceless(&matrix_times_matrix(&staples, &matrix_adjoint(&u)));
         let word = |row: usize, column: usize| real_madd(a, force[row][column], real_times(b, k[row][column]));
         let moved: Link<R> = std::array::from_fn(|row| std::array::from_fn(|column| word(row, column)));
         call.write("momenta", site, 0, &moved.concat());
@@ -127,12 +126,11 @@ pub fn exponential_times<S: Site>(
 
 fn exponential_times_twin<R: Vectors>(call: &mut PlainCall<'_, R>) {
     let (a, b) = (call.scalar("a"), call.scalar("b"));
-    call.each(|call, site, _| {
-        let here = |name| matrix_of(&call.read(name, site, 0));
-        let (x, y) = (here("x"), here("y"));
+    call.write_matrices("out", |call, site| {
+        let [x, y, u] = ["x", "y", "u"].map(|name| call.matrix(name, site));
         let word = |row: usize, column: usize| real_madd(a, x[row][column], real_times(b, y[row][column]));
-        let z: Link<R> = std::array::from_fn(|row| std::array::from_fn(|column| word(row, column)));
-        call.write("out", site, 0, &matrix_times_matrix(&plain_exponential(&z), &here("u")).concat());
+        let z = std::array::from_fn(|row| std::array::from_fn(|column| word(row, column)));
+        matrix_times_matrix(&plain_exponential(&z), &u)
     });
 }
 
@@ -195,10 +193,7 @@ pub fn u3_projected<S: Site>(site: S, out: Write<S, ColourMatrix>, v: Read<S, Co
 }
 
 fn u3_projected_twin<R: Vectors>(call: &mut PlainCall<'_, R>) {
-    call.each(|call, site, _| {
-        let unitary = plain_unitary_factor(&matrix_of(&call.read("v", site, 0)));
-        call.write("out", site, 0, &unitary.concat());
-    });
+    call.write_matrices("out", |call, site| plain_unitary_factor(&call.matrix("v", site)));
 }
 
 /// The unitary factor of a matrix's polar decomposition, divided by the cube root of its determinant whose phase is at most π/3 in magnitude.
@@ -244,8 +239,8 @@ fn su3_projected_twin<R: Vectors>(call: &mut PlainCall<'_, R>) {
     let root_of = |x: R| R::from_f64(x.to_f64().sqrt());
     let square = |z: Complex<R>| z.im.fused(z.im, z.re * z.re);
     let (half, one) = (real(0.5), real(1.0));
-    call.each(|call, site, _| {
-        let x = plain_unitary_factor(&matrix_of(&call.read("v", site, 0)));
+    call.write_matrices("out", |call, site| {
+        let x = plain_unitary_factor(&call.matrix("v", site));
         let (_, determinant) = plain_cofactors(&x);
         let mut root = determinant;
         for _ in 0..2 {
@@ -261,12 +256,9 @@ fn su3_projected_twin<R: Vectors>(call: &mut PlainCall<'_, R>) {
             root = real_times(real(1.0 / 3.0), real_times(real(2.0), root) + quotient);
         }
         let phase = root.conj();
-        call.write("out", site, 0, &x.map(|row| row.map(|word| mul(phase, word))).concat());
+        x.map(|row| row.map(|word| mul(phase, word)))
     });
 }
-
-/// A field of colour matrices on a backend.
-type Matrices<B, R> = FieldOn<B, R, ColourMatrix>;
 
 /// What makes other links of links, on any backend.
 pub trait LinksKernels: Launch {

@@ -11,7 +11,7 @@ use lanefield_reference::scalar::{
 };
 use num_complex::Complex;
 
-use super::staples::{corner, matrix_of, step};
+use super::staples::{Matrices, corner, step};
 use super::twin::PlainCall;
 use super::{Arguments, Kernel};
 use crate::backend::{BackendError, FieldOn, Reduce};
@@ -47,11 +47,6 @@ pub fn plaquette_sum<S: Site>(
     plaquettes.add(re);
 }
 
-/// What plain loops read at a displacement.
-fn at<R: Vectors>(call: &PlainCall<'_, R>, name: &str, site: usize, to: Displacement) -> Link<R> {
-    matrix_of(&call.read(name, call.displaced(site, to), 0))
-}
-
 /// Re tr A B†, as the kernels take it.
 fn real_trace<R: Vectors>(a: &Link<R>, b: &Link<R>) -> f64 {
     site_inner_product(&a.concat(), &b.concat()).re
@@ -60,9 +55,9 @@ fn real_trace<R: Vectors>(a: &Link<R>, b: &Link<R>) -> f64 {
 fn plaquette_sum_twin<R: Vectors>(call: &mut PlainCall<'_, R>) {
     let [mu, nu, ..] = directions(call.legs());
     call.each(|call, site, part| {
-        let here = |name| matrix_of(&call.read(name, site, 0));
-        let one = matrix_times_matrix(&here("mu"), &at(call, "odd_nu", site, step(mu, 1)));
-        let other = matrix_times_matrix(&here("nu"), &at(call, "odd_mu", site, step(nu, 1)));
+        let here = |name| call.matrix(name, site);
+        let one = matrix_times_matrix(&here("mu"), &call.matrix_at("odd_nu", site, step(mu, 1)));
+        let other = matrix_times_matrix(&here("nu"), &call.matrix_at("odd_mu", site, step(nu, 1)));
         call.add(0, site, part, real_trace(&one, &other));
     });
 }
@@ -86,10 +81,15 @@ pub fn rectangle_sum<S: Site>(
 fn rectangle_sum_twin<R: Vectors>(call: &mut PlainCall<'_, R>) {
     let [mu, nu, ..] = directions(call.legs());
     call.each(|call, site, part| {
-        let here = |name| matrix_of(&call.read(name, site, 0));
+        let here = |name| call.matrix(name, site);
         let product = |[a, b, c]: [Link<R>; 3]| matrix_times_matrix(&matrix_times_matrix(&a, &b), &c);
-        let one = product([here("mu"), at(call, "odd_mu", site, step(mu, 1)), at(call, "nu", site, step(mu, 2))]);
-        let other = [here("nu"), at(call, "odd_mu", site, step(nu, 1)), at(call, "mu", site, corner((mu, 1), (nu, 1)))];
+        let one =
+            product([here("mu"), call.matrix_at("odd_mu", site, step(mu, 1)), call.matrix_at("nu", site, step(mu, 2))]);
+        let other = [
+            here("nu"),
+            call.matrix_at("odd_mu", site, step(nu, 1)),
+            call.matrix_at("mu", site, corner((mu, 1), (nu, 1))),
+        ];
         call.add(0, site, part, real_trace(&one, &product(other)));
     });
 }
@@ -165,9 +165,9 @@ fn strength<C: number::ComplexNumber>([first, second, third, fourth]: [Matrix<C>
 
 fn clover_leaves_twin<R: Vectors>(call: &mut PlainCall<'_, R>) {
     let [m, n, ..] = directions(call.legs());
-    call.each(|call, site, _| {
-        let here = |name| matrix_of(&call.read(name, site, 0));
-        let there = |name, to| at(call, name, site, to);
+    call.write_matrices("out", |call, site| {
+        let here = |name| call.matrix(name, site);
+        let there = |name, to| call.matrix_at(name, site, to);
         let back = |link: Link<R>| matrix_adjoint(&link);
         let (up, down) = (1, -1);
         let leaves = [
@@ -191,19 +191,18 @@ fn clover_leaves_twin<R: Vectors>(call: &mut PlainCall<'_, R>) {
                 back(here("mu")),
             ],
         ];
-        call.write("out", site, 0, &plain_strength(leaves));
+        plain_strength(leaves)
     });
 }
 
 /// The field strength of four leaves, each a product from the left.
-fn plain_strength<R: Real>(leaves: [[Link<R>; 4]; 4]) -> Vec<Complex<R>> {
+fn plain_strength<R: Real>(leaves: [[Link<R>; 4]; 4]) -> Link<R> {
     let products =
         leaves.map(|[first, rest @ ..]| rest.iter().fold(first, |product, link| matrix_times_matrix(&product, link)));
     let sum = products.into_iter().reduce(|sum, leaf| {
         std::array::from_fn(|row| std::array::from_fn(|column| sum[row][column] + leaf[row][column]))
     });
-    let strength = plain_traceless(&sum.unwrap_or_default());
-    strength.concat().into_iter().map(|word| real_times(R::from_f64(0.25), word)).collect()
+    plain_traceless(&sum.unwrap_or_default()).map(|row| row.map(|word| real_times(R::from_f64(0.25), word)))
 }
 
 /// out = the field strength of squares of two steps: as [`clover_leaves`], of lines of two links, `mu` and `nu`. `mu_up`: mu(x + 2ν); `mu_down`:
@@ -229,10 +228,10 @@ pub fn wide_clover_leaves<S: Site>(
 
 fn wide_clover_leaves_twin<R: Vectors>(call: &mut PlainCall<'_, R>) {
     let [m, ..] = directions(call.legs());
-    call.each(|call, site, _| {
-        let here = |name| matrix_of(&call.read(name, site, 0));
-        let up = |name| at(call, name, site, step(m, 2));
-        let down = |name| at(call, name, site, step(m, -2));
+    call.write_matrices("out", |call, site| {
+        let here = |name| call.matrix(name, site);
+        let up = |name| call.matrix_at(name, site, step(m, 2));
+        let down = |name| call.matrix_at(name, site, step(m, -2));
         let back = |link: Link<R>| matrix_adjoint(&link);
         let leaves = [
             [here("mu"), up("nu"), back(here("mu_up")), back(here("nu"))],
@@ -240,7 +239,7 @@ fn wide_clover_leaves_twin<R: Vectors>(call: &mut PlainCall<'_, R>) {
             [back(down("mu")), back(down("nu_down")), down("mu_down"), here("nu_down")],
             [back(here("nu_down")), here("mu_down"), up("nu_down"), back(here("mu"))],
         ];
-        call.write("out", site, 0, &plain_strength(leaves));
+        plain_strength(leaves)
     });
 }
 
@@ -258,9 +257,8 @@ pub fn transported<S: Site>(
 
 fn transported_twin<R: Vectors>(call: &mut PlainCall<'_, R>) {
     let [mu, ..] = directions(call.legs());
-    call.each(|call, site, _| {
-        let product = matrix_times_matrix(&matrix_of(&call.read("a", site, 0)), &at(call, "y", site, step(mu, 1)));
-        call.write("out", site, 0, &product.concat());
+    call.write_matrices("out", |call, site| {
+        matrix_times_matrix(&call.matrix("a", site), &call.matrix_at("y", site, step(mu, 1)))
     });
 }
 
@@ -273,10 +271,7 @@ pub fn shifted<S: Site>(site: S, out: Write<S, ColourMatrix>, y: OddDistance<S, 
 
 fn shifted_twin<R: Vectors>(call: &mut PlainCall<'_, R>) {
     let [leg, ..] = call.legs();
-    call.each(|call, site, _| {
-        let there = at(call, "y", site, leg.into());
-        call.write("out", site, 0, &there.concat());
-    });
+    call.write_matrices("out", |call, site| call.matrix_at("y", site, leg.into()));
 }
 
 /// loops = Σ Re tr (a·b)(c·d)†.
@@ -295,7 +290,7 @@ pub fn loop_sum<S: Site>(
 
 fn loop_sum_twin<R: Vectors>(call: &mut PlainCall<'_, R>) {
     call.each(|call, site, part| {
-        let here = |name| matrix_of(&call.read(name, site, 0));
+        let here = |name| call.matrix(name, site);
         let one = matrix_times_matrix(&here("a"), &here("b"));
         let other = matrix_times_matrix(&here("c"), &here("d"));
         call.add(0, site, part, real_trace(&one, &other));
@@ -329,9 +324,6 @@ fn link_distance_twin<R: Vectors>(call: &mut PlainCall<'_, R>) {
         call.add(0, site, part, site_norm2(&difference));
     });
 }
-
-/// A field of colour matrices on a backend.
-type Matrices<B, R> = FieldOn<B, R, ColourMatrix>;
 
 /// Closed paths of links, on any backend. Fields lie on all sites of a lattice, links of a direction each.
 pub trait LoopsKernels: Reduce {

@@ -6,12 +6,11 @@ use lanefield_reference::kernels::Vectors;
 use lanefield_reference::kernels::reduce::Sum;
 use lanefield_reference::random::key_of_seed;
 use lanefield_reference::scalar::functions::{self as plain, sqrt};
-use lanefield_reference::scalar::{Link, matrix_adjoint, matrix_times_matrix, real_madd, real_times, site_norm2};
+use lanefield_reference::scalar::{matrix_adjoint, matrix_times_matrix, real_madd, real_times, site_norm2};
 use num_complex::Complex;
 
 use super::links::{exponential, plain_exponential};
 use super::loops::{plain_traceless, traceless};
-use super::staples::matrix_of;
 use super::twin::PlainCall;
 use super::{Arguments, Kernel};
 use crate::backend::{BackendError, FieldOn, Launch, Reduce};
@@ -120,13 +119,11 @@ pub fn momentum_step<S: Site>(
 
 fn momentum_step_twin<R: Vectors>(call: &mut PlainCall<'_, R>) {
     let a = call.scalar("a");
-    call.each(|call, site, _| {
-        let here = |name| matrix_of(&call.read(name, site, 0));
-        let force = plain_traceless(&matrix_times_matrix(&here("staples"), &matrix_adjoint(&here("link"))));
-        let momentum = here("momentum");
+    call.write_matrices("momentum", |call, site| {
+        let [momentum, link, staples] = ["momentum", "link", "staples"].map(|name| call.matrix(name, site));
+        let force = plain_traceless(&matrix_times_matrix(&staples, &matrix_adjoint(&link)));
         let word = |row: usize, column: usize| real_madd(a, force[row][column], momentum[row][column]);
-        let moved: Link<R> = std::array::from_fn(|row| std::array::from_fn(|column| word(row, column)));
-        call.write("momentum", site, 0, &moved.concat());
+        std::array::from_fn(|row| std::array::from_fn(|column| word(row, column)))
     });
 }
 
@@ -138,11 +135,9 @@ pub fn link_step<S: Site>(link: Update<S, ColourMatrix>, a: Scalar<S>, momentum:
 
 fn link_step_twin<R: Vectors>(call: &mut PlainCall<'_, R>) {
     let a = call.scalar("a");
-    call.each(|call, site, _| {
-        let here = |name| matrix_of(&call.read(name, site, 0));
-        let exponent: Link<R> = here("momentum").map(|row| row.map(|word| real_times(a, word)));
-        let moved = matrix_times_matrix(&plain_exponential(&exponent), &here("link"));
-        call.write("link", site, 0, &moved.concat());
+    call.write_matrices("link", |call, site| {
+        let exponent = call.matrix("momentum", site).map(|row| row.map(|word| real_times(a, word)));
+        matrix_times_matrix(&plain_exponential(&exponent), &call.matrix("link", site))
     });
 }
 

@@ -112,7 +112,7 @@ pub trait StaggeredKernels: Launch {
     /// out = staggered_hop of each colour vector of `source`, at the stencil's sites.
     ///
     /// # Errors
-    /// [`BackendError::Argument`] for fields that do not match; what the backend reports.
+    /// [`BackendError::Argument`] for fields that do not match; what the backend reports; so for every function here.
     fn staggered_hop<R: Vectors>(
         &self,
         out: &mut FieldOn<Self, R, ColourVectors>,
@@ -126,9 +126,6 @@ pub trait StaggeredKernels: Launch {
     }
 
     /// out = what is done with a hop, on the stencil's sites.
-    ///
-    /// # Errors
-    /// As [`Self::staggered_hop`].
     fn staggered_with_hop<R: Vectors>(
         &self,
         out: &mut FieldOn<Self, R, ColourVectors>,

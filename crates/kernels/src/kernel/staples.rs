@@ -4,7 +4,6 @@
 use lanefield_reference::kernels::Vectors;
 use lanefield_reference::layout::{LEGS, LegOrder, directions};
 use lanefield_reference::scalar::{Link, matrix_adjoint, matrix_times_matrix, real_madd};
-use num_complex::Complex;
 
 use super::twin::PlainCall;
 use super::{Arguments, Kernel};
@@ -65,11 +64,6 @@ pub fn staple_sum<S: Site>(
     staples.write(staple_sum_at(site.legs(), [a, b, c], [odd_a, odd_b, odd_c], along));
 }
 
-/// The words of a matrix, row by row.
-pub(crate) fn matrix_of<R: Vectors>(words: &[Complex<R>]) -> Link<R> {
-    std::array::from_fn(|row| std::array::from_fn(|column| words[3 * row + column]))
-}
-
 /// The staples of a link in plain loops: `link(site, direction, is_odd_distance)` gives the links.
 pub(crate) fn plain_staple_sum<R: Vectors>(
     call: &PlainCall<'_, R>,
@@ -79,17 +73,16 @@ pub(crate) fn plain_staple_sum<R: Vectors>(
     along: &str,
 ) -> Link<R> {
     let [mu, others @ ..] = directions(call.legs());
-    let read = |name: &str, site: usize| matrix_of(&call.read(name, site, 0));
+    let there = |name: &str, displacement| call.matrix_at(name, site, displacement);
     let mut sum: Option<Link<R>> = None;
     for (k, nu) in others.into_iter().enumerate() {
-        let at = |displacement| call.displaced(site, displacement);
         let up = matrix_times_matrix(
-            &matrix_times_matrix(&read(even[k], site), &read(along, at(step(nu, 1)))),
-            &matrix_adjoint(&read(odd[k], at(step(mu, 1)))),
+            &matrix_times_matrix(&call.matrix(even[k], site), &there(along, step(nu, 1))),
+            &matrix_adjoint(&there(odd[k], step(mu, 1))),
         );
         let down = matrix_times_matrix(
-            &matrix_times_matrix(&matrix_adjoint(&read(odd[k], at(step(nu, -1)))), &read(along, at(step(nu, -1)))),
-            &read(even[k], at(corner((mu, 1), (nu, -1)))),
+            &matrix_times_matrix(&matrix_adjoint(&there(odd[k], step(nu, -1))), &there(along, step(nu, -1))),
+            &there(even[k], corner((mu, 1), (nu, -1))),
         );
         for staple in [up, down] {
             let added = |sum: Link<R>| std::array::from_fn(|i| std::array::from_fn(|j| sum[i][j] + staple[i][j]));
@@ -100,9 +93,8 @@ pub(crate) fn plain_staple_sum<R: Vectors>(
 }
 
 fn staple_sum_twin<R: Vectors>(call: &mut PlainCall<'_, R>) {
-    call.each(|call, site, _| {
-        let sum = plain_staple_sum(call, site, ["a", "b", "c"], ["odd_a", "odd_b", "odd_c"], "along");
-        call.write("staples", site, 0, &sum.concat());
+    call.write_matrices("staples", |call, site| {
+        plain_staple_sum(call, site, ["a", "b", "c"], ["odd_a", "odd_b", "odd_c"], "along")
     });
 }
 
@@ -123,12 +115,10 @@ pub fn staple_up<S: Site>(
 
 fn staple_up_twin<R: Vectors>(call: &mut PlainCall<'_, R>) {
     let ([mu, nu, ..], c) = (directions(call.legs()), call.scalar("c"));
-    call.each(|call, site, _| {
-        let there = |call: &PlainCall<'_, R>, name, to| matrix_of(&call.read(name, call.displaced(site, to), 0));
-        let a = matrix_of(&call.read("a", site, 0));
-        let (x, b) = (there(call, "x", step(nu, 1)), there(call, "b", step(mu, 1)));
-        let staple = matrix_times_matrix(&matrix_times_matrix(&a, &x), &matrix_adjoint(&b));
-        add_to(call, site, c, &staple);
+    call.write_matrices("out", |call, site| {
+        let (x, b) = (call.matrix_at("x", site, step(nu, 1)), call.matrix_at("b", site, step(mu, 1)));
+        let staple = matrix_times_matrix(&matrix_times_matrix(&call.matrix("a", site), &x), &matrix_adjoint(&b));
+        added(c, &staple, &call.matrix("out", site))
     });
 }
 
@@ -149,24 +139,21 @@ pub fn staple_down<S: Site>(
 
 fn staple_down_twin<R: Vectors>(call: &mut PlainCall<'_, R>) {
     let ([mu, nu, ..], c) = (directions(call.legs()), call.scalar("c"));
-    call.each(|call, site, _| {
-        let there = |call: &PlainCall<'_, R>, name, to| matrix_of(&call.read(name, call.displaced(site, to), 0));
-        let (a, x) = (there(call, "a", step(nu, -1)), there(call, "x", step(nu, -1)));
-        let b = there(call, "b", corner((mu, 1), (nu, -1)));
+    call.write_matrices("out", |call, site| {
+        let [a, x] = ["a", "x"].map(|name| call.matrix_at(name, site, step(nu, -1)));
+        let b = call.matrix_at("b", site, corner((mu, 1), (nu, -1)));
         let staple = matrix_times_matrix(&matrix_times_matrix(&matrix_adjoint(&a), &x), &b);
-        add_to(call, site, c, &staple);
+        added(c, &staple, &call.matrix("out", site))
     });
 }
 
-/// out ← c·staple + out at a site.
-fn add_to<R: Vectors>(call: &mut PlainCall<'_, R>, site: usize, c: R, staple: &Link<R>) {
-    let before = call.read("out", site, 0);
-    let sum: Vec<_> = staple.concat().into_iter().zip(before).map(|(staple, out)| real_madd(c, staple, out)).collect();
-    call.write("out", site, 0, &sum);
+/// c·staple + before.
+fn added<R: Vectors>(c: R, staple: &Link<R>, before: &Link<R>) -> Link<R> {
+    std::array::from_fn(|row| std::array::from_fn(|column| real_madd(c, staple[row][column], before[row][column])))
 }
 
 /// A field of colour matrices on a backend.
-type Matrices<B, R> = FieldOn<B, R, ColourMatrix>;
+pub(crate) type Matrices<B, R> = FieldOn<B, R, ColourMatrix>;
 
 /// Sums of staples, on any backend.
 pub trait StaplesKernels: Launch {

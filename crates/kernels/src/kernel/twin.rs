@@ -47,6 +47,7 @@ struct PlainField<R> {
     values: Vec<Complex<R>>,
 }
 
+/// Whoever asks for a field, scalar, sum, argument, site or component that the kernel does not have, or for the body of one that has none, gets a panic.
 impl<R: Vectors> PlainCall<'_, R> {
     /// The numbers of the sites that the kernel writes.
     pub fn sites(&self) -> Vec<usize> {
@@ -108,25 +109,16 @@ impl<R: Vectors> PlainCall<'_, R> {
 
     /// The Wilson hop of a field of spinors at the sites that the kernel writes, or its Hermitian conjugate: 12 words for each component of each
     /// site of the lattice, in site order, zero elsewhere.
-    ///
-    /// # Panics
-    /// If there is no such field, or it has no spinors.
     pub fn wilson_hop(&self, name: &str, dagger: Dagger) -> Vec<Complex<R>> {
         self.links.hop(&self.field(name).values, self.target, dagger)
     }
 
     /// The Laplacian's hop of a field of colour vectors, in the same way.
-    ///
-    /// # Panics
-    /// If there is no such field, or it has no colour vectors.
     pub fn laplace_hop(&self, name: &str) -> Vec<Complex<R>> {
         self.links.laplace_hop(&self.field(name).values, self.parts, self.target)
     }
 
     /// The staggered hop of a field of colour vectors, in the same way.
-    ///
-    /// # Panics
-    /// If there is no such field, or it has no colour vectors.
     pub fn staggered_hop(&self, name: &str) -> Vec<Complex<R>> {
         self.links.staggered_hop(&self.field(name).values, self.parts, self.target)
     }
@@ -137,18 +129,31 @@ impl<R: Vectors> PlainCall<'_, R> {
     }
 
     /// The words of component `part` of a field at a site; of a field with one component a site, that one.
-    ///
-    /// # Panics
-    /// If there is no such field, site or component.
     pub fn read(&self, name: &str, site: usize, part: usize) -> Vec<Complex<R>> {
         let field = self.field(name);
         field.values[field.first(site, part)..][..field.words].to_vec()
     }
 
+    /// The colour matrix of a field at a site.
+    pub fn matrix(&self, name: &str, site: usize) -> scalar::Link<R> {
+        let words = self.read(name, site, 0);
+        std::array::from_fn(|row| std::array::from_fn(|column| words[3 * row + column]))
+    }
+
+    /// The colour matrix of a field at a displacement of a site.
+    pub fn matrix_at(&self, name: &str, site: usize, displacement: Displacement) -> scalar::Link<R> {
+        self.matrix(name, self.displaced(site, displacement))
+    }
+
+    /// Writes a field of colour matrices: at each site what `made` makes of it.
+    pub fn write_matrices(&mut self, name: &str, made: impl Fn(&Self, usize) -> scalar::Link<R>) {
+        self.each(|call, site, _| {
+            let matrix = made(call, site);
+            call.write(name, site, 0, &matrix.concat());
+        });
+    }
+
     /// Writes the words of component `part` of a field at a site.
-    ///
-    /// # Panics
-    /// If there is no such field, site or component, or so many words are not those of a component.
     pub fn write(&mut self, name: &str, site: usize, part: usize, words: &[Complex<R>]) {
         let known = self.fields.iter_mut().find(|field| field.name == name && field.is_written);
         let field = known.unwrap_or_else(|| panic!("the kernel writes no field {name}"));
@@ -157,51 +162,33 @@ impl<R: Vectors> PlainCall<'_, R> {
     }
 
     /// A scalar of the call, rounded to the precision in which one computes.
-    ///
-    /// # Panics
-    /// If there is none of that name.
     pub fn scalar(&self, name: &str) -> R {
         R::from_f64(self.complex_f64(name).re)
     }
 
     /// A complex scalar of the call, the same.
-    ///
-    /// # Panics
-    /// If there is none of that name.
     pub fn complex(&self, name: &str) -> Complex<R> {
         let Complex { re, im } = self.complex_f64(name);
         Complex::new(R::from_f64(re), R::from_f64(im))
     }
 
     /// What component `part` of a site adds to sum number `sum` of the kernel.
-    ///
-    /// # Panics
-    /// If there is no such sum, site or component.
     pub fn add(&mut self, sum: usize, site: usize, part: usize, term: f64) {
         self.terms[sum][site * self.parts + part] = term;
     }
 
     /// What the kernel's body does.
-    ///
-    /// # Panics
-    /// If the kernel has none.
     pub fn program(&self) -> Arc<Program> {
         let program = self.body().program(self.kernel.name, self.links.legs);
         program.unwrap_or_else(|error| panic!("{error}"))
     }
 
     /// What argument number `argument` of the body is called.
-    ///
-    /// # Panics
-    /// If the kernel has no body, or no such argument.
     pub fn name(&self, argument: usize) -> &'static str {
         self.body().names[argument]
     }
 
     /// The number of the first sum of argument number `argument` of the body.
-    ///
-    /// # Panics
-    /// If the kernel has no body.
     pub fn first_sum(&self, argument: usize) -> usize {
         self.body().first_sum(argument)
     }
