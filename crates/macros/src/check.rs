@@ -50,37 +50,33 @@ pub fn expand(input: TokenStream) -> TokenStream {
         Err(error) => return error.into_compile_error(),
     };
     let Some(name) = body.segments.last().map(|segment| segment.ident.clone()) else { return TokenStream::new() };
-    let mut kernel = body.clone();
-    if let Some(last) = kernel.segments.last_mut() {
-        last.ident = in_capitals(&name);
-    }
-    let mut of_body = body;
-    if let Some(last) = of_body.segments.last_mut() {
-        last.ident = body_of(&name);
-    }
+    // What stands where the body does, under another name.
+    let beside = |ident: Ident| {
+        let mut path = body.clone();
+        path.segments.last_mut().into_iter().for_each(|last| last.ident = ident.clone());
+        path
+    };
+    let (kernel, of_body) = (beside(in_capitals(&name)), beside(body_of(&name)));
     let backends = format_ident!("{name}_has_the_same_bits_everywhere");
     let tests = against.iter().map(|against| match against {
-        Against::Twin(None) => {
+        Against::Twin(twin) => {
             let test = format_ident!("{name}_has_the_bits_of_its_twin");
-            quote! {
-                #[test]
-                fn #test() {
-                    ::lanefield::check::twin::<#of_body>(&#kernel);
-                }
-            }
-        }
-        Against::Twin(Some(twin)) => {
-            let test = format_ident!("{name}_has_the_bits_of_its_twin");
-            quote! {
-                #[test]
-                fn #test() {
+            let of_test = twin.as_ref().map(|twin| {
+                quote! {
                     struct OfTest;
                     impl ::lanefield::kernel::twin::Twin for OfTest {
                         fn run<R: ::lanefield::reference::kernels::Vectors>(call: &mut ::lanefield::kernel::twin::PlainCall<'_, R>) {
                             #twin(call);
                         }
                     }
-                    ::lanefield::check::twin::<OfTest>(&#kernel);
+                }
+            });
+            let twin = if twin.is_some() { quote! { OfTest } } else { quote! { #of_body } };
+            quote! {
+                #[test]
+                fn #test() {
+                    #of_test
+                    ::lanefield::check::twin::<#twin>(&#kernel);
                 }
             }
         }
