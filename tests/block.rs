@@ -1,44 +1,27 @@
 //! Block conjugate gradients: they solve all systems, of dependent right-hand sides too, in fewer iterations than each alone; states, errors, and the same bits
 //! wherever they run. The solver is `src/solver/block.rs`.
 
-use lanefield::backend::{Backend, Cpu, FieldOn, Sum, Threads};
+use lanefield::backend::{Backend, FieldOn, Sum};
 use lanefield::kernel::prelude::*;
-use lanefield::operator::{
-    HopParameters, Model, Operator, SchurComplement, StaggeredParameters, System, WilsonParameters,
-};
+use lanefield::operator::{Model, Operator, WilsonParameters};
 use lanefield::solver::{
     BlockConjugateGradients, Method, Preconditioning, Recurrence, Solve, SolveError, SolverError, SolverInfo,
-    SolverParams, Stopped, Watcher, block_conjugate_gradient, conjugate_gradient, conjugate_gradient_batch, run, solve,
+    SolverParams, block_conjugate_gradient, conjugate_gradient, conjugate_gradient_batch, run, solve,
 };
 use lanefield_reference::field::{SiteObject as _, Spinors};
-use lanefield_reference::gauge::Configuration;
 use lanefield_reference::kernels::Vectors;
 use lanefield_reference::kernels::hop::Dagger;
-use lanefield_reference::layout::{Extents, LaneChoice, LaneWidth, Sites};
-use lanefield_reference::links::BoundaryPhases;
+use lanefield_reference::layout::Sites;
 use num_complex::Complex;
 
-use crate::common::backends::{cpu, on_every_backend, opencl};
+use crate::common::backends::{cpu, on_every_backend};
 use crate::common::fields::{ODD, gaussian, lattice, upload};
+use crate::common::models::antiperiodic;
 use crate::common::multiple::Multiple;
-
-fn configuration() -> Configuration {
-    Configuration::weak(Extents::new([4, 4, 4, 8]).unwrap(), 11, 0.4)
-}
-
-fn antiperiodic() -> HopParameters {
-    HopParameters { boundary: BoundaryPhases::ANTIPERIODIC_IN_TIME, ..HopParameters::default() }
-}
+use crate::common::solves::{After, Normal, bits_of, configuration, how, is_the_same, normal, quiet, staggered};
 
 fn wilson() -> WilsonParameters {
     WilsonParameters { mass: -0.2, hop: antiperiodic() }
-}
-
-type Normal<'b, B, R> = System<B, R, SchurComplement<'b, B, R, Spinors>>;
-
-fn normal<B: Backend, R: Vectors>(backend: &B) -> Normal<'_, B, R> {
-    let pieces = wilson().even_odd(backend, &configuration(), lattice::<R>(configuration().extents())).unwrap();
-    System::new(SchurComplement::new(pieces).unwrap(), true).unwrap()
 }
 
 /// Gaussian right-hand sides, each multiplied by a number, plus other ones by other numbers.
@@ -60,14 +43,6 @@ fn sources<B: Backend, R: Vectors>(backend: &B, columns: &[&[(usize, f64)]]) -> 
 fn independent<B: Backend, R: Vectors>(backend: &B, count: usize) -> FieldOn<B, R, Spinors> {
     let columns: Vec<[(usize, f64); 1]> = (0..count).map(|k| [(k, 1.0)]).collect();
     sources(backend, &columns.iter().map(|column| &column[..]).collect::<Vec<_>>())
-}
-
-fn quiet() -> impl Watcher {
-    |_: usize, _: f64| ()
-}
-
-fn bits(history: &[f64]) -> Vec<u64> {
-    history.iter().map(|c| c.to_bits()).collect()
 }
 
 /// |b − A x| / |b| of each right-hand side; 0 of those that are zero.
@@ -92,7 +67,7 @@ fn iterations(infos: &[SolverInfo]) -> Vec<usize> {
 fn all_systems_are_solved_in_fewer_iterations_than_each_alone<B: Backend>(backend: &B) {
     fn check<R: Vectors, B: Backend>(backend: &B, share: f64) {
         let columns = 6;
-        let mut operator = normal::<B, R>(backend);
+        let mut operator = normal::<B, R>(backend, wilson());
         let (b, params) = (independent::<B, R>(backend, columns), SolverParams::auto::<R>());
         let (_, alone) = conjugate_gradient_batch(&mut operator, &b, columns, params, quiet()).unwrap();
         let (x, infos) = block_conjugate_gradient(&mut operator, &b, columns, params, quiet()).unwrap();
@@ -111,7 +86,7 @@ fn all_systems_are_solved_in_fewer_iterations_than_each_alone<B: Backend>(backen
 }
 
 fn one_right_hand_side_is_solved_as_by_conjugate_gradients<B: Backend>(backend: &B) {
-    let mut operator = normal::<B, f64>(backend);
+    let mut operator = normal::<B, f64>(backend, wilson());
     let (b, params) = (independent::<B, f64>(backend, 1), SolverParams::auto::<f64>());
     let mut alone = operator.zeros().unwrap();
     let of_one = conjugate_gradient(&mut operator, &b, &mut alone, params, quiet()).unwrap();
@@ -129,7 +104,7 @@ fn one_right_hand_side_is_solved_as_by_conjugate_gradients<B: Backend>(backend: 
 /// Two that are equal, a combination of others, one that is zero, one of other size, and two that are nearly the same.
 fn right_hand_sides_that_depend_on_others_are_solved_too<B: Backend>(backend: &B) {
     fn check<R: Vectors, B: Backend>(backend: &B, columns: &[&[(usize, f64)]], kept: usize) {
-        let mut operator = normal::<B, R>(backend);
+        let mut operator = normal::<B, R>(backend, wilson());
         let (b, params) = (sources::<B, R>(backend, columns), SolverParams::auto::<R>());
         let count = columns.len();
         let block = BlockConjugateGradients::new(&mut operator, &b, count, None, params).unwrap();
@@ -151,7 +126,7 @@ fn right_hand_sides_that_depend_on_others_are_solved_too<B: Backend>(backend: &B
 }
 
 fn a_source_of_zeros_takes_no_iteration<B: Backend>(backend: &B) {
-    let mut operator = normal::<B, f64>(backend);
+    let mut operator = normal::<B, f64>(backend, wilson());
     let b = sources::<B, f64>(backend, &[&[], &[]]);
     let (x, infos) = block_conjugate_gradient(&mut operator, &b, 2, SolverParams::auto::<f64>(), quiet()).unwrap();
     assert_eq!(iterations(&infos), [0, 0]);
@@ -159,7 +134,7 @@ fn a_source_of_zeros_takes_no_iteration<B: Backend>(backend: &B) {
 }
 
 fn a_guess_is_gone_on_from<B: Backend>(backend: &B) {
-    let mut operator = normal::<B, f64>(backend);
+    let mut operator = normal::<B, f64>(backend, wilson());
     let b = independent::<B, f64>(backend, 3);
     let rough = SolverParams { tolerance: 1e-5, ..SolverParams::auto::<f64>() };
     let (guess, _) = block_conjugate_gradient(&mut operator, &b, 3, rough, quiet()).unwrap();
@@ -177,27 +152,15 @@ fn operators_that_are_not_positive_are_errors<B: Backend>(backend: &B) {
     let mut negative = Multiple::<B, f64>::new(backend, lattice::<f64>(extents), Sites::Full, -1.0);
     let error = block_conjugate_gradient(&mut negative, &b, 2, SolverParams::auto::<f64>(), quiet()).unwrap_err();
     assert!(matches!(error, SolverError::Indefinite { curvature, .. } if curvature < 0.0), "{error}");
-    let mut operator = normal::<B, f64>(backend);
+    let mut operator = normal::<B, f64>(backend, wilson());
     let few = SolverParams { max_iterations: 3, ..SolverParams::auto::<f64>() };
     let b = independent::<B, f64>(backend, 2);
     let error = block_conjugate_gradient(&mut operator, &b, 2, few, quiet()).unwrap_err();
     assert!(matches!(error, SolverError::NotConverged { ref info, .. } if info.iterations == 3), "{error}");
 }
 
-/// Stops after so many iterations.
-struct After(usize);
-
-impl Watcher for After {
-    fn iteration(&mut self, recurrence: &dyn Recurrence) -> Result<(), Stopped> {
-        match recurrence.info().iterations == self.0 {
-            true => Err(Stopped("enough".into())),
-            false => Ok(()),
-        }
-    }
-}
-
 fn it_goes_on_from_a_saved_state_to_the_same_bits<B: Backend>(backend: &B) {
-    let mut operator = normal::<B, f64>(backend);
+    let mut operator = normal::<B, f64>(backend, wilson());
     let near: [&[(usize, f64)]; 3] = [&[(0, 1.0)], &[(0, 1.0), (1, 1e-9)], &[(2, 1.0)]];
     let (b, params) = (sources::<B, f64>(backend, &near), SolverParams::auto::<f64>());
     let mut whole = BlockConjugateGradients::new(&mut operator, &b, 3, None, params).unwrap();
@@ -230,37 +193,14 @@ on_every_backend! {
     it_goes_on_from_a_saved_state_to_the_same_bits,
 }
 
-/// Histories and solutions as integers.
-fn bits_of<R: Vectors, B: Backend, M: Model>(backend: &B, model: M, bytes: usize) -> (Vec<Vec<u64>>, Vec<u64>) {
-    let eta = gaussian(configuration().extents(), 3 * model.object(1).words(), 21);
-    let how = Solve {
-        operator: model,
-        preconditioning: Preconditioning::EvenOdd,
-        method: Method::BlockConjugateGradients,
-        params: SolverParams::auto::<R>(),
-        lanes: LaneChoice::Width(LaneWidth::new(bytes).unwrap()),
-    };
-    let report = solve::<R, B, M>(backend, &configuration(), &eta, &how, quiet()).unwrap();
-    let histories = report.rhs.iter().map(|rhs| bits(&rhs.info.history)).collect();
-    (histories, report.solution.iter().flat_map(|c| [c.re.bits(), c.im.bits()]).collect())
-}
-
 /// On the CPU, and on OpenCL in lanes of these bytes.
 fn bits_are_the_same<R: Vectors, M: Model>(model: M, on_opencl: &[usize]) {
-    let expected = bits_of::<R, _, M>(&cpu(), model, 64);
-    assert!(expected.0.iter().all(|history| history.len() > 5));
-    for threads in [1, 3] {
-        let cpu = Cpu::new(Threads::new(threads)).unwrap();
-        assert!(bits_of::<R, _, M>(&cpu, model, 16) == expected, "16-byte lanes, {threads} threads");
-    }
-    for &bytes in on_opencl {
-        let Some(device) = opencl() else { return };
-        assert!(bits_of::<R, _, M>(&device, model, bytes) == expected, "OpenCL, {bytes}-byte lanes");
-    }
-}
-
-fn staggered() -> StaggeredParameters {
-    StaggeredParameters { mass: 0.2, components: 1, hop: antiperiodic() }
+    let eta = gaussian(configuration().extents(), 3 * model.object(1).words(), 21);
+    is_the_same(&[(1, 16), (3, 16)], on_opencl, |backend, lanes| {
+        let method = Method::BlockConjugateGradients;
+        let how = Solve { lanes, ..how::<R, _>(model, Preconditioning::EvenOdd, method) };
+        bits_of(&solve::<R, _, M>(backend, &configuration(), &eta, &how, quiet()).unwrap())
+    });
 }
 
 #[test]
@@ -281,13 +221,7 @@ fn histories_and_solutions_are_the_same_bits_in_all_lanes_on_opencl() {
 #[test]
 fn mixed_precision_takes_no_block() {
     let eta = gaussian(configuration().extents(), 2 * Spinors::WORDS, 21);
-    let how = Solve {
-        operator: wilson(),
-        preconditioning: Preconditioning::EvenOdd,
-        method: Method::MixedF32,
-        params: SolverParams::auto::<f64>(),
-        lanes: LaneChoice::Auto,
-    };
+    let how = how::<f64, _>(wilson(), Preconditioning::EvenOdd, Method::MixedF32);
     let error = solve::<f64, _, _>(&cpu(), &configuration(), &eta, &how, quiet()).unwrap_err();
     assert!(matches!(error, SolveError::NoBatch { rhs: 2, .. }), "{error}");
 }

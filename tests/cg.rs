@@ -1,28 +1,25 @@
 //! Conjugate gradients: agreement with Grid, errors, and the same history wherever it runs. The solver is `src/solver`.
 
-use lanefield::backend::{Backend, Cpu, FieldOn, Sum, Threads};
-use lanefield::kernel::prelude::*;
-use lanefield::operator::{ActsOn as _, HopParameters, Model as _, Operator, System, Wilson, WilsonParameters};
+use lanefield::backend::Backend;
+use lanefield::operator::{HopParameters, Operator as _, WilsonParameters};
 use lanefield::solver::{
-    self, Method, Preconditioning, SolveError, SolveReport, SolverError, SolverInfo, SolverParams, WilsonSolve,
-    conjugate_gradient,
+    self, Method, Preconditioning, SolveError, SolverError, SolverParams, WilsonSolve, conjugate_gradient,
 };
-use lanefield_reference::field::{Field, Spinors};
+use lanefield_reference::field::Spinors;
 use lanefield_reference::gauge::Configuration;
 use lanefield_reference::kernels::Vectors;
 use lanefield_reference::kernels::hop::Dagger;
-use lanefield_reference::layout::{Extents, LaneChoice, LaneWidth, Lattice, LatticeOptions, Scalar, Sites};
+use lanefield_reference::layout::{Extents, Sites};
 use lanefield_reference::links::BoundaryPhases;
 use lanefield_reference::random::{Stream, gaussian_pair};
 use num_complex::Complex;
 
-use crate::common;
 use crate::common::backends::on_every_backend;
+use crate::common::fields::{lattice, upload};
 use crate::common::grid::{BOUNDARIES, GridData, MASS, distance};
+use crate::common::models::{image, normal_solve};
 use crate::common::multiple::Multiple;
-
-/// Grid's tolerance, and the default in f64.
-const TOLERANCE: f64 = 1e-10;
+use crate::common::solves::{bits_of, how, is_the_same};
 
 fn gaussian(extents: Extents, seed: u64) -> Vec<Complex<f64>> {
     let words = Spinors::WORDS;
@@ -34,60 +31,17 @@ fn wilson(boundary: BoundaryPhases) -> WilsonParameters {
     WilsonParameters { mass: MASS, hop: HopParameters { boundary, ..HopParameters::default() } }
 }
 
-fn lattice(extents: Extents) -> Lattice {
-    Lattice::new(extents, Scalar::ComplexD, LatticeOptions::default()).unwrap()
-}
-
-/// A field of a backend, from site order.
-fn on<B: Backend>(backend: &B, lattice: Lattice, values: &[Complex<f64>]) -> FieldOn<B, f64, Spinors> {
-    backend.upload(Field::from_site_order(lattice, Sites::Full, Spinors::ONE, values).unwrap()).unwrap()
-}
-
 fn solve<R: Vectors>(preconditioning: Preconditioning) -> WilsonSolve {
-    WilsonSolve {
-        operator: wilson(BoundaryPhases::ANTIPERIODIC_IN_TIME),
-        preconditioning,
-        params: SolverParams::auto::<R>(),
-        lanes: LaneChoice::Auto,
-        method: Method::ConjugateGradients,
-    }
+    how::<R, _>(wilson(BoundaryPhases::ANTIPERIODIC_IN_TIME), preconditioning, Method::ConjugateGradients)
 }
 
 // Agreement with Grid
 
-type WilsonNormalEquations<'b, B> = System<B, f64, Wilson<'b, B, f64>>;
-
-/// M†M, and a source on its lattice.
-fn normal_equations<'b, B: Backend>(
-    backend: &'b B,
-    data: &GridData,
-    boundary: BoundaryPhases,
-) -> (WilsonNormalEquations<'b, B>, FieldOn<B, f64, Spinors>) {
-    let lattice = lattice(data.configuration.extents());
-    let m = wilson(boundary).full(backend, &data.configuration, lattice).unwrap();
-    (System::new(m, true).unwrap(), on(backend, lattice, &data.spinor("src")))
-}
-
 /// |source − M†M x| / |source|.
 fn true_residual<B: Backend>(backend: &B, data: &GridData, boundary: BoundaryPhases, x: &[Complex<f64>]) -> f64 {
-    let (mut mdagm, mut residual) = normal_equations(backend, data, boundary);
-    let norm2 = backend.norm2(&residual, Sum::Exact).unwrap();
-    let mut product = mdagm.zeros().unwrap();
-    mdagm.apply(&mut product, &on(backend, mdagm.lattice(), x), Dagger::No).unwrap();
-    (backend.axpy_norm(-1.0, &product, &mut residual, Sum::Exact).unwrap() / norm2).sqrt()
-}
-
-/// x with M†M x = source, and what it took.
-fn solve_as_grid<B: Backend>(
-    backend: &B,
-    data: &GridData,
-    boundary: BoundaryPhases,
-) -> (Vec<Complex<f64>>, SolverInfo) {
-    let (mut mdagm, source) = normal_equations(backend, data, boundary);
-    let mut x = mdagm.zeros().unwrap();
-    let params = SolverParams { tolerance: TOLERANCE, max_iterations: 1000, patience: 1000, sum: Sum::Exact };
-    let info = conjugate_gradient(&mut mdagm, &source, &mut x, params, |_, _| ()).unwrap();
-    (backend.download(&x).unwrap().to_site_order(), info)
+    let m =
+        |psi: &[Complex<f64>], dagger| image::<f64, B, _>(backend, wilson(boundary), &data.configuration, psi, dagger);
+    distance(&m(&m(x, Dagger::No), Dagger::Yes), &data.spinor("src"))
 }
 
 /// Solves as Grid did. Both stop at the same iteration, with residuals r that agree to many digits. So the iterates x = A⁻¹(b − r) can be
@@ -104,8 +58,8 @@ fn assert_solves_as_grid<B: Backend>(backend: &B, data: &GridData, (suffix, boun
         data.name()
     );
 
-    let (ours, info) = solve_as_grid(backend, data, boundary);
-    assert_eq!(info.iterations, iterations, "{} {name}", data.name());
+    let (ours, found) = normal_solve(backend, wilson(boundary), &data.configuration, &data.spinor("src"));
+    assert_eq!(found, iterations, "{} {name}", data.name());
     let distance = distance(&ours, &theirs);
     assert!(distance < 1e-13, "{} {name}: relative distance {distance:e}", data.name());
 }
@@ -145,11 +99,8 @@ fn operator_times_solution_is_the_source<B: Backend>(backend: &B) {
     for preconditioning in [Preconditioning::EvenOdd, Preconditioning::None] {
         let solve = solve::<f64>(preconditioning);
         let report = solver::solve::<f64, B, _>(backend, &configuration, &eta, &solve, |_, _| ()).unwrap();
-        let lattice = lattice(configuration.extents());
-        let mut m = solve.operator.full::<B, f64>(backend, &configuration, lattice).unwrap();
-        let mut product = m.zeros().unwrap();
-        m.apply(&mut product, &on(backend, lattice, &report.solution), Dagger::No).unwrap();
-        let residual = distance(&backend.download(&product).unwrap().to_site_order(), &eta);
+        let product = image::<f64, B, _>(backend, solve.operator, &configuration, &report.solution, Dagger::No);
+        let residual = distance(&product, &eta);
         assert!(residual < 1e-9, "{residual:e}");
         assert!(
             (residual / report.rhs[0].solution_residual - 1.0).abs() < 1e-3,
@@ -233,8 +184,8 @@ fn a_tolerance_that_f32_cannot_reach_fails_by_the_true_residual<B: Backend>(back
 
 fn an_operator_that_is_not_positive_is_an_error<B: Backend>(backend: &B) {
     let extents = Extents::new([4, 4, 2, 2]).unwrap();
-    let lattice = lattice(extents);
-    let source = on(backend, lattice, &gaussian(extents, 19));
+    let lattice = lattice::<f64>(extents);
+    let source = upload::<f64, Spinors, B>(backend, lattice, Sites::Full, &gaussian(extents, 19));
     let run = |factor| {
         let mut operator = Multiple::<B, f64>::new(backend, lattice, Sites::Full, factor);
         let mut x = operator.zeros().unwrap();
@@ -263,41 +214,18 @@ on_every_backend! {
 
 // The same bits wherever it runs
 
-/// History and solution as integers.
-fn bits<R: Vectors>(report: &SolveReport<R>) -> (Vec<u64>, Vec<u64>) {
-    let history = report.info().history.iter().map(|c| c.to_bits()).collect();
-    let solution = report.solution.iter().flat_map(|c| [c.re.bits(), c.im.bits()]).collect();
-    (history, solution)
-}
-
 /// On the CPU, and on OpenCL in lanes of these bytes.
 fn history_and_solution_are_the_same_bits<R: Vectors>(on_opencl: &[usize]) {
     let configuration = Configuration::hot(Extents::new([8, 4, 4, 8]).unwrap(), 23);
     let eta = gaussian(configuration.extents(), 29);
     for preconditioning in [Preconditioning::EvenOdd, Preconditioning::None] {
-        fn run<R: Vectors, B: Backend>(
-            backend: &B,
-            (configuration, eta): (&Configuration, &[Complex<f64>]),
-            solve: WilsonSolve,
-            bytes: usize,
-        ) -> (Vec<u64>, Vec<u64>) {
-            let lanes = LaneChoice::Width(LaneWidth::new(bytes).unwrap());
-            let solve = WilsonSolve { lanes, ..solve };
-            bits(&solver::solve::<R, B, _>(backend, configuration, eta, &solve, |_, _| ()).unwrap())
-        }
-        let (input, solve) = ((&configuration, &eta[..]), solve::<R>(preconditioning));
-        let threads = |n| Cpu::new(Threads::new(n)).unwrap();
-        let expected = run::<R, _>(&threads(1), input, solve, 64);
-        assert!(expected.0.len() > 10);
-        for (count, lanes) in [(1, 16), (1, 256), (2, 64), (2, 256), (3, 16), (3, 64)] {
-            let found = run::<R, _>(&threads(count), input, solve, lanes);
-            assert!(found == expected, "{count} threads, {lanes}-byte lanes");
-        }
-        for &lanes in on_opencl {
-            let Some(device) = common::backends::opencl() else { return };
-            let found = run::<R, _>(&device, input, solve, lanes);
-            assert!(found == expected, "OpenCL, {lanes}-byte lanes");
-        }
+        let on_the_cpu = [(1, 16), (1, 256), (2, 64), (2, 256), (3, 16), (3, 64)];
+        is_the_same(&on_the_cpu, on_opencl, |backend, lanes| {
+            let solve = WilsonSolve { lanes, ..solve::<R>(preconditioning) };
+            let report = solver::solve::<R, _, _>(backend, &configuration, &eta, &solve, |_, _| ()).unwrap();
+            assert!(report.info().history.len() > 10);
+            bits_of(&report)
+        });
     }
 }
 

@@ -2,7 +2,7 @@
 //! fused ones: `tests/kernels.rs`. Grid's numbers are in `tests/clover_grid.rs`; `reference/tests/clover.rs` compares the CPU reference with plain loops.
 
 use lanefield::backend::opencl::{Accumulators, Count, SiteOrder, Tuning};
-use lanefield::backend::{Backend, Cpu, OpenCl};
+use lanefield::backend::{Backend, Cpu};
 use lanefield::check::builds;
 use lanefield::kernel::prelude::*;
 use lanefield::kernel::{Links, Numbers, TestData};
@@ -16,15 +16,10 @@ use lanefield::reference::layout::{
 use lanefield::reference::links::{BoundaryPhases, DoubledGauge, LinkFormat, double, raw};
 use lanefield::verify::compare_fields;
 
-use crate::common::backends::opencl_with;
+use crate::common::backends::Both;
+use crate::common::fields::one_of;
 
 const PARITIES: [Sites; 2] = [Sites::Parity(Parity::Even), Sites::Parity(Parity::Odd)];
-
-/// What all tests use: one CPU, one device.
-struct Backends {
-    cpu: Cpu,
-    device: OpenCl,
-}
 
 /// A lattice, and what lies on it.
 #[derive(Clone, Copy)]
@@ -170,11 +165,7 @@ impl<R: Vectors> Inputs<R> {
 const ORDINARY: Case<'static> =
     Case { extents: [4, 4, 4, 6], nsimd: 8, boundary: "1,1,1,-1", links: Links::Hot, numbers: Numbers::Ordinary };
 
-impl Backends {
-    fn open(threads: usize) -> Option<Self> {
-        Some(Self { cpu: Cpu::new(None).unwrap(), device: opencl_with(threads)? })
-    }
-
+impl Both {
     /// Chooses these, and what they leave open as before.
     fn choose(&mut self, tuning: Tuning) {
         self.device.set_tuning(tuning.or(self.device.tuning()));
@@ -226,7 +217,7 @@ const AWKWARD: [([usize; 4], usize, &str); 5] = [
 #[test]
 #[ignore = "test-all: forty builds"]
 fn field_strength_term_and_inverse_are_bitwise_equal_to_reference() {
-    let Some(mut backends) = Backends::open(8) else { return };
+    let Some(mut backends) = Both::open(8) else { return };
     // Meant for hops: it must not leave parts out here.
     backends.choose(Tuning { rhs_per_work_item: Count::new(2), ..Tuning::OPEN });
     for (extents, nsimd, boundary) in AWKWARD.into_iter().chain([([3, 5, 1, 7], 1, "1,0,0,1")]) {
@@ -238,7 +229,7 @@ fn field_strength_term_and_inverse_are_bitwise_equal_to_reference() {
 #[test]
 #[ignore = "test-all: builds that tests/kernels.rs has not"]
 fn field_strength_term_and_inverse_are_bitwise_equal_to_reference_on_numbers_that_are_hard() {
-    let Some(backends) = Backends::open(8) else { return };
+    let Some(backends) = Both::open(8) else { return };
     for numbers in Numbers::ALL {
         let case = Case { links: Links::Arbitrary(numbers), boundary: "1,0,1,1", ..ORDINARY };
         backends.compare_terms::<f32>(case);
@@ -249,7 +240,7 @@ fn field_strength_term_and_inverse_are_bitwise_equal_to_reference_on_numbers_tha
 #[test]
 #[ignore = "test-all: builds for another order"]
 fn fused_kernels_are_bitwise_equal_to_reference_for_another_leg_order_and_work_group() {
-    let Some(backends) = Backends::open(3) else { return };
+    let Some(backends) = Both::open(3) else { return };
     let legs = "+x-x+t-z-t+z+y-y".parse().unwrap();
     backends.compare_products::<f32>(ORDINARY, PARITIES[0], LinkFormat::Full, legs);
 }
@@ -276,13 +267,13 @@ fn fused_kernels_have_the_bits_of_their_steps() {
 #[test]
 #[ignore = "test-all: runs on the CPU"]
 fn fused_kernels_have_the_bits_of_their_steps_on_opencl() {
-    let Some(Backends { device, .. }) = Backends::open(8) else { return };
+    let Some(Both { device, .. }) = Both::open(8) else { return };
     fused_is_in_steps::<f32, _>(&device, Numbers::Ordinary);
     fused_is_in_steps::<f64, _>(&device, Numbers::Ordinary);
 }
 
 fn change_no_bit(builds: &[Tuning]) {
-    let Some(mut backends) = Backends::open(8) else { return };
+    let Some(mut backends) = Both::open(8) else { return };
     let usual = backends.device.tuning();
     for build in builds {
         backends.device.set_tuning(build.or(usual));
@@ -299,7 +290,7 @@ fn another_choice_of_layout_and_build_changes_no_bit() {
 #[ignore = "test-all: all builds"]
 fn no_choice_of_layout_or_build_changes_a_bit() {
     change_no_bit(&builds());
-    let Some(mut backends) = Backends::open(8) else { return };
+    let Some(mut backends) = Both::open(8) else { return };
     backends.choose(builds()[2]);
     backends.compare_terms::<f32>(ORDINARY);
     backends.compare_products::<f64>(ORDINARY, PARITIES[0], LinkFormat::TwoRows, LegOrder::DEFAULT);
@@ -308,7 +299,7 @@ fn no_choice_of_layout_or_build_changes_a_bit() {
 #[test]
 #[ignore = "test-all: another build"]
 fn terms_do_not_depend_on_the_order_of_sites_in_memory() {
-    let Some(mut backends) = Backends::open(8) else { return };
+    let Some(mut backends) = Both::open(8) else { return };
     backends.choose(Tuning { site_order: Some(SiteOrder::Subdomains([2, 1, 2, 3])), ..Tuning::OPEN });
     backends.compare_terms::<f32>(ORDINARY);
 }
@@ -316,19 +307,10 @@ fn terms_do_not_depend_on_the_order_of_sites_in_memory() {
 #[test]
 #[ignore = "test-all: two builds of each kernel"]
 fn accumulators_in_local_memory_change_no_bit() {
-    let Some(mut backends) = Backends::open(8) else { return };
+    let Some(mut backends) = Both::open(8) else { return };
     backends.choose(Tuning { accumulators: Some(Accumulators::LocalMemory), ..Tuning::OPEN });
     backends.compare_products::<f32>(ORDINARY, PARITIES[0], LinkFormat::Full, LegOrder::DEFAULT);
     backends.compare_products::<f64>(ORDINARY, PARITIES[1], LinkFormat::TwoRows, LegOrder::DEFAULT);
-}
-
-/// The spinors numbered `part` of each site.
-fn one_of(several: &Field<f32, Spinors>, part: usize) -> Field<f32, Spinors> {
-    let count = several.kind().count();
-    let values = several.to_site_order();
-    let spinors = values.chunks_exact(Spinors::WORDS).skip(part).step_by(count);
-    let values = spinors.flatten().copied().collect::<Vec<_>>();
-    Field::from_site_order(*several.lattice(), several.sites(), Spinors::ONE, &values).unwrap()
 }
 
 fn products_with_several_are_those_with_each(on_opencl: bool) {
@@ -348,7 +330,7 @@ fn products_with_several_are_those_with_each(on_opencl: bool) {
             assert_same(&one_of(&together, part), &alone.fused(&cpu, fused, legs, dagger), &format!("part {part}"));
         }
         assert_same(&together, &inputs.in_steps(&cpu, fused, legs, dagger), "in steps");
-        let Some(mut backends) = on_opencl.then(|| Backends::open(6)).flatten() else { continue };
+        let Some(mut backends) = on_opencl.then(|| Both::open(6)).flatten() else { continue };
         let forms =
             [(None, Accumulators::Registers), (Some(2), Accumulators::Registers), (Some(2), Accumulators::LocalMemory)];
         for (at_once, accumulators) in forms {
@@ -396,6 +378,6 @@ fn fields_that_do_not_belong_together_are_refused() {
         assert!(backend.field_strength(&mut strength, &stencil, &links).is_err());
     }
     refused(&Cpu::new(None).unwrap());
-    let Some(Backends { device, .. }) = Backends::open(8) else { return };
+    let Some(Both { device, .. }) = Both::open(8) else { return };
     refused(&device);
 }

@@ -1,15 +1,13 @@
-//! The clover operator and its even-odd pieces: agreement with Grid, and identities that hold whatever the configuration. The operator is
+//! The clover operator and its even-odd pieces: agreement with Grid, and identities; more of these are in `tests/operators.rs`. The operator is
 //! `src/operator/clover.rs`; the bits of its kernels are the subject of `tests/clover.rs`.
 
-use lanefield::backend::{Backend, BackendError, FieldOn, Sum};
+use lanefield::backend::{Backend, BackendError, FieldOn};
 use lanefield::kernel::prelude::*;
 use lanefield::operator::{
-    Clover, CloverParameters, EvenOdd, HopParameters, Model as _, Operator, SchurComplement, System, WilsonParameters,
+    Clover, CloverParameters, EvenOdd, HopParameters, Model as _, Operator, SchurComplement, WilsonParameters,
 };
-use lanefield::solver::{SolverParams, conjugate_gradient};
 use lanefield_reference::field::{CloverBlocks, FieldStrength, Spinors};
 use lanefield_reference::gauge::Configuration;
-use lanefield_reference::kernels::Vectors;
 use lanefield_reference::kernels::hop::Dagger;
 use lanefield_reference::layout::{Checkerboard, Extents, Lattice, LatticeOptions, Sites, Stencil};
 use lanefield_reference::links::{BoundaryPhases, LinkFormat, raw};
@@ -17,9 +15,9 @@ use lanefield_reference::random::su3_random;
 use num_complex::Complex;
 
 use crate::common::backends::on_every_backend;
-use crate::common::fields::{EVEN, ODD, applied, download, gaussian, lattice, upload};
-use crate::common::gauge::GaugeTransformation;
+use crate::common::fields::{EVEN, ODD, applied, download, gaussian, lattice};
 use crate::common::grid::{BOUNDARIES, GridData, MASS, assert_agrees, distance};
+use crate::common::models::{self, gamma5, image, normal_solve, schur_solve, the_dagger_is_gamma5_m_gamma5};
 
 const CSW: f64 = 1.3;
 
@@ -27,24 +25,10 @@ fn clover(boundary: BoundaryPhases) -> CloverParameters {
     CloverParameters { mass: MASS, csw_r: CSW, csw_t: CSW, hop: HopParameters { boundary, ..HopParameters::default() } }
 }
 
-/// M ψ or M† ψ on all sites.
-fn m<R: Vectors, B: Backend>(
-    backend: &B,
-    configuration: &Configuration,
-    parameters: CloverParameters,
-    source: &[Complex<f64>],
-    dagger: Dagger,
-) -> Vec<Complex<f64>> {
-    let lattice = lattice::<R>(configuration.extents());
-    let mut m = parameters.full::<B, R>(backend, configuration, lattice).unwrap();
-    applied(backend, lattice, [Sites::Full; 2], source, |out, psi| m.apply(out, psi, dagger).unwrap())
-}
-
-/// An awkward lattice, a random configuration on it, and coefficients that differ.
+/// A random configuration, and coefficients that differ.
 fn random_case() -> (Configuration, CloverParameters) {
-    let configuration = Configuration::hot(Extents::new([4, 6, 2, 10]).unwrap(), 5);
-    let boundary = BoundaryPhases::antiperiodic([true, false, false, true]);
-    (configuration, CloverParameters { csw_r: 1.1, csw_t: 0.9, ..clover(boundary) })
+    let (configuration, hop) = models::random_case();
+    (configuration, CloverParameters { mass: MASS, csw_r: 1.1, csw_t: 0.9, hop })
 }
 
 fn field_strength<B: Backend>(
@@ -116,7 +100,8 @@ fn m_and_m_dagger_agree_with_grid<B: Backend>(backend: &B) {
     for (data, boundaries) in [(GridData::hot(), &BOUNDARIES[..]), (GridData::tepid(), &BOUNDARIES[1..])] {
         for &(suffix, boundary) in boundaries {
             for (name, dagger) in [("M", Dagger::No), ("Mdag", Dagger::Yes)] {
-                let found = m::<f64, B>(backend, &data.configuration, clover(boundary), &data.spinor("src"), dagger);
+                let found =
+                    image::<f64, B, _>(backend, clover(boundary), &data.configuration, &data.spinor("src"), dagger);
                 assert_agrees::<f64>(&data, &format!("clover_{name}_{suffix}"), &found);
             }
         }
@@ -126,7 +111,8 @@ fn m_and_m_dagger_agree_with_grid<B: Backend>(backend: &B) {
 fn m_in_f32_agrees_with_grid<B: Backend>(backend: &B) {
     for (data, boundaries) in [(GridData::hot(), &BOUNDARIES[..]), (GridData::tepid(), &BOUNDARIES[1..])] {
         for &(suffix, boundary) in boundaries {
-            let found = m::<f32, B>(backend, &data.configuration, clover(boundary), &data.spinor("src"), Dagger::No);
+            let found =
+                image::<f32, B, _>(backend, clover(boundary), &data.configuration, &data.spinor("src"), Dagger::No);
             assert_agrees::<f32>(&data, &format!("clover_M_sp_{suffix}"), &found);
         }
     }
@@ -171,50 +157,21 @@ fn schur_complement_agrees_with_grid<B: Backend>(backend: &B) {
     }
 }
 
-/// Grid's parameters of all solves.
-const PARAMS: SolverParams = SolverParams { tolerance: 1e-10, max_iterations: 1000, patience: 1000, sum: Sum::Exact };
-
 /// Both stop at the same iteration, and the iterates agree far below the tolerance of the solve.
 fn solution_of_the_normal_equations_is_that_of_grid<B: Backend>(backend: &B) {
     let data = GridData::hot();
-    let lattice = lattice::<f64>(data.configuration.extents());
     for (suffix, boundary) in BOUNDARIES {
         let name = format!("clover_cg_mdagm_{suffix}");
-        let m = clover(boundary).full(backend, &data.configuration, lattice).unwrap();
-        let mut mdagm = System::<B, f64, _>::new(m, true).unwrap();
-        let source = upload(backend, lattice, Sites::Full, &data.spinor("src"));
-        let mut x = mdagm.zeros().unwrap();
-        let info = conjugate_gradient(&mut mdagm, &source, &mut x, PARAMS, |_, _| ()).unwrap();
-        assert_eq!(info.iterations, data.solve(&name).0, "{name}");
-        assert_agrees::<f64>(&data, &name, &download(backend, &x));
+        let (x, iterations) = normal_solve(backend, clover(boundary), &data.configuration, &data.spinor("src"));
+        assert_eq!(iterations, data.iterations(&name), "{name}");
+        assert_agrees::<f64>(&data, &name, &x);
     }
-}
-
-/// M x = source by even-odd: x, and the iterations.
-fn solve_even_odd<B: Backend>(
-    backend: &B,
-    data: &GridData,
-    parameters: CloverParameters,
-) -> (Vec<Complex<f64>>, usize) {
-    let lattice = lattice::<f64>(data.configuration.extents());
-    let source = data.spinor("src");
-    let [eta_even, eta_odd] = [EVEN, ODD].map(|sites| upload::<f64, Spinors, B>(backend, lattice, sites, &source));
-    let schur = SchurComplement::new(even_odd(backend, data, parameters)).unwrap();
-    let mut normal = System::<B, f64, _>::new(schur, true).unwrap();
-    let [mut odd, mut b, mut x_odd] = [(); 3].map(|()| normal.zeros().unwrap());
-    normal.operator().odd_source(&mut odd, &eta_even, &eta_odd).unwrap();
-    normal.operator().apply(&mut b, &odd, Dagger::Yes).unwrap();
-    let info = conjugate_gradient(&mut normal, &b, &mut x_odd, PARAMS, |_, _| ()).unwrap();
-    let mut x_even = backend.zeros(lattice, EVEN, Spinors::ONE).unwrap();
-    normal.operator().even_solution(&mut x_even, &eta_even, &x_odd).unwrap();
-    let [even, odd] = [download(backend, &x_even), download(backend, &x_odd)];
-    (even.iter().zip(odd).map(|(even, odd)| even + odd).collect(), info.iterations)
 }
 
 fn assert_solves_as_grid<B: Backend>(backend: &B, data: &GridData, (suffix, boundary): (&str, BoundaryPhases)) {
     let name = format!("clover_schur_solve_{suffix}");
-    let (x, iterations) = solve_even_odd(backend, data, clover(boundary));
-    assert_eq!(iterations, data.solve(&name).0, "{} {name}", data.name());
+    let (x, iterations) = schur_solve(backend, clover(boundary), &data.configuration, &data.spinor("src"));
+    assert_eq!(iterations, data.iterations(&name), "{} {name}", data.name());
     // Grid's inverse of the blocks is another algorithm's.
     let distance = distance(&x, &data.spinor(&name));
     assert!(distance < 1e-12, "{} {name}: relative distance {distance:e}", data.name());
@@ -233,53 +190,19 @@ fn even_odd_solution_on_the_thermalised_configuration_is_that_of_grid<B: Backend
 
 // Identities
 
-/// γ5 in the chiral basis: diag(1, 1, −1, −1).
-fn gamma5(field: &[Complex<f64>]) -> Vec<Complex<f64>> {
-    field.iter().enumerate().map(|(k, &c)| if k % Spinors::WORDS < 6 { c } else { -c }).collect()
-}
-
-/// To the last bit: the blocks do not mix chiralities.
+/// The blocks do not mix chiralities.
 fn m_is_gamma5_hermitian<B: Backend>(backend: &B) {
     let (configuration, parameters) = random_case();
-    let source = gaussian(configuration.extents(), Spinors::WORDS, 11);
-    let m_dagger = m::<f64, B>(backend, &configuration, parameters, &source, Dagger::Yes);
-    let gamma5_m = m::<f64, B>(backend, &configuration, parameters, &gamma5(&source), Dagger::No);
-    assert!(m_dagger == gamma5(&gamma5_m));
-}
-
-fn m_dagger_is_the_adjoint_of_m<B: Backend>(backend: &B) {
-    let (configuration, parameters) = random_case();
-    let [phi, chi] = [13, 17].map(|seed| gaussian(configuration.extents(), Spinors::WORDS, seed));
-    let product =
-        |a: &[Complex<f64>], b: &[Complex<f64>]| -> Complex<f64> { a.iter().zip(b).map(|(a, b)| a.conj() * b).sum() };
-    let left = product(&phi, &m::<f64, B>(backend, &configuration, parameters, &chi, Dagger::No));
-    let right = product(&m::<f64, B>(backend, &configuration, parameters, &phi, Dagger::Yes), &chi);
-    let scale = (product(&phi, &phi).re * product(&chi, &chi).re).sqrt() * (4.0 + MASS);
-    assert!((left - right).norm() < 1e-13 * scale, "{left} is not {right}");
-    assert!(left.norm() > 1e-4 * scale, "{left} shows nothing");
-}
-
-/// U_μ(x) → g(x) U_μ(x) g(x+μ)† and ψ → g ψ turn M ψ into g M ψ.
-fn m_is_gauge_covariant<B: Backend>(backend: &B) {
-    let (configuration, parameters) = random_case();
-    let g = GaugeTransformation { seed: 77 };
-    let psi = gaussian(configuration.extents(), Spinors::WORDS, 19);
-    let expected = g.of_field(Spinors::WORDS, &m::<f64, B>(backend, &configuration, parameters, &psi, Dagger::No));
-    let turned = g.of_field(Spinors::WORDS, &psi);
-    let found = m::<f64, B>(backend, &g.of_links(&configuration), parameters, &turned, Dagger::No);
-    assert!(distance(&found, &expected) < 1e-14);
+    the_dagger_is_gamma5_m_gamma5(backend, [parameters; 2], &configuration);
 }
 
 fn without_clover_coefficients_m_is_the_wilson_operator<B: Backend>(backend: &B) {
     let (configuration, CloverParameters { mass, hop, .. }) = random_case();
-    let lattice = lattice::<f64>(configuration.extents());
     let source = gaussian(configuration.extents(), Spinors::WORDS, 23);
     let parameters = CloverParameters { mass, csw_r: 0.0, csw_t: 0.0, hop };
-    let found = m::<f64, B>(backend, &configuration, parameters, &source, Dagger::No);
-    let mut wilson = (WilsonParameters { mass, hop }).full::<B, f64>(backend, &configuration, lattice).unwrap();
-    let expected = applied(backend, lattice, [Sites::Full; 2], &source, |out, psi| {
-        wilson.apply(out, psi, Dagger::No).unwrap();
-    });
+    let found = image::<f64, B, _>(backend, parameters, &configuration, &source, Dagger::No);
+    let wilson = WilsonParameters { mass, hop };
+    let expected = image::<f64, B, _>(backend, wilson, &configuration, &source, Dagger::No);
     assert!(distance(&found, &expected) < 1e-15);
 }
 
@@ -289,7 +212,7 @@ fn even_odd_pieces_make_up_m<B: Backend>(backend: &B) {
     let source = gaussian(configuration.extents(), Spinors::WORDS, 29);
     let mut pieces = parameters.even_odd::<B, f64>(backend, &configuration, lattice).unwrap();
     for dagger in Dagger::BOTH {
-        let whole = m::<f64, B>(backend, &configuration, parameters, &source, dagger);
+        let whole = image::<f64, B, _>(backend, parameters, &configuration, &source, dagger);
         for (to, from) in [(EVEN, ODD), (ODD, EVEN)] {
             let hop =
                 applied(backend, lattice, [to, from], &source, |out, psi| pieces.meooe(out, psi, dagger).unwrap());
@@ -331,8 +254,8 @@ fn m_times_the_even_odd_solution_is_the_source<B: Backend>(backend: &B) {
         hop: HopParameters { links: LinkFormat::TwoRows, ..clover(BoundaryPhases::FIXED_IN_TIME).hop },
         ..clover(BoundaryPhases::FIXED_IN_TIME)
     };
-    let (x, _) = solve_even_odd(backend, &data, parameters);
-    let back = m::<f64, B>(backend, &data.configuration, parameters, &x, Dagger::No);
+    let (x, _) = schur_solve(backend, parameters, &data.configuration, &data.spinor("src"));
+    let back = image::<f64, B, _>(backend, parameters, &data.configuration, &x, Dagger::No);
     assert!(distance(&back, &data.spinor("src")) < 1e-9);
 }
 
@@ -412,8 +335,6 @@ on_every_backend! {
     even_odd_solution_is_that_of_grid,
     even_odd_solution_on_the_thermalised_configuration_is_that_of_grid,
     m_is_gamma5_hermitian,
-    m_dagger_is_the_adjoint_of_m,
-    m_is_gauge_covariant,
     without_clover_coefficients_m_is_the_wilson_operator,
     inverse_of_the_diagonal_inverts_it,
     m_times_the_even_odd_solution_is_the_source,

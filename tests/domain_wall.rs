@@ -3,13 +3,12 @@
 //! `reference/src/kernels/domain_wall.rs` and `cl/domain_wall.cl`.
 
 use lanefield::backend::opencl::{Count, Tuning};
-use lanefield::backend::{Backend, BackendError, Cpu, OpenCl, Sum};
+use lanefield::backend::{Backend, BackendError, Cpu, OpenCl};
 use lanefield::kernel::prelude::*;
 use lanefield::kernel::{Numbers, TestData};
 use lanefield::operator::{
-    DomainWallEvenOdd, DomainWallParameters, EvenOdd, HopParameters, Model as _, Operator, SchurComplement, System,
+    DomainWallEvenOdd, DomainWallParameters, EvenOdd, HopParameters, Model as _, Operator, SchurComplement,
 };
-use lanefield::solver::{SolverParams, conjugate_gradient};
 use lanefield_reference::field::{Field, Spinors};
 use lanefield_reference::gauge::Configuration;
 use lanefield_reference::kernels::Vectors;
@@ -29,11 +28,10 @@ use num_complex::Complex;
 use crate::common::backends::{cpu, host, on_every_backend, opencl};
 use crate::common::fields::{EVEN, ODD, applied, download, gaussian, lattice, upload};
 use crate::common::grid::{BOUNDARIES, GridData, assert_agrees, distance};
+use crate::common::models::{Values, image, pieces_make_the_operator, schur_solve};
 use lanefield::verify::compare_fields;
 
 const WORDS: usize = Spinors::WORDS;
-
-type Values = Vec<Complex<f64>>;
 
 /// The operator of Grid's data.
 fn grid_parameters(boundary: BoundaryPhases) -> DomainWallParameters {
@@ -43,18 +41,6 @@ fn grid_parameters(boundary: BoundaryPhases) -> DomainWallParameters {
 
 fn mobius(ls: usize) -> DomainWallParameters {
     DomainWallParameters { b: 1.5, c: 0.5, ..DomainWallParameters::shamir(ls, 0.1, 1.4) }
-}
-
-fn m_of<R: Vectors, B: Backend>(
-    backend: &B,
-    configuration: &Configuration,
-    parameters: DomainWallParameters,
-    source: &[Complex<f64>],
-    dagger: Dagger,
-) -> Values {
-    let lattice = lattice::<R>(configuration.extents());
-    let mut m = parameters.full::<B, R>(backend, configuration, lattice).unwrap();
-    applied(backend, lattice, [Sites::Full; 2], source, |out, psi| m.apply(out, psi, dagger).unwrap())
 }
 
 fn pieces<'b, B: Backend>(
@@ -97,10 +83,10 @@ fn m_and_m_dagger_agree_with_grid<B: Backend>(backend: &B) {
     let source = data.fermion5("src5");
     for (suffix, boundary) in BOUNDARIES {
         for (name, dagger) in [("M", Dagger::No), ("Mdag", Dagger::Yes)] {
-            let found = m_of::<f64, B>(backend, &data.configuration, grid_parameters(boundary), &source, dagger);
+            let found = image::<f64, B, _>(backend, grid_parameters(boundary), &data.configuration, &source, dagger);
             assert_agrees::<f64>(&data, &format!("dwf_{name}_{suffix}"), &found);
         }
-        let found = m_of::<f32, B>(backend, &data.configuration, grid_parameters(boundary), &source, Dagger::No);
+        let found = image::<f32, B, _>(backend, grid_parameters(boundary), &data.configuration, &source, Dagger::No);
         assert_agrees::<f32>(&data, &format!("dwf_M_sp_{suffix}"), &found);
     }
 }
@@ -140,35 +126,12 @@ fn physical_sources_and_solutions_agree_with_grid<B: Backend>(backend: &B) {
     assert!(download(backend, &quark) == data.spinor("dwf_export_phys_sol"));
 }
 
-/// The solution of M ψ = η on the full lattice by the Schur complement, in site order, and the iterations it took.
-fn schur_solve<B: Backend>(
-    backend: &B,
-    configuration: &Configuration,
-    parameters: DomainWallParameters,
-    eta: &[Complex<f64>],
-) -> (Values, usize) {
-    let lattice = lattice::<f64>(configuration.extents());
-    let pieces = pieces(backend, configuration, parameters);
-    let mut normal = System::new(SchurComplement::new(pieces).unwrap(), true).unwrap();
-    let [eta_even, eta_odd] = [EVEN, ODD].map(|sites| upload::<f64, Spinors, B>(backend, lattice, sites, eta));
-    let [mut source, mut b, mut psi_odd] = [(); 3].map(|()| normal.zeros().unwrap());
-    normal.operator().odd_source(&mut source, &eta_even, &eta_odd).unwrap();
-    normal.operator().apply(&mut b, &source, Dagger::Yes).unwrap();
-    let params = SolverParams { tolerance: 1e-10, max_iterations: 1000, patience: 1000, sum: Sum::Exact };
-    let info = conjugate_gradient(&mut normal, &b, &mut psi_odd, params, |_, _| ()).unwrap();
-    let mut psi_even = backend.zeros(lattice, EVEN, Spinors::new(parameters.ls)).unwrap();
-    normal.operator().even_solution(&mut psi_even, &eta_even, &psi_odd).unwrap();
-    // Each is zero on the other's sites.
-    let [even, odd] = [&psi_even, &psi_odd].map(|psi| download(backend, psi));
-    (even.iter().zip(&odd).map(|(even, odd)| even + odd).collect(), info.iterations)
-}
-
 fn schur_solution_is_that_of_grid<B: Backend>(backend: &B) {
     let data = GridData::hot();
     for ((suffix, boundary), inverse) in BOUNDARIES.into_iter().zip(InverseForm::ALL) {
         let name = format!("dwf_schur_solve_{suffix}");
         let parameters = DomainWallParameters { inverse, ..grid_parameters(boundary) };
-        let (found, iterations) = schur_solve(backend, &data.configuration, parameters, &data.fermion5("src5"));
+        let (found, iterations) = schur_solve(backend, parameters, &data.configuration, &data.fermion5("src5"));
         assert_eq!(iterations, data.iterations(&name), "{name}");
         // Both stop with residuals that agree to many digits, so that solutions agree far beyond the tolerance of the solve.
         let distance = distance(&found, &data.fermion5(&name));
@@ -231,12 +194,12 @@ fn m_is_its_definition<B: Backend>(backend: &B) {
         let sum = |a: Values, b: Values| -> Values { a.iter().zip(&b).map(|(a, b)| a + b).collect() };
 
         let expected = sum(dw(&act(input.each_ref(), &psi), Dagger::No), act(walls.each_ref(), &psi));
-        let found = m_of::<f64, B>(backend, &configuration, parameters, &psi, Dagger::No);
+        let found = image::<f64, B, _>(backend, parameters, &configuration, &psi, Dagger::No);
         assert!(distance(&found, &expected) < 1e-15, "ls {ls}: {:e}", distance(&found, &expected));
 
         let [input, walls] = [input, walls].map(|matrices| matrices.each_ref().map(transposed));
         let expected = sum(act(input.each_ref(), &dw(&psi, Dagger::Yes)), act(walls.each_ref(), &psi));
-        let found = m_of::<f64, B>(backend, &configuration, parameters, &psi, Dagger::Yes);
+        let found = image::<f64, B, _>(backend, parameters, &configuration, &psi, Dagger::Yes);
         assert!(distance(&found, &expected) < 1e-15, "dagger, ls {ls}: {:e}", distance(&found, &expected));
     }
 }
@@ -276,22 +239,11 @@ fn shamirs_m_is_gamma5_r5_hermitian<B: Backend>(backend: &B) {
     for ls in [1, 2, 6] {
         let parameters = DomainWallParameters { hop, ..DomainWallParameters::shamir(ls, 0.1, 1.8) };
         let source = gaussian(configuration.extents(), ls * WORDS, 11);
-        let m_dagger = m_of::<f64, B>(backend, &configuration, parameters, &source, Dagger::Yes);
+        let m_dagger = image::<f64, B, _>(backend, parameters, &configuration, &source, Dagger::Yes);
         let turned = gamma5_r5(&source, ls);
-        let m = m_of::<f64, B>(backend, &configuration, parameters, &turned, Dagger::No);
+        let m = image::<f64, B, _>(backend, parameters, &configuration, &turned, Dagger::No);
         assert!(m_dagger == gamma5_r5(&m, ls), "ls {ls}");
     }
-}
-
-fn m_dagger_is_the_adjoint_of_m<B: Backend>(backend: &B) {
-    let (configuration, hop) = random_case();
-    let parameters = DomainWallParameters { hop, ..mobius(4) };
-    let [phi, chi] = [13, 17].map(|seed| gaussian(configuration.extents(), 4 * WORDS, seed));
-    let product =
-        |a: &[Complex<f64>], b: &[Complex<f64>]| -> Complex<f64> { a.iter().zip(b).map(|(a, b)| a.conj() * b).sum() };
-    let left = product(&phi, &m_of::<f64, B>(backend, &configuration, parameters, &chi, Dagger::No));
-    let right = product(&m_of::<f64, B>(backend, &configuration, parameters, &phi, Dagger::Yes), &chi);
-    assert!((left - right).norm() < 1e-12 * left.norm(), "{left} is not {right}");
 }
 
 fn mooee_times_its_inverse_is_one<B: Backend>(backend: &B) {
@@ -317,24 +269,8 @@ fn mooee_times_its_inverse_is_one<B: Backend>(backend: &B) {
 
 fn m_is_the_sum_of_its_even_odd_pieces<B: Backend>(backend: &B) {
     let (configuration, hop) = random_case();
-    let lattice = lattice::<f64>(configuration.extents());
     for parameters in [mobius(3), DomainWallParameters::shamir(3, 0.2, 1.8)] {
-        let parameters = DomainWallParameters { hop, ..parameters };
-        let mut pieces = pieces(backend, &configuration, parameters);
-        let source = gaussian(configuration.extents(), 3 * WORDS, 23);
-        for dagger in Dagger::BOTH {
-            let mut sum = vec![Complex::ZERO; source.len()];
-            for (to, from) in [(EVEN, ODD), (ODD, EVEN)] {
-                let off = applied(backend, lattice, [to, from], &source, |out, psi| {
-                    pieces.meooe(out, psi, dagger).unwrap();
-                });
-                let diagonal =
-                    applied(backend, lattice, [to, to], &source, |out, psi| pieces.mooee(out, psi, dagger).unwrap());
-                sum.iter_mut().zip(off.iter().zip(&diagonal)).for_each(|(sum, (a, b))| *sum += a + b);
-            }
-            let m = m_of::<f64, B>(backend, &configuration, parameters, &source, dagger);
-            assert!(distance(&sum, &m) < 1e-15, "{dagger:?}: {:e}", distance(&sum, &m));
-        }
+        pieces_make_the_operator(backend, DomainWallParameters { hop, ..parameters }, &configuration);
     }
 }
 
@@ -342,8 +278,8 @@ fn mobius_solution_solves<B: Backend>(backend: &B) {
     let (configuration, hop) = random_case();
     let parameters = DomainWallParameters { hop, ..mobius(4) };
     let eta = gaussian(configuration.extents(), 4 * WORDS, 29);
-    let (psi, _) = schur_solve(backend, &configuration, parameters, &eta);
-    let image = m_of::<f64, B>(backend, &configuration, parameters, &psi, Dagger::No);
+    let (psi, _) = schur_solve(backend, parameters, &configuration, &eta);
+    let image = image::<f64, B, _>(backend, parameters, &configuration, &psi, Dagger::No);
     assert!(distance(&image, &eta) < 1e-8, "{:e}", distance(&image, &eta));
 }
 
@@ -362,7 +298,7 @@ fn two_columns_are_two_single_ones<B: Backend>(backend: &B) {
         let mut schur = SchurComplement::new(pieces(backend, &configuration, parameters)).unwrap();
         for dagger in Dagger::BOTH {
             let mut m = |source: &[Complex<f64>]| {
-                let full = m_of::<f64, B>(backend, &configuration, parameters, source, dagger);
+                let full = image::<f64, B, _>(backend, parameters, &configuration, source, dagger);
                 let mpc = applied(backend, lattice, [ODD; 2], source, |out, psi| {
                     schur.apply(out, psi, dagger).unwrap();
                 });
@@ -432,7 +368,6 @@ on_every_backend! {
     m_is_its_definition,
     imported_mobius_source_is_its_definition,
     shamirs_m_is_gamma5_r5_hermitian,
-    m_dagger_is_the_adjoint_of_m,
     mooee_times_its_inverse_is_one,
     mobius_solution_solves,
     two_columns_are_two_single_ones,
@@ -572,7 +507,7 @@ fn m_is_that_of_plain_loops<R: Vectors, B: Backend>(backend: &B) {
         for dagger in Dagger::BOTH {
             let expected = plain.m(&rounded, dagger);
             let expected: Values = expected.iter().map(|c| Complex::new(c.re.to_f64(), c.im.to_f64())).collect();
-            assert!(m_of::<R, B>(backend, &configuration, parameters, &source, dagger) == expected, "{dagger:?}");
+            assert!(image::<R, B, _>(backend, parameters, &configuration, &source, dagger) == expected, "{dagger:?}");
         }
     }
 }

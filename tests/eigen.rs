@@ -3,10 +3,10 @@
 
 use std::f64::consts::TAU;
 
-use lanefield::backend::{Backend, Cpu, Threads};
+use lanefield::backend::Backend;
 use lanefield::comm::WholeLattice;
 use lanefield::io::checkpoint;
-use lanefield::operator::{HopParameters, Model, StaggeredParameters, WilsonParameters};
+use lanefield::operator::{Model, StaggeredParameters, WilsonParameters};
 use lanefield::solver::{
     EigenError, EigenParams, Eigenpairs, Method, Preconditioning, Solve, SolveError, SolveReport, SolverParams,
     eigen_identity, eigenpairs, solve_deflated,
@@ -14,21 +14,14 @@ use lanefield::solver::{
 use lanefield_reference::field::Spinors;
 use lanefield_reference::gauge::Configuration;
 use lanefield_reference::kernels::Vectors;
-use lanefield_reference::layout::{Extents, LaneChoice, LaneWidth};
-use lanefield_reference::links::BoundaryPhases;
+use lanefield_reference::layout::{Extents, LaneChoice};
 use num_complex::Complex;
 
-use crate::common::backends::{cpu, on_every_backend, opencl};
+use crate::common::backends::{cpu, on_every_backend};
 use crate::common::fields::gaussian;
 use crate::common::grid::distance;
-
-fn configuration() -> Configuration {
-    Configuration::weak(Extents::new([4, 4, 4, 8]).unwrap(), 11, 0.4)
-}
-
-fn antiperiodic() -> HopParameters {
-    HopParameters { boundary: BoundaryPhases::ANTIPERIODIC_IN_TIME, ..HopParameters::default() }
-}
+use crate::common::models::antiperiodic;
+use crate::common::solves::{self, configuration, is_the_same, quiet};
 
 fn wilson() -> WilsonParameters {
     WilsonParameters { mass: -0.2, hop: antiperiodic() }
@@ -100,14 +93,8 @@ fn eigenvectors_are_orthonormal_and_solve_their_equation<B: Backend>(backend: &B
     }
 }
 
-fn how(method: Method) -> Solve<WilsonParameters> {
-    Solve {
-        operator: wilson(),
-        preconditioning: Preconditioning::EvenOdd,
-        method,
-        params: SolverParams::auto::<f64>(),
-        lanes: LaneChoice::Auto,
-    }
+fn how<R: Vectors>(method: Method) -> Solve<WilsonParameters> {
+    solves::how::<R, _>(wilson(), Preconditioning::EvenOdd, method)
 }
 
 fn deflated<R: Vectors, B: Backend>(
@@ -117,8 +104,7 @@ fn deflated<R: Vectors, B: Backend>(
     pairs: Option<&Eigenpairs>,
 ) -> Result<SolveReport<R>, SolveError> {
     let eta = gaussian(configuration().extents(), rhs * Spinors::WORDS, 21);
-    let how = Solve { params: SolverParams::auto::<R>(), ..how(method) };
-    solve_deflated::<R, B, _>(backend, &configuration(), &eta, &how, pairs, &mut |_: usize, _: f64| (), None)
+    solve_deflated::<R, B, _>(backend, &configuration(), &eta, &how::<R>(method), pairs, &mut quiet(), None)
 }
 
 fn solves_that_begin_with_eigenvectors_take_fewer_iterations<B: Backend>(backend: &B) {
@@ -150,9 +136,8 @@ fn right_hand_sides_of_a_deflated_batch_have_the_bits_of_their_own_solve<B: Back
     let words = Spinors::WORDS;
     let eta = gaussian(configuration().extents(), 2 * words, 21);
     let solved = |eta: &[Complex<f64>]| {
-        let how = &how(Method::ConjugateGradients);
-        solve_deflated::<f64, B, _>(backend, &configuration(), eta, how, Some(&pairs), &mut |_: usize, _: f64| (), None)
-            .unwrap()
+        let how = &how::<f64>(Method::ConjugateGradients);
+        solve_deflated::<f64, B, _>(backend, &configuration(), eta, how, Some(&pairs), &mut quiet(), None).unwrap()
     };
     let both = solved(&eta);
     for number in 0..2 {
@@ -185,17 +170,9 @@ fn what_cannot_be_used_is_an_error<B: Backend>(backend: &B) {
     let pairs = usual(backend, 2);
     let error = deflated::<f64, B>(backend, 1, Method::BiCgStab, Some(&pairs)).unwrap_err();
     assert!(matches!(error, SolveError::NoDeflation { .. }), "{error}");
-    let other = Solve { preconditioning: Preconditioning::None, ..how(Method::ConjugateGradients) };
+    let other = Solve { preconditioning: Preconditioning::None, ..how::<f64>(Method::ConjugateGradients) };
     let eta = gaussian(configuration().extents(), Spinors::WORDS, 21);
-    let error = solve_deflated::<f64, B, _>(
-        backend,
-        &configuration(),
-        &eta,
-        &other,
-        Some(&pairs),
-        &mut |_: usize, _: f64| (),
-        None,
-    );
+    let error = solve_deflated::<f64, B, _>(backend, &configuration(), &eta, &other, Some(&pairs), &mut quiet(), None);
     let error = error.unwrap_err().to_string();
     assert!(error.contains("its field 'v 0' has 3072 f64 numbers"), "{error}");
 }
@@ -212,19 +189,10 @@ on_every_backend! {
 
 #[test]
 fn eigenpairs_are_the_same_bits_everywhere() {
-    let with = |bytes: usize| LaneChoice::Width(LaneWidth::new(bytes).unwrap());
-    fn of<B: Backend>(backend: &B, lanes: LaneChoice) -> Eigenpairs {
+    is_the_same(&[(1, 16), (3, 16)], &[64], |backend, lanes| {
         let how = (wilson(), Preconditioning::EvenOdd, lanes);
         eigenpairs(backend, &configuration(), how, EigenParams::auto(5), &mut |_| Ok(())).unwrap().0
-    }
-    let expected = of(&cpu(), with(64));
-    for threads in [1, 3] {
-        let cpu = Cpu::new(Threads::new(threads)).unwrap();
-        assert!(of(&cpu, with(16)) == expected, "16-byte lanes, {threads} threads");
-    }
-    if let Some(device) = opencl() {
-        assert!(of(&device, with(64)) == expected, "OpenCL");
-    }
+    });
 }
 
 #[test]

@@ -1,26 +1,26 @@
-//! HISQ fermions: the same bits as in plain loops; what smearing does to unit links, its gauge covariance, and that projected links are unitary; the symmetries of
-//! the hop, and its improved free spectrum.
+//! HISQ fermions: the same bits as in plain loops; what smearing does to unit links, its gauge covariance, and that projected links are unitary; and the
+//! improved free spectrum. Symmetries of the hop are in `tests/operators.rs`.
 
 use lanefield::backend::{Backend, BackendError, FieldOn};
-use lanefield::dynamic::AnyBackend;
 use lanefield::gauge::GaugeField;
 use lanefield::kernel::prelude::*;
-use lanefield::operator::{HisqParameters, HopParameters, Model as _, Operator};
-use lanefield::solver::{Method, Preconditioning, Solve, SolverParams, solve_with_shifts};
+use lanefield::operator::{HisqParameters, HopParameters, Model as _};
+use lanefield::solver::{Method, Preconditioning, Solve, solve_with_shifts};
 use lanefield_reference::field::{ColourMatrix, ColourVectors, Field};
 use lanefield_reference::gauge::Configuration;
 use lanefield_reference::kernels::Vectors;
 use lanefield_reference::kernels::hop::Dagger;
-use lanefield_reference::layout::{Extents, LaneChoice, LaneWidth, Lattice, Leg, LegOrder, Sites};
+use lanefield_reference::layout::{Extents, LaneChoice, Lattice, Leg, LegOrder, Sites};
 use lanefield_reference::links::{BoundaryPhases, LinkFormat, Phase};
 use lanefield_reference::scalar::hisq::{self as plain, ScalarHisq};
 use num_complex::Complex;
 
-use crate::common::backends::{check_library_kernels, cpu, on_every_backend, opencl};
-use crate::common::fields::{applied, gaussian, lattice};
+use crate::common::backends::{check_library_kernels, on_every_backend};
+use crate::common::fields::{gaussian, lattice};
 use crate::common::gauge::GaugeTransformation;
 use crate::common::grid::distance;
-use crate::common::models;
+use crate::common::models::{antiperiodic, image, momentum, plane_wave};
+use crate::common::solves::{bits_of, how, is_the_same, quiet};
 
 const COLOURS: usize = ColourVectors::WORDS;
 const MASS: f64 = 0.3;
@@ -52,7 +52,7 @@ fn d<B: Backend>(
     dagger: Dagger,
 ) -> Vec<Complex<f64>> {
     let components = psi.len() / configuration.extents().volume() / COLOURS;
-    models::image::<f64, B, _>(backend, parameters(hop, components), configuration, psi, dagger)
+    image::<f64, B, _>(backend, parameters(hop, components), configuration, psi, dagger)
 }
 
 fn smeared<B: Backend>(backend: &B, configuration: &Configuration, epsilon: f64) -> [Configuration; 2] {
@@ -289,21 +289,6 @@ fn the_operator_is_bitwise_equal_to_plain_loops<B: Backend>(backend: &B) {
     }
 }
 
-fn the_hop_is_anti_hermitian<B: Backend>(backend: &B) {
-    let (configuration, hop) = random_case();
-    models::the_hop_is_anti_hermitian(backend, parameters(hop, 1), &configuration);
-}
-
-fn epsilon_turns_the_operator_into_its_conjugate<B: Backend>(backend: &B) {
-    let (configuration, hop) = random_case();
-    models::epsilon_turns_the_operator_into_its_conjugate(backend, parameters(hop, 1), &configuration);
-}
-
-fn it_is_gauge_covariant<B: Backend>(backend: &B) {
-    let (configuration, hop) = random_case();
-    models::it_is_gauge_covariant(backend, parameters(hop, 1), &configuration, 1e-12);
-}
-
 /// A boundary phase −1 is that of links whose last slice has the other sign: every path that a fat or long link is made of crosses as often as the link does.
 fn boundary_phases_are_those_of_the_thin_links<B: Backend>(backend: &B) {
     let (configuration, hop) = random_case();
@@ -323,12 +308,6 @@ fn boundary_phases_are_those_of_the_thin_links<B: Backend>(backend: &B) {
     assert!(distance(&found, &expected) < 1e-13);
 }
 
-/// The momentum of n waves in each direction, and half a one where fermions are antiperiodic.
-fn momentum(extents: Extents, n: [usize; 4], boundary: BoundaryPhases) -> [f64; 4] {
-    let half = |d: usize| if boundary.phase(d) == Phase::Antiperiodic { 0.5 } else { 0.0 };
-    std::array::from_fn(|d| 2.0 * std::f64::consts::PI * (n[d] as f64 + half(d)) / extents[d] as f64)
-}
-
 /// The eigenvalue of D†D on a plane wave of momentum p, on unit links.
 fn free_eigenvalue<B: Backend>(
     backend: &B,
@@ -338,20 +317,11 @@ fn free_eigenvalue<B: Backend>(
     epsilon: f64,
 ) -> f64 {
     let configuration = Configuration::unit(extents);
-    let p = momentum(extents, n, boundary);
-    let phase = |site: usize| (0..4).map(|d| p[d] * extents.coordinate(site)[d] as f64).sum::<f64>();
-    let psi: Vec<_> = (0..extents.volume() * COLOURS)
-        .map(|k| Complex::from_polar(1.0 + (k % COLOURS) as f64, phase(k / COLOURS)))
-        .collect();
-    let lattice = lattice::<f64>(extents);
+    let psi = plane_wave(extents, momentum(extents, n, boundary), COLOURS);
     let hop = HopParameters { boundary, ..HopParameters::default() };
     let parameters = HisqParameters { naik_epsilon: epsilon, ..parameters(hop, 1) };
-    let mut d = parameters.full::<B, f64>(backend, &configuration, lattice).unwrap();
-    let mut run = |psi: &[Complex<f64>], dagger| {
-        applied(backend, lattice, [Sites::Full; 2], psi, |out, psi| d.apply(out, psi, dagger).unwrap())
-    };
-    let d_psi = run(&psi, Dagger::No);
-    let found = run(&d_psi, Dagger::Yes);
+    let run = |psi: &[Complex<f64>], dagger| image::<f64, B, _>(backend, parameters, &configuration, psi, dagger);
+    let found = run(&run(&psi, Dagger::No), Dagger::Yes);
     let eigenvalue = found[0].re / psi[0].re;
     let expected: Vec<_> = psi.iter().map(|c| c * eigenvalue).collect();
     assert!(distance(&found, &expected) < 1e-13, "momentum {n:?}: no eigenvector");
@@ -392,28 +362,6 @@ fn the_naik_term_improves_the_dispersion_to_the_fifth_order<B: Backend>(backend:
     assert!(coarse.abs() < 0.1 * (p.sin() - p).abs(), "{coarse:e}");
 }
 
-fn even_odd_pieces_make_the_operator<B: Backend>(backend: &B) {
-    let (configuration, hop) = random_case();
-    models::pieces_make_the_operator(backend, parameters(hop, 1), &configuration);
-}
-
-fn the_schur_complement_is_d_dagger_d_on_the_odd_sites<B: Backend>(backend: &B) {
-    let (configuration, hop) = random_case();
-    models::the_schur_complement_is_d_dagger_d_on_the_odd_sites(backend, parameters(hop, 1), &configuration);
-}
-
-/// By both preconditionings, and by every method that takes it.
-fn solves_solve<B: Backend>(backend: &B) {
-    let configuration = Configuration::hot(Extents::new([4, 4, 4, 4]).unwrap(), 7);
-    let hop = HopParameters { boundary: BoundaryPhases::ANTIPERIODIC_IN_TIME, ..HopParameters::default() };
-    let methods = [
-        (Preconditioning::EvenOdd, Method::ConjugateGradients),
-        (Preconditioning::EvenOdd, Method::MixedHalf),
-        (Preconditioning::None, Method::ConjugateGradients),
-    ];
-    models::solves_solve(backend, parameters(hop, 1), &configuration, &methods);
-}
-
 on_every_backend! {
     links_are_bitwise_equal_to_plain_loops,
     the_operator_is_bitwise_equal_to_plain_loops;
@@ -424,52 +372,33 @@ on_every_backend! {
     projected_links_are_the_unitary_factors_of_polar_decompositions,
     links_whose_sums_have_no_unitary_factor_are_refused,
     links_of_fewer_reals_are_refused,
-    the_hop_is_anti_hermitian,
-    epsilon_turns_the_operator_into_its_conjugate,
-    it_is_gauge_covariant,
     boundary_phases_are_those_of_the_thin_links,
     the_free_spectrum_is_that_of_the_naik_term,
     the_naik_term_improves_the_dispersion_to_the_fifth_order,
-    even_odd_pieces_make_the_operator,
-    the_schur_complement_is_d_dagger_d_on_the_odd_sites,
-    solves_solve,
 }
 
-/// Histories and solutions of a solve with shifts as integers.
-fn solved<R: Vectors, B: Backend>(backend: &B, bytes: usize) -> (Vec<u64>, Vec<u64>) {
+/// Of a solve with shifts, on the CPU, and on OpenCL in lanes of these bytes.
+fn bits_are_the_same<R: Vectors>(on_opencl: &[usize]) {
     let configuration = Configuration::hot(Extents::new([4, 4, 4, 8]).unwrap(), 7);
-    let hop = HopParameters { boundary: BoundaryPhases::ANTIPERIODIC_IN_TIME, ..HopParameters::default() };
     let eta = gaussian(configuration.extents(), COLOURS, 41);
-    let how = Solve {
-        operator: parameters(hop, 1),
-        preconditioning: Preconditioning::EvenOdd,
-        method: Method::ConjugateGradients,
-        params: SolverParams::auto::<R>(),
-        lanes: LaneChoice::Width(LaneWidth::new(bytes).unwrap()),
-    };
-    let quiet = &mut |_: usize, _: f64| ();
-    let report = solve_with_shifts::<R, B, _>(backend, &configuration, &eta, &[0.0, 0.2], &how, quiet, None).unwrap();
-    let histories = report.rhs.iter().flat_map(|rhs| rhs.info.history.iter().map(|c| c.to_bits())).collect();
-    (histories, report.solution.iter().flat_map(|c| [c.re.bits(), c.im.bits()]).collect())
-}
-
-fn bits_are_the_same<R: Vectors>(on_opencl: bool) {
-    let expected = solved::<R, AnyBackend>(&cpu(), 64);
-    assert!(expected.0.len() > 10 && solved::<R, AnyBackend>(&cpu(), 16) == expected);
-    if let Some(device) = on_opencl.then(opencl).flatten() {
-        assert!(solved::<R, _>(&device, 64) == expected, "OpenCL in {}", R::NAME);
-    }
+    is_the_same(&[(1, 16)], on_opencl, |backend, lanes| {
+        let method = Method::ConjugateGradients;
+        let how = Solve { lanes, ..how::<R, _>(parameters(antiperiodic(), 1), Preconditioning::EvenOdd, method) };
+        let shifts = [0.0, 0.2];
+        let report = solve_with_shifts::<R, _, _>(backend, &configuration, &eta, &shifts, &how, &mut quiet(), None);
+        bits_of(&report.unwrap())
+    });
 }
 
 #[test]
 fn histories_and_solutions_are_the_same_bits_for_all_lanes() {
-    bits_are_the_same::<f64>(false);
-    bits_are_the_same::<f32>(false);
+    bits_are_the_same::<f64>(&[]);
+    bits_are_the_same::<f32>(&[]);
 }
 
 #[test]
 #[ignore = "test-all: tests/multishift.rs runs the solver on OpenCL"]
 fn histories_and_solutions_are_the_same_bits_on_opencl() {
-    bits_are_the_same::<f64>(true);
-    bits_are_the_same::<f32>(true);
+    bits_are_the_same::<f64>(&[64]);
+    bits_are_the_same::<f32>(&[64]);
 }

@@ -20,18 +20,10 @@ use lanefield::reference::links::{BoundaryPhases, DoubledGauge, LinkFormat, doub
 use lanefield::reference::real::Real as _;
 use lanefield::verify::compare_fields;
 
-use crate::common::backends::opencl_with;
+use crate::common::backends::Both;
+use crate::common::fields::one_of;
 
-struct Backends {
-    cpu: Cpu,
-    device: OpenCl,
-}
-
-impl Backends {
-    fn open(threads: usize) -> Option<Self> {
-        Some(Self { cpu: Cpu::new(None).unwrap(), device: opencl_with(threads)? })
-    }
-
+impl Both {
     /// Compares on all sites and on each parity, of eight or four lanes.
     fn compare<R: Vectors>(&self, extents: [usize; 4], format: LinkFormat, boundary: &str, legs: LegOrder) {
         let Self { cpu, device } = self;
@@ -72,13 +64,13 @@ fn hop_on<R: Vectors, B: Backend>(
 
 #[test]
 fn hop_is_bitwise_equal_to_reference_for_another_leg_order_and_work_group() {
-    let Some(backends) = Backends::open(3) else { return };
+    let Some(backends) = Both::open(3) else { return };
     let legs: LegOrder = "+x-x+t-z-t+z+y-y".parse().unwrap();
     backends.compare::<f32>([4, 4, 4, 6], LinkFormat::TwoRows, "1,1,1,-1", legs);
 }
 
 fn change_no_bit(builds: &[Tuning]) {
-    let Some(mut backends) = Backends::open(6) else { return };
+    let Some(mut backends) = Both::open(6) else { return };
     let legs = LegOrder::DEFAULT;
     let usual = backends.device.tuning();
     // The formats take turns: each takes a build.
@@ -144,7 +136,7 @@ fn small_hop(cpu: &Cpu) -> (Inputs, Field<f32, Spinors>) {
 
 #[test]
 fn fields_keep_their_layout_when_another_is_chosen_and_are_not_mixed_with_new_ones() {
-    let Some(Backends { cpu, mut device }) = Backends::open(8) else { return };
+    let Some(Both { cpu, mut device }) = Both::open(8) else { return };
     let (inputs, expected) = small_hop(&cpu);
     let word =
         Tuning { access: Some(AccessWidth::Word), site_order: Some(SiteOrder::Lexicographic), ..device.tuning() };
@@ -199,7 +191,7 @@ fn fields_keep_their_layout_when_another_is_chosen_and_are_not_mixed_with_new_on
 
 #[test]
 fn a_refusal_of_layouts_says_what_to_do() {
-    let Some(Backends { cpu, mut device }) = Backends::open(8) else { return };
+    let Some(Both { cpu, mut device }) = Both::open(8) else { return };
     let ((.., source), _) = small_hop(&cpu);
     device.set_tuning(Tuning { access: Some(AccessWidth::Eight), ..Tuning::OPEN });
     let x = device.upload(source.clone()).unwrap();
@@ -234,19 +226,10 @@ fn leg_order_and_link_format_change_bits() {
     assert!(compare_fields(&hop(LinkFormat::Full, "+x-x+t-z-t+z+y-y"), &usual).unwrap().is_some());
 }
 
-/// The spinors numbered `part` of each site.
-fn one_of(several: &Field<f32, Spinors>, part: usize) -> Field<f32, Spinors> {
-    let count = several.kind().count();
-    let values = several.to_site_order();
-    let spinors = values.chunks_exact(Spinors::WORDS).skip(part).step_by(count);
-    let values = spinors.flatten().copied().collect::<Vec<_>>();
-    Field::from_site_order(*several.lattice(), several.sites(), Spinors::ONE, &values).unwrap()
-}
-
 #[test]
 #[ignore = "test-all: builds for several spinors a site"]
 fn hop_of_several_spinors_is_the_hop_of_each() {
-    let Some(Backends { cpu, mut device }) = Backends::open(6) else { return };
+    let Some(Both { cpu, mut device }) = Both::open(6) else { return };
     let usual = device.tuning();
     let legs = LegOrder::DEFAULT;
     let extents = Extents::new([4, 4, 4, 6]).unwrap();
@@ -274,8 +257,8 @@ fn hop_of_several_spinors_is_the_hop_of_each() {
 }
 
 /// Compares the hop of three spinors a site in groups of two parts and five outer sites, which neither divides.
-fn compare_three<R: Vectors>(backends: &mut Backends, tuning: Tuning) {
-    let Backends { cpu, device } = backends;
+fn compare_three<R: Vectors>(backends: &mut Both, tuning: Tuning) {
+    let Both { cpu, device } = backends;
     device.set_tuning(Tuning {
         access: Some(AccessWidth::Sixteen),
         lane_form: Some(LaneForm::WorkItems),
@@ -300,7 +283,7 @@ fn compare_three<R: Vectors>(backends: &mut Backends, tuning: Tuning) {
 #[test]
 #[ignore = "test-all: ten builds"]
 fn links_shared_by_a_group_that_sticks_out_change_no_bit() {
-    let Some(mut backends) = Backends::open(8) else { return };
+    let Some(mut backends) = Both::open(8) else { return };
     let shared = Tuning { link_sharing: Some(LinkSharing::Shared), ..Tuning::default() };
     let striding = Tuning { grid_stride: Some(GridStride::On(Some(1))), ..shared };
     let blocks = Tuning { traversal: Some(Traversal::Blocks([1, 2, 2, 3])), ..shared };

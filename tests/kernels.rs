@@ -12,7 +12,6 @@ use lanefield::kernel::{
     self, Access, Argument, Case, CaseOptions, Geometry, Holds, Kernel, KernelSource, Links, Numbers, PlainLinks,
     TestData,
 };
-use lanefield::verify::{Difference, compare_host_fields};
 use lanefield_reference::gauge::Configuration;
 use lanefield_reference::layout::{
     Checkerboard, Direction, Extents, LaneChoice, LaneWidth, Lattice, LatticeOptions, LegOrder, Parity, Sites, TreePlan,
@@ -20,7 +19,7 @@ use lanefield_reference::layout::{
 use lanefield_reference::links::{BoundaryPhases, DoubledGauge, LinkFormat};
 use lanefield_reference::real::Precision;
 
-use crate::common::backends::{host, opencl};
+use crate::common::backends::{assert_same_outcome, host, opencl};
 
 const ALL_SITES: [Sites; 3] = [Sites::Full, Sites::Parity(Parity::Even), Sites::Parity(Parity::Odd)];
 
@@ -116,16 +115,7 @@ impl<'a> Bench<'a> {
                 found.push(("plain loops", case.in_plain_loops(self.cpu, &links, sum).unwrap()));
             }
             for (backend, found) in found {
-                assert_eq!(found.fields.len(), expected.fields.len(), "{what}: {backend}");
-                for ((name, found), (_, expected)) in found.fields.iter().zip(&expected.fields) {
-                    if let (Some(mismatch), _) = compare_host_fields(found, expected).unwrap() {
-                        panic!("{what}: {name} of {backend}: {mismatch}");
-                    }
-                }
-                assert_eq!(found.sums.len(), expected.sums.len(), "{what}: {backend}");
-                for (number, (found, expected)) in found.sums.iter().zip(&expected.sums).enumerate() {
-                    assert_eq!(Difference::between(*found, *expected), None, "{what}: sum {number} of {backend}");
-                }
+                assert_same_outcome(&found, &expected, &format!("{what}: {backend}"));
             }
         }
     }

@@ -35,6 +35,7 @@ mod nersc;
 mod npy;
 mod observable;
 mod opencl_runtime;
+mod operators;
 mod queued;
 mod reduce;
 mod reduce_grid;

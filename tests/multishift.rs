@@ -3,52 +3,31 @@
 
 use lanefield::backend::{Backend, FieldOn, Sum};
 use lanefield::kernel::prelude::*;
-use lanefield::operator::{
-    HopParameters, Model, Operator, SchurComplement, Shifted, StaggeredParameters, System, WilsonParameters,
-};
+use lanefield::operator::{Model, Operator, Shifted, StaggeredParameters, System, WilsonParameters};
 use lanefield::solver::{
     Method, MultiShiftConjugateGradients, Preconditioning, Recurrence, Solve, SolveError, SolverError, SolverParams,
-    Stopped, Watcher, conjugate_gradient, multi_shift_conjugate_gradient, run, solve, solve_with_shifts,
+    conjugate_gradient, multi_shift_conjugate_gradient, run, solve, solve_with_shifts,
 };
 use lanefield_reference::field::{ColourVectors, SiteObject as _, Spinors};
-use lanefield_reference::gauge::Configuration;
 use lanefield_reference::kernels::Vectors;
 use lanefield_reference::kernels::hop::Dagger;
-use lanefield_reference::layout::{Extents, LaneChoice, LaneWidth, Sites};
-use lanefield_reference::links::BoundaryPhases;
+use lanefield_reference::layout::Sites;
 use num_complex::Complex;
 
-use crate::common::backends::{cpu, on_every_backend, opencl};
+use crate::common::backends::on_every_backend;
 use crate::common::fields::{ODD, gaussian, lattice, upload};
 use crate::common::grid::distance;
+use crate::common::models::antiperiodic;
 use crate::common::multiple::Multiple;
+use crate::common::solves::{self, After, bits, bits_of, configuration, is_the_same, normal, quiet, staggered};
 
 /// Not in order, one of them twice.
 const SHIFTS: [f64; 5] = [0.3, 0.01, 4.0, 0.3, 0.0];
 /// The place of the smallest.
 const LEAST: usize = 4;
 
-fn configuration() -> Configuration {
-    Configuration::weak(Extents::new([4, 4, 4, 8]).unwrap(), 11, 0.4)
-}
-
-fn antiperiodic() -> HopParameters {
-    HopParameters { boundary: BoundaryPhases::ANTIPERIODIC_IN_TIME, ..HopParameters::default() }
-}
-
 fn wilson() -> WilsonParameters {
     WilsonParameters { mass: -0.1, hop: antiperiodic() }
-}
-
-fn staggered() -> StaggeredParameters {
-    StaggeredParameters { mass: 0.2, components: 1, hop: antiperiodic() }
-}
-
-type Normal<'b, B, R> = System<B, R, SchurComplement<'b, B, R, Spinors>>;
-
-fn normal<B: Backend, R: Vectors>(backend: &B) -> Normal<'_, B, R> {
-    let pieces = wilson().even_odd(backend, &configuration(), lattice::<R>(configuration().extents())).unwrap();
-    System::new(SchurComplement::new(pieces).unwrap(), true).unwrap()
 }
 
 fn source<B: Backend, R: Vectors>(backend: &B) -> FieldOn<B, R, Spinors> {
@@ -56,16 +35,8 @@ fn source<B: Backend, R: Vectors>(backend: &B) -> FieldOn<B, R, Spinors> {
     upload(backend, lattice::<R>(extents), ODD, &gaussian(extents, Spinors::WORDS, 5))
 }
 
-fn quiet() -> impl Watcher {
-    |_: usize, _: f64| ()
-}
-
-fn bits(history: &[f64]) -> Vec<u64> {
-    history.iter().map(|c| c.to_bits()).collect()
-}
-
 fn each_solution_is_that_of_its_own_solve<B: Backend>(backend: &B) {
-    let mut operator = normal::<B, f64>(backend);
+    let mut operator = normal::<B, f64>(backend, wilson());
     let b = source::<B, f64>(backend);
     let params = SolverParams { tolerance: 1e-11, ..SolverParams::auto::<f64>() };
     let (found, infos) = multi_shift_conjugate_gradient(&mut operator, &b, &SHIFTS, params, quiet()).unwrap();
@@ -89,7 +60,7 @@ fn each_solution_is_that_of_its_own_solve<B: Backend>(backend: &B) {
 
 fn the_smallest_shift_has_the_bits_of_its_own_solve<B: Backend>(backend: &B) {
     fn check<R: Vectors, B: Backend>(backend: &B, add: f64) {
-        let mut operator = normal::<B, R>(backend);
+        let mut operator = normal::<B, R>(backend, wilson());
         let b = source::<B, R>(backend);
         let params = SolverParams::auto::<R>();
         let shifts = SHIFTS.map(|shift| shift + add);
@@ -107,7 +78,7 @@ fn the_smallest_shift_has_the_bits_of_its_own_solve<B: Backend>(backend: &B) {
 }
 
 fn a_larger_shift_is_frozen_earlier<B: Backend>(backend: &B) {
-    let mut operator = normal::<B, f64>(backend);
+    let mut operator = normal::<B, f64>(backend, wilson());
     let b = source::<B, f64>(backend);
     let params = SolverParams::auto::<f64>();
     let mut recurrence = MultiShiftConjugateGradients::new(&mut operator, &b, &SHIFTS, params).unwrap();
@@ -125,20 +96,8 @@ fn a_larger_shift_is_frozen_earlier<B: Backend>(backend: &B) {
     }
 }
 
-/// Stops after so many iterations.
-struct After(usize);
-
-impl Watcher for After {
-    fn iteration(&mut self, recurrence: &dyn Recurrence) -> Result<(), Stopped> {
-        match recurrence.info().iterations == self.0 {
-            true => Err(Stopped("enough".into())),
-            false => Ok(()),
-        }
-    }
-}
-
 fn it_goes_on_from_a_saved_state_to_the_same_bits<B: Backend>(backend: &B) {
-    let mut operator = normal::<B, f64>(backend);
+    let mut operator = normal::<B, f64>(backend, wilson());
     let b = source::<B, f64>(backend);
     let params = SolverParams::auto::<f64>();
     let mut whole = MultiShiftConjugateGradients::new(&mut operator, &b, &SHIFTS, params).unwrap();
@@ -178,14 +137,8 @@ fn shifts_that_cannot_be_solved_are_errors<B: Backend>(backend: &B) {
     assert!(matches!(error, SolverError::Indefinite { curvature, .. } if curvature < 0.0), "{error}");
 }
 
-fn how<M>(operator: M, preconditioning: Preconditioning) -> Solve<M> {
-    Solve {
-        operator,
-        preconditioning,
-        method: Method::ConjugateGradients,
-        params: SolverParams::auto::<f64>(),
-        lanes: LaneChoice::Auto,
-    }
+fn how<R: Vectors, M>(operator: M, preconditioning: Preconditioning) -> Solve<M> {
+    solves::how::<R, _>(operator, preconditioning, Method::ConjugateGradients)
 }
 
 /// D†D + σ of staggered fermions is that of the mass √(mass² + σ).
@@ -199,13 +152,13 @@ fn shifts_of_staggered_fermions_are_masses<B: Backend>(backend: &B) {
         }
     }
     let shifts = [0.0, 0.21];
-    let how_with = how(staggered(), Preconditioning::EvenOdd);
+    let how_with = how::<f64, _>(staggered(), Preconditioning::EvenOdd);
     let report =
         solve_with_shifts::<f64, B, _>(backend, &configuration(), &eta, &shifts, &how_with, &mut quiet(), None);
     let report = report.unwrap();
     for (number, shift) in shifts.into_iter().enumerate() {
         let mass = (staggered().mass * staggered().mass + shift).sqrt();
-        let of_mass = how(StaggeredParameters { mass, ..staggered() }, Preconditioning::EvenOdd);
+        let of_mass = how::<f64, _>(StaggeredParameters { mass, ..staggered() }, Preconditioning::EvenOdd);
         let alone = solve::<f64, B, _>(backend, &configuration(), &eta, &of_mass, quiet()).unwrap();
         // D ψ = η on the odd sites: (mass² − Doe Deo) ψ = mass · η there.
         let (mut found, mut expected) = (Vec::new(), Vec::new());
@@ -232,7 +185,7 @@ fn shifts_are_added_to_the_normal_equations<B: Backend>(backend: &B) {
     let extents = configuration().extents();
     let eta = gaussian(extents, Spinors::WORDS, 3);
     let shifts = [0.7, 0.02];
-    let solve = how(wilson(), Preconditioning::None);
+    let solve = how::<f64, _>(wilson(), Preconditioning::None);
     let report =
         solve_with_shifts::<f64, B, _>(backend, &configuration(), &eta, &shifts, &solve, &mut quiet(), None).unwrap();
     let lattice = lattice::<f64>(extents);
@@ -270,26 +223,14 @@ on_every_backend! {
     shifts_are_added_to_the_normal_equations,
 }
 
-/// Histories and solutions as integers.
-fn bits_of<R: Vectors, B: Backend, M: Model>(backend: &B, model: M, bytes: usize) -> (Vec<Vec<u64>>, Vec<u64>) {
-    let eta = gaussian(configuration().extents(), model.object(1).words(), 21);
-    let mut how = how(model, Preconditioning::EvenOdd);
-    (how.params, how.lanes) = (SolverParams::auto::<R>(), LaneChoice::Width(LaneWidth::new(bytes).unwrap()));
-    let report = solve_with_shifts::<R, B, M>(backend, &configuration(), &eta, &SHIFTS, &how, &mut quiet(), None);
-    let report = report.unwrap();
-    let histories = report.rhs.iter().map(|rhs| bits(&rhs.info.history)).collect();
-    (histories, report.solution.iter().flat_map(|c| [c.re.bits(), c.im.bits()]).collect())
-}
-
 /// On the CPU, and on OpenCL in lanes of these bytes.
 fn bits_are_the_same<R: Vectors, M: Model>(model: M, on_opencl: &[usize]) {
-    let expected = bits_of::<R, _, M>(&cpu(), model, 64);
-    assert!(expected.0.iter().all(|history| history.len() > 5));
-    assert!(bits_of::<R, _, M>(&cpu(), model, 16) == expected, "16-byte lanes");
-    for &bytes in on_opencl {
-        let Some(device) = opencl() else { return };
-        assert!(bits_of::<R, _, M>(&device, model, bytes) == expected, "OpenCL, {bytes}-byte lanes");
-    }
+    let eta = gaussian(configuration().extents(), model.object(1).words(), 21);
+    is_the_same(&[(1, 16)], on_opencl, |backend, lanes| {
+        let how = Solve { lanes, ..how::<R, _>(model, Preconditioning::EvenOdd) };
+        let report = solve_with_shifts::<R, _, M>(backend, &configuration(), &eta, &SHIFTS, &how, &mut quiet(), None);
+        bits_of(&report.unwrap())
+    });
 }
 
 #[test]

@@ -6,40 +6,31 @@ use lanefield::backend::Backend;
 use lanefield::observable::{
     COLUMNS, CorrelatorError, Gamma, PropagatorError, Quark, meson_correlator, meson_correlators, propagator,
 };
-use lanefield::operator::{CloverParameters, DomainWallParameters, HopParameters, Model as _, WilsonParameters};
-use lanefield::solver::{Method, Preconditioning, Solve, SolveReport, SolverParams, solve};
+use lanefield::operator::{CloverParameters, DomainWallParameters, Model as _, WilsonParameters};
+use lanefield::solver::{Method, Preconditioning, Solve, SolveReport, solve};
 use lanefield_reference::field::{Field, Propagator, Spinors};
 use lanefield_reference::gauge::Configuration;
 use lanefield_reference::kernels::Vectors;
 use lanefield_reference::layout::{Coordinate, LaneChoice, Lattice, LatticeOptions, Sites};
-use lanefield_reference::links::BoundaryPhases;
 use lanefield_reference::real::Real as _;
 use num_complex::Complex;
 
 use crate::common::backends::{cpu, on_every_backend};
 use crate::common::grid::{GridData, MASS, distance};
+use crate::common::models::antiperiodic;
+use crate::common::solves::{how, quiet};
 
 /// Relative distance from Grid's correlators that rounding can explain.
 const ROUNDING: f64 = 1e-13;
 
 static HOT: LazyLock<GridData> = LazyLock::new(GridData::hot);
 
-fn hop() -> HopParameters {
-    HopParameters { boundary: BoundaryPhases::ANTIPERIODIC_IN_TIME, ..HopParameters::default() }
-}
-
 fn clover() -> CloverParameters {
-    CloverParameters { mass: MASS, csw_r: 1.3, csw_t: 1.3, hop: hop() }
+    CloverParameters { mass: MASS, csw_r: 1.3, csw_t: 1.3, hop: antiperiodic() }
 }
 
 fn even_odd<R: Vectors, M>(operator: M) -> Solve<M> {
-    Solve {
-        operator,
-        preconditioning: Preconditioning::EvenOdd,
-        method: Method::ConjugateGradients,
-        params: SolverParams::auto::<R>(),
-        lanes: LaneChoice::Auto,
-    }
+    how::<R, _>(operator, Preconditioning::EvenOdd, Method::ConjugateGradients)
 }
 
 fn from_point<R: Vectors, B: Backend, Q: Quark>(
@@ -49,7 +40,7 @@ fn from_point<R: Vectors, B: Backend, Q: Quark>(
     operator: Q,
 ) -> SolveReport<R> {
     let how = even_odd::<R, _>(operator);
-    propagator(backend, configuration, point.into(), &how, &mut |_: usize, _: f64| (), None).unwrap()
+    propagator(backend, configuration, point.into(), &how, &mut quiet(), None).unwrap()
 }
 
 fn grids_propagator() -> Vec<Complex<f64>> {
@@ -117,8 +108,7 @@ fn the_clover_propagator_is_that_of_grid(backend: &impl Backend) {
 fn each_column_has_the_bits_of_its_own_solve(backend: &impl Backend) {
     let (configuration, point) = (&HOT.configuration, [1, 3, 2, 1]);
     let how = even_odd::<f64, _>(clover());
-    let batch =
-        propagator::<f64, _, _>(backend, configuration, point.into(), &how, &mut |_: usize, _: f64| (), None).unwrap();
+    let batch = propagator::<f64, _, _>(backend, configuration, point.into(), &how, &mut quiet(), None).unwrap();
     let site = configuration.extents().site(point);
     for k in 0..COLUMNS {
         let mut eta = vec![Complex::ZERO; configuration.extents().volume() * Spinors::WORDS];
@@ -131,7 +121,7 @@ fn each_column_has_the_bits_of_its_own_solve(backend: &impl Backend) {
 
 fn a_domain_wall_propagator_is_the_exported_solution_for_imported_sources(backend: &impl Backend) {
     let configuration = &HOT.configuration;
-    let shamir = DomainWallParameters { hop: hop(), ..DomainWallParameters::shamir(4, 0.3, 1.8) };
+    let shamir = DomainWallParameters { hop: antiperiodic(), ..DomainWallParameters::shamir(4, 0.3, 1.8) };
     let mobius = DomainWallParameters { b: 1.5, c: 0.5, ..shamir };
     let lattice = Lattice::new(configuration.extents(), f64::COMPLEX, LatticeOptions::default()).unwrap();
     for parameters in [shamir, mobius] {
@@ -173,7 +163,7 @@ on_every_backend! {
 
 #[test]
 fn the_pion_is_positive_and_the_sum_of_squares() {
-    let wilson = WilsonParameters { mass: MASS, hop: hop() };
+    let wilson = WilsonParameters { mass: MASS, hop: antiperiodic() };
     let extents = HOT.configuration.extents();
     let s = from_point::<f32, _, _>(&cpu(), &HOT.configuration, [2, 0, 1, 2], wilson).solution;
     let pion = meson_correlators(&cpu(), extents, &s, 2, LaneChoice::Auto).unwrap().pion;
@@ -200,7 +190,7 @@ fn a_point_or_a_time_outside_the_lattice_is_refused_with_the_range() {
         &HOT.configuration,
         [0, 4, 0, 0].into(),
         &even_odd::<f64, _>(clover()),
-        &mut |_: usize, _: f64| (),
+        &mut quiet(),
         None,
     );
     let Err(error @ PropagatorError::Point(_)) = error else { panic!("{error:?}") };

@@ -24,14 +24,15 @@ use lanefield_reference::gauge::Configuration;
 use lanefield_reference::half::Half;
 use lanefield_reference::kernels::Vectors;
 use lanefield_reference::kernels::hop::Dagger;
-use lanefield_reference::layout::{Extents, Lattice, LatticeOptions, Parity, Sites, TreePlan};
+use lanefield_reference::layout::{Extents, Lattice, LatticeOptions, Sites, TreePlan};
 use lanefield_reference::random::{Stream, gaussian_pair};
 use lanefield_reference::real::Real as _;
 use num_complex::Complex;
 
 use crate::common::backends::{cpu, opencl};
+use crate::common::fields::ODD;
+use crate::common::solves::bits as bits_of;
 
-const ODD: Sites = Sites::Parity(Parity::Odd);
 /// Iterations that are queued at a time; none: as many as the solver likes.
 const AHEAD: [Option<usize>; 4] = [Some(1), Some(3), Some(32), None];
 
@@ -212,7 +213,7 @@ fn ended(recurrence: &mut dyn Recurrence, watcher: &mut Seen) -> Ended {
     }
     Ended {
         error: error.map(|error| format!("{error:?}")),
-        history: recurrence.info().history.iter().map(|c| c.to_bits()).collect(),
+        history: bits_of(&recurrence.info().history),
         told: std::mem::take(&mut watcher.told),
         state: bits(&recurrence.save().unwrap()),
     }
@@ -241,6 +242,30 @@ fn wilson_solved<B: Backend, R: Vectors>(
     watcher: &mut Seen,
 ) -> Ended {
     solved(&mut wilson::<B, R>(backend), &gaussian::<R>(), (params, ahead), watcher)
+}
+
+/// What `act` makes of the beginning of a solve by the Wilson operator.
+fn begun<B: Backend, T>(
+    backend: &B,
+    (params, ahead): (SolverParams, Option<usize>),
+    act: impl FnOnce(&mut ConjugateGradients<'_, B, f64, Spinors>) -> T,
+) -> T {
+    let mut operator = wilson::<_, f64>(backend);
+    let b = backend.upload(gaussian::<f64>()).unwrap();
+    let mut psi = operator.zeros().unwrap();
+    let mut recurrence = ConjugateGradients::new(&mut operator, &b, &mut psi, params).unwrap();
+    if let Some(iterations) = ahead {
+        recurrence.set_iterations_ahead(iterations);
+    }
+    act(&mut recurrence)
+}
+
+/// How a solve ends that goes on from a state.
+fn resumed<B: Backend>(backend: &B, params: SolverParams, state: &SavedState) -> Ended {
+    begun(backend, (params, None), |recurrence| {
+        recurrence.restore(state).unwrap();
+        ended(recurrence, &mut Seen::default())
+    })
 }
 
 /// The same solve everywhere; how it ended.
@@ -349,31 +374,24 @@ fn same_by<R: Vectors>(
     work: impl Fn(usize, usize, f64) -> f64 + Sync + Copy,
 ) -> (Ended, usize) {
     let params = SolverParams { max_iterations: 30, ..SolverParams::auto::<R>() };
-    let expected = {
-        let (backend, applications) = (cpu(), Cell::new(0));
-        let mut operator = OnHost {
-            backend: &backend,
-            lattice: lattice::<R>(),
-            work,
-            applied_to: Vec::new(),
-            applications: &applications,
-        };
-        solved::<_, R>(&mut operator, b, (params, None), &mut Seen::default())
-    };
+    fn on<B: Backend, R: Vectors>(
+        backend: &B,
+        b: &Field<R, Spinors>,
+        work: impl Fn(usize, usize, f64) -> f64 + Sync,
+        how: (SolverParams, Option<usize>),
+    ) -> (Ended, usize) {
+        let applications = &Cell::new(0);
+        let mut operator = OnHost { backend, lattice: lattice::<R>(), work, applied_to: Vec::new(), applications };
+        let ended = solved::<_, R>(&mut operator, b, how, &mut Seen::default());
+        (ended, applications.get())
+    }
+    let (expected, _) = on(&cpu(), b, work, (params, None));
     let mut taken = 0;
     for ahead in [Some(1), Some(3), None, Some(32)] {
-        let applications = Cell::new(0);
-        let mut operator = OnHost {
-            backend: device,
-            lattice: lattice::<R>(),
-            work,
-            applied_to: Vec::new(),
-            applications: &applications,
-        };
-        let found = solved::<_, R>(&mut operator, b, (params, ahead), &mut Seen::default());
+        let (found, applications) = on(device, b, work, (params, ahead));
         let (errors, lengths) = ([&found.error, &expected.error], [found.history.len(), expected.history.len()]);
         assert!(found == expected, "{} {ahead:?}: {errors:?} {lengths:?}", R::NAME);
-        taken = applications.get();
+        taken = applications;
     }
     (expected, taken)
 }
@@ -475,12 +493,7 @@ fn states_are_there_when_a_watcher_wants_them_and_solves_go_on_from_them() {
             let [found, wanted] = [&watcher, &on_host].map(|seen| seen.states.iter().map(bits).collect::<Vec<_>>());
             assert!(found == wanted, "{ahead:?}");
 
-            let mut operator = wilson::<_, f64>(&device);
-            let b = device.upload(gaussian::<f64>()).unwrap();
-            let mut psi = operator.zeros().unwrap();
-            let mut recurrence = ConjugateGradients::new(&mut operator, &b, &mut psi, params).unwrap();
-            recurrence.restore(&watcher.states[1]).unwrap();
-            let resumed = ended(&mut recurrence, &mut Seen::default());
+            let resumed = resumed(&device, params, &watcher.states[1]);
             assert!((resumed.history, resumed.state) == (expected.history.clone(), expected.state.clone()));
         }
     }
@@ -495,28 +508,17 @@ fn a_solve_that_is_stopped_among_queued_iterations_leaves_a_state_to_go_on_from(
         let whole = wilson_solved::<_, f64>(&cpu(), params, None, &mut Seen::default());
         for ahead in AHEAD {
             for stops_at in [None, Some(1), Some(2), Some(7), Some(8), Some(9), Some(20), Some(21)] {
-                let mut operator = wilson::<_, f64>(&device);
-                let b = device.upload(gaussian::<f64>()).unwrap();
-                let mut psi = operator.zeros().unwrap();
-                let mut recurrence = ConjugateGradients::new(&mut operator, &b, &mut psi, params).unwrap();
-                if let Some(iterations) = ahead {
-                    recurrence.set_iterations_ahead(iterations);
-                }
                 let interrupted_at = if stops_at.is_none() { Some(7) } else { None };
                 let mut watcher = Seen { stops_at, interrupted_at, ..Seen::default() };
-                let error = run(&mut recurrence, &mut watcher).unwrap_err();
-                assert!(matches!(error, SolverError::Stopped(_)), "{error}");
-                assert!(whole.told.starts_with(&watcher.told));
-                let state = recurrence.save().unwrap();
-                assert_eq!(state.iterations(), recurrence.info().iterations);
-
-                let backend = cpu();
-                let mut operator = wilson::<_, f64>(&backend);
-                let b = backend.upload(gaussian::<f64>()).unwrap();
-                let mut psi = operator.zeros().unwrap();
-                let mut recurrence = ConjugateGradients::new(&mut operator, &b, &mut psi, params).unwrap();
-                recurrence.restore(&state).unwrap();
-                let resumed = ended(&mut recurrence, &mut Seen::default());
+                let state = begun(&device, (params, ahead), |recurrence| {
+                    let error = run(recurrence, &mut watcher).unwrap_err();
+                    assert!(matches!(error, SolverError::Stopped(_)), "{error}");
+                    assert!(whole.told.starts_with(&watcher.told));
+                    let state = recurrence.save().unwrap();
+                    assert_eq!(state.iterations(), recurrence.info().iterations);
+                    state
+                });
+                let resumed = resumed(&cpu(), params, &state);
                 let same = resumed.history == whole.history && resumed.state == whole.state;
                 assert!(same && resumed.error.is_none(), "{ahead:?} {stops_at:?}");
             }
@@ -527,18 +529,15 @@ fn a_solve_that_is_stopped_among_queued_iterations_leaves_a_state_to_go_on_from(
 #[test]
 fn queued_iterations_wait_once() {
     for device in ways() {
-        let mut operator = wilson::<_, f64>(&device);
-        let b = device.upload(gaussian::<f64>()).unwrap();
-        let mut psi = operator.zeros().unwrap();
         // So many iterations, and not yet at the end.
         let params = SolverParams { max_iterations: 9, tolerance: 0.0, ..SolverParams::auto::<f64>() };
-        let mut recurrence = ConjugateGradients::new(&mut operator, &b, &mut psi, params).unwrap();
-        recurrence.set_iterations_ahead(9);
         let timeline = Timeline::new(true);
-        assert!(device.context().record_into(Arc::clone(&timeline)));
-        recurrence.step(&mut |_, _| ()).unwrap();
-        assert_eq!(recurrence.info().iterations, 9);
-        device.context().finish().unwrap();
+        begun(&device, (params, Some(9)), |recurrence| {
+            assert!(device.context().record_into(Arc::clone(&timeline)));
+            recurrence.step(&mut |_, _| ()).unwrap();
+            assert_eq!(recurrence.info().iterations, 9);
+            device.context().finish().unwrap();
+        });
         let recording = timeline.recording();
         let waits = recording.spans.iter().filter(|span| span.group == Group::Wait);
         let waits: Vec<&str> =
@@ -630,17 +629,14 @@ fn a_state_is_restored_between_iterations_that_follow_each_other() {
     let params = SolverParams { max_iterations: 12, tolerance: 0.0, ..SolverParams::auto::<f64>() };
     let expected = wilson_solved::<_, f64>(&cpu(), params, None, &mut Seen::default());
     for device in ways() {
-        let mut operator = wilson::<_, f64>(&device);
-        let b = device.upload(gaussian::<f64>()).unwrap();
-        let mut psi = operator.zeros().unwrap();
-        let mut recurrence = ConjugateGradients::new(&mut operator, &b, &mut psi, params).unwrap();
-        recurrence.set_iterations_ahead(3);
-        let mut seen = Seen::default();
-        let begin = recurrence.save().unwrap();
-        recurrence.step(&mut seen).unwrap();
-        recurrence.step(&mut seen).unwrap();
-        recurrence.restore(&begin).unwrap();
-        let found = ended(&mut recurrence, &mut Seen::default());
+        let found = begun(&device, (params, Some(3)), |recurrence| {
+            let mut seen = Seen::default();
+            let begin = recurrence.save().unwrap();
+            recurrence.step(&mut seen).unwrap();
+            recurrence.step(&mut seen).unwrap();
+            recurrence.restore(&begin).unwrap();
+            ended(recurrence, &mut Seen::default())
+        });
         assert!(found == expected, "{found:?}");
     }
 }
@@ -650,23 +646,21 @@ fn a_state_is_restored_between_iterations_that_follow_each_other() {
 fn launches_are_seen_by_who_begins_to_look() {
     let params = SolverParams { max_iterations: 12, tolerance: 0.0, ..SolverParams::auto::<f64>() };
     for device in ways() {
-        let mut operator = wilson::<_, f64>(&device);
-        let b = device.upload(gaussian::<f64>()).unwrap();
-        let mut psi = operator.zeros().unwrap();
-        let mut recurrence = ConjugateGradients::new(&mut operator, &b, &mut psi, params).unwrap();
-        recurrence.set_iterations_ahead(3);
-        for _ in 0..2 {
+        let history = begun(&device, (params, Some(3)), |recurrence| {
+            for _ in 0..2 {
+                recurrence.step(&mut |_, _| ()).unwrap();
+            }
+            let launches = device.launches_of(&mut || {
+                recurrence.step(&mut |_, _| ()).unwrap();
+                Ok(())
+            });
+            let launches = launches.unwrap().len();
+            assert!(launches >= 3 * 5, "{launches}");
             recurrence.step(&mut |_, _| ()).unwrap();
-        }
-        let launches = device.launches_of(&mut || {
-            recurrence.step(&mut |_, _| ()).unwrap();
-            Ok(())
+            bits_of(&recurrence.info().history)
         });
-        let launches = launches.unwrap().len();
-        assert!(launches >= 3 * 5, "{launches}");
-        recurrence.step(&mut |_, _| ()).unwrap();
         let expected = wilson_solved::<_, f64>(&cpu(), params, None, &mut Seen::default());
-        assert_eq!(recurrence.info().history.iter().map(|c| c.to_bits()).collect::<Vec<_>>(), expected.history);
+        assert_eq!(history, expected.history);
     }
 }
 

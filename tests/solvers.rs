@@ -6,28 +6,24 @@ use lanefield::kernel::prelude::*;
 use lanefield::operator::{HopParameters, Model as _, Operator, SchurComplement, System, WilsonParameters};
 use lanefield::solver::{
     BatchConjugateGradients, BiCgStab, ConjugateGradients, MixedConjugateGradients, Recurrence, SavedState,
-    SolverError, SolverInfo, SolverParams, Stopped, Watcher, bicgstab, conjugate_gradient, conjugate_gradient_batch,
+    SolverError, SolverInfo, SolverParams, bicgstab, conjugate_gradient, conjugate_gradient_batch,
     mixed_conjugate_gradient, run,
 };
 use lanefield_reference::field::{Field, Spinors};
-use lanefield_reference::gauge::Configuration;
 use lanefield_reference::half::Half;
 use lanefield_reference::kernels::Vectors;
 use lanefield_reference::kernels::hop::Dagger;
-use lanefield_reference::layout::{Extents, Lattice, LatticeOptions, Parity, Sites};
-use lanefield_reference::links::{BoundaryPhases, LinkFormat};
+use lanefield_reference::layout::{Lattice, LatticeOptions};
+use lanefield_reference::links::LinkFormat;
 use lanefield_reference::random::{Stream, gaussian_pair};
 use lanefield_reference::real::Real as _;
 use num_complex::Complex;
 
 use crate::common::backends::{cpu, on_every_backend, opencl};
+use crate::common::fields::ODD;
+use crate::common::models::antiperiodic;
 use crate::common::multiple::Multiple;
-
-const ODD: Sites = Sites::Parity(Parity::Odd);
-
-fn configuration() -> Configuration {
-    Configuration::weak(Extents::new([4, 4, 4, 8]).unwrap(), 11, 0.4)
-}
+use crate::common::solves::{After, bits, configuration, quiet};
 
 /// The f64 lattice; those of the other precisions have the same cut.
 fn lattice<R: Vectors>() -> Lattice {
@@ -36,12 +32,7 @@ fn lattice<R: Vectors>() -> Lattice {
 }
 
 fn parameters() -> WilsonParameters {
-    let hop = HopParameters {
-        boundary: BoundaryPhases::ANTIPERIODIC_IN_TIME,
-        links: LinkFormat::TwoRows,
-        ..HopParameters::default()
-    };
-    WilsonParameters { mass: -0.1, hop }
+    WilsonParameters { mass: -0.1, hop: HopParameters { links: LinkFormat::TwoRows, ..antiperiodic() } }
 }
 
 type Schur<'b, B, R> = SchurComplement<'b, B, R, Spinors>;
@@ -69,14 +60,6 @@ fn sources<R: Vectors>(columns: usize, zero: &[usize]) -> Field<R, Spinors> {
 
 fn source<B: Backend, R: Vectors>(backend: &B) -> FieldOn<B, R, Spinors> {
     backend.upload(sources::<R>(1, &[])).unwrap()
-}
-
-fn quiet() -> impl Watcher {
-    |_: usize, _: f64| ()
-}
-
-fn bits(history: &[f64]) -> Vec<u64> {
-    history.iter().map(|c| c.to_bits()).collect()
 }
 
 /// |b − A x| / |b|.
@@ -201,18 +184,6 @@ fn mixed_precision_that_stands_still_names_its_idle_updates<B: Backend>(backend:
 }
 
 // States
-
-/// Stops after so many iterations.
-struct After(usize);
-
-impl Watcher for After {
-    fn iteration(&mut self, recurrence: &dyn Recurrence) -> Result<(), Stopped> {
-        match recurrence.info().iterations == self.0 {
-            true => Err(Stopped("enough".into())),
-            false => Ok(()),
-        }
-    }
-}
 
 /// Runs to the end, and again with a stop in between; compares the histories.
 fn interrupted(mut recurrence: impl FnMut(&mut dyn FnMut(&mut dyn Recurrence) -> SavedState) -> SavedState) {

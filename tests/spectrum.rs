@@ -4,8 +4,8 @@ use std::f64::consts::PI;
 
 use lanefield::backend::Backend;
 use lanefield::observable::{Hadron, Momentum, PointSource, Projection, Wuppertal, propagator};
-use lanefield::operator::{HopParameters, WilsonParameters};
-use lanefield::solver::{Method, Preconditioning, Solve, SolverParams};
+use lanefield::operator::WilsonParameters;
+use lanefield::solver::{Method, Preconditioning};
 use lanefield_reference::gauge::Configuration;
 use lanefield_reference::layout::{Coordinate, Extents, LaneChoice};
 use lanefield_reference::links::BoundaryPhases;
@@ -14,6 +14,8 @@ use num_complex::Complex;
 use crate::common::backends::{cpu, on_every_backend};
 use crate::common::gauge::GaugeTransformation;
 use crate::common::grid::distance;
+use crate::common::models::{SpinMatrix, antiperiodic, gammas};
+use crate::common::solves::{how, quiet};
 
 const MASS: f64 = 0.3;
 const ANTIPERIODIC: BoundaryPhases = BoundaryPhases::ANTIPERIODIC_IN_TIME;
@@ -23,15 +25,10 @@ fn extents() -> Extents {
 }
 
 fn solved(backend: &impl Backend, configuration: &Configuration, source: PointSource) -> Vec<Complex<f64>> {
-    let hop = HopParameters { boundary: ANTIPERIODIC, ..HopParameters::default() };
-    let how = Solve {
-        operator: WilsonParameters { mass: MASS, hop },
-        preconditioning: Preconditioning::EvenOdd,
-        method: Method::ConjugateGradients,
-        params: SolverParams { tolerance: 1e-13, ..SolverParams::auto::<f64>() },
-        lanes: LaneChoice::Auto,
-    };
-    propagator::<f64, _, _>(backend, configuration, source, &how, &mut |_: usize, _: f64| (), None).unwrap().solution
+    let wilson = WilsonParameters { mass: MASS, hop: antiperiodic() };
+    let mut how = how::<f64, _>(wilson, Preconditioning::EvenOdd, Method::ConjugateGradients);
+    how.params.tolerance = 1e-13;
+    propagator::<f64, _, _>(backend, configuration, source, &how, &mut quiet(), None).unwrap().solution
 }
 
 fn real(
@@ -48,19 +45,6 @@ fn real(
 
 fn at_rest(backend: &impl Backend, s: &[Complex<f64>], hadron: Hadron, source: Coordinate) -> Vec<f64> {
     real(backend, s, hadron, (source, Momentum::ZERO), ANTIPERIODIC)
-}
-
-type SpinMatrix = [[Complex<f64>; 4]; 4];
-
-/// γx, γy, γz, γt of `docs/arithmetic.md` §4.
-fn gammas() -> [SpinMatrix; 4] {
-    let (o, l, i) = (Complex::ZERO, Complex::ONE, Complex::I);
-    [
-        [[o, o, o, i], [o, o, i, o], [o, -i, o, o], [-i, o, o, o]],
-        [[o, o, o, -l], [o, o, l, o], [o, l, o, o], [-l, o, o, o]],
-        [[o, o, i, o], [o, o, o, -i], [-i, o, o, o], [o, i, o, o]],
-        [[o, o, l, o], [o, o, o, l], [l, o, o, o], [o, l, o, o]],
-    ]
 }
 
 /// S(x, y) of the free field, the sum over momenta of (M(p) − i Σ γμ sin pμ) / (M(p)² + Σ sin² pμ), M(p) = m + Σ (1 − cos pμ).

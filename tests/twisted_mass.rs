@@ -1,5 +1,5 @@
 //! Twisted mass fermions on every backend: the same bits as plain loops (`reference/src/scalar/twisted_mass.rs`), the operator written out with matrices,
-//! and the identities that make it what it is. The operator is `src/operator/twisted_mass.rs`, its kernels the bodies in `crates/kernels/src/kernel/twisted_mass.rs`.
+//! and the identities that are its own; the others are in `tests/operators.rs`. The operator is `src/operator/twisted_mass.rs`, its kernels the bodies in `crates/kernels/src/kernel/twisted_mass.rs`.
 
 use lanefield::backend::{Backend, BackendError};
 use lanefield::kernel::prelude::*;
@@ -24,9 +24,10 @@ use num_complex::Complex;
 use crate::common::backends::{check_library_kernels, on_every_backend};
 use crate::common::fields::{EVEN, ODD, applied, gaussian, lattice, upload};
 use crate::common::grid::distance;
-use crate::common::models;
-
-type Values = Vec<Complex<f64>>;
+use crate::common::models::{
+    SpinMatrix, Values, gamma5, gammas, image, momentum, plane_wave, product, random_case,
+    the_dagger_is_gamma5_m_gamma5,
+};
 
 const MASS: f64 = -0.3;
 const MU: f64 = 0.4;
@@ -46,13 +47,6 @@ fn kernels_of_the_conjugate_hop_have_the_bits_of_their_twins() {
     lanefield::check::twin::<OeTwistedMassBody>(&OE_TWISTED_MASS_DAGGER);
 }
 
-/// An awkward lattice, a random configuration on it, and two kinds of boundary at once.
-fn random_case() -> (Configuration, HopParameters) {
-    let configuration = Configuration::hot(Extents::new([4, 6, 2, 10]).unwrap(), 5);
-    let boundary = BoundaryPhases::antiperiodic([true, false, false, true]);
-    (configuration, HopParameters { boundary, ..HopParameters::default() })
-}
-
 fn parameters(mu: f64, hop: HopParameters) -> TwistedMassParameters {
     TwistedMassParameters { mass: MASS, mu, hop }
 }
@@ -60,25 +54,6 @@ fn parameters(mu: f64, hop: HopParameters) -> TwistedMassParameters {
 fn plain(configuration: &Configuration, hop: HopParameters) -> ScalarWilson<'_> {
     let HopParameters { boundary, links: format, legs } = hop;
     ScalarWilson { configuration, boundary, format, legs }
-}
-
-/// M ψ or M† ψ in site order, of any operator.
-fn m<R: Vectors, B: Backend, M: Model<Object = Spinors>>(
-    backend: &B,
-    configuration: &Configuration,
-    model: M,
-    psi: &[Complex<f64>],
-    dagger: Dagger,
-) -> Values {
-    models::image::<R, B, M>(backend, model, configuration, psi, dagger)
-}
-
-fn gamma5(psi: &[Complex<f64>]) -> Values {
-    psi.iter().enumerate().map(|(word, &psi)| if word % WORDS < WORDS / 2 { psi } else { -psi }).collect()
-}
-
-fn product(a: &[Complex<f64>], b: &[Complex<f64>]) -> Complex<f64> {
-    a.iter().zip(b).map(|(a, b)| a.conj() * b).sum()
 }
 
 /// The numbers as those of precision `R`.
@@ -99,7 +74,7 @@ fn the_operator_is_bitwise_equal_to_plain_loops<B: Backend>(backend: &B) {
         let psi = rounded::<R>(&source);
         for dagger in Dagger::BOTH {
             let expected = plain(&configuration, hop).twisted_mass(&psi, masses, dagger);
-            let found = m::<R, B, _>(backend, &configuration, model, &source, dagger);
+            let found = image::<R, B, _>(backend, model, &configuration, &source, dagger);
             assert!(found == promoted(&expected), "{links:?} {dagger:?}");
         }
         let source: Values = source.chunks_exact(2 * WORDS).flat_map(|site| site[..WORDS].to_vec()).collect();
@@ -118,35 +93,17 @@ fn the_operator_is_bitwise_equal_to_plain_loops<B: Backend>(backend: &B) {
     check::<f32, B>(backend, LinkFormat::TwoRows, "+x-x+t-z-t+z+y-y".parse().unwrap());
 }
 
-/// A 4×4 matrix of spin.
-type SpinMatrix = [[Complex<f64>; 4]; 4];
-
-/// γ_μ of Grid, from the rows of the chiral basis: of each row the column of its one element, which is a power of i.
-fn gamma(mu: usize) -> SpinMatrix {
-    let (columns, powers) = match mu {
-        0 => ([3, 2, 1, 0], [1, 1, 3, 3]),
-        1 => ([3, 2, 1, 0], [2, 0, 0, 2]),
-        2 => ([2, 3, 0, 1], [1, 3, 3, 1]),
-        _ => ([2, 3, 0, 1], [0, 0, 0, 0]),
-    };
-    let mut matrix = SpinMatrix::default();
-    for row in 0..4 {
-        matrix[row][columns[row]] = Complex::new(0.0, 1.0).powu(powers[row]);
-    }
-    matrix
-}
-
 /// γ_x γ_y γ_z γ_t.
 fn gamma5_matrix() -> SpinMatrix {
     let product = |a: SpinMatrix, b: SpinMatrix| -> SpinMatrix {
         std::array::from_fn(|i| std::array::from_fn(|k| (0..4).map(|j| a[i][j] * b[j][k]).sum()))
     };
-    (1..4).map(gamma).fold(gamma(0), product)
+    gammas().into_iter().reduce(product).unwrap()
 }
 
 /// (M ψ)(x) = (4 + m + iμγ5) ψ(x) − ½ Σ_μ [(1 − γ_μ) U_μ(x) ψ(x + μ) + (1 + γ_μ) U_μ(x − μ)† ψ(x − μ)], matrix by matrix.
 fn written_out(configuration: &Configuration, boundary: BoundaryPhases, psi: &[Complex<f64>], mu: f64) -> Values {
-    let extents = configuration.extents();
+    let (extents, gammas) = (configuration.extents(), gammas());
     let spin_times = |matrix: &SpinMatrix, spinor: &[Complex<f64>]| -> Values {
         (0..WORDS).map(|word| (0..4).map(|j| matrix[word / 3][j] * spinor[3 * j + word % 3]).sum()).collect()
     };
@@ -169,7 +126,7 @@ fn written_out(configuration: &Configuration, boundary: BoundaryPhases, psi: &[C
                 let phase = if crosses { -0.5 } else { 0.5 };
                 let sign = if forward { -1.0 } else { 1.0 };
                 let projector: SpinMatrix = std::array::from_fn(|i| {
-                    std::array::from_fn(|k| sign * gamma(direction)[i][k] + if i == k { 1.0 } else { 0.0 })
+                    std::array::from_fn(|k| sign * gammas[direction][i][k] + if i == k { 1.0 } else { 0.0 })
                 });
                 let neighbour = extents.site(there);
                 let projected = spin_times(&projector, &psi[WORDS * neighbour..][..WORDS]);
@@ -192,30 +149,19 @@ fn the_operator_is_its_definition_written_out_with_matrices<B: Backend>(backend:
     let psi = gaussian(configuration.extents(), WORDS, 3);
     for mu in [MU, -1.7, 0.0] {
         let expected = written_out(&configuration, hop.boundary, &psi, mu);
-        let found = m::<f64, B, _>(backend, &configuration, parameters(mu, hop), &psi, Dagger::No);
+        let found = image::<f64, B, _>(backend, parameters(mu, hop), &configuration, &psi, Dagger::No);
         assert!(distance(&found, &expected) < 1e-14, "mu {mu}: {:e}", distance(&found, &expected));
     }
-}
-
-/// ⟨φ, M χ⟩ = ⟨M† φ, χ⟩.
-fn m_dagger_is_the_hermitian_conjugate_of_m<B: Backend>(backend: &B) {
-    let (configuration, hop) = random_case();
-    let [phi, chi] = [13, 17].map(|seed| gaussian(configuration.extents(), WORDS, seed));
-    let left = product(&phi, &m::<f64, B, _>(backend, &configuration, parameters(MU, hop), &chi, Dagger::No));
-    let right = product(&m::<f64, B, _>(backend, &configuration, parameters(MU, hop), &phi, Dagger::Yes), &chi);
-    let scale = (product(&phi, &phi).re * product(&chi, &chi).re).sqrt();
-    assert!((left - right).norm() < 1e-13 * scale, "{left} is not {right}");
-    assert!(left.norm() > 1e-4 * scale, "{left} shows nothing");
 }
 
 /// M(μ)† = γ5 M(−μ) γ5, exactly; and not γ5 M(μ) γ5.
 fn m_of_mu_is_gamma5_hermitian_to_m_of_minus_mu<B: Backend>(backend: &B) {
     let (configuration, hop) = random_case();
+    the_dagger_is_gamma5_m_gamma5(backend, [MU, -MU].map(|mu| parameters(mu, hop)), &configuration);
     let psi = gaussian(configuration.extents(), WORDS, 11);
-    let m_dagger = m::<f64, B, _>(backend, &configuration, parameters(MU, hop), &psi, Dagger::Yes);
-    let turned = |mu| gamma5(&m::<f64, B, _>(backend, &configuration, parameters(mu, hop), &gamma5(&psi), Dagger::No));
-    assert!(m_dagger == turned(-MU));
-    assert!(distance(&m_dagger, &turned(MU)) > 0.01);
+    let m =
+        |psi: &[Complex<f64>], dagger| image::<f64, B, _>(backend, parameters(MU, hop), &configuration, psi, dagger);
+    assert!(distance(&m(&psi, Dagger::Yes), &gamma5(&m(&gamma5(&psi), Dagger::No))) > 0.01);
 }
 
 /// M†M = W†W + μ², with Wilson's W: Hermitian, and positive from μ² on.
@@ -224,10 +170,10 @@ fn the_normal_equations_are_those_of_wilson_and_mu_squared<B: Backend>(backend: 
     let psi = gaussian(configuration.extents(), WORDS, 19);
     let twisted = parameters(MU, hop);
     let wilson = WilsonParameters { mass: MASS, hop };
-    let m_psi = m::<f64, B, _>(backend, &configuration, twisted, &psi, Dagger::No);
-    let normal = m::<f64, B, _>(backend, &configuration, twisted, &m_psi, Dagger::Yes);
-    let w_psi = m::<f64, B, _>(backend, &configuration, wilson, &psi, Dagger::No);
-    let of_wilson = m::<f64, B, _>(backend, &configuration, wilson, &w_psi, Dagger::Yes);
+    let m_psi = image::<f64, B, _>(backend, twisted, &configuration, &psi, Dagger::No);
+    let normal = image::<f64, B, _>(backend, twisted, &configuration, &m_psi, Dagger::Yes);
+    let w_psi = image::<f64, B, _>(backend, wilson, &configuration, &psi, Dagger::No);
+    let of_wilson = image::<f64, B, _>(backend, wilson, &configuration, &w_psi, Dagger::Yes);
     let expected: Values = of_wilson.iter().zip(&psi).map(|(w, psi)| w + MU * MU * psi).collect();
     assert!(distance(&normal, &expected) < 1e-14);
     let (expectation, norm2) = (product(&psi, &normal), product(&psi, &psi).re);
@@ -240,29 +186,16 @@ fn the_free_spectrum_is_that_of_wilson_and_mu_squared<B: Backend>(backend: &B) {
     let extents = Extents::new([4, 6, 2, 10]).unwrap();
     let configuration = Configuration::unit(extents);
     for n in [[1usize, 0, 0, 0], [0, 1, 1, 3], [2, 5, 0, 1]] {
-        let p: Vec<f64> = (0..4).map(|d| std::f64::consts::TAU * n[d] as f64 / extents[d] as f64).collect();
-        let phase = |site: usize| (0..4).map(|d| p[d] * extents.coordinate(site)[d] as f64).sum::<f64>();
-        let psi: Values = (0..extents.volume() * WORDS)
-            .map(|k| Complex::from_polar(1.0 + (k % WORDS) as f64, phase(k / WORDS)))
-            .collect();
+        let p = momentum(extents, n, BoundaryPhases::PERIODIC);
+        let psi = plane_wave(extents, p, WORDS);
         let model = parameters(MU, HopParameters::default());
-        let m_psi = m::<f64, B, _>(backend, &configuration, model, &psi, Dagger::No);
-        let found = m::<f64, B, _>(backend, &configuration, model, &m_psi, Dagger::Yes);
+        let m_psi = image::<f64, B, _>(backend, model, &configuration, &psi, Dagger::No);
+        let found = image::<f64, B, _>(backend, model, &configuration, &m_psi, Dagger::Yes);
         let mass = MASS + p.iter().map(|p| 1.0 - p.cos()).sum::<f64>();
         let eigenvalue = p.iter().map(|p| p.sin() * p.sin()).sum::<f64>() + mass * mass + MU * MU;
         let expected: Values = psi.iter().map(|c| c * eigenvalue).collect();
         assert!(distance(&found, &expected) < 1e-14, "momentum {n:?}");
     }
-}
-
-fn it_is_gauge_covariant<B: Backend>(backend: &B) {
-    let (configuration, hop) = random_case();
-    models::it_is_gauge_covariant(backend, parameters(MU, hop), &configuration, 1e-13);
-}
-
-fn even_odd_pieces_make_the_operator<B: Backend>(backend: &B) {
-    let (configuration, hop) = random_case();
-    models::pieces_make_the_operator(backend, parameters(MU, hop), &configuration);
 }
 
 /// Mee Mee⁻¹ = 1, and |Mee ψ|² = (dm² + μ²) |ψ|², whose sixth power is the determinant of Mee at a site.
@@ -335,14 +268,14 @@ fn at_mu_zero_it_is_the_wilson_operator<B: Backend>(backend: &B) {
     let psi = gaussian(configuration.extents(), WORDS, 47);
     let (twisted, wilson) = (parameters(0.0, hop), WilsonParameters { mass: MASS, hop });
     for dagger in Dagger::BOTH {
-        let found = m::<f32, B, _>(backend, &configuration, twisted, &psi, dagger);
-        assert!(found == m::<f32, B, _>(backend, &configuration, wilson, &psi, dagger));
+        let found = image::<f32, B, _>(backend, twisted, &configuration, &psi, dagger);
+        assert!(found == image::<f32, B, _>(backend, wilson, &configuration, &psi, dagger));
     }
     let configuration = Configuration::hot(Extents::new([4, 4, 4, 4]).unwrap(), 7);
     let eta = gaussian(configuration.extents(), WORDS, 53);
     for preconditioning in [Preconditioning::EvenOdd, Preconditioning::None] {
-        let twisted = solved(backend, &configuration, &eta, twisted, preconditioning, Method::ConjugateGradients);
-        let wilson = solved(backend, &configuration, &eta, wilson, preconditioning, Method::ConjugateGradients);
+        let twisted = solved(backend, &configuration, &eta, twisted, preconditioning);
+        let wilson = solved(backend, &configuration, &eta, wilson, preconditioning);
         let bits =
             |report: &SolveReport<f64>| report.rhs[0].info.history.iter().map(|c| c.to_bits()).collect::<Vec<_>>();
         assert!(bits(&twisted) == bits(&wilson) && bits(&twisted).len() > 5, "{preconditioning:?}");
@@ -356,29 +289,11 @@ fn solved<B: Backend, M: Model<Object = Spinors>>(
     eta: &[Complex<f64>],
     operator: M,
     preconditioning: Preconditioning,
-    method: Method,
 ) -> SolveReport<f64> {
+    let (method, lanes) = (Method::ConjugateGradients, LaneChoice::Auto);
     let params = SolverParams { tolerance: 1e-10, ..SolverParams::auto::<f64>() };
-    let how = Solve { operator, preconditioning, method, params, lanes: LaneChoice::Auto };
+    let how = Solve { operator, preconditioning, method, params, lanes };
     solve::<f64, B, _>(backend, configuration, eta, &how, |_, _| ()).unwrap()
-}
-
-/// By both preconditionings, and by every method: the solution solves the equation on all sites.
-fn solves_solve<B: Backend>(backend: &B) {
-    let configuration = Configuration::hot(Extents::new([4, 4, 4, 4]).unwrap(), 7);
-    let eta = gaussian(configuration.extents(), WORDS, 59);
-    let hop = HopParameters { boundary: BoundaryPhases::ANTIPERIODIC_IN_TIME, ..HopParameters::default() };
-    for (preconditioning, method) in [
-        (Preconditioning::EvenOdd, Method::ConjugateGradients),
-        (Preconditioning::EvenOdd, Method::MixedF32),
-        (Preconditioning::EvenOdd, Method::MixedHalf),
-        (Preconditioning::EvenOdd, Method::BiCgStab),
-        (Preconditioning::None, Method::ConjugateGradients),
-    ] {
-        let report = solved(backend, &configuration, &eta, parameters(MU, hop), preconditioning, method);
-        let image = m::<f64, B, _>(backend, &configuration, parameters(MU, hop), &report.solution, Dagger::No);
-        assert!(distance(&image, &eta) < 1e-9, "{preconditioning:?} {method:?}: {:e}", distance(&image, &eta));
-    }
 }
 
 fn masses_without_an_operator_are_refused_by_value<B: Backend>(backend: &B) {
@@ -411,14 +326,10 @@ on_every_backend! {
     in test-all:
     the_operator_is_bitwise_equal_to_plain_loops,
     the_operator_is_its_definition_written_out_with_matrices,
-    m_dagger_is_the_hermitian_conjugate_of_m,
     the_normal_equations_are_those_of_wilson_and_mu_squared,
     the_free_spectrum_is_that_of_wilson_and_mu_squared,
-    it_is_gauge_covariant,
-    even_odd_pieces_make_the_operator,
     the_diagonal_part_has_its_inverse_and_its_determinant,
     fused_pieces_have_the_bits_of_the_pieces,
     at_mu_zero_it_is_the_wilson_operator,
-    solves_solve,
     masses_without_an_operator_are_refused_by_value,
 }

@@ -1,28 +1,25 @@
-//! The Wilson operator and its even-odd pieces: agreement with Grid, and identities that hold whatever the configuration. The
+//! The Wilson operator and its even-odd pieces: agreement with Grid, and identities; more of these are in `tests/operators.rs`. The
 //! operator is `src/operator`, its kernels `reference/src/kernels/hop.rs` and `cl/hop.cl`.
 
-use lanefield::backend::{Backend, Sum};
-use lanefield::kernel::prelude::*;
+use lanefield::backend::Backend;
 use lanefield::kernel::wilson::{
     EO_WILSON_DAGGER, EoWilsonBody, OE_WILSON_DAGGER, OeWilsonBody, WILSON_FULL_DAGGER, WilsonFullBody,
 };
-use lanefield::operator::{EvenOdd, HopOperator, HopParameters, Model as _, Operator, WilsonParameters};
+use lanefield::operator::{EvenOdd, HopOperator, HopParameters, Model as _, WilsonParameters};
 use lanefield_reference::field::Spinors;
 use lanefield_reference::gauge::Configuration;
-use lanefield_reference::kernels::Vectors;
 use lanefield_reference::kernels::hop::Dagger;
 use lanefield_reference::layout::{Extents, Parity, Sites};
 use lanefield_reference::links::{BoundaryPhases, LinkFormat};
 use num_complex::Complex;
 
 use crate::common::backends::{check_library_kernels, on_every_backend};
-use crate::common::fields::{EVEN, ODD, applied, gaussian, lattice, upload};
+use crate::common::fields::{EVEN, ODD, applied, gaussian, lattice};
 use crate::common::grid::{BOUNDARIES, GridData, MASS, assert_agrees, distance};
+use crate::common::models::{image, random_case, the_dagger_is_gamma5_m_gamma5};
 
-/// An awkward lattice, a random configuration on it, and every kind of boundary at once.
-fn random_case() -> (Configuration, BoundaryPhases) {
-    let configuration = Configuration::hot(Extents::new([4, 6, 2, 10]).unwrap(), 5);
-    (configuration, BoundaryPhases::antiperiodic([true, false, false, true]))
+fn wilson(boundary: BoundaryPhases) -> WilsonParameters {
+    WilsonParameters { mass: MASS, hop: HopParameters { boundary, ..HopParameters::default() } }
 }
 
 // Kernels
@@ -62,23 +59,12 @@ fn hop_agrees_with_grid<B: Backend>(backend: &B) {
     }
 }
 
-fn m<R: Vectors, B: Backend>(
-    backend: &B,
-    data: &GridData,
-    boundary: BoundaryPhases,
-    dagger: Dagger,
-) -> Vec<Complex<f64>> {
-    let lattice = lattice::<R>(data.configuration.extents());
-    let parameters = WilsonParameters { mass: MASS, hop: HopParameters { boundary, ..HopParameters::default() } };
-    let mut m = parameters.full::<B, R>(backend, &data.configuration, lattice).unwrap();
-    applied(backend, lattice, [Sites::Full; 2], &data.spinor("src"), |out, psi| m.apply(out, psi, dagger).unwrap())
-}
-
 fn m_and_m_dagger_agree_with_grid<B: Backend>(backend: &B) {
     for data in [GridData::hot(), GridData::tepid()] {
         for (suffix, boundary) in BOUNDARIES {
             for (name, dagger) in [("M", Dagger::No), ("Mdag", Dagger::Yes)] {
-                let found = m::<f64, B>(backend, &data, boundary, dagger);
+                let found =
+                    image::<f64, B, _>(backend, wilson(boundary), &data.configuration, &data.spinor("src"), dagger);
                 assert_agrees::<f64>(&data, &format!("wilson_{name}_{suffix}"), &found);
             }
         }
@@ -88,7 +74,8 @@ fn m_and_m_dagger_agree_with_grid<B: Backend>(backend: &B) {
 fn m_in_f32_agrees_with_grid<B: Backend>(backend: &B) {
     for (data, boundaries) in [(GridData::hot(), &BOUNDARIES[..]), (GridData::tepid(), &BOUNDARIES[1..])] {
         for &(suffix, boundary) in boundaries {
-            let found = m::<f32, B>(backend, &data, boundary, Dagger::No);
+            let source = data.spinor("src");
+            let found = image::<f32, B, _>(backend, wilson(boundary), &data.configuration, &source, Dagger::No);
             assert_agrees::<f32>(&data, &format!("wilson_M_sp_{suffix}"), &found);
         }
     }
@@ -99,9 +86,7 @@ fn even_odd_pieces_agree_with_grid<B: Backend>(backend: &B) {
         let lattice = lattice::<f64>(data.configuration.extents());
         let source = data.spinor("src");
         for (suffix, boundary) in BOUNDARIES {
-            let parameters =
-                WilsonParameters { mass: MASS, hop: HopParameters { boundary, ..HopParameters::default() } };
-            let mut pieces = parameters.even_odd::<B, f64>(backend, &data.configuration, lattice).unwrap();
+            let mut pieces = wilson(boundary).even_odd::<B, f64>(backend, &data.configuration, lattice).unwrap();
             for (name, sites, dagger) in [
                 ("Meo", [EVEN, ODD], Dagger::No),
                 ("Moe", [ODD, EVEN], Dagger::No),
@@ -119,8 +104,8 @@ fn diagonal_pieces_agree_with_grid<B: Backend>(backend: &B) {
     let data = GridData::hot();
     let lattice = lattice::<f64>(data.configuration.extents());
     let source = data.spinor("src");
-    let parameters = WilsonParameters { mass: MASS, hop: HopParameters::default() };
-    let mut pieces = parameters.even_odd::<B, f64>(backend, &data.configuration, lattice).unwrap();
+    let mut pieces =
+        wilson(BoundaryPhases::PERIODIC).even_odd::<B, f64>(backend, &data.configuration, lattice).unwrap();
     let found = applied(backend, lattice, [EVEN; 2], &source, |out, psi| pieces.mooee(out, psi, Dagger::No).unwrap());
     assert_agrees::<f64>(&data, "wilson_Mooee_even", &found);
     let found =
@@ -131,13 +116,13 @@ fn diagonal_pieces_agree_with_grid<B: Backend>(backend: &B) {
 // Identities
 
 fn the_two_parities_of_the_hop_are_the_hop<B: Backend>(backend: &B) {
-    let (configuration, boundary) = random_case();
+    let (configuration, hop) = random_case();
     let extents = configuration.extents();
     let source = gaussian(extents, Spinors::WORDS, 7);
     for links in LinkFormat::ALL {
         for dagger in [Dagger::No, Dagger::Yes] {
             let lattice = lattice::<f32>(extents);
-            let parameters = HopParameters { boundary, links, ..HopParameters::default() };
+            let parameters = HopParameters { links, ..hop };
             let targets = [Sites::Full, EVEN, ODD];
             let hop = HopOperator::<B, f32>::new(backend, &configuration, lattice, parameters, &targets).unwrap();
             let onto = |sites: Sites| {
@@ -155,46 +140,9 @@ fn the_two_parities_of_the_hop_are_the_hop<B: Backend>(backend: &B) {
     }
 }
 
-/// γ5 in the chiral basis: diag(1, 1, −1, −1).
-fn gamma5(field: &[Complex<f64>]) -> Vec<Complex<f64>> {
-    field.iter().enumerate().map(|(k, &c)| if k % Spinors::WORDS < 6 { c } else { -c }).collect()
-}
-
-fn m_of(
-    backend: &impl Backend,
-    configuration: &Configuration,
-    boundary: BoundaryPhases,
-    source: &[Complex<f64>],
-    dagger: Dagger,
-) -> Vec<Complex<f64>> {
-    let lattice = lattice::<f64>(configuration.extents());
-    let parameters = WilsonParameters { mass: MASS, hop: HopParameters { boundary, ..HopParameters::default() } };
-    let mut m = parameters.full::<_, f64>(backend, configuration, lattice).unwrap();
-    applied(backend, lattice, [Sites::Full; 2], source, |out, psi| m.apply(out, psi, dagger).unwrap())
-}
-
-/// To the last bit: γ5 only flips signs, and the projectors change with it.
 fn m_is_gamma5_hermitian<B: Backend>(backend: &B) {
-    let (configuration, boundary) = random_case();
-    let source = gaussian(configuration.extents(), Spinors::WORDS, 11);
-    let m_dagger = m_of(backend, &configuration, boundary, &source, Dagger::Yes);
-    let gamma5_m_gamma5 = gamma5(&m_of(backend, &configuration, boundary, &gamma5(&source), Dagger::No));
-    assert!(m_dagger == gamma5_m_gamma5);
-}
-
-fn m_dagger_is_the_adjoint_of_m<B: Backend>(backend: &B) {
-    let (configuration, boundary) = random_case();
-    let lattice = lattice::<f64>(configuration.extents());
-    let [phi, chi] = [13, 17].map(|seed| gaussian(configuration.extents(), Spinors::WORDS, seed));
-    let product = |a: &[Complex<f64>], b: &[Complex<f64>]| {
-        let [a, b] = [a, b].map(|values| upload::<f64, Spinors, B>(backend, lattice, Sites::Full, values));
-        backend.inner_product(&a, &b, Sum::Exact).unwrap()
-    };
-    let left = product(&phi, &m_of(backend, &configuration, boundary, &chi, Dagger::No));
-    let right = product(&m_of(backend, &configuration, boundary, &phi, Dagger::Yes), &chi);
-    let scale = (product(&phi, &phi).re * product(&chi, &chi).re).sqrt() * (4.0 + MASS);
-    assert!((left - right).norm() < 1e-14 * scale, "{left} is not {right}");
-    assert!(left.norm() > 1e-4 * scale, "{left} shows nothing");
+    let (configuration, hop) = random_case();
+    the_dagger_is_gamma5_m_gamma5(backend, [WilsonParameters { mass: MASS, hop }; 2], &configuration);
 }
 
 fn a_constant_on_the_free_field_is_an_eigenvector_of_eigenvalue_mass<B: Backend>(backend: &B) {
@@ -203,7 +151,7 @@ fn a_constant_on_the_free_field_is_an_eigenvector_of_eigenvalue_mass<B: Backend>
         .map(|k| Complex::new((k % Spinors::WORDS) as f64 + 1.0, 0.5))
         .collect();
     let expected: Vec<_> = source.iter().map(|c| c * MASS).collect();
-    let found = m_of(backend, &configuration, BoundaryPhases::PERIODIC, &source, Dagger::No);
+    let found = image::<f64, B, _>(backend, wilson(BoundaryPhases::PERIODIC), &configuration, &source, Dagger::No);
     // 4.1 − 4 cancels to 0.1.
     assert!(distance(&found, &expected) < 1e-13);
 }
@@ -218,7 +166,7 @@ fn a_plane_wave_of_momentum_pi_is_an_eigenvector_of_the_doubler_mass<B: Backend>
         .map(|c| Complex::new(c.re, c.im * c.re))
         .collect();
     let expected: Vec<_> = source.iter().map(|c| c * (MASS + 2.0)).collect();
-    let found = m_of(backend, &configuration, BoundaryPhases::PERIODIC, &source, Dagger::No);
+    let found = image::<f64, B, _>(backend, wilson(BoundaryPhases::PERIODIC), &configuration, &source, Dagger::No);
     assert!(distance(&found, &expected) < 1e-14);
 }
 
@@ -231,7 +179,6 @@ on_every_backend! {
     even_odd_pieces_agree_with_grid,
     diagonal_pieces_agree_with_grid,
     the_two_parities_of_the_hop_are_the_hop,
-    m_dagger_is_the_adjoint_of_m,
     a_constant_on_the_free_field_is_an_eigenvector_of_eigenvalue_mass,
     a_plane_wave_of_momentum_pi_is_an_eigenvector_of_the_doubler_mass,
 }

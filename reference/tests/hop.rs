@@ -3,9 +3,8 @@
 
 use lanefield_reference::field::{Field, Spinors};
 use lanefield_reference::gauge::Configuration;
-use lanefield_reference::kernels::Vectors;
 use lanefield_reference::kernels::hop::{Dagger, HopTerm, hop};
-use lanefield_reference::layout::{Checkerboard, Extents, Lattice, LegOrder, Parity, Sites, Stencil};
+use lanefield_reference::layout::{Checkerboard, Extents, LegOrder, Parity, Sites, Stencil};
 use lanefield_reference::links::{BoundaryPhases, DoubledGauge, LinkFormat, double};
 use lanefield_reference::real::Real;
 use lanefield_reference::scalar::{self, SPINOR_WORDS, ScalarWilson};
@@ -14,86 +13,29 @@ use proptest::prelude::*;
 use proptest::sample::select;
 
 use crate::common;
-use crate::common::gauge::GaugeTransformation;
-use crate::common::hops::{antiperiodic, configuration, does_not_depend_on_the_number_of_threads};
-use crate::common::hops::{is_the_same_at_every_width, stencil_and_links};
-use crate::common::{ALL_SITES, Numbers, any_boundary, any_checkerboard, any_extents, any_legs, any_numbers};
-use crate::common::{every_width, extents, first_difference, lattice, random_words, relative_distance, spinors};
-
-/// The hop from site order to site order.
-fn hop_in_lanes<R: Vectors>(
-    operator: &ScalarWilson,
-    lattice: Lattice,
-    psi: &[Complex<R>],
-    sites: Sites,
-    dagger: Dagger,
-) -> Vec<Complex<R>> {
-    let (stencil, links) = stencil_and_links(operator, lattice, sites);
-    let source = spinors(lattice, sites.neighbours(), psi);
-    let mut out = Field::zeros(lattice, sites, Spinors::ONE).unwrap();
-    hop(&mut out, HopTerm { stencil: &stencil, links: &links, source: &source, legs: operator.legs, dagger }).unwrap();
-    out.to_site_order()
-}
-
-fn hop_is_the_same_at_every_width<R: Vectors>(
-    operator: &ScalarWilson,
-    checkerboard: Checkerboard,
-    psi: &[Complex<R>],
-    dagger: Dagger,
-) -> Result<(), TestCaseError> {
-    let expected = |sites| operator.hop(psi, sites, dagger);
-    is_the_same_at_every_width(operator, checkerboard, expected, |lattice, sites| {
-        hop_in_lanes(operator, lattice, psi, sites, dagger)
-    })
-}
+use crate::common::hops::{self, Hop as _, WAVES, WilsonHop, antiperiodic, any_case, has_the_bits_of_plain_loops};
+use crate::common::hops::{is_the_same_at_every_width, momentum, plane_wave};
+use crate::common::{Numbers, extents, first_difference, lattice, random_words, relative_distance};
 
 proptest! {
     #![proptest_config(common::cases(200))]
 
     #[test]
-    fn hop_is_bitwise_equal_to_plain_loops(
-        (checkerboard, extents) in any_checkerboard().prop_flat_map(|c| (Just(c), any_extents(c, 1200))),
-        seed: u32,
-        numbers in any_numbers(),
-        link_numbers in any_numbers(),
-        boundary in any_boundary(),
-        format in select(LinkFormat::ALL.to_vec()),
-        legs in prop_oneof![Just(LegOrder::DEFAULT), any_legs()],
-        dagger in select(Dagger::BOTH.to_vec()),
-        double_precision: bool,
-    ) {
-        let configuration = configuration(extents, seed.into(), link_numbers, format);
-        let operator = ScalarWilson { configuration: &configuration, boundary, format, legs };
-        if double_precision {
-            let psi = random_words::<f64>(extents, SPINOR_WORDS, seed.into(), numbers);
-            hop_is_the_same_at_every_width(&operator, checkerboard, &psi, dagger)?;
-        } else {
-            let psi = random_words::<f32>(extents, SPINOR_WORDS, seed.into(), numbers);
-            hop_is_the_same_at_every_width(&operator, checkerboard, &psi, dagger)?;
-        }
+    fn hop_is_bitwise_equal_to_plain_loops(case in any_case(1200), dagger in select(Dagger::BOTH.to_vec())) {
+        case.check(WilsonHop(dagger))?;
     }
 }
 
 #[test]
 fn hop_is_bitwise_equal_to_plain_loops_at_every_width() {
-    fn check<R: Vectors>(operator: &ScalarWilson, widths: usize) {
-        let extents = operator.configuration.extents();
-        let psi = random_words::<R>(extents, SPINOR_WORDS, 1, Numbers::Gaussian);
-        for checkerboard in [Checkerboard::FullOnly, Checkerboard::RedBlack] {
-            assert_eq!(every_width::<R>(extents, checkerboard).len(), widths);
-            for dagger in Dagger::BOTH {
-                hop_is_the_same_at_every_width(operator, checkerboard, &psi, dagger).unwrap();
-            }
-        }
-    }
     // The widest lanes cut a dimension into four and more, where a stencil rotates lanes and does not just swap them.
     for text in ["4.4.4.8", "4.2.4.16", "2.2.2.64"] {
-        let configuration = Configuration::hot(extents(text), 9);
-        let boundary = BoundaryPhases::antiperiodic([false, false, true, true]);
-        for format in LinkFormat::ALL {
-            let operator = ScalarWilson { configuration: &configuration, boundary, format, legs: LegOrder::DEFAULT };
-            check::<f32>(&operator, 6);
-            check::<f64>(&operator, 5);
+        for checkerboard in [Checkerboard::FullOnly, Checkerboard::RedBlack] {
+            for dagger in Dagger::BOTH {
+                let hop = WilsonHop(dagger);
+                has_the_bits_of_plain_loops::<f32>(hop, (text, Some(6)), "1,1,-1,-1", checkerboard);
+                has_the_bits_of_plain_loops::<f64>(hop, (text, Some(5)), "1,1,-1,-1", checkerboard);
+            }
         }
     }
 }
@@ -102,19 +44,13 @@ fn hop_is_bitwise_equal_to_plain_loops_at_every_width() {
 fn a_lattice_whose_slices_no_cache_holds_has_the_bits_of_plain_loops() {
     let configuration = Configuration::hot(extents("16.16.16.4"), 5);
     let operator = antiperiodic(&configuration);
-    let psi = random_words::<f64>(configuration.extents(), SPINOR_WORDS, 6, Numbers::Gaussian);
-    hop_is_the_same_at_every_width(&operator, Checkerboard::RedBlack, &psi, Dagger::No).unwrap();
+    let (checkerboard, numbers) = (Checkerboard::RedBlack, (6, Numbers::Gaussian));
+    is_the_same_at_every_width::<f64>(WilsonHop(Dagger::No), &operator, checkerboard, numbers).unwrap();
 }
 
 #[test]
 fn hop_does_not_depend_on_the_number_of_threads() {
-    let extents = extents("6.4.4.10");
-    let configuration = Configuration::hot(extents, 3);
-    let operator = antiperiodic(&configuration);
-    let psi = random_words::<f32>(extents, SPINOR_WORDS, 4, Numbers::Gaussian);
-    does_not_depend_on_the_number_of_threads(extents, |lattice, sites| {
-        hop_in_lanes(&operator, lattice, &psi, sites, Dagger::No)
-    });
+    hops::does_not_depend_on_the_number_of_threads(WilsonHop(Dagger::No));
 }
 
 #[test]
@@ -143,10 +79,9 @@ fn hop_refuses_fields_that_do_not_belong_together() {
     assert!(refused(field(lattice, even), links(other, even), field(lattice, odd)).is_err());
 }
 
-/// The f64 hop of all sites in 64-byte lanes.
+/// The f64 hop of all sites.
 fn hop_of_all(operator: &ScalarWilson, psi: &[Complex<f64>], dagger: Dagger) -> Vec<Complex<f64>> {
-    let lattice = lattice::<f64>(operator.configuration.extents(), 64, Checkerboard::RedBlack);
-    hop_in_lanes(operator, lattice, psi, Sites::Full, dagger)
+    WilsonHop(dagger).of_all(operator, psi)
 }
 
 fn gaussian(extents: Extents, seed: u64) -> Vec<Complex<f64>> {
@@ -155,16 +90,8 @@ fn gaussian(extents: Extents, seed: u64) -> Vec<Complex<f64>> {
 
 #[test]
 fn even_and_odd_hops_together_are_the_hop_of_all_sites_exactly() {
-    let extents = extents("4.6.2.4");
-    let configuration = Configuration::hot(extents, 5);
-    let operator = antiperiodic(&configuration);
-    let psi = gaussian(extents, 6);
-    let lattice = lattice::<f64>(extents, 32, Checkerboard::RedBlack);
     for dagger in Dagger::BOTH {
-        let [full, even, odd] = ALL_SITES.map(|sites| hop_in_lanes(&operator, lattice, &psi, sites, dagger));
-        // Each is +0 where it does not live, and no sum of these is −0 by accident: x + 0 = x.
-        let sum: Vec<_> = even.iter().zip(&odd).map(|(a, b)| a + b).collect();
-        assert_eq!(first_difference(&sum, &full), None);
+        hops::even_and_odd_together_are_the_hop_of_all_sites_exactly(WilsonHop(dagger));
     }
 }
 
@@ -197,18 +124,7 @@ fn hop_is_gamma5_hermitian() {
 
 #[test]
 fn hop_is_gauge_covariant() {
-    // ψ(x) → g(x) ψ(x) and U_μ(x) → g(x) U_μ(x) g(x + μ)† turn D ψ into g D ψ.
-    let extents = extents("4.4.6.2");
-    let before = Configuration::hot(extents, 12);
-    let g = GaugeTransformation { seed: 13 };
-    let after = g.of_links(&before);
-    let turned = |psi: &[Complex<f64>]| g.of_field(SPINOR_WORDS, psi);
-    let psi = gaussian(extents, 14);
-    for format in LinkFormat::ALL {
-        let covariant = turned(&hop_of_all(&ScalarWilson { format, ..antiperiodic(&before) }, &psi, Dagger::No));
-        let found = hop_of_all(&ScalarWilson { format, ..antiperiodic(&after) }, &turned(&psi), Dagger::No);
-        assert!(relative_distance(&found, &covariant) < 1e-14);
-    }
+    hops::is_gauge_covariant(WilsonHop(Dagger::No));
 }
 
 #[test]
@@ -237,7 +153,7 @@ fn rebuilt_links_change_only_rounding() {
         let [a, b] = [full, eight].map(|operator| hop_of_all(&operator, &psi, dagger));
         assert!(relative_distance(&b, &a) < 2e-15);
         assert!(first_difference(&a, &b).is_some());
-        let b = hop_in_lanes(&eight, lattice, &single, Sites::Full, dagger);
+        let b = WilsonHop(dagger).apply(&eight, lattice, &single, Sites::Full);
         let b: Vec<_> = b.iter().map(|w| Complex::new(w.re.into(), w.im.into())).collect();
         assert!(relative_distance(&b, &a) < 1e-6);
     }
@@ -265,34 +181,25 @@ fn hop_of_a_plane_wave_is_that_of_momentum_space() {
     let boundary = BoundaryPhases::antiperiodic([false, true, false, true]);
     let chi: [Complex<f64>; SPINOR_WORDS] =
         std::array::from_fn(|k| Complex::new(1.0 + k as f64, 0.5 - 0.25 * k as f64));
-    for n in [[0, 0, 0, 0], [1, 0, 0, 0], [0, 2, 0, 0], [0, 0, 1, 0], [0, 0, 0, 3], [3, 4, 1, 6]] {
-        let p: [f64; 4] = std::array::from_fn(|d| {
-            let shift = if boundary.is_antiperiodic(d) { 0.5 } else { 0.0 };
-            std::f64::consts::TAU * (f64::from(n[d]) + shift) / extents[d] as f64
-        });
-        let wave = |chi: &dyn Fn(usize) -> Complex<f64>| -> Vec<Complex<f64>> {
-            let word = |k: usize| {
-                let x = extents.coordinate(k / SPINOR_WORDS);
-                let angle: f64 = (0..4).map(|d| p[d] * x[d] as f64).sum();
-                Complex::from_polar(1.0, angle) * chi(k % SPINOR_WORDS)
-            };
-            (0..SPINOR_WORDS * extents.volume()).map(word).collect()
-        };
+    for n in WAVES {
+        let p = momentum(extents, n, boundary);
         for (dagger, sign) in [(Dagger::No, 1.0), (Dagger::Yes, -1.0)] {
-            let expected = wave(&|word| {
-                let (spin, colour) = (word / 3, word % 3);
-                (0..4)
-                    .map(|mu| {
+            let image_of_chi: Vec<Complex<f64>> = (0..SPINOR_WORDS)
+                .map(|word| {
+                    let (spin, colour) = (word / 3, word % 3);
+                    let of_direction = |mu: usize| {
                         let (factor, row) = GAMMA[mu][spin];
                         let gamma_chi = factor * chi[3 * row + colour];
                         -p[mu].cos() * chi[word] + Complex::new(0.0, sign * p[mu].sin()) * gamma_chi
-                    })
-                    .sum()
-            });
+                    };
+                    (0..4).map(of_direction).sum()
+                })
+                .collect();
+            let expected = plane_wave(extents, p, &image_of_chi);
             for format in LinkFormat::ALL {
                 let operator =
                     ScalarWilson { configuration: &configuration, boundary, format, legs: LegOrder::DEFAULT };
-                let found = hop_of_all(&operator, &wave(&|word| chi[word]), dagger);
+                let found = hop_of_all(&operator, &plane_wave(extents, p, &chi), dagger);
                 let largest =
                     found.iter().zip(&expected).map(|(a, b)| Real::to_f64((a - b).norm())).fold(0.0, f64::max);
                 assert!(largest < 1e-12, "momentum {n:?}, {dagger:?}: {largest}");

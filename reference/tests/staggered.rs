@@ -4,109 +4,37 @@
 use lanefield_reference::field::{ColourVectors, Field, FieldError};
 use lanefield_reference::gauge::Configuration;
 use lanefield_reference::half::Half;
-use lanefield_reference::kernels::Vectors;
 use lanefield_reference::kernels::staggered::staggered_hop;
 use lanefield_reference::layout::{Checkerboard, Extents, LaneChoice, LaneWidth, Lattice, LatticeOptions, LegOrder};
 use lanefield_reference::layout::{Parity, Sites, Stencil};
 use lanefield_reference::links::{BoundaryPhases, DoubledGauge, LinkFormat, double};
-use lanefield_reference::real::Precision;
 use lanefield_reference::scalar::{self, ScalarWilson};
 use num_complex::Complex;
 use proptest::prelude::*;
-use proptest::sample::select;
 
 use crate::common;
-use crate::common::gauge::GaugeTransformation;
-use crate::common::hops::{antiperiodic, configuration, does_not_depend_on_the_number_of_threads};
-use crate::common::hops::{is_the_same_at_every_width, stencil_and_links};
-use crate::common::{ALL_SITES, Numbers, any_boundary, any_checkerboard, any_extents, any_legs, any_numbers};
-use crate::common::{every_width, extents, first_difference, lattice, random_words, relative_distance};
+use crate::common::hops::{self, Hop as _, StaggeredHop, WAVES, antiperiodic, any_case, has_the_bits_of_plain_loops};
+use crate::common::hops::{momentum, plane_wave};
+use crate::common::{ALL_SITES, Numbers, extents, first_difference, lattice, random_words, relative_distance};
 
 const COLOURS: usize = ColourVectors::WORDS;
-
-/// The hop from site order to site order.
-fn hop_in_lanes<R: Vectors>(
-    operator: &ScalarWilson,
-    lattice: Lattice,
-    psi: &[Complex<R>],
-    vectors: usize,
-    sites: Sites,
-) -> Vec<Complex<R>> {
-    let (stencil, links) = stencil_and_links(operator, lattice, sites);
-    let object = ColourVectors::new(vectors);
-    let source = Field::from_site_order(lattice, sites.neighbours(), object, psi).unwrap();
-    let mut out = Field::zeros(lattice, sites, object).unwrap();
-    staggered_hop(&mut out, &stencil, &links, &source, operator.legs).unwrap();
-    out.to_site_order()
-}
-
-/// What a field holds of these numbers: in half precision they are rounded.
-fn stored<R: Vectors>(extents: Extents, vectors: usize, values: &[Complex<R>]) -> Vec<Complex<R>> {
-    let lattice = every_width::<R>(extents, Checkerboard::FullOnly)[0];
-    Field::from_site_order(lattice, Sites::Full, ColourVectors::new(vectors), values).unwrap().to_site_order()
-}
-
-fn hop_is_the_same_at_every_width<R: Vectors>(
-    operator: &ScalarWilson,
-    checkerboard: Checkerboard,
-    psi: &[Complex<R>],
-    vectors: usize,
-) -> Result<(), TestCaseError> {
-    let extents = operator.configuration.extents();
-    let psi = stored(extents, vectors, psi);
-    let expected = |sites| stored(extents, vectors, &operator.staggered_hop(&psi, vectors, sites));
-    is_the_same_at_every_width(operator, checkerboard, expected, |lattice, sites| {
-        hop_in_lanes(operator, lattice, &psi, vectors, sites)
-    })
-}
 
 proptest! {
     #![proptest_config(common::cases(150))]
 
     #[test]
-    fn hop_is_bitwise_equal_to_plain_loops(
-        (checkerboard, extents) in any_checkerboard().prop_flat_map(|c| (Just(c), any_extents(c, 600))),
-        seed: u32,
-        vectors in 1..10usize,
-        numbers in any_numbers(),
-        link_numbers in any_numbers(),
-        boundary in any_boundary(),
-        format in select(LinkFormat::ALL.to_vec()),
-        legs in prop_oneof![Just(LegOrder::DEFAULT), any_legs()],
-        precision in select(Precision::ALL.to_vec()),
-    ) {
-        fn check<R: Vectors>(
-            operator: &ScalarWilson, checkerboard: Checkerboard, vectors: usize, seed: u64, numbers: Numbers,
-        ) -> Result<(), TestCaseError> {
-            let psi = random_words::<R>(operator.configuration.extents(), COLOURS * vectors, seed, numbers);
-            hop_is_the_same_at_every_width(operator, checkerboard, &psi, vectors)
-        }
-        let seed = seed.into();
-        let configuration = configuration(extents, seed, link_numbers, format);
-        let operator = ScalarWilson { configuration: &configuration, boundary, format, legs };
-        match precision {
-            Precision::F32 => check::<f32>(&operator, checkerboard, vectors, seed, numbers)?,
-            Precision::F64 => check::<f64>(&operator, checkerboard, vectors, seed, numbers)?,
-            Precision::Half => check::<Half>(&operator, checkerboard, vectors, seed, numbers)?,
-        }
+    fn hop_is_bitwise_equal_to_plain_loops(case in any_case(600), vectors in 1..10usize) {
+        case.check(StaggeredHop(vectors))?;
     }
 }
 
 /// All lattices of these extents, in every precision.
 fn is_bitwise_equal_to_plain_loops(text: &str, checkerboard: Checkerboard, vectors: usize) {
-    fn check<R: Vectors>(operator: &ScalarWilson, checkerboard: Checkerboard, vectors: usize) {
-        let psi = random_words::<R>(operator.configuration.extents(), COLOURS * vectors, 1, Numbers::Gaussian);
-        hop_is_the_same_at_every_width(operator, checkerboard, &psi, vectors).unwrap();
-    }
-    let configuration = Configuration::hot(extents(text), 9);
     for boundary in ["1,1,-1,-1", "-1,1,1,0"] {
-        for format in LinkFormat::ALL {
-            let boundary = boundary.parse().unwrap();
-            let operator = ScalarWilson { configuration: &configuration, boundary, format, legs: LegOrder::DEFAULT };
-            check::<f32>(&operator, checkerboard, vectors);
-            check::<f64>(&operator, checkerboard, vectors);
-            check::<Half>(&operator, checkerboard, vectors);
-        }
+        let hop = StaggeredHop(vectors);
+        has_the_bits_of_plain_loops::<f32>(hop, (text, None), boundary, checkerboard);
+        has_the_bits_of_plain_loops::<f64>(hop, (text, None), boundary, checkerboard);
+        has_the_bits_of_plain_loops::<Half>(hop, (text, None), boundary, checkerboard);
     }
 }
 
@@ -142,19 +70,13 @@ fn lanes_may_have_different_signs() {
             checkerboard: Checkerboard::FullOnly,
         };
         let lattice = Lattice::new(extents, lanefield_reference::layout::Scalar::ComplexF, options).unwrap();
-        assert_eq!(first_difference(&hop_in_lanes(&operator, lattice, &psi, 2, Sites::Full), &expected), None);
+        assert_eq!(first_difference(&StaggeredHop(2).apply(&operator, lattice, &psi, Sites::Full), &expected), None);
     }
 }
 
 #[test]
 fn hop_does_not_depend_on_the_number_of_threads() {
-    let extents = extents("6.4.4.10");
-    let configuration = Configuration::hot(extents, 3);
-    let operator = antiperiodic(&configuration);
-    let psi = random_words::<f32>(extents, 3 * COLOURS, 4, Numbers::Gaussian);
-    does_not_depend_on_the_number_of_threads(extents, |lattice, sites| {
-        hop_in_lanes(&operator, lattice, &psi, 3, sites)
-    });
+    hops::does_not_depend_on_the_number_of_threads(StaggeredHop(3));
 }
 
 #[test]
@@ -169,9 +91,9 @@ fn several_colour_vectors_have_the_bits_of_each_alone() {
         psi.chunks_exact(several * COLOURS).flat_map(|site| site[COLOURS * k..][..COLOURS].to_vec()).collect()
     };
     for sites in ALL_SITES {
-        let together = hop_in_lanes(&operator, lattice, &psi, several, sites);
+        let together = StaggeredHop(several).apply(&operator, lattice, &psi, sites);
         for k in 0..several {
-            let alone = hop_in_lanes(&operator, lattice, &vector(&psi, k), 1, sites);
+            let alone = StaggeredHop(1).apply(&operator, lattice, &vector(&psi, k), sites);
             assert_eq!(first_difference(&vector(&together, k), &alone), None);
         }
     }
@@ -231,11 +153,9 @@ fn hop_refuses_fields_that_do_not_belong_together() {
     );
 }
 
-/// The f64 hop of one colour vector at all sites, in the widest lanes.
+/// The f64 hop of one colour vector at all sites.
 fn hop_of_all(operator: &ScalarWilson, psi: &[Complex<f64>]) -> Vec<Complex<f64>> {
-    let extents = operator.configuration.extents();
-    let lattice = *every_width::<f64>(extents, Checkerboard::FullOnly).last().unwrap();
-    hop_in_lanes(operator, lattice, psi, 1, Sites::Full)
+    StaggeredHop(1).of_all(operator, psi)
 }
 
 fn gaussian(extents: Extents, seed: u64) -> Vec<Complex<f64>> {
@@ -279,30 +199,12 @@ fn hop_anticommutes_with_epsilon_exactly() {
 
 #[test]
 fn even_and_odd_hops_together_are_the_hop_of_all_sites_exactly() {
-    let extents = extents("4.6.2.4");
-    let configuration = Configuration::hot(extents, 5);
-    let operator = antiperiodic(&configuration);
-    let psi = gaussian(extents, 6);
-    for lattice in every_width::<f64>(extents, Checkerboard::RedBlack) {
-        let [full, even, odd] = ALL_SITES.map(|sites| hop_in_lanes(&operator, lattice, &psi, 1, sites));
-        // Each is +0 where it does not live, and no sum of these is −0 by accident: x + 0 = x.
-        let sum: Vec<_> = even.iter().zip(&odd).map(|(a, b)| a + b).collect();
-        assert_eq!(first_difference(&sum, &full), None);
-    }
+    hops::even_and_odd_together_are_the_hop_of_all_sites_exactly(StaggeredHop(1));
 }
 
 #[test]
 fn hop_is_gauge_covariant() {
-    let extents = extents("4.4.6.2");
-    let before = Configuration::hot(extents, 12);
-    let g = GaugeTransformation { seed: 13 };
-    let after = g.of_links(&before);
-    let psi = gaussian(extents, 14);
-    for format in LinkFormat::ALL {
-        let covariant = g.of_field(COLOURS, &hop_of_all(&ScalarWilson { format, ..antiperiodic(&before) }, &psi));
-        let found = hop_of_all(&ScalarWilson { format, ..antiperiodic(&after) }, &g.of_field(COLOURS, &psi));
-        assert!(relative_distance(&found, &covariant) < 1e-14);
-    }
+    hops::is_gauge_covariant(StaggeredHop(1));
 }
 
 #[test]
@@ -313,18 +215,9 @@ fn hop_of_a_plane_wave_has_the_free_spectrum() {
     let configuration = Configuration::unit(extents);
     let boundary = BoundaryPhases::antiperiodic([false, true, false, true]);
     let chi = [Complex::new(1.0, 0.5), Complex::new(-2.0, 0.25), Complex::new(0.0, -1.5)];
-    for n in [[0, 0, 0, 0], [1, 0, 0, 0], [0, 2, 0, 0], [0, 0, 1, 0], [0, 0, 0, 3], [3, 4, 1, 6]] {
-        let p: [f64; 4] = std::array::from_fn(|d| {
-            let shift = if boundary.is_antiperiodic(d) { 0.5 } else { 0.0 };
-            std::f64::consts::TAU * (f64::from(n[d]) + shift) / extents[d] as f64
-        });
-        let wave: Vec<Complex<f64>> = (0..COLOURS * extents.volume())
-            .map(|k| {
-                let x = extents.coordinate(k / COLOURS);
-                let angle: f64 = (0..4).map(|d| p[d] * x[d] as f64).sum();
-                Complex::from_polar(1.0, angle) * chi[k % COLOURS]
-            })
-            .collect();
+    for n in WAVES {
+        let p = momentum(extents, n, boundary);
+        let wave = plane_wave(extents, p, &chi);
         let once = |k: usize| {
             let [x, y, z, _] = extents.coordinate(k / COLOURS);
             let eta = [0, x, x + y, x + y + z].map(|exponent| if exponent % 2 == 0 { 1.0 } else { -1.0 });

@@ -8,7 +8,6 @@ use lanefield::in_precision;
 use lanefield::kernel::{
     self, Argument, Case, CaseOptions, Geometry, Holds, Kernel, Links, Numbers, PlainLinks, TestData,
 };
-use lanefield::verify::{Difference, compare_host_fields};
 use lanefield_reference::gauge::Configuration;
 use lanefield_reference::layout::{Checkerboard, Direction, LegOrder, Parity, Sites, TreePlan};
 use lanefield_reference::links::{DoubledGauge, LinkFormat};
@@ -16,7 +15,7 @@ use lanefield_reference::real::Precision;
 
 use super::library::{CReference, compilers, flags};
 use super::{Draws, IN_FOUR_LANES, IN_ONE_LANE, IN_TWO_LANES, lattice, precision};
-use crate::common::backends::{host, opencl};
+use crate::common::backends::{assert_same_outcome, host, opencl};
 
 /// Cases of each kernel on all four implementations, ten of a precision. Operators, which call the kernels, have many more (`operators.rs`).
 const CASES: u64 = 30;
@@ -136,15 +135,7 @@ fn check_case(bench: &mut Bench<'_>, kernel: &'static Kernel, precision: Precisi
         others.push(("OpenCL", case.run(device, sum).unwrap_or_else(|error| panic!("{what}: {error}"))));
     }
     for (backend, found) in others {
-        for ((name, found), (_, expected)) in found.fields.iter().zip(&expected.fields) {
-            if let (Some(mismatch), _) = compare_host_fields(found, expected).unwrap() {
-                panic!("{what}: {name} of {backend}: {mismatch}");
-            }
-        }
-        assert_eq!(found.sums.len(), expected.sums.len(), "{what}: {backend}");
-        for (found, expected) in found.sums.iter().zip(&expected.sums) {
-            assert_eq!(Difference::between(*found, *expected), None, "{what}: a sum of {backend}");
-        }
+        assert_same_outcome(&found, &expected, &format!("{what}: {backend}"));
     }
 }
 

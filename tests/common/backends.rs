@@ -3,6 +3,8 @@
 use lanefield::backend::opencl::Tuning;
 use lanefield::backend::{Cpu, OpenCl};
 use lanefield::dynamic::AnyBackend;
+use lanefield::kernel::Outcome;
+use lanefield::verify::{Difference, compare_host_fields};
 use lanefield_reference::layout::AcceleratorThreads;
 
 /// The CPU reference, as a backend that is known at run time: solvers and operators are compiled for that alone.
@@ -28,6 +30,32 @@ pub fn opencl_with(accelerator_threads: usize) -> Option<OpenCl> {
     let threads = AcceleratorThreads::new(accelerator_threads).unwrap();
     device.set_tuning(Tuning { accelerator_threads: Some(threads), ..Tuning::OPEN });
     Some(device)
+}
+
+/// The CPU reference, and the OpenCL device with groups of so many outer sites.
+pub struct Both {
+    pub cpu: Cpu,
+    pub device: OpenCl,
+}
+
+impl Both {
+    pub fn open(accelerator_threads: usize) -> Option<Self> {
+        Some(Self { cpu: host(), device: opencl_with(accelerator_threads)? })
+    }
+}
+
+/// Panics unless two sides gave the same bits.
+pub fn assert_same_outcome(found: &Outcome, expected: &Outcome, what: &str) {
+    assert_eq!(found.fields.len(), expected.fields.len(), "{what}");
+    for ((name, found), (_, expected)) in found.fields.iter().zip(&expected.fields) {
+        if let (Some(mismatch), _) = compare_host_fields(found, expected).unwrap() {
+            panic!("{what}: {name}: {mismatch}");
+        }
+    }
+    assert_eq!(found.sums.len(), expected.sums.len(), "{what}");
+    for (number, (found, expected)) in found.sums.iter().zip(&expected.sums).enumerate() {
+        assert_eq!(Difference::between(*found, *expected), None, "{what}: sum {number}");
+    }
 }
 
 /// Makes a test of each function named, on the CPU reference and on the OpenCL device. Those of `in test-all` run on OpenCL in `make test-all` only:

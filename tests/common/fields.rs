@@ -1,7 +1,7 @@
 //! Fields of the tests of operators, from site order and back.
 
 use lanefield::backend::{Backend, FieldOn};
-use lanefield_reference::field::{Field, Repeated, SiteObject};
+use lanefield_reference::field::{Field, Repeated, SiteObject, Spinors};
 use lanefield_reference::kernels::Vectors;
 use lanefield_reference::layout::{Extents, Lattice, LatticeOptions, Parity, Sites};
 use lanefield_reference::random::{Stream, gaussian_pair};
@@ -51,4 +51,13 @@ pub fn applied<R: Vectors, K: Repeated, B: Backend>(
     let mut out = backend.zeros(lattice, to, source.kind()).unwrap();
     apply(&mut out, &source);
     download::<R, K, B>(backend, &out)
+}
+
+/// The spinors numbered `part` of each site.
+pub fn one_of(several: &Field<f32, Spinors>, part: usize) -> Field<f32, Spinors> {
+    let count = several.kind().count();
+    let values = several.to_site_order();
+    let spinors = values.chunks_exact(Spinors::WORDS).skip(part).step_by(count);
+    let values = spinors.flatten().copied().collect::<Vec<_>>();
+    Field::from_site_order(*several.lattice(), several.sites(), Spinors::ONE, &values).unwrap()
 }

@@ -1,4 +1,4 @@
-//! What the tests share: the backends that they run on, fields, what holds of every operator, gauge transformations, and Grid's data.
+//! What the tests share: the backends that they run on, fields, what holds of every operator, solves, gauge transformations, and Grid's data.
 
 pub mod backends;
 mod device;
@@ -8,5 +8,6 @@ pub mod gauge;
 pub mod grid;
 pub mod models;
 pub mod multiple;
+pub mod solves;
 
 pub use device::opencl_device;

@@ -2,18 +2,69 @@
 
 use lanefield::backend::{Backend, Sum};
 use lanefield::kernel::prelude::*;
-use lanefield::operator::{ActsOn as _, EvenOdd as _, Model, Operator as _, SchurComplement};
-use lanefield::solver::{Method, Preconditioning, Solve, SolverParams, solve};
-use lanefield_reference::field::SiteObject as _;
+use lanefield::operator::{ActsOn as _, EvenOdd as _, HopParameters, Model, Operator, SchurComplement, System};
+use lanefield::solver::{Method, Preconditioning, Solve, SolverParams, conjugate_gradient, solve};
+use lanefield_reference::field::{SiteObject as _, Spinors};
 use lanefield_reference::gauge::Configuration;
 use lanefield_reference::kernels::Vectors;
 use lanefield_reference::kernels::hop::Dagger;
-use lanefield_reference::layout::{LaneChoice, Sites};
+use lanefield_reference::layout::{Extents, LaneChoice, Sites};
+use lanefield_reference::links::BoundaryPhases;
 use num_complex::Complex;
 
-use super::fields::{EVEN, ODD, applied, gaussian, lattice, upload};
+use super::fields::{EVEN, ODD, applied, download, gaussian, lattice, upload};
 use super::gauge::GaugeTransformation;
 use super::grid::distance;
+
+/// Numbers in site order.
+pub type Values = Vec<Complex<f64>>;
+
+/// An awkward lattice, a random configuration on it, and two kinds of boundary at once.
+pub fn random_case() -> (Configuration, HopParameters) {
+    let configuration = Configuration::hot(Extents::new([4, 6, 2, 10]).unwrap(), 5);
+    let boundary = BoundaryPhases::antiperiodic([true, false, false, true]);
+    (configuration, HopParameters { boundary, ..HopParameters::default() })
+}
+
+/// Hops that are antiperiodic in time.
+pub fn antiperiodic() -> HopParameters {
+    HopParameters { boundary: BoundaryPhases::ANTIPERIODIC_IN_TIME, ..HopParameters::default() }
+}
+
+/// γ5 in the chiral basis: diag(1, 1, −1, −1).
+pub fn gamma5(psi: &[Complex<f64>]) -> Values {
+    psi.iter().enumerate().map(|(k, &c)| if k % Spinors::WORDS < 6 { c } else { -c }).collect()
+}
+
+pub fn product(a: &[Complex<f64>], b: &[Complex<f64>]) -> Complex<f64> {
+    a.iter().zip(b).map(|(a, b)| a.conj() * b).sum()
+}
+
+/// A 4×4 matrix of spin.
+pub type SpinMatrix = [[Complex<f64>; 4]; 4];
+
+/// γx, γy, γz, γt of `docs/arithmetic.md` §4.
+pub fn gammas() -> [SpinMatrix; 4] {
+    let (o, l, i) = (Complex::ZERO, Complex::ONE, Complex::I);
+    [
+        [[o, o, o, i], [o, o, i, o], [o, -i, o, o], [-i, o, o, o]],
+        [[o, o, o, -l], [o, o, l, o], [o, l, o, o], [-l, o, o, o]],
+        [[o, o, i, o], [o, o, o, -i], [-i, o, o, o], [o, i, o, o]],
+        [[o, o, l, o], [o, o, o, l], [l, o, o, o], [o, l, o, o]],
+    ]
+}
+
+/// The momentum of n waves in each direction, and half a one where fermions are antiperiodic.
+pub fn momentum(extents: Extents, n: [usize; 4], boundary: BoundaryPhases) -> [f64; 4] {
+    let half = |d: usize| if boundary.is_antiperiodic(d) { 0.5 } else { 0.0 };
+    std::array::from_fn(|d| std::f64::consts::TAU * (n[d] as f64 + half(d)) / extents[d] as f64)
+}
+
+/// A plane wave of momentum p, of another size in each of the `words` numbers of a site.
+pub fn plane_wave(extents: Extents, p: [f64; 4], words: usize) -> Values {
+    let phase = |site: usize| (0..4).map(|d| p[d] * extents.coordinate(site)[d] as f64).sum::<f64>();
+    (0..extents.volume() * words).map(|k| Complex::from_polar(1.0 + (k % words) as f64, phase(k / words))).collect()
+}
 
 /// M ψ or M† ψ in site order.
 pub fn image<R: Vectors, B: Backend, M: Model>(
@@ -22,7 +73,7 @@ pub fn image<R: Vectors, B: Backend, M: Model>(
     configuration: &Configuration,
     psi: &[Complex<f64>],
     dagger: Dagger,
-) -> Vec<Complex<f64>> {
+) -> Values {
     let lattice = lattice::<R>(configuration.extents());
     let mut operator = model.full::<B, R>(backend, configuration, lattice).unwrap();
     applied::<R, M::Object, B>(backend, lattice, [Sites::Full; 2], psi, |out, psi| {
@@ -44,25 +95,40 @@ pub fn pieces_make_the_operator<B: Backend, M: Model>(backend: &B, model: M, con
             let on = applied(backend, lattice, [target; 2], &psi, |out, psi| pieces.mooee(out, psi, dagger).unwrap());
             sum.iter_mut().zip(off.iter().zip(&on)).for_each(|(sum, (off, on))| *sum += off + on);
         }
-        assert!(distance(&sum, &whole) < 1e-15);
+        assert!(distance(&sum, &whole) < 1e-15, "{} {dagger:?}: {:e}", model.name(), distance(&sum, &whole));
     }
 }
 
-/// ⟨φ, D χ⟩ = ⟨D† φ, χ⟩, and D + D† = 2 m, of staggered fermions.
-pub fn the_hop_is_anti_hermitian<B: Backend, M: Model>(backend: &B, model: M, configuration: &Configuration) {
-    let d = |psi: &[Complex<f64>], dagger| image::<f64, B, M>(backend, model, configuration, psi, dagger);
+/// ⟨φ, M χ⟩ = ⟨M† φ, χ⟩.
+pub fn m_dagger_is_the_adjoint_of_m<B: Backend, M: Model>(backend: &B, model: M, configuration: &Configuration) {
+    let m = |psi: &[Complex<f64>], dagger| image::<f64, B, M>(backend, model, configuration, psi, dagger);
     let [phi, chi] = [13, 17].map(|seed| gaussian(configuration.extents(), model.object(1).words(), seed));
-    let product =
-        |a: &[Complex<f64>], b: &[Complex<f64>]| -> Complex<f64> { a.iter().zip(b).map(|(a, b)| a.conj() * b).sum() };
-    let d_chi = d(&chi, Dagger::No);
-    let left = product(&phi, &d_chi);
-    let right = product(&d(&phi, Dagger::Yes), &chi);
+    let left = product(&phi, &m(&chi, Dagger::No));
+    let right = product(&m(&phi, Dagger::Yes), &chi);
     let scale = (product(&phi, &phi).re * product(&chi, &chi).re).sqrt();
-    assert!((left - right).norm() < 1e-13 * scale, "{left} is not {right}");
-    assert!(left.norm() > 1e-4 * scale, "{left} shows nothing");
-    let sum: Vec<_> = d_chi.iter().zip(d(&chi, Dagger::Yes)).map(|(a, b)| a + b).collect();
-    let twice: Vec<_> = chi.iter().map(|c| c * 2.0 * model.mass()).collect();
-    assert!(distance(&sum, &twice) < 1e-14, "D + D† is not twice the mass");
+    assert!((left - right).norm() < 4e-14 * scale, "{}: {left} is not {right}", model.name());
+    assert!(left.norm() > 1e-4 * scale, "{}: {left} shows nothing", model.name());
+}
+
+/// M† = γ5 M' γ5, to the last bit: γ5 only flips signs, and the projectors change with it.
+pub fn the_dagger_is_gamma5_m_gamma5<B: Backend, M: Model>(
+    backend: &B,
+    [model, other]: [M; 2],
+    configuration: &Configuration,
+) {
+    let psi = gaussian(configuration.extents(), Spinors::WORDS, 11);
+    let m_dagger = image::<f64, B, M>(backend, model, configuration, &psi, Dagger::Yes);
+    assert!(m_dagger == gamma5(&image::<f64, B, M>(backend, other, configuration, &gamma5(&psi), Dagger::No)));
+}
+
+/// D + D† = 2 m, of staggered fermions.
+pub fn the_hop_is_anti_hermitian<B: Backend, M: Model>(backend: &B, model: M, configuration: &Configuration) {
+    let chi = gaussian(configuration.extents(), model.object(1).words(), 17);
+    let [d_chi, d_dagger_chi] =
+        Dagger::BOTH.map(|dagger| image::<f64, B, M>(backend, model, configuration, &chi, dagger));
+    let sum: Values = d_chi.iter().zip(d_dagger_chi).map(|(a, b)| a + b).collect();
+    let twice: Values = chi.iter().map(|c| c * 2.0 * model.mass()).collect();
+    assert!(distance(&sum, &twice) < 1e-14, "{}: D + D† is not twice the mass", model.name());
 }
 
 /// U(1)_ε: ε D ε = D†, with ε(x) = (−1)^(x + y + z + t), of staggered fermions.
@@ -73,7 +139,7 @@ pub fn epsilon_turns_the_operator_into_its_conjugate<B: Backend, M: Model>(
 ) {
     let (extents, words) = (configuration.extents(), model.object(1).words());
     let psi = gaussian(extents, words, 23);
-    let epsilon = |psi: &[Complex<f64>]| -> Vec<Complex<f64>> {
+    let epsilon = |psi: &[Complex<f64>]| -> Values {
         let sign = |k: usize| if EVEN.contain(extents.coordinate(k / words)) { 1.0 } else { -1.0 };
         psi.iter().enumerate().map(|(k, c)| c * sign(k)).collect()
     };
@@ -94,7 +160,7 @@ pub fn it_is_gauge_covariant<B: Backend, M: Model>(
     let d = |configuration, psi: &[Complex<f64>]| image::<f64, B, M>(backend, model, configuration, psi, Dagger::No);
     let (before, after) = (configuration, g.of_links(configuration));
     let distance = distance(&d(&after, &g.of_field(words, &psi)), &g.of_field(words, &d(before, &psi)));
-    assert!(distance < tolerance, "{distance:e}");
+    assert!(distance < tolerance, "{}: {distance:e}", model.name());
 }
 
 /// Of staggered fermions the Schur complement is m² − Doe Deo: that part of D†D which lives on the odd sites.
@@ -125,6 +191,46 @@ pub fn the_schur_complement_is_d_dagger_d_on_the_odd_sites<B: Backend, M: Model>
     assert!(schur.object(2) == model.object(2));
 }
 
+/// Grid's parameters of all solves.
+const PARAMS: SolverParams = SolverParams { tolerance: 1e-10, max_iterations: 1000, patience: 1000, sum: Sum::Exact };
+
+/// x of M†M x = b, and the iterations it took.
+pub fn normal_solve<B: Backend, M: Model>(
+    backend: &B,
+    model: M,
+    configuration: &Configuration,
+    b: &[Complex<f64>],
+) -> (Values, usize) {
+    let lattice = lattice::<f64>(configuration.extents());
+    let mut normal = System::new(model.full::<B, f64>(backend, configuration, lattice).unwrap(), true).unwrap();
+    let b = upload::<f64, M::Object, B>(backend, lattice, Sites::Full, b);
+    let mut x = normal.zeros().unwrap();
+    let info = conjugate_gradient(&mut normal, &b, &mut x, PARAMS, |_, _| ()).unwrap();
+    (download(backend, &x), info.iterations)
+}
+
+/// ψ of M ψ = η by the normal equations of the Schur complement, and the iterations it took.
+pub fn schur_solve<B: Backend, M: Model>(
+    backend: &B,
+    model: M,
+    configuration: &Configuration,
+    eta: &[Complex<f64>],
+) -> (Values, usize) {
+    let lattice = lattice::<f64>(configuration.extents());
+    let pieces = model.even_odd::<B, f64>(backend, configuration, lattice).unwrap();
+    let mut normal = System::new(SchurComplement::new(pieces).unwrap(), true).unwrap();
+    let [eta_even, eta_odd] = [EVEN, ODD].map(|sites| upload::<f64, M::Object, B>(backend, lattice, sites, eta));
+    let [mut source, mut b, mut odd] = [(); 3].map(|()| normal.zeros().unwrap());
+    normal.operator().odd_source(&mut source, &eta_even, &eta_odd).unwrap();
+    normal.operator().apply(&mut b, &source, Dagger::Yes).unwrap();
+    let info = conjugate_gradient(&mut normal, &b, &mut odd, PARAMS, |_, _| ()).unwrap();
+    let mut even = backend.zeros(lattice, EVEN, eta_even.kind()).unwrap();
+    normal.operator().even_solution(&mut even, &eta_even, &odd).unwrap();
+    // Each is zero on the other's sites.
+    let [even, odd] = [even, odd].map(|half| download(backend, &half));
+    (even.iter().zip(odd).map(|(even, odd)| even + odd).collect(), info.iterations)
+}
+
 /// M ψ is the source that ψ was solved for, by each of these methods.
 pub fn solves_solve<B: Backend, M: Model>(
     backend: &B,
@@ -138,6 +244,6 @@ pub fn solves_solve<B: Backend, M: Model>(
         let how = Solve { operator: model, preconditioning, method, params, lanes: LaneChoice::Auto };
         let report = solve::<f64, B, _>(backend, configuration, &eta, &how, |_, _| ()).unwrap();
         let image = image::<f64, B, M>(backend, model, configuration, &report.solution, Dagger::No);
-        assert!(distance(&image, &eta) < 1e-9, "{preconditioning:?} {method:?}");
+        assert!(distance(&image, &eta) < 1e-9, "{} {preconditioning:?} {method:?}", model.name());
     }
 }

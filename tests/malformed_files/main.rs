@@ -35,6 +35,20 @@ fn check_memory(length: usize, largest: usize, most: usize) -> Result<(), TestCa
     Ok(())
 }
 
+/// Whatever was accepted must be what it claims to be.
+fn check_reader<T, E: std::fmt::Display>(
+    file: &[u8],
+    parse: impl FnOnce(&[u8]) -> Result<T, E>,
+    accepted: impl FnOnce(T) -> Result<(), TestCaseError>,
+) -> Result<(), TestCaseError> {
+    let (result, largest, most) = measured(|| parse(file));
+    check_memory(file.len(), largest, most)?;
+    match result {
+        Err(error) => check_message(&error.to_string()),
+        Ok(read) => accepted(read),
+    }
+}
+
 /// A message is one line, and readable.
 fn check_message(message: &str) -> Result<(), TestCaseError> {
     prop_assert!(!message.is_empty() && message.len() < 1500, "{} bytes: {message}", message.len());
@@ -106,21 +120,15 @@ impl Format for Nersc {
 }
 
 fn check_nersc(file: Vec<u8>) -> Result<(), TestCaseError> {
-    let (result, largest, most) = measured(|| nersc::parse(&file));
-    check_memory(file.len(), largest, most)?;
-    match result {
-        Err(error) => check_message(&error.to_string()),
-        Ok(read) => {
-            // Whatever was accepted must be what it claims to be.
-            let header = &read.header;
-            let data = header.extents.volume() * header.rows.reals_per_site() * header.floating_point.size();
-            prop_assert!(data < file.len());
-            prop_assert_eq!(read.configuration.extents(), header.extents);
-            prop_assert!(read.configuration.require_su3(header.floating_point.unitarity_tolerance()).is_ok());
-            prop_assert!((read.configuration.plaquette() - header.plaquette).abs() < nersc::PLAQUETTE_TOLERANCE);
-            Ok(())
-        }
-    }
+    check_reader(&file, nersc::parse, |read| {
+        let header = &read.header;
+        let data = header.extents.volume() * header.rows.reals_per_site() * header.floating_point.size();
+        prop_assert!(data < file.len());
+        prop_assert_eq!(read.configuration.extents(), header.extents);
+        prop_assert!(read.configuration.require_su3(header.floating_point.unitarity_tolerance()).is_ok());
+        prop_assert!((read.configuration.plaquette() - header.plaquette).abs() < nersc::PLAQUETTE_TOLERANCE);
+        Ok(())
+    })
 }
 
 #[test]
@@ -166,18 +174,17 @@ impl Format for Ildg {
 
 /// A reader of LIME has a list of records besides, each of which has 144 bytes in the file, and the texts of some.
 fn check_ildg(file: Vec<u8>) -> Result<(), TestCaseError> {
-    let (result, largest, most) = measured(|| ildg::parse(&file, None));
-    check_memory(file.len(), largest, most)?;
-    match result {
-        Err(error) => check_message(&error.to_string()),
-        Ok(read) => {
+    check_reader(
+        &file,
+        |file| ildg::parse(file, None),
+        |read| {
             let header = &read.header;
             prop_assert!(header.data_record().length < file.len() as u64);
             prop_assert_eq!(read.configuration.extents(), header.extents);
             prop_assert!(read.configuration.require_su3(header.floating_point.unitarity_tolerance()).is_ok());
             Ok(())
-        }
-    }
+        },
+    )
 }
 
 #[test]
@@ -220,16 +227,11 @@ impl Format for Milc {
 }
 
 fn check_milc(file: Vec<u8>) -> Result<(), TestCaseError> {
-    let (result, largest, most) = measured(|| milc::parse(&file));
-    check_memory(file.len(), largest, most)?;
-    match result {
-        Err(error) => check_message(&error.to_string()),
-        Ok(read) => {
-            prop_assert_eq!(96 + 288 * read.configuration.extents().volume(), file.len());
-            prop_assert!(read.configuration.require_finite().is_ok());
-            Ok(())
-        }
-    }
+    check_reader(&file, milc::parse, |read| {
+        prop_assert_eq!(96 + 288 * read.configuration.extents().volume(), file.len());
+        prop_assert!(read.configuration.require_finite().is_ok());
+        Ok(())
+    })
 }
 
 #[test]
@@ -281,25 +283,21 @@ impl Format for Npy {
 }
 
 fn check_npy(file: Vec<u8>) -> Result<(), TestCaseError> {
-    let (result, largest, most) = measured(|| npy::parse(&file));
-    check_memory(file.len(), largest, most)?;
-    let array = match result {
-        Err(error) => return check_message(&error.to_string()),
-        Ok(array) => array,
-    };
-    prop_assert_eq!(array.shape.iter().product::<usize>(), array.values.len());
-    prop_assert!(array.values.len() * array.values.precision().complex_size() < file.len());
-    let _ = array.require_finite().map_err(|error| error.to_string());
-    for result in [
-        array.clone().into_gauge().map(drop),
-        array.clone().into_field().map(drop),
-        array.into_spinor().and_then(|spinor| spinor.require_finite()),
-    ] {
-        if let Err(error) = result {
-            check_message(&error.to_string())?;
+    check_reader(&file, npy::parse, |read| {
+        prop_assert_eq!(read.shape.iter().product::<usize>(), read.values.len());
+        prop_assert!(read.values.len() * read.values.precision().complex_size() < file.len());
+        let _ = read.require_finite().map_err(|error| error.to_string());
+        for result in [
+            read.clone().into_gauge().map(drop),
+            read.clone().into_field().map(drop),
+            read.into_spinor().and_then(|spinor| spinor.require_finite()),
+        ] {
+            if let Err(error) = result {
+                check_message(&error.to_string())?;
+            }
         }
-    }
-    Ok(())
+        Ok(())
+    })
 }
 
 #[test]

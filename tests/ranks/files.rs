@@ -1,5 +1,6 @@
 //! Files of ranks: the bytes that one rank writes, and each rank reads its part of them.
 
+use std::fmt::Debug;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -28,6 +29,25 @@ fn written(path: &Path, configuration: &Configuration, options: &WriteOptions) -
     std::fs::read(path).unwrap()
 }
 
+/// Ranks write the file of one rank, and each reads its part of what is in it. `there_and_back` writes a part, and reads it.
+fn are_written_and_read_in_parts<H: PartialEq + Debug + Sync>(
+    folder: &Path,
+    configuration: &Configuration,
+    (expected, (header, read)): (&[u8], &(H, Configuration)),
+    there_and_back: impl Fn(&Path, &Configuration, &WholeLattice) -> (H, Configuration) + Sync,
+) {
+    for cut in CUTS {
+        let path = folder.join(cut);
+        on_ranks(cut, |lattice| {
+            let part = configuration.part(lattice.part()).unwrap();
+            let (header_of_part, back) = there_and_back(&path, &part, lattice);
+            assert_eq!(header_of_part, *header, "{cut}");
+            assert_eq!(back, read.part(lattice.part()).unwrap(), "{cut}");
+        });
+        assert!(std::fs::read(&path).unwrap() == expected, "{cut}");
+    }
+}
+
 #[test]
 fn configurations_are_written_and_read_in_parts() {
     let folder = tempfile::tempdir().unwrap();
@@ -40,18 +60,11 @@ fn configurations_are_written_and_read_in_parts() {
     ] {
         let options = WriteOptions { rows, floating_point, ..WriteOptions::default() };
         let expected = written(&path, &configuration, &options);
-        let read = nersc::read(&path).unwrap();
-        for cut in CUTS {
-            let of_ranks = folder.path().join(cut);
-            on_ranks(cut, |lattice| {
-                let part = configuration.part(lattice.part()).unwrap();
-                nersc::write_part(&of_ranks, &part, &options, lattice).unwrap();
-                let back = nersc::read_part(&of_ranks, lattice).unwrap();
-                assert_eq!(back.header, read.header, "{cut}");
-                assert_eq!(back.configuration, read.configuration.part(lattice.part()).unwrap(), "{cut}");
-            });
-            assert_eq!(std::fs::read(&of_ranks).unwrap(), expected, "{cut}");
-        }
+        let whole = nersc::read(&path).map(|read| (read.header, read.configuration)).unwrap();
+        are_written_and_read_in_parts(folder.path(), &configuration, (&expected, &whole), |path, part, lattice| {
+            nersc::write_part(path, part, &options, lattice).unwrap();
+            nersc::read_part(path, lattice).map(|read| (read.header, read.configuration)).unwrap()
+        });
     }
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1 + CUTS.len());
 }
@@ -60,36 +73,23 @@ fn configurations_are_written_and_read_in_parts() {
 fn files_of_the_ildg_and_of_milc_are_written_and_read_in_parts() {
     let folder = tempfile::tempdir().unwrap();
     let configuration = Configuration::hot(whole(), 3);
-    let path = |cut: &str| folder.path().join(cut);
     for double in [true, false] {
         let options = ildg::WriteOptions { double, ..ildg::WriteOptions::default() };
         let expected = ildg::to_bytes(&configuration, &options).unwrap();
-        let read = ildg::parse(&expected, None).unwrap();
-        for cut in CUTS {
-            on_ranks(cut, |lattice| {
-                let part = configuration.part(lattice.part()).unwrap();
-                ildg::write_part(&path(cut), &part, &options, lattice).unwrap();
-                let back = ildg::read_part(&path(cut), lattice).unwrap();
-                assert_eq!(back.header, read.header, "{cut}");
-                assert_eq!(back.configuration, read.configuration.part(lattice.part()).unwrap(), "{cut}");
-            });
-            assert!(std::fs::read(path(cut)).unwrap() == expected, "ILDG, {cut}");
-        }
+        let whole = ildg::parse(&expected, None).map(|read| (read.header, read.configuration)).unwrap();
+        are_written_and_read_in_parts(folder.path(), &configuration, (&expected, &whole), |path, part, lattice| {
+            ildg::write_part(path, part, &options, lattice).unwrap();
+            ildg::read_part(path, lattice).map(|read| (read.header, read.configuration)).unwrap()
+        });
     }
     for byte_order in [ByteOrder::Little, ByteOrder::Big] {
         let options = milc::WriteOptions { byte_order, ..milc::WriteOptions::default() };
         let expected = milc::to_bytes(&configuration, &options).unwrap();
-        let read = milc::parse(&expected).unwrap();
-        for cut in CUTS {
-            on_ranks(cut, |lattice| {
-                let part = configuration.part(lattice.part()).unwrap();
-                milc::write_part(&path(cut), &part, &options, lattice).unwrap();
-                let back = milc::read_part(&path(cut), lattice).unwrap();
-                assert_eq!(back.header, read.header, "{cut}");
-                assert_eq!(back.configuration, read.configuration.part(lattice.part()).unwrap(), "{cut}");
-            });
-            assert!(std::fs::read(path(cut)).unwrap() == expected, "MILC, {cut}");
-        }
+        let whole = milc::parse(&expected).map(|read| (read.header, read.configuration)).unwrap();
+        are_written_and_read_in_parts(folder.path(), &configuration, (&expected, &whole), |path, part, lattice| {
+            milc::write_part(path, part, &options, lattice).unwrap();
+            milc::read_part(path, lattice).map(|read| (read.header, read.configuration)).unwrap()
+        });
     }
 }
 

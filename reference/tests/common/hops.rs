@@ -1,15 +1,143 @@
-//! What the tests of the hops share: links, stencils, and plain loops over coordinates to compare with at every lane width.
+//! What holds of every hop of nearest neighbours: in lanes it has the bits of plain loops over coordinates, at every lane width and on any number of
+//! threads; its parities add up; and it is gauge covariant.
 
-use lanefield_reference::field::Field;
+use lanefield_reference::field::{ColourVectors, Field, FieldError, SiteObject, Spinors};
 use lanefield_reference::gauge::{Configuration, SITE_WORDS};
+use lanefield_reference::half::Half;
 use lanefield_reference::kernels::Vectors;
+use lanefield_reference::kernels::hop::{Dagger, HopTerm, hop};
+use lanefield_reference::kernels::laplace::laplace_hop;
+use lanefield_reference::kernels::staggered::staggered_hop;
 use lanefield_reference::layout::{Checkerboard, Extents, Lattice, LegOrder, Sites, Stencil};
 use lanefield_reference::links::{BoundaryPhases, DoubledGauge, LinkFormat, double};
+use lanefield_reference::real::Precision;
 use lanefield_reference::scalar::ScalarWilson;
 use num_complex::Complex;
 use proptest::prelude::*;
+use proptest::sample::select;
 
-use super::{ALL_SITES, Numbers, every_width, first_difference, in_pools, lattice, random_words};
+use super::gauge::GaugeTransformation;
+use super::{ALL_SITES, Numbers, any_boundary, any_checkerboard, any_extents, any_legs, any_numbers, extents};
+use super::{every_width, first_difference, in_pools, lattice, random_words, relative_distance};
+
+type FieldOf<R, H> = Field<R, <H as Hop>::Object>;
+
+/// A hop, in lanes and in plain loops.
+pub trait Hop: Copy + Sync {
+    type Object: SiteObject;
+
+    fn object(self) -> Self::Object;
+    fn in_lanes<R: Vectors>(
+        self,
+        out: &mut FieldOf<R, Self>,
+        stencil: &Stencil,
+        links: &Field<R, DoubledGauge>,
+        source: &FieldOf<R, Self>,
+        legs: LegOrder,
+    ) -> Result<(), FieldError>;
+    fn in_plain_loops<R: Vectors>(self, operator: &ScalarWilson, psi: &[Complex<R>], sites: Sites) -> Vec<Complex<R>>;
+
+    fn random<R: Vectors>(self, extents: Extents, seed: u64, numbers: Numbers) -> Vec<Complex<R>> {
+        random_words(extents, self.object().words(), seed, numbers)
+    }
+
+    /// In lanes, from site order to site order.
+    fn apply<R: Vectors>(
+        self,
+        operator: &ScalarWilson,
+        lattice: Lattice,
+        psi: &[Complex<R>],
+        sites: Sites,
+    ) -> Vec<Complex<R>> {
+        let kind = DoubledGauge { format: operator.format, boundary: operator.boundary };
+        let links = double(operator.configuration, lattice, sites, kind).unwrap();
+        let source = Field::from_site_order(lattice, sites.neighbours(), self.object(), psi).unwrap();
+        let mut out = Field::zeros(lattice, sites, self.object()).unwrap();
+        self.in_lanes(&mut out, &Stencil::new(lattice, sites).unwrap(), &links, &source, operator.legs).unwrap();
+        out.to_site_order()
+    }
+
+    /// In f64, at all sites, in the widest lanes.
+    fn of_all(self, operator: &ScalarWilson, psi: &[Complex<f64>]) -> Vec<Complex<f64>> {
+        let extents = operator.configuration.extents();
+        let lattice = *every_width::<f64>(extents, Checkerboard::FullOnly).last().unwrap();
+        self.apply(operator, lattice, psi, Sites::Full)
+    }
+}
+
+#[derive(Clone, Copy)]
+pub struct WilsonHop(pub Dagger);
+
+impl Hop for WilsonHop {
+    type Object = Spinors;
+
+    fn object(self) -> Spinors {
+        Spinors::ONE
+    }
+    fn in_lanes<R: Vectors>(
+        self,
+        out: &mut FieldOf<R, Self>,
+        stencil: &Stencil,
+        links: &Field<R, DoubledGauge>,
+        source: &FieldOf<R, Self>,
+        legs: LegOrder,
+    ) -> Result<(), FieldError> {
+        hop(out, HopTerm { stencil, links, source, legs, dagger: self.0 })
+    }
+    fn in_plain_loops<R: Vectors>(self, operator: &ScalarWilson, psi: &[Complex<R>], sites: Sites) -> Vec<Complex<R>> {
+        operator.hop(psi, sites, self.0)
+    }
+}
+
+/// Of so many colour vectors a site.
+#[derive(Clone, Copy)]
+pub struct StaggeredHop(pub usize);
+
+impl Hop for StaggeredHop {
+    type Object = ColourVectors;
+
+    fn object(self) -> ColourVectors {
+        ColourVectors::new(self.0)
+    }
+    fn in_lanes<R: Vectors>(
+        self,
+        out: &mut FieldOf<R, Self>,
+        stencil: &Stencil,
+        links: &Field<R, DoubledGauge>,
+        source: &FieldOf<R, Self>,
+        legs: LegOrder,
+    ) -> Result<(), FieldError> {
+        staggered_hop(out, stencil, links, source, legs)
+    }
+    fn in_plain_loops<R: Vectors>(self, operator: &ScalarWilson, psi: &[Complex<R>], sites: Sites) -> Vec<Complex<R>> {
+        operator.staggered_hop(psi, self.0, sites)
+    }
+}
+
+/// The hop of the Laplacian, of so many colour vectors a site.
+#[derive(Clone, Copy)]
+pub struct LaplaceHop(pub usize);
+
+impl Hop for LaplaceHop {
+    type Object = ColourVectors;
+
+    fn object(self) -> ColourVectors {
+        ColourVectors::new(self.0)
+    }
+    fn in_lanes<R: Vectors>(
+        self,
+        out: &mut FieldOf<R, Self>,
+        stencil: &Stencil,
+        links: &Field<R, DoubledGauge>,
+        source: &FieldOf<R, Self>,
+        legs: LegOrder,
+    ) -> Result<(), FieldError> {
+        laplace_hop(out, stencil, links, source, legs)
+    }
+    fn in_plain_loops<R: Vectors>(self, operator: &ScalarWilson, psi: &[Complex<R>], sites: Sites) -> Vec<Complex<R>> {
+        operator.laplace_hop(psi, self.0, sites)
+    }
+}
 
 /// Antiperiodic in time, with whole links and the usual order of the legs.
 pub fn antiperiodic(configuration: &Configuration) -> ScalarWilson<'_> {
@@ -17,54 +145,158 @@ pub fn antiperiodic(configuration: &Configuration) -> ScalarWilson<'_> {
     ScalarWilson { configuration, boundary, format: LinkFormat::Full, legs: LegOrder::DEFAULT }
 }
 
-/// Links that are no SU(3) matrices, but any numbers, where the format takes them: the arithmetic does not care.
-pub fn configuration(extents: Extents, seed: u64, numbers: Numbers, format: LinkFormat) -> Configuration {
-    match numbers {
-        _ if !LinkFormat::OF_ANY_MATRICES.contains(&format) => Configuration::hot(extents, seed),
-        Numbers::Gaussian => Configuration::hot(extents, seed),
-        _ => Configuration::new(extents, random_words(extents, SITE_WORDS, seed + 1, numbers)).unwrap(),
-    }
-}
-
-/// What a hop onto `sites` reads beside its source.
-pub fn stencil_and_links<R: Vectors>(
-    operator: &ScalarWilson,
-    lattice: Lattice,
-    sites: Sites,
-) -> (Stencil, Field<R, DoubledGauge>) {
-    let kind = DoubledGauge { format: operator.format, boundary: operator.boundary };
-    let links = double(operator.configuration, lattice, sites, kind).unwrap();
-    (Stencil::new(lattice, sites).unwrap(), links)
-}
-
-/// Compares a hop in lanes with plain loops, on all the sites and at every width that the lattice has.
+/// Compares a hop in lanes with plain loops, on all the sites and at every width that the lattice has. In half precision numbers are rounded where they
+/// are stored.
 pub fn is_the_same_at_every_width<R: Vectors>(
+    hop: impl Hop,
     operator: &ScalarWilson,
     checkerboard: Checkerboard,
-    plain: impl Fn(Sites) -> Vec<Complex<R>>,
-    in_lanes: impl Fn(Lattice, Sites) -> Vec<Complex<R>>,
+    (seed, numbers): (u64, Numbers),
 ) -> Result<(), TestCaseError> {
-    let lattices = every_width::<R>(operator.configuration.extents(), checkerboard);
+    let extents = operator.configuration.extents();
+    let stored = |values: &[Complex<R>]| {
+        let lattice = every_width::<R>(extents, Checkerboard::FullOnly)[0];
+        Field::from_site_order(lattice, Sites::Full, hop.object(), values).unwrap().to_site_order()
+    };
+    let psi = stored(&hop.random::<R>(extents, seed, numbers));
     let some_sites = if checkerboard == Checkerboard::RedBlack { &ALL_SITES[..] } else { &ALL_SITES[..1] };
     for &sites in some_sites {
-        let expected = plain(sites);
-        for &lattice in &lattices {
-            let difference = first_difference(&in_lanes(lattice, sites), &expected);
+        let expected = stored(&hop.in_plain_loops(operator, &psi, sites));
+        for lattice in every_width::<R>(extents, checkerboard) {
+            let difference = first_difference(&hop.apply(operator, lattice, &psi, sites), &expected);
             prop_assert!(difference.is_none(), "{lattice:?}, {sites} sites: {difference:?}");
         }
     }
     Ok(())
 }
 
-/// Compares an f32 hop of such a lattice on one thread with that on two and five, on all the sites that it has.
-pub fn does_not_depend_on_the_number_of_threads(
+/// What differs between random cases.
+#[derive(Clone, Debug)]
+pub struct Case {
+    checkerboard: Checkerboard,
     extents: Extents,
-    in_lanes: impl Fn(Lattice, Sites) -> Vec<Complex<f32>> + Sync,
+    seed: u32,
+    numbers: [Numbers; 2],
+    boundary: BoundaryPhases,
+    format: LinkFormat,
+    legs: LegOrder,
+    precision: Precision,
+}
+
+pub fn any_case(volume: usize) -> impl Strategy<Value = Case> {
+    (
+        any_checkerboard().prop_flat_map(move |c| (Just(c), any_extents(c, volume))),
+        any::<u32>(),
+        [any_numbers(), any_numbers()],
+        any_boundary(),
+        select(LinkFormat::ALL.to_vec()),
+        prop_oneof![Just(LegOrder::DEFAULT), any_legs()],
+        select(Precision::ALL.to_vec()),
+    )
+        .prop_map(|((checkerboard, extents), seed, numbers, boundary, format, legs, precision)| Case {
+            checkerboard,
+            extents,
+            seed,
+            numbers,
+            boundary,
+            format,
+            legs,
+            precision,
+        })
+}
+
+impl Case {
+    /// Links that are no SU(3) matrices, but any numbers, where the format takes them: the arithmetic does not care.
+    fn configuration(&self) -> Configuration {
+        let (extents, seed, numbers) = (self.extents, u64::from(self.seed), self.numbers[1]);
+        if numbers == Numbers::Gaussian || !LinkFormat::OF_ANY_MATRICES.contains(&self.format) {
+            return Configuration::hot(extents, seed);
+        }
+        Configuration::new(extents, random_words(extents, SITE_WORDS, seed + 1, numbers)).unwrap()
+    }
+
+    pub fn check(&self, hop: impl Hop) -> Result<(), TestCaseError> {
+        let Self { checkerboard, boundary, format, legs, .. } = *self;
+        let operator = ScalarWilson { configuration: &self.configuration(), boundary, format, legs };
+        let numbers = (self.seed.into(), self.numbers[0]);
+        match self.precision {
+            Precision::F32 => is_the_same_at_every_width::<f32>(hop, &operator, checkerboard, numbers),
+            Precision::F64 => is_the_same_at_every_width::<f64>(hop, &operator, checkerboard, numbers),
+            Precision::Half => is_the_same_at_every_width::<Half>(hop, &operator, checkerboard, numbers),
+        }
+    }
+}
+
+/// In all link formats, on a lattice that is laid out in `widths` widths if that is given.
+pub fn has_the_bits_of_plain_loops<R: Vectors>(
+    hop: impl Hop,
+    (text, widths): (&str, Option<usize>),
+    boundary: &str,
+    checkerboard: Checkerboard,
 ) {
+    let configuration = Configuration::hot(extents(text), 9);
+    let boundary = boundary.parse().unwrap();
+    let found = every_width::<R>(configuration.extents(), checkerboard).len();
+    assert_eq!(found, widths.unwrap_or(found));
+    for format in LinkFormat::ALL {
+        let operator = ScalarWilson { configuration: &configuration, boundary, format, legs: LegOrder::DEFAULT };
+        is_the_same_at_every_width::<R>(hop, &operator, checkerboard, (1, Numbers::Gaussian)).unwrap();
+    }
+}
+
+/// Compares an f32 hop on one thread with that on two and five, on all the sites.
+pub fn does_not_depend_on_the_number_of_threads(hop: impl Hop) {
+    let extents = extents("6.4.4.10");
+    let configuration = Configuration::hot(extents, 3);
+    let operator = antiperiodic(&configuration);
+    let psi = hop.random::<f32>(extents, 4, Numbers::Gaussian);
     let lattice = lattice::<f32>(extents, 32, Checkerboard::RedBlack);
     for sites in ALL_SITES {
-        let [one, two, five] = in_pools(|| in_lanes(lattice, sites));
+        let [one, two, five] = in_pools(|| hop.apply(&operator, lattice, &psi, sites));
         assert_eq!(first_difference(&one, &two), None);
         assert_eq!(first_difference(&one, &five), None);
     }
+}
+
+pub fn even_and_odd_together_are_the_hop_of_all_sites_exactly(hop: impl Hop) {
+    let extents = extents("4.6.2.4");
+    let configuration = Configuration::hot(extents, 5);
+    let operator = antiperiodic(&configuration);
+    let psi = hop.random::<f64>(extents, 6, Numbers::Gaussian);
+    for lattice in every_width::<f64>(extents, Checkerboard::RedBlack) {
+        let [full, even, odd] = ALL_SITES.map(|sites| hop.apply(&operator, lattice, &psi, sites));
+        // Each is +0 where it does not live, and no sum of these is −0 by accident: x + 0 = x.
+        let sum: Vec<_> = even.iter().zip(&odd).map(|(a, b)| a + b).collect();
+        assert_eq!(first_difference(&sum, &full), None);
+    }
+}
+
+/// ψ(x) → g(x) ψ(x) and U_μ(x) → g(x) U_μ(x) g(x + μ)† turn D ψ into g D ψ.
+pub fn is_gauge_covariant(hop: impl Hop) {
+    let (extents, words) = (extents("4.4.6.2"), hop.object().words());
+    let before = Configuration::hot(extents, 12);
+    let g = GaugeTransformation { seed: 13 };
+    let after = g.of_links(&before);
+    let psi = hop.random::<f64>(extents, 14, Numbers::Gaussian);
+    for format in LinkFormat::ALL {
+        let covariant = g.of_field(words, &hop.of_all(&ScalarWilson { format, ..antiperiodic(&before) }, &psi));
+        let found = hop.of_all(&ScalarWilson { format, ..antiperiodic(&after) }, &g.of_field(words, &psi));
+        assert!(relative_distance(&found, &covariant) < 1e-14);
+    }
+}
+
+/// Momenta of the tests of plane waves, in waves around the lattice.
+pub const WAVES: [[u32; 4]; 6] = [[0, 0, 0, 0], [1, 0, 0, 0], [0, 2, 0, 0], [0, 0, 1, 0], [0, 0, 0, 3], [3, 4, 1, 6]];
+
+/// The momentum of n waves around the lattice; half-integer where antiperiodic.
+pub fn momentum(extents: Extents, n: [u32; 4], boundary: BoundaryPhases) -> [f64; 4] {
+    let half = |d| if boundary.is_antiperiodic(d) { 0.5 } else { 0.0 };
+    std::array::from_fn(|d| std::f64::consts::TAU * (f64::from(n[d]) + half(d)) / extents[d] as f64)
+}
+
+/// e^{ipx} χ.
+pub fn plane_wave(extents: Extents, p: [f64; 4], chi: &[Complex<f64>]) -> Vec<Complex<f64>> {
+    let phase = |x: [usize; 4]| Complex::from_polar(1.0, (0..4).map(|d| p[d] * x[d] as f64).sum::<f64>());
+    let of_site = |site| chi.iter().map(move |chi| phase(extents.coordinate(site)) * chi);
+    (0..extents.volume()).flat_map(of_site).collect()
 }
