@@ -46,7 +46,7 @@ shards: test-hops test-operators test-program test-library test-reference
 shards-of-all: shards test-others test-docs
 
 HOPS := hop laplace kernels
-OPERATORS := body clover domain_wall hisq staggered twisted_mass wilson
+OPERATORS := body clover domain_wall hisq operators staggered twisted_mass wilson
 
 test-hops:
 	$(TEST) --test tests -- $(TIER) $(HOPS)

@@ -108,10 +108,13 @@ pub struct OfTask<'a, V: LaneVector> {
 }
 
 impl<'a, V: LaneVector> OfTask<'a, V> {
+    /// What a body of so many arguments reads. No more of them is copied: the lines come from the cache of the thread that launches.
     #[inline(always)]
-    pub fn new(all: &'a Sweep<'a, V>) -> Self {
+    pub fn new(all: &'a Sweep<'a, V>, count: usize) -> Self {
+        let mut arguments = [At::nothing(); MOST];
+        arguments[..count].copy_from_slice(&all.arguments[..count]);
         Self {
-            arguments: all.arguments,
+            arguments,
             neighbours: all.neighbours,
             edges: all.edges.as_ref(),
             legs: all.legs,
@@ -153,12 +156,10 @@ pub struct At<V> {
     pub rebuilt: *mut V,
 }
 
-impl<'a, V: LaneVector> Sweep<'a, V> {
-    pub fn new(launch: &Launch<'a>, blocks: usize) -> Self {
-        let origins: &[[u16; DIMENSIONS]] = launch.coordinates.as_ref().map_or(&[], SiteCoordinates::lanes);
-        let all_sets = if origins.is_empty() { 0 } else { 1 << DIMENSIONS };
-        let Launch { bound, stencil, of_neighbours, links, legs, dagger, target, coordinates, .. } = launch;
-        let nothing = At {
+impl<V: LaneVector> At<V> {
+    #[inline(always)]
+    fn nothing() -> Self {
+        Self {
             start: std::ptr::null_mut(),
             objects: 0,
             words: 0,
@@ -167,20 +168,29 @@ impl<'a, V: LaneVector> Sweep<'a, V> {
             value: V::zeroed(),
             first_sum: 0,
             rebuilt: std::ptr::null_mut(),
-        };
-        let mut arguments = [nothing; MOST];
+        }
+    }
+}
+
+impl<'a, V: LaneVector> Sweep<'a, V> {
+    pub fn new(launch: &Launch<'a>, blocks: usize) -> Self {
+        let origins: &[[u16; DIMENSIONS]] = launch.coordinates.as_ref().map_or(&[], SiteCoordinates::lanes);
+        let all_sets = if origins.is_empty() { 0 } else { 1 << DIMENSIONS };
+        let Launch { bound, stencil, of_neighbours, links, legs, dagger, target, coordinates, .. } = launch;
+        let mut arguments = [At::nothing(); MOST];
         for (at, bound) in arguments.iter_mut().zip(bound) {
             *at = match *bound {
                 Bound::Field(BoundField { start, bytes, words, parts, in_doubles }) => {
                     let real = if in_doubles { size_of::<f64>() } else { size_of::<f32>() };
                     let objects = bytes / (words * blocks * V::REALS * real);
-                    At { start: start.cast(), objects, words, parts, in_doubles, ..nothing }
+                    At { start: start.cast(), objects, words, parts, in_doubles, ..At::nothing() }
                 }
-                Bound::Complex(Complex { re, im }) => {
-                    At { value: V::from_reals(|k| V::Real::from_f64(if k % 2 == 0 { re } else { im })), ..nothing }
-                }
-                Bound::Sums(first_sum) => At { first_sum, ..nothing },
-                Bound::Nothing => nothing,
+                Bound::Complex(Complex { re, im }) => At {
+                    value: V::from_reals(|k| V::Real::from_f64(if k % 2 == 0 { re } else { im })),
+                    ..At::nothing()
+                },
+                Bound::Sums(first_sum) => At { first_sum, ..At::nothing() },
+                Bound::Nothing => At::nothing(),
             };
         }
         let edges = stencil
