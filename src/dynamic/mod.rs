@@ -3,8 +3,12 @@
 
 mod backend;
 mod hop;
+mod kept;
 mod operator;
 
 pub use backend::{AnyBackend, AnyStorage, AnyTable, Here};
 pub use hop::Hop;
-pub use operator::{Applied, DynField, Piece, Prepared, What, apply_to_array, download, norm2, upload};
+pub use kept::KeptOperator;
+pub use operator::{
+    Applied, DynField, Piece, Prepared, What, apply_to_array, beyond, download, field_shape, norm2, upload,
+};

@@ -9,7 +9,9 @@ use lanefield_reference::field::{FieldData, FieldError, FieldShape, Object, Repe
 use lanefield_reference::gauge::Configuration;
 use lanefield_reference::kernels::Vectors;
 use lanefield_reference::kernels::hop::Dagger;
-use lanefield_reference::layout::{Parity, Sites};
+use lanefield_reference::layout::{
+    Checkerboard, Extents, LaneChoice, Lattice, LatticeOptions, LayoutError, Parity, Sites,
+};
 use lanefield_reference::real::Precision;
 use num_complex::Complex;
 
@@ -18,7 +20,9 @@ use super::hop::{Hop, OfHop};
 use crate::backend::{AnyField, BackendError, FieldOn, HostField, Memory as _, Reduce as _, Sum};
 use crate::kernel::Arguments;
 use crate::kernel::reduce::NORM2;
-use crate::operator::{AnyModel, HopParameters, Makes, Model, ModelChoice as _, ModelTask, Operator, SchurComplement};
+use crate::operator::{
+    AnyModel, HopParameters, Makes, Model, ModelChoice as _, ModelTask, Operator, Parameter, SchurComplement,
+};
 
 /// What of an operator is applied, and onto which sites.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -167,6 +171,26 @@ impl<R: Vectors, K: Repeated> Applied for OfModel<'_, R, K> {
     }
 }
 
+/// The shape of fields on some sites of a lattice, which has parities only where the sites are those of one.
+///
+/// # Errors
+/// A lattice that cannot be laid out in these lanes, or with parities.
+pub fn field_shape(
+    object: Object,
+    precision: Precision,
+    (extents, sites): (Extents, Sites),
+    lanes: LaneChoice,
+) -> Result<FieldShape, LayoutError> {
+    let checkerboard = if sites == Sites::Full { Checkerboard::FullOnly } else { Checkerboard::RedBlack };
+    let options = LatticeOptions { lanes, nodes: None, checkerboard };
+    Ok(FieldShape { lattice: Lattice::new(extents, precision.scalar(), options)?, sites, object, precision })
+}
+
+/// The first parameter of an operator that precision `R` cannot hold, with its value.
+pub fn beyond<R: Vectors>(model: &AnyModel) -> Option<(&'static Parameter, f64)> {
+    model.parameters().into_iter().find(|(_, number)| !R::from_f64(*number).to_f64().is_finite())
+}
+
 /// A field of a backend, from an array in site order.
 ///
 /// # Errors
@@ -204,7 +228,7 @@ pub fn norm2(backend: &AnyBackend, x: &DynField) -> Result<f64, BackendError> {
 }
 
 /// Applies an operator to an array in site order over the whole lattice, of whose sites only those matter that the piece reads. Where the piece does not
-/// write, the result is +0. `shape`: of fields on all sites, with parities where the piece needs them.
+/// write, the result is +0. `shape`: of fields on the sites of the result.
 ///
 /// # Errors
 /// As [`Applied::apply`].

@@ -3,7 +3,6 @@
 use std::ffi::c_char;
 use std::sync::Arc;
 
-use bytemuck::Pod;
 use lanefield::dynamic::Piece;
 use lanefield::io::npy::{ComplexArray, ComplexValues};
 use lanefield::reference::field::Object;
@@ -17,7 +16,7 @@ use rayon::prelude::*;
 
 use crate::configuration::lf_configuration;
 use crate::context::lf_context;
-use crate::operator::{Place, dagger, lf_operator, lf_parameter, parameters};
+use crate::operator::{Place, dagger, lf_operator, lf_parameter, parameters, sites_of};
 use crate::pointer::{array, complex, fixed_text, handle};
 use crate::status::{Outcome, guarded, lf_status, note};
 use crate::struct_size::{Growing, check_sized, put_sized};
@@ -190,16 +189,12 @@ impl lf_report {
     }
 }
 
-/// Compares a caller's result with the reference's.
-fn check<R: Vectors + Pod>(
+fn check<R: Vectors>(
     operator: &lf_operator,
     (piece, dagger): (Piece, Dagger),
     source: &[R],
     result: &[R],
-) -> Outcome<lf_report>
-where
-    Complex<R>: Pod,
-{
+) -> Outcome<lf_report> {
     let expected = operator.apply(Place::Reference, (piece, dagger), complex(source))?;
     let expected: &[R] = bytemuck::cast_slice(&expected);
     let (extents, object) = (operator.configuration.extents(), operator.object());
@@ -263,29 +258,34 @@ unsafe fn deliver(report: lf_report, to: *mut lf_report) -> Outcome<lf_status> {
     Ok(lf_status::LF_DIFFERENT)
 }
 
-/// # Safety
-/// Pointers of C.
-unsafe fn check_operator<R: Vectors + Pod>(
-    operator: *const lf_operator,
+unsafe fn check_arrays<R: Vectors>(
+    operator: &lf_operator,
     (piece, sites, conjugate): (i32, i32, i32),
     (source, result, reals): (*const R, *const R, usize),
     report: *mut lf_report,
-) -> lf_status
-where
-    Complex<R>: Pod,
-{
+) -> Outcome<lf_status> {
+    let piece = (operator.piece(piece, sites_of(sites)?)?, dagger(conjugate)?);
+    operator.check_reals(reals)?;
+    // SAFETY: the caller's promise.
+    unsafe {
+        let (source, result) = (array(source, reals, "source")?, array(result, reals, "result")?);
+        deliver(check(operator, piece, source, result)?, report)
+    }
+}
+
+unsafe fn check_operator<R: Vectors>(
+    operator: *const lf_operator,
+    which: (i32, i32, i32),
+    arrays: (*const R, *const R, usize),
+    report: *mut lf_report,
+) -> lf_status {
     // SAFETY: the caller's promise.
     guarded(|| unsafe {
         check_sized(report)?;
-        let operator = handle(operator, "operator")?;
-        let piece = (operator.piece(piece, sites)?, dagger(conjugate)?);
-        operator.check_reals(reals)?;
-        let (source, result) = (array(source, reals, "source")?, array(result, reals, "result")?);
-        deliver(check(operator, piece, source, result)?, report)
+        check_arrays(handle(operator, "operator")?, which, arrays, report)
     })
 }
 
-/// Arguments of the check of a hop.
 struct OfHop {
     context: *const lf_context,
     configuration: *const lf_configuration,
@@ -293,27 +293,19 @@ struct OfHop {
     count: usize,
 }
 
-/// # Safety
-/// Pointers of C.
-unsafe fn check_hop<R: Vectors + Pod>(
+unsafe fn check_hop<R: Vectors>(
     OfHop { context, configuration, parameters: given, count }: OfHop,
     (sites, conjugate): (i32, i32),
-    (source, result, reals): (*const R, *const R, usize),
+    arrays: (*const R, *const R, usize),
     report: *mut lf_report,
-) -> lf_status
-where
-    Complex<R>: Pod,
-{
+) -> lf_status {
     // SAFETY: the caller's promise.
     guarded(|| unsafe {
         check_sized(report)?;
         let context = &handle(context, "context")?.0;
         let configuration = Arc::clone(&handle(configuration, "configuration")?.configuration);
         let operator = lf_operator::new(context, &configuration, "hop", &parameters(given, count)?)?;
-        let piece = (operator.piece(0, sites)?, dagger(conjugate)?);
-        operator.check_reals(reals)?;
-        let (source, result) = (array(source, reals, "source")?, array(result, reals, "result")?);
-        deliver(check(&operator, piece, source, result)?, report)
+        check_arrays(&operator, (0, sites, conjugate), arrays, report)
     })
 }
 

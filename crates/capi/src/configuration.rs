@@ -24,21 +24,17 @@ pub struct lf_configuration {
 pub const LF_LINK_REALS_A_SITE: usize = 72;
 
 /// Makes a configuration on the threads of a context.
-///
-/// # Safety
-/// Pointers of C.
 unsafe fn make(
     context: *const lf_context,
     out: *mut *mut lf_configuration,
     work: impl FnOnce() -> Outcome<Configuration> + Send,
-) -> Outcome<lf_status> {
+) -> Outcome<()> {
     room(out, "configuration")?;
     // SAFETY: the caller's promise.
     let context = Arc::clone(&unsafe { handle(context, "context") }?.0);
     let configuration = Arc::new(context.install(work)?);
     // SAFETY: the caller's promise.
-    unsafe { give(out, lf_configuration { context, configuration }, "configuration") }?;
-    Ok(lf_status::LF_OK)
+    unsafe { give(out, lf_configuration { context, configuration }, "configuration") }
 }
 
 /// Refuses a lattice whose links would not fit the host's memory before they are made.
@@ -198,8 +194,7 @@ pub unsafe extern "C" fn lf_configuration_extents(
     // SAFETY: the caller's promise.
     guarded(|| unsafe {
         let numbers = handle(configuration, "configuration")?.configuration.extents().as_array();
-        write(extents, &numbers.map(|extent| i32::try_from(extent).unwrap_or(i32::MAX)), "extents")?;
-        Ok(lf_status::LF_OK)
+        write(extents, &numbers.map(|extent| i32::try_from(extent).unwrap_or(i32::MAX)), "extents")
     })
 }
 
@@ -216,15 +211,11 @@ pub unsafe extern "C" fn lf_configuration_links(
         if reals != numbers.len() {
             return Err(Failure::argument(format!("room for {reals} numbers of links: there are {}", numbers.len())));
         }
-        write(links, numbers, "links")?;
-        Ok(lf_status::LF_OK)
+        write(links, numbers, "links")
     })
 }
 
 /// Writes what is observed of a configuration.
-///
-/// # Safety
-/// Pointers of C.
 unsafe fn observe(
     configuration: *const lf_configuration,
     value: *mut f64,
@@ -234,8 +225,7 @@ unsafe fn observe(
     guarded(|| unsafe {
         room(value, "value")?;
         let lf_configuration { context, configuration } = handle(configuration, "configuration")?;
-        put(value, context.install(|| observable(configuration)), "value")?;
-        Ok(lf_status::LF_OK)
+        put(value, context.install(|| observable(configuration)), "value")
     })
 }
 

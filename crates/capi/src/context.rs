@@ -10,17 +10,15 @@ use lanefield::backend::{Cpu, Memory as _, Threads};
 use lanefield::dynamic::AnyBackend;
 
 use crate::pointer::{free, give, handle, put, room, text_or_none};
-use crate::status::{Failure, Outcome, guarded, lf_status, quietly};
+use crate::status::{Failure, Outcome, c_text, guarded, lf_status, quietly};
 
 /// Where is computed: the CPU reference with threads of its own, or an OpenCL device. It may be used by several threads at once.
 pub struct lf_context(pub(crate) Arc<Context>);
 
-/// What a context is.
 pub(crate) struct Context {
-    /// The CPU reference.
-    pub host: AnyBackend,
+    pub host: Arc<AnyBackend>,
     /// The OpenCL device, if one was asked for.
-    pub device: Option<AnyBackend>,
+    pub device: Option<Arc<AnyBackend>>,
     /// Why its results cannot be called bitwise.
     why_not_bitwise: Option<CString>,
     description: CString,
@@ -33,13 +31,12 @@ impl Context {
             Some(name) => name.parse().map_err(|error| Failure::argument(format!("{error}")))?,
         };
         let (device, why_not_bitwise) = open(&choice)?.unzip();
-        let host = AnyBackend::from(Cpu::new(threads)?);
+        let host = Arc::new(Cpu::new(threads)?.into());
         let description = c_text(&device.as_ref().unwrap_or(&host).describe());
         Ok(Self { host, device, why_not_bitwise: why_not_bitwise.flatten(), description })
     }
 
-    /// Where is computed.
-    pub fn backend(&self) -> &AnyBackend {
+    pub fn backend(&self) -> &Arc<AnyBackend> {
         self.device.as_ref().unwrap_or(&self.host)
     }
 
@@ -50,7 +47,7 @@ impl Context {
 }
 
 /// The device that a choice means, and why it is not bitwise; none where that is the CPU reference, for which no driver is loaded.
-fn open(choice: &DeviceChoice) -> Outcome<Option<(AnyBackend, Option<CString>)>> {
+fn open(choice: &DeviceChoice) -> Outcome<Option<(Arc<AnyBackend>, Option<CString>)>> {
     if *choice == DeviceChoice::Cpu {
         return Ok(None);
     }
@@ -64,14 +61,9 @@ fn open(choice: &DeviceChoice) -> Outcome<Option<(AnyBackend, Option<CString>)>>
         Selected::OpenCl(info) => {
             let opencl = OpenCl::open(&info)?;
             let why_not_bitwise = probe(opencl.context())?.why_not().as_deref().map(c_text);
-            Ok(Some((opencl.into(), why_not_bitwise)))
+            Ok(Some((Arc::new(opencl.into()), why_not_bitwise)))
         }
     }
-}
-
-/// A text for C.
-pub(crate) fn c_text(text: &str) -> CString {
-    CString::new(text.replace('\0', " ")).unwrap_or_default()
 }
 
 /// Makes a context.
@@ -90,20 +82,17 @@ pub unsafe extern "C" fn lf_context_create(
     threads: i32,
     context: *mut *mut lf_context,
 ) -> lf_status {
-    guarded(|| {
+    // SAFETY: the caller's promise.
+    guarded(|| unsafe {
         room(context, "context")?;
-        // SAFETY: the caller's promise.
-        let device = unsafe { text_or_none(device, "device") }?;
+        let device = text_or_none(device, "device")?;
         let number = match threads {
             0 => None,
             _ => Some(usize::try_from(threads).ok().and_then(Threads::new).ok_or_else(|| {
                 Failure::argument(format!("invalid number of threads {threads}: expected 0 to {}", Threads::MOST))
             })?),
         };
-        let made = Context::new(device, number)?;
-        // SAFETY: the caller's promise.
-        unsafe { give(context, lf_context(Arc::new(made)), "context") }?;
-        Ok(lf_status::LF_OK)
+        give(context, lf_context(Arc::new(Context::new(device, number)?)), "context")
     })
 }
 
@@ -117,23 +106,17 @@ pub unsafe extern "C" fn lf_context_free(context: *mut lf_context) {
 /// One line about a context: the device and its driver, or the CPU's threads and vector instructions. The text belongs to the context.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lf_context_describe(context: *const lf_context, text: *mut *const c_char) -> lf_status {
-    guarded(|| {
-        // SAFETY: the caller's promise.
-        unsafe { put(text, handle(context, "context")?.0.description.as_ptr(), "text") }?;
-        Ok(lf_status::LF_OK)
-    })
+    // SAFETY: the caller's promise.
+    guarded(|| unsafe { put(text, handle(context, "context")?.0.description.as_ptr(), "text") })
 }
 
 /// Why the results of a context's device cannot be called the same bits as the reference's: what its arithmetic does otherwise than the standard, in
 /// one sentence. `text` receives null if nothing is known against it. The text belongs to the context.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lf_context_why_not_bitwise(context: *const lf_context, text: *mut *const c_char) -> lf_status {
-    guarded(|| {
-        // SAFETY: the caller's promise.
-        let context = &unsafe { handle(context, "context") }?.0;
-        let why = context.why_not_bitwise.as_deref();
-        // SAFETY: the caller's promise.
-        unsafe { put(text, why.map_or(std::ptr::null(), |why| why.as_ptr()), "text") }?;
-        Ok(lf_status::LF_OK)
+    // SAFETY: the caller's promise.
+    guarded(|| unsafe {
+        let why = handle(context, "context")?.0.why_not_bitwise.as_deref();
+        put(text, why.map_or(std::ptr::null(), |why| why.as_ptr()), "text")
     })
 }

@@ -90,10 +90,9 @@ fn listed() -> Outcome<(Vec<DeviceInfo>, String)> {
 pub unsafe extern "C" fn lf_device_count(count: *mut i32) -> lf_status {
     guarded(|| {
         let (devices, why_none) = listed()?;
-        // SAFETY: the caller's promise.
-        unsafe { put(count, i32::try_from(devices.len()).unwrap_or(i32::MAX), "count") }?;
         note(&why_none);
-        Ok(lf_status::LF_OK)
+        // SAFETY: the caller's promise.
+        unsafe { put(count, i32::try_from(devices.len()).unwrap_or(i32::MAX), "count") }
     })
 }
 
@@ -108,7 +107,6 @@ pub unsafe extern "C" fn lf_device_info(index: i32, device: *mut lf_device) -> l
             Failure::argument(format!("there is no device {index}: there are {}, counted from 0", devices.len()))
         })?;
         // SAFETY: the caller's promise.
-        unsafe { put_sized(device, info.into()) }?;
-        Ok(lf_status::LF_OK)
+        unsafe { put_sized(device, info.into()) }
     })
 }

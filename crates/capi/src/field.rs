@@ -2,18 +2,20 @@
 
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use bytemuck::Pod;
 use lanefield::backend::{BackendError, Launch as _, Reduce as _, Sum};
-use lanefield::dynamic::{AnyBackend, DynField, Piece, download, upload};
-use lanefield::kernel::{self, Arguments, Kernel, Value};
+use lanefield::dynamic::{self, AnyBackend, DynField, Piece, download, upload};
+use lanefield::kernel::blas::{AXPY, COPY, SCALE};
+use lanefield::kernel::reduce::INNER_PRODUCTS;
+use lanefield::kernel::{Arguments, Kernel, Value};
 use lanefield::reference::field::FieldShape;
 use lanefield::reference::kernels::Vectors;
-use lanefield::reference::layout::{Parity, Sites};
+use lanefield::reference::kernels::hop::Dagger;
+use lanefield::reference::layout::Sites;
 use lanefield::reference::real::Precision;
 use num_complex::Complex;
 
 use crate::context::Context;
-use crate::operator::{Place, dagger, lf_operator};
+use crate::operator::{Place, dagger, lf_operator, precision_of, sites_of};
 use crate::pointer::{array, complex, free, give, handle, put, room, write};
 use crate::status::{Failure, Outcome, guarded, lf_status, quietly};
 
@@ -25,18 +27,11 @@ pub struct lf_field {
     stored: Mutex<DynField>,
 }
 
-fn lost() -> Failure {
-    Failure::new(
-        lf_status::LF_INTERNAL,
-        "the numbers of the field were lost when a call failed: free it, and make another",
-    )
-}
-
 impl lf_field {
     fn new(operator: &lf_operator, sites: Sites, precision: Precision) -> Outcome<Self> {
         let context = Arc::clone(&operator.context);
-        let shape = shape_of(operator, sites, precision)?;
-        let stored = context.install(|| DynField::zeros(context.backend(), shape))?;
+        let shape = operator.shape(Place::Context, precision, sites)?;
+        let stored = context.install(|| DynField::zeros(&**context.backend(), shape))?;
         Ok(Self { context, shape, stored: Mutex::new(stored) })
     }
 
@@ -46,11 +41,10 @@ impl lf_field {
     }
 
     fn check_array<R: Vectors>(&self, reals: usize) -> Outcome<()> {
-        if self.shape.precision != R::PRECISION {
-            let (field, array) = (self.shape.precision, R::NAME);
-            return Err(Failure::argument(format!(
-                "a field in {field} has no numbers in {array}: take the function of {field}"
-            )));
+        let (field, array) = (self.shape.precision, R::NAME);
+        if field != R::PRECISION {
+            let message = format!("a field in {field} has no numbers in {array}: take the function of {field}");
+            return Err(Failure::argument(message));
         }
         match reals == self.reals() {
             true => Ok(()),
@@ -59,15 +53,8 @@ impl lf_field {
     }
 
     fn lock(&self) -> Outcome<MutexGuard<'_, DynField>> {
-        self.stored.lock().map_err(|_| lost())
-    }
-}
-
-fn shape_of(operator: &lf_operator, sites: Sites, precision: Precision) -> Outcome<FieldShape> {
-    let backend = operator.context.backend();
-    match precision {
-        Precision::F64 => operator.shape::<f64>(backend, sites),
-        _ => operator.shape::<f32>(backend, sites),
+        let lost = "the numbers of the field were lost when a call failed: free it, and make another";
+        self.stored.lock().map_err(|_| Failure::new(lf_status::LF_INTERNAL, lost))
     }
 }
 
@@ -127,11 +114,6 @@ fn launch<const N: usize>(
     })
 }
 
-fn named(name: &str) -> Outcome<&'static Kernel> {
-    let found = kernel::all().find(|kernel| kernel.name == name);
-    found.ok_or_else(|| Failure::new(lf_status::LF_INTERNAL, format!("there is no kernel {name}")))
-}
-
 /// Makes a field of zeros that an operator acts on, where the operator's context computes.
 ///
 /// `sites`: an lf_sites; `precision`: an lf_precision. `field` receives it, to be freed by lf_field_free(). Operator and context may be freed before.
@@ -148,23 +130,7 @@ pub unsafe extern "C" fn lf_field_create(
     guarded(|| unsafe {
         room(field, "field")?;
         let operator = handle(op, "operator")?;
-        let sites = match sites {
-            0 => Sites::Full,
-            1 => Sites::Parity(Parity::Even),
-            2 => Sites::Parity(Parity::Odd),
-            _ => {
-                return Err(Failure::argument(format!(
-                    "invalid sites {sites}: expected LF_ALL_SITES, LF_EVEN or LF_ODD"
-                )));
-            }
-        };
-        let precision = match precision {
-            0 => Precision::F64,
-            1 => Precision::F32,
-            _ => return Err(Failure::argument(format!("invalid precision {precision}: expected LF_F64 or LF_F32"))),
-        };
-        give(field, lf_field::new(operator, sites, precision)?, "field")?;
-        Ok(lf_status::LF_OK)
+        give(field, lf_field::new(operator, sites_of(sites)?, precision_of(precision)?)?, "field")
     })
 }
 
@@ -175,39 +141,24 @@ pub unsafe extern "C" fn lf_field_free(field: *mut lf_field) {
     quietly((), || unsafe { free(field) });
 }
 
-/// # Safety
-/// Pointers of C.
-unsafe fn upload_to<R: Vectors + Pod>(field: *mut lf_field, values: *const R, reals: usize) -> lf_status
-where
-    Complex<R>: Pod,
-{
+unsafe fn upload_to<R: Vectors>(field: *mut lf_field, values: *const R, reals: usize) -> lf_status {
     // SAFETY: the caller's promise.
     guarded(|| unsafe {
         let field = handle(field.cast_const(), "field")?;
         field.check_array::<R>(reals)?;
         let values = complex(array(values, reals, "values")?);
-        on([field], |backend, [stored]| {
-            *stored = upload(backend, field.shape, values)?;
-            Ok(())
-        })?;
-        Ok(lf_status::LF_OK)
+        on([field], |backend, [stored]| upload(backend, field.shape, values).map(|new| *stored = new))
     })
 }
 
-/// # Safety
-/// Pointers of C.
-unsafe fn download_from<R: Vectors + Pod>(field: *const lf_field, values: *mut R, reals: usize) -> lf_status
-where
-    Complex<R>: Pod,
-{
+unsafe fn download_from<R: Vectors>(field: *const lf_field, values: *mut R, reals: usize) -> lf_status {
     // SAFETY: the caller's promise.
     guarded(|| unsafe {
         room(values, "values")?;
         let field = handle(field, "field")?;
         field.check_array::<R>(reals)?;
         let numbers = on([field], |backend, [stored]| download::<R>(backend, stored))?;
-        write(values, bytemuck::cast_slice::<Complex<R>, R>(&numbers), "values")?;
-        Ok(lf_status::LF_OK)
+        write(values, bytemuck::cast_slice::<Complex<R>, R>(&numbers), "values")
     })
 }
 
@@ -257,19 +208,14 @@ pub unsafe extern "C" fn lf_field_apply(
     guarded(|| unsafe {
         let operator = handle(op, "operator")?;
         let (source, result) = (handle(source, "source")?, handle(result.cast_const(), "result")?);
-        let sites = match result.shape.sites {
-            Sites::Full => 0,
-            Sites::Parity(Parity::Even) => 1,
-            Sites::Parity(Parity::Odd) => 2,
-        };
-        apply(operator, (operator.piece(piece, sites)?, self::dagger(dagger)?), source, result)?;
-        Ok(lf_status::LF_OK)
+        let piece = operator.piece(piece, result.shape.sites)?;
+        apply(operator, (piece, self::dagger(dagger)?), source, result)
     })
 }
 
 fn apply(
     operator: &lf_operator,
-    (piece, dagger): (Piece, lanefield::reference::kernels::hop::Dagger),
+    (piece, dagger): (Piece, Dagger),
     source: &lf_field,
     result: &lf_field,
 ) -> Outcome<()> {
@@ -282,7 +228,7 @@ fn apply(
         _ => operator.check_precision::<f32>()?,
     }
     let fits = |field: &lf_field, name: &str, sites: Sites| {
-        let expected = shape_of(operator, sites, precision)?;
+        let expected = operator.shape(Place::Context, precision, sites)?;
         match field.shape == expected {
             true => Ok(()),
             false => Err(Failure::argument(format!(
@@ -295,11 +241,11 @@ fn apply(
     operator.check_dagger(dagger)?;
     fits(source, "source", piece.from())?;
     fits(result, "result", piece.onto())?;
-    let mut kept = operator.kept(Place::Context, precision)?;
-    let Some(kept) = &mut *kept else { return Err(Failure::new(lf_status::LF_INTERNAL, "no operator was made")) };
-    let [psi, mut out] = lock_all([source, result])?;
-    let (out, psi) = (&mut *out, &*psi);
-    Ok(kept.with_dependent_mut(|_, operator| context.install(|| operator.apply(piece, dagger, out, psi)))?)
+    operator.kept(Place::Context).with(precision, |operator| {
+        let [psi, mut out] = lock_all([source, result])?;
+        let (out, psi) = (&mut *out, &*psi);
+        Ok(context.install(|| operator.apply(piece, dagger, out, psi))?)
+    })
 }
 
 /// to = from, of fields alike.
@@ -308,8 +254,7 @@ pub unsafe extern "C" fn lf_field_copy(from: *const lf_field, to: *mut lf_field)
     // SAFETY: the caller's promise.
     guarded(|| unsafe {
         let (from, to) = (handle(from, "from")?, handle(to.cast_const(), "to")?);
-        launch(named("copy")?, [("out", to), ("x", from)], None)?;
-        Ok(lf_status::LF_OK)
+        launch(&COPY, [("out", to), ("x", from)], None)
     })
 }
 
@@ -319,8 +264,7 @@ pub unsafe extern "C" fn lf_field_scale(a: f64, x: *const lf_field, out: *mut lf
     // SAFETY: the caller's promise.
     guarded(|| unsafe {
         let (x, out) = (handle(x, "x")?, handle(out.cast_const(), "out")?);
-        launch(named("scale")?, [("out", out), ("x", x)], Some(a))?;
-        Ok(lf_status::LF_OK)
+        launch(&SCALE, [("out", out), ("x", x)], Some(a))
     })
 }
 
@@ -330,8 +274,7 @@ pub unsafe extern "C" fn lf_field_axpy(a: f64, x: *const lf_field, y: *mut lf_fi
     // SAFETY: the caller's promise.
     guarded(|| unsafe {
         let (x, y) = (handle(x, "x")?, handle(y.cast_const(), "y")?);
-        launch(named("axpy")?, [("y", y), ("x", x)], Some(a))?;
-        Ok(lf_status::LF_OK)
+        launch(&AXPY, [("y", y), ("x", x)], Some(a))
     })
 }
 
@@ -341,12 +284,7 @@ pub unsafe extern "C" fn lf_field_norm2(x: *const lf_field, norm2: *mut f64) -> 
     // SAFETY: the caller's promise.
     guarded(|| unsafe {
         room(norm2, "norm2")?;
-        let kernel = named("norm2")?;
-        let sums = on([handle(x, "x")?], |backend, [x]| {
-            Ok(backend.reduce(Arguments::new(kernel).read_any("x", x).call()?, Sum::Exact)?.round())
-        })?;
-        put(norm2, sums.first().copied().unwrap_or(0.0), "norm2")?;
-        Ok(lf_status::LF_OK)
+        put(norm2, on([handle(x, "x")?], |backend, [x]| dynamic::norm2(backend, x))?, "norm2")
     })
 }
 
@@ -356,12 +294,10 @@ pub unsafe extern "C" fn lf_field_inner(x: *const lf_field, y: *const lf_field, 
     // SAFETY: the caller's promise.
     guarded(|| unsafe {
         room(inner, "inner")?;
-        let kernel = named("inner_products")?;
         let sums = on([handle(x, "x")?, handle(y, "y")?], |backend, [x, y]| {
-            let arguments = Arguments::new(kernel).value("xs", Value::Reads(vec![&*x])).read_any("y", y);
+            let arguments = Arguments::new(&INNER_PRODUCTS).value("xs", Value::Reads(vec![&*x])).read_any("y", y);
             Ok(backend.reduce(arguments.call()?, Sum::Exact)?.round())
         })?;
-        write(inner, &sums[..sums.len().min(2)], "inner")?;
-        Ok(lf_status::LF_OK)
+        write(inner, &sums[..sums.len().min(2)], "inner")
     })
 }

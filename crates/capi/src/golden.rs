@@ -1,7 +1,6 @@
 //! Golden data: what `lanefield golden export` writes, for programs that hold themselves against it.
 
 use std::ffi::c_char;
-use std::path::Path;
 
 use lanefield::backend::BackendError;
 use lanefield::io::directory::DirectoryError;
@@ -11,7 +10,7 @@ use lanefield::reference::links::BoundaryPhases;
 use lanefield::reference::real::Precision;
 use lanefield_ports::golden::{GoldenError, GoldenOptions, export};
 
-use crate::context::{Context, lf_context};
+use crate::context::lf_context;
 use crate::pointer::{extents as extents_of, handle, path as path_of, text_or_none};
 use crate::status::{Failure, Outcome, guarded, lf_status};
 use crate::struct_size::{Growing, get_sized};
@@ -42,17 +41,6 @@ impl Growing for lf_golden_options {
     const NAME: &'static str = "lf_golden_options";
 }
 
-const DEFAULTS: lf_golden_options = lf_golden_options {
-    size: size_of::<lf_golden_options>(),
-    kernels: std::ptr::null(),
-    precisions: std::ptr::null(),
-    boundary: std::ptr::null(),
-    legs: std::ptr::null(),
-    extents: [0; 4],
-    replace: 0,
-    seed: 0,
-};
-
 /// The kernels of some names, of kernels or families.
 fn kernels(names: Option<&str>) -> Outcome<Vec<&'static Kernel>> {
     let launched = || kernel::all().filter(|kernel| kernel.is_launched());
@@ -61,10 +49,8 @@ fn kernels(names: Option<&str>) -> Outcome<Vec<&'static Kernel>> {
     for name in &named {
         if !launched().any(|kernel| kernel.name == *name || kernel.family == *name) {
             let known: Vec<&str> = launched().map(|kernel| kernel.name).collect();
-            return Err(Failure::argument(format!(
-                "unknown kernel '{name}': expected {}, or a family",
-                known.join(", ")
-            )));
+            let known = known.join(", ");
+            return Err(Failure::argument(format!("unknown kernel '{name}': expected {known}, or a family")));
         }
     }
     Ok(launched().filter(|kernel| named.iter().any(|name| kernel.name == *name || kernel.family == *name)).collect())
@@ -85,30 +71,21 @@ impl lf_golden_options {
     /// Texts end in zero bytes.
     unsafe fn read(&self) -> Outcome<GoldenOptions> {
         // SAFETY: the caller's promise.
-        let (kernels_named, precisions_named, boundary, legs) = unsafe {
-            (
-                text_or_none(self.kernels, "kernels")?,
-                text_or_none(self.precisions, "precisions")?,
-                text_or_none(self.boundary, "boundary")?,
-                text_or_none(self.legs, "legs")?,
-            )
-        };
+        let read = |text, name| unsafe { text_or_none(text, name) };
+        let (boundary, legs) = (read(self.boundary, "boundary")?, read(self.legs, "legs")?);
+        let (kernels_named, precisions_named) = (read(self.kernels, "kernels")?, read(self.precisions, "precisions")?);
         let extents = match self.extents {
             [0, 0, 0, 0] => Extents::new(GoldenOptions::LATTICE)?,
             // SAFETY: four numbers.
             _ => unsafe { extents_of(self.extents.as_ptr()) }?,
         };
-        let invalid = |error: &dyn std::fmt::Display| Failure::argument(error.to_string());
-        let boundary = match boundary {
-            None => BoundaryPhases::ANTIPERIODIC_IN_TIME,
-            Some(phases) => phases.parse().map_err(|error| invalid(&error))?,
-        };
+        let boundary = boundary.map_or(Ok(BoundaryPhases::ANTIPERIODIC_IN_TIME), str::parse);
         Ok(GoldenOptions {
             kernels: kernels(kernels_named)?,
             extents,
             seed: if self.seed == 0 { GoldenOptions::SEED } else { self.seed },
             precisions: precisions(precisions_named)?,
-            boundary,
+            boundary: boundary.map_err(|error| Failure::argument(error.to_string()))?,
             legs: legs.map_or(Ok(LegOrder::DEFAULT), str::parse)?,
             lanes: LaneChoice::Auto,
         })
@@ -131,11 +108,6 @@ fn of_golden(error: GoldenError) -> Failure {
     }
 }
 
-fn write(context: &Context, options: &GoldenOptions, directory: &Path, replace: bool) -> Outcome<()> {
-    let exported = context.install(|| export(context.backend(), options, directory, replace, &|_| true));
-    exported.map(drop).map_err(of_golden)
-}
-
 /// Writes golden data to a directory: inputs, intermediates and results of kernels as .npy files, with a manifest (docs/golden.md). All of it is a
 /// function of `options` alone: the same bytes on every device. It is made beside the directory first, and is there whole or not at all.
 ///
@@ -153,8 +125,9 @@ pub unsafe extern "C" fn lf_golden_export(
     guarded(|| unsafe {
         let context = &handle(context, "context")?.0;
         let directory = path_of(directory, "directory")?;
-        let options = if options.is_null() { DEFAULTS } else { get_sized(options, DEFAULTS)? };
-        write(context, &options.read()?, &directory, options.replace != 0)?;
-        Ok(lf_status::LF_OK)
+        let options = get_sized(options)?;
+        let (replace, options) = (options.replace != 0, options.read()?);
+        let exported = context.install(|| export(context.backend(), &options, &directory, replace, &|_| true));
+        exported.map(drop).map_err(of_golden)
     })
 }

@@ -7,7 +7,7 @@
 //! | `pointer.rs` | handles, texts and arrays of C |
 //! | `context.rs`, `device.rs` | where is computed: the CPU reference, or an OpenCL device |
 //! | `configuration.rs` | gauge configurations: from files, seeds and arrays |
-//! | `operator.rs`, `prepared.rs`, `hop.rs` | operators by name, on arrays |
+//! | `operator.rs` | operators by name, on arrays |
 //! | `field.rs` | fields that a context holds, and what is done with them there |
 //! | `sum.rs` | exact sums of arrays, and sums that go on |
 //! | `check.rs` | a caller's array compared with the reference |
@@ -28,7 +28,6 @@ mod field;
 mod golden;
 mod operator;
 mod pointer;
-mod prepared;
 mod solve;
 mod status;
 mod struct_size;

@@ -2,25 +2,24 @@
 
 use std::ffi::{CString, c_char};
 use std::fmt::Display;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
-use bytemuck::Pod;
-use lanefield::dynamic::{AnyBackend, Hop, Piece, What, apply_to_array};
+use lanefield::backend::Memory as _;
+use lanefield::dynamic::{Applied, Hop, KeptOperator, Piece, What, apply_to_array, beyond, field_shape};
 use lanefield::operator::{HopParameters, definition, definitions};
 use lanefield::reference::field::{FieldShape, Object};
 use lanefield::reference::gauge::Configuration;
 use lanefield::reference::kernels::Vectors;
 use lanefield::reference::kernels::hop::Dagger;
-use lanefield::reference::layout::{Parity, Sites};
+use lanefield::reference::layout::{LaneChoice, Parity, Sites};
 use lanefield::reference::links::BoundaryPhases;
 use lanefield::reference::real::Precision;
 use num_complex::Complex;
 
 use crate::configuration::lf_configuration;
-use crate::context::{Context, c_text, lf_context};
+use crate::context::{Context, lf_context};
 use crate::pointer::{array, complex, free, give, handle, put, room, text, text_or_none, write};
-use crate::prepared::{Kept, lattice};
-use crate::status::{Failure, Outcome, guarded, lf_status, quietly};
+use crate::status::{Failure, Outcome, c_text, guarded, lf_status, quietly};
 
 /// A parameter of an operator by name: a number, or a text where `text` is not null.
 #[repr(C)]
@@ -68,11 +67,12 @@ pub struct lf_operator {
     pub(crate) configuration: Arc<Configuration>,
     pub(crate) what: What,
     description: CString,
-    /// Made when they are first applied: of the CPU reference and of the device, in f32 and f64.
-    prepared: [Mutex<Option<Kept>>; 4],
+    /// Where the context computes.
+    kept: KeptOperator,
+    /// On the CPU reference, if the context computes elsewhere.
+    reference: Option<KeptOperator>,
 }
 
-/// Where an operator runs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Place {
     /// The CPU reference, whatever the context.
@@ -93,21 +93,20 @@ impl lf_operator {
             What::Model(model) => model.describe(),
             What::Hop(hop, _) => hop.kernel().name.to_owned(),
         });
+        let on = |backend| KeptOperator::new(backend, what, configuration);
+        let (kept, reference) = (on(context.backend()), context.device.as_ref().map(|_| on(&context.host)));
         let (context, configuration) = (Arc::clone(context), Arc::clone(configuration));
-        Ok(Self { context, configuration, what, description, prepared: Default::default() })
+        Ok(Self { context, configuration, what, description, kept, reference })
     }
 
-    /// What a field holds at each site.
     pub(crate) fn object(&self) -> Object {
         self.what.object()
     }
 
-    /// Real numbers of an array.
     pub(crate) fn reals(&self) -> usize {
         2 * self.configuration.extents().volume() * self.object().words()
     }
 
-    /// Checks the length of an array.
     pub(crate) fn check_reals(&self, reals: usize) -> Outcome<()> {
         let (expected, words) = (self.reals(), self.object().words());
         match reals == expected {
@@ -121,16 +120,10 @@ impl lf_operator {
     }
 
     /// What `piece` and `sites` mean.
-    pub(crate) fn piece(&self, piece: i32, sites: i32) -> Outcome<Piece> {
+    pub(crate) fn piece(&self, piece: i32, sites: Sites) -> Outcome<Piece> {
         let onto = match sites {
-            0 => None,
-            1 => Some(Parity::Even),
-            2 => Some(Parity::Odd),
-            _ => {
-                return Err(Failure::argument(format!(
-                    "invalid sites {sites}: expected LF_ALL_SITES, LF_EVEN or LF_ODD"
-                )));
-            }
+            Sites::Full => None,
+            Sites::Parity(parity) => Some(parity),
         };
         let name = self.description.to_string_lossy();
         match (piece, onto, self.what) {
@@ -143,44 +136,30 @@ impl lf_operator {
             (1..=4, _, What::Hop(..)) => {
                 Err(Failure::argument(format!("{name} has no pieces: give LF_FULL, and the sites of the result")))
             }
-            (4, Some(Parity::Even), _) => {
-                Err(Failure::argument("LF_MPC acts on the odd sites: give LF_ODD".to_owned()))
-            }
+            (4, Some(Parity::Even), _) => Err(Failure::argument("LF_MPC acts on the odd sites: give LF_ODD")),
             (4, _, _) => Ok(Piece::Mpc),
             (1, Some(onto), _) => Ok(Piece::Meooe(onto)),
             (2, Some(onto), _) => Ok(Piece::Mooee(onto)),
             (3, Some(onto), _) => Ok(Piece::MooeeInverse(onto)),
-            (1..=3, None, _) => {
-                Err(Failure::argument("a piece needs LF_EVEN or LF_ODD: the sites of the result".to_owned()))
-            }
+            (1..=3, None, _) => Err(Failure::argument("a piece needs LF_EVEN or LF_ODD: the sites of the result")),
             _ => Err(Failure::argument(format!("invalid piece {piece}: expected LF_FULL to LF_MPC, 0 to 4"))),
         }
     }
 
-    /// The operator as it is kept for a place and a precision, made if it is not yet.
-    pub(crate) fn kept(&self, place: Place, precision: Precision) -> Outcome<MutexGuard<'_, Option<Kept>>> {
-        let on_host = place == Place::Reference || self.context.device.is_none();
-        let slot = &self.prepared[2 * usize::from(on_host) + usize::from(precision == Precision::F64)];
-        let mut kept = slot.lock().unwrap_or_else(|poisoned| {
-            // A call did not come to its end: what it left is made anew.
-            let mut kept = PoisonError::into_inner(poisoned);
-            *kept = None;
-            slot.clear_poison();
-            kept
-        });
-        if kept.is_none() {
-            *kept = Some(Kept::of(&self.context, on_host, (self.what, precision), &self.configuration));
+    /// The operator as it is kept for a place.
+    pub(crate) fn kept(&self, place: Place) -> &KeptOperator {
+        match place {
+            Place::Reference => self.reference.as_ref().unwrap_or(&self.kept),
+            Place::Context => &self.kept,
         }
-        Ok(kept)
     }
 
-    /// The shape of fields of precision `R` on `sites`, as a backend lays them out.
-    pub(crate) fn shape<R: Vectors>(&self, backend: &AnyBackend, sites: Sites) -> Outcome<FieldShape> {
-        let lattice = lattice::<R>(backend, self.configuration.extents(), sites)?;
-        Ok(FieldShape { lattice, sites, object: self.object(), precision: R::PRECISION })
+    /// The shape of fields on `sites`, as the backend of a place lays them out.
+    pub(crate) fn shape(&self, place: Place, precision: Precision, sites: Sites) -> Outcome<FieldShape> {
+        let (lanes, extents) = (self.kept(place).backend().lanes(LaneChoice::Auto), self.configuration.extents());
+        Ok(field_shape(self.object(), precision, (extents, sites), lanes)?)
     }
 
-    /// Applies it to an array.
     pub(crate) fn apply<R: Vectors>(
         &self,
         place: Place,
@@ -189,14 +168,11 @@ impl lf_operator {
     ) -> Outcome<Vec<Complex<R>>> {
         self.check_precision::<R>()?;
         self.check_dagger(dagger)?;
-        let context = &self.context;
-        let mut kept = self.kept(place, R::PRECISION)?;
-        let Some(kept) = &mut *kept else { return Err(Failure::new(lf_status::LF_INTERNAL, "no operator was made")) };
-        let backend = if place == Place::Reference { &context.host } else { context.backend() };
-        let shape = self.shape::<R>(backend, piece.onto())?;
-        kept.with_dependent_mut(|_, operator| {
-            context.install(|| Ok(apply_to_array(backend, &mut **operator, (piece, dagger), shape, source)?))
-        })
+        let (kept, shape) = (self.kept(place), self.shape(place, R::PRECISION, piece.onto())?);
+        let apply = |operator: &mut (dyn Applied + Send + '_)| {
+            self.context.install(|| apply_to_array(kept.backend(), operator, (piece, dagger), shape, source))
+        };
+        Ok(kept.with(R::PRECISION, apply)?)
     }
 
     /// Refuses the Hermitian conjugate of a hop that has no kernel of it.
@@ -212,16 +188,13 @@ impl lf_operator {
     /// Refuses parameters beyond a precision.
     pub(crate) fn check_precision<R: Vectors>(&self) -> Outcome<()> {
         let What::Model(model) = self.what else { return Ok(()) };
-        let is_finite = |number: f64| R::from_f64(number).to_f64().is_finite();
-        let beyond = |name: &str, value: f64| {
-            Failure::argument(format!("{name} {value:e} is beyond {}: give a smaller {name}", R::NAME))
-        };
-        for (parameter, value) in model.parameters() {
-            if !is_finite(value) {
-                return Err(beyond(parameter.name, value));
+        let diagonal = || Some(("mass", model.mass())).filter(|_| !R::from_f64(model.diagonal()).to_f64().is_finite());
+        match beyond::<R>(&model).map(|(parameter, value)| (parameter.name, value)).or_else(diagonal) {
+            None => Ok(()),
+            Some((name, value)) => {
+                Err(Failure::argument(format!("{name} {value:e} is beyond {}: give a smaller {name}", R::NAME)))
             }
         }
-        if is_finite(model.diagonal()) { Ok(()) } else { Err(beyond("mass", model.mass())) }
     }
 }
 
@@ -274,6 +247,25 @@ pub(crate) unsafe fn parameters<'a>(given: *const lf_parameter, count: usize) ->
     (0..count).map(one).collect()
 }
 
+/// The sites that an lf_sites means.
+pub(crate) fn sites_of(sites: i32) -> Outcome<Sites> {
+    match sites {
+        0 => Ok(Sites::Full),
+        1 => Ok(Sites::Parity(Parity::Even)),
+        2 => Ok(Sites::Parity(Parity::Odd)),
+        _ => Err(Failure::argument(format!("invalid sites {sites}: expected LF_ALL_SITES, LF_EVEN or LF_ODD"))),
+    }
+}
+
+/// The precision that an lf_precision means.
+pub(crate) fn precision_of(precision: i32) -> Outcome<Precision> {
+    match precision {
+        0 => Ok(Precision::F64),
+        1 => Ok(Precision::F32),
+        _ => Err(Failure::argument(format!("invalid precision {precision}: expected LF_F64 or LF_F32"))),
+    }
+}
+
 /// Whether the Hermitian conjugate is meant.
 pub(crate) fn dagger(dagger: i32) -> Outcome<Dagger> {
     match dagger {
@@ -311,8 +303,7 @@ pub unsafe extern "C" fn lf_operator_create(
         let configuration = &handle(configuration, "configuration")?.configuration;
         let parameters = self::parameters(parameters, count)?;
         let made = lf_operator::new(context, configuration, text(name, "name")?, &parameters)?;
-        give(op, made, "operator")?;
-        Ok(lf_status::LF_OK)
+        give(op, made, "operator")
     })
 }
 
@@ -338,10 +329,7 @@ pub extern "C" fn lf_operator_name(index: usize) -> *const c_char {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lf_operator_describe(op: *const lf_operator, text: *mut *const c_char) -> lf_status {
     // SAFETY: the caller's promise.
-    guarded(|| unsafe {
-        put(text, handle(op, "operator")?.description.as_ptr(), "text")?;
-        Ok(lf_status::LF_OK)
-    })
+    guarded(|| unsafe { put(text, handle(op, "operator")?.description.as_ptr(), "text") })
 }
 
 /// Tells how many real numbers the arrays have that an operator acts on: 2 · words a site · sites. A site has 12 complex words for a spinor (spin,
@@ -349,34 +337,23 @@ pub unsafe extern "C" fn lf_operator_describe(op: *const lf_operator, text: *mut
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lf_operator_reals(op: *const lf_operator, reals: *mut usize) -> lf_status {
     // SAFETY: the caller's promise.
-    guarded(|| unsafe {
-        put(reals, handle(op, "operator")?.reals(), "reals")?;
-        Ok(lf_status::LF_OK)
-    })
+    guarded(|| unsafe { put(reals, handle(op, "operator")?.reals(), "reals") })
 }
 
-/// Applies an operator to an array.
-///
-/// # Safety
-/// Pointers of C.
-unsafe fn apply_to<R: Vectors + Pod>(
+unsafe fn apply_to<R: Vectors>(
     operator: *const lf_operator,
     (piece, sites, conjugate): (i32, i32, i32),
     (source, result, reals): (*const R, *mut R, usize),
-) -> lf_status
-where
-    Complex<R>: Pod,
-{
+) -> lf_status {
     // SAFETY: the caller's promise.
     guarded(|| unsafe {
         let operator = handle(operator, "operator")?;
-        let piece = (operator.piece(piece, sites)?, dagger(conjugate)?);
+        let piece = (operator.piece(piece, sites_of(sites)?)?, dagger(conjugate)?);
         operator.check_reals(reals)?;
         room(result, "result")?;
         let applied = operator.apply(Place::Context, piece, complex(array(source, reals, "source")?))?;
         // The source is no longer looked at: the result may take its place.
-        write(result, bytemuck::cast_slice::<Complex<R>, R>(&applied), "result")?;
-        Ok(lf_status::LF_OK)
+        write(result, bytemuck::cast_slice::<Complex<R>, R>(&applied), "result")
     })
 }
 

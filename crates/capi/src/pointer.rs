@@ -135,10 +135,7 @@ pub unsafe fn array<'a, T: Pod>(array: *const T, length: usize, name: &str) -> O
 }
 
 /// Real numbers as complex ones, re and im in turn.
-pub fn complex<R: Pod>(reals: &[R]) -> &[Complex<R>]
-where
-    Complex<R>: Pod,
-{
+pub fn complex<R: Pod>(reals: &[R]) -> &[Complex<R>] {
     bytemuck::cast_slice(reals)
 }
 

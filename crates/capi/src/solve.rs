@@ -8,12 +8,14 @@ use lanefield::dynamic::What;
 use lanefield::operator::AnyModel;
 use lanefield::reference::kernels::Vectors;
 use lanefield::reference::layout::LaneChoice;
+use lanefield::reference::real::Precision;
 use lanefield::solver::{
-    Method, Preconditioning, Recurrence, Solve, SolvedRhs, SolverInfo, SolverParams, Stopped, Watcher, solve_from,
+    Method, Preconditioning, Recurrence, Solve, SolvedRhs, SolverInfo, SolverParams, Stopped, Watcher, Watchers,
+    solve_from,
 };
 use num_complex::Complex;
 
-use crate::operator::lf_operator;
+use crate::operator::{lf_operator, precision_of};
 use crate::pointer::{array, complex, handle, room, text_or_none, write};
 use crate::status::{Failure, Outcome, guarded, lf_status};
 use crate::struct_size::{Growing, check_sized, get_sized, put_sized};
@@ -99,20 +101,6 @@ impl Growing for lf_solve_info {
     const NAME: &'static str = "lf_solve_info";
 }
 
-/// The defaults of what a caller does not know.
-const DEFAULTS: lf_solve_options = lf_solve_options {
-    size: size_of::<lf_solve_options>(),
-    method: std::ptr::null(),
-    unpreconditioned: 0,
-    precision: 0,
-    tolerance: 0.0,
-    max_iterations: 0,
-    patience: 0,
-    right_hand_sides: 0,
-    progress: None,
-    user: std::ptr::null_mut(),
-};
-
 /// The progress function asked to stop.
 #[derive(Debug, thiserror::Error)]
 #[error("the progress function stopped the solve after iteration {0}")]
@@ -144,15 +132,6 @@ impl Watcher for Asking {
     }
 }
 
-/// Watches nothing.
-struct Silent;
-
-impl Watcher for Silent {
-    fn next_state(&self, _: usize) -> usize {
-        usize::MAX
-    }
-}
-
 /// What is left of a report.
 struct Solved {
     /// One right-hand side after the other, in f64.
@@ -164,75 +143,61 @@ struct Solved {
     bytes: u64,
 }
 
-/// What is to be done, beside the operator.
-#[derive(Clone, Copy)]
-struct How {
-    method: Method,
-    preconditioning: Preconditioning,
-    params: SolverParams,
-    rhs: usize,
-}
-
-impl How {
-    fn new<R: Vectors>(options: &lf_solve_options, method: Method) -> Outcome<Self> {
-        let mut params = SolverParams::auto::<R>();
-        let invalid = |what: String| Err(Failure::argument(what));
-        match options.tolerance {
-            0.0 => (),
-            tolerance if tolerance > 0.0 && tolerance < 1.0 => params.tolerance = tolerance,
-            tolerance => {
-                return invalid(format!(
-                    "invalid tolerance {tolerance}: expected more than 0 and less than 1, or 0 for the default"
-                ));
-            }
-        }
-        let count = |given: u64, default: usize| match given {
-            0 => default,
-            _ => usize::try_from(given).unwrap_or(usize::MAX),
-        };
-        params.max_iterations = count(options.max_iterations, params.max_iterations);
-        params.patience = count(options.patience, params.patience);
-        let preconditioning = match options.unpreconditioned {
-            0 => Preconditioning::EvenOdd,
-            1 => Preconditioning::None,
-            other => return invalid(format!("invalid unpreconditioned {other}: expected 0 or 1")),
-        };
-        Ok(Self { method, preconditioning, params, rhs: count(options.right_hand_sides, 1) })
-    }
-}
-
-/// A solve on the backend of the context.
-fn solved<R: Vectors>(
+/// How to solve with a model, on the backend of an operator's context.
+fn how<R: Vectors>(
     operator: &lf_operator,
     model: AnyModel,
-    How { method, preconditioning, params, rhs }: How,
-    eta: &[Complex<f64>],
+    options: &lf_solve_options,
+    method: Method,
+) -> Outcome<Solve<AnyModel>> {
+    let mut params = SolverParams::auto::<R>();
+    let invalid = |what: String| Err(Failure::argument(what));
+    match options.tolerance {
+        0.0 => (),
+        tolerance if tolerance > 0.0 && tolerance < 1.0 => params.tolerance = tolerance,
+        tolerance => {
+            let expected = "expected more than 0 and less than 1, or 0 for the default";
+            return invalid(format!("invalid tolerance {tolerance}: {expected}"));
+        }
+    }
+    let count = |given: u64, default: usize| match given {
+        0 => default,
+        _ => usize::try_from(given).unwrap_or(usize::MAX),
+    };
+    params.max_iterations = count(options.max_iterations, params.max_iterations);
+    params.patience = count(options.patience, params.patience);
+    let preconditioning = match options.unpreconditioned {
+        0 => Preconditioning::EvenOdd,
+        1 => Preconditioning::None,
+        other => return invalid(format!("invalid unpreconditioned {other}: expected 0 or 1")),
+    };
+    let lanes = operator.context.backend().lanes(LaneChoice::Auto);
+    Ok(Solve { operator: model, preconditioning, method, params, lanes })
+}
+
+/// A solve of so many right-hand sides on the backend of the context.
+fn solved<R: Vectors>(
+    operator: &lf_operator,
+    how: &Solve<AnyModel>,
+    (eta, rhs): (&[Complex<f64>], usize),
     watcher: &mut dyn Watcher,
 ) -> Outcome<Solved> {
-    let (backend, words) = (operator.context.backend(), model.object().words());
-    let how = Solve { operator: model, preconditioning, method, params, lanes: backend.lanes(LaneChoice::Auto) };
-    let eta = interleaved(eta, rhs, words);
-    let report = solve_from::<R, _, _>(backend, &operator.configuration, &eta, &how, watcher, None)?;
+    let (backend, words) = (operator.context.backend().as_ref(), how.operator.object().words());
+    let eta = transposed(eta, rhs, words);
+    let report = solve_from::<R, _, _>(backend, &operator.configuration, &eta, how, watcher, None)?;
     report.require_intact()?;
-    let promoted: Vec<Complex<f64>> =
-        report.solution.iter().map(|z| Complex::new(z.re.to_f64(), z.im.to_f64())).collect();
-    let solution = bytemuck::cast_slice(&apart(&promoted, rhs, words)).to_vec();
+    let promoted = |z: &Complex<R>| Complex::new(z.re.to_f64(), z.im.to_f64());
+    let promoted: Vec<Complex<f64>> = report.solution.iter().map(promoted).collect();
+    let solution = bytemuck::cast_slice(&transposed(&promoted, promoted.len() / rhs / words, words)).to_vec();
     let (seconds, building, flops, bytes) = (report.seconds, report.building, report.flops, report.bytes);
     Ok(Solved { solution, rhs: report.rhs, seconds, building, flops, bytes })
 }
 
-/// Right-hand sides one after the other, as the words of all of them at each site.
-fn interleaved(all: &[Complex<f64>], rhs: usize, words: usize) -> Vec<Complex<f64>> {
-    let sites = all.len() / rhs / words;
-    let object = |site: usize, rhs: usize| &all[(rhs * sites + site) * words..][..words];
-    (0..sites).flat_map(|site| (0..rhs).flat_map(move |rhs| object(site, rhs))).copied().collect()
-}
-
-/// The other way round.
-fn apart(all: &[Complex<f64>], rhs: usize, words: usize) -> Vec<Complex<f64>> {
-    let sites = all.len() / rhs / words;
-    let object = |site: usize, number: usize| &all[(site * rhs + number) * words..][..words];
-    (0..rhs).flat_map(|rhs| (0..sites).flat_map(move |site| object(site, rhs))).copied().collect()
+/// The columns of so many rows of objects one after the other: of right-hand sides the words of all of them at each site, and the other way round.
+fn transposed(all: &[Complex<f64>], rows: usize, words: usize) -> Vec<Complex<f64>> {
+    let columns = all.len() / rows / words;
+    let object = |row: usize, column: usize| &all[(row * columns + column) * words..][..words];
+    (0..columns).flat_map(|column| (0..rows).flat_map(move |row| object(row, column))).copied().collect()
 }
 
 /// Solves on the context's threads; where there is a progress function, the calling thread calls it meanwhile.
@@ -240,22 +205,22 @@ fn solve_on<R: Vectors>(
     operator: &lf_operator,
     options: &lf_solve_options,
     method: Method,
-    eta: &[Complex<f64>],
+    eta: (&[Complex<f64>], usize),
 ) -> Outcome<Solved> {
     operator.check_precision::<R>()?;
     let What::Model(model) = operator.what else {
-        return Err(Failure::argument("a hop cannot be solved with: give an operator, \"wilson\" say".to_owned()));
+        return Err(Failure::argument("a hop cannot be solved with: give an operator, \"wilson\" say"));
     };
-    let how = How::new::<R>(options, method)?;
+    let how = &how::<R>(operator, model, options, method)?;
     let Some(progress) = options.progress else {
-        return operator.context.install(|| solved::<R>(operator, model, how, eta, &mut Silent));
+        return operator.context.install(|| solved::<R>(operator, how, eta, &mut Watchers::default()));
     };
     let (tell, told) = mpsc::sync_channel(0);
     let (answer, answers) = mpsc::sync_channel(0);
     std::thread::scope(|scope| {
         let solving = std::thread::Builder::new().name("lanefield solve".to_owned()).spawn_scoped(scope, move || {
             let mut watcher = Asking { tell, answer: answers };
-            operator.context.install(|| solved::<R>(operator, model, how, eta, &mut watcher))
+            operator.context.install(|| solved::<R>(operator, how, eta, &mut watcher))
         });
         let solving = solving.map_err(|error| {
             Failure::new(lf_status::LF_OUT_OF_MEMORY, format!("failed to start a thread for the solve: {error}"))
@@ -313,7 +278,7 @@ pub unsafe extern "C" fn lf_solve(
     guarded(|| unsafe {
         let operator = handle(op, "operator")?;
         room(solution, "solution")?;
-        let options = if options.is_null() { DEFAULTS } else { get_sized(options, DEFAULTS)? };
+        let options = get_sized(options)?;
         if !info.is_null() {
             check_sized(info)?;
         }
@@ -327,16 +292,12 @@ pub unsafe extern "C" fn lf_solve(
         if let Some(place) = eta.iter().position(|z| !(z.re.is_finite() && z.im.is_finite())) {
             return Err(Failure::argument(format!("the source holds {} in complex number {place}", eta[place])));
         }
-        let solved = match options.precision {
-            0 => solve_on::<f64>(operator, &options, method, eta),
-            1 => solve_on::<f32>(operator, &options, method, eta),
-            other => Err(Failure::argument(format!("invalid precision {other}: expected LF_F64 or LF_F32"))),
+        let solved = match precision_of(options.precision)? {
+            Precision::F32 => solve_on::<f32>(operator, &options, method, (eta, rhs)),
+            _ => solve_on::<f64>(operator, &options, method, (eta, rhs)),
         }?;
         write(solution, &solved.solution, "solution")?;
-        if !info.is_null() {
-            tell(&solved, info)?;
-        }
-        Ok(lf_status::LF_OK)
+        if info.is_null() { Ok(()) } else { tell(&solved, info) }
     })
 }
 
@@ -346,22 +307,8 @@ pub unsafe extern "C" fn lf_solve(
 /// `info` is of the size that it says.
 unsafe fn tell(solved: &Solved, info: *mut lf_solve_info) -> Outcome<()> {
     let rhs = &solved.rhs;
-    let nothing = lf_solve_info {
-        size: size_of::<lf_solve_info>(),
-        history: std::ptr::null_mut(),
-        history_room: 0,
-        history_length: 0,
-        iterations: 0,
-        residual: 0.0,
-        true_residual: 0.0,
-        solution_residual: 0.0,
-        seconds: 0.0,
-        building_seconds: 0.0,
-        flops: 0,
-        bytes: 0,
-    };
     // SAFETY: the caller's promise.
-    let given = unsafe { get_sized(info, nothing) }?;
+    let given = unsafe { get_sized(info) }?;
     let history = rhs.first().map_or(&[][..], |rhs| &rhs.info.history);
     if !given.history.is_null() {
         let room = usize::try_from(given.history_room).unwrap_or(usize::MAX).min(history.len());
@@ -392,9 +339,9 @@ mod tests {
     fn right_hand_sides_are_interleaved_and_taken_apart() {
         let number = |k: usize| Complex::new(k as f64, 0.0);
         let one_after_the_other: Vec<_> = (0..24).map(number).collect();
-        let words = interleaved(&one_after_the_other, 2, 3);
+        let words = transposed(&one_after_the_other, 2, 3);
         assert_eq!(words[..6], [0, 1, 2, 12, 13, 14].map(number));
-        assert_eq!(apart(&words, 2, 3), one_after_the_other);
+        assert_eq!(transposed(&words, 4, 3), one_after_the_other);
     }
 
     #[test]

@@ -44,7 +44,6 @@ pub(crate) struct Failure {
     pub message: String,
 }
 
-/// What the body of a function gives.
 pub(crate) type Outcome<T> = Result<T, Failure>;
 
 impl Failure {
@@ -52,7 +51,6 @@ impl Failure {
         Self { status, message: message.into() }
     }
 
-    /// An argument that is wrong.
     pub fn argument(message: impl Into<String>) -> Self {
         Self::new(lf_status::LF_INVALID_ARGUMENT, message)
     }
@@ -134,26 +132,33 @@ thread_local! {
     static LAST: RefCell<CString> = RefCell::default();
 }
 
-fn remember(message: &str) {
-    let text = CString::new(message.replace('\0', " ")).unwrap_or_default();
+/// A text for C.
+pub(crate) fn c_text(text: &str) -> CString {
+    CString::new(text.replace('\0', " ")).unwrap_or_default()
+}
+
+/// Remembers a text for lf_last_error().
+pub(crate) fn note(message: &str) {
+    let text = c_text(message);
     // Not while a thread ends, when the text is gone already.
     let _ = LAST.try_with(|last| *last.borrow_mut() = text);
 }
 
-/// Says something beside a success.
-pub(crate) fn note(message: &str) {
-    remember(message);
+impl From<()> for lf_status {
+    fn from((): ()) -> Self {
+        Self::LF_OK
+    }
 }
 
 /// Runs the body of a function that is exported: forgets what was said before, catches panics, and remembers why it failed.
-pub(crate) fn guarded(body: impl FnOnce() -> Outcome<lf_status>) -> lf_status {
-    remember("");
+pub(crate) fn guarded<T: Into<lf_status>>(body: impl FnOnce() -> Outcome<T>) -> lf_status {
+    note("");
     let failure = match catch_unwind(AssertUnwindSafe(body)) {
-        Ok(Ok(status)) => return status,
+        Ok(Ok(status)) => return status.into(),
         Ok(Err(failure)) => failure,
         Err(panic) => Failure::new(lf_status::LF_INTERNAL, format!("a fault of the library: {}", told(&*panic))),
     };
-    remember(&failure.message);
+    note(&failure.message);
     failure.status
 }
 
@@ -196,8 +201,7 @@ pub extern "C" fn lf_status_name(status: i32) -> *const c_char {
 /// The version of the library that is running: major · 65536 + minor · 256 + patch.
 #[unsafe(no_mangle)]
 pub extern "C" fn lf_version() -> u32 {
-    let number = |text: &str| text.bytes().filter(u8::is_ascii_digit).fold(0, |n, d| 10 * n + u32::from(d - b'0'));
-    let part = |text: &'static str| number(text);
+    let part = |text: &str| text.bytes().filter(u8::is_ascii_digit).fold(0, |n, d| 10 * n + u32::from(d - b'0'));
     part(env!("CARGO_PKG_VERSION_MAJOR")) << 16
         | part(env!("CARGO_PKG_VERSION_MINOR")) << 8
         | part(env!("CARGO_PKG_VERSION_PATCH"))
@@ -216,17 +220,17 @@ mod tests {
     fn a_panic_becomes_a_status_and_a_text() {
         let quiet = std::panic::take_hook();
         std::panic::set_hook(Box::new(|_| ()));
-        let status = guarded(|| panic!("limb {} overflowed", 3));
+        let status = guarded(|| -> Outcome<()> { panic!("limb {} overflowed", 3) });
         std::panic::set_hook(quiet);
         assert_eq!(status, lf_status::LF_INTERNAL);
         assert_eq!(last(), "a fault of the library: limb 3 overflowed");
-        assert_eq!(guarded(|| Ok(lf_status::LF_OK)), lf_status::LF_OK);
+        assert_eq!(guarded(|| Ok(())), lf_status::LF_OK);
         assert_eq!(last(), "");
     }
 
     #[test]
     fn each_thread_has_a_text_of_its_own() {
-        guarded(|| Err(Failure::argument("ours")));
+        guarded(|| Outcome::<()>::Err(Failure::argument("ours")));
         std::thread::spawn(|| assert_eq!(last(), "")).join().unwrap();
         assert_eq!(last(), "ours");
     }

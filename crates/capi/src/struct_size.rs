@@ -1,6 +1,8 @@
 //! Structures that grow: the first member says how much of one the caller knows. A caller of an earlier version has fewer members; those that it
 //! lacks have their defaults where they are read, and are not written.
 
+use std::mem::MaybeUninit;
+
 use crate::status::{Failure, Outcome};
 
 /// A structure of C whose first member is its `size`.
@@ -43,16 +45,19 @@ pub unsafe fn put_sized<T: Growing>(there: *mut T, value: T) -> Outcome<()> {
     Ok(())
 }
 
-/// Reads as much of a structure as the caller knows; the rest is that of `defaults`.
+/// Reads as much of a structure as the caller knows, nothing of null; the rest is zero, as a member is that has its default.
 ///
 /// # Safety
 /// As [`put_sized`]; any bytes are a value of the structure.
-pub unsafe fn get_sized<T: Growing>(there: *const T, mut defaults: T) -> Outcome<T> {
+pub unsafe fn get_sized<T: Growing>(there: *const T) -> Outcome<T> {
     // SAFETY: the caller's promise.
-    let bytes = unsafe { known(there) }?;
-    // SAFETY: the caller has `bytes` bytes, and so has `defaults`; any bytes are a value.
-    unsafe { std::ptr::copy_nonoverlapping(there.cast::<u8>(), std::ptr::from_mut(&mut defaults).cast(), bytes) };
-    Ok(defaults)
+    let bytes = if there.is_null() { 0 } else { unsafe { known(there) }? };
+    let mut read = MaybeUninit::<T>::zeroed();
+    // SAFETY: the caller has `bytes` bytes, and so has `read`; any bytes are a value.
+    unsafe {
+        std::ptr::copy_nonoverlapping(there.cast::<u8>(), read.as_mut_ptr().cast(), bytes);
+        Ok(read.assume_init())
+    }
 }
 
 /// Checks that a structure can be written.
@@ -88,8 +93,8 @@ mod tests {
         unsafe { put_sized(&raw mut earlier, value) }.unwrap();
         assert_eq!(earlier, Now { size: 16, first: 7, second: 99 });
         // SAFETY: likewise.
-        let read = unsafe { get_sized(&raw const earlier, Now { size: 24, first: 0, second: 5 }) }.unwrap();
-        assert_eq!(read, Now { size: 16, first: 7, second: 5 });
+        let read = unsafe { get_sized(&raw const earlier) }.unwrap();
+        assert_eq!(read, Now { size: 16, first: 7, second: 0 });
     }
 
     #[test]
@@ -97,7 +102,7 @@ mod tests {
         for size in [0, 3, usize::MAX] {
             let unset = Now { size, first: 0, second: 0 };
             // SAFETY: nothing is read beyond the size.
-            let failure = unsafe { get_sized(&raw const unset, unset) }.unwrap_err();
+            let failure = unsafe { get_sized(&raw const unset) }.unwrap_err();
             assert!(failure.message.contains("sizeof(now)"), "{failure:?}");
         }
     }

@@ -1,6 +1,5 @@
 //! Exact sums, rounded once, of arrays (`docs/arithmetic.md` §8), and sums that go on, which several threads or ranks merge.
 
-use bytemuck::Pod;
 use lanefield::reference::exact::{ExactSum, WORDS};
 use lanefield::reference::kernels::Vectors;
 use num_complex::Complex;
@@ -25,16 +24,13 @@ const OBJECTS_A_TASK: usize = 1 << 12;
 ///
 /// # Safety
 /// As [`array`].
-unsafe fn objects<'a, R: Vectors + Pod>(
+unsafe fn objects<'a, R: Vectors>(
     x: *const R,
     (objects, words): (usize, usize),
     name: &str,
-) -> Outcome<&'a [Complex<R>]>
-where
-    Complex<R>: Pod,
-{
+) -> Outcome<&'a [Complex<R>]> {
     if words == 0 {
-        return Err(Failure::argument("0 words in an object: a spinor has 12, a colour vector 3".to_owned()));
+        return Err(Failure::argument("0 words in an object: a spinor has 12, a colour vector 3"));
     }
     let reals = objects.checked_mul(words).and_then(|words| words.checked_mul(2));
     let reals = reals.ok_or_else(|| Failure::argument(format!("{objects} objects of {words} words are too many")))?;
@@ -42,12 +38,10 @@ where
     Ok(complex(unsafe { array(x, reals, name) }?))
 }
 
-/// The contribution of an object to a norm.
 fn norm2_of<R: Vectors>(object: &[Complex<R>]) -> f64 {
     object.iter().flat_map(|z| [z.re.to_f64(), z.im.to_f64()]).fold(0.0, |s, x| fused(x, x, s))
 }
 
-/// The contribution of two objects to ⟨x, y⟩.
 fn inner_of<R: Vectors>(x: &[Complex<R>], y: &[Complex<R>]) -> (f64, f64) {
     x.iter().zip(y).fold((0.0, 0.0), |(re, im), (x, y)| {
         let [xr, xi, yr, yi] = [x.re, x.im, y.re, y.im].map(R::to_f64);
@@ -92,100 +86,52 @@ fn inner<R: Vectors>(x: &[Complex<R>], y: &[Complex<R>], words: usize) -> [Exact
     })
 }
 
-/// # Safety
-/// Pointers of C, as for all here.
-unsafe fn norm2_to<R: Vectors + Pod>(
-    context: *const lf_context,
-    x: *const R,
-    (count, words): (usize, usize),
-    value: *mut f64,
-) -> lf_status
-where
-    Complex<R>: Pod,
-{
-    // SAFETY: the caller's promise.
-    guarded(|| unsafe {
-        room(value, "norm2")?;
-        let (context, x) = (&handle(context, "context")?.0, objects(x, (count, words), "x")?);
-        put(value, context.install(|| norm2(x, words)).round(), "norm2")?;
-        Ok(lf_status::LF_OK)
-    })
+/// The sums of re and im of each word.
+fn sums_of_words<R: Vectors>(x: &[Complex<R>], words: usize) -> Vec<ExactSum> {
+    let of_word = |word: usize| {
+        sums(x.len() / words, |object| {
+            let z = x[object * words + word];
+            [z.re.to_f64(), z.im.to_f64()]
+        })
+    };
+    (0..words).flat_map(of_word).collect()
 }
 
-/// # Safety
-/// Pointers of C.
-unsafe fn inner_to<R: Vectors + Pod>(
+/// Writes sums over arrays, each rounded once.
+unsafe fn write_sums<R: Vectors, S: AsRef<[ExactSum]>, const N: usize>(
     context: *const lf_context,
-    [x, y]: [*const R; 2],
+    arrays: [(&str, *const R); N],
     (count, words): (usize, usize),
-    value: *mut f64,
-) -> lf_status
-where
-    Complex<R>: Pod,
-{
+    (name, values): (&str, *mut f64),
+    sums: impl FnOnce([&[Complex<R>]; N]) -> S + Send,
+) -> lf_status {
     // SAFETY: the caller's promise.
     guarded(|| unsafe {
-        room(value, "inner")?;
+        room(values, name)?;
         let context = &handle(context, "context")?.0;
-        let (x, y) = (objects(x, (count, words), "x")?, objects(y, (count, words), "y")?);
-        let sums = context.install(|| inner(x, y, words));
-        write(value, &sums.map(|sum| sum.round()), "inner")?;
-        Ok(lf_status::LF_OK)
+        let mut read = [&[][..]; N];
+        for (read, (name, array)) in read.iter_mut().zip(arrays) {
+            *read = objects(array, (count, words), name)?;
+        }
+        let rounded: Vec<f64> = context.install(|| sums(read).as_ref().iter().map(ExactSum::round).collect());
+        write(values, &rounded, name)
     })
 }
 
-/// # Safety
-/// Pointers of C.
-unsafe fn sum_to<R: Vectors + Pod>(
-    context: *const lf_context,
-    x: *const R,
-    (count, words): (usize, usize),
-    values: *mut f64,
-) -> lf_status
-where
-    Complex<R>: Pod,
-{
-    // SAFETY: the caller's promise.
-    guarded(|| unsafe {
-        room(values, "sums")?;
-        let (context, x) = (&handle(context, "context")?.0, objects(x, (count, words), "x")?);
-        let of_word = |word: usize| {
-            sums(count, |object| {
-                let z = x[object * words + word];
-                [z.re.to_f64(), z.im.to_f64()]
-            })
-        };
-        let of_words = || (0..words).flat_map(|word| of_word(word).map(|sum| sum.round())).collect();
-        let rounded: Vec<f64> = context.install(of_words);
-        write(values, &rounded, "sums")?;
-        Ok(lf_status::LF_OK)
-    })
-}
-
-/// # Safety
-/// Pointers of C.
-unsafe fn add_norm2<R: Vectors + Pod>(sum: *mut lf_exact_sum, x: *const R, (count, words): (usize, usize)) -> lf_status
-where
-    Complex<R>: Pod,
-{
+unsafe fn add_norm2<R: Vectors>(sum: *mut lf_exact_sum, x: *const R, (count, words): (usize, usize)) -> lf_status {
     // SAFETY: the caller's promise.
     guarded(|| unsafe {
         let (sum, x) = (handle_mut(sum, "sum")?, objects(x, (count, words), "x")?);
         x.chunks_exact(words).for_each(|object| sum.0.add(norm2_of(object)));
-        Ok(lf_status::LF_OK)
+        Ok(())
     })
 }
 
-/// # Safety
-/// Pointers of C.
-unsafe fn add_inner<R: Vectors + Pod>(
+unsafe fn add_inner<R: Vectors>(
     [re, im]: [*mut lf_exact_sum; 2],
     [x, y]: [*const R; 2],
     (count, words): (usize, usize),
-) -> lf_status
-where
-    Complex<R>: Pod,
-{
+) -> lf_status {
     // SAFETY: the caller's promise.
     guarded(|| unsafe {
         two(re, im)?;
@@ -196,7 +142,7 @@ where
             re.0.add(of_re);
             im.0.add(of_im);
         }
-        Ok(lf_status::LF_OK)
+        Ok(())
     })
 }
 
@@ -212,7 +158,7 @@ pub unsafe extern "C" fn lf_norm2_f64(
     norm2: *mut f64,
 ) -> lf_status {
     // SAFETY: the caller's promise.
-    unsafe { norm2_to(context, x, (count, words), norm2) }
+    unsafe { write_sums(context, [("x", x)], (count, words), ("norm2", norm2), |[x]| [self::norm2(x, words)]) }
 }
 
 /// The same of arrays in f32, whose numbers are promoted first.
@@ -225,7 +171,7 @@ pub unsafe extern "C" fn lf_norm2_f32(
     norm2: *mut f64,
 ) -> lf_status {
     // SAFETY: the caller's promise.
-    unsafe { norm2_to(context, x, (count, words), norm2) }
+    unsafe { write_sums(context, [("x", x)], (count, words), ("norm2", norm2), |[x]| [self::norm2(x, words)]) }
 }
 
 /// `inner[0]` + i·`inner[1]` = ⟨x, y⟩ = Σ conj(x) y over `count` objects of `words` complex words each; both parts are exact sums, rounded once, as in
@@ -239,8 +185,9 @@ pub unsafe extern "C" fn lf_inner_f64(
     words: usize,
     inner: *mut f64,
 ) -> lf_status {
+    let arrays = [("x", x), ("y", y)];
     // SAFETY: the caller's promise.
-    unsafe { inner_to(context, [x, y], (count, words), inner) }
+    unsafe { write_sums(context, arrays, (count, words), ("inner", inner), |[x, y]| self::inner(x, y, words)) }
 }
 
 /// The same of arrays in f32, whose numbers are promoted first.
@@ -253,8 +200,9 @@ pub unsafe extern "C" fn lf_inner_f32(
     words: usize,
     inner: *mut f64,
 ) -> lf_status {
+    let arrays = [("x", x), ("y", y)];
     // SAFETY: the caller's promise.
-    unsafe { inner_to(context, [x, y], (count, words), inner) }
+    unsafe { write_sums(context, arrays, (count, words), ("inner", inner), |[x, y]| self::inner(x, y, words)) }
 }
 
 /// `sums[2·word]` and `sums[2·word + 1]` = the exact sums of re and im of each word over `count` objects of `words` complex words each, each rounded once.
@@ -268,7 +216,7 @@ pub unsafe extern "C" fn lf_sum_f64(
     sums: *mut f64,
 ) -> lf_status {
     // SAFETY: the caller's promise.
-    unsafe { sum_to(context, x, (count, words), sums) }
+    unsafe { write_sums(context, [("x", x)], (count, words), ("sums", sums), |[x]| sums_of_words(x, words)) }
 }
 
 /// The same of arrays in f32, whose numbers are promoted first.
@@ -281,13 +229,13 @@ pub unsafe extern "C" fn lf_sum_f32(
     sums: *mut f64,
 ) -> lf_status {
     // SAFETY: the caller's promise.
-    unsafe { sum_to(context, x, (count, words), sums) }
+    unsafe { write_sums(context, [("x", x)], (count, words), ("sums", sums), |[x]| sums_of_words(x, words)) }
 }
 
 /// Refuses one sum in two places.
 fn two(a: *const lf_exact_sum, b: *const lf_exact_sum) -> Outcome<()> {
     match std::ptr::eq(a, b) {
-        true => Err(Failure::argument("the two sums are the same one".to_owned())),
+        true => Err(Failure::argument("the two sums are the same one")),
         false => Ok(()),
     }
 }
@@ -296,7 +244,7 @@ fn two(a: *const lf_exact_sum, b: *const lf_exact_sum) -> Outcome<()> {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lf_exact_sum_create(sum: *mut *mut lf_exact_sum) -> lf_status {
     // SAFETY: the caller's promise.
-    guarded(|| unsafe { give(sum, lf_exact_sum(ExactSum::new()), "sum").map(|()| lf_status::LF_OK) })
+    guarded(|| unsafe { give(sum, lf_exact_sum(ExactSum::new()), "sum") })
 }
 
 /// Frees a sum; null is ignored.
@@ -310,10 +258,7 @@ pub unsafe extern "C" fn lf_exact_sum_free(sum: *mut lf_exact_sum) {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lf_exact_sum_add(sum: *mut lf_exact_sum, term: f64) -> lf_status {
     // SAFETY: the caller's promise.
-    guarded(|| unsafe {
-        handle_mut(sum, "sum")?.0.add(term);
-        Ok(lf_status::LF_OK)
-    })
+    guarded(|| unsafe { handle_mut(sum, "sum").map(|sum| sum.0.add(term)) })
 }
 
 /// Adds `count` terms.
@@ -323,7 +268,7 @@ pub unsafe extern "C" fn lf_exact_sum_add_array(sum: *mut lf_exact_sum, terms: *
     guarded(|| unsafe {
         let (sum, terms) = (handle_mut(sum, "sum")?, array(terms, count, "terms")?);
         sum.0.add_slice(terms);
-        Ok(lf_status::LF_OK)
+        Ok(())
     })
 }
 
@@ -387,7 +332,7 @@ pub unsafe extern "C" fn lf_exact_sum_merge(sum: *mut lf_exact_sum, other: *cons
         two(sum, other)?;
         let (sum, other) = (handle_mut(sum, "sum")?, handle(other, "other")?);
         sum.0.merge(&other.0);
-        Ok(lf_status::LF_OK)
+        Ok(())
     })
 }
 
@@ -395,10 +340,7 @@ pub unsafe extern "C" fn lf_exact_sum_merge(sum: *mut lf_exact_sum, other: *cons
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lf_exact_sum_round(sum: *const lf_exact_sum, value: *mut f64) -> lf_status {
     // SAFETY: the caller's promise.
-    guarded(|| unsafe {
-        put(value, handle(sum, "sum")?.0.round(), "value")?;
-        Ok(lf_status::LF_OK)
-    })
+    guarded(|| unsafe { put(value, handle(sum, "sum")?.0.round(), "value") })
 }
 
 /// Writes a sum down, as LF_EXACT_SUM_WORDS integers: equal sums have equal words. Words of several sums may be added up one by one as integers
@@ -408,10 +350,7 @@ pub unsafe extern "C" fn lf_exact_sum_round(sum: *const lf_exact_sum, value: *mu
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lf_exact_sum_words(sum: *const lf_exact_sum, words: *mut i64) -> lf_status {
     // SAFETY: the caller's promise.
-    guarded(|| unsafe {
-        write(words, &handle(sum, "sum")?.0.to_words(), "words")?;
-        Ok(lf_status::LF_OK)
-    })
+    guarded(|| unsafe { write(words, &handle(sum, "sum")?.0.to_words(), "words") })
 }
 
 /// Reads a sum from LF_EXACT_SUM_WORDS integers, in place of what it was.
@@ -425,6 +364,6 @@ pub unsafe extern "C" fn lf_exact_sum_set_words(sum: *mut lf_exact_sum, words: *
     guarded(|| unsafe {
         let (sum, words) = (handle_mut(sum, "sum")?, array(words, LF_EXACT_SUM_WORDS, "words")?);
         sum.0 = ExactSum::from_words(words).map_err(|error| Failure::argument(error.to_string()))?;
-        Ok(lf_status::LF_OK)
+        Ok(())
     })
 }

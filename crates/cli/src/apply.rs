@@ -6,14 +6,13 @@ use std::sync::Arc;
 use anyhow::{Context as _, bail, ensure};
 use clap::{Args, ValueEnum};
 use lanefield::backend::{BackendError, Memory as _};
-use lanefield::dynamic::{self, DynField, Hop, What, download, norm2, upload};
+use lanefield::dynamic::{self, DynField, Hop, What, download, field_shape, norm2, upload};
 use lanefield::io::npy::ArrayReal;
 use lanefield::kernel::Kernel;
-use lanefield::operator::{AnyModel, HopParameters};
 use lanefield::reference;
 use lanefield::reference::kernels::Vectors;
 use lanefield::reference::kernels::hop::Dagger;
-use lanefield::reference::layout::{Checkerboard, Lattice, LatticeOptions, Parity, Sites};
+use lanefield::reference::layout::{Parity, Sites};
 use lanefield::reference::real::{Precision, Real};
 use lanefield_lab::Timed as _;
 use num_complex::Complex;
@@ -97,61 +96,19 @@ enum Piece {
     Mpc,
 }
 
-/// What is to be applied.
 #[derive(Clone, Copy)]
-enum Step {
-    Hop { name: &'static str, hop: Hop, parameters: HopParameters, onto: Sites },
-    Full(AnyModel),
-    Piece { model: AnyModel, piece: Piece, onto: Parity },
+struct Step {
+    what: What,
+    piece: dynamic::Piece,
+    /// Of a hop, it is in its kernel.
+    dagger: Dagger,
 }
 
 impl Step {
     fn shape(self) -> anyhow::Result<FieldShape> {
-        match self {
-            Self::Hop { hop, .. } => FieldShape::of_object(hop.object()),
-            Self::Full(model) | Self::Piece { model, .. } => FieldShape::of_model(&model),
-        }
-    }
-
-    fn describe(self) -> String {
-        match self {
-            Self::Hop { name, onto: Sites::Full, .. } => name.to_owned(),
-            Self::Hop { name, onto, .. } => format!("{name} onto {onto} sites"),
-            Self::Full(model) => model.describe(),
-            Self::Piece { model, piece, onto } => {
-                format!("{} of {} onto {} sites", name_of(piece), model.describe(), Sites::Parity(onto))
-            }
-        }
-    }
-
-    /// What is applied, and which piece of it; `dagger` of a hop is in its kernel.
-    fn applied(self, dagger: bool) -> (What, dynamic::Piece, Dagger) {
-        let dagger = if dagger { Dagger::Yes } else { Dagger::No };
-        match self {
-            Self::Hop { hop, parameters, onto, .. } => {
-                let piece = match onto {
-                    Sites::Full => dynamic::Piece::Full,
-                    Sites::Parity(parity) => dynamic::Piece::Meooe(parity),
-                };
-                (What::Hop(hop, parameters), piece, Dagger::No)
-            }
-            Self::Full(model) => (What::Model(model), dynamic::Piece::Full, dagger),
-            Self::Piece { model, piece, onto } => {
-                let piece = match piece {
-                    Piece::Meooe => dynamic::Piece::Meooe(onto),
-                    Piece::Mooee => dynamic::Piece::Mooee(onto),
-                    Piece::Mooeeinv => dynamic::Piece::MooeeInverse(onto),
-                    Piece::Full | Piece::Mpc => dynamic::Piece::Mpc,
-                };
-                (What::Model(model), piece, dagger)
-            }
-        }
-    }
-
-    fn checkerboard(self) -> Checkerboard {
-        match self {
-            Self::Hop { onto: Sites::Full, .. } | Self::Full(_) => Checkerboard::FullOnly,
-            Self::Hop { .. } | Self::Piece { .. } => Checkerboard::RedBlack,
+        match self.what {
+            What::Hop(hop, _) => FieldShape::of_object(hop.object()),
+            What::Model(model) => FieldShape::of_model(&model),
         }
     }
 }
@@ -176,12 +133,12 @@ impl Apply {
             );
             let conjugate = || format!("--dagger: {name} has no kernel of its Hermitian conjugate");
             let hop = if self.dagger { hop.dagger().with_context(conjugate)? } else { hop };
-            let onto = self.parity.map_or(Sites::Full, Sites::Parity);
-            return Ok(Step::Hop { name, hop, parameters: self.hop.parameters(), onto });
+            let piece = self.parity.map_or(dynamic::Piece::Full, dynamic::Piece::Meooe);
+            return Ok(Step { what: What::Hop(hop, self.hop.parameters()), piece, dagger: Dagger::No });
         }
         let model = self.operator.model(&self.hop)?;
-        let onto = match (self.piece, self.parity) {
-            (Piece::Full, None) => return Ok(Step::Full(model)),
+        let piece = match (self.piece, self.parity) {
+            (Piece::Full, None) => dynamic::Piece::Full,
             (Piece::Full, Some(_)) => bail!(
                 "--parity is for hops and pieces; {} acts on all sites: leave --parity out, or give a --piece",
                 model.name()
@@ -189,13 +146,28 @@ impl Apply {
             (Piece::Mpc, Some(Parity::Even)) => {
                 bail!("--piece mpc acts on the odd sites: leave --parity out, or give --parity odd")
             }
-            (Piece::Mpc, _) => Parity::Odd,
-            (_, Some(onto)) => onto,
+            (Piece::Mpc, _) => dynamic::Piece::Mpc,
+            (Piece::Meooe, Some(onto)) => dynamic::Piece::Meooe(onto),
+            (Piece::Mooee, Some(onto)) => dynamic::Piece::Mooee(onto),
+            (Piece::Mooeeinv, Some(onto)) => dynamic::Piece::MooeeInverse(onto),
             (piece, None) => {
                 bail!("--piece {} needs --parity even or odd: the sites of the result", name_of(piece))
             }
         };
-        Ok(Step::Piece { model, piece: self.piece, onto })
+        Ok(Step { what: What::Model(model), piece, dagger: if self.dagger { Dagger::Yes } else { Dagger::No } })
+    }
+
+    fn describe(&self, step: Step) -> String {
+        let name = match step.what {
+            What::Model(model) => model.describe(),
+            // Not that of the kernel of its Hermitian conjugate.
+            What::Hop(..) => self.operator.name().to_owned(),
+        };
+        match (self.piece, step.piece.onto()) {
+            (Piece::Full, Sites::Full) => name,
+            (Piece::Full, onto) => format!("{name} onto {onto} sites"),
+            (piece, onto) => format!("{} of {name} onto {onto} sites", name_of(piece)),
+        }
     }
 
     /// The array that will hold the result.
@@ -205,24 +177,19 @@ impl Apply {
         file: &ConfigurationFile,
         source: &[Complex<f64>],
     ) -> anyhow::Result<ArrayOutput<'_>> {
-        let (operator, parameters, piece) = match step {
-            Step::Hop { hop, .. } => (hop.kernel().name, serde_json::Map::new(), Piece::Full),
-            Step::Full(model) => (model.name(), json_of(&model), Piece::Full),
-            Step::Piece { model, piece, .. } => (model.name(), json_of(&model), piece),
+        let (operator, parameters) = match step.what {
+            What::Hop(hop, _) => (hop.kernel().name, serde_json::Map::new()),
+            What::Model(model) => (model.name(), json_of(&model)),
         };
-        let sites = match step {
-            Step::Hop { onto, .. } => onto.to_string(),
-            Step::Full(_) => Sites::Full.to_string(),
-            Step::Piece { onto, .. } => Sites::Parity(onto).to_string(),
-        };
-        let settings = [("piece", name_of(piece).into()), ("dagger", self.dagger.into()), ("sites", sites.into())];
-        let source = self.input.described(source, &file.lattice, None)?;
+        let (piece, sites) = (name_of(self.piece), step.piece.onto().to_string());
+        let settings = [("piece", piece.into()), ("dagger", self.dagger.into()), ("sites", sites.into())];
+        let source = self.input.source.described(source, &file.lattice, None)?;
         let inputs = array_output::inputs((operator, parameters, &self.hop), file, source, R::NAME, settings)?;
         ArrayOutput::new(&self.output, "apply", &self.input.files(), inputs)
     }
 
     fn apply<R: Vectors + ArrayReal>(&self, step: Step) -> anyhow::Result<Outcome> {
-        if let Step::Full(model) | Step::Piece { model, .. } = step {
+        if let What::Model(model) = step.what {
             check::<R>(&model, false)?;
         }
         let file = self.input.configuration()?;
@@ -233,24 +200,20 @@ impl Apply {
         require_in_range::<R>(&source)?;
         let output = self.array_output::<R>(step, &file, &source)?;
         let source: Vec<_> = source.iter().map(|z| Complex::new(R::from_f64(z.re), R::from_f64(z.im))).collect();
+        let Step { what, piece, dagger } = step;
         let lay_out = |lanes| {
-            let options = LatticeOptions { lanes, nodes: None, checkerboard: step.checkerboard() };
-            Lattice::new(extents, R::COMPLEX, options).context("failed to lay out the lattice")
+            field_shape(what.object(), <R as Real>::PRECISION, (extents, piece.onto()), lanes)
+                .context("failed to lay out the lattice")
         };
         // One that does not fit is refused before a device is opened.
         lay_out(self.backend.lanes)?;
         let backend = self.backend.open_on(&file.lattice, &self.input.ranks)?;
-        let lattice = lay_out(backend.lanes(self.backend.lanes))?;
-        let (what, piece, dagger) = step.applied(self.dagger);
+        let onto = lay_out(backend.lanes(self.backend.lanes))?;
         let plaquette = file.plaquette()?;
         let ConfigurationFile { configuration, lattice: whole, .. } = file;
         let apply = || -> Result<_, BackendError> {
-            let on = |sites| {
-                let (object, precision) = (what.object(), <R as Real>::PRECISION);
-                reference::field::FieldShape { lattice, sites, object, precision }
-            };
-            let psi = upload(&backend, on(piece.from()), &source)?;
-            let mut out = DynField::zeros(&backend, on(piece.onto()))?;
+            let psi = upload(&backend, reference::field::FieldShape { sites: piece.from(), ..onto }, &source)?;
+            let mut out = DynField::zeros(&backend, onto)?;
             let mut operator = what.prepare(&backend, <R as Real>::PRECISION, Arc::new(configuration));
             operator.apply(piece, dagger, &mut out, &psi)?;
             Ok((norm2(&backend, &psi)?, norm2(&backend, &out)?, download::<R>(&backend, &out)?))
@@ -265,9 +228,9 @@ impl Apply {
         let axes = shape.write(&self.output, &whole, None, &result)?;
         output.describe::<R>(axes)?;
         let report = Report {
-            operator: step.describe(),
+            operator: self.describe(step),
             dagger: self.dagger,
-            layout: lattice.into(),
+            layout: onto.lattice.into(),
             precision: R::NAME,
             plaquette,
             source_norm2,

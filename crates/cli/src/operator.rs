@@ -4,10 +4,11 @@
 use std::ffi::OsStr;
 use std::marker::PhantomData;
 
-use anyhow::{anyhow, ensure};
+use anyhow::{anyhow, bail, ensure};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::error::ErrorKind;
 use clap::{Arg, ArgMatches, Args, Command, Error, FromArgMatches};
+use lanefield::dynamic::beyond;
 use lanefield::kernel::Kernel;
 use lanefield::operator::{
     AnyModel, Definition, DefinitionError, HopParameters, Parameter, ParameterKind, definition, definitions,
@@ -20,14 +21,12 @@ use super::args::HopArgs;
 
 /// What a command takes as `--operator`.
 pub trait Offer: 'static {
-    /// The help of the option.
     const HELP: &'static str;
     /// The operator where none is named.
     const DEFAULT: Option<&'static str> = None;
     /// Why operators are refused that exist, but are not offered.
     const NEEDS: &'static str = "";
 
-    /// The operators.
     fn operators() -> Vec<&'static Definition> {
         definitions().collect()
     }
@@ -141,7 +140,6 @@ impl<O: Offer> FromArgMatches for OperatorArgs<O> {
     }
 }
 
-/// The parameters of some operators, each name once.
 fn parameters(operators: &[&'static Definition]) -> Vec<&'static Parameter> {
     let mut parameters: Vec<&'static Parameter> = Vec::new();
     for parameter in operators.iter().flat_map(|operator| operator.parameters) {
@@ -204,6 +202,10 @@ fn listed(names: &[&str]) -> String {
 }
 
 impl<O: Offer> OperatorArgs<O> {
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
     /// The kernel that was named in place of an operator.
     ///
     /// # Errors
@@ -257,14 +259,8 @@ pub fn json_of(model: &AnyModel) -> Map<String, Value> {
 /// Such parameters.
 pub fn check<R: Vectors>(model: &AnyModel, preconditioned: bool) -> anyhow::Result<()> {
     let is_finite = |number: f64| R::from_f64(number).to_f64().is_finite();
-    for (parameter, value) in model.parameters() {
-        ensure!(
-            is_finite(value),
-            "--{} {value:e} is beyond {}: give a smaller {}",
-            parameter.name,
-            R::NAME,
-            parameter.name
-        );
+    if let Some((Parameter { name, .. }, value)) = beyond::<R>(model) {
+        bail!("--{name} {value:e} is beyond {}: give a smaller {name}", R::NAME);
     }
     let (mass, diagonal) = (model.mass(), model.diagonal());
     ensure!(

@@ -1,19 +1,15 @@
 //! An operator, or one of its even-odd pieces, applied to an array. What is made for it (links in the device's layout, say) is kept for the next time.
 
 use std::borrow::Cow;
-use std::sync::{Arc, Mutex, PoisonError};
 
 use lanefield::backend::{BackendError, HostField};
-use lanefield::dynamic::{AnyBackend, Applied, DynField, Piece, Prepared, What};
-use lanefield::operator::AnyModel;
+use lanefield::dynamic::{AnyBackend, Applied, DynField, Piece, field_shape};
 use lanefield::reference::field::{FieldError, FieldShape};
-use lanefield::reference::gauge::Configuration;
 use lanefield::reference::kernels::hop::Dagger;
-use lanefield::reference::layout::{Checkerboard, Lattice, LatticeOptions, Parity};
-use lanefield::reference::real::{Precision, Real};
+use lanefield::reference::layout::Parity;
+use lanefield::reference::real::Real;
 use num_complex::Complex;
 use pyo3::prelude::*;
-use self_cell::self_cell;
 
 use super::arrays::Number;
 use super::errors::{self, value};
@@ -33,15 +29,6 @@ pub fn piece(name: &str, parity: Option<Parity>) -> PyResult<Piece> {
         ("mooeeinv", Some(onto)) => Ok(Piece::MooeeInverse(onto)),
         (_, None) => Err(value(format!("the piece {name} needs parity=\"even\" or \"odd\": the sites of the result"))),
         _ => Err(value(format!("unknown piece '{name}': expected full, meooe, mooee, mooeeinv or mpc"))),
-    }
-}
-
-self_cell! {
-    /// An operator, with the backend that it is ready on.
-    struct Kept {
-        owner: Arc<AnyBackend>,
-        #[covariant]
-        dependent: Prepared,
     }
 }
 
@@ -81,38 +68,6 @@ impl Applying<'_> {
     }
 }
 
-/// An operator in f32 and in f64, each made when it is first applied.
-#[derive(Default)]
-pub struct KeptOperators([Mutex<Option<Kept>>; 2]);
-
-impl KeptOperators {
-    /// Applies an operator to an array.
-    fn apply<R: Number>(
-        &self,
-        backend: &Arc<AnyBackend>,
-        (model, configuration): (AnyModel, &Arc<Configuration>),
-        applying: Applying<'_>,
-        psi: &[Complex<R>],
-        out: &mut [Complex<R>],
-    ) -> Result<(), BackendError> {
-        let slot = &self.0[usize::from(<R as Real>::PRECISION == Precision::F64)];
-        let mut kept = slot.lock().unwrap_or_else(|poisoned| {
-            // A call did not come to its end: what it left is made anew.
-            let mut kept = PoisonError::into_inner(poisoned);
-            *kept = None;
-            slot.clear_poison();
-            kept
-        });
-        let make = || {
-            Kept::new(Arc::clone(backend), |backend| {
-                What::Model(model).prepare(backend, <R as Real>::PRECISION, Arc::clone(configuration))
-            })
-        };
-        kept.get_or_insert_with(make)
-            .with_dependent_mut(|backend, operator| backend.install(|| applying.on(backend, &mut **operator, psi, out)))
-    }
-}
-
 /// Makes `out` the piece of the operator, or of its Hermitian conjugate, of an array with the same axes. Where it does not act, the result is 0.
 pub fn apply<R: Number>(
     py: Python<'_>,
@@ -122,16 +77,15 @@ pub fn apply<R: Number>(
     psi: &[Complex<R>],
     out: &mut [Complex<R>],
 ) -> PyResult<()> {
-    let checkerboard = if piece == Piece::Full { Checkerboard::FullOnly } else { Checkerboard::RedBlack };
-    let options = LatticeOptions { lanes: operator.device().lanes(), nodes: None, checkerboard };
-    let (model, configuration) = (operator.model(), operator.configuration().shared());
-    let lattice = Lattice::new(configuration.extents(), R::COMPLEX, options).map_err(value)?;
-    let one = model.object();
+    let (one, precision) = (operator.model().object(), <R as Real>::PRECISION);
     let object = one.with_parts(axes.rhs * one.parts()).unwrap_or(one);
-    let shape = FieldShape { lattice, sites: piece.onto(), object, precision: <R as Real>::PRECISION };
+    let on = (operator.configuration().get().extents(), piece.onto());
+    let shape = field_shape(object, precision, on, operator.device().lanes()).map_err(value)?;
     let dagger = if dagger { Dagger::Yes } else { Dagger::No };
-    let applying = Applying { piece, dagger, shape, axes };
-    let (kept, backend) = (operator.kept(), operator.device().backend());
-    let applied = running::run(py, None, |_| kept.apply(backend, (model, configuration), applying, psi, out))?;
+    let (applying, kept) = (Applying { piece, dagger, shape, axes }, operator.kept());
+    let backend = kept.backend();
+    let applied = running::run(py, None, |_| {
+        kept.with(precision, |operator| backend.install(|| applying.on(backend, operator, psi, out)))
+    })?;
     applied.map_err(errors::backend)
 }

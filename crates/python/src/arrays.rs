@@ -149,7 +149,6 @@ impl<'py> Given<'py> {
         Err(PyTypeError::new_err(format!("{found}: expected a NumPy array of complex64 or complex128")))
     }
 
-    /// Its axes.
     pub fn shape(&self) -> &[usize] {
         match self {
             Self::F32(array) => array.shape(),
@@ -157,7 +156,6 @@ impl<'py> Given<'py> {
         }
     }
 
-    /// Its precision.
     pub fn precision(&self) -> Precision {
         match self {
             Self::F32(_) => Precision::F32,

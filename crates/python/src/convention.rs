@@ -16,12 +16,9 @@ use super::arrays::{Number, tuple};
 use super::device::on_host;
 use super::errors::value;
 
-/// Whose arrays they are.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Convention {
-    /// Ours.
     Lanefield,
-    /// PyQUDA's.
     PyQuda,
     /// gpt's: Grid's.
     Gpt,

@@ -112,7 +112,6 @@ fn default_choice() -> String {
     named.unwrap_or_else(|| DeviceChoice::Auto.to_string())
 }
 
-/// A name or a number as text.
 fn choice_of(name: &str, given: &Bound<'_, PyAny>) -> PyResult<String> {
     if let Ok(index) = given.extract::<usize>() {
         return Ok(index.to_string());

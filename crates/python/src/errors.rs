@@ -124,7 +124,6 @@ pub fn solve(py: Python<'_>, error: SolveError) -> PyErr {
     }
 }
 
-/// The word for a method.
 pub fn method_name(method: Method) -> &'static str {
     match method {
         Method::ConjugateGradients => "cg",

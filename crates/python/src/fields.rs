@@ -151,7 +151,6 @@ impl Axes {
         })
     }
 
-    /// Of the array.
     pub fn shape(&self) -> &[usize] {
         &self.shape
     }

@@ -1,6 +1,6 @@
 //! Operators by name, with the parameters of the library's definitions as keywords: an operator that is added there is here by itself.
 
-use lanefield::dynamic::Piece;
+use lanefield::dynamic::{KeptOperator, Piece, What, beyond};
 use lanefield::operator::{AnyModel, Definition, HopParameters, Parameter, ParameterKind, definition, definitions};
 use lanefield::reference::kernels::Vectors;
 use lanefield::reference::layout::Parity;
@@ -10,9 +10,9 @@ use pyo3::IntoPyObjectExt as _;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
-use super::apply::{KeptOperators, apply, piece as piece_of};
+use super::apply::{apply, piece as piece_of};
 use super::arguments::{self, mistyped, wrong};
-use super::arrays::{Given, Number};
+use super::arrays::{Given, Number, on_values};
 use super::configuration::Configuration;
 use super::convention::Convention;
 use super::device::Device;
@@ -44,7 +44,7 @@ pub struct Operator {
     model: AnyModel,
     configuration: Py<Configuration>,
     device: Py<Device>,
-    kept: KeptOperators,
+    kept: KeptOperator,
 }
 
 impl Operator {
@@ -60,7 +60,7 @@ impl Operator {
         self.device.get()
     }
 
-    pub fn kept(&self) -> &KeptOperators {
+    pub fn kept(&self) -> &KeptOperator {
         &self.kept
     }
 
@@ -68,7 +68,7 @@ impl Operator {
     pub fn check<R: Vectors>(&self, preconditioned: bool) -> PyResult<()> {
         let is_finite = |number: f64| R::from_f64(number).to_f64().is_finite();
         let model = self.model;
-        if let Some((parameter, number)) = model.parameters().into_iter().find(|(_, number)| !is_finite(*number)) {
+        if let Some((parameter, number)) = beyond::<R>(&model) {
             return Err(value(format!("{} {number:?} is beyond {}", parameter.name, R::NAME)));
         }
         let diagonal = model.diagonal();
@@ -80,7 +80,6 @@ impl Operator {
     }
 }
 
-/// The keyword of a parameter.
 fn keyword(parameter: &Parameter) -> String {
     parameter.name.replace('-', "_")
 }
@@ -147,7 +146,6 @@ fn boundary_of(given: &Bound<'_, PyAny>) -> PyResult<BoundaryPhases> {
     text.map_err(|_| mistyped("boundary", given, expected))?.parse().map_err(|_| wrong("boundary", given, expected))
 }
 
-/// A parameter's value.
 fn as_python<'py>(py: Python<'py>, parameter: &Parameter, number: f64) -> PyResult<Bound<'py, PyAny>> {
     match parameter.kind {
         ParameterKind::Number => number.into_bound_py_any(py),
@@ -180,7 +178,9 @@ impl Operator {
         let given = given(definition, parameters)?;
         let given = given.iter().map(|(name, text)| (*name, text.as_str()));
         let model = definition.model(given, hop).map_err(value)?;
-        Ok(Self { model, configuration, device: Device::of(py, device)?, kept: KeptOperators::default() })
+        let device = Device::of(py, device)?;
+        let kept = KeptOperator::new(device.get().backend(), What::Model(model), configuration.get().shared());
+        Ok(Self { model, configuration, device, kept })
     }
 
     /// Its name.
@@ -242,10 +242,7 @@ impl Operator {
         let read_as = (Convention::of(convention), Physical::No);
         let axes = Axes::new(("psi", given.shape()), &self.model, extents, read_as)?;
         given.require_finite(py, "psi")?;
-        match &given {
-            Given::F32(array) => self.applied(py, (piece, dagger), &axes, array.as_slice().map_err(value)?, out),
-            Given::F64(array) => self.applied(py, (piece, dagger), &axes, array.as_slice().map_err(value)?, out),
-        }
+        on_values!(&given, psi => self.applied(py, (piece, dagger), &axes, psi, out))
     }
 
     fn __repr__(&self) -> String {

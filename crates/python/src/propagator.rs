@@ -73,7 +73,12 @@ fn in_precision<R: Number>(
     let (configuration, device) = (operator.configuration().get(), operator.device().backend().as_ref());
     let computed = running::run(py, how.progress.as_ref(), |courier| {
         device.install(|| match solve.method {
-            Method::ConjugateGradients => together::<R>(device, configuration, point, &solve, courier),
+            // All columns in one batch.
+            Method::ConjugateGradients => {
+                let mut report = observable::propagator(device, configuration, point.into(), &solve, courier, None)?;
+                report.require_intact()?;
+                Ok((std::mem::take(&mut report.solution), vec![report]))
+            }
             _ => one_by_one::<R>(device, configuration, point, &solve, courier),
         })
     })?;
@@ -90,19 +95,6 @@ fn in_precision<R: Number>(
 
 /// The propagator in site order, and reports without it.
 type Solved<R> = (Vec<Complex<R>>, Vec<SolveReport<R>>);
-
-/// All columns in one batch.
-fn together<R: Number>(
-    backend: &AnyBackend,
-    configuration: &Configuration,
-    point: Coordinate,
-    solve: &Solve<AnyModel>,
-    courier: &mut Courier<'_>,
-) -> Result<Solved<R>, PropagatorError> {
-    let mut report = observable::propagator::<R, _, _>(backend, configuration, point.into(), solve, courier, None)?;
-    report.require_intact()?;
-    Ok((std::mem::take(&mut report.solution), vec![report]))
-}
 
 /// Column by column, for methods that take one right-hand side.
 fn one_by_one<R: Number>(

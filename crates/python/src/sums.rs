@@ -1,10 +1,12 @@
 //! Exact sums over sites: that of the sites' terms (`docs/arithmetic.md` §8) is rounded once, so that its bits depend on the numbers alone.
 
 use lanefield::backend::{BackendError, Memory as _, Sum};
+use lanefield::dynamic::field_shape;
 use lanefield::io::npy::FieldArray;
 use lanefield::kernel::prelude::ReduceKernels as _;
-use lanefield::reference::field::{Field, Words};
-use lanefield::reference::layout::{Checkerboard, Direction, Extents, Lattice, LatticeOptions, Parity, Sites};
+use lanefield::reference::field::{Field, Object, Words};
+use lanefield::reference::layout::{Direction, Extents, Lattice, LayoutError, Parity, Sites};
+use lanefield::reference::real::Real;
 use num_complex::Complex;
 use pyo3::IntoPyObjectExt as _;
 use pyo3::prelude::*;
@@ -123,10 +125,9 @@ impl Summed {
         }
     }
 
-    fn lattice<R: Number>(&self, extents: Extents) -> Result<Lattice, BackendError> {
-        let checkerboard = if self.sites == Sites::Full { Checkerboard::FullOnly } else { Checkerboard::RedBlack };
-        let options = LatticeOptions { lanes: self.device.get().lanes(), nodes: None, checkerboard };
-        Ok(Lattice::new(extents, R::COMPLEX, options)?)
+    fn lattice<R: Number>(&self, extents: Extents) -> Result<Lattice, LayoutError> {
+        let (object, lanes) = (Object::Words(self.words.0), self.device.get().lanes());
+        Ok(field_shape(object, <R as Real>::PRECISION, (extents, self.sites), lanes)?.lattice)
     }
 
     /// Fields.

@@ -1,0 +1,58 @@
+//! Operators that are ready on a backend, and stay so from one call to the next.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use lanefield_reference::gauge::Configuration;
+use lanefield_reference::real::Precision;
+use self_cell::self_cell;
+
+use super::backend::AnyBackend;
+use super::operator::{Applied, Prepared, What};
+
+self_cell! {
+    /// An operator, with the backend that it is ready on.
+    struct Kept {
+        owner: Arc<AnyBackend>,
+        #[covariant]
+        dependent: Prepared,
+    }
+}
+
+/// An operator in f32 and in f64, each made when it is first used, and kept. Several threads may use it at once, which then wait for each other.
+pub struct KeptOperator {
+    backend: Arc<AnyBackend>,
+    what: What,
+    configuration: Arc<Configuration>,
+    kept: [Mutex<Option<Kept>>; 2],
+}
+
+impl KeptOperator {
+    /// An operator on a backend, of which nothing is made yet.
+    pub fn new(backend: &Arc<AnyBackend>, what: What, configuration: &Arc<Configuration>) -> Self {
+        let (backend, configuration) = (Arc::clone(backend), Arc::clone(configuration));
+        Self { backend, what, configuration, kept: Default::default() }
+    }
+
+    /// Where it is applied.
+    pub fn backend(&self) -> &AnyBackend {
+        &self.backend
+    }
+
+    /// Uses the operator in f32 or f64.
+    pub fn with<T>(&self, precision: Precision, work: impl FnOnce(&mut (dyn Applied + Send + '_)) -> T) -> T {
+        let slot = &self.kept[usize::from(precision == Precision::F64)];
+        let mut kept = slot.lock().unwrap_or_else(|poisoned| {
+            // A call did not come to its end: what it left is made anew.
+            let mut kept = PoisonError::into_inner(poisoned);
+            *kept = None;
+            slot.clear_poison();
+            kept
+        });
+        let make = || {
+            Kept::new(Arc::clone(&self.backend), |backend| {
+                self.what.prepare(backend, precision, Arc::clone(&self.configuration))
+            })
+        };
+        kept.get_or_insert_with(make).with_dependent_mut(|_, operator| work(&mut **operator))
+    }
+}
