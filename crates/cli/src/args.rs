@@ -235,7 +235,6 @@ pub struct HopArgs {
 }
 
 impl HopArgs {
-    /// The hop's parameters.
     pub fn parameters(&self) -> HopParameters {
         HopParameters { boundary: self.boundary, links: self.links, legs: self.legs }
     }
@@ -273,7 +272,6 @@ pub fn of_storage() -> impl TypedValueParser<Value = Precision> {
     precision_of(&Precision::ALL)
 }
 
-/// Reads a number of iterations.
 pub fn iterations(text: &str) -> Result<usize, String> {
     let value = text.parse().ok().filter(|&value| value > 0);
     value.ok_or_else(|| {
@@ -281,12 +279,10 @@ pub fn iterations(text: &str) -> Result<usize, String> {
     })
 }
 
-/// Reads a seed.
 pub fn seed(text: &str) -> Result<u64, String> {
     text.parse().map_err(|_| format!("invalid seed '{text}': expected a whole number from 0 to {}", u64::MAX))
 }
 
-/// Reads a finite number.
 pub fn finite(text: &str) -> Result<f64, String> {
     let value = text.parse().ok().filter(|value: &f64| value.is_finite());
     value.ok_or_else(|| format!("invalid number '{text}': expected a finite number"))

@@ -53,7 +53,6 @@ impl FieldShape {
         }
     }
 
-    /// Complex words a site.
     pub fn words(self) -> usize {
         self.parts() * self.part_words()
     }
@@ -79,7 +78,6 @@ impl FieldShape {
         }
     }
 
-    /// The axes of its array.
     fn axes(self, extents: Extents) -> Vec<usize> {
         let [x, y, z, t] = extents.as_array();
         let of_part = [t, z, y, x, self.components().1, 3];

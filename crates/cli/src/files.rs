@@ -90,10 +90,7 @@ fn read_any_configuration(ranks: &RanksArgs, path: &Path, given: Option<Extents>
         return Ok(ConfigurationFile { configuration, lattice, origin: Origin::Npy(header.precision) });
     }
     if ildg::is_lime(path) {
-        let failed = |error| match error {
-            IldgError::Open(_) => anyhow::Error::from(error),
-            error => anyhow::Error::from(error).context(failed_to_read(path)),
-        };
+        let failed = |error| unread(path, matches!(error, IldgError::Open(_)), error);
         let lattice = ranks.lattice(ildg::read_header(path, given).map_err(failed)?.extents)?;
         let read = match lattice.part().is_part() {
             true => ildg::read_part(path, &lattice),
@@ -103,10 +100,7 @@ fn read_any_configuration(ranks: &RanksArgs, path: &Path, given: Option<Extents>
         return Ok(ConfigurationFile { configuration, lattice, origin: Origin::Ildg(Box::new(header)) });
     }
     if milc::is_milc(path) {
-        let failed = |error| match error {
-            MilcError::Open(_) => anyhow::Error::from(error),
-            error => anyhow::Error::from(error).context(failed_to_read(path)),
-        };
+        let failed = |error| unread(path, matches!(error, MilcError::Open(_)), error);
         let lattice = ranks.lattice(milc::read_header(path).map_err(failed)?.extents)?;
         let read = match lattice.part().is_part() {
             true => milc::read_part(path, &lattice),
@@ -115,11 +109,7 @@ fn read_any_configuration(ranks: &RanksArgs, path: &Path, given: Option<Extents>
         let MilcFile { configuration, header } = read.map_err(failed)?;
         return Ok(ConfigurationFile { configuration, lattice, origin: Origin::Milc(header) });
     }
-    let failed = |error| match error {
-        // These name the file.
-        NerscError::Open { .. } | NerscError::NotAFile { .. } => anyhow::Error::from(error),
-        error => anyhow::Error::from(error).context(failed_to_read(path)),
-    };
+    let failed = |error| unread(path, matches!(error, NerscError::Open { .. } | NerscError::NotAFile { .. }), error);
     let lattice = ranks.lattice(nersc::read_header(path).map_err(failed)?.extents)?;
     let read = match lattice.part().is_part() {
         true => nersc::read_part(path, &lattice),
@@ -142,27 +132,28 @@ fn read_npy(path: &Path, precision: Precision, lattice: &WholeLattice) -> Result
     Ok(configuration)
 }
 
+/// An error of reading a file, with its name if the error does not say it.
+fn unread(path: &Path, names_it: bool, error: impl std::error::Error + Send + Sync + 'static) -> anyhow::Error {
+    let error = anyhow::Error::new(error);
+    if names_it { error } else { error.context(failed_to_read(path)) }
+}
+
 /// An error of reading an array, with the name of the file, and what would make an array of it.
 pub fn npy_error(path: &Path, error: NpyError) -> anyhow::Error {
     let name = path.display();
-    match error {
-        NpyError::Open { .. } | NpyError::NotAFile { .. } => error.into(),
+    let hint = match &error {
         NpyError::NotNpy if !is_npy(path) && is_nersc(path) => {
-            let hint =
-                format!("a NERSC configuration, of which lanefield config convert {name} FILE.npy makes an array");
-            anyhow::Error::new(error).context(format!("{} ({hint})", failed_to_read(path)))
+            format!("a NERSC configuration, of which lanefield config convert {name} FILE.npy makes an array")
         }
         NpyError::NotNpy if hdf5::is_hdf5(path) => {
-            let hint = format!("an HDF5 file, of which lanefield convert {name} FILE.npy makes an array");
-            anyhow::Error::new(error).context(format!("{} ({hint})", failed_to_read(path)))
+            format!("an HDF5 file, of which lanefield convert {name} FILE.npy makes an array")
         }
-        NpyError::ElementType { ref descr, .. } | NpyError::OtherType { ref descr } if descr.starts_with('>') => {
-            let little = descr.replacen('>', "<", 1);
-            let hint = format!("a.astype('{little}') makes little-endian numbers of it");
-            anyhow::Error::new(error).context(format!("{} ({hint})", failed_to_read(path)))
+        NpyError::ElementType { descr, .. } | NpyError::OtherType { descr } if descr.starts_with('>') => {
+            format!("a.astype('{}') makes little-endian numbers of it", descr.replacen('>', "<", 1))
         }
-        error => anyhow::Error::new(error).context(failed_to_read(path)),
-    }
+        _ => return unread(path, matches!(error, NpyError::Open { .. } | NpyError::NotAFile { .. }), error),
+    };
+    anyhow::Error::new(error).context(format!("{} ({hint})", failed_to_read(path)))
 }
 
 /// Whether a file begins as NERSC configurations do.
@@ -261,7 +252,7 @@ fn require_writable(path: &Path) -> anyhow::Result<()> {
 /// Reads the name of a picture, which is SVG whatever its name says.
 pub fn svg(text: &str) -> Result<PathBuf, String> {
     let path = PathBuf::from(text);
-    match path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("svg")) || path.starts_with("/dev") {
+    match has_extension(&path, &["svg"]) || path.starts_with("/dev") {
         true => Ok(path),
         false => Err(format!("pictures are SVG, and '{text}' says otherwise: expected a name that ends in .svg")),
     }

@@ -38,7 +38,7 @@ use super::operator::{OnSpinors, OperatorArgs, check, json_of};
 use super::output::{Head, Kind, facts, joined, show};
 use super::ranks::{self, RanksArgs};
 use super::solve::{SOLVERS, solver_name};
-use super::solver::{Course, Fields, Rates, RhsSummary, SolverArgs, changed_inputs, lay_out, preconditioning_name};
+use super::solver::{Course, Fields, Rates, RhsSummary, SolverArgs, changed_inputs, lay_out};
 use super::source::Point;
 
 /// Compute the propagator of a quark from a point: M S = δ for each spin and colour of the source, in one batch.
@@ -123,18 +123,14 @@ impl Propagator {
         let goes_on = |argument: &str| self.long_run.goes_on(argument);
         array_output::require_outputs(Some(&self.output), &others, &inputs, goes_on)?;
         match self.settings.precision {
-            Precision::F32 => self.with_precision::<f32>(model),
-            _ => self.with_precision::<f64>(model),
+            Precision::F32 => self.compute::<f32>(model),
+            _ => self.compute::<f64>(model),
         }
     }
 
-    fn with_precision<R: Vectors + ArrayReal>(&self, model: AnyModel) -> anyhow::Result<Outcome> {
+    fn compute<R: Vectors + ArrayReal>(&self, model: AnyModel) -> anyhow::Result<Outcome> {
         check::<R>(&model, !self.settings.unpreconditioned)?;
         require_quark(&model)?;
-        self.compute::<R>(model)
-    }
-
-    fn compute<R: Vectors + ArrayReal>(&self, model: AnyModel) -> anyhow::Result<Outcome> {
         let group = ranks::work_in_groups(self.groups)?;
         let file = self.read()?;
         let configuration = &file.configuration;
@@ -209,7 +205,7 @@ impl Propagator {
         let source = SourceInput::Point { position: self.source.0, spin: None, colour: None, smearing };
         let settings = [
             ("solver", solver_name(self.solver).into()),
-            ("preconditioning", preconditioning_name(solve.preconditioning).into()),
+            ("preconditioning", solve.preconditioning.name().into()),
             ("tolerance", solve.params.tolerance.into()),
         ];
         let operator = (model.name(), json_of(model), &self.hop);

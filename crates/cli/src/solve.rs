@@ -37,7 +37,7 @@ use super::long_run::{Interrupted, LongRun, LongRunArgs, differs};
 use super::operator::{Invertible, OperatorArgs, check, json_of};
 use super::output::{Head, Kind, show};
 use super::ranks;
-use super::solver::{SolverArgs, changed_inputs, lay_out, preconditioning_name};
+use super::solver::{SolverArgs, changed_inputs, lay_out};
 use super::source::{InputArgs, Loaded, Source, require_in_range};
 use summary::Summary;
 
@@ -362,7 +362,6 @@ impl Solve {
         Some(shifts.collect::<Vec<_>>().join(","))
     }
 
-    /// As on the command line.
     fn solver_name(&self) -> &'static str {
         solver_name(self.solver)
     }
@@ -398,11 +397,11 @@ impl Solve {
         let Some(path) = &self.output else { return Ok(None) };
         let settings = [
             ("solver", self.solver_name().into()),
-            ("preconditioning", preconditioning_name(how.preconditioning).into()),
+            ("preconditioning", how.preconditioning.name().into()),
             ("tolerance", how.params.tolerance.into()),
             ("sum", self.describe_sum(how, lattice).into()),
         ];
-        let source = self.input.described(&eta.values, &file.lattice, self.batch)?;
+        let source = self.input.source.described(&eta.values, &file.lattice, self.batch)?;
         let operator = (how.operator.name(), json_of(&how.operator), &self.hop);
         let mut inputs = array_output::inputs(operator, file, source, R::NAME, settings)?;
         if let Some(shifts) = &self.shifts {

@@ -77,11 +77,6 @@ pub fn changed_inputs() -> Outcome {
     Outcome::CheckFailed
 }
 
-/// As `--json` has it.
-pub fn preconditioning_name(preconditioning: Preconditioning) -> &'static str {
-    preconditioning.name()
-}
-
 /// The fields of a solve. As JSON, these fields.
 #[derive(Serialize)]
 pub struct Fields {
@@ -171,7 +166,7 @@ impl Course {
     /// Of a solve on a configuration with that average plaquette.
     pub fn new<M>(solve: &Solve<M>, plaquette: f64) -> Self {
         Self {
-            preconditioning: preconditioning_name(solve.preconditioning),
+            preconditioning: solve.preconditioning.name(),
             tolerance: solve.params.tolerance,
             max_iterations: solve.params.max_iterations,
             plaquette,
@@ -240,6 +235,10 @@ impl Rates {
 }
 
 impl RhsSummary {
+    fn new(iterations: usize, residual: Option<f64>, [true_residual, solution_residual]: [f64; 2]) -> Self {
+        Self { iterations, residual, residual_bits: residual.map(bits), true_residual, solution_residual }
+    }
+
     /// For other ranks.
     pub fn to_words(&self) -> [u64; 4] {
         // Each has a history, unless the source is not finite.
@@ -250,25 +249,13 @@ impl RhsSummary {
     /// Of another rank.
     pub fn of_words(&[iterations, residual, true_residual, solution_residual]: &[u64; 4]) -> Self {
         let residual = Some(f64::from_bits(residual)).filter(|residual| !residual.is_nan());
-        Self {
-            iterations: iterations as usize,
-            residual,
-            residual_bits: residual.map(bits),
-            true_residual: f64::from_bits(true_residual),
-            solution_residual: f64::from_bits(solution_residual),
-        }
+        Self::new(iterations as usize, residual, [true_residual, solution_residual].map(f64::from_bits))
     }
 }
 
 impl From<&SolvedRhs> for RhsSummary {
     fn from(rhs: &SolvedRhs) -> Self {
-        let residual = rhs.info.history.last().copied();
-        Self {
-            iterations: rhs.info.iterations,
-            residual,
-            residual_bits: residual.map(bits),
-            true_residual: rhs.true_residual,
-            solution_residual: rhs.solution_residual,
-        }
+        let SolvedRhs { info, true_residual, solution_residual } = rhs;
+        Self::new(info.iterations, info.history.last().copied(), [*true_residual, *solution_residual])
     }
 }

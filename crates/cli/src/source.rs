@@ -37,7 +37,6 @@ pub struct InputArgs {
 pub struct Loaded {
     /// What it holds at each site.
     pub shape: FieldShape,
-    /// Its numbers.
     pub values: Vec<Complex<f64>>,
 }
 
@@ -62,16 +61,6 @@ impl InputArgs {
             physical && matches!((&self.source, shape), (Source::Point { .. }, FieldShape::FiveDimensional(_)));
         let shape = if is_physical_point { FieldShape::Spinor } else { shape };
         self.source.load(shape, extents, physical, &self.config.display().to_string())
-    }
-
-    /// What a source of these numbers is, or so many right-hand sides, for a sidecar.
-    pub fn described(
-        &self,
-        values: &[Complex<f64>],
-        lattice: &WholeLattice,
-        nrhs: Option<u16>,
-    ) -> Result<SourceInput, CommError> {
-        self.source.described(values, lattice, nrhs)
     }
 
     /// Random sources of `nrhs` consecutive seeds, as one field.

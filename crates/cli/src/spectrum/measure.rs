@@ -32,7 +32,7 @@ use crate::operator::{OnSpinors, OperatorArgs, check, json_of};
 use crate::output::{Head, Kind, facts, joined, show};
 use crate::progress::progress_bar;
 use crate::ranks::RanksArgs;
-use crate::solver::{SolverArgs, lay_out, preconditioning_name};
+use crate::solver::{SolverArgs, lay_out};
 use crate::source::Point;
 
 /// Compute propagators and correlators of hadrons on configurations, and write them to a file, which grows with each configuration.
@@ -175,7 +175,7 @@ impl Measure {
             legs: legs.to_string(),
             precision: R::NAME.to_owned(),
             tolerance: solve.params.tolerance,
-            preconditioning: preconditioning_name(solve.preconditioning).to_owned(),
+            preconditioning: solve.preconditioning.name().to_owned(),
             sources: self.sources.iter().map(|source| source.0).collect(),
             source_smearing: self.smear_source.map(|smearing| smearing.to_string()),
             sink_smearing: self.smear_sink.map(|smearing| smearing.to_string()),
