@@ -59,7 +59,7 @@ type FacesOf = HashMap<(Lattice, Sites, Reach), Arc<[Face]>>;
 /// Fields with their ghosts, by the names of the arguments that read them.
 type CopiesOf = Vec<(&'static str, Arc<AnyField<HostField>>)>;
 
-/// The reference's kernels on a thread pool of its own, which clones share.
+/// The reference's kernels on a thread pool of its own, which clones share. The calling thread works on its kernel, too, in place of one of the pool's.
 #[derive(Clone)]
 pub struct Cpu {
     pool: Arc<ThreadPool>,
