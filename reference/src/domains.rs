@@ -4,8 +4,6 @@
 
 use std::sync::OnceLock;
 
-use crate::tasks;
-
 /// Names how many domains to assume, in place of what the system tells: 1 switches all of this off.
 pub const VARIABLE: &str = "LANEFIELD_MEMORY_DOMAINS";
 
@@ -22,13 +20,8 @@ pub fn domains() -> &'static [Vec<usize>] {
     })
 }
 
-/// Whether the threads that share what the calling thread does belong to domains: there are several, and a thread for each.
-pub(crate) fn are_several() -> bool {
-    are_several_for(tasks::threads())
-}
-
-/// The same of a pool of so many threads.
-pub(crate) fn are_several_for(threads: usize) -> bool {
+/// Whether so many threads belong to several domains: there are several, and a thread for each.
+pub(crate) fn are_several(threads: usize) -> bool {
     let domains = domains().len();
     domains > 1 && threads >= domains
 }

@@ -32,7 +32,7 @@ pub(crate) fn zeros<T: Zeroable>(length: usize) -> Option<Vec<T>> {
 /// `start` is that of an allocation of so many bytes, which nobody else uses.
 unsafe fn zero(start: *mut u8, bytes: usize) {
     // Below this, waking the threads takes longer than it gains.
-    let worthwhile = if domains::are_several() { 4 << 20 } else { 64 << 20 };
+    let worthwhile = if domains::are_several(tasks::threads()) { 4 << 20 } else { 64 << 20 };
     if bytes < worthwhile {
         // SAFETY: as the caller promises.
         return unsafe { start.write_bytes(0, bytes) };

@@ -30,7 +30,7 @@ pub fn lead<T: Send>(pool: &Arc<ThreadPool>, work: impl FnOnce() -> T + Send) ->
             LED.set(self.0.take());
         }
     }
-    if domains::are_several_for(pool.current_num_threads()) {
+    if domains::are_several(pool.current_num_threads()) {
         return pool.install(work);
     }
     let _before = Before(LED.replace(Some(Arc::clone(pool))));

@@ -37,7 +37,7 @@ pub(super) fn map_rows<T: Send>(outer: OuterRows, a_task: usize, work: impl Fn(&
     let order = order(outer, last_cache_of_a_thread());
     let all = order.osites();
     let rows = |places: Range<usize>| -> Vec<usize> { places.map(|place| order.osite_at(place)).collect() };
-    match domains::are_several() {
+    match domains::are_several(tasks::threads()) {
         true => map_at_home(&rows(0..all), &work),
         false => tasks::map(all.div_ceil(a_task), |task| work(&rows(task * a_task..all.min((task + 1) * a_task)))),
     }
