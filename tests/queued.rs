@@ -260,7 +260,7 @@ fn begun<B: Backend, T>(
     act(&mut recurrence)
 }
 
-/// How a solve ends that goes on from a state.
+/// The outcome of a solve that resumes from a state.
 fn resumed<B: Backend>(backend: &B, params: SolverParams, state: &SavedState) -> Ended {
     begun(backend, (params, None), |recurrence| {
         recurrence.restore(state).unwrap();

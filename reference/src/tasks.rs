@@ -20,8 +20,9 @@ thread_local! {
     static LED: RefCell<Option<Arc<ThreadPool>>> = const { RefCell::new(None) };
 }
 
-/// Runs `work`, whose tasks the threads of `pool` and the calling one share: as many threads as the pool has. The caller does not hand its work over and
-/// wait, which takes longer than a kernel on a small lattice; where there are several memory domains it does, since the pool's threads are kept in them.
+/// Runs `work` on the calling thread, which shares the tasks with the threads of `pool`, as many threads as the pool has in all. Handing the work to the
+/// pool and waiting would take longer than a kernel on a small lattice. With several memory domains it is handed over all the same, because only the
+/// pool's threads are bound to domains.
 pub fn lead<T: Send>(pool: &Arc<ThreadPool>, work: impl FnOnce() -> T + Send) -> T {
     /// Puts the pool back that was led before, also where the work panics.
     struct Before(Option<Arc<ThreadPool>>);
@@ -63,7 +64,7 @@ pub fn map<T: Send>(tasks: usize, work: impl Fn(usize) -> T + Sync) -> Vec<T> {
     made.map(|made| made.expect("each task was worked on")).collect()
 }
 
-/// Items of which tasks take parts that do not overlap.
+/// A slice that tasks divide among themselves.
 pub(crate) struct Parts<'a, T> {
     start: *mut T,
     length: usize,

@@ -37,12 +37,12 @@ pub fn columns_with_bits<'a>(names: &'a [&'a str]) -> impl Iterator<Item = Strin
     names.iter().flat_map(|name| [(*name).to_owned(), format!("{name}_bits")])
 }
 
-/// A number and its 16 hex digits; empty where there is none.
+/// A number and its 16 hex digits, or two empty cells.
 pub fn with_bits(number: Option<f64>) -> [String; 2] {
     [decimal(number), number.map_or_else(String::new, bits)]
 }
 
-/// A number; empty where there is none.
+/// A number, or an empty cell.
 pub fn decimal(number: Option<f64>) -> String {
     number.map_or_else(String::new, |number| format!("{number:e}"))
 }

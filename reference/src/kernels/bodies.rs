@@ -387,7 +387,7 @@ impl<B: Body, V: LaneVector, const ONE_BLOCK: bool> Task<(&Sweep<'_, V>, &[usize
     type Output = Vec<ExactSum>;
     #[inline(always)]
     fn run(&self, (all, rows): (&Sweep<'_, V>, &[usize])) -> Vec<ExactSum> {
-        let mut sweep = OfTask::new(all, const { B::ROLES.len() });
+        let mut sweep = OfTask::new(all);
         let mut rebuilt = Vec::new();
         if const { uses_links(B::ROLES) } {
             sweep.rebuild_links(B::ROLES, &mut rebuilt, const { parts_at_once(B::ROLES) });
@@ -444,7 +444,7 @@ impl<B: Body, V: LaneVector, const ONE_BLOCK: bool> Task<(&Sweep<'_, V>, [usize;
     type Output = Vec<ExactSum>;
     #[inline(always)]
     fn run(&self, (all, [first, end]): (&Sweep<'_, V>, [usize; 2])) -> Vec<ExactSum> {
-        let sweep = OfTask::new(all, const { B::ROLES.len() });
+        let sweep = OfTask::new(all);
         let sums = RefCell::new(TaskSums::new(all.sums.count()));
         let blocks = if ONE_BLOCK { 1 } else { all.blocks };
         for element in first..end {

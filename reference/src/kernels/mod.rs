@@ -56,7 +56,7 @@ use crate::layout::{LaneWidth, Lattice, Sites};
 use crate::real::Real;
 use crate::tasks::items_a_task;
 use crate::tensor::{LaneVector, Pair, sets::Baseline};
-#[cfg(all(target_arch = "x86_64", not(test)))]
+#[cfg(target_arch = "x86_64")]
 use crate::tensor::{sets::Avx2, x86};
 
 /// A kernel that is generic over the vector type of a lane width.
@@ -112,25 +112,24 @@ fn takes<V: LaneVector>(width: LaneWidth) -> bool {
     if V::ONE_BLOCK { width.bytes() == size_of::<V>() } else { width.bytes() >= size_of::<V>() }
 }
 
-// Unit tests try no kernel with the vectors of a set of instructions: `reference/tests` does. Without them they build in a fifth of the time.
-#[cfg(all(target_arch = "x86_64", not(test)))]
+#[cfg(target_arch = "x86_64")]
 with_vectors! {
     f32:
     Instructions::Avx512 => [x86::F32x16, x86::F32x8] else Pair<f32, Avx2>;
     Instructions::Avx2 => [x86::F32x8] else Pair<f32, Avx2>;
     Instructions::Baseline => [] else f32x4, for 8 bytes Pair<f32, Baseline>;
 }
-#[cfg(all(target_arch = "x86_64", not(test)))]
+#[cfg(target_arch = "x86_64")]
 with_vectors! {
     f64:
     Instructions::Avx512 => [x86::F64x8, x86::F64x4] else Pair<f64, Avx2>;
     Instructions::Avx2 => [x86::F64x4] else Pair<f64, Avx2>;
     Instructions::Baseline => [] else f64x2;
 }
-#[cfg(any(not(target_arch = "x86_64"), test))]
+#[cfg(not(target_arch = "x86_64"))]
 with_vectors! { f32: _ => [f32x4] else Pair<f32, Baseline>; }
 // No f64 lattice has 8-byte lanes.
-#[cfg(any(not(target_arch = "x86_64"), test))]
+#[cfg(not(target_arch = "x86_64"))]
 with_vectors! { f64: _ => [f64x2] else f64x2; }
 
 /// A precision with the kernels of all families.

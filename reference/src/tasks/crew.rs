@@ -1,8 +1,8 @@
 //! Tasks that a thread shares with those of a pool.
 //!
-//! The tasks lie in shares, one a thread. A thread takes the tasks of a share of its own first, in order, then what is left of the others': so tasks that
-//! follow each other, which read the same neighbours, mostly meet in one thread's caches. The leader begins at once, and wakes two threads, each of which
-//! wakes two more. It never waits for a thread that has not come yet.
+//! Each thread has a share of consecutive tasks. It works through its own share in order, then helps with the others. Consecutive tasks read the same
+//! neighbours, so most of them are found in the caches of one thread. The leader starts at once and wakes two helpers, each of which wakes two more. It
+//! waits only for helpers that have started.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -45,7 +45,7 @@ pub(super) fn run(pool: &ThreadPool, tasks: usize, work: &(dyn Fn(usize) + Sync)
 /// The tasks of a thread. Each on a cache line of its own, and the one that is fetched with it.
 #[repr(align(128))]
 struct Share {
-    /// The next task; from `end` on there is none.
+    /// The next task. The share is empty once this reaches `end`.
     next: AtomicUsize,
     end: usize,
     is_taken: AtomicBool,
@@ -54,7 +54,7 @@ struct Share {
 struct Crew {
     work: *const (dyn Fn(usize) + Sync),
     shares: Vec<Share>,
-    /// Helpers that may be at work.
+    /// Helpers that have started and not finished.
     at_work: AtomicUsize,
     /// What the first panic said.
     panic: Mutex<Option<Box<dyn Any + Send>>>,
@@ -66,7 +66,7 @@ unsafe impl Send for Crew {}
 unsafe impl Sync for Crew {}
 
 impl Crew {
-    /// Has helper number `helper`, counted from 1, come, if there are so many.
+    /// Calls helper number `helper` (the leader is 0), if the crew is that large.
     fn call(crew: &Arc<Self>, helper: usize, spawn: impl FnOnce(Box<dyn FnOnce() + Send>)) {
         if helper < crew.shares.len() {
             let crew = Arc::clone(crew);
@@ -91,7 +91,7 @@ impl Crew {
         self.shares.iter().all(|share| share.next.load(SeqCst) >= share.end)
     }
 
-    /// Takes tasks until none is left, from the first share on that nobody has, and then from the others.
+    /// Takes tasks until none is left: first from a free share, if possible the preferred one, then from the others.
     fn work(&self, preferred: usize) {
         let shares = self.shares.len();
         let is_free = |share: &usize| !self.shares[*share].is_taken.swap(true, SeqCst);
@@ -111,9 +111,9 @@ impl Crew {
         }
     }
 
-    /// Waits until no helper is at work. It is called when no task is left: a helper that comes later finds none.
+    /// Waits until no helper is at work. Called when all tasks are taken: a helper that starts later finds none.
     fn wait(&self) {
-        /// Looks, before others may have the processor: some microseconds.
+        /// How often to look before yielding the processor.
         const LOOKS: usize = 256;
         let mut looks = 0;
         while self.at_work.load(SeqCst) > 0 {

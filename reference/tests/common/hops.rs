@@ -89,40 +89,19 @@ impl Hop for WilsonHop {
     }
 }
 
-/// Of so many colour vectors a site.
+/// The hop of staggered fermions or of the Laplacian, with the number of colour vectors per site.
 #[derive(Clone, Copy)]
-pub struct StaggeredHop(pub usize);
-
-impl Hop for StaggeredHop {
-    type Object = ColourVectors;
-
-    fn object(self) -> ColourVectors {
-        ColourVectors::new(self.0)
-    }
-    fn in_lanes<R: Vectors>(
-        self,
-        out: &mut FieldOf<R, Self>,
-        stencil: &Stencil,
-        links: &Field<R, DoubledGauge>,
-        source: &FieldOf<R, Self>,
-        legs: LegOrder,
-    ) -> Result<(), FieldError> {
-        staggered_hop(out, stencil, links, source, legs)
-    }
-    fn in_plain_loops<R: Vectors>(self, operator: &ScalarWilson, psi: &[Complex<R>], sites: Sites) -> Vec<Complex<R>> {
-        operator.staggered_hop(psi, self.0, sites)
-    }
+pub enum ColourHop {
+    Staggered(usize),
+    Laplace(usize),
 }
 
-/// The hop of the Laplacian, of so many colour vectors a site.
-#[derive(Clone, Copy)]
-pub struct LaplaceHop(pub usize);
-
-impl Hop for LaplaceHop {
+impl Hop for ColourHop {
     type Object = ColourVectors;
 
     fn object(self) -> ColourVectors {
-        ColourVectors::new(self.0)
+        let (Self::Staggered(count) | Self::Laplace(count)) = self;
+        ColourVectors::new(count)
     }
     fn in_lanes<R: Vectors>(
         self,
@@ -132,10 +111,16 @@ impl Hop for LaplaceHop {
         source: &FieldOf<R, Self>,
         legs: LegOrder,
     ) -> Result<(), FieldError> {
-        laplace_hop(out, stencil, links, source, legs)
+        match self {
+            Self::Staggered(_) => staggered_hop(out, stencil, links, source, legs),
+            Self::Laplace(_) => laplace_hop(out, stencil, links, source, legs),
+        }
     }
     fn in_plain_loops<R: Vectors>(self, operator: &ScalarWilson, psi: &[Complex<R>], sites: Sites) -> Vec<Complex<R>> {
-        operator.laplace_hop(psi, self.0, sites)
+        match self {
+            Self::Staggered(count) => operator.staggered_hop(psi, count, sites),
+            Self::Laplace(count) => operator.laplace_hop(psi, count, sites),
+        }
     }
 }
 

@@ -123,7 +123,7 @@ fn intensity(peak: &Peak) -> Option<String> {
     (!steps.is_empty()).then(|| lines.to_string())
 }
 
-/// A table with a row for each size that was measured; nothing if there is none.
+/// A table with one row per measured size; empty without measurements.
 fn by_size<'h>(
     header: impl IntoIterator<Item = &'h str>,
     sizes: impl Iterator<Item = u64>,

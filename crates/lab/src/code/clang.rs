@@ -27,6 +27,7 @@ pub struct Clang {
 
 /// Why a kernel was not compiled.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum ClangError {
     #[error(
         "no clang is here that compiles for AMD's GPUs (looked for {looked_for}): install one (Debian and Ubuntu: apt-get install clang-15), \

@@ -66,6 +66,7 @@ pub struct Surveyed {
 
 /// Why a survey failed.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum SurveyError {
     #[error(transparent)]
     Plan(#[from] BackendError),

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-/// What the system says of the data cache of a level of a core; `None` where it does not tell.
+/// The data cache of one core at this level, or `None` if the system does not report it.
 fn told(core: usize, level: u32, name: &str) -> Option<String> {
     let read = |index: u32, name: &str| {
         let file = format!("/sys/devices/system/cpu/cpu{core}/cache/index{index}/{name}");

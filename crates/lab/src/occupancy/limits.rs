@@ -80,6 +80,7 @@ pub struct Occupancy {
 
 /// Why there is no occupancy to tell.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum OccupancyError {
     #[error("'{name}' is no architecture with known rules of occupancy: use one of {known}")]
     UnknownArchitecture { name: String, known: String },

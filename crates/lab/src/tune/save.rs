@@ -12,6 +12,7 @@ use thiserror::Error;
 use super::{KernelReport, TuneReport, Verdict};
 
 #[derive(Debug, Error)]
+#[non_exhaustive]
 pub enum SaveError {
     #[error("cannot lock {}: {source}; choose another place with LANEFIELD_TUNING=FILE", .path.display())]
     Lock { path: PathBuf, source: io::Error },

@@ -55,15 +55,15 @@ pub const WHOLE_LINKS: usize = LEGS * LINK_WORDS;
 
 /// The signed factor of what is not stored of the link at a point.
 #[inline(always)]
-fn signed_factor<V: LaneVector>(sweep: &OfTask<'_, V>, at: Spot, point: usize) -> V {
+fn factor_of_link<V: LaneVector>(sweep: &OfTask<'_, V>, at: Spot, point: usize) -> V {
     match sweep.edges {
         Some(edges) if sweep.neighbours[at.osite][point] & Stencil::MARK != 0 => edges[point].factor[at.block],
         _ => sweep.interior_factor,
     }
 }
 
-/// Rebuilds the links of a site that are not stored whole, each once for all components. A call of its own: what a body does with links is compiled for whole
-/// links alone.
+/// Rebuilds the links of a site in memory, each once for all components: those of 8 reals, and those of 12 reals if a site has several components. A call
+/// of its own, so that bodies are not compiled once more for it.
 pub struct RebuildLinks;
 
 impl<V: LaneVector> Task<(&OfTask<'_, V>, Spot)> for RebuildLinks {
@@ -76,7 +76,7 @@ impl<V: LaneVector> Task<(&OfTask<'_, V>, Spot)> for RebuildLinks {
             let words = argument.words / LEGS;
             assert!(at.osite < argument.objects, "the call was checked");
             for point in 0..LEGS {
-                let factor = signed_factor(sweep, at, point);
+                let factor = factor_of_link(sweep, at, point);
                 let skipped = (at.osite * LEGS + point) * words * blocks + at.block;
                 // SAFETY: the link lies within the field, and has so many words; there is room for all links of the site, which no other task sees.
                 unsafe {
@@ -124,7 +124,7 @@ impl<V: LaneVector> LinkRows<V> {
         third_row(self.left(0), [*v0, *v1, *v2], factor)
     }
 
-    /// Its product with the colour vectors of `h`, `M` in all: few enough that those which they are multiplied with stay in registers.
+    /// Its product with the `M` colour vectors of one component, few enough to stay in registers.
     #[inline(always)]
     fn times_vectors<T: Coloured<Lanes<V, N>>, const N: usize, const M: usize>(self, h: T) -> T {
         let mut words = h.to_words();
@@ -242,8 +242,8 @@ impl<'a, V: LaneVector, const ONE_BLOCK: bool, const N: usize, const OF_SITE: bo
         unsafe { *start.add(word * self.blocks() + self.block()) }
     }
 
-    /// Asks for the components of `words` words that a leg of the next ones, or of the next outer site, will read. Only where several are taken at once: of a
-    /// single one it takes longer than it gains, since the links are most of what is read.
+    /// Prefetches the components of `words` words that a leg of the next components, or of the next outer site, will read. Only if several components are
+    /// taken at once: with one, prefetches of links alone are faster (`docs/performance.md`, "On 16 cores").
     #[inline(always)]
     fn prefetch_neighbour(self, argument: usize, leg: Leg, words: usize) {
         let at = &self.sweep.arguments[argument];
@@ -261,7 +261,7 @@ impl<'a, V: LaneVector, const ONE_BLOCK: bool, const N: usize, const OF_SITE: bo
         }
     }
 
-    /// Asks for the link at a point of one of the next outer sites: hardware prefetchers do not follow ten streams at once.
+    /// Prefetches the link at a point of one of the next outer sites: hardware prefetchers do not follow ten streams at once.
     #[inline(always)]
     fn prefetch_link(self, at: &At<V>, point: usize) {
         let parts = self.sweep.parts;
@@ -320,7 +320,7 @@ impl<'a, V: LaneVector, const ONE_BLOCK: bool, const N: usize, const OF_SITE: bo
         );
         let skipped = (self.at.osite * at.words + point * (at.words / LEGS)) * self.blocks() + self.block();
         let is_whole = at.words == WHOLE_LINKS;
-        let factor = (!is_whole).then(|| signed_factor(self.sweep, Spot { block: self.block(), ..self.at }, point));
+        let factor = (!is_whole).then(|| factor_of_link(self.sweep, Spot { block: self.block(), ..self.at }, point));
         // SAFETY: the link lies within the field.
         LinkRows { first: unsafe { at.start.add(skipped) }, stride: self.blocks(), factor }
     }

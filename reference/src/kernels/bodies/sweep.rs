@@ -108,13 +108,10 @@ pub struct OfTask<'a, V: LaneVector> {
 }
 
 impl<'a, V: LaneVector> OfTask<'a, V> {
-    /// What a body of so many arguments reads. No more of them is copied: the lines come from the cache of the thread that launches.
     #[inline(always)]
-    pub fn new(all: &'a Sweep<'a, V>, count: usize) -> Self {
-        let mut arguments = [At::nothing(); MOST];
-        arguments[..count].copy_from_slice(&all.arguments[..count]);
+    pub fn new(all: &'a Sweep<'a, V>) -> Self {
         Self {
-            arguments,
+            arguments: all.arguments,
             neighbours: all.neighbours,
             edges: all.edges.as_ref(),
             legs: all.legs,
@@ -127,8 +124,8 @@ impl<'a, V: LaneVector> OfTask<'a, V> {
         }
     }
 
-    /// Makes places in which the links of a site are rebuilt, of links that are not stored whole, where that is not done better in registers, whenever one is
-    /// needed: where a third row is needed once, by components that are taken `at_once`.
+    /// Allocates the memory in which the links of a site are rebuilt. Links of 12 reals need none if all components are taken `at_once`: their third row is
+    /// then computed in registers.
     pub fn rebuild_links(&mut self, roles: &[Role], places: &mut Vec<Vec<V>>, at_once: usize) {
         for (argument, _) in self.arguments.iter_mut().zip(roles).filter(|(_, role)| **role == Role::Links) {
             let in_registers = argument.words == TWO_ROWS * LEGS && self.parts <= at_once;
@@ -152,14 +149,16 @@ pub struct At<V> {
     pub in_doubles: bool,
     pub value: V,
     pub first_sum: usize,
-    /// Where the links of a site are rebuilt, of links that are not stored whole; else null.
+    /// The memory in which the links of a site are rebuilt, or null if they are read where they are stored.
     pub rebuilt: *mut V,
 }
 
-impl<V: LaneVector> At<V> {
-    #[inline(always)]
-    fn nothing() -> Self {
-        Self {
+impl<'a, V: LaneVector> Sweep<'a, V> {
+    pub fn new(launch: &Launch<'a>, blocks: usize) -> Self {
+        let origins: &[[u16; DIMENSIONS]] = launch.coordinates.as_ref().map_or(&[], SiteCoordinates::lanes);
+        let all_sets = if origins.is_empty() { 0 } else { 1 << DIMENSIONS };
+        let Launch { bound, stencil, of_neighbours, links, legs, dagger, target, coordinates, .. } = launch;
+        let nothing = At {
             start: std::ptr::null_mut(),
             objects: 0,
             words: 0,
@@ -168,29 +167,20 @@ impl<V: LaneVector> At<V> {
             value: V::zeroed(),
             first_sum: 0,
             rebuilt: std::ptr::null_mut(),
-        }
-    }
-}
-
-impl<'a, V: LaneVector> Sweep<'a, V> {
-    pub fn new(launch: &Launch<'a>, blocks: usize) -> Self {
-        let origins: &[[u16; DIMENSIONS]] = launch.coordinates.as_ref().map_or(&[], SiteCoordinates::lanes);
-        let all_sets = if origins.is_empty() { 0 } else { 1 << DIMENSIONS };
-        let Launch { bound, stencil, of_neighbours, links, legs, dagger, target, coordinates, .. } = launch;
-        let mut arguments = [At::nothing(); MOST];
+        };
+        let mut arguments = [nothing; MOST];
         for (at, bound) in arguments.iter_mut().zip(bound) {
             *at = match *bound {
                 Bound::Field(BoundField { start, bytes, words, parts, in_doubles }) => {
                     let real = if in_doubles { size_of::<f64>() } else { size_of::<f32>() };
                     let objects = bytes / (words * blocks * V::REALS * real);
-                    At { start: start.cast(), objects, words, parts, in_doubles, ..At::nothing() }
+                    At { start: start.cast(), objects, words, parts, in_doubles, ..nothing }
                 }
-                Bound::Complex(Complex { re, im }) => At {
-                    value: V::from_reals(|k| V::Real::from_f64(if k % 2 == 0 { re } else { im })),
-                    ..At::nothing()
-                },
-                Bound::Sums(first_sum) => At { first_sum, ..At::nothing() },
-                Bound::Nothing => At::nothing(),
+                Bound::Complex(Complex { re, im }) => {
+                    At { value: V::from_reals(|k| V::Real::from_f64(if k % 2 == 0 { re } else { im })), ..nothing }
+                }
+                Bound::Sums(first_sum) => At { first_sum, ..nothing },
+                Bound::Nothing => nothing,
             };
         }
         let edges = stencil

@@ -96,26 +96,30 @@ fn a_good_kernel_has_no_finding() {
 }
 
 /// The one fault in a slow version of it, the change that mends it, what that gains, and words of the title or of the evidence.
-fn planted(fault: Fault, remedy: Remedy, gain: f64, words: &str, change: impl FnOnce(&mut Observation)) {
+fn planted(fault: Fault, remedy: Remedy, gain: f64, words: &str, change: impl FnOnce(&mut Observation)) -> Finding {
     let found = only_finding(change);
     assert_eq!((found.fault, found.remedy), (fault, remedy), "{found:?}");
     assert!((found.gain - gain).abs() < 1e-9, "{found:?}");
     let told = format!("{}\n{}", found.title, found.evidence.join("\n"));
     assert!(told.contains(words), "{found:?}");
+    found
 }
 
 #[test]
 fn groups_that_leave_lanes_or_units_idle_are_found() {
     // Three quarters of the lanes are idle, but only 272 of 402 µs are above the floor.
-    planted(Fault::GroupSize, Remedy::GroupSize(32), 272.0 / 402.0, "fill 25% of 1 wavefront of 32", |run| {
+    let words = "fill 25% of 1 wavefront of 32";
+    let found = planted(Fault::GroupSize, Remedy::GroupSize(32), 272.0 / 402.0, words, |run| {
         slow(run, 400e-6);
         run.passes[0].group = 8;
     });
+    assert!(found.evidence[0].contains(words), "{found:?}");
     let words = "10 groups of 256 work-items use 10% of the device";
-    planted(Fault::LaunchShape, Remedy::Groups(200), 872.0 / 1002.0, words, |run| {
+    let found = planted(Fault::LaunchShape, Remedy::Groups(200), 872.0 / 1002.0, words, |run| {
         slow(run, 1e-3);
         (run.passes[0].work_items, run.passes[0].group) = (2560, 256);
     });
+    assert!(found.title.starts_with(words), "{found:?}");
 }
 
 #[test]
@@ -136,16 +140,19 @@ fn spilled_registers_and_arrays_in_scratch_memory_are_found() {
 fn accesses_that_waste_sectors_or_lines_are_found_by_array() {
     // 576 MB are moved for 128.
     let gain = (1.0 - 128.0 / 500.0) * 500.0 / 502.0;
-    planted(Fault::Access, Remedy::Source, gain, "for source are not used", |run| {
+    let words = "for source are not used";
+    let found = planted(Fault::Access, Remedy::Source, gain, words, |run| {
         slow(run, 500e-6);
         run.passes[0].accesses[0].efficiency = 0.125;
     });
+    assert!(found.title.contains(words), "{found:?}");
     let words = "source, target touch 2.0 times the cache lines";
-    planted(Fault::Access, Remedy::LaneFast, 250.0 / 502.0, words, |run| {
+    let found = planted(Fault::Access, Remedy::LaneFast, 250.0 / 502.0, words, |run| {
         slow(run, 500e-6);
         run.passes[0].lane_fast = Some(false);
         run.passes[0].accesses.iter_mut().for_each(|access| access.line_efficiency = 0.5);
     });
+    assert!(found.title.contains(words), "{found:?}");
 }
 
 #[test]
