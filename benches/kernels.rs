@@ -146,8 +146,9 @@ fn run_on<B: Timed>(
     for Row { name, seconds, work, ceiling } in &rows {
         let (flops, bytes) = (work.flops as f64 / seconds, work.bytes as f64 / seconds);
         let share = match memory.share(work.bytes, bytes, if *ceiling == Ceiling::Copy { copy } else { read }) {
-            Share::InCache => "in cache".to_owned(),
-            Share::Of(share) => format!("{:.1} %", 100.0 * share),
+            Ok(Share::InCache) => "in cache".to_owned(),
+            Ok(Share::Of(share)) => format!("{:.1} %", 100.0 * share),
+            Err(reason) => reason.to_string(),
         };
         let (micros, gflops, gb) = (seconds * 1e6, flops * 1e-9, bytes * 1e-9);
         table += &format!("\n{name:<56} {micros:>11.1} {gflops:>9.1} {gb:>9.1} {share:>10}");

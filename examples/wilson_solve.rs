@@ -3,8 +3,7 @@
 
 use std::path::PathBuf;
 
-use lanefield::backend::opencl::{OpenClError, devices};
-use lanefield::backend::select::{DeviceChoice, Selected, resolve};
+use lanefield::backend::select::{DeviceChoice, Selected, select};
 use lanefield::backend::{Backend, Cpu, OpenCl};
 use lanefield::io::nersc;
 use lanefield::operator::{HopParameters, WilsonParameters};
@@ -47,11 +46,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!("{}: plaquette {:.7}", configuration.extents(), configuration.plaquette());
 
     let on_the_cpu = history(&Cpu::new(None)?, &configuration)?;
-    let devices = match devices() {
-        Err(OpenClError::NoOpenCl { .. }) => Vec::new(),
-        devices => devices?,
-    };
-    if let Selected::OpenCl(device) = resolve(&DeviceChoice::Auto, &devices)? {
+    if let (Selected::OpenCl(device), _) = select(&DeviceChoice::Auto, (0, 1))? {
         let on_the_device = history(&OpenCl::open(&device)?, &configuration)?;
         let verdict = if on_the_device == on_the_cpu { "the same" } else { "not the same" };
         println!("{} residuals on both, bits {verdict}", on_the_cpu.len());

@@ -119,6 +119,7 @@
 extern crate self as lanefield;
 
 pub mod backend;
+pub mod bounded;
 pub mod capture;
 #[cfg(feature = "check")]
 pub mod check;

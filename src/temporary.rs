@@ -64,6 +64,26 @@ impl Temporary {
         }
     }
 
+    /// Gives it its name, in the directory that it was made in, if no file has it; else it is given back.
+    pub fn persist_new(self, target: &Path) -> io::Result<Option<Self>> {
+        let Self { prefix, held } = self;
+        let (error, held) = match held {
+            #[cfg(target_os = "linux")]
+            Held::Unnamed(file) => match link(&file, target) {
+                Ok(()) => return Ok(None),
+                Err(error) => (error, Held::Unnamed(file)),
+            },
+            Held::Named(file) => match file.persist_noclobber(target) {
+                Ok(_) => return Ok(None),
+                Err(error) => (error.error, Held::Named(error.file)),
+            },
+        };
+        match error.kind() {
+            io::ErrorKind::AlreadyExists => Ok(Some(Self { prefix, held })),
+            _ => Err(error),
+        }
+    }
+
     /// Gives it its name, in the directory that it was made in, in place of the file of that name if there is one.
     pub fn persist(self, target: &Path) -> io::Result<()> {
         let named = match self.held {

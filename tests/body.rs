@@ -17,7 +17,7 @@ use num_complex::Complex;
 pub(crate) fn covariant_sum<S: Site>(sum: Write<S, ColourVectors>, links: Links<S>, phi: Neighbours<S, ColourVectors>) {
     let mut total = ColourVector::empty_sum();
     for leg in links.legs() {
-        total = total + links.at(leg) * phi.at(leg);
+        total += links.at(leg) * phi.at(leg);
     }
     sum.write(total);
 }
@@ -73,7 +73,7 @@ pub(crate) fn sums_of_neighbours<S: Site>(
 ) {
     let mut total = ColourVector::empty_sum();
     for leg in links.legs() {
-        total = total + links.times(leg, phi.at(leg));
+        total += links.times(leg, phi.at(leg));
     }
     norm.add(total.norm2());
     product.add(chi.here().inner_product(total));
@@ -173,7 +173,7 @@ pub(crate) fn slice_products<S: Site>(
 ) {
     let mut total = ColourVector::empty_sum();
     for leg in links.legs() {
-        total = total + links.times(leg, phi.at(leg));
+        total += links.times(leg, phi.at(leg));
     }
     let odd = x.is_odd(&[Direction::X, Direction::Z]);
     let chosen = ColourVector(std::array::from_fn(|c| S::Complex::select(odd, -total.0[c], total.0[c])));
@@ -210,16 +210,16 @@ pub(crate) fn further_away<S: Site>(
     let mut sum = ColourVector::empty_sum();
     for direction in Direction::ALL {
         for steps in [1, -1, 3, -3] {
-            sum = sum + odd.at(Displacement::along(direction, steps));
+            sum += odd.at(Displacement::along(direction, steps));
         }
-        sum = sum + odd.at(Displacement::new([1, 1, -1, 0]));
+        sum += odd.at(Displacement::new([1, 1, -1, 0]));
         let [up, down] = [2, -2].map(|steps| even.at(Displacement::along(direction, steps)));
         sum.0[0] = sum.0[0] + up.0[direction.index()] - down.0[11];
     }
     for corner in [[1, 1, 0, 0], [-1, 0, 1, 0], [0, -1, 0, -1], [1, -1, 1, -1]] {
-        sum.0[1] = sum.0[1] + even.at(Displacement::new(corner)).0[4];
+        sum.0[1] += even.at(Displacement::new(corner)).0[4];
     }
-    sum.0[2] = sum.0[2] - even.here().0[7];
+    sum.0[2] -= even.here().0[7];
     let leg = links.legs()[0];
     out.write(sum + links.times(leg, phi.at(leg)));
 }
@@ -269,8 +269,8 @@ fn with_long_links<S: Site>(
 ) {
     let mut sum = ColourVector::empty_sum();
     for leg in links.legs() {
-        sum = sum + links.times(leg, phi.at(along(leg, 1)));
-        sum = sum + long_links.times(leg, phi.at(along(leg, 3)));
+        sum += links.times(leg, phi.at(along(leg, 1)));
+        sum += long_links.times(leg, phi.at(along(leg, 3)));
     }
     out.write(sum);
 }
@@ -500,9 +500,15 @@ fn impure<S: Site>(out: Write<S, ColourVectors>, phi: Read<S, ColourVectors>) {
 fn endless<S: Site>(out: Write<S, ColourVectors>, phi: Read<S, ColourVectors>) {
     let mut sum = phi.here();
     for _ in 0..lanefield::body::recording::MOST_STATEMENTS {
-        sum = sum + phi.here();
+        sum += phi.here();
     }
     out.write(sum);
+}
+
+/// A body that names a leg that there is not.
+#[lane_kernel]
+fn astray<S: Site>(out: Write<S, ColourVectors>, phi: Neighbours<S, ColourVectors>) {
+    out.write(phi.at(Leg::forward(9)));
 }
 
 #[test]
@@ -512,6 +518,8 @@ fn bodies_that_are_none_are_refused_by_name() {
         _ => unreachable!("kernels of this file have bodies"),
     };
     assert!(refusal(&IMPURE).starts_with("the body of impure did not do the same when it was recorded twice"));
+    let astray = refusal(&ASTRAY);
+    assert_eq!(astray, "the body of astray panicked: a leg goes along dimension 0, 1, 2 or 3");
     let long = refusal(&ENDLESS);
     assert!(long.starts_with("the body of endless has ") && long.contains("at most 100000"), "{long}");
 }

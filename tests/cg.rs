@@ -1,9 +1,9 @@
 //! Conjugate gradients: agreement with Grid, errors, and the same history wherever it runs. The solver is `src/solver`.
 
-use lanefield::backend::Backend;
-use lanefield::operator::{HopParameters, Operator as _, WilsonParameters};
+use lanefield::backend::{Backend, Cpu};
+use lanefield::operator::{HopParameters, ModelChoice, Operator as _, StaggeredParameters, WilsonParameters};
 use lanefield::solver::{
-    self, Method, Preconditioning, SolveError, SolverError, SolverParams, WilsonSolve, conjugate_gradient,
+    self, Method, Preconditioning, Solve, SolveError, SolverError, SolverParams, WilsonSolve, conjugate_gradient,
 };
 use lanefield_reference::field::Spinors;
 use lanefield_reference::gauge::Configuration;
@@ -120,30 +120,163 @@ fn a_source_of_zero_is_solved_by_zero_at_once<B: Backend>(backend: &B) {
 }
 
 fn a_source_of_tiny_or_huge_numbers_has_the_bits_of_a_usual_one<B: Backend>(backend: &B) {
-    fn check<R: Vectors, B: Backend>(backend: &B, powers: &[i32]) {
+    fn check<R: Vectors, B: Backend>(backend: &B, powers: &[i32], method: Method, shifts: &[f64]) {
         let configuration = Configuration::hot(Extents::new([4, 4, 2, 2]).unwrap(), 3);
         let eta = gaussian(configuration.extents(), 19);
-        let how = solve::<R>(Preconditioning::EvenOdd);
-        let run = |eta: &[Complex<f64>]| solver::solve::<R, B, _>(backend, &configuration, eta, &how, |_, _| ());
+        let how = WilsonSolve { method, ..solve::<R>(Preconditioning::EvenOdd) };
+        let run = |eta: &[Complex<f64>]| match shifts {
+            [] => solver::solve::<R, B, _>(backend, &configuration, eta, &how, |_, _| ()),
+            _ => solver::solve_with_shifts::<R, B, _>(backend, &configuration, eta, shifts, &how, &mut |_, _| (), None),
+        };
         let usual = run(&eta).unwrap();
-        assert_eq!(usual.scale, 0);
+        assert_eq!(usual.rhs[0].source_scale, 0);
         let expected = |power: i32| usual.solution.iter().map(move |c| [c.re, c.im].map(|x| times(x.to_f64(), power)));
         for &power in powers {
             let of_power: Vec<_> = eta.iter().map(|c| Complex::new(times(c.re, power), times(c.im, power))).collect();
             let found = run(&of_power).unwrap();
-            assert_ne!(found.scale, 0, "{power}");
+            assert_ne!(found.rhs[0].source_scale, 0, "{power}");
             assert_eq!(found.info().iterations, usual.info().iterations, "{power}");
             let found = found.solution.iter().map(|c| [c.re.to_f64(), c.im.to_f64()]);
             assert!(found.eq(expected(power)), "{} × 2^{power}", R::NAME);
         }
     }
-    check::<f64, B>(backend, &[-520, -540, -900, 500]);
-    check::<f32, B>(backend, &[-60, 60]);
+    check::<f64, B>(backend, &[-520, -540, -900, 500], Method::ConjugateGradients, &[]);
+    check::<f64, B>(backend, &[-520, 500], Method::ConjugateGradients, &[0.0, 0.5]);
+    check::<f64, B>(backend, &[-60, -900, 500], Method::MixedF32, &[]);
+    check::<f32, B>(backend, &[-60, 60], Method::ConjugateGradients, &[]);
+}
+
+fn right_hand_sides_of_all_scales_have_in_one_batch_the_bits_that_they_have_alone<B: Backend>(backend: &B) {
+    fn check<R: Vectors, B: Backend, M: ModelChoice>(backend: &B, operator: M, words: usize, scales: &[f64]) {
+        let configuration = Configuration::weak(Extents::new([4, 4, 2, 2]).unwrap(), 3, 0.3);
+        let one: Vec<Complex<f64>> = gaussian(configuration.extents(), 19)
+            .chunks(Spinors::WORDS)
+            .flat_map(|site| site[..words].to_vec())
+            .collect();
+        let alone: Vec<Vec<_>> = scales.iter().map(|scale| one.iter().map(|c| c * scale).collect()).collect();
+        let batch: Vec<Complex<f64>> = (0..one.len() / words)
+            .flat_map(|site| alone.iter().flat_map(move |eta| eta[site * words..][..words].to_vec()))
+            .collect();
+        for method in [Method::ConjugateGradients, Method::BlockConjugateGradients] {
+            let Solve { preconditioning, params, lanes, .. } = solve::<R>(Preconditioning::EvenOdd);
+            let how = Solve { operator, method, preconditioning, params, lanes };
+            let run = |eta: &[Complex<f64>], how: &Solve<M>| {
+                solver::solve::<R, B, _>(backend, &configuration, eta, how, |_, _| ()).unwrap()
+            };
+            let all = run(&batch, &how);
+            for (k, eta) in alone.iter().enumerate() {
+                let single = run(eta, &Solve { method: Method::ConjugateGradients, ..how });
+                let (found, expected) = (&all.rhs[k], &single.rhs[0]);
+                let of_batch: Vec<Complex<R>> = all
+                    .solution
+                    .chunks(scales.len() * words)
+                    .flat_map(|site| site[k * words..][..words].to_vec())
+                    .collect();
+                assert_eq!(
+                    (found.source_scale, scales[k] == 0.0),
+                    (expected.source_scale, found.info.source_norm2 == 0.0)
+                );
+                assert!(found.true_residual <= 10.0 * params.tolerance, "{} × {}: {found:?}", R::NAME, scales[k]);
+                if method == Method::ConjugateGradients {
+                    assert!(of_batch == single.solution, "{} × {}", R::NAME, scales[k]);
+                    assert_eq!(found, expected, "{} × {}", R::NAME, scales[k]);
+                }
+            }
+        }
+    }
+    let wilson = solve::<f64>(Preconditioning::EvenOdd).operator;
+    check::<f64, B, _>(backend, wilson, Spinors::WORDS, &[1.0, 1e-150, 1e150, 1e-300, 1e300, 0.0, 1e-310, 1e-77]);
+    check::<f32, B, _>(backend, wilson, Spinors::WORDS, &[1e-30, 1.0, 1e30, 1e-37, 0.0, 3e37]);
+    let staggered = StaggeredParameters { mass: 0.2, components: 1, hop: HopParameters::default() };
+    check::<f64, B, _>(backend, staggered, 3, &[1e-170, 1.0, 1e160]);
+}
+
+fn a_source_whose_solution_cannot_be_held_is_refused<B: Backend>(backend: &B) {
+    let configuration = Configuration::weak(Extents::new([4, 4, 2, 2]).unwrap(), 3, 0.3);
+    let usual = gaussian(configuration.extents(), 19);
+    let how = solve::<f64>(Preconditioning::EvenOdd);
+    // The source is a few times the smallest number: rounding to multiples of that leaves no correct digit in the solution.
+    let site = |of: &Complex<f64>| [*of, Complex::new((of.re * 3.0).round() * f64::from_bits(1), 0.0)];
+    let eta: Vec<Complex<f64>> = usual
+        .chunks(Spinors::WORDS)
+        .flat_map(|spinor| [0, 1].into_iter().flat_map(move |k| spinor.iter().map(move |c| site(c)[k])))
+        .collect();
+    let error = solver::solve::<f64, B, _>(backend, &configuration, &eta, &how, |_, _| ()).unwrap_err().to_string();
+    assert!(error.starts_with("the solution of right-hand side 1 has numbers such as "), "{error}");
+}
+
+/// Recurrences scale nothing themselves.
+fn a_source_whose_square_underflows_is_an_error_of_a_recurrence<B: Backend>(backend: &B) {
+    let extents = Extents::new([4, 4, 2, 2]).unwrap();
+    let lattice = lattice::<f64>(extents);
+    let run = |scale: f64| {
+        let eta: Vec<_> = gaussian(extents, 19).iter().map(|c| c * scale).collect();
+        let source = upload::<f64, Spinors, B>(backend, lattice, Sites::Full, &eta);
+        let mut operator = Multiple::<B, f64>::new(backend, lattice, Sites::Full, 2.0);
+        let mut x = operator.zeros().unwrap();
+        conjugate_gradient(&mut operator, &source, &mut x, SolverParams::auto::<f64>(), |_, _| ())
+    };
+    assert_eq!(run(1e-100).unwrap().iterations, 1);
+    assert_eq!(run(0.0).unwrap().iterations, 0);
+    for scale in [1e-145, 1e-170, 1e-300] {
+        let error = run(scale).unwrap_err();
+        assert!(matches!(error, SolverError::Underflow { .. }), "{scale}: {error}");
+    }
 }
 
 /// x · 2^power.
 fn times(x: f64, power: i32) -> f64 {
     x * 2.0_f64.powi(power)
+}
+
+#[test]
+fn each_column_of_a_batch_has_a_scale_of_its_own_and_the_bits_that_it_has_alone() {
+    fn check<R: Vectors>(powers: [Option<i32>; 5]) {
+        let (backend, configuration) =
+            (Cpu::new(None).unwrap(), Configuration::hot(Extents::new([4, 4, 2, 2]).unwrap(), 3));
+        let eta = gaussian(configuration.extents(), 19);
+        let columns = powers.map(|power| -> Vec<_> {
+            let times = |x| power.map_or(0.0, |power| times(x, power));
+            eta.iter().map(|c| Complex::new(times(c.re), times(c.im))).collect()
+        });
+        let words = Spinors::WORDS;
+        let sites = 0..configuration.extents().volume();
+        let batch: Vec<_> =
+            sites.flat_map(|site| columns.iter().flat_map(move |c| c[site * words..][..words].to_vec())).collect();
+        for preconditioning in [Preconditioning::EvenOdd, Preconditioning::None] {
+            let run = |how: &WilsonSolve, eta: &[_]| {
+                solver::solve::<R, Cpu, _>(&backend, &configuration, eta, how, |_, _| ()).unwrap()
+            };
+            let how = solve::<R>(preconditioning);
+            let (together, of_a_usual_one) = (run(&how, &batch), run(&how, &eta));
+            for (k, power) in powers.into_iter().enumerate() {
+                let of_column = together.solution.chunks_exact(words).skip(k).step_by(powers.len());
+                assert!(of_column.flatten().eq(&run(&how, &columns[k]).solution), "{} × 2^{power:?}", R::NAME);
+                let solved = &together.rhs[k];
+                match power {
+                    Some(_) => assert_eq!(solved.info.iterations, of_a_usual_one.info().iterations),
+                    None => assert_eq!((solved.info.iterations, solved.true_residual), (0, 0.0)),
+                }
+            }
+            // Columns that depend on each other, which one block solves all the same.
+            let in_block = run(&WilsonSolve { method: Method::BlockConjugateGradients, ..how }, &batch);
+            assert!(in_block.rhs.iter().all(|rhs| rhs.solution_residual < 1e3 * how.params.tolerance));
+        }
+    }
+    check::<f64>([Some(0), Some(-515), Some(-940), Some(900), None]);
+    check::<f32>([Some(0), Some(-100), Some(-60), Some(120), None]);
+}
+
+#[test]
+fn a_residual_that_would_underflow_is_an_error() {
+    let (backend, extents) = (Cpu::new(None).unwrap(), Extents::new([4, 4, 2, 2]).unwrap());
+    let lattice = lattice::<f64>(extents);
+    let source: Vec<_> = gaussian(extents, 19).into_iter().map(|c| c * 1e-155).collect();
+    let source = upload::<f64, Spinors, _>(&backend, lattice, Sites::Full, &source);
+    let mut operator = Multiple::<_, f64>::new(&backend, lattice, Sites::Full, 2.0);
+    let mut x = operator.zeros().unwrap();
+    let found = conjugate_gradient(&mut operator, &source, &mut x, SolverParams::auto::<f64>(), |_, _| ());
+    assert!(matches!(found, Err(SolverError::Underflow { .. })), "{found:?}");
 }
 
 // Errors
@@ -166,7 +299,7 @@ fn a_source_that_is_no_number_is_an_error<B: Backend>(backend: &B) {
         eta[100].im = bad;
         let solve = solve::<f64>(Preconditioning::None);
         let error = solver::solve::<f64, B, _>(backend, &configuration, &eta, &solve, |_, _| ()).unwrap_err();
-        assert!(matches!(error, SolveError::Recurrence(SolverError::NotFinite { quantity: "|b|²", .. })), "{error}");
+        assert!(matches!(error, SolveError::Source { rhs: 0, site: Some(_), .. }), "{error}");
     }
 }
 
@@ -206,6 +339,9 @@ on_every_backend! {
     operator_times_solution_is_the_source,
     a_source_of_zero_is_solved_by_zero_at_once,
     a_source_of_tiny_or_huge_numbers_has_the_bits_of_a_usual_one,
+    right_hand_sides_of_all_scales_have_in_one_batch_the_bits_that_they_have_alone,
+    a_source_whose_solution_cannot_be_held_is_refused,
+    a_source_whose_square_underflows_is_an_error_of_a_recurrence,
     no_convergence_is_an_error_that_keeps_the_history,
     a_source_that_is_no_number_is_an_error,
     a_tolerance_that_f32_cannot_reach_fails_by_the_true_residual,

@@ -4,7 +4,7 @@ use lanefield::backend::Backend;
 use lanefield::gauge::{Action, Flow, GaugeField, GaugeFieldError, LinkField, Smearing, StepChoice};
 use lanefield::kernel::prelude::*;
 use lanefield_reference::field::Field;
-use lanefield_reference::gauge::{Configuration, SITE_WORDS};
+use lanefield_reference::gauge::{Configuration, Projection, SITE_WORDS};
 use lanefield_reference::layout::{Direction, Extents, LaneChoice, Sites};
 use lanefield_reference::object::ColourMatrix;
 use num_complex::Complex;
@@ -183,7 +183,8 @@ fn the_flow_commutes_with_gauge_transformations(backend: &impl Backend) {
     }
 }
 
-const SMEARINGS: [&str; 3] = ["stout:0.1,3", "ape:0.6,2", "hyp:0.75,0.6,0.3,1"];
+const SMEARINGS: [&str; 5] =
+    ["stout:0.1,3", "ape:0.6,2", "hyp:0.75,0.6,0.3,1", "spatial-ape:0.6,2,max-re-tr", "hyp:0.75,0.6,0.3,1,max-re-tr"];
 
 fn smearing_commutes_with_gauge_transformations(backend: &impl Backend) {
     let (weak, turn) = (Configuration::weak(extents(), 5, 0.4), GaugeTransformation { seed: 9 });
@@ -284,6 +285,9 @@ fn projections_of_multiples_of_links_are_the_links(backend: &impl Backend) {
         let found = made_of(backend, &multiples, |out, v| backend.su3_projected(out, v).unwrap());
         let worst = found.iter().zip(&links).map(|(a, b)| (a - b).norm()).fold(0.0, f64::max);
         assert!(worst < 1e-14, "{size} e^{phase}i: {worst:e}");
+        let mut on_host = multiples;
+        Projection::Polar.project(&mut on_host);
+        assert_eq!(found, on_host);
     }
 }
 
@@ -328,6 +332,9 @@ fn steps_that_a_flow_cannot_take_are_refused() {
 fn a_smearing_with_coefficients_that_it_has_not_is_refused() {
     let cpu = cpu();
     let mut field = field(&cpu, &Configuration::unit(extents()));
-    let error = field.smear(&Smearing::Ape { alpha: 1.5, steps: 1 }).unwrap_err();
+    let error = field.smear(&Smearing::Ape { alpha: 1.5, steps: 1, projection: Projection::Polar }).unwrap_err();
     assert_eq!(error.to_string(), "α of APE smearing is a number from 0 to 1, not 1.5");
+    let error = "stout:-1.1,1".parse::<Smearing>().unwrap_err();
+    assert_eq!(error, "ρ of stout smearing is a number from -1 to 1, not -1.1");
+    assert!("stout:-1,1".parse::<Smearing>().is_ok());
 }

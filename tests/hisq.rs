@@ -19,7 +19,7 @@ use crate::common::backends::{check_library_kernels, on_every_backend};
 use crate::common::fields::{gaussian, lattice};
 use crate::common::gauge::GaugeTransformation;
 use crate::common::grid::distance;
-use crate::common::models::{antiperiodic, image, momentum, plane_wave};
+use crate::common::models::{TWISTED, antiperiodic, image, momentum, plane_wave};
 use crate::common::solves::{bits_of, how, is_the_same, quiet};
 
 const COLOURS: usize = ColourVectors::WORDS;
@@ -335,7 +335,9 @@ fn periodic() -> BoundaryPhases {
 /// On unit links D†D ψ = (m² + Σ s(p)²) ψ, with s(p) = (9 + ε)/8 sin p − (1 + ε)/24 sin 3p.
 fn the_free_spectrum_is_that_of_the_naik_term<B: Backend>(backend: &B) {
     let extents = Extents::new([4, 6, 2, 10]).unwrap();
-    for boundary in [periodic(), BoundaryPhases::ANTIPERIODIC_IN_TIME, BoundaryPhases::antiperiodic([true; 4])] {
+    let twisted = TWISTED.parse().unwrap();
+    for boundary in [periodic(), BoundaryPhases::ANTIPERIODIC_IN_TIME, BoundaryPhases::antiperiodic([true; 4]), twisted]
+    {
         for n in [[1usize, 0, 0, 0], [0, 1, 1, 3], [2, 5, 0, 1], [3, 2, 1, 7]] {
             let found = free_eigenvalue(backend, extents, n, boundary, EPSILON);
             let sine = |p: f64| (9.0 + EPSILON) / 8.0 * p.sin() - (1.0 + EPSILON) / 24.0 * (3.0 * p).sin();

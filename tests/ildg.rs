@@ -135,22 +135,59 @@ fn a_file_of_links_alone_needs_the_lattice() {
 }
 
 #[test]
+fn records_that_are_not_needed_are_done_without() {
+    let with = |changes: &[(&str, &[u8])], given| {
+        let mut records = records(&file(true));
+        for (kind, text) in &mut records {
+            if let Some((_, other)) = changes.iter().find(|(changed, _)| *changed == kind.as_str()) {
+                *text = other.to_vec();
+            }
+        }
+        ildg::parse(&of_records(&parts(&records)), given)
+    };
+    let precision = b"<a><lx>2</lx><ly>3</ly><lz>4</lz><lt>2</lt><precision>48</precision></a>";
+    let cases: [(&str, &[u8], &str); 6] = [
+        ("ildg-format", b"<a b=\"><lx>2</lx></a>", "the record ildg-format cannot be understood"),
+        ("ildg-format", b"<a><lx>2</lx></a>", "the extents are 2, missing, missing, missing"),
+        ("ildg-format", precision, "the precision is 48"),
+        ("scidac-private-file-xml", b"no XML <", "scidac-private-file-xml cannot be understood"),
+        ("scidac-private-record-xml", b"\xff", "scidac-private-record-xml cannot be understood"),
+        ("scidac-checksum", b"<a><suma>x</suma></a>", "suma is x"),
+    ];
+    for (kind, text, problem) in cases {
+        let read = with(&[(kind, text)], None).unwrap_or_else(|error| panic!("{kind}: {error}"));
+        assert_eq!(read.configuration, hot());
+        assert!(read.header.problems.concat().contains(problem), "{:?}", read.header.problems);
+    }
+    // Without both records that say it, the lattice is needed.
+    let changes: [(&str, &[u8]); 2] = [("ildg-format", b"<a b=\">"), ("scidac-private-file-xml", b"<a b=\">")];
+    let error = with(&changes, None).unwrap_err().to_string();
+    assert!(error.contains("ildg-format cannot be understood") && error.contains("--lattice"), "{error}");
+    assert_eq!(with(&changes, Some(hot().extents())).unwrap().configuration, hot());
+}
+
+#[test]
+fn links_of_another_group_are_told_by_their_length() {
+    let extents = Extents::new([2, 3, 4, 2]).unwrap();
+    for (colours, bits) in [(2, 64), (4, 32)] {
+        let data = vec![0; extents.volume() * 4 * 2 * colours * colours * bits / 8];
+        let error = ildg::parse(&of_records(&[("ildg-binary-data", &data)]), Some(extents)).unwrap_err().to_string();
+        assert!(error.contains(&format!("links of SU({colours}) in {bits}-bit numbers")), "{error}");
+    }
+}
+
+#[test]
 fn each_thing_that_can_be_wrong_is_named() {
     let with = |kind: &str, data: &[u8]| {
         let mut records = records(&file(true));
         records.iter_mut().filter(|(known, _)| known == kind).for_each(|(_, old)| *old = data.to_vec());
         refused(&of_records(&parts(&records)))
     };
-    assert!(with("ildg-format", b"<a><lx>2</lx>").contains("ildg-format cannot be understood"));
-    assert!(with("ildg-format", b"<a><lx>2</lx></a>").contains("missing"));
     let other = b"<a><lx>2</lx><ly>3</ly><lz>4</lz><lt>4</lt><precision>64</precision></a>";
     assert!(with("ildg-format", other).contains("2.3.4.4"), "{}", with("ildg-format", other));
-    let other = b"<a><lx>2</lx><ly>3</ly><lz>4</lz><lt>2</lt><precision>48</precision></a>";
-    assert!(with("ildg-format", other).contains("the precision is 48"));
     let other = b"<a><lx>2</lx><ly>3</ly><lz>4</lz><lt>2</lt><precision>32</precision></a>";
     assert!(with("ildg-format", other).contains("in 32-bit numbers needs 13824"));
     assert!(with("scidac-checksum", b"<a><suma>1</suma><sumb>2</sumb></a>").contains("scidac-checksum has 00000001"));
-    assert!(with("scidac-checksum", b"<a><suma>x</suma></a>").contains("suma is x"));
     assert!(with("scidac-record-xml", b"<a><plaq>0.5</plaq></a>").contains("the plaquette is 0.5"));
     let mut damaged = data(true);
     damaged[100] ^= 1;

@@ -26,7 +26,7 @@ use crate::common;
 use crate::common::backends::{check_library_kernels, on_every_backend};
 use crate::common::fields::{EVEN, ODD, applied, gaussian, lattice, upload};
 use crate::common::grid::distance;
-use crate::common::models::{image, momentum, plane_wave, random_case};
+use crate::common::models::{TWISTED, image, momentum, plane_wave, random_case};
 
 const COLOURS: usize = ColourVectors::WORDS;
 const MASS: f64 = 0.3;
@@ -232,12 +232,12 @@ fn its_schur_complement_is_hermitian_and_positive<B: Backend>(backend: &B) {
     assert_hermitian_and_positive(&mut SchurComplement::new(pieces).unwrap(), MASS * MASS);
 }
 
-/// On unit links e^{ipx} has the eigenvalue mass² + Σ_μ (2 − 2 cos p_μ), with half-integer momenta where the boundary is antiperiodic.
+/// On unit links e^{ipx} has the eigenvalue mass² + Σ_μ (2 − 2 cos p_μ) of p = (2πn + θ)/L.
 fn a_plane_wave_on_the_free_field_is_an_eigenvector<B: Backend>(backend: &B) {
     let configuration = Configuration::unit(Extents::new([4, 6, 2, 8]).unwrap());
     let extents = configuration.extents();
-    for marked in [[false; 4], [false, true, false, true]] {
-        let boundary = BoundaryPhases::antiperiodic(marked);
+    for boundary in ["1,1,1,1", "1,-1,1,-1", TWISTED] {
+        let boundary: BoundaryPhases = boundary.parse().unwrap();
         for n in [[0, 0, 0, 0], [1, 0, 0, 0], [0, 2, 0, 0], [0, 0, 1, 0], [0, 0, 0, 3], [3, 4, 1, 6]] {
             let p = momentum(extents, n, boundary);
             let wave = plane_wave(extents, p, COLOURS);

@@ -12,6 +12,7 @@ mod capture;
 mod cg;
 mod clover;
 mod clover_grid;
+mod configurations;
 mod convert;
 mod domain_wall;
 mod eigen;

@@ -4,9 +4,10 @@
 use std::path::{Path, PathBuf};
 
 use lanefield::io::nersc::{
-    self, FloatingPoint, NerscError, StoredRows, WriteOptions, parse, read, read_from, to_bytes, write,
+    FloatingPoint, NerscError, StoredRows, WriteOptions, parse, read, read_from, to_bytes, write,
 };
 use lanefield::io::npy;
+use lanefield::io::open::OpenError;
 use lanefield_reference::gauge::Configuration;
 use lanefield_reference::layout::Extents;
 use num_complex::Complex;
@@ -91,7 +92,7 @@ fn plaquette_link_trace_and_checksum_are_those_of_grid() {
         let link_trace = meta["observables"]["linkTrace"].as_f64().unwrap();
         assert!(relative(file.configuration.plaquette(), plaquette) < tolerance, "{folder}: plaquette");
         assert!(relative(file.configuration.link_trace(), link_trace) < tolerance, "{folder}: link trace");
-        assert_eq!(format!("{:x}", file.header.checksum), meta["nersc"]["checksum_3x3_hex"].as_str().unwrap());
+        assert_eq!(format!("{:x}", file.header.checksum.unwrap()), meta["nersc"]["checksum_3x3_hex"].as_str().unwrap());
     }
 }
 
@@ -115,7 +116,7 @@ fn two_rows_of_grid_give_its_three_rows_to_rounding() {
     let two = read(&data("hot-4x4x4x4/gauge_3x2.nersc")).unwrap();
     let three = read(&data("hot-4x4x4x4/gauge.nersc")).unwrap();
     assert_eq!(two.header.rows, StoredRows::Two);
-    assert_eq!(format!("{:x}", two.header.checksum), meta("hot-4x4x4x4")["nersc"]["checksum_3x2_hex"]);
+    assert_eq!(format!("{:x}", two.header.checksum.unwrap()), meta("hot-4x4x4x4")["nersc"]["checksum_3x2_hex"]);
     for (a, b) in two.configuration.links().chunks_exact(9).zip(three.configuration.links().chunks_exact(9)) {
         assert_eq!(a[..6], b[..6]);
         assert!(a.iter().zip(b).all(|(a, b)| (a - b).norm() < 1e-15));
@@ -127,8 +128,8 @@ fn header_of_grid_is_read_in_full() {
     let header = read(&data("tepid-8x4x4x8/gauge.nersc")).unwrap().header;
     assert_eq!(header.extents, Extents::new([8, 4, 4, 8]).unwrap());
     assert_eq!((header.rows, header.floating_point), (StoredRows::Three, FloatingPoint::F64Big));
-    assert_eq!(header.checksum, 0xc3343a75);
-    assert_eq!((header.plaquette, header.link_trace), (0.9999776956, 0.9999944723));
+    assert_eq!(header.checksum, Some(0xc3343a75));
+    assert_eq!((header.plaquette, header.link_trace), (Some(0.9999776956), Some(0.9999944723)));
     assert_eq!((header.ensemble_id.as_str(), header.ensemble_label.as_str()), ("UKQCD", "DWF"));
     assert_eq!((header.sequence_number.as_str(), header.boundary[3].as_str()), ("1", "PERIODIC"));
     assert_eq!(header.creation_date, "Fri Nov 20 18:21:39 2026 UTC");
@@ -262,37 +263,41 @@ fn a_length_that_fits_another_format_is_named() {
 }
 
 #[test]
-fn the_wrong_byte_order_is_recognised_by_the_checksum() {
-    let file = as_written(&hot(), StoredRows::Three, FloatingPoint::F64Little);
-    let message = message(&edit(&file, "IEEE64LITTLE", "IEEE64BIG"));
-    assert!(message.starts_with("the data is little-endian though FLOATING_POINT says IEEE64BIG"), "{message}");
-}
-
-#[test]
-fn the_wrong_byte_order_is_recognised_without_a_checksum() {
+fn the_first_links_tell_the_byte_order_whatever_the_header_calls_it() {
     for rows in [StoredRows::Two, StoredRows::Three] {
         for format in FORMATS {
             let file = as_written(&hot(), rows, format);
-            let line_end = |f: FloatingPoint| format!("POINT = {}\n", f.name());
-            let mut wrong = edit(&file, &line_end(format), &line_end(format.swapped()));
-            let start = data_start(&wrong);
-            // First with a checksum that agrees in neither order, then with one that agrees in the wrong order.
-            let sum = |big: bool| {
-                let word = if big { u32::from_be_bytes } else { u32::from_le_bytes };
-                wrong[start..].as_chunks::<4>().0.iter().fold(0u32, |s, &w| s.wrapping_add(word(w)))
+            let line = format!("POINT = {}\n", format.name());
+            let names: &[&str] = if format.size() == 4 {
+                &["IEEE32", "IEEE32BIG", "IEEE32LITTLE"]
+            } else {
+                &["IEEE64", "IEEE64BIG", "IEEE64LITTLE"]
             };
-            let sums = [0x12345678, sum(format.byte_order() != nersc::ByteOrder::Big)];
-            for checksum in sums {
-                let header = String::from_utf8(wrong[..data_start(&wrong)].to_vec()).unwrap();
-                let line = header.lines().find(|l| l.starts_with("CHECKSUM")).unwrap();
-                wrong = edit(&wrong, line, &format!("CHECKSUM = {checksum:>10x}"));
-                let message = message(&wrong);
-                let expected = format!("the data is {} though", format.byte_order());
-                assert!(message.starts_with(&expected), "{} {}: {message}", rows.datatype(), format.name());
-                assert!(message.contains(&format!("it should say {}", format.name())), "{message}");
+            for name in names {
+                let other = edit(&file, &line, &format!("POINT = {name}\n"));
+                let read = parse(&other).unwrap_or_else(|error| panic!("{} as {name}: {error}", format.name()));
+                assert_eq!(read, parse(&file).unwrap());
+                assert_eq!(read.header.floating_point, format);
+                // The checksum is that of the data in their order.
+                let mut damaged = other;
+                *damaged.last_mut().unwrap() ^= 1;
+                assert!(message(&damaged).contains("the file is damaged"), "{}", message(&damaged));
             }
         }
     }
+}
+
+#[test]
+fn fields_that_verify_or_describe_need_not_be_there() {
+    let file = as_written(&hot(), StoredRows::Three, FloatingPoint::F32Big);
+    let start = data_start(&file);
+    let header = std::str::from_utf8(&file[..start]).unwrap();
+    let needed = ["_HEADER", "DATATYPE", "DIMENSION", "FLOATING"];
+    let fewer: String =
+        header.split_inclusive('\n').filter(|line| needed.iter().any(|key| line.contains(key))).collect();
+    let read = parse(&[fewer.as_bytes(), &file[start..]].concat()).unwrap();
+    assert_eq!(read.configuration, parse(&file).unwrap().configuration);
+    assert_eq!((read.header.checksum, read.header.plaquette, read.header.link_trace), (None, None, None));
 }
 
 #[test]
@@ -351,14 +356,14 @@ fn a_link_that_is_not_finite_is_named() {
 fn a_link_outside_su3_is_named_with_its_defect() {
     let message = message(&with_checksum(&altered(3.0)));
     assert!(message.contains("the z link of site x,y,z,t = 1,2,3,1 is not in SU(3)"), "{message}");
-    assert!(message.contains("more than 1e-6"), "{message}");
+    assert!(message.contains("more than 1e-5"), "{message}");
 }
 
 #[test]
 fn missing_fields_are_named() {
     let file = bytes("hot-4x4x4x4/gauge.nersc");
     let header = String::from_utf8(file[..data_start(&file)].to_vec()).unwrap();
-    for field in ["DATATYPE", "DIMENSION_3", "LINK_TRACE", "PLAQUETTE", "CHECKSUM", "FLOATING_POINT"] {
+    for field in ["DATATYPE", "DIMENSION_3", "FLOATING_POINT"] {
         let line = header.lines().find(|l| l.starts_with(field)).unwrap();
         assert_eq!(message(&edit(&file, &format!("{line}\n"), "")), format!("the header has no field {field}"));
     }
@@ -415,10 +420,8 @@ fn a_header_without_end_is_searched_only_so_far() {
 }
 
 #[test]
-fn other_kinds_of_file_are_told_apart() {
+fn what_another_file_begins_with_is_shown() {
     assert!(message(b"").contains("empty"));
-    assert!(message(&bytes("hot-4x4x4x4/gauge.npy")).contains("NumPy"));
-    assert!(message(&[0x45, 0x67, 0x89, 0xab, 0, 1, 0, 0]).contains("LIME"));
     assert!(message(b"\x7fELF\x02\x01").contains("it begins with \"\\x7fELF\\x02\\x01\""));
 }
 
@@ -427,7 +430,7 @@ fn paths_that_cannot_be_read_are_named() {
     let directory = tempfile::tempdir().unwrap();
     let absent = read(&directory.path().join("absent.nersc")).unwrap_err().to_string();
     assert!(absent.contains("absent.nersc") && absent.starts_with("cannot read"), "{absent}");
-    assert!(matches!(read(directory.path()), Err(NerscError::NotAFile { .. })));
+    assert!(matches!(read(directory.path()), Err(NerscError::Open(OpenError::NotAFile { .. }))));
 }
 
 #[test]

@@ -7,6 +7,7 @@ use lanefield::io::npy::{
     self, ComplexArray, ComplexValues, NpyError, Precision, parse, read_complex, read_fermion5, read_gauge,
     read_spinor, write_complex, write_fermion5, write_gauge, write_spinor,
 };
+use lanefield::io::open::OpenError;
 use lanefield_reference::gauge::Configuration;
 use lanefield_reference::layout::Extents;
 use num_complex::Complex;
@@ -339,5 +340,5 @@ fn paths_that_cannot_be_read_are_named() {
     let directory = tempfile::tempdir().unwrap();
     let absent = read_complex(&directory.path().join("absent.npy")).unwrap_err().to_string();
     assert!(absent.contains("absent.npy"), "{absent}");
-    assert!(matches!(read_spinor(directory.path()), Err(NpyError::NotAFile { .. })));
+    assert!(matches!(read_spinor(directory.path()), Err(NpyError::Open(OpenError::NotAFile { .. }))));
 }

@@ -204,6 +204,12 @@ fn a_point_or_a_time_outside_the_lattice_is_refused_with_the_range() {
 #[test]
 fn a_propagator_of_another_length_is_refused() {
     let (s, extents) = (grids_propagator(), HOT.configuration.extents());
+    for scale in [1e-200, 1e200] {
+        let scaled: Vec<_> = s.iter().map(|z| z * scale).collect();
+        let error = meson_correlators(&cpu(), extents, &scaled, 0, LaneChoice::Auto).unwrap_err();
+        assert!(matches!(error, CorrelatorError::OutOfRange { time: 0, .. }), "{error}");
+        assert!(error.to_string().ends_with("multiply it by a power of two"), "{error}");
+    }
     let error = meson_correlators(&cpu(), extents, &s[1..], 0, LaneChoice::Auto).unwrap_err();
     let (given, needed) = (s.len() - 1, s.len());
     assert!(error.to_string().contains(&format!("{given} complex numbers")), "{error}");

@@ -10,8 +10,8 @@ use lanefield::solver::{Method, Preconditioning};
 use lanefield_reference::gauge::Configuration;
 use lanefield_reference::layout::Extents;
 
-use crate::common::backends::on_every_backend;
-use crate::common::models::{self, antiperiodic, random_case};
+use crate::common::backends::{cpu, on_every_backend};
+use crate::common::models::{self, TWISTED, antiperiodic, random_case};
 
 fn wilson(hop: HopParameters) -> WilsonParameters {
     WilsonParameters { mass: 0.1, hop }
@@ -111,4 +111,22 @@ on_every_backend! {
     epsilon_turns_staggered_operators_into_their_conjugates,
     the_schur_complement_of_staggered_fermions_is_d_dagger_d_on_the_odd_sites,
     solves_solve,
+}
+
+#[test]
+fn a_twist_is_that_of_links_which_share_it() {
+    let (backend, (configuration, _)) = (cpu(), random_case());
+    models::a_twist_is_that_of_links_which_share_it(&backend, wilson, &configuration);
+    models::a_twist_is_that_of_links_which_share_it(&backend, clover, &configuration);
+    models::a_twist_is_that_of_links_which_share_it(&backend, twisted_mass, &configuration);
+    models::a_twist_is_that_of_links_which_share_it(&backend, mobius, &configuration);
+    models::a_twist_is_that_of_links_which_share_it(&backend, staggered, &configuration);
+    models::a_twist_is_that_of_links_which_share_it(&backend, hisq, &configuration);
+    models::a_twist_is_that_of_links_which_share_it(&backend, laplace, &configuration);
+    let hop = HopParameters { boundary: TWISTED.parse().unwrap(), ..HopParameters::default() };
+    models::the_dagger_is_gamma5_m_gamma5(&backend, [clover(hop); 2], &configuration);
+    models::epsilon_turns_the_operator_into_its_conjugate(&backend, hisq(hop), &configuration);
+    let method = [(Preconditioning::EvenOdd, Method::ConjugateGradients)];
+    models::solves_solve(&backend, wilson(hop), &configuration, &method);
+    models::solves_solve(&backend, staggered(hop), &configuration, &method);
 }

@@ -311,7 +311,7 @@ fn masses_without_an_operator_are_refused_by_value<B: Backend>(backend: &B) {
     let nan = refusal(MASS, f64::NAN, false);
     assert!(nan.starts_with("mass -0.3 and twisted mass mu NaN make the diagonal 3.7 + i·γ5·NaN"), "{nan}");
     let large = refusal(MASS, 1e39, false);
-    assert!(large.contains("mu 1000000000000000000000000000000000000000 ") && large.contains("beyond f32"), "{large}");
+    assert!(large.contains("mu 1e39 ") && large.contains("beyond f32"), "{large}");
     let singular = refusal(-4.0, 0.0, true);
     assert!(singular.contains("mass -4 and twisted mass mu 0 make the inverse of the diagonal"), "{singular}");
     assert!(refusal(-4.0, 1e-40, true).contains("inverse of the diagonal"));

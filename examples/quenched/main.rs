@@ -1,8 +1,10 @@
 //! A hundred quenched configurations of 8³×16 at β = 5.7, what is measured on them, and a page with the published values beside it, in minutes on two cores:
-//! `cargo run --release --example quenched [DIRECTORY]`. A run that was ended goes on where it was.
+//! `cargo run --release --example quenched [DIRECTORY]`, in target/quenched if no directory is given. A run that was ended continues where it was.
 
 mod page;
 
+use std::fs::{self, OpenOptions};
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -13,16 +15,17 @@ use lanefield::gauge::{
     reference_time,
 };
 use lanefield::io::nersc;
-use lanefield::observable::{Hadron, Momentum, PointSource, Projection, Wuppertal, propagator};
+use lanefield::observable::{Hadron, Momentum, Projection, QuarkSource, Wuppertal, propagator};
 use lanefield::operator::{HopParameters, WilsonParameters};
 use lanefield::reference::gauge::Configuration;
 use lanefield::reference::layout::{Direction, Extents, LaneChoice};
 use lanefield::reference::links::BoundaryPhases;
 use lanefield::reference::real::Precision;
 use lanefield::solver::{Method, Preconditioning, Solve, SolverParams};
-use lanefield::statistics::{Autocorrelation, Covariance, Estimate, Fit, Resampling, States, Window};
+use lanefield::statistics::{Autocorrelation, Covariance, Estimate, Fit, Resampling, Samples, States, Window};
 
 use page::{Page, Row};
+use serde::{Deserialize, Serialize};
 
 type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
 
@@ -36,7 +39,8 @@ const SEED: u64 = 57;
 /// Times of the fits.
 const WINDOW: Window = Window { first: 5, last: 8 };
 
-/// What is measured on a configuration.
+/// What is measured on a configuration. As JSON, a line of measurements.jsonl.
+#[derive(Serialize, Deserialize)]
 struct Measured {
     /// t₀ / a².
     t0: f64,
@@ -47,19 +51,27 @@ struct Measured {
 }
 
 fn main() -> Result<()> {
-    let directory = PathBuf::from(std::env::args().nth(1).unwrap_or_else(|| "quenched".to_owned()));
+    let directory = PathBuf::from(std::env::args().nth(1).unwrap_or_else(|| "target/quenched".to_owned()));
     let (cpu, start) = (Cpu::new(None)?, Instant::now());
     let (history, files) = make(&cpu, &directory.join("ensemble"))?;
     eprintln!("{} configurations after {:.0} s", files.len(), start.elapsed().as_secs_f64());
-    let mut measured = Vec::new();
-    for file in &files {
+    // What an earlier run measured; a line that it did not end is measured again.
+    let kept = directory.join("measurements.jsonl");
+    let lines = fs::read_to_string(&kept).unwrap_or_default();
+    let lines: Vec<&str> = lines.split_inclusive('\n').filter(|line| line.ends_with('\n')).take(files.len()).collect();
+    let mut measured =
+        lines.iter().map(|line| serde_json::from_str(line)).collect::<std::result::Result<Vec<Measured>, _>>()?;
+    fs::write(&kept, lines.concat())?;
+    let mut kept = OpenOptions::new().append(true).open(&kept)?;
+    for file in &files[measured.len()..] {
         measured.push(measure(&cpu, &nersc::read(file)?.configuration)?);
+        writeln!(kept, "{}", serde_json::to_string(&measured[measured.len() - 1])?)?;
         eprint!("\rmeasured on {} of {} after {:.0} s", measured.len(), files.len(), start.elapsed().as_secs_f64());
     }
     eprintln!();
     let page = page(&history, &measured)?;
     let path = directory.join("index.html");
-    std::fs::write(&path, page.html())?;
+    fs::write(&path, page.html())?;
     print!("{}", page.text());
     println!("{}", path.display());
     Ok(())
@@ -92,11 +104,14 @@ fn make(cpu: &Cpu, directory: &Path) -> Result<(Vec<f64>, Vec<PathBuf>)> {
     let all = THERMALISATION + CONFIGURATIONS * EVERY;
     while field.sweeps() < all {
         field.sweep()?;
-        ensemble.add(field.plaquette()?);
+        let plaquette = field.plaquette()?;
+        ensemble.add(plaquette);
+        eprint!("\rsweep {} of {all}, plaquette {plaquette:.4}", field.sweeps());
         if ensemble.keeps(field.sweeps()) {
             ensemble.keep(&field.configuration()?)?;
         }
     }
+    eprintln!();
     let files = (1..=CONFIGURATIONS).map(|k| ensemble.configuration_path(THERMALISATION + k * EVERY)).collect();
     Ok((ensemble.history()[THERMALISATION as usize..all as usize].to_vec(), files))
 }
@@ -122,11 +137,11 @@ fn measure(cpu: &Cpu, configuration: &Configuration) -> Result<Measured> {
         params: SolverParams::auto::<f32>(),
         lanes: LaneChoice::Auto,
     };
-    let source = PointSource { point: [0; 4], smearing: Wuppertal::new(0.25, 12) };
+    let source = QuarkSource { smearing: Wuppertal::new(0.25, 12), ..[0; 4].into() };
     let s = propagator::<f32, _, _>(cpu, configuration, source, &solve, &mut |_: usize, _: f64| (), None)?;
-    let at = Projection { source: source.point, momentum: Momentum::ZERO, lanes: LaneChoice::Auto };
+    let at = Projection { source: [0; 4], momentum: Momentum::ZERO, lanes: LaneChoice::Auto };
     let correlator = |hadron: Hadron| -> Result<Vec<f64>> {
-        let correlator = hadron.correlator(cpu, configuration.extents(), &s.solution, at, boundary)?;
+        let correlator = hadron.correlator(cpu, configuration.extents(), [&s.solution; 2], at, boundary)?;
         Ok(correlator.into_iter().map(|c| c.re).collect())
     };
     Ok(Measured { t0, polyakov, pion: correlator(Hadron::Pion)?, rho: correlator(Hadron::Rho)? })
@@ -136,12 +151,12 @@ fn measure(cpu: &Cpu, configuration: &Configuration) -> Result<Measured> {
 fn page(history: &[f64], measured: &[Measured]) -> Result<Page> {
     let plaquette = Autocorrelation::of(history).ok_or("the history of the plaquette is too short")?;
     let mean = |of: fn(&Measured) -> f64| -> Result<Estimate> {
-        let samples: Vec<[f64; 1]> = measured.iter().map(|measured| [of(measured)]).collect();
+        let samples = Samples::of(&measured.iter().map(|measured| [of(measured)]).collect::<Vec<_>>());
         let estimates = Resampling::Jackknife.estimates(&samples, |mean| vec![Some(mean[0])]);
         estimates.into_iter().flatten().next().ok_or_else(|| "no mean".into())
     };
     let mass = |hadron: Hadron, of: fn(&Measured) -> &[f64]| -> Result<(Estimate, Vec<Option<Estimate>>)> {
-        let samples: Vec<&[f64]> = measured.iter().map(of).collect();
+        let samples = Samples::of(&measured.iter().map(of).collect::<Vec<_>>());
         let shape = hadron.effective_mass();
         let fit = Fit { shape, states: States::One, window: WINDOW, covariance: Covariance::Full };
         let fitted = fit.of(&samples, Resampling::Jackknife)?;

@@ -50,6 +50,9 @@ pub enum FieldError {
     /// Links that 8 reals cannot stand for.
     #[error("links of 8 reals stand for SU(3) matrices only: {why}; use links of 18 or 12 reals")]
     NotSu3 { why: String },
+    /// Links that cannot have their boundary phases.
+    #[error(transparent)]
+    Links(#[from] LinkError),
     /// Two fields that do not match.
     #[error("{what}: {left} does not match {right}")]
     Mismatch { what: &'static str, left: String, right: String },

@@ -6,6 +6,7 @@ pub mod domains;
 mod doubles;
 pub mod exact;
 pub mod field;
+pub mod forks;
 pub mod gauge;
 pub mod half;
 pub mod instructions;

@@ -13,7 +13,7 @@ use crate::real::Real;
 
 pub use long::double_long;
 
-pub use crate::object::{BoundaryPhases, DoubledGauge, LinkError, LinkFormat, Phase};
+pub use crate::object::{Angle, BoundaryPhases, DoubledGauge, LinkError, LinkFormat, Phase, cis_pi};
 
 /// Refuses a configuration on other extents than the lattice's.
 fn check_extents(what: &'static str, configuration: &Configuration, lattice: Lattice) -> Result<(), FieldError> {
@@ -91,8 +91,8 @@ pub fn raw_with_border<R: Real>(
 /// rounded to `R`.
 ///
 /// # Errors
-/// [`FieldError`] if the lattice's extents or precision differ, or it has no parities and `sites` is one; [`FieldError::NotSu3`] if a link is
-/// to be stored as 8 reals and is further from SU(3) than 1e-5 (see [`Configuration::require_su3`]).
+/// [`FieldError`] if the lattice's extents or precision differ, or it has no parities and `sites` is one, or links of fewer than 18 reals have other phases than
+/// 1, −1 and 0; [`FieldError::NotSu3`] if a link is to be stored as 8 reals and is further from SU(3) than 1e-5 (see [`Configuration::require_su3`]).
 pub fn double<R: Real>(
     configuration: &Configuration,
     lattice: Lattice,
@@ -100,6 +100,7 @@ pub fn double<R: Real>(
     kind: DoubledGauge,
 ) -> Result<Field<R, DoubledGauge>, FieldError> {
     check_extents("doubling links", configuration, lattice)?;
+    kind.boundary.require_links(kind.format)?;
     if kind.format == LinkFormat::Eight {
         configuration
             .require_su3(eight::SU3_TOLERANCE)
@@ -121,6 +122,7 @@ pub fn double<R: Real>(
                 }
             };
             let crosses = here[d] == last && extents.ends_at_boundary(leg);
+            let phase = kind.boundary.phase(d).of_leg(leg, crosses);
             let element = |row: usize, column: usize| match leg.is_forward() {
                 true => u[3 * row + column],
                 false => u[3 * column + row].conj(),
@@ -134,16 +136,9 @@ pub fn double<R: Real>(
             }
             for (k, v) in link.iter_mut().enumerate() {
                 let element = element(k / 3, k % 3);
-                let factor = match kind.boundary.phase(d) {
-                    Phase::Antiperiodic if crosses => 0.5,
-                    _ => -0.5,
-                };
                 // The product of a rounded number and a power of two is exact in f64, but for f64's own underflow.
-                let halved = |x: f64| R::from_f64(factor * R::from_f64(x).to_f64());
-                *v = match kind.boundary.phase(d) {
-                    Phase::Fixed if crosses => Complex::new(R::default(), R::default()),
-                    _ => Complex::new(halved(element.re), halved(element.im)),
-                };
+                let halved = |x: f64| R::from_f64(-0.5 * R::from_f64(x).to_f64());
+                *v = phase.times(Complex::new(halved(element.re), halved(element.im)));
             }
         }
     })

@@ -127,6 +127,12 @@ pub fn z4_number(seed: u64, stream: Stream, site: u64, component: u32) -> Comple
     }
 }
 
+/// Z2 noise: 1 or −1 with equal probability, as the lowest bit of the draw says. The imaginary part is +0.
+pub fn z2_number(seed: u64, stream: Stream, site: u64, component: u32) -> Complex<f64> {
+    let [entropy, ..] = bits(seed, stream, site, component);
+    Complex::new(if entropy % 2 == 0 { 1.0 } else { -1.0 }, 0.0)
+}
+
 /// A random SU(3) matrix, row-major, distributed by Haar's measure; `direction` is 0 … 3 for x, y, z, t, and 4 for a matrix of the site itself, a gauge
 /// transformation.
 ///

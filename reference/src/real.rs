@@ -71,6 +71,15 @@ pub(crate) const fn half_device_bytes(words_a_part: usize) -> usize {
     (words_a_part + 1) * size_of::<u32>()
 }
 
+/// A number for people: 0.1, 1e308.
+pub fn for_people(value: f64) -> String {
+    // Not three hundred zeros.
+    match value == 0.0 || !value.is_finite() || (1e-5..1e16).contains(&value.abs()) {
+        true => value.to_string(),
+        false => format!("{value:e}"),
+    }
+}
+
 /// The real numbers that fields are made of.
 pub trait Real:
     Pod

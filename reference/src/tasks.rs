@@ -7,13 +7,13 @@ mod crew;
 
 use std::cell::RefCell;
 use std::marker::PhantomData;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use bytemuck::Pod;
 use rayon::ThreadPool;
 use rayon::prelude::*;
 
-use crate::domains;
+use crate::{domains, forks};
 
 thread_local! {
     /// The pool that this thread leads.
@@ -52,8 +52,17 @@ pub fn items_a_task(items: usize) -> usize {
 pub fn each(tasks: usize, work: &(dyn Fn(usize) + Sync)) {
     match LED.with_borrow(Clone::clone) {
         Some(pool) => crew::run(&pool, tasks, work),
+        // The pool that the whole process shares may be that of a parent.
+        None if is_forked() && rayon::current_thread_index().is_none() => (0..tasks).for_each(work),
         None => (0..tasks).into_par_iter().for_each(work),
     }
+}
+
+/// Whether this process was forked since the first task of an ancestor.
+fn is_forked() -> bool {
+    static BEFORE: OnceLock<usize> = OnceLock::new();
+    let forks = forks::count();
+    *BEFORE.get_or_init(|| forks) != forks
 }
 
 /// What `work` makes of the number of each task, in the order of the numbers.

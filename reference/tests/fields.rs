@@ -2,9 +2,11 @@
 
 use lanefield_reference::field::{Field, FieldError, Gauge, SiteObject, Spinors, Words};
 use lanefield_reference::gauge::Configuration;
-use lanefield_reference::layout::{Checkerboard, Extents, Lattice, LayoutError, Parity, Sites};
+use lanefield_reference::half::Half;
+use lanefield_reference::layout::{Checkerboard, Extents, Lattice, LayoutError, Leg, LegOrder, Parity, Sites};
 use lanefield_reference::links::{BoundaryPhases, DoubledGauge, LinkFormat, double};
 use lanefield_reference::real::Real;
+use lanefield_reference::scalar::ScalarWilson;
 use num_complex::Complex;
 use proptest::prelude::*;
 
@@ -166,6 +168,31 @@ fn doubled_links_of_a_site_are_those_that_it_uses() {
         assert_eq!(element(0, 7, k), 0.5 * u(1, 3, transposed).conj());
         assert_eq!(element(1, 7, k), -0.5 * u(0, 3, transposed).conj());
     }
+}
+
+#[test]
+fn links_with_angles_are_those_of_plain_loops() {
+    fn compare<R: Real>() {
+        // On one slice both legs cross the boundary.
+        let (extents, boundary) = (extents("1.4.2.2"), "0.3pi,-0.5pi,0,2pi/3".parse().unwrap());
+        let configuration = Configuration::hot(extents, 2);
+        let kind = DoubledGauge { format: LinkFormat::Full, boundary };
+        let plain =
+            ScalarWilson { configuration: &configuration, boundary, format: LinkFormat::Full, legs: LegOrder::DEFAULT };
+        let doubled =
+            double::<R>(&configuration, lattice::<R>(extents, 16, Checkerboard::FullOnly), Sites::Full, kind).unwrap();
+        let links = (0..extents.volume()).flat_map(|site| Leg::all().map(move |leg| (extents.coordinate(site), leg)));
+        let expected: Vec<_> = links.flat_map(|(x, leg)| plain.link::<R>(x, leg).concat()).collect();
+        assert_eq!(first_difference(&doubled.to_site_order(), &expected), None);
+    }
+    compare::<f64>();
+    compare::<f32>();
+    compare::<Half>();
+    let refused = "0.3pi,1,1,1".parse::<BoundaryPhases>().unwrap().require_links(LinkFormat::Eight).unwrap_err();
+    assert_eq!(
+        refused.to_string(),
+        "boundary phases 0.3pi,1,1,1 need links of 18 reals: those of 8 are rebuilt with phases 1, -1 or 0 only"
+    );
 }
 
 #[test]

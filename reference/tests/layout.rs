@@ -7,7 +7,8 @@ use lanefield_reference::layout::{
     BlockOrder, LaneWidth, Lattice, LatticeOptions, LaunchGeometry, LayoutError, Leg, LegOrder, reduction_groups,
 };
 use lanefield_reference::layout::{Parity, Place, Scalar, SiteCoordinates, Sites, Stencil, VirtualNodes};
-use lanefield_reference::links::{BoundaryPhases, LinkFormat};
+use lanefield_reference::links::{BoundaryPhases, LinkFormat, Phase, cis_pi};
+use num_complex::Complex;
 use proptest::prelude::*;
 use proptest::sample::select;
 
@@ -490,11 +491,79 @@ fn boundary_phases_read_what_they_print() {
     assert_eq!(BoundaryPhases::FIXED_IN_TIME.to_string(), "1,1,1,0");
     assert_eq!("1,1,1,0".parse(), Ok(BoundaryPhases::FIXED_IN_TIME));
     assert_eq!("1, 1, +1, -1".parse(), Ok(BoundaryPhases::ANTIPERIODIC_IN_TIME));
-    for text in ["", "1,1,1", "1,1,1,1,1", "1,1,1,2", "1,1,1,i", "1 1 1 1"] {
+    for text in [
+        "",
+        "1,1,1",
+        "1,1,1,1,1",
+        "1,1,1,2",
+        "1,1,1,i",
+        "1 1 1 1",
+        "1,1,1,0.5",
+        "1,1,1,nanpi",
+        "1,1,1,infpi",
+        "1,1,1,1e999pi",
+        "1,1,1,pi/0",
+        "1,1,1,pi/",
+        "1,1,1,pi4",
+    ] {
         assert!(
-            text.parse::<BoundaryPhases>().unwrap_err().to_string().starts_with(&format!("'{text}' are no boundary"))
+            text.parse::<BoundaryPhases>()
+                .unwrap_err()
+                .to_string()
+                .starts_with(&format!("invalid boundary phases '{text}': expected four"))
         );
     }
+}
+
+#[test]
+fn phases_of_angles_are_reduced_and_exact_at_quarter_turns() {
+    let phase = |text: &str| text.parse::<Phase>().unwrap();
+    for (text, printed) in [
+        ("0.25pi", "0.25pi"),
+        ("-1.75pi", "0.25pi"),
+        (" 9 pi / 4 ", "0.25pi"),
+        ("pi/3", "0.3333333333333333pi"),
+        ("-pi/2", "-0.5pi"),
+        ("1e-7pi", "1e-7pi"),
+        ("pi", "-1"),
+        ("-pi", "-1"),
+        ("3pi", "-1"),
+        ("0pi", "1"),
+        ("-2pi", "1"),
+        ("1e300pi", "1"),
+    ] {
+        assert_eq!(phase(text).to_string(), printed, "{text}");
+        assert_eq!(phase(printed), phase(text), "{text}");
+    }
+    let z = Complex::new(0.3, -0.7);
+    assert_eq!(phase("0.5pi").times(z), z * Complex::I);
+    assert_eq!(phase("-0.5pi").times(z), z * -Complex::I);
+    assert_eq!(phase("-1").times(z), -z);
+    // Several crossings, and the way back.
+    for (text, crossings, product) in [
+        ("pi/4", 3, "0.75pi"),
+        ("pi/4", -1, "-0.25pi"),
+        ("0.5pi", 2, "-1"),
+        ("0.5pi", 3, "-0.5pi"),
+        ("-1", 2, "1"),
+        ("-1", -3, "-1"),
+        ("0", -3, "0"),
+        ("0", 0, "1"),
+    ] {
+        assert_eq!(phase(text).of_crossings(crossings), phase(product), "{text}, {crossings}");
+    }
+    for k in -100..=100 {
+        let a = f64::from(k) / 100.0;
+        let (found, expected) = (cis_pi(a), Complex::cis(std::f64::consts::PI * a));
+        assert!((found - expected).norm() < 4e-16, "{a}: {found}");
+        assert_eq!(found.conj(), cis_pi(-a));
+        let [read, phase] = [Phase::of_number(found), Phase::of_angle(a)].map(|phase| phase.unwrap().angle());
+        assert!((read - phase).abs() < 4e-16, "{a}: {read}");
+    }
+    assert_eq!(Phase::of_number(Complex::cis(2.0 * std::f64::consts::PI)), Some(Phase::Periodic));
+    assert_eq!(Phase::of_number(Complex::new(0.0, -0.0)), Some(Phase::Fixed));
+    assert_eq!(Phase::of_number(Complex::new(0.5, 0.0)), None);
+    assert_eq!(Phase::of_number(Complex::new(f64::NAN, 0.0)), None);
 }
 
 #[test]

@@ -13,7 +13,9 @@ use num_complex::Complex;
 use proptest::prelude::*;
 
 use crate::common;
-use crate::common::hops::{self, ColourHop, Hop as _, WAVES, antiperiodic, any_case, has_the_bits_of_plain_loops};
+use crate::common::hops::{
+    self, ColourHop, Hop as _, TWISTED, WAVES, antiperiodic, any_case, has_the_bits_of_plain_loops,
+};
 use crate::common::hops::{momentum, plane_wave};
 use crate::common::{ALL_SITES, Numbers, extents, first_difference, lattice, random_words, relative_distance};
 
@@ -212,13 +214,14 @@ fn hop_is_gauge_covariant() {
 
 #[test]
 fn hop_of_a_plane_wave_has_the_free_spectrum() {
-    // On unit links, D e^{ipx} = i Σ_μ η_μ(x) sin p_μ e^{ipx}, and D² = −Σ_μ sin² p_μ, since the phases anticommute; with half-integer momenta where
-    // antiperiodic.
+    // On unit links, D e^{ipx} = i Σ_μ η_μ(x) sin p_μ e^{ipx}, and D² = −Σ_μ sin² p_μ, since the phases anticommute; with
+    // p = (2πn + θ)/L.
     let extents = extents("4.6.2.8");
     let configuration = Configuration::unit(extents);
-    let boundary = BoundaryPhases::antiperiodic([false, true, false, true]);
     let chi = [Complex::new(1.0, 0.5), Complex::new(-2.0, 0.25), Complex::new(0.0, -1.5)];
-    for n in WAVES {
+    let waves = ["1,-1,1,-1", TWISTED].into_iter().flat_map(|boundary| WAVES.map(|n| (boundary.parse().unwrap(), n)));
+    for (boundary, n) in waves {
+        let boundary: BoundaryPhases = boundary;
         let p = momentum(extents, n, boundary);
         let wave = plane_wave(extents, p, &chi);
         let once = |k: usize| {
@@ -229,7 +232,7 @@ fn hop_of_a_plane_wave_has_the_free_spectrum() {
         };
         let square: f64 = p.iter().map(|p| p.sin() * p.sin()).sum();
         let mass = 0.3;
-        for format in LinkFormat::ALL {
+        for format in LinkFormat::ALL.into_iter().filter(|&format| boundary.require_links(format).is_ok()) {
             let operator = ScalarWilson { configuration: &configuration, boundary, format, legs: LegOrder::DEFAULT };
             let hop = hop_of_all(&operator, &wave);
             let twice = hop_of_all(&operator, &hop);

@@ -3,9 +3,9 @@
 use std::fmt;
 use std::str::FromStr;
 
-use super::opencl::{DeviceInfo, DeviceKind, HOW_TO_GET_OPENCL, devices};
+use super::opencl::{DeviceInfo, DeviceKind, devices, faults};
 
-/// What a user asks for: `cpu | auto | INDEX | part of a name`.
+/// What a user asks for: `cpu | auto | INDEX | part of a name | part of a name:NUMBER`.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum DeviceChoice {
     /// The CPU reference.
@@ -15,7 +15,8 @@ pub enum DeviceChoice {
     Auto,
     /// The device of that number in the list of devices.
     Index(usize),
-    /// The one device whose own or whose platform's name contains this, in any case.
+    /// The device whose platform, vendor or own name contains this, in any case, or what people call the platform (`pocl`, `amd`). Of several equal ones
+    /// the first; of any several that of the number from 0 behind a colon.
     Name(String),
 }
 
@@ -76,9 +77,11 @@ pub enum SelectError {
     Empty,
     #[error("there is no OpenCL device {index}; {listing}")]
     NoSuchIndex { index: usize, listing: String },
-    #[error("no OpenCL device or platform has \"{name}\" in its name; {listing}")]
+    #[error("failed to find the device '{choice}': there is no OpenCL to look for it in: {reason}")]
+    NoOpenCl { choice: String, reason: String },
+    #[error("no OpenCL device, vendor or platform has \"{name}\" in its name; {listing}")]
     NoSuchName { name: String, listing: String },
-    #[error("\"{name}\" is in the names of {} devices: {}; give more of the name, or the number", .matches.len(), .matches.join("; "))]
+    #[error("\"{name}\" is in the names of {} devices: {}; give more of the name, the number, or '{name}:0' for the first of these", .matches.len(), .matches.join("; "))]
     Ambiguous { name: String, matches: Vec<String> },
     #[error("device {device} cannot be used: {reason}; {listing}")]
     Unusable { device: String, reason: String, listing: String },
@@ -93,7 +96,7 @@ pub fn resolve(choice: &DeviceChoice, devices: &[DeviceInfo]) -> Result<Selected
     resolve_for(choice, devices, (0, 1))
 }
 
-/// As [`resolve`], for the rank of that number among so many of a host: several take the GPUs in turn, and the devices of one name.
+/// As [`resolve`], for the rank of that number among so many of a host: several take the GPUs in turn, and equal devices of one name.
 pub fn resolve_for(
     choice: &DeviceChoice,
     devices: &[DeviceInfo],
@@ -111,18 +114,79 @@ pub fn resolve_for(
             Some(device) => take_usable(device, devices),
             None => Err(SelectError::NoSuchIndex { index: *index, listing: listing(devices) }),
         },
-        DeviceChoice::Name(name) => match matching(name, devices)[..] {
-            [] => Err(SelectError::NoSuchName { name: name.clone(), listing: listing(devices) }),
-            [device] => take_usable(device, devices),
-            ref several if ranks > 1 && several.iter().all(|device| device.name == several[0].name) => {
-                take_usable(several[rank % several.len()], devices)
+        DeviceChoice::Name(name) => {
+            let mut found = matching(name, devices);
+            let mut number = None;
+            if let (true, Some((name, asked))) = (found.is_empty(), ordinal(name)) {
+                found = matching(name, devices);
+                number = Some(asked);
             }
-            ref several => Err(SelectError::Ambiguous {
-                name: name.clone(),
-                matches: several.iter().map(|device| device.to_string()).collect(),
-            }),
-        },
+            let equal = || {
+                found
+                    .iter()
+                    .all(|device| (&device.name, &device.platform_name) == (&found[0].name, &found[0].platform_name))
+            };
+            match (found.len(), number) {
+                (0, _) => Err(SelectError::NoSuchName { name: name.clone(), listing: listing(devices) }),
+                (several, Some(number)) if number >= several => {
+                    Err(SelectError::NoSuchName { name: name.clone(), listing: listing(devices) })
+                }
+                (_, Some(number)) => take_usable(found[number], devices),
+                (several, None) if equal() => take_usable(found[if ranks > 1 { rank % several } else { 0 }], devices),
+                _ => Err(SelectError::Ambiguous {
+                    name: name.clone(),
+                    matches: found.iter().map(|device| device.to_string()).collect(),
+                }),
+            }
+        }
     }
+}
+
+/// What a choice means on this machine for a rank, as [`resolve_for`] has it, and what a user has to know of it: why `auto` is the CPU reference, or that
+/// there are several such devices. No driver is loaded for the CPU reference.
+///
+/// # Errors
+/// [`SelectError`]; [`SelectError::NoOpenCl`] where a device was named and there is no OpenCL.
+pub fn select(choice: &DeviceChoice, ranks: (usize, usize)) -> Result<(Selected, Option<String>), SelectError> {
+    if *choice == DeviceChoice::Cpu {
+        return Ok((Selected::Cpu, None));
+    }
+    let listed = match devices() {
+        Ok(listed) => listed,
+        Err(error) if *choice == DeviceChoice::Auto => {
+            return Ok((Selected::Cpu, Some(format!("{error}; taking the CPU reference"))));
+        }
+        Err(error) => return Err(SelectError::NoOpenCl { choice: choice.to_string(), reason: error.to_string() }),
+    };
+    let why_none = || {
+        let unusable =
+            listed.iter().filter_map(|device| Some(format!("device {device}: {}", device.unusable_because()?)));
+        unusable.chain(faults().unwrap_or_default()).collect::<Vec<_>>().join("; ")
+    };
+    let selected = resolve_for(choice, &listed, ranks).map_err(|error| match error {
+        SelectError::NoSuchIndex { index, listing } => {
+            SelectError::NoSuchIndex { index, listing: with_reasons(listing, &why_none()) }
+        }
+        SelectError::NoSuchName { name, listing } => {
+            SelectError::NoSuchName { name, listing: with_reasons(listing, &why_none()) }
+        }
+        error => error,
+    })?;
+    let note = match (&selected, choice) {
+        (Selected::Cpu, _) => Some(format!("no OpenCL device can be used ({}); taking the CPU reference", why_none())),
+        (Selected::OpenCl(device), DeviceChoice::Name(name)) if ranks.1 == 1 && ordinal(name).is_none() => {
+            let several = matching(name, &listed).len();
+            (several > 1).then(|| {
+                format!("{several} equal devices are called '{name}': taking {device}; '{name}:1' is the second")
+            })
+        }
+        _ => None,
+    };
+    Ok((selected, note))
+}
+
+fn with_reasons(listing: String, reasons: &str) -> String {
+    if reasons.is_empty() { listing } else { format!("{listing}; {reasons}") }
 }
 
 /// The OpenCL device for tests: what `LANEFIELD_DEVICE` names, else what `auto` takes. `None` if `LANEFIELD_SKIP_OPENCL` is 1, whatever devices there are.
@@ -135,22 +199,46 @@ pub fn device_for_tests() -> Result<Option<DeviceInfo>, String> {
         return Ok(None);
     }
     let choice = std::env::var("LANEFIELD_DEVICE").map_or(Ok(DeviceChoice::Auto), |text| text.parse());
-    let found = choice.map_err(|error| error.to_string()).and_then(|choice| {
-        let devices = devices().map_err(|error| error.to_string())?;
-        match resolve(&choice, &devices).map_err(|error| error.to_string())? {
-            Selected::OpenCl(device) => Ok(*device),
-            Selected::Cpu => Err(format!("no OpenCL device can be used; {HOW_TO_GET_OPENCL}")),
-        }
-    });
-    found.map(Some).map_err(|reason| {
-        format!("the OpenCL tests need a device: {reason}; LANEFIELD_SKIP_OPENCL=1 skips these tests")
-    })
+    let found = choice.and_then(|choice| select(&choice, (0, 1)));
+    let reason = match found {
+        Ok((Selected::OpenCl(device), _)) => return Ok(Some(*device)),
+        Ok((Selected::Cpu, note)) => note.unwrap_or_else(|| "the CPU reference was chosen".to_owned()),
+        Err(error) => error.to_string(),
+    };
+    Err(format!("the OpenCL tests need a device: {reason}; LANEFIELD_SKIP_OPENCL=1 skips these tests"))
 }
 
+/// What people call vendors' platforms, and words of the platforms' names.
+const PLATFORMS: [(&str, &str); 4] = [
+    ("pocl", "portable computing language"),
+    ("amd", "advanced micro devices"),
+    ("rocm", "amd accelerated"),
+    ("cuda", "nvidia"),
+];
+
+/// The devices of a platform of that name, in any case; else those of a vendor; else those that have it in their own names: an Intel CPU under PoCL is no
+/// device of Intel's driver if that is there, too. Those that cannot be used count only where no other does.
 fn matching<'a>(name: &str, devices: &'a [DeviceInfo]) -> Vec<&'a DeviceInfo> {
     let wanted = name.to_lowercase();
-    let contains = |text: &str| text.to_lowercase().contains(&wanted);
-    devices.iter().filter(|device| contains(&device.name) || contains(&device.platform_name)).collect()
+    let meant = PLATFORMS.iter().find(|(word, _)| *word == wanted).map(|(_, platform)| *platform);
+    let contains = |text: &str| {
+        let text = text.to_lowercase();
+        text.contains(&wanted) || meant.is_some_and(|meant| text.contains(meant))
+    };
+    let texts: [fn(&DeviceInfo) -> &str; 3] =
+        [|device| &device.platform_name, |device| &device.vendor, |device| &device.name];
+    let of = |text: fn(&DeviceInfo) -> &str| -> Vec<&'a DeviceInfo> {
+        devices.iter().filter(|device| contains(text(device))).collect()
+    };
+    let found = texts.into_iter().map(of).find(|found| !found.is_empty()).unwrap_or_default();
+    let usable: Vec<_> = found.iter().copied().filter(|device| device.unusable_because().is_none()).collect();
+    if usable.is_empty() { found } else { usable }
+}
+
+/// The name and the number of `nvidia:1`.
+fn ordinal(name: &str) -> Option<(&str, usize)> {
+    let (name, number) = name.rsplit_once(':')?;
+    Some((name, number.parse().ok()?))
 }
 
 fn take(device: &DeviceInfo) -> Selected {
@@ -186,9 +274,15 @@ mod tests {
         let pocl = DeviceInfo {
             kind: DeviceKind::Cpu,
             platform_name: "Portable Computing Language".into(),
+            vendor: "GenuineIntel".into(),
             ..device("pthread-skylake")
         };
-        let gpu = |index| DeviceInfo { index, platform_name: "NVIDIA CUDA".into(), ..device("NVIDIA H200") };
+        let gpu = |index| DeviceInfo {
+            index,
+            platform_name: "NVIDIA CUDA".into(),
+            vendor: "NVIDIA Corporation".into(),
+            ..device("NVIDIA H200")
+        };
         vec![pocl, gpu(1), gpu(2)]
     }
 
@@ -208,7 +302,8 @@ mod tests {
         };
         assert_eq!([0, 1, 2].map(|rank| taken("auto", rank, 3)), [Some(1), Some(2), Some(1)]);
         assert_eq!([0, 1].map(|rank| taken("h200", rank, 2)), [Some(1), Some(2)]);
-        assert_eq!([taken("h200", 0, 1), taken("2", 0, 2), taken("2", 1, 2)], [None, Some(2), Some(2)]);
+        assert_eq!([taken("h200", 0, 1), taken("2", 0, 2), taken("2", 1, 2)], [Some(1), Some(2), Some(2)]);
+        assert_eq!([0, 1].map(|rank| taken("nvidia:1", rank, 2)), [Some(2), Some(2)]);
     }
 
     #[test]
@@ -252,10 +347,37 @@ mod tests {
     }
 
     #[test]
+    fn platforms_have_the_names_that_people_give_them_and_come_before_vendors_and_devices() {
+        let devices = machine();
+        for (name, index) in [("pocl", 0), ("POCL:0", 0), ("nvidia", 1), ("NVIDIA:1", 2), ("cuda", 1), ("intel", 0)] {
+            assert_eq!(index_of(name, &devices), index, "{name}");
+        }
+        let of = |platform: &str, vendor: &str, name: &str| DeviceInfo {
+            index: 3,
+            platform_name: platform.into(),
+            vendor: vendor.into(),
+            ..device(name)
+        };
+        let beside = |other| [machine(), vec![other]].concat();
+        assert_eq!(index_of("intel", &beside(of("Intel(R) OpenCL", "Intel(R) Corporation", "Arc"))), 3);
+        let amd =
+            beside(of("AMD Accelerated Parallel Processing", "Advanced Micro Devices, Inc.", "gfx90a:sramecc+:xnack-"));
+        for name in ["amd", "rocm", "gfx90a", "gfx90a:sramecc+"] {
+            assert_eq!(index_of(name, &amd), 3, "{name}");
+        }
+        assert_eq!(index_of("amd", &beside(of("rusticl", "Advanced Micro Devices, Inc.", "navi31"))), 3);
+    }
+
+    #[test]
     fn an_ambiguous_name_lists_its_matches() {
-        let message = resolve(&DeviceChoice::Name("nvidia".into()), &machine()).unwrap_err().to_string();
-        assert!(message.contains("2 devices: 1: NVIDIA H200") && message.contains("; 2: NVIDIA H200"), "{message}");
-        assert!(!message.contains("skylake"), "{message}");
+        let mut devices = machine();
+        devices[2].name = "NVIDIA A100".into();
+        let message = resolve(&DeviceChoice::Name("nvidia".into()), &devices).unwrap_err().to_string();
+        assert!(message.contains("2 devices: 1: NVIDIA H200") && message.contains("; 2: NVIDIA A100"), "{message}");
+        assert!(!message.contains("skylake") && message.contains("'nvidia:0'"), "{message}");
+        assert_eq!(index_of("nvidia:1", &devices), 2);
+        let message = resolve(&DeviceChoice::Name("nvidia:2".into()), &devices).unwrap_err().to_string();
+        assert!(message.contains("\"nvidia:2\""), "{message}");
     }
 
     #[test]

@@ -11,6 +11,7 @@ use super::manifest::{
 };
 use super::{Capture, CaptureError};
 use crate::backend::opencl::{CapturedArgument, CapturedBuffer, CapturedLaunch, Launch};
+use crate::bounded;
 use crate::io::directory::{DirectoryError, NewDirectory};
 
 /// What was written.
@@ -170,7 +171,7 @@ fn on_its_way(directory: &Path, replace: bool) -> Result<NewDirectory, Directory
 /// The manifest of a directory, of a version that is read here.
 fn manifest(directory: &Path) -> Result<Manifest, CaptureError> {
     let not_capture = |why: String| CaptureError::NotCapture { path: directory.to_owned(), why };
-    let text = fs::read(directory.join(MANIFEST)).map_err(|error| not_capture(format!("{MANIFEST}: {error}")))?;
+    let text = bounded::read(&directory.join(MANIFEST)).map_err(|error| not_capture(format!("{MANIFEST}: {error}")))?;
     let wrong = |error: serde_json::Error| not_capture(format!("{MANIFEST}: {error}"));
     let value: serde_json::Value = serde_json::from_slice(&text).map_err(wrong)?;
     if value["format"] != FORMAT {
@@ -200,7 +201,8 @@ fn read(directory: &Path, entry: &FileEntry, bytes: Option<usize>) -> Result<Vec
     if let Some(bytes) = bytes.filter(|&bytes| bytes as u64 != there) {
         return Err(damaged(directory, file, format!("has {there} bytes instead of {bytes}")));
     }
-    let content = fs::read(&place).map_err(|error| damaged(directory, file, error.to_string()))?;
+    let content = if bytes.is_some() { fs::read(&place) } else { bounded::read(&place) };
+    let content = content.map_err(|error| damaged(directory, file, error.to_string()))?;
     match sha256(&content) == *expected {
         true => Ok(content),
         false => Err(damaged(directory, file, "has another SHA-256 than its manifest says")),

@@ -11,9 +11,11 @@
 //! | [`Decomposition`] | which rank holds which part |
 //! | [`OnRanks`] | a backend on parts |
 //! | [`Room`] | packets on their way |
+//! | [`Launched`] | what a launcher says of the processes that it started |
 
 mod alone;
 mod decomposition;
+mod launcher;
 mod on_ranks;
 mod room;
 mod threads;
@@ -26,6 +28,7 @@ use thiserror::Error;
 
 pub use alone::Alone;
 pub use decomposition::{Cut, Decomposition, DecompositionError};
+pub use launcher::Launched;
 pub use on_ranks::{OnRanks, RanksOptions};
 pub use room::Room;
 pub use threads::ThreadRanks;

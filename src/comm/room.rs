@@ -111,6 +111,11 @@ impl Room {
         Ok(())
     }
 
+    /// Whether all packets are read where they lie, so that none is sent.
+    pub fn is_in_place(&self) -> bool {
+        self.is_read_in_place.iter().all(|&in_place| in_place)
+    }
+
     /// Some bytes of each packet to one rank, and as many from another one.
     fn talk<const N: usize>(
         &self,

@@ -22,12 +22,13 @@ use crate::number_digest::NumberDigest;
 pub struct WholeLattice {
     communicator: Arc<dyn Communicator>,
     decomposition: Decomposition,
-    stop: Arc<Stop>,
+    /// To stop, and to save.
+    wishes: Arc<[Wish; 2]>,
 }
 
-/// Whether ranks are to stop. The wish of one travels with the sums that all merge anyway, so that all know it after the same sum.
+/// Whether ranks are to do something together. The wish of one travels with the sums that all merge anyway, so that all know it after the same sum.
 #[derive(Default)]
-struct Stop {
+struct Wish {
     wanted: AtomicBool,
     agreed: AtomicBool,
 }
@@ -41,7 +42,7 @@ impl fmt::Debug for WholeLattice {
 impl WholeLattice {
     /// Of a decomposition.
     pub fn new(communicator: Arc<dyn Communicator>, decomposition: Decomposition) -> Self {
-        Self { communicator, decomposition, stop: Arc::default() }
+        Self { communicator, decomposition, wishes: Arc::default() }
     }
 
     /// Of one rank, which holds all of it.
@@ -76,22 +77,36 @@ impl WholeLattice {
 
     /// Lets all ranks stop, after one of the next sums.
     pub fn ask_to_stop(&self) {
-        self.stop.wanted.store(true, Ordering::Relaxed);
+        self.wishes[0].wanted.store(true, Ordering::Relaxed);
     }
 
     /// Whether a rank has asked to stop, as all of them see it since the last sum.
     pub fn is_stopping(&self) -> bool {
         let alone = self.communicator.ranks() == 1;
-        (if alone { &self.stop.wanted } else { &self.stop.agreed }).load(Ordering::Relaxed)
+        (if alone { &self.wishes[0].wanted } else { &self.wishes[0].agreed }).load(Ordering::Relaxed)
+    }
+
+    /// Lets all ranks save their state, after one of the next sums.
+    pub fn ask_to_save(&self) {
+        self.wishes[1].wanted.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether a rank has asked to save, as all of them see it since the last sum; that is then done.
+    pub fn takes_save(&self) -> bool {
+        let alone = self.communicator.ranks() == 1;
+        (if alone { &self.wishes[1].wanted } else { &self.wishes[1].agreed }).swap(false, Ordering::Relaxed)
     }
 
     /// Exact sums of all ranks, merged as integers: the same on each of them.
     pub fn merge(&self, sums: &[ExactSum]) -> Result<Vec<ExactSum>, CommError> {
         let mut words: Vec<i64> = sums.iter().flat_map(ExactSum::to_words).collect();
-        words.push(self.stop.wanted.load(Ordering::Relaxed).into());
+        let [stop, save] = &*self.wishes;
+        words.extend([stop.wanted.load(Ordering::Relaxed), save.wanted.swap(false, Ordering::Relaxed)].map(i64::from));
         self.communicator.sum(&mut words)?;
-        if words.pop().is_some_and(|ranks| ranks > 0) {
-            self.stop.agreed.store(true, Ordering::Relaxed);
+        for wish in [save, stop] {
+            if words.pop().is_some_and(|ranks| ranks > 0) {
+                wish.agreed.store(true, Ordering::Relaxed);
+            }
         }
         let damaged =
             |error: ExactSumError| CommError::Library { call: "the sum over ranks", reason: error.to_string() };
@@ -327,6 +342,23 @@ mod tests {
         let alone = WholeLattice::alone(decomposition.whole());
         alone.ask_to_stop();
         assert!(alone.is_stopping());
+    }
+
+    #[test]
+    fn one_rank_that_asks_lets_all_save_once_after_the_next_sum() {
+        let decomposition =
+            Decomposition::new(Extents::new([4, 4, 4, 8]).unwrap(), "1.1.1.3".parse().unwrap()).unwrap();
+        let seen = on_ranks(decomposition, |lattice| {
+            if !lattice.is_first() {
+                lattice.ask_to_save();
+            }
+            let before = lattice.takes_save();
+            lattice.merge(&[ExactSum::new()]).unwrap();
+            let after = [lattice.takes_save(), lattice.takes_save()];
+            lattice.merge(&[ExactSum::new()]).unwrap();
+            (before, after, lattice.takes_save(), lattice.is_stopping())
+        });
+        assert_eq!(seen, [(false, [true, false], false, false); 3]);
     }
 
     #[test]

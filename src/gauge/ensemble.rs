@@ -1,5 +1,6 @@
 //! An ensemble in a directory: what it is of (`ensemble.json`), the plaquette after each sweep (`history.csv`), and configurations by the number of sweeps
-//! (`000100.nersc`). A run that was ended goes on from the last configuration there; where a signal ended it, that is `stopped.nersc`.
+//! (`000100.nersc`), each of which names the ensemble in its header. A run that was ended continues from the last configuration there; if a signal ended it,
+//! that is `stopped.nersc`. One process at a time writes to the directory.
 
 use std::fs;
 use std::io;
@@ -8,10 +9,14 @@ use std::path::{Path, PathBuf};
 use lanefield_reference::gauge::Configuration;
 use lanefield_reference::real::Precision;
 use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
 use thiserror::Error;
 
-use crate::comm::WholeLattice;
+use crate::bounded::read_text;
+use crate::comm::{CommError, WholeLattice};
 use crate::io::atomic::{WriteError, write_atomically};
+use crate::io::claims;
+use crate::io::lock::{LOCK, Lock, LockError};
 use crate::io::nersc::{self, NerscError, WriteOptions};
 
 /// What an ensemble is of: all that determines its configurations to the last bit. As JSON, these fields.
@@ -38,6 +43,59 @@ pub struct EnsembleParameters {
     pub every: u64,
 }
 
+/// What ENSEMBLE_ID begins with in the header of a configuration of such an ensemble.
+const ID: &str = "LANEFIELD-";
+
+impl EnsembleParameters {
+    /// ENSEMBLE_ID of the configurations: two ensembles of the same parameters have the same configurations, and the same one.
+    pub fn id(&self) -> String {
+        let text = serde_json::to_string(self).unwrap_or_default();
+        format!("{ID}{}", hex::encode(&Sha256::digest(text)[..8]))
+    }
+
+    /// The ensemble that a directory is of; none if it has no description.
+    fn of_directory(directory: &Path) -> Option<Result<Self, String>> {
+        match read_text(&directory.join(DESCRIPTION)) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            Err(error) => Some(Err(error.to_string())),
+            Ok(text) => Some(serde_json::from_str(&text).map_err(|error| error.to_string())),
+        }
+    }
+}
+
+/// Refuses configurations in a directory that name another ensemble than its `ensemble.json`, or than the first of them. What names none, as files of other
+/// programs do, passes.
+///
+/// # Errors
+/// [`EnsembleError::Stranger`]; [`EnsembleError::Malformed`] of an `ensemble.json` that cannot be understood.
+pub fn require_one_ensemble(directory: &Path, files: &[PathBuf]) -> Result<(), EnsembleError> {
+    let of_directory = EnsembleParameters::of_directory(directory);
+    if of_directory.is_none() && files.len() < 2 {
+        return Ok(());
+    }
+    let description = directory.join(DESCRIPTION);
+    let mut expected =
+        of_directory.map(|parameters| (description.clone(), parameters.map(|parameters| parameters.id())));
+    for path in files.iter().filter(|path| path.is_file()) {
+        // A file that cannot be read says so when it is read.
+        let Ok(header) = nersc::read_header(path) else { continue };
+        let id = header.ensemble_id.trim().to_owned();
+        if !id.starts_with(ID) {
+            continue;
+        }
+        let (other, expected) = expected.get_or_insert_with(|| (path.clone(), Ok(id.clone())));
+        let expected = expected.as_ref().map_err(|error| EnsembleError::Malformed {
+            path: description.clone(),
+            problem: format!("is damaged, and {} names the ensemble {id}: {error}", path.display()),
+        })?;
+        if id != *expected {
+            let (other, expected) = (other.clone(), expected.clone());
+            return Err(EnsembleError::Stranger { path: path.clone(), id, other, expected });
+        }
+    }
+    Ok(())
+}
+
 /// Why an ensemble is not made. Messages are fragments.
 #[derive(Debug, Error)]
 #[non_exhaustive]
@@ -49,6 +107,15 @@ pub enum EnsembleError {
     /// There is another one.
     #[error("{} is of another ensemble: {what} is {there} there, and {asked} here", path.display())]
     Other { path: PathBuf, what: String, there: String, asked: String },
+    /// A configuration in its directory is of another one.
+    #[error(
+        "{} is a configuration of the ensemble {id}, and {} next to it is of the ensemble {expected}: move one of them to another directory",
+        path.display(), other.display()
+    )]
+    Stranger { path: PathBuf, id: String, other: PathBuf, expected: String },
+    /// Another process writes to the directory.
+    #[error(transparent)]
+    Lock(#[from] LockError),
     /// A file that does not say what it should.
     #[error("{} {problem}", path.display())]
     Malformed { path: PathBuf, problem: String },
@@ -58,6 +125,9 @@ pub enum EnsembleError {
     /// A configuration.
     #[error("{}", path.display())]
     Nersc { path: PathBuf, source: Box<NerscError> },
+    /// Ranks cannot talk to each other.
+    #[error(transparent)]
+    Comm(#[from] CommError),
     /// A file cannot be written.
     #[error(transparent)]
     Write(#[from] WriteError),
@@ -72,6 +142,8 @@ pub struct Ensemble {
     parameters: EnsembleParameters,
     /// The plaquette after each sweep.
     history: Vec<f64>,
+    /// At rank 0.
+    _lock: Option<Lock>,
 }
 
 const DESCRIPTION: &str = "ensemble.json";
@@ -92,14 +164,28 @@ impl Ensemble {
         parameters: EnsembleParameters,
         lattice: WholeLattice,
     ) -> Result<Self, EnsembleError> {
-        let ensemble = Self { lattice, directory: directory.to_owned(), parameters, history: Vec::new() };
+        let directory = directory.to_owned();
+        let mut ensemble = Self { lattice, directory, parameters, history: Vec::new(), _lock: None };
         if !ensemble.lattice.is_first() {
             return Ok(ensemble);
         }
-        fs::create_dir_all(directory).map_err(access(directory))?;
-        if fs::read_dir(directory).map_err(access(directory))?.next().is_some() {
-            return Err(EnsembleError::NotEmpty(directory.to_owned()));
+        let directory = &ensemble.directory;
+        if directory.is_file() {
+            let problem = "is a file: give the name of a directory".to_owned();
+            return Err(EnsembleError::Malformed { path: directory.clone(), problem });
         }
+        fs::create_dir_all(directory).map_err(access(directory))?;
+        let entries = || fs::read_dir(directory).map_err(access(directory));
+        if entries()?.flatten().any(|entry| entry.file_name() != LOCK) {
+            return Err(EnsembleError::NotEmpty(directory.clone()));
+        }
+        let lock = Lock::take(directory)?;
+        // Another run may have come first, and ended.
+        if entries()?.flatten().any(|entry| entry.file_name() != LOCK) {
+            return Err(EnsembleError::NotEmpty(directory.clone()));
+        }
+        ensemble._lock = Some(lock);
+        ensemble.claim()?;
         let path = ensemble.path(DESCRIPTION);
         let text = serde_json::to_string_pretty(&ensemble.parameters)
             .map_err(|error| EnsembleError::Malformed { path: path.clone(), problem: error.to_string() })?;
@@ -117,14 +203,17 @@ impl Ensemble {
         lattice: WholeLattice,
     ) -> Result<(Self, Option<(u64, Configuration)>), EnsembleError> {
         let path = directory.join(DESCRIPTION);
-        let text = fs::read_to_string(&path).map_err(access(&path))?;
+        let text = read_text(&path).map_err(access(&path))?;
         let malformed = |path: &Path, problem: String| EnsembleError::Malformed { path: path.to_owned(), problem };
         let there: EnsembleParameters =
             serde_json::from_str(&text).map_err(|error| malformed(&path, format!("describes no ensemble: {error}")))?;
         if let Some((what, there, asked)) = difference(&there, &parameters) {
             return Err(EnsembleError::Other { path, what, there, asked });
         }
-        let mut ensemble = Self { lattice, directory: directory.to_owned(), parameters, history: Vec::new() };
+        let lock = lattice.is_first().then(|| Lock::take(directory)).transpose()?;
+        let directory = directory.to_owned();
+        let mut ensemble = Self { lattice, directory, parameters, history: Vec::new(), _lock: lock };
+        ensemble.claim()?;
         let Some((sweeps, path)) = ensemble.last_configuration()? else { return Ok((ensemble, None)) };
         let failed = |source: NerscError| EnsembleError::Nersc { path: path.clone(), source: source.into() };
         let extents = nersc::read_header(&path).map_err(failed)?.extents.as_array();
@@ -133,6 +222,13 @@ impl Ensemble {
         }
         let file = nersc::read_part(&path, &ensemble.lattice).map_err(failed)?;
         ensemble.history = ensemble.read_history(sweeps)?;
+        let plaquette = ensemble.lattice.plaquette(&file.configuration)?;
+        // That of the history was computed on a device, perhaps in f32.
+        if let Some(there) = ensemble.history.last().filter(|there| (**there - plaquette).abs() > 1e-5) {
+            let problem =
+                format!("has the plaquette {plaquette}, and {HISTORY} says {there}: they are of different runs");
+            return Err(malformed(&path, problem));
+        }
         Ok((ensemble, Some((sweeps, file.configuration))))
     }
 
@@ -168,15 +264,17 @@ impl Ensemble {
     /// [`EnsembleError`] of what cannot be written.
     pub fn keep(&self, configuration: &Configuration) -> Result<PathBuf, EnsembleError> {
         let path = self.configuration_path(self.sweeps());
+        if self.lattice.is_first() {
+            claims::claim_new(&path, "a configuration");
+        }
         self.write(&path, configuration)?;
+        let path = claims::written_to(&path);
         let stopped = self.path(STOPPED);
         if !self.lattice.is_first() {
             return Ok(path);
         }
-        match fs::remove_file(&stopped) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(access(&stopped)(error)),
-            _ => Ok(path),
-        }
+        claims::remove(&stopped).map_err(access(&stopped))?;
+        Ok(path)
     }
 
     /// Writes what a run goes on from that ends before the next configuration is kept.
@@ -185,6 +283,17 @@ impl Ensemble {
     /// [`EnsembleError`] of what cannot be written.
     pub fn stop(&self, configuration: &Configuration) -> Result<(), EnsembleError> {
         self.write(&self.path(STOPPED), configuration)
+    }
+
+    /// What is written again and again is its own, and nothing else is replaced.
+    fn claim(&self) -> Result<(), EnsembleError> {
+        for name in [DESCRIPTION, HISTORY, STOPPED].into_iter().filter(|_| self.lattice.is_first()) {
+            let path = self.path(name);
+            if let Some(other) = claims::claim(&path, name, false) {
+                return Err(EnsembleError::Malformed { path, problem: format!("is named by {other}, too") });
+            }
+        }
+        Ok(())
     }
 
     fn sweeps(&self) -> u64 {
@@ -208,7 +317,10 @@ impl Ensemble {
             })?;
         }
         let EnsembleParameters { action, beta, .. } = &self.parameters;
+        // A label has no room for the 300 zeros of 1e300.
+        let beta = if *beta == 0.0 || (1e-5..1e16).contains(beta) { beta.to_string() } else { format!("{beta:e}") };
         let options = WriteOptions {
+            ensemble_id: self.parameters.id(),
             ensemble_label: format!("quenched {action} beta {beta}"),
             sequence_number: self.sweeps(),
             ..WriteOptions::default()
@@ -221,7 +333,7 @@ impl Ensemble {
 
     /// The last configuration in the directory, and after how many sweeps it is.
     fn last_configuration(&self) -> Result<Option<(u64, PathBuf)>, EnsembleError> {
-        let mut last = None;
+        let (mut last, mut all) = (None, Vec::new());
         for entry in fs::read_dir(&self.directory).map_err(access(&self.directory))? {
             let path = entry.map_err(access(&self.directory))?.path();
             let name = path.file_name().unwrap_or_default().to_string_lossy();
@@ -234,18 +346,25 @@ impl Ensemble {
                 }
                 number => number,
             };
+            all.extend(sweeps.map(|_| path.clone()));
             if let Some(sweeps) = sweeps.filter(|sweeps| last.as_ref().is_none_or(|(most, _)| sweeps > most)) {
                 last = Some((sweeps, path));
             }
         }
+        require_one_ensemble(&self.directory, &all)?;
         Ok(last)
     }
 
     /// The plaquettes of so many sweeps.
     fn read_history(&self, sweeps: u64) -> Result<Vec<f64>, EnsembleError> {
         let path = self.path(HISTORY);
-        let text = fs::read_to_string(&path).map_err(access(&path))?;
-        let bits = |row: &str| u64::from_str_radix(row.rsplit(',').next()?, 16).ok().map(f64::from_bits);
+        let text = read_text(&path).map_err(access(&path))?;
+        // The number is there twice.
+        let bits = |row: &str| {
+            let (decimal, bits) = row.split_once(',')?.1.split_once(',')?;
+            let value = f64::from_bits(u64::from_str_radix(bits, 16).ok()?);
+            decimal.parse().is_ok_and(|decimal: f64| decimal.to_bits() == value.to_bits()).then_some(value)
+        };
         let rows = text.lines().skip(1).take(usize::try_from(sweeps).unwrap_or(usize::MAX));
         let history: Vec<f64> = rows.map_while(bits).collect();
         match history.len() as u64 == sweeps {
@@ -303,20 +422,44 @@ mod tests {
     fn an_ensemble_goes_on_from_its_last_configuration() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("of");
-        let mut ensemble = Ensemble::begin(&path, parameters(), alone()).unwrap();
-        assert!(Ensemble::resume(&path, parameters(), alone()).unwrap().1.is_none());
-        (1..=5).for_each(|k| ensemble.add(f64::from(k) / 10.0));
+        let resume = || Ensemble::resume(&path, parameters(), alone()).unwrap();
+        let plaquettes: Vec<f64> = (1..=8).map(|seed| configuration(seed).plaquette()).collect();
+        drop(Ensemble::begin(&path, parameters(), alone()).unwrap());
+        let (mut ensemble, last) = resume();
+        assert!(last.is_none());
+        plaquettes[..5].iter().for_each(|&plaquette| ensemble.add(plaquette));
         assert_eq!([2, 3, 5, 8].map(|sweeps| ensemble.keeps(sweeps)), [false, false, true, true]);
         assert!(ensemble.keep(&configuration(5)).unwrap().ends_with("000005.nersc"));
-        ensemble.add(0.6);
-        let (resumed, last) = Ensemble::resume(&path, parameters(), alone()).unwrap();
-        assert_eq!((resumed.history(), last), (&[0.1, 0.2, 0.3, 0.4, 0.5][..], Some((5, configuration(5)))));
+        let refused = Ensemble::resume(&path, parameters(), alone()).unwrap_err().to_string();
+        assert!(refused.contains("is being written by process "), "{refused}");
+        drop(ensemble);
+        let (mut ensemble, last) = resume();
+        assert_eq!((ensemble.history(), last), (&plaquettes[..5], Some((5, configuration(5)))));
+        ensemble.add(plaquettes[5]);
         ensemble.stop(&configuration(6)).unwrap();
-        let (resumed, last) = Ensemble::resume(&path, parameters(), alone()).unwrap();
-        assert_eq!((resumed.history(), last), (ensemble.history(), Some((6, configuration(6)))));
-        (7..=8).for_each(|k| ensemble.add(f64::from(k) / 10.0));
-        ensemble.keep(&configuration(8)).unwrap();
+        drop(ensemble);
+        let (mut ensemble, last) = resume();
+        assert_eq!((ensemble.history(), last), (&plaquettes[..6], Some((6, configuration(6)))));
+        plaquettes[6..].iter().for_each(|&plaquette| ensemble.add(plaquette));
+        // What another program put there stays.
+        fs::write(path.join("000008.nersc"), "theirs").unwrap();
+        assert!(ensemble.keep(&configuration(8)).unwrap().ends_with("000008.1.nersc"));
+        assert_eq!(fs::read_to_string(path.join("000008.nersc")).unwrap(), "theirs");
         assert!(!path.join(STOPPED).exists());
+    }
+
+    #[test]
+    fn a_history_of_another_run_is_not_continued() {
+        let directory = tempfile::tempdir().unwrap();
+        let mut ensemble = Ensemble::begin(directory.path(), parameters(), alone()).unwrap();
+        (1..=5).for_each(|k| ensemble.add(f64::from(k) / 10.0));
+        ensemble.keep(&configuration(5)).unwrap();
+        drop(ensemble);
+        let refused = || Ensemble::resume(directory.path(), parameters(), alone()).unwrap_err().to_string();
+        assert!(refused().contains("history.csv says 0.5: they are of different runs"), "{}", refused());
+        let path = directory.path().join(HISTORY);
+        fs::write(&path, fs::read_to_string(&path).unwrap().replace("3,0.3,", "3,0.7,")).unwrap();
+        assert!(refused().contains("holds 2 of the 5 sweeps"), "{}", refused());
     }
 
     #[test]

@@ -301,15 +301,30 @@ impl<'a, B: Backend> GaugeFixing<'a, B> {
         stopping: &Stopping,
         mut watch: impl FnMut(&GaugePoint),
     ) -> Result<GaugeFixed, GaugeFixingError> {
+        self.fix_while(stopping, |point| {
+            watch(point);
+            true
+        })
+    }
+
+    /// As [`Self::fix`]; it ends, not converged, when `goes_on` says so of what was measured.
+    ///
+    /// # Errors
+    /// As [`Self::fix`].
+    pub fn fix_while(
+        &mut self,
+        stopping: &Stopping,
+        mut goes_on: impl FnMut(&GaugePoint) -> bool,
+    ) -> Result<GaugeFixed, GaugeFixingError> {
         stopping.check()?;
         let last = self.iterations.saturating_add(stopping.max_iterations);
         let mut history = Vec::new();
         loop {
             let point = self.measure()?;
-            watch(&point);
+            let ends = !goes_on(&point);
             history.push(point);
             let converged = point.theta <= stopping.tolerance;
-            if converged || point.iteration >= last {
+            if converged || ends || point.iteration >= last {
                 return Ok(GaugeFixed { converged, history });
             }
             for _ in 0..stopping.every.min(last - point.iteration) {

@@ -96,6 +96,17 @@ impl<'b, B: Backend> Flow<'b, B> {
         Ok(Self { field, action, choice, time: 0.0, next, momenta, staples, parts, adaptive })
     }
 
+    /// The same with links that are at a flow time already.
+    #[must_use]
+    pub fn from_time(self, time: f64) -> Self {
+        Self { time, ..self }
+    }
+
+    /// The size of the step that is tried next.
+    pub fn next_step(&self) -> f64 {
+        self.next
+    }
+
     /// The field as it is now.
     pub fn field(&self) -> &GaugeField<'b, B> {
         &self.field

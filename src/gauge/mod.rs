@@ -37,7 +37,7 @@ use thiserror::Error;
 
 use crate::backend::BackendError;
 
-pub use ensemble::{Ensemble, EnsembleError, EnsembleParameters};
+pub use ensemble::{Ensemble, EnsembleError, EnsembleParameters, require_one_ensemble};
 pub use field::{GaugeField, LinkField};
 pub use fix::{
     Gauge, GaugeFixed, GaugeFixing, GaugeFixingError, GaugePoint, GaugeStart, LARGEST_OVERRELAXATION, Stopping,
@@ -75,8 +75,8 @@ pub enum GaugeFieldError {
     )]
     Tolerance { tolerance: f64, time: f64, step: f64 },
     /// A coefficient that smearing does not have.
-    #[error("{what} of {kind} smearing is a number from 0 to {most}, not {value}")]
-    Coefficient { kind: &'static str, what: &'static str, value: f64, most: f64 },
+    #[error("{what} of {kind} smearing is a number from {least} to {most}, not {value}")]
+    Coefficient { kind: &'static str, what: &'static str, value: f64, least: f64, most: f64 },
     /// Loops that do not fit.
     #[error("loops of {given} steps on {extents}: give 1 to {most}")]
     Loops { given: usize, extents: String, most: usize },

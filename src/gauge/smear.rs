@@ -1,10 +1,14 @@
 //! Smearing of a gauge field (`docs/arithmetic.md` §22): stout (Morningstar and Peardon, Phys. Rev. D 69 (2004) 054501), APE, and hypercubic (Hasenfratz
-//! and Knechtli, Phys. Rev. D 64 (2001) 034504). Projections to SU(3) are those of the kernel `su3_projected`.
+//! and Knechtli, Phys. Rev. D 64 (2001) 034504). Projections to SU(3) by polar decomposition are those of the kernel `su3_projected`; those to the largest
+//! trace are searched on the host, link by link, so that their bits are the same everywhere, too.
 
 use std::fmt;
 use std::str::FromStr;
 
+use lanefield_reference::gauge::{LINK_WORDS, Projection};
 use lanefield_reference::layout::{DIMENSIONS, Direction};
+use lanefield_reference::tasks::{for_each_chunk, items_a_task};
+use num_complex::Complex;
 
 use super::{Action, GaugeField, GaugeFieldError, LinkField};
 use crate::backend::{Backend, BackendError};
@@ -15,7 +19,7 @@ use crate::kernel::prelude::*;
 pub enum Smearing {
     /// Links times exp of ρ times the traceless anti-Hermitian part of staples·link†.
     Stout {
-        /// ρ, 0 to 0.2.
+        /// ρ, 0 to 1.
         rho: f64,
         /// How often.
         steps: usize,
@@ -26,6 +30,8 @@ pub enum Smearing {
         alpha: f64,
         /// How often.
         steps: usize,
+        /// How the sum is projected.
+        projection: Projection,
     },
     /// The same of the links in space, with the staples in space alone: (1 − α)·link + α/4·staples.
     SpatialApe {
@@ -33,6 +39,8 @@ pub enum Smearing {
         alpha: f64,
         /// How often.
         steps: usize,
+        /// How the sum is projected.
+        projection: Projection,
     },
     /// Three levels of such sums, whose staples stay within the hypercubes that the link is part of.
     Hyp {
@@ -40,38 +48,84 @@ pub enum Smearing {
         alphas: [f64; 3],
         /// How often.
         steps: usize,
+        /// How the sums are projected.
+        projection: Projection,
     },
 }
 
-/// The largest ρ: a step of the flow of that size.
-const LARGEST_RHO: f64 = super::LARGEST_STEP;
+/// The largest magnitude of ρ. Eigenvalues of Z are at most 8 in magnitude, since it is the traceless part of six unitary matrices: up to 8 the exponential is exact to
+/// rounding.
+const LARGEST_RHO: f64 = 1.0;
 
 impl Smearing {
+    /// Up to which distance Wilson loops of smeared links are not those of a static potential: each step spreads links in time by one in space, so that two
+    /// lines overlap to twice the steps. 0 of links in space alone.
+    pub fn reach(&self) -> usize {
+        match *self {
+            Self::SpatialApe { .. } => 0,
+            _ => 2 * self.steps(),
+        }
+    }
+
+    /// How often it is done.
+    pub fn steps(&self) -> usize {
+        let (Self::Stout { steps, .. }
+        | Self::Ape { steps, .. }
+        | Self::SpatialApe { steps, .. }
+        | Self::Hyp { steps, .. }) = *self;
+        steps
+    }
+
+    /// The same, done so often.
+    #[must_use]
+    pub fn with_steps(mut self, number: usize) -> Self {
+        let (Self::Stout { steps, .. }
+        | Self::Ape { steps, .. }
+        | Self::SpatialApe { steps, .. }
+        | Self::Hyp { steps, .. }) = &mut self;
+        *steps = number;
+        self
+    }
+
+    /// What is projected to SU(3), and how; stout smearing projects nothing.
+    pub fn projection(&self) -> Option<Projection> {
+        match *self {
+            Self::Stout { .. } => None,
+            Self::Ape { projection, .. } | Self::SpatialApe { projection, .. } | Self::Hyp { projection, .. } => {
+                Some(projection)
+            }
+        }
+    }
+
     /// Refuses coefficients that there are not.
     pub fn check(&self) -> Result<(), GaugeFieldError> {
-        let require = |kind, what, value: f64, most: f64| match (0.0..=most).contains(&value) {
+        let require = |kind, what, value: f64, [least, most]: [f64; 2]| match (least..=most).contains(&value) {
             true => Ok(()),
-            false => Err(GaugeFieldError::Coefficient { kind, what, value, most }),
+            false => Err(GaugeFieldError::Coefficient { kind, what, value, least, most }),
         };
         match *self {
-            Self::Stout { rho, .. } => require("stout", "ρ", rho, LARGEST_RHO),
-            Self::Ape { alpha, .. } | Self::SpatialApe { alpha, .. } => require("APE", "α", alpha, 1.0),
+            Self::Stout { rho, .. } => require("stout", "ρ", rho, [-LARGEST_RHO, LARGEST_RHO]),
+            Self::Ape { alpha, .. } | Self::SpatialApe { alpha, .. } => require("APE", "α", alpha, [0.0, 1.0]),
             Self::Hyp { alphas, .. } => {
                 let mut named = ["α1", "α2", "α3"].into_iter().zip(alphas);
-                named.try_for_each(|(what, alpha)| require("HYP", what, alpha, 1.0))
+                named.try_for_each(|(what, alpha)| require("HYP", what, alpha, [0.0, 1.0]))
             }
         }
     }
 }
 
 impl fmt::Display for Smearing {
-    /// `stout:0.1,3`.
+    /// `stout:0.1,3`, `ape:0.5,2,max-re-tr`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Stout { rho, steps } => write!(f, "stout:{rho},{steps}"),
-            Self::Ape { alpha, steps } => write!(f, "ape:{alpha},{steps}"),
-            Self::SpatialApe { alpha, steps } => write!(f, "spatial-ape:{alpha},{steps}"),
-            Self::Hyp { alphas: [a, b, c], steps } => write!(f, "hyp:{a},{b},{c},{steps}"),
+            Self::Ape { alpha, steps, .. } => write!(f, "ape:{alpha},{steps}"),
+            Self::SpatialApe { alpha, steps, .. } => write!(f, "spatial-ape:{alpha},{steps}"),
+            Self::Hyp { alphas: [a, b, c], steps, .. } => write!(f, "hyp:{a},{b},{c},{steps}"),
+        }?;
+        match self.projection() {
+            None | Some(Projection::Polar) => Ok(()),
+            Some(projection) => write!(f, ",{projection}"),
         }
     }
 }
@@ -82,18 +136,22 @@ impl FromStr for Smearing {
     fn from_str(text: &str) -> Result<Self, String> {
         let expected = || {
             format!(
-                "invalid smearing '{text}': expected stout:RHO,STEPS, ape:ALPHA,STEPS, spatial-ape:ALPHA,STEPS or hyp:ALPHA1,ALPHA2,ALPHA3,STEPS"
+                "invalid smearing '{text}': expected stout:RHO,STEPS, ape:ALPHA,STEPS, spatial-ape:ALPHA,STEPS or hyp:ALPHA1,ALPHA2,ALPHA3,STEPS, \
+                 and after the last three ,polar or ,max-re-tr"
             )
         };
         let (kind, numbers) = text.split_once(':').ok_or_else(expected)?;
         let mut numbers: Vec<&str> = numbers.split(',').collect();
+        let named = numbers.last().and_then(|last| last.parse().ok()).filter(|_| kind != "stout");
+        numbers.truncate(numbers.len() - usize::from(named.is_some()));
+        let projection: Projection = named.unwrap_or_default();
         let steps = numbers.pop().and_then(|steps| steps.parse().ok()).ok_or_else(expected)?;
         let coefficients: Result<Vec<f64>, _> = numbers.iter().map(|number| number.parse()).collect();
         let smearing = match (kind, &coefficients.map_err(|_| expected())?[..]) {
             ("stout", &[rho]) => Self::Stout { rho, steps },
-            ("ape", &[alpha]) => Self::Ape { alpha, steps },
-            ("spatial-ape", &[alpha]) => Self::SpatialApe { alpha, steps },
-            ("hyp", &[a, b, c]) => Self::Hyp { alphas: [a, b, c], steps },
+            ("ape", &[alpha]) => Self::Ape { alpha, steps, projection },
+            ("spatial-ape", &[alpha]) => Self::SpatialApe { alpha, steps, projection },
+            ("hyp", &[a, b, c]) => Self::Hyp { alphas: [a, b, c], steps, projection },
             _ => return Err(expected()),
         };
         smearing.check().map_err(|error| error.to_string())?;
@@ -110,9 +168,13 @@ impl<B: Backend> GaugeField<'_, B> {
         smearing.check()?;
         match *smearing {
             Smearing::Stout { rho, steps } => self.stout(rho, steps)?,
-            Smearing::Ape { alpha, steps } => self.ape(alpha, steps)?,
-            Smearing::SpatialApe { alpha, steps } => (0..steps).try_for_each(|_| self.spatial_ape(alpha))?,
-            Smearing::Hyp { alphas, steps } => (0..steps).try_for_each(|_| self.hyp(alphas))?,
+            Smearing::Ape { alpha, steps, projection } => self.ape(alpha, steps, projection)?,
+            Smearing::SpatialApe { alpha, steps, projection } => {
+                (0..steps).try_for_each(|_| self.spatial_ape(alpha, projection))?;
+            }
+            Smearing::Hyp { alphas, steps, projection } => {
+                (0..steps).try_for_each(|_| self.hyp(alphas, projection))?;
+            }
         }
         Ok(())
     }
@@ -129,25 +191,25 @@ impl<B: Backend> GaugeField<'_, B> {
         Ok(())
     }
 
-    fn ape(&mut self, alpha: f64, steps: usize) -> Result<(), BackendError> {
+    fn ape(&mut self, alpha: f64, steps: usize, projection: Projection) -> Result<(), BackendError> {
         let (mut sum, mut staples) = (self.zeros()?, self.four_zeros()?);
         for _ in 0..steps {
             self.staples(&mut staples, Action::Wilson, &mut None)?;
             for (direction, staples) in Direction::ALL.into_iter().zip(&staples) {
                 self.backend.scale(&mut sum, 1.0 - alpha, self.links.along(direction))?;
                 self.backend.axpy(alpha / 6.0, staples, &mut sum)?;
-                self.backend.su3_projected(self.links.along_mut(direction), &sum)?;
+                project(self.backend, self.links.along_mut(direction), &sum, projection)?;
             }
         }
         Ok(())
     }
 
-    fn spatial_ape(&mut self, alpha: f64) -> Result<(), BackendError> {
+    fn spatial_ape(&mut self, alpha: f64, projection: Projection) -> Result<(), BackendError> {
         const SPACE: [Direction; 3] = [Direction::X, Direction::Y, Direction::Z];
         let smeared = SPACE.map(|mu| {
             let others = SPACE.into_iter().filter(|&nu| nu != mu);
             let planes: Vec<_> = others.map(|nu| (nu, [self.links.along(nu), self.links.along(mu)])).collect();
-            self.decorated(mu, (alpha, alpha / 4.0), &planes)
+            self.decorated(mu, (alpha, alpha / 4.0), &planes, projection)
         });
         for (mu, smeared) in SPACE.into_iter().zip(smeared) {
             self.backend.copy(self.links.along_mut(mu), &smeared?)?;
@@ -161,6 +223,7 @@ impl<B: Backend> GaugeField<'_, B> {
         mu: Direction,
         (alpha, c): (f64, f64),
         planes: &[(Direction, [&LinkField<B>; 2])],
+        projection: Projection,
     ) -> Result<LinkField<B>, BackendError> {
         let (backend, stencil) = (self.backend, &self.stencil);
         let (mut sum, mut out) = (self.zeros()?, self.zeros()?);
@@ -169,11 +232,11 @@ impl<B: Backend> GaugeField<'_, B> {
             backend.staple_up(&mut sum, stencil, (mu, nu), c, [side, along, side])?;
             backend.staple_down(&mut sum, stencil, (mu, nu), c, [side, along, side])?;
         }
-        backend.su3_projected(&mut out, &sum)?;
+        project(backend, &mut out, &sum, projection)?;
         Ok(out)
     }
 
-    fn hyp(&mut self, [a1, a2, a3]: [f64; 3]) -> Result<(), BackendError> {
+    fn hyp(&mut self, [a1, a2, a3]: [f64; 3], projection: Projection) -> Result<(), BackendError> {
         let others = |taken: &[Direction]| {
             let taken = taken.to_vec();
             Direction::ALL.into_iter().filter(move |direction| !taken.contains(direction)).collect::<Vec<_>>()
@@ -184,7 +247,8 @@ impl<B: Backend> GaugeField<'_, B> {
             let mut row = Vec::new();
             for eta in Direction::ALL {
                 let sides = [self.links.along(eta), self.links.along(mu)];
-                row.push(if eta == mu { None } else { Some(self.decorated(mu, (a3, a3 / 2.0), &[(eta, sides)])?) });
+                let decorated = || self.decorated(mu, (a3, a3 / 2.0), &[(eta, sides)], projection);
+                row.push(if eta == mu { None } else { Some(decorated()?) });
             }
             innermost.push(row);
         }
@@ -202,7 +266,8 @@ impl<B: Backend> GaugeField<'_, B> {
                         }
                     }
                 }
-                row.push(if nu == mu { None } else { Some(self.decorated(mu, (a2, a2 / 4.0), &planes)?) });
+                let decorated = || self.decorated(mu, (a2, a2 / 4.0), &planes, projection);
+                row.push(if nu == mu { None } else { Some(decorated()?) });
             }
             middle.push(row);
         }
@@ -215,7 +280,7 @@ impl<B: Backend> GaugeField<'_, B> {
                     planes.push((nu, [side, along]));
                 }
             }
-            smeared.push(self.decorated(mu, (a1, a1 / 6.0), &planes)?);
+            smeared.push(self.decorated(mu, (a1, a1 / 6.0), &planes, projection)?);
         }
         for (direction, smeared) in Direction::ALL.into_iter().zip(&smeared) {
             self.backend.copy(self.links.along_mut(direction), smeared)?;
@@ -224,13 +289,47 @@ impl<B: Backend> GaugeField<'_, B> {
     }
 }
 
+/// out = the projection of v to SU(3).
+fn project<B: Backend>(
+    backend: &B,
+    out: &mut LinkField<B>,
+    v: &LinkField<B>,
+    projection: Projection,
+) -> Result<(), BackendError> {
+    if projection == Projection::Polar {
+        return backend.su3_projected(out, v);
+    }
+    let mut field = backend.download(v)?;
+    // Of an outer site the words of all lanes lie together.
+    let lanes = field.lattice().nsimd();
+    let osite = 2 * LINK_WORDS * lanes;
+    let reals = field.reals_mut();
+    let a_task = osite * items_a_task(reals.len() / osite);
+    for_each_chunk(reals, a_task, |_, reals| {
+        let mut links = vec![Complex::ZERO; LINK_WORDS * lanes];
+        for reals in reals.chunks_exact_mut(osite) {
+            let words = reals.as_chunks_mut::<2>().0;
+            for (place, [re, im]) in words.iter().enumerate() {
+                links[LINK_WORDS * (place % lanes) + place / lanes] = Complex::new(*re, *im);
+            }
+            projection.project(&mut links);
+            for (place, word) in words.iter_mut().enumerate() {
+                let z = links[LINK_WORDS * (place % lanes) + place / lanes];
+                *word = [z.re, z.im];
+            }
+        }
+    });
+    *out = backend.upload(field)?;
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn smearings_are_read_as_they_are_written() {
-        for text in ["stout:0.1,3", "ape:0.5,10", "spatial-ape:0.5,10", "hyp:0.75,0.6,0.3,2"] {
+        for text in ["stout:0.1,3", "ape:0.5,10", "spatial-ape:0.5,10,max-re-tr", "hyp:0.75,0.6,0.3,2"] {
             assert_eq!(text.parse::<Smearing>().unwrap().to_string(), text);
         }
     }
@@ -239,8 +338,11 @@ mod tests {
     fn what_is_no_smearing_is_refused_by_name() {
         let error = |text: &str| text.parse::<Smearing>().unwrap_err();
         assert!(error("stout:0.1").contains("expected stout:RHO,STEPS"));
+        assert!(error("stout:0.1,3,max-re-tr").contains("expected stout:RHO,STEPS"));
+        assert!(error("ape:0.5,3,polarr").contains(",polar or ,max-re-tr"));
         assert!(error("gauss:0.1,3").contains("invalid smearing 'gauss:0.1,3'"));
-        assert_eq!(error("stout:0.5,3"), "ρ of stout smearing is a number from 0 to 0.2, not 0.5");
+        assert!("stout:1,3".parse::<Smearing>().is_ok());
+        assert_eq!(error("stout:1.5,3"), "ρ of stout smearing is a number from -1 to 1, not 1.5");
         assert_eq!(error("hyp:0.75,NaN,0.3,1"), "α2 of HYP smearing is a number from 0 to 1, not NaN");
     }
 }

@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
+use super::claims;
+use super::open::is_stream;
 use crate::backend::timeline::{Group, span};
 use crate::comm::WholeLattice;
 use crate::temporary::Temporary;
@@ -31,7 +33,7 @@ pub enum WriteError {
 
 /// Writes the file at `path` with `write`, so that it is there with its whole content or not at all.
 ///
-/// A symbolic link is followed. An existing file's permissions are kept. What is not a regular file (`/dev/null`, a pipe)
+/// A symbolic link is followed. What is there is replaced, unless it appeared after the output was claimed ([`claims`]). An existing file's permissions are kept. What is not a regular file (`/dev/null`, a pipe)
 /// cannot be replaced, and is written to directly.
 ///
 /// # Errors
@@ -104,6 +106,16 @@ pub fn write_together(
     }
 }
 
+/// Opens what is no regular file to be written to. Standard output may be in the middle of a file, where it continues.
+fn open_stream(path: &Path) -> io::Result<File> {
+    #[cfg(unix)]
+    if path == Path::new("/dev/stdout") {
+        use std::os::fd::AsFd as _;
+        return Ok(File::from(io::stdout().as_fd().try_clone_to_owned()?));
+    }
+    File::options().write(true).open(path)
+}
+
 /// Where a file is to be.
 struct Target {
     path: PathBuf,
@@ -117,23 +129,23 @@ impl Target {
     /// Looks at what is there. What is no regular file is opened instead.
     fn of(path: &Path) -> Result<Result<Self, File>, WriteError> {
         let failed = |source| WriteError::Write { path: path.to_owned(), source };
+        let target = claims::claimed_place(path);
         let existing = match fs::metadata(path) {
+            // What appeared in the meantime stays, whatever it is.
+            Ok(_) if claims::is_taken(&target) => None,
             Ok(metadata) => Some(metadata),
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
             Err(source) => return Err(failed(source)),
         };
         match &existing {
             Some(metadata) if metadata.is_dir() => return Err(WriteError::IsDirectory { path: path.to_owned() }),
-            Some(metadata) if !metadata.is_file() => {
-                return File::options().write(true).open(path).map(Err).map_err(failed);
-            }
+            Some(_) if is_stream(path) => return open_stream(path).map(Err).map_err(failed),
             // A rename onto a file that may not be written would succeed where the directory may be.
             Some(metadata) if metadata.permissions().readonly() => {
                 return Err(failed(io::Error::new(io::ErrorKind::PermissionDenied, "the file is read-only")));
             }
             _ => {}
         }
-        let target = if existing.is_some() { fs::canonicalize(path).map_err(failed)? } else { path.to_owned() };
         let ends_as_directory = path.as_os_str().to_string_lossy().ends_with(std::path::is_separator);
         let Some(name) = target.file_name().filter(|_| !ends_as_directory) else {
             return Err(WriteError::IsDirectory { path: path.to_owned() });
@@ -155,7 +167,8 @@ impl Target {
     ) -> Result<Temporary, WriteError> {
         // It gets what any new file gets (less the umask).
         make(&self.directory, &self.name, 0o666).map_err(|source| match source.kind() {
-            io::ErrorKind::NotFound => {
+            // Some directories that are there take no files, as /proc.
+            io::ErrorKind::NotFound if !self.directory.is_dir() => {
                 WriteError::NoDirectory { directory: self.directory.clone(), path: path.to_owned() }
             }
             _ => WriteError::Create { directory: self.directory.clone(), path: path.to_owned(), source },
@@ -168,7 +181,7 @@ impl Target {
             temporary.file().set_permissions(permissions)?;
         }
         temporary.file().sync_all()?;
-        temporary.persist(&self.path)?;
+        claims::put(&self.path, temporary)?;
         // The rename itself survives a power cut only once the directory is on disk. Some file systems cannot sync one:
         // the content is safe then, and which of the two names is found is up to them.
         if let Ok(directory) = File::open(&self.directory) {

@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
 
+use super::claims;
+
 /// Why a directory was not written. Messages are fragments.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -17,6 +19,9 @@ pub enum DirectoryError {
     /// The directory would lose something.
     #[error("{} is there already, and is not empty: give another name{}", .path.display(), if *.replaceable { ", or --force to replace it" } else { "" })]
     NotEmpty { path: PathBuf, replaceable: bool },
+    /// Another one has its name.
+    #[error("{} appeared in the meantime and stays as it is: what should be there is in {}", .path.display(), .written.display())]
+    Appeared { path: PathBuf, written: PathBuf },
 }
 
 impl DirectoryError {
@@ -32,6 +37,8 @@ impl DirectoryError {
 pub struct NewDirectory {
     target: PathBuf,
     root: TempDir,
+    /// Whether it replaces one that holds something.
+    replace: bool,
 }
 
 impl NewDirectory {
@@ -48,13 +55,14 @@ impl NewDirectory {
     ) -> Result<Self, DirectoryError> {
         // Its own name where it is given as `.` or by a link.
         let target = target.canonicalize().unwrap_or_else(|_| target.to_owned());
-        if holds_something(&target)? {
+        let is_there = holds_something(&target)?;
+        if is_there {
             let replaceable = is_alike(&target);
             if !(replace && replaceable) {
                 return Err(DirectoryError::NotEmpty { path: target, replaceable });
             }
         }
-        let parent = parent_of(&target);
+        let parent = claims::directory_of(&target);
         let mut builder = tempfile::Builder::new();
         builder.prefix(prefix);
         #[cfg(unix)]
@@ -62,8 +70,9 @@ impl NewDirectory {
             use std::os::unix::fs::PermissionsExt as _;
             builder.permissions(fs::Permissions::from_mode(0o777));
         }
-        let root = builder.tempdir_in(parent).map_err(DirectoryError::of(parent))?;
-        Ok(Self { target, root })
+        // Without the name on its way, which helps nobody.
+        let root = builder.tempdir_in(parent).map_err(|error| DirectoryError::of(parent)(error.kind().into()))?;
+        Ok(Self { target, root, replace: is_there })
     }
 
     /// Where its files are made.
@@ -79,15 +88,24 @@ impl NewDirectory {
     /// Puts it in its place.
     ///
     /// # Errors
-    /// What the system says; then what was there before is there still.
+    /// [`DirectoryError::Appeared`] if something took the place meanwhile; the new directory then has another name. If the system refuses, the old one stays.
     pub fn finish(self) -> Result<(), DirectoryError> {
-        let Self { target, root } = self;
+        let Self { target, root, replace } = self;
         let old = match fs::remove_dir(&target) {
             Ok(()) => None,
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            // It has appeared since.
+            Err(error) if !replace => {
+                let Some(written) = claims::names_next_to(&target).find(|name| fs::create_dir(name).is_ok()) else {
+                    return Err(DirectoryError::of(&target)(error));
+                };
+                fs::rename(root.path(), &written).map_err(DirectoryError::of(&written))?;
+                let _ = root.keep();
+                return Err(DirectoryError::Appeared { path: target, written });
+            }
             // It holds what is to be replaced.
             Err(_) => {
-                let parent = parent_of(&target);
+                let parent = claims::directory_of(&target);
                 let aside = tempfile::tempdir_in(parent).map_err(DirectoryError::of(parent))?;
                 fs::rename(&target, aside.path().join("old")).map_err(DirectoryError::of(&target))?;
                 Some(aside)
@@ -104,10 +122,6 @@ impl NewDirectory {
         let _ = root.keep();
         Ok(())
     }
-}
-
-fn parent_of(path: &Path) -> &Path {
-    path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 /// Whether a directory is there and holds something.
@@ -143,6 +157,15 @@ mod tests {
         written(&target, true, "second").unwrap();
         assert_eq!(fs::read_to_string(target.join("ours")).unwrap(), "second");
         assert_eq!(names(folder.path()), ["new"]);
+        let late = folder.path().join("late");
+        let new = NewDirectory::new(&late, ".test-", true, |_| true).unwrap();
+        fs::write(new.root().join("ours"), "ours").unwrap();
+        fs::create_dir(&late).unwrap();
+        fs::write(late.join("theirs"), "").unwrap();
+        let refused = new.finish().unwrap_err().to_string();
+        assert!(refused.ends_with("late.1"), "{refused}");
+        assert_eq!(fs::read_to_string(folder.path().join("late.1/ours")).unwrap(), "ours");
+        assert!(late.join("theirs").exists());
         let other = folder.path().join("other");
         fs::create_dir(&other).unwrap();
         written(&other, false, "in an empty one").unwrap();

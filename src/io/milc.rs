@@ -4,14 +4,14 @@
 use std::io::{self, Cursor, Read, Seek, SeekFrom};
 use std::path::Path;
 
-use lanefield_reference::gauge::{Configuration, GaugeError};
+use lanefield_reference::gauge::{Configuration, GaugeError, SU3_TOLERANCE};
 use lanefield_reference::layout::{Extents, LayoutError};
 use thiserror::Error;
 
 use super::atomic::{WriteError, write_atomically, write_together};
 use super::nersc::{ByteOrder, FloatingPoint, StoredRows, encode};
-use super::open::{OpenError, first_bytes, open};
-use super::rows::{SitesOfFile, each_site, require_room};
+use super::open::{OpenError, open};
+use super::rows::{Demand, SitesOfFile, each_site, require_room};
 use crate::comm::WholeLattice;
 
 /// What a file begins with.
@@ -132,7 +132,8 @@ fn bytes_of(word: u32, byte_order: ByteOrder) -> [u8; 4] {
     }
 }
 
-fn floating_point(byte_order: ByteOrder) -> FloatingPoint {
+/// The numbers of a file.
+pub(super) fn floating_point(byte_order: ByteOrder) -> FloatingPoint {
     match byte_order {
         ByteOrder::Big => FloatingPoint::F32Big,
         ByteOrder::Little => FloatingPoint::F32Little,
@@ -144,9 +145,9 @@ fn byte_order_of(start: [u8; 4]) -> Option<ByteOrder> {
     [ByteOrder::Little, ByteOrder::Big].into_iter().find(|order| word_of(start, *order) == MAGIC)
 }
 
-/// Whether the file at a path begins as those of MILC do.
-pub fn is_milc(path: &Path) -> bool {
-    first_bytes(path).and_then(byte_order_of).is_some()
+/// Whether files of MILC begin so.
+pub(super) fn begins_so(start: &[u8]) -> bool {
+    start.first_chunk().copied().and_then(byte_order_of).is_some()
 }
 
 impl MilcHeader {
@@ -202,7 +203,7 @@ pub fn read(path: &Path) -> Result<MilcFile, MilcError> {
     let (mut file, length) = open(path)?;
     let header = MilcHeader::read(&mut file, length)?;
     let lattice = WholeLattice::alone(header.extents);
-    read_sites(file, header, &lattice)
+    read_sites(file, header, &lattice, Demand::Su3)
 }
 
 /// The header of the file at `path`, whose length agrees with it.
@@ -216,7 +217,7 @@ pub fn parse(bytes: &[u8]) -> Result<MilcFile, MilcError> {
     let mut reader = Cursor::new(bytes);
     let header = MilcHeader::read(&mut reader, bytes.len() as u64)?;
     let lattice = WholeLattice::alone(header.extents);
-    read_sites(reader, header, &lattice)
+    read_sites(reader, header, &lattice, Demand::Su3)
 }
 
 /// As [`read`], of the part of a rank: each reads its own sites and those around them, and all verify the whole together.
@@ -224,22 +225,31 @@ pub fn parse(bytes: &[u8]) -> Result<MilcFile, MilcError> {
 /// # Errors
 /// [`MilcError`], on each rank by itself where its own links are damaged.
 pub fn read_part(path: &Path, lattice: &WholeLattice) -> Result<MilcFile, MilcError> {
+    read_links(path, lattice, Demand::Su3)
+}
+
+/// As [`read_part`], of links that need not be in SU(3) if that is not demanded.
+pub(super) fn read_links(path: &Path, lattice: &WholeLattice, demand: Demand) -> Result<MilcFile, MilcError> {
     let (mut file, length) = open(path)?;
     let header = MilcHeader::read(&mut file, length)?;
     if header.extents != lattice.extents() {
         let (found, expected) = (header.extents.to_string(), lattice.extents().to_string());
         return Err(MilcError::OtherExtents { found, expected });
     }
-    read_sites(file, header, lattice)
+    read_sites(file, header, lattice, demand)
 }
 
-fn read_sites(reader: impl Read + Seek, header: MilcHeader, lattice: &WholeLattice) -> Result<MilcFile, MilcError> {
+fn read_sites(
+    reader: impl Read + Seek,
+    header: MilcHeader,
+    lattice: &WholeLattice,
+    demand: Demand,
+) -> Result<MilcFile, MilcError> {
     let (configuration, data) = links(reader, &header, lattice)?;
     if data != header.checksums {
         return Err(MilcError::Checksum { header: header.checksums, data });
     }
-    configuration.require_finite()?;
-    configuration.require_su3(floating_point(header.byte_order).unitarity_tolerance())?;
+    demand.require(&configuration)?;
     Ok(MilcFile { header, configuration })
 }
 
@@ -274,9 +284,7 @@ pub fn check(path: &Path) -> Result<Vec<String>, MilcError> {
     if data != header.checksums {
         defects.push(MilcError::Checksum { header: header.checksums, data }.to_string());
     }
-    let tolerance = floating_point(header.byte_order).unitarity_tolerance();
-    let judged = configuration.require_finite().and_then(|()| configuration.require_su3(tolerance));
-    defects.extend(judged.err().map(|error| error.to_string()));
+    defects.extend(configuration.require_su3(SU3_TOLERANCE).err().map(|error| error.to_string()));
     Ok(defects)
 }
 
@@ -329,7 +337,7 @@ fn prepared(
     }
     let floating_point = floating_point(options.byte_order);
     configuration.require_finite()?;
-    configuration.require_su3(floating_point.unitarity_tolerance())?;
+    configuration.require_su3(SU3_TOLERANCE)?;
     let mut sums = Checksums::default();
     each_site(configuration, floating_point, |site, bytes| sums.add(site, bytes, options.byte_order));
     Ok(MilcHeader {

@@ -1,9 +1,10 @@
-//! Files that are opened to be read: regular ones, whose length is known before anything is read of them.
+//! Files that are opened to be read: regular ones, whose length is known before anything is read of them. What is no regular file is copied into one first.
 
 use std::fs::{self, File};
-use std::io::{self, Read as _};
+use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
+use tempfile::NamedTempFile;
 use thiserror::Error;
 
 /// Why a file was not opened. Messages are fragments.
@@ -17,6 +18,20 @@ pub enum OpenError {
     /// The path does not name a regular file.
     #[error("{} is not a file", .path.display())]
     NotAFile { path: PathBuf },
+    /// A pipe could not be copied.
+    #[error(
+        "cannot copy {} into a temporary file in {}: {source}; TMPDIR names another directory",
+        .path.display(), std::env::temp_dir().display()
+    )]
+    Spool { path: PathBuf, source: io::Error },
+}
+
+/// Whether a path names a pipe, a device, or a file that another program opened for this one: `/dev/stdout`, wherever it leads. They can be read or written
+/// once, and are nobody's to replace.
+pub fn is_stream(path: &Path) -> bool {
+    let opened = ["/dev/stdin", "/dev/stdout", "/dev/stderr"].map(Path::new).contains(&path)
+        || ["/dev/fd", "/proc/self/fd"].iter().any(|directory| path.starts_with(directory));
+    opened || path.metadata().is_ok_and(|metadata| !metadata.is_file() && !metadata.is_dir())
 }
 
 /// A regular file and its length.
@@ -35,4 +50,60 @@ pub(super) fn first_bytes(path: &Path) -> Option<[u8; 4]> {
     let mut bytes = [0; 4];
     open(path).ok()?.0.read_exact(&mut bytes).ok()?;
     Some(bytes)
+}
+
+/// Whether arrays of NumPy or files of HDF5 begin so.
+pub fn begins_an_array(start: &[u8]) -> bool {
+    [&b"\x93NUMPY"[..], b"\x89HDF"].iter().any(|magic| start.starts_with(magic))
+}
+
+/// A file that can be opened as often as one likes, and its first bytes.
+#[derive(Debug)]
+pub struct Reopenable {
+    path: PathBuf,
+    copy: Option<NamedTempFile>,
+    /// At most [`Self::START`] of them.
+    pub(super) start: Vec<u8>,
+    pub(super) length: u64,
+}
+
+impl Reopenable {
+    const START: u64 = 512;
+
+    /// The file at `path`. Of a pipe or a device the first bytes are read, and then, if they are `wanted`, all that follow into a temporary file.
+    ///
+    /// # Errors
+    /// [`OpenError`].
+    pub fn open(path: &Path, wanted: impl FnOnce(&[u8]) -> bool) -> Result<Self, OpenError> {
+        let refused = |source| OpenError::System { path: path.to_owned(), source };
+        let metadata = fs::metadata(path).map_err(refused)?;
+        if metadata.is_dir() {
+            return Err(OpenError::NotAFile { path: path.to_owned() });
+        }
+        let (mut file, mut start) = (File::open(path).map_err(refused)?, Vec::new());
+        (&file).take(Self::START).read_to_end(&mut start).map_err(refused)?;
+        let path = path.to_owned();
+        if metadata.is_file() {
+            return Ok(Self { path, copy: None, start, length: metadata.len() });
+        }
+        if !wanted(&start) {
+            let length = start.len() as u64;
+            return Ok(Self { path, copy: None, start, length });
+        }
+        let mut copied = || {
+            let mut copy = NamedTempFile::new()?;
+            copy.write_all(&start)?;
+            let length = start.len() as u64 + io::copy(&mut file, &mut copy)?;
+            Ok((copy, length))
+        };
+        match copied() {
+            Ok((copy, length)) => Ok(Self { path, copy: Some(copy), start, length }),
+            Err(source) => Err(OpenError::Spool { path, source }),
+        }
+    }
+
+    /// Where it can be opened.
+    pub fn path(&self) -> &Path {
+        self.copy.as_ref().map_or(&self.path, NamedTempFile::path)
+    }
 }

@@ -8,18 +8,21 @@
 //! identity. What is there is compared (`docs/arithmetic.md` §18).
 
 use std::fs::{self, File};
-use std::io::{self, BufRead, BufReader, BufWriter, Write};
+use std::io::{self, BufRead, BufReader, BufWriter, Read as _, Write};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Deserializer, Serialize};
 use sha2::{Digest as _, Sha256};
 use thiserror::Error;
 
+use super::claims;
 use super::identity::{Identity, IdentityMismatch};
 
 /// The version of the format that is written, and the only one that is read.
 pub const RECORD_VERSION: u64 = 2;
 const FORMAT: &str = "lanefield record";
+/// No line has so many bytes.
+const MOST_LINE: u64 = 1 << 20;
 
 /// The first line.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -173,7 +176,7 @@ impl Checks {
 impl RecordWriter {
     /// Makes the file, with its header. `every` is the number of iterations from one set of digests to the next.
     pub fn create(path: &Path, identity: &Identity, every: usize) -> Result<Self, RecordError> {
-        let file = File::create(path).map_err(|source| RecordError::File { path: path.to_owned(), source })?;
+        let file = claims::create(path).map_err(|source| RecordError::File { path: path.to_owned(), source })?;
         let mut writer = Self { path: path.to_owned(), writer: BufWriter::new(file), checks: Checks::default() };
         let identity = identity.clone();
         writer.line(&Header { format: FORMAT.to_owned(), version: RECORD_VERSION, every, checked: true, identity })?;
@@ -297,9 +300,12 @@ impl RecordReader {
     /// The next line; the last one of a solve that was killed may be cut off, and counts as not written.
     fn text(&mut self) -> Result<Option<String>, RecordError> {
         let mut bytes = Vec::new();
-        let read = self.reader.read_until(b'\n', &mut bytes);
+        let read = self.reader.by_ref().take(MOST_LINE).read_until(b'\n', &mut bytes);
         read.map_err(|source| RecordError::File { path: self.path.clone(), source })?;
         self.line += 1;
+        if bytes.len() as u64 == MOST_LINE {
+            return Err(self.wrong(format!("it has {MOST_LINE} bytes or more")));
+        }
         if bytes.pop() != Some(b'\n') {
             return Ok(None);
         }

@@ -3,11 +3,30 @@
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 
-use lanefield_reference::gauge::{Configuration, SITE_WORDS};
+use lanefield_reference::gauge::{Configuration, GaugeError, SITE_WORDS, SU3_TOLERANCE};
 use lanefield_reference::layout::{Coordinate, Extents};
 use num_complex::Complex;
 
 use super::nersc::{FloatingPoint, StoredRows, decode, encode};
+
+/// What links must be that are read.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Demand {
+    /// In SU(3).
+    Su3,
+    /// Finite: they are projected to SU(3) next.
+    Finite,
+}
+
+impl Demand {
+    /// Refuses links that are not so.
+    pub fn require(self, configuration: &Configuration) -> Result<(), GaugeError> {
+        match self {
+            Self::Su3 => configuration.require_su3(SU3_TOLERANCE),
+            Self::Finite => configuration.require_finite(),
+        }
+    }
+}
 
 /// An array over a lattice in a file.
 pub(super) struct SitesOfFile<F = File> {

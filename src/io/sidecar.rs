@@ -16,6 +16,8 @@ use sha2::{Digest as _, Sha256};
 use thiserror::Error;
 
 use super::atomic::{WriteError, write_atomically};
+use super::claims;
+use super::seal::{sealed, unseal};
 use crate::comm::{CommError, WholeLattice};
 
 /// The `kind` of every sidecar.
@@ -42,6 +44,26 @@ pub struct Sidecar<I = Inputs> {
     pub files: BTreeMap<String, String>,
     /// All that the bits of the array depend on.
     pub inputs: I,
+    /// Of a propagator its estimated relative error on each time slice, from the source on; empty where it is not known.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub relative_errors: Vec<f64>,
+    /// Of which ensemble a configuration is, if its header cannot say it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub provenance: Option<Provenance>,
+}
+
+/// Of which ensemble a configuration is, and its number there.
+#[derive(Clone, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
+pub struct Provenance {
+    /// ENSEMBLE_ID of NERSC files.
+    pub ensemble_id: String,
+    /// ENSEMBLE_LABEL.
+    pub ensemble_label: String,
+    /// SEQUENCE_NUMBER.
+    pub sequence_number: String,
+    /// The logical file name of ILDG files.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lfn: Option<String>,
 }
 
 /// The file of an array.
@@ -113,10 +135,24 @@ pub struct SourceInputs {
     pub precision: String,
 }
 
-/// A source.
+/// A source, and how it is smeared.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct SourceInput {
+    /// The source without smearing.
+    #[serde(flatten)]
+    pub kind: SourceKind,
+    /// α and the number of steps of Wuppertal smearing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub smearing: Option<String>,
+    /// The links of the smearing if they are not the operator's: how they were smeared, or their SHA-256.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub smear_links: Option<String>,
+}
+
+/// A kind of source.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "lowercase")]
-pub enum SourceInput {
+pub enum SourceKind {
     /// 1 at a point; without spin and colour, one source for each of them.
     Point {
         /// x, y, z, t.
@@ -127,37 +163,56 @@ pub enum SourceInput {
         /// The colour.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         colour: Option<usize>,
-        /// α and the number of steps of Wuppertal smearing.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        smearing: Option<String>,
     },
     /// Gaussian numbers; right-hand side k has the seed `seed` + k.
-    Gauss {
-        /// The first seed.
-        seed: u64,
-        /// The number of right-hand sides.
-        nrhs: usize,
-    },
+    Gauss(NoiseInput),
     /// Each number one of 1, i, −1, −i; right-hand side k has the seed `seed` + k.
-    Z4 {
-        /// The first seed.
-        seed: u64,
-        /// The number of right-hand sides.
-        nrhs: usize,
+    Z4(NoiseInput),
+    /// Each number 1 or −1; right-hand side k has the seed `seed` + k.
+    Z2(NoiseInput),
+    /// exp(+ip·x) on a time slice, p = 2πn/L; without spin and colour, one source for each of them.
+    Wall {
+        /// n in x, y, z.
+        momentum: [i32; 3],
+        /// The time slice.
+        time: usize,
+        /// The spin, or the component of colour vectors.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        spin: Option<usize>,
+        /// The colour.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        colour: Option<usize>,
     },
     /// Read from an array.
     File {
         /// The SHA-256 of its numbers in site order, in little-endian f64.
         sha256_of_numbers: String,
+        /// The time slice in which all of them lie, if it is known.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        time: Option<usize>,
     },
+}
+
+/// Random numbers.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct NoiseInput {
+    /// The first seed.
+    pub seed: u64,
+    /// The number of right-hand sides with seeds of their own.
+    pub nrhs: usize,
+    /// The time slice of noise that lies in one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub time: Option<usize>,
 }
 
 impl SourceInput {
     /// The time slice of a source that lies in one.
     pub fn time(&self) -> Option<usize> {
-        match self {
-            Self::Point { position, .. } => Some(position[3]),
-            Self::Gauss { .. } | Self::Z4 { .. } | Self::File { .. } => None,
+        match &self.kind {
+            SourceKind::Point { position, .. } => Some(position[3]),
+            SourceKind::Wall { time, .. } => Some(*time),
+            SourceKind::Gauss(noise) | SourceKind::Z4(noise) | SourceKind::Z2(noise) => noise.time,
+            SourceKind::File { time, .. } => *time,
         }
     }
 }
@@ -175,7 +230,7 @@ pub enum SidecarError {
     Malformed { path: PathBuf, reason: String },
     /// The array is not the one that the sidecar describes.
     #[error(
-        "{} has the SHA-256 {found}, and its sidecar {} describes a file of {expected}: the array was changed or replaced",
+        "{} has the SHA-256 {found}, and its sidecar {} describes a file of {expected}: the array was changed or replaced; remove the sidecar if that is right",
         .array.display(),
         .sidecar.display()
     )]
@@ -190,6 +245,18 @@ pub fn path_of(array: &Path) -> PathBuf {
     let mut name = array.as_os_str().to_owned();
     name.push(".json");
     name.into()
+}
+
+/// Removes the sidecar of an array that is about to be replaced: it would describe the new one wrongly. Other files stay.
+///
+/// # Errors
+/// A sidecar that cannot be removed.
+pub fn remove(array: &Path) -> Result<(), SidecarError> {
+    let path = path_of(array);
+    match Sidecar::<Value>::read(array) {
+        Ok(Some(_)) => Ok(claims::remove(&path).map_err(|source| WriteError::Write { path, source })?),
+        _ => Ok(()),
+    }
 }
 
 /// The SHA-256 of a file, 64 hex digits.
@@ -231,16 +298,23 @@ impl<I: Serialize + DeserializeOwned> Sidecar<I> {
             command: command.to_owned(),
             files,
             inputs,
+            relative_errors: Vec::new(),
+            provenance: None,
         })
+    }
+
+    /// That of a copy of the array, which has just been written: in other numbers, or in a file of another kind.
+    ///
+    /// # Errors
+    /// [`SidecarError::Read`], of the copy.
+    pub fn of_copy(self, copy: &Path, array: (Vec<usize>, &str)) -> Result<Self, SidecarError> {
+        let Self { array, inputs, .. } = Self::new(copy, array, "", BTreeMap::new(), self.inputs)?;
+        Ok(Self { array, inputs, ..self })
     }
 
     /// Writes it beside its array.
     pub fn write(&self, array: &Path) -> Result<(), SidecarError> {
-        let write = |writer: &mut dyn io::Write| {
-            serde_json::to_writer_pretty(&mut *writer, self)?;
-            writeln!(writer)
-        };
-        Ok(write_atomically(&path_of(array), write)?)
+        Ok(write_atomically(&path_of(array), |writer| writer.write_all(sealed(self)?.as_bytes()))?)
     }
 
     /// Reads that of an array, if there is one. Nothing is compared with the array ([`Self::check`]).
@@ -263,13 +337,14 @@ impl<I: Serialize + DeserializeOwned> Sidecar<I> {
         if text.len() as u64 > MOST_BYTES {
             return Err(malformed(format!("it is longer than {MOST_BYTES} bytes")));
         }
-        let value: Value = serde_json::from_slice(&text).map_err(|error| malformed(error.to_string()))?;
+        let mut value: Value = serde_json::from_slice(&text).map_err(|error| malformed(error.to_string()))?;
         if value["kind"] != KIND {
             return Err(malformed(format!("its kind is {}, not \"{KIND}\"", value["kind"])));
         }
         if value["format"] != FORMAT {
             return Err(malformed(format!("its format is {}, and this version reads {FORMAT}", value["format"])));
         }
+        unseal(&mut value).map_err(malformed)?;
         serde_json::from_value(value).map(Some).map_err(|error| malformed(error.to_string()))
     }
 
@@ -339,7 +414,11 @@ mod tests {
                 plaquette: 0.1 + 0.2,
                 sha256_of_links: "00".repeat(32),
             },
-            source: SourceInput::Point { position: [0, 1, 2, 3], spin: None, colour: None, smearing: None },
+            source: SourceInput {
+                kind: SourceKind::Point { position: [0, 1, 2, 3], spin: None, colour: None },
+                smearing: None,
+                smear_links: None,
+            },
             precision: "f64".into(),
             settings: Map::new(),
         }

@@ -19,12 +19,22 @@ pub fn check(name: &'static str, roles: &[Role], program: &mut Program) -> Resul
         local: LocalUse::default(),
         loads: Vec::new(),
         stores: HashSet::new(),
+        outputs: HashSet::new(),
     };
     let refused = |(does, expected)| BodyError::Unsupported { kernel: name, does, expected };
     if !program.locals.is_empty() && !program.is_of_blocks() {
         return Err(refused(("takes local memory without a thread-block map", "use it within `threads`")));
     }
     checker.statements(&program.statements).map_err(refused)?;
+    let is_output = |role: &Role| match role {
+        Role::Array { used, .. } => *used != Use::Read,
+        Role::ExactSum | Role::Fold(..) => true,
+        Role::Scalar(_) => false,
+    };
+    if (0..roles.len()).any(|argument| is_output(&roles[argument]) && !checker.outputs.contains(&argument)) {
+        let expected = "write each array that is not only read, add to each sum, or leave the argument out";
+        return Err(refused(("never writes one of its outputs", expected)));
+    }
     let written: HashSet<usize> = checker.stores.iter().map(|(argument, _)| *argument).collect();
     let racy = |(argument, form): &&(usize, Vec<usize>)| {
         written.contains(argument) && !checker.stores.contains(&(*argument, form.clone()))
@@ -57,6 +67,8 @@ struct Checker<'a> {
     local: LocalUse,
     loads: Vec<(usize, Vec<usize>)>,
     stores: HashSet<(usize, Vec<usize>)>,
+    /// Arguments that something was written or added to.
+    outputs: HashSet<usize>,
 }
 
 impl Checker<'_> {
@@ -102,6 +114,14 @@ impl Checker<'_> {
     }
 
     fn statement(&mut self, statement: &Statement) -> Result<(), Refusal> {
+        if let Statement::Store { place: Place::Argument(argument), .. }
+        | Statement::FoldAt { place: Place::Argument(argument), .. }
+        | Statement::Copy { argument, inward: false, .. }
+        | Statement::Sum { argument, .. }
+        | Statement::Fold { argument, .. } = statement
+        {
+            self.outputs.insert(*argument);
+        }
         match statement {
             Statement::Compute { id, kind, operation } => {
                 self.used(&operation.operands())?;

@@ -5,6 +5,7 @@ use std::ops::{Add, Div, Mul, Neg, Rem, Sub};
 
 use lanefield_reference::body::number::{Carried, Choice, Number, RealNumber};
 use lanefield_reference::real::Real;
+use lanefield_reference::with_literals;
 
 /// An integer of 32 bits. Sums, differences and products keep the low 32 bits. `x / 0` is 0 and `x % 0` is x; `/` rounds towards zero, and `%` has the
 /// sign of x. `L` is what a literal of it is, `i32` or `u32`: `i * 2 + 1`.
@@ -135,6 +136,8 @@ macro_rules! reals {
                 Self(-self.0)
             }
         }
+        with_literals! { real [] Plain<$T> }
+
         impl Number for Plain<$T> {
             #[inline(always)]
             fn constant(value: f64) -> Self {

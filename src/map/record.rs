@@ -1,6 +1,7 @@
 //! The body of a map recorded: run once with numbers that note every operation. Counterpart for lattice sites: `crates/kernels/src/body/record.rs`.
 
 use std::cell::RefCell;
+use std::ops::{Add, Div, Mul, Rem, Sub};
 use std::thread::LocalKey;
 
 use lanefield_reference::body::number::Carried;
@@ -95,7 +96,14 @@ impl<T: Element> Carries<Id> for Recorded<T> {
     }
 }
 
-impl<T: Integers<Points>> IntegerNumber<T> for Recorded<T> {
+impl<T: Integers<Points>> IntegerNumber<T> for Recorded<T>
+where
+    Self: Add<T, Output = Self>
+        + Sub<T, Output = Self>
+        + Mul<T, Output = Self>
+        + Div<T, Output = Self>
+        + Rem<T, Output = Self>,
+{
     type Choice = Recorded<bool>;
     fn constant(value: T) -> Self {
         Self::of(Operation::Integer(value.into()))

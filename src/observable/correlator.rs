@@ -5,6 +5,7 @@ use lanefield_reference::field::{ComplexNumber, Field, FieldError, Propagator, S
 use lanefield_reference::layout::{
     Checkerboard, Coordinate, Direction, Extents, LaneChoice, Lattice, LatticeOptions, Sites,
 };
+use lanefield_reference::links::BoundaryPhases;
 use lanefield_reference::real::Real;
 use num_complex::Complex;
 use thiserror::Error;
@@ -21,6 +22,11 @@ pub enum CorrelatorError {
     /// A time slice that the lattice does not have.
     #[error("time slice {origin} of the source is outside 0 to {} on {extents}", extents[3] - 1)]
     OriginTime { origin: usize, extents: Extents },
+    /// The pion's correlator, a sum of squares, is no normal number: it lost digits, or all of them.
+    #[error(
+        "the pion's correlator at t = {time} is {pion:e}: the numbers of the propagator there are 0, or their squares are out of range: multiply it by a power of two"
+    )]
+    OutOfRange { time: usize, pion: f64 },
     /// The backend failed, or the propagator is not one on the lattice.
     #[error(transparent)]
     Backend(#[from] BackendError),
@@ -48,7 +54,7 @@ pub fn meson_correlator<R: Real, B: Backend>(
     lanes: LaneChoice,
 ) -> Result<Vec<Complex<f64>>, CorrelatorError> {
     let at = Projection { source: [0, 0, 0, origin], momentum: Momentum::ZERO, lanes };
-    projected(backend, extents, propagator, at, |site| trace(site, gamma))
+    projected(backend, extents, [propagator], (at, BoundaryPhases::PERIODIC), |[site]| trace(site, gamma))
 }
 
 /// Where a correlator starts, and what it is projected to.
@@ -62,30 +68,31 @@ pub struct Projection {
     pub lanes: LaneChoice,
 }
 
-/// The sums over time slices of what is made of the propagator at each site, times exp(−i p·(x − y)), from the time slice of the source on.
-pub(super) fn projected<R: Real, B: Backend>(
+/// The sums over time slices of what is made of the propagators at each site, times exp(−i p·(x − y)), from the time slice of the source on. `boundary`: the
+/// phases of what is made, e^{iθ}, with which p is (2πn + θ)/L.
+pub(super) fn projected<R: Real, B: Backend, const N: usize>(
     backend: &B,
     extents: Extents,
-    propagator: &[Complex<R>],
-    Projection { source, momentum, lanes }: Projection,
-    made: impl Fn(&[Complex<R>]) -> Complex<f64> + Sync,
+    propagators: [&[Complex<R>]; N],
+    (Projection { source, momentum, lanes }, boundary): (Projection, BoundaryPhases),
+    made: impl Fn([&[Complex<R>]; N]) -> Complex<f64> + Sync,
 ) -> Result<Vec<Complex<f64>>, CorrelatorError> {
     let (origin, whole) = (source[3], extents.global());
     if origin >= whole[3] {
         return Err(CorrelatorError::OriginTime { origin, extents: whole });
     }
     let needed = extents.volume() * Propagator::WORDS;
-    if propagator.len() != needed {
-        let (given, object) = (propagator.len(), Propagator.name());
+    if let Some(wrong) = propagators.iter().find(|propagator| propagator.len() != needed) {
+        let (given, object) = (wrong.len(), Propagator.name());
         return Err(
             BackendError::from(FieldError::Length { given, needed, object, extents: extents.to_string() }).into()
         );
     }
     let options = LatticeOptions { lanes, nodes: None, checkerboard: Checkerboard::FullOnly };
     let lattice = Lattice::new(extents, f64::COMPLEX, options).map_err(BackendError::from)?;
-    let phases = momentum.phases(whole, source);
+    let phases = momentum.phases(whole, source, boundary);
     let at_sites = Field::from_sites(lattice, Sites::Full, ComplexNumber, |site, object| {
-        let value = made(&propagator[site * Propagator::WORDS..][..Propagator::WORDS]);
+        let value = made(propagators.map(|s| &s[site * Propagator::WORDS..][..Propagator::WORDS]));
         object[0] = match &phases {
             Some(phases) => value * phases.at(extents.in_whole(extents.coordinate(site).map(|x| x as isize))),
             None => value,
@@ -98,6 +105,9 @@ pub(super) fn projected<R: Real, B: Backend>(
 }
 
 /// The correlators of the pion and the rho.
+///
+/// # Errors
+/// [`CorrelatorError`], also of numbers whose squares are out of range.
 pub fn meson_correlators<R: Real, B: Backend>(
     backend: &B,
     extents: Extents,
@@ -109,7 +119,11 @@ pub fn meson_correlators<R: Real, B: Backend>(
         let correlator = meson_correlator(backend, extents, propagator, gamma, origin, lanes)?;
         Ok::<Vec<f64>, CorrelatorError>(correlator.into_iter().map(|c| c.re).collect())
     };
-    let (pion, x, y, z) = (real(Gamma::FIVE)?, real(Gamma::X)?, real(Gamma::Y)?, real(Gamma::Z)?);
+    let pion = real(Gamma::FIVE)?;
+    if let Some((time, &pion)) = pion.iter().enumerate().find(|(_, pion)| !pion.is_normal()) {
+        return Err(CorrelatorError::OutOfRange { time, pion });
+    }
+    let (x, y, z) = (real(Gamma::X)?, real(Gamma::Y)?, real(Gamma::Z)?);
     let rho = x.iter().zip(&y).zip(&z).map(|((x, y), z)| ((x + y) + z) / 3.0).collect();
     Ok(MesonCorrelators { pion, rho_components: [x, y, z], rho })
 }

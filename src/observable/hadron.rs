@@ -1,4 +1,4 @@
-//! Correlators of hadrons of one propagator, by name: mesons of two quarks, and the nucleon of three (`docs/arithmetic.md` §11).
+//! Correlators of hadrons by name: mesons of two quarks, and the nucleon of three (`docs/arithmetic.md` §11).
 
 use std::fmt;
 use std::str::FromStr;
@@ -14,7 +14,7 @@ use super::nucleon::{Parts, parts};
 use super::{EffectiveMass, Gamma};
 use crate::backend::Backend;
 
-/// A hadron of degenerate quarks whose correlator one propagator gives. Disconnected contractions are left out, as for isovector mesons.
+/// A hadron of degenerate quarks. Disconnected contractions are left out, as for isovector mesons; of twisted mass they are the charged ones.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Hadron {
@@ -69,50 +69,55 @@ impl Hadron {
         }
     }
 
-    /// Its correlator at times 0 to T − 1 from the source. `propagator` is in site order, 144 words at each site, of a quark with these boundary phases; on
-    /// ranks it and `extents` are of the part.
-    /// The nucleon is averaged with its antiparticle, which runs backwards, unless time has a fixed boundary.
+    /// Its correlator at times 0 to T − 1 from the source. The propagators of the up and the down quark are in site order, 144 words at each site, with these
+    /// boundary phases; on ranks they and `extents` are of the part. They are the same except for twisted mass, of which both are those of the physical basis
+    /// ([`super::TwistAngle::rotate`]); mesons need that of the up quark alone, since S_d = γ5 S_u† γ5.
+    /// The nucleon is averaged with its antiparticle, which runs backwards, unless time has a fixed boundary. In a direction in space with a phase e^{iθ} it has the
+    /// momentum (2πn + 3θ)/L, 3θ from −π to π; the phases of quark and antiquark cancel in mesons.
     pub fn correlator<R: Real, B: Backend>(
         self,
         backend: &B,
         extents: Extents,
-        propagator: &[Complex<R>],
+        [up, down]: [&[Complex<R>]; 2],
         at: Projection,
         boundary: BoundaryPhases,
     ) -> Result<Vec<Complex<f64>>, CorrelatorError> {
         if self == Self::Nucleon {
-            return nucleon(backend, extents, propagator, at, boundary.phase(3));
+            return nucleon(backend, extents, [up, down], at, boundary.of_quarks(3));
         }
         let gammas = self.gammas();
         let mut sum = vec![Complex::ZERO; extents.global()[3]];
         for &gamma in &gammas {
-            let of_gamma = projected(backend, extents, propagator, at, |site| trace(site, gamma))?;
+            let of_gamma =
+                projected(backend, extents, [up], (at, BoundaryPhases::PERIODIC), |[site]| trace(site, gamma))?;
             sum.iter_mut().zip(of_gamma).for_each(|(sum, value)| *sum += value);
         }
         Ok(sum.into_iter().map(|sum| sum / gammas.len() as f64).collect())
     }
 }
 
-/// C₊(t) and what runs backwards, C₋(T − t), which is C₊(t) on average, times the phase of the boundary. Three quarks that cross an antiperiodic boundary
-/// change their sign.
+/// C₊(t) and what runs backwards, C₋(T − t), which is C₊(t) on average, times the phase of the boundary. `boundary`: that of three quarks, which is taken off
+/// where they crossed it.
 fn nucleon<R: Real, B: Backend>(
     backend: &B,
     extents: Extents,
-    propagator: &[Complex<R>],
+    quarks: [&[Complex<R>]; 2],
     at: Projection,
-    boundary: Phase,
+    boundary: BoundaryPhases,
 ) -> Result<Vec<Complex<f64>>, CorrelatorError> {
-    let part = |pick: fn(Parts) -> Complex<f64>| projected(backend, extents, propagator, at, |site| pick(parts(site)));
+    let part = |pick: fn(Parts) -> Complex<f64>| {
+        projected(backend, extents, quarks, (at, boundary), |sites| pick(parts(sites)))
+    };
     let (positive, negative) = (part(Parts::positive)?, part(Parts::negative)?);
-    let times = extents.global()[3];
-    let crosses = |t: usize| boundary == Phase::Antiperiodic && t + at.source[3] >= times;
-    let unwound = |c: &[Complex<f64>], t: usize| if crosses(t) { -c[t] } else { c[t] };
-    let forward = |t: usize| unwound(&positive, t);
-    let average = |t: usize| match boundary {
-        Phase::Fixed => forward(t),
-        _ if t == 0 => forward(0),
-        Phase::Periodic => (forward(t) + unwound(&negative, times - t)) / 2.0,
-        Phase::Antiperiodic => (forward(t) - unwound(&negative, times - t)) / 2.0,
+    let (times, phase) = (extents.global()[3], boundary.phase(3));
+    let unwound = |c: &[Complex<f64>], t: usize| match t + at.source[3] >= times && phase != Phase::Fixed {
+        true => phase.times(c[t]),
+        false => c[t],
+    };
+    let average = |t: usize| match phase {
+        Phase::Fixed => positive[t],
+        _ if t == 0 => unwound(&positive, 0),
+        _ => (unwound(&positive, t) + phase.of_crossings(-1).times(unwound(&negative, times - t))) / 2.0,
     };
     Ok((0..times).map(average).collect())
 }

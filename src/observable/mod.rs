@@ -4,7 +4,7 @@
 //! | file | subject |
 //! |---|---|
 //! | `quark.rs` | operators of quarks, and their physical spinors |
-//! | `source.rs` | sources at a point, smeared or not |
+//! | `source.rs` | sources by name, smeared or not |
 //! | `wuppertal.rs` | Gaussian (Wuppertal) smearing |
 //! | `propagator.rs` | the propagator from a source |
 //! | `gamma.rs` | products of gamma matrices, Grid's basis |
@@ -12,6 +12,7 @@
 //! | `nucleon.rs` | the contraction of the nucleon |
 //! | `hadron.rs` | correlators of hadrons by name |
 //! | `momentum.rs` | momenta |
+//! | `twist.rs` | from the twisted to the physical basis |
 //! | `effective_mass.rs` | effective masses of a correlator |
 
 mod correlator;
@@ -23,6 +24,7 @@ mod nucleon;
 mod propagator;
 mod quark;
 mod source;
+mod twist;
 mod wuppertal;
 
 pub use correlator::{CorrelatorError, MesonCorrelators, Projection, meson_correlator, meson_correlators};
@@ -32,5 +34,6 @@ pub use hadron::Hadron;
 pub use momentum::Momentum;
 pub use propagator::{COLUMNS, PropagatorError, propagator, solve_columns, sources};
 pub use quark::{NoQuark, Quark, require_quark};
-pub use source::{OutsidePoint, PointSource, require_inside};
+pub use source::{Component, Noise, OutsidePoint, QuarkSource, Source, require_inside};
+pub use twist::TwistAngle;
 pub use wuppertal::Wuppertal;

@@ -5,6 +5,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use lanefield_reference::layout::{Coordinate, Extents};
+use lanefield_reference::links::{BoundaryPhases, cis_pi};
 use num_complex::Complex;
 use serde::{Deserialize, Serialize};
 
@@ -26,15 +27,31 @@ impl Momentum {
         squares.fold(0.0, |all, square| all + square)
     }
 
-    /// exp(−i p·(x − y)) for a source at y; none at rest, where all are 1.
-    pub(super) fn phases(self, extents: Extents, source: Coordinate) -> Option<Phases> {
+    /// exp(+i p·x), (x · y) · z: a source of this momentum.
+    pub fn wave(self, extents: Extents, coordinate: Coordinate) -> Complex<f64> {
+        let of_direction = |d: usize| {
+            let extent = extents[d];
+            let number = i64::from(self.numbers[d]).rem_euclid(extent as i64) as usize;
+            root(number * coordinate[d] % extent, extent).conj()
+        };
+        of_direction(0) * of_direction(1) * of_direction(2)
+    }
+
+    /// exp(−i p·(x − y)) with p = (2πn + θ)/L for a source at y and what has these boundary phases e^{iθ}, with the steps x − y that do not cross the boundary;
+    /// none where all are 1.
+    pub(super) fn phases(self, extents: Extents, source: Coordinate, boundary: BoundaryPhases) -> Option<Phases> {
+        let angles = [0, 1, 2].map(|d| boundary.phase(d).angle());
         let of_direction = |d: usize| -> Vec<Complex<f64>> {
             let extent = extents[d];
             let number = i64::from(self.numbers[d]).rem_euclid(extent as i64) as usize;
             let turns = |x: usize| number * ((x + extent - source[d]) % extent) % extent;
-            (0..extent).map(|x| root(turns(x), extent)).collect()
+            let of_angle = |x: usize, phase: Complex<f64>| match angles[d] {
+                0.0 => phase,
+                angle => phase * cis_pi(angle * (source[d] as f64 - x as f64) / extent as f64),
+            };
+            (0..extent).map(|x| of_angle(x, root(turns(x), extent))).collect()
         };
-        (self != Self::ZERO).then(|| Phases { of_directions: [0, 1, 2].map(of_direction) })
+        (self != Self::ZERO || angles != [0.0; 3]).then(|| Phases { of_directions: [0, 1, 2].map(of_direction) })
     }
 }
 
@@ -86,13 +103,29 @@ mod tests {
     #[test]
     fn phases_are_one_at_the_source_and_turn_once_around_the_lattice() {
         let (extents, source) = (Extents::new([6, 4, 8, 2]).unwrap(), [5, 1, 3, 0]);
-        let phases = Momentum { numbers: [1, -1, 9] }.phases(extents, source).unwrap();
+        let phases_of =
+            |momentum: Momentum, boundary: &str| momentum.phases(extents, source, boundary.parse().unwrap());
+        let phases = phases_of(Momentum { numbers: [1, -1, 9] }, "1,1,1,-1").unwrap();
         assert_eq!(phases.at(source), Complex::ONE);
         assert!((phases.at([0, 1, 3, 0]) - Complex::cis(-TAU / 6.0)).norm() < 1e-15);
         assert_eq!(phases.at([5, 2, 3, 1]), Complex::I);
         // 9 is 1 on eight sites.
         assert!((phases.at([5, 1, 4, 0]) - Complex::cis(-TAU / 8.0)).norm() < 1e-15);
-        assert!(Momentum::ZERO.phases(extents, source).is_none());
+        assert!(phases_of(Momentum::ZERO, "1,1,0,-1").is_none());
+        // x = 0 lies five steps before the source, and not one behind it.
+        let phases = phases_of(Momentum::ZERO, "0.25pi,1,1,-1").unwrap();
+        assert!((phases.at([0, 1, 3, 0]) - Complex::cis(TAU / 8.0 * 5.0 / 6.0)).norm() < 1e-15);
+    }
+
+    #[test]
+    fn a_wave_is_the_conjugate_of_the_phase() {
+        let extents = Extents::new([6, 4, 8, 2]).unwrap();
+        let momentum = Momentum { numbers: [1, -1, 9] };
+        let phases = momentum.phases(extents, [0; 4], BoundaryPhases::PERIODIC).unwrap();
+        for x in [[0, 0, 0, 0], [5, 2, 3, 1], [1, 3, 7, 0]] {
+            assert!((momentum.wave(extents, x) - phases.at(x).conj()).norm() < 1e-15);
+            assert_eq!(Momentum::ZERO.wave(extents, x), Complex::ONE);
+        }
     }
 
     #[test]

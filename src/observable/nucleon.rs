@@ -1,4 +1,4 @@
-//! The contraction of the nucleon at a site. With Q = Γ S Γ†, Γ = C γ5, C = γy γt,
+//! The contraction of the nucleon at a site, of the propagators S of the up and D of the down quark. With Q = Γ D Γ†, Γ = C γ5, C = γy γt,
 //!
 //! G = Σ ε_abc ε_a'b'c' Q^{bb'}_{αα'} [ S^{aa'}_{αα'} tr(P S^{cc'}) − S^{ac'}_{αγ'} P_{γ'γ} S^{ca'}_{γα'} ]
 //!
@@ -37,13 +37,14 @@ type SpinMatrix = [[Complex<f64>; 4]; 4];
 const ZERO: Complex<f64> = Complex::ZERO;
 
 /// Products and sums of complex numbers are rounded one by one, in the order of the loops (`docs/arithmetic.md` §11).
-pub(super) fn parts<R: Real>(s: &[Complex<R>]) -> Parts {
-    let matrix = |c: usize, c_prime: usize| -> SpinMatrix {
+pub(super) fn parts<R: Real>(quarks: [&[Complex<R>]; 2]) -> Parts {
+    let matrix = |s: &[Complex<R>], c: usize, c_prime: usize| -> SpinMatrix {
         let word = |a: usize, b: usize| s[((4 * a + b) * 3 + c) * 3 + c_prime];
         std::array::from_fn(|a| std::array::from_fn(|b| Complex::new(word(a, b).re.to_f64(), word(a, b).im.to_f64())))
     };
-    let s: [[SpinMatrix; 3]; 3] = std::array::from_fn(|c| std::array::from_fn(|c_prime| matrix(c, c_prime)));
-    let q = s.map(|row| row.map(|matrix| conjugated(&matrix)));
+    let [s, down]: [[[SpinMatrix; 3]; 3]; 2] =
+        quarks.map(|s| std::array::from_fn(|c| std::array::from_fn(|c_prime| matrix(s, c, c_prime))));
+    let q = down.map(|row| row.map(|matrix| conjugated(&matrix)));
     let mut sum = Parts { of_one: ZERO, of_gamma_t: ZERO };
     for ([a, b, c], sign) in COLOURS {
         for ([a_prime, b_prime, c_prime], sign_prime) in COLOURS {
@@ -112,8 +113,8 @@ mod tests {
         ((4 * a + b) * 3 + c) * 3 + c_prime
     }
 
-    fn random() -> Propagator {
-        let number = |w| gaussian_pair(4, Stream::TestData, 0, w);
+    fn random(seed: u64) -> Propagator {
+        let number = |w| gaussian_pair(seed, Stream::TestData, 0, w);
         (0..144).map(number).map(|(re, im)| Complex::new(re, im)).collect()
     }
 
@@ -128,7 +129,7 @@ mod tests {
     }
 
     /// tr(P G) with loops over all colours and spins.
-    fn naive(s: &Propagator, sign: f64) -> Complex<f64> {
+    fn naive([s, down]: [&Propagator; 2], sign: f64) -> Complex<f64> {
         let gamma = Gamma::Y.times(Gamma::T).times(Gamma::FIVE);
         let spins = || (0..4usize.pow(6)).map(|k| [k, k / 4, k / 16, k / 64, k / 256, k / 1024].map(|k| k % 4));
         let colours = || (0..3usize.pow(6)).map(|k| [k, k / 3, k / 9, k / 27, k / 81, k / 243].map(|k| k % 3));
@@ -147,7 +148,7 @@ mod tests {
                 }
                 let direct = s[word(alpha, alpha_prime, a, a_prime)] * s[word(g, g_prime, c, c_prime)];
                 let exchange = s[word(alpha, g_prime, a, c_prime)] * s[word(g, alpha_prime, c, a_prime)];
-                sum += spin * signs * s[word(beta, beta_prime, b, b_prime)] * (direct - exchange);
+                sum += spin * signs * down[word(beta, beta_prime, b, b_prime)] * (direct - exchange);
             }
         }
         sum
@@ -155,15 +156,17 @@ mod tests {
 
     #[test]
     fn the_contraction_is_the_sum_over_all_colours_and_spins() {
-        let s = random();
-        for (found, expected) in [(parts(&s).positive(), naive(&s, 1.0)), (parts(&s).negative(), naive(&s, -1.0))] {
+        let (up, down) = (random(4), random(5));
+        let found = parts([&up, &down]);
+        let expected = [1.0, -1.0].map(|sign| naive([&up, &down], sign));
+        for (found, expected) in [found.positive(), found.negative()].into_iter().zip(expected) {
             assert!((found - expected).norm() < 1e-12 * expected.norm(), "{found}, not {expected}");
         }
     }
 
     #[test]
     fn it_is_a_colour_singlet_at_source_and_sink() {
-        let (s, left, right) = (random(), su3_random(1, 0, 0), su3_random(1, 1, 0));
+        let (s, left, right) = (random(4), su3_random(1, 0, 0), su3_random(1, 1, 0));
         let turned: Propagator = (0..144)
             .map(|w| {
                 let [block, c, c_prime] = [w / 9 * 9, w / 3 % 3, w % 3];
@@ -171,7 +174,7 @@ mod tests {
                 terms.sum()
             })
             .collect();
-        let (found, expected) = (parts(&turned).positive(), parts(&s).positive());
+        let (found, expected) = (parts([&turned[..]; 2]).positive(), parts([&s[..]; 2]).positive());
         assert!((found - expected).norm() < 1e-12 * expected.norm(), "{found}, not {expected}");
     }
 

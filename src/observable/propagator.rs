@@ -8,9 +8,9 @@ use lanefield_reference::kernels::Vectors;
 use num_complex::Complex;
 use thiserror::Error;
 
-use super::{OutsidePoint, PointSource, Quark, require_inside};
+use super::{OutsidePoint, Quark, QuarkSource};
 use crate::backend::{Backend, BackendError};
-use crate::solver::{Eigenpairs, SavedState, Solve, SolveError, SolveReport, Watcher, solve_deflated};
+use crate::solver::{Eigenpairs, SavedState, Solve, SolveError, SolveReport, Watcher, relative_errors, solve_deflated};
 
 /// Columns of a propagator's batch: column 3·spin + colour of the source.
 pub const COLUMNS: usize = Spinors::WORDS;
@@ -40,26 +40,27 @@ impl From<SolveError> for PropagatorError {
 pub fn sources<B: Backend, Q: Quark>(
     backend: &B,
     configuration: &Configuration,
-    (source, columns): (PointSource, Range<usize>),
+    (source, columns): (&QuarkSource<'_>, Range<usize>),
     operator: &Q,
 ) -> Result<Vec<Complex<f64>>, PropagatorError> {
-    require_inside(configuration.extents(), source.point)?;
-    Ok(operator.import_sources(backend, configuration, source.columns(backend, configuration, columns)?)?)
+    source.source.require_inside(configuration.extents())?;
+    let columns = source.columns(backend, (configuration, operator.boundary()), columns)?;
+    Ok(operator.import_sources(backend, configuration, columns)?)
 }
 
-/// S, the solution of M S = δ, or of the smeared source, for each spin and colour of the source, in one batch, from a saved state on where there is one. Column by
+/// S, the solution of M S = η, for each spin and colour of the source, in one batch, from a saved state on where there is one. Column by
 /// column it has the bits of a single solve, unless they are solved in a block. The recurrence is shown to `watcher`. The solution of the report is S in site order, [`Propagator`]'s words
 /// at each site.
 pub fn propagator<R: Vectors, B: Backend, Q: Quark>(
     backend: &B,
     configuration: &Configuration,
-    source: PointSource,
+    source: QuarkSource<'_>,
     how: &Solve<Q>,
     watcher: &mut dyn Watcher,
     resume: Option<&SavedState>,
 ) -> Result<SolveReport<R>, PropagatorError> {
     let how = (how, None);
-    let solved = solve_columns::<R, B, Q>(backend, configuration, (source, 0..COLUMNS), how, watcher, resume)?;
+    let solved = solve_columns::<R, B, Q>(backend, configuration, (&source, 0..COLUMNS), how, watcher, resume)?;
     solved.into_propagator()
 }
 
@@ -68,7 +69,7 @@ pub fn propagator<R: Vectors, B: Backend, Q: Quark>(
 pub fn solve_columns<R: Vectors, B: Backend, Q: Quark>(
     backend: &B,
     configuration: &Configuration,
-    (source, columns): (PointSource, Range<usize>),
+    (source, columns): (&QuarkSource<'_>, Range<usize>),
     (how, deflation): (&Solve<Q>, Option<&Eigenpairs>),
     watcher: &mut dyn Watcher,
     resume: Option<&SavedState>,
@@ -79,6 +80,12 @@ pub fn solve_columns<R: Vectors, B: Backend, Q: Quark>(
     solved.require_intact()?;
     if sources()? != eta {
         return Err(SolveError::Changed { what: "the source in host memory" }.into());
+    }
+    // A solution is not lost for what could be said of it.
+    if let Some(time) = source.time() {
+        let source = (&eta[..], time);
+        solved.relative_errors =
+            relative_errors::<R, B, Q>(backend, configuration, source, how, &solved.solution).unwrap_or_default();
     }
     let solutions = how.operator.export_solutions(solved.lattice, std::mem::take(&mut solved.solution))?;
     Ok(solved.with_solution(solutions))

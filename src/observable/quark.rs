@@ -5,6 +5,7 @@ use lanefield_reference::gauge::Configuration;
 use lanefield_reference::kernels::Vectors;
 use lanefield_reference::kernels::domain_wall::from_walls;
 use lanefield_reference::layout::{Checkerboard, Lattice, LatticeOptions, Sites};
+use lanefield_reference::links::BoundaryPhases;
 use lanefield_reference::real::Real as _;
 use num_complex::Complex;
 
@@ -15,6 +16,9 @@ use crate::operator::{
 
 /// An operator that describes a quark. Fields are in site order over the whole lattice, the spinors of all right-hand sides at each site.
 pub trait Quark: ModelChoice {
+    /// Its boundary phases.
+    fn boundary(&self) -> BoundaryPhases;
+
     /// The sources that the operator is solved with, for physical sources `eta`.
     fn import_sources<B: Backend>(
         &self,
@@ -38,13 +42,29 @@ pub trait Quark: ModelChoice {
     }
 }
 
-impl Quark for WilsonParameters {}
-impl Quark for TwistedMassParameters {}
-impl Quark for CloverParameters {}
+impl Quark for WilsonParameters {
+    fn boundary(&self) -> BoundaryPhases {
+        self.hop.boundary
+    }
+}
+impl Quark for TwistedMassParameters {
+    fn boundary(&self) -> BoundaryPhases {
+        self.hop.boundary
+    }
+}
+impl Quark for CloverParameters {
+    fn boundary(&self) -> BoundaryPhases {
+        self.hop.boundary
+    }
+}
 
 /// Physical sources go onto the walls and physical solutions are read from them (`docs/arithmetic.md` §14). Sources are computed in f64,
 /// whatever the precision of the solve, which rounds them.
 impl Quark for DomainWallParameters {
+    fn boundary(&self) -> BoundaryPhases {
+        self.hop.boundary
+    }
+
     fn import_sources<B: Backend>(
         &self,
         backend: &B,
@@ -69,6 +89,10 @@ impl Quark for DomainWallParameters {
 
 /// One that is known at run time: see [`require_quark`].
 impl Quark for AnyModel {
+    fn boundary(&self) -> BoundaryPhases {
+        self.hop().boundary
+    }
+
     fn import_sources<B: Backend>(
         &self,
         backend: &B,

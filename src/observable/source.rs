@@ -1,39 +1,319 @@
-//! Sources of propagators: a point, smeared or not.
+//! Sources by name, `point:0,0,0,0` or `z2:7,3`, for all commands and interfaces; and the twelve columns of them that propagators are solved from
+//! (`docs/spectrum.md`).
 
+use std::fmt;
 use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
 
 use lanefield_reference::field::{Spinors, list_of};
 use lanefield_reference::gauge::Configuration;
 use lanefield_reference::layout::{Coordinate, DIMENSION_NAMES, Extents};
+use lanefield_reference::links::BoundaryPhases;
+use lanefield_reference::random::{Stream, gaussian_pair, z2_number, z4_number};
 use num_complex::Complex;
 use thiserror::Error;
 
-use super::Wuppertal;
+use super::{Momentum, Wuppertal};
 use crate::backend::{Backend, BackendError};
 
 /// Colours of a source.
 const COLOURS: usize = 3;
 
-/// Where a quark propagates from, in each spin and colour.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub struct PointSource {
-    /// The point.
-    pub point: Coordinate,
-    /// How it is smeared within its time slice, if it is.
-    pub smearing: Option<Wuppertal>,
+/// Distributions of random sources: each number depends on the seed, the site and its word alone.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Noise {
+    /// Gaussian, of variance 1 in each real.
+    Gauss,
+    /// One of 1, i, −1, −i.
+    Z4,
+    /// 1 or −1.
+    Z2,
 }
 
-/// A point, not smeared.
-impl From<Coordinate> for PointSource {
-    fn from(point: Coordinate) -> Self {
-        Self { point, smearing: None }
+impl Noise {
+    /// The word for it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Gauss => "gauss",
+            Self::Z4 => "z4",
+            Self::Z2 => "z2",
+        }
+    }
+
+    fn number(self, seed: u64, site: u64, word: u32) -> Complex<f64> {
+        match self {
+            Self::Gauss => {
+                let (re, im) = gaussian_pair(seed, Stream::SpinorSource, site, word);
+                Complex::new(re, im)
+            }
+            Self::Z4 => z4_number(seed, Stream::Z4Source, site, word),
+            Self::Z2 => z2_number(seed, Stream::Z4Source, site, word),
+        }
     }
 }
 
-/// A point that is not on the lattice. The message is a fragment.
+/// A spin (or a component of colour vectors) and a colour.
+pub type Component = [usize; 2];
+
+/// A source by its name. One with a spin and a colour, and noise, is a field; points, walls and waves without them are the twelve columns of a propagator, and so
+/// is noise on a time slice.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Source {
+    /// Read from an array.
+    File(PathBuf),
+    /// Random numbers, on all sites or on a time slice.
+    Noise {
+        /// Their distribution.
+        noise: Noise,
+        /// Their seed.
+        seed: u64,
+        /// The time slice.
+        time: Option<usize>,
+    },
+    /// exp(+ip·x) on a time slice; 1 at rest.
+    Wall {
+        /// p.
+        momentum: Momentum,
+        /// The time slice.
+        time: usize,
+        /// Where it is not in each spin and colour.
+        component: Option<Component>,
+    },
+    /// 1 at a site.
+    Point {
+        /// The site.
+        position: Coordinate,
+        /// Where it is not in each spin and colour.
+        component: Option<Component>,
+    },
+}
+
+/// So many whole numbers with commas between them.
+fn whole_numbers<const N: usize>(text: &str) -> Option<[usize; N]> {
+    let numbers: Option<Vec<usize>> = text.split(',').map(|number| number.trim().parse().ok()).collect();
+    numbers?.try_into().ok()
+}
+
+/// Numbers, and a spin and a colour after them, or none.
+fn with_component<const N: usize, const M: usize>(text: &str) -> Option<([usize; N], Option<Component>)> {
+    if let Some(numbers) = whole_numbers::<N>(text) {
+        return Some((numbers, None));
+    }
+    let numbers = whole_numbers::<M>(text)?;
+    Some((numbers[..N].try_into().ok()?, Some(numbers[N..].try_into().ok()?)))
+}
+
+impl FromStr for Source {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (kind, numbers) = text.split_once(':').unwrap_or((text, ""));
+        let invalid = |what: &str, expected: &str| format!("invalid {what} '{text}': expected {expected}");
+        let noise = |noise: Noise| {
+            let (seed, time) = numbers.split_once(',').map_or((numbers, None), |(seed, time)| (seed, Some(time)));
+            let seed = seed.trim().parse().map_err(|_| {
+                format!("invalid seed '{seed}' in '{text}': expected a whole number from 0 to {}", u64::MAX)
+            })?;
+            let time = time.map(|time| time.trim().parse()).transpose();
+            let time = time.map_err(|_| invalid("source", "SEED or SEED,t, as in z2:7 or z2:7,3"))?;
+            Ok::<_, String>(Self::Noise { noise, seed, time })
+        };
+        let source = match kind {
+            _ if !text.contains(':') => None,
+            "gauss" => Some(noise(Noise::Gauss)?),
+            "z4" => Some(noise(Noise::Z4)?),
+            "z2" => Some(noise(Noise::Z2)?),
+            "point" => {
+                let expected = "four whole numbers, as in point:0,0,0,0 for x,y,z,t, or six with a spin and a colour";
+                let (position, component) =
+                    with_component::<4, 6>(numbers).ok_or_else(|| invalid("point", expected))?;
+                Some(Self::Point { position, component })
+            }
+            "wall" => {
+                let expected = "a time slice, as in wall:0, or three whole numbers t,spin,colour";
+                let ([time], component) = with_component::<1, 3>(numbers).ok_or_else(|| invalid("wall", expected))?;
+                Some(Self::Wall { momentum: Momentum::ZERO, time, component })
+            }
+            "momentum" => {
+                let expected =
+                    "four whole numbers, as in momentum:1,0,-1,0 for nx,ny,nz,t, or six with a spin and a colour";
+                let read = || {
+                    let (at, _) = numbers.match_indices(',').nth(2)?;
+                    Some((numbers[..at].parse().ok()?, with_component::<1, 3>(&numbers[at + 1..])?))
+                };
+                let (momentum, ([time], component)) = read().ok_or_else(|| invalid("source", expected))?;
+                Some(Self::Wall { momentum, time, component })
+            }
+            _ => None,
+        };
+        let is_word = !kind.is_empty() && kind.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_'));
+        match source {
+            Some(
+                Self::Point { component: Some([_, colour]), .. } | Self::Wall { component: Some([_, colour]), .. },
+            ) if colour >= COLOURS => Err(format!("invalid colour {colour} in '{text}': expected 0 to 2")),
+            Some(source) => Ok(source),
+            None if is_word && !Path::new(text).exists() => {
+                Err(format!("there is no file '{text}' and no source '{kind}': expected {}, or a file", Self::KINDS))
+            }
+            None => Ok(Self::File(text.into())),
+        }
+    }
+}
+
+impl fmt::Display for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let component = match self {
+            Self::File(path) => return write!(f, "{}", path.display()),
+            Self::Noise { noise, seed, time } => {
+                write!(f, "{}:{seed}", noise.name())?;
+                return time.map_or(Ok(()), |time| write!(f, ",{time}"));
+            }
+            Self::Wall { momentum: Momentum::ZERO, time, component } => {
+                write!(f, "wall:{time}")?;
+                component
+            }
+            Self::Wall { momentum, time, component } => {
+                write!(f, "momentum:{momentum},{time}")?;
+                component
+            }
+            Self::Point { position: [x, y, z, t], component } => {
+                write!(f, "point:{x},{y},{z},{t}")?;
+                component
+            }
+        };
+        component.map_or(Ok(()), |[spin, colour]| write!(f, ",{spin},{colour}"))
+    }
+}
+
+impl Source {
+    /// The kinds that are made.
+    pub const KINDS: &str =
+        "gauss:SEED, z4:SEED, z2:SEED, point:x,y,z,t,spin,colour, wall:t,spin,colour, momentum:nx,ny,nz,t,spin,colour";
+
+    /// The word for its kind.
+    pub const fn kind(&self) -> &'static str {
+        match self {
+            Self::File(_) => "file",
+            Self::Noise { noise, .. } => noise.name(),
+            Self::Wall { momentum: Momentum::ZERO, .. } => "wall",
+            Self::Wall { .. } => "momentum",
+            Self::Point { .. } => "point",
+        }
+    }
+
+    /// One that is a field.
+    ///
+    /// # Errors
+    /// One that is the twelve columns of a propagator.
+    pub fn field(text: &str) -> Result<Self, String> {
+        let source: Self = text.parse()?;
+        match source {
+            Self::Wall { component: None, .. } | Self::Point { component: None, .. } => Err(format!(
+                "'{text}' is a source in each spin and colour, twelve fields: one field needs a spin and a colour, as in {text},0,0"
+            )),
+            source => Ok(source),
+        }
+    }
+
+    /// One that has the twelve columns of a propagator.
+    ///
+    /// # Errors
+    /// One that is a single field.
+    pub fn columns(text: &str) -> Result<Self, String> {
+        let source: Self = text.parse()?;
+        match source {
+            Self::Wall { component: Some(_), .. } | Self::Point { component: Some(_), .. } => Err(format!(
+                "'{text}' is one field, and a propagator is solved from each spin and colour: leave spin and colour out"
+            )),
+            Self::Noise { noise: Noise::Gauss, .. } => Err(format!(
+                "'{text}': Gaussian numbers have no modulus 1, which the one-end trick needs: use z2:SEED,t or z4:SEED,t"
+            )),
+            Self::Noise { time: None, .. } => {
+                Err(format!("'{text}' has no time slice, from which correlators count: add one, as in {text},0"))
+            }
+            source => Ok(source),
+        }
+    }
+
+    /// The time slice that it lies in; none of a file, or of noise everywhere.
+    pub const fn time(&self) -> Option<usize> {
+        match self {
+            Self::File(_) => None,
+            Self::Noise { time, .. } => *time,
+            Self::Wall { time, .. } => Some(*time),
+            Self::Point { position, .. } => Some(position[3]),
+        }
+    }
+
+    /// Refuses a point or a time slice that is not on the lattice, or on the whole one where `extents` are those of a part.
+    pub fn require_inside(&self, extents: Extents) -> Result<(), OutsidePoint> {
+        let first = match self {
+            Self::Point { position, .. } => *position,
+            source => [0, 0, 0, source.time().unwrap_or(0)],
+        };
+        outside(self.kind(), extents, first)
+    }
+
+    /// The number that each spin and colour has at a site of the whole lattice; of noise that of word 0.
+    fn number(&self, whole: Extents, x: Coordinate, word: u32) -> Complex<f64> {
+        match *self {
+            Self::Noise { noise, seed, time } if time.is_none_or(|time| time == x[3]) => {
+                noise.number(seed, whole.site(x) as u64, word)
+            }
+            Self::Wall { momentum, time, .. } if time == x[3] => momentum.wave(whole, x),
+            Self::Point { position, .. } if position == x => Complex::ONE,
+            _ => Complex::ZERO,
+        }
+    }
+
+    /// The numbers of a field at a site of the whole lattice, for words that are 3·spin + colour, or those of noise. A file has none.
+    pub fn fill(&self, whole: Extents, x: Coordinate, words: Range<usize>, object: &mut [Complex<f64>]) {
+        let component = match self {
+            Self::Wall { component, .. } | Self::Point { component, .. } => *component,
+            _ => None,
+        };
+        for (word, number) in words.zip(object) {
+            *number = match component {
+                Some([spin, colour]) if word != COLOURS * spin + colour => Complex::ZERO,
+                _ => self.number(whole, x, word as u32),
+            };
+        }
+    }
+}
+
+/// The twelve columns from which a propagator is solved, each perhaps smeared.
+#[derive(Clone)]
+pub struct QuarkSource<'a> {
+    /// The source: in column 3·spin + colour its numbers are in that spin and colour, of noise the same numbers in all columns.
+    pub source: Source,
+    /// Of a file its twelve columns, as many spinors a site in site order, and the time slice in which all of them lie.
+    pub file: Option<(&'a [Complex<f64>], Option<usize>)>,
+    /// How it is smeared within its time slice, if it is.
+    pub smearing: Option<Wuppertal>,
+    /// The links on which it is smeared, if they are not those of the operator.
+    pub links: Option<&'a Configuration>,
+}
+
+impl From<Source> for QuarkSource<'_> {
+    fn from(source: Source) -> Self {
+        Self { source, file: None, smearing: None, links: None }
+    }
+}
+
+/// A point, not smeared.
+impl From<Coordinate> for QuarkSource<'_> {
+    fn from(position: Coordinate) -> Self {
+        Source::Point { position, component: None }.into()
+    }
+}
+
+/// A source that is not on the lattice. The message is a fragment.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("{dimension} = {value} of the point source is outside 0 to {last} on {extents}")]
+#[error("{dimension} = {value} of the {kind} source is outside 0 to {last} on {extents}")]
 pub struct OutsidePoint {
+    /// The kind of the source.
+    pub kind: &'static str,
     /// x, y, z or t.
     pub dimension: &'static str,
     /// The coordinate.
@@ -46,29 +326,43 @@ pub struct OutsidePoint {
 
 /// Refuses a point that is not on the lattice, or on the whole one where `extents` are those of a part.
 pub fn require_inside(extents: Extents, point: Coordinate) -> Result<(), OutsidePoint> {
+    outside("point", extents, point)
+}
+
+fn outside(kind: &'static str, extents: Extents, point: Coordinate) -> Result<(), OutsidePoint> {
     let extents = extents.global();
     for (d, dimension) in DIMENSION_NAMES.into_iter().enumerate() {
         let (value, last) = (point[d], extents[d] - 1);
         if value > last {
-            return Err(OutsidePoint { dimension, value, last, extents: Box::new(extents) });
+            return Err(OutsidePoint { kind, dimension, value, last, extents: Box::new(extents) });
         }
     }
     Ok(())
 }
 
-impl PointSource {
+impl QuarkSource<'_> {
+    /// The time slice that it lies in.
+    pub fn time(&self) -> Option<usize> {
+        self.file.map_or_else(|| self.source.time(), |(_, time)| time)
+    }
+
     /// Columns 3·spin + colour of it, as many spinors a site, in site order. On a part of a lattice they are those of its sites.
     pub(super) fn columns<B: Backend>(
-        self,
+        &self,
         backend: &B,
-        configuration: &Configuration,
+        (configuration, boundary): (&Configuration, BoundaryPhases),
         columns: Range<usize>,
     ) -> Result<Vec<Complex<f64>>, BackendError> {
         let extents = configuration.extents();
-        let colours = self.colours(backend, configuration)?;
         let words = columns.len() * Spinors::WORDS;
         let length = extents.volume() * words;
         let what = || format!("{} sources on {extents}", columns.len());
+        if let Some((values, _)) = self.file {
+            let sites = values.chunks_exact(super::COLUMNS * Spinors::WORDS);
+            let words = sites.flat_map(|site| &site[columns.start * Spinors::WORDS..][..words]).copied();
+            return self.smeared(backend, (configuration, boundary), list_of(what, length, words)?);
+        }
+        let colours = self.colours(backend, configuration, boundary)?;
         let mut sources = list_of(what, length, std::iter::repeat(Complex::ZERO))?;
         for (site, colours) in sources.chunks_exact_mut(words).zip(colours.chunks_exact(COLOURS * COLOURS)) {
             for (spinor, column) in site.chunks_exact_mut(Spinors::WORDS).zip(columns.clone()) {
@@ -81,21 +375,75 @@ impl PointSource {
 
     /// Three colour vectors a site, one for each colour of the source.
     fn colours<B: Backend>(
-        self,
+        &self,
         backend: &B,
         configuration: &Configuration,
+        boundary: BoundaryPhases,
     ) -> Result<Vec<Complex<f64>>, BackendError> {
-        let extents = configuration.extents();
+        let (extents, whole) = (configuration.extents(), configuration.extents().global());
         let length = extents.volume() * COLOURS * COLOURS;
         let what = || format!("the colours of a source on {extents}");
         let mut colours = list_of(what, length, std::iter::repeat(Complex::ZERO))?;
-        if let Some(here) = extents.here(self.point) {
-            let site = &mut colours[extents.site(here) * COLOURS * COLOURS..];
-            (0..COLOURS).for_each(|colour| site[COLOURS * colour + colour] = Complex::ONE);
+        for (k, site) in colours.chunks_exact_mut(COLOURS * COLOURS).enumerate() {
+            let x = extents.in_whole(extents.coordinate(k).map(|x| x as isize));
+            let number = self.source.number(whole, x, 0);
+            (0..COLOURS).for_each(|colour| site[COLOURS * colour + colour] = number);
         }
+        self.smeared(backend, (configuration, boundary), colours)
+    }
+
+    /// Colour vectors, smeared if they are to be.
+    fn smeared<B: Backend>(
+        &self,
+        backend: &B,
+        (configuration, boundary): (&Configuration, BoundaryPhases),
+        vectors: Vec<Complex<f64>>,
+    ) -> Result<Vec<Complex<f64>>, BackendError> {
         match self.smearing {
-            Some(smearing) => smearing.smear(backend, configuration, &colours),
-            None => Ok(colours),
+            Some(smearing) => smearing.smear(backend, self.links.unwrap_or(configuration), boundary, &vectors),
+            None => Ok(vectors),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sources_are_read_as_they_are_written() {
+        for text in [
+            "gauss:7",
+            "z4:7",
+            "z2:7,3",
+            "point:1,2,3,40",
+            "point:1,2,3,4,3,2",
+            "wall:3",
+            "wall:3,1,2",
+            "momentum:1,0,-1,2",
+            "momentum:1,0,-1,2,3,0",
+            "eta.npy",
+        ] {
+            let source: Source = text.parse().unwrap();
+            assert_eq!(source.to_string(), text);
+            let is_field = !["point:1,2,3,40", "wall:3", "momentum:1,0,-1,2"].contains(&text);
+            assert_eq!(Source::field(text).is_ok(), is_field, "{text}");
+            let is_columns = !is_field || ["z2:7,3", "eta.npy"].contains(&text);
+            assert_eq!(Source::columns(text).is_ok(), is_columns, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_source_is_refused_with_what_there_is() {
+        let refusal = |text: &str| text.parse::<Source>().unwrap_err();
+        assert!(refusal("point:0,0,0,0,0,3").contains("invalid colour 3"));
+        assert!(refusal("gauss:x").contains("invalid seed 'x'"));
+        for wrong in ["point:0,0,0", "point:1,2,3,-4", "wall:", "wall:1,2", "momentum:1,0,0", "momentum:1,0,x,0"] {
+            let error = refusal(wrong);
+            assert!(error.contains(wrong) && error.contains("expected"), "{error}");
+        }
+        for misspelt in ["gaussian:1", "Gauss:1", "gauss", "z3:3", "points:0,0,0,0,0,0"] {
+            assert!(refusal(misspelt).contains("expected gauss:SEED, z4:SEED, z2:SEED, point:"), "{misspelt}");
         }
     }
 }

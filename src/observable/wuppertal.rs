@@ -7,6 +7,7 @@ use lanefield_reference::field::{ColourVectors, Field, list_of};
 use lanefield_reference::gauge::Configuration;
 use lanefield_reference::kernels::hop::Dagger;
 use lanefield_reference::layout::{Checkerboard, Direction, LaneChoice, Lattice, LatticeOptions, Sites};
+use lanefield_reference::links::BoundaryPhases;
 use lanefield_reference::real::Real;
 use num_complex::Complex;
 
@@ -18,7 +19,7 @@ use crate::operator::{HopOperator, HopParameters, HopPlusConstantModel as _, Lap
 /// So many times ψ ← (ψ + α Σ [U_j(x) ψ(x + j) + U_j†(x − j) ψ(x − j)]) / (1 + 6 α) over j = x, y, z, of each colour vector by itself, in f64.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Wuppertal {
-    /// α > 0.
+    /// α; 1 + 6 α is finite and not 0.
     alpha: f64,
     /// How often.
     steps: usize,
@@ -29,12 +30,14 @@ const AT_A_TIME: usize = 12;
 const COLOURS: usize = ColourVectors::WORDS;
 
 impl Wuppertal {
-    /// α from 1/1000 to 1000, so many times.
+    /// With a finite α for which 1 + 6 α is finite and not 0, so many times. A negative α has the opposite sign of others in 1 + 6 α: Chroma's Gaussian smearing of
+    /// width w in n steps has α = a / (1 − 6a), a = w² / 4n.
     pub fn new(alpha: f64, steps: usize) -> Option<Self> {
-        (1e-3..=1e3).contains(&alpha).then_some(Self { alpha, steps })
+        let divisor = 1.0 + 6.0 * alpha;
+        (divisor.is_finite() && divisor != 0.0).then_some(Self { alpha, steps })
     }
 
-    /// Of colour vectors in site order over the whole lattice, as many a site as there are.
+    /// Of colour vectors in site order over the whole lattice, as many a site as there are. `boundary`: the phases of the quark, with which links lead across it.
     ///
     /// # Errors
     /// Numbers that are no colour vectors on the lattice of the configuration; what the backend reports.
@@ -42,6 +45,7 @@ impl Wuppertal {
         self,
         backend: &B,
         configuration: &Configuration,
+        boundary: BoundaryPhases,
         vectors: &[Complex<f64>],
     ) -> Result<Vec<Complex<f64>>, BackendError> {
         let extents = configuration.extents();
@@ -49,7 +53,8 @@ impl Wuppertal {
         let options = LatticeOptions { lanes, nodes: None, checkerboard: Checkerboard::FullOnly };
         let lattice = Lattice::new(extents, f64::COMPLEX, options)?;
         let in_space = configuration.clone().without_links(Direction::T);
-        let hops = HopOperator::new(backend, &in_space, lattice, HopParameters::default(), &[Sites::Full])?;
+        let hop = HopParameters { boundary, ..HopParameters::default() };
+        let hops = HopOperator::new(backend, &in_space, lattice, hop, &[Sites::Full])?;
         let count = vectors.len() / (extents.volume() * COLOURS);
         let mut smeared = list_of(|| "smeared colour vectors".to_owned(), vectors.len(), vectors.iter().copied())?;
         for first in (0..count).step_by(AT_A_TIME) {
@@ -60,8 +65,10 @@ impl Wuppertal {
                 words.copy_from_slice(&vectors[these(site)]);
             })?;
             let mut psi = backend.upload(field)?;
+            // A step with an α that has no reciprocal rounds to ψ.
+            let steps = if (1.0 / self.alpha).is_finite() { self.steps } else { 0 };
             let mut sum = backend.zeros(lattice, Sites::Full, kind)?;
-            for _ in 0..self.steps {
+            for _ in 0..steps {
                 // The hop is that of −Δ: it has the opposite sign.
                 let hop = hops.term(Sites::Full, &psi, Dagger::No)?;
                 let with_psi = WithHop::Sum(-1.0 / self.alpha, &psi);
@@ -81,6 +88,7 @@ impl Wuppertal {
         self,
         backend: &B,
         configuration: &Configuration,
+        boundary: BoundaryPhases,
         propagator: &[Complex<R>],
     ) -> Result<Vec<Complex<f64>>, BackendError> {
         // A transposition of the two colours, which come last: it is its own inverse.
@@ -91,7 +99,7 @@ impl Wuppertal {
             list_of(|| "a propagator to be smeared".to_owned(), propagator.len(), words)
         };
         let vectors = transposed(&|k| Complex::new(propagator[k].re.to_f64(), propagator[k].im.to_f64()))?;
-        let smeared = self.smear(backend, configuration, &vectors)?;
+        let smeared = self.smear(backend, configuration, boundary, &vectors)?;
         Ok(transposed(&|k| smeared[k])?)
     }
 }
@@ -109,9 +117,12 @@ impl FromStr for Wuppertal {
     fn from_str(text: &str) -> Result<Self, String> {
         let read = || {
             let (alpha, steps) = text.split_once(',')?;
-            Self::new(alpha.trim().parse().ok()?, steps.trim().parse().ok()?)
+            Some((alpha.trim().parse::<f64>().ok().filter(|alpha| alpha.is_finite())?, steps.trim().parse().ok()?))
         };
-        let expected = "expected ALPHA,STEPS, with α from 0.001 to 1000, as in 0.25,20";
-        read().ok_or_else(|| format!("invalid smearing '{text}': {expected}"))
+        let expected = "expected ALPHA,STEPS, a number and a whole number, as in 0.25,20";
+        let (alpha, steps) = read().ok_or_else(|| format!("invalid smearing '{text}': {expected}"))?;
+        let divisor =
+            || format!("invalid smearing '{text}': each step divides by 1 + 6α, which is {}", 1.0 + 6.0 * alpha);
+        Self::new(alpha, steps).ok_or_else(divisor)
     }
 }

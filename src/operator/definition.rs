@@ -3,6 +3,9 @@
 
 use std::fmt;
 
+use lanefield_reference::links::LinkError;
+use lanefield_reference::real::for_people;
+
 use super::{AnyModel, HopParameters};
 
 /// What values a parameter takes.
@@ -80,7 +83,7 @@ impl Parameter {
     pub fn text(&self, value: f64) -> String {
         match self.kind {
             ParameterKind::Choice(words) => words.get(value as usize).copied().unwrap_or("?").to_owned(),
-            _ => value.to_string(),
+            _ => for_people(value),
         }
     }
 }
@@ -101,6 +104,9 @@ impl ParameterValues {
     }
 }
 
+/// What to give in place of the hopping parameter.
+pub const KAPPA: &str = "kappa is 1 / (2 (4 + mass)): give mass = 1 / (2 kappa) - 4";
+
 /// Why an operator cannot be made of some parameters. Messages are fragments.
 #[derive(Clone, PartialEq, Debug, thiserror::Error)]
 pub enum DefinitionError {
@@ -113,7 +119,10 @@ pub enum DefinitionError {
         known: String,
     },
     /// A parameter that the operator does not have.
-    #[error("operator {operator} has no parameter {parameter}: it has {known}")]
+    #[error(
+        "operator {operator} has no parameter {parameter}: it has {known}{}",
+        if parameter == "kappa" { format!("; {KAPPA}") } else { String::new() }
+    )]
     Parameter {
         /// The operator.
         operator: &'static str,
@@ -132,9 +141,20 @@ pub enum DefinitionError {
         /// What it means.
         meaning: &'static str,
     },
+    /// A parameter with two values.
+    #[error("operator {operator} is given {parameter} twice: give it once")]
+    Twice {
+        /// The operator.
+        operator: &'static str,
+        /// The parameter.
+        parameter: &'static str,
+    },
     /// A value that a parameter does not take.
     #[error("{0}")]
     Value(String),
+    /// Links that cannot have their boundary phases.
+    #[error(transparent)]
+    Links(#[from] LinkError),
 }
 
 /// An operator by name.
@@ -155,6 +175,11 @@ pub struct Definition {
 }
 
 impl Definition {
+    /// Whether its mass is often given as a hopping parameter κ.
+    pub fn has_kappa(&self) -> bool {
+        matches!(self.name, "wilson" | "twisted-mass" | "clover")
+    }
+
     /// The operator with parameters given as text; those that are not given have their defaults.
     ///
     /// # Errors
@@ -164,6 +189,7 @@ impl Definition {
         given: impl IntoIterator<Item = (&'t str, &'t str)>,
         hop: HopParameters,
     ) -> Result<AnyModel, DefinitionError> {
+        hop.boundary.require_links(hop.links)?;
         let mut values = ParameterValues::default();
         for (name, text) in given {
             let Some(parameter) = self.parameters.iter().find(|parameter| parameter.name == name) else {
@@ -171,6 +197,9 @@ impl Definition {
                 let known = known.join(", ");
                 return Err(DefinitionError::Parameter { operator: self.name, parameter: name.to_owned(), known });
             };
+            if values.0.iter().any(|(known, _)| *known == parameter.name) {
+                return Err(DefinitionError::Twice { operator: self.name, parameter: parameter.name });
+            }
             values.0.push((parameter.name, parameter.parse(text).map_err(DefinitionError::Value)?));
         }
         for parameter in self.parameters {

@@ -16,7 +16,9 @@ mod twisted_mass;
 mod wilson;
 
 pub use clover::{Clover, CloverParameters, SmallestPivot};
-pub use definition::{Definition, DefinitionError, Parameter, ParameterKind, ParameterValues, definition, definitions};
+pub use definition::{
+    Definition, DefinitionError, KAPPA, Parameter, ParameterKind, ParameterValues, definition, definitions,
+};
 pub use domain_wall::{DomainWall, DomainWallEvenOdd, DomainWallParameters};
 pub use hisq::HisqParameters;
 pub use hop::{HopOperator, HopParameters};

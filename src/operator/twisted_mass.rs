@@ -62,6 +62,16 @@ impl TwistedMassParameters {
     }
 }
 
+impl AnyModel {
+    /// The operator of the other flavour of a pair, with −μ: none where both are the same.
+    pub fn of_other_flavour(&self) -> Option<Self> {
+        match *self {
+            Self::TwistedMass(twisted) => Some(Self::TwistedMass(TwistedMassParameters { mu: -twisted.mu, ..twisted })),
+            _ => None,
+        }
+    }
+}
+
 /// The operator by name.
 pub static DEFINITIONS: &[Definition] = &[Definition {
     name: "twisted-mass",

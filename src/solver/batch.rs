@@ -5,7 +5,7 @@ use lanefield_reference::field::Repeated;
 use lanefield_reference::kernels::Vectors;
 use lanefield_reference::kernels::hop::Dagger;
 
-use super::recurrence::{Recurrence, Watcher, check_source, may_go_on, place, run, watch};
+use super::recurrence::{Recurrence, Watcher, check_source, may_go_on, place, require_zeros, run, stop, watch};
 use super::{SavedState, SolverError, SolverInfo, SolverParams};
 use crate::backend::{Backend, BackendError, FieldOn};
 use crate::kernel::prelude::*;
@@ -68,6 +68,7 @@ impl<'a, B: Backend, R: Vectors, K: Repeated> BatchConjugateGradients<'a, B, R, 
         let quiet = &mut |_, _| ();
         let parts_per_rhs = operator.object(1).parts();
         let norms = operator.backend().rhs_products(source, source, parts_per_rhs, params.sum)?;
+        require_zeros(operator.backend(), source, &norms)?;
         let zeros = |operator: &DynOperator<B, R, K>| operator.zeros_of(rhs);
         let mut product = zeros(operator)?;
         let (mut residual, mut direction) = (zeros(operator)?, zeros(operator)?);
@@ -88,8 +89,8 @@ impl<'a, B: Backend, R: Vectors, K: Repeated> BatchConjugateGradients<'a, B, R, 
             watch(quiet, (number, "|b|²"), source_norm2, &info)?;
             watch(quiet, (number, "|r|²"), c, &info)?;
             info.push(c);
+            active.push(Active { number, c, stop: stop(params.tolerance, &info)? });
             infos.push(info);
-            active.push(Active { number, c, stop: params.tolerance * params.tolerance * source_norm2 });
         }
         let solutions = (0..rhs).map(|_| None).collect();
         let mut batch = Self {

@@ -7,7 +7,7 @@ use lanefield_reference::kernels::Vectors;
 use lanefield_reference::kernels::hop::Dagger;
 
 use super::dense::{Factor, Matrix, cholesky_with_pivots, positive_inverse, upper_inverse};
-use super::recurrence::{Recurrence, Watcher, check_source, may_go_on, place, run, watch};
+use super::recurrence::{Recurrence, Watcher, check_source, may_go_on, place, require_zeros, run, stop, watch};
 use super::{BatchSolution, SavedState, SolverError, SolverInfo, SolverParams};
 use crate::backend::{Backend, BackendError, FieldOn};
 use crate::kernel::prelude::*;
@@ -70,10 +70,12 @@ impl<'a, B: Backend, R: Vectors, K: Repeated> BlockConjugateGradients<'a, B, R, 
         let quiet = &mut |_, _| ();
         let parts_per_rhs = operator.object(1).parts();
         let norms = operator.backend().rhs_products(source, source, parts_per_rhs, params.sum)?;
+        require_zeros(operator.backend(), source, &norms)?;
         let mut infos = Vec::with_capacity(rhs);
         for (number, source_norm2) in norms.into_iter().enumerate() {
             let info = SolverInfo { source_norm2, ..SolverInfo::default() };
             watch(quiet, (number, "|b|²"), source_norm2, &info)?;
+            stop(params.tolerance, &info)?;
             infos.push(info);
         }
         let is_from_zero = guess.is_none();

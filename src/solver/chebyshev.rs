@@ -9,7 +9,7 @@ use crate::kernel::prelude::*;
 use crate::operator::DynOperator;
 
 /// T_n((2 A − (a + b)) / (b − a)), up to a sign.
-#[derive(Clone, Copy, PartialEq, Debug)]
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub(super) struct Chebyshev {
     /// The range a … b that is suppressed.
     pub above: f64,

@@ -1,6 +1,8 @@
 //! Whether a solution solves its equation: in f64, on all sites, from the numbers that are returned, with an operator and a source that are made anew of
 //! what the solve was given; and whether that is still the same. So a bit that memory lost is found, wherever it matters.
 
+use std::borrow::Cow;
+
 use lanefield_reference::field::Repeated;
 use lanefield_reference::gauge::Configuration;
 use lanefield_reference::kernels::hop::Dagger;
@@ -10,6 +12,7 @@ use lanefield_reference::tasks::{chunk, map};
 use num_complex::Complex;
 use sha2::{Digest as _, Sha256};
 
+use super::scale::Scales;
 use super::solve::{SolveError, Source};
 use crate::backend::{Backend, BackendError, FieldOn, Sum};
 use crate::kernel::prelude::*;
@@ -18,7 +21,7 @@ use crate::operator::{ActsOn as _, DynOperator, Operator as _, SchurComplement, 
 /// What is left of the source of one right-hand side.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Residuals {
-    /// |b − Aψ| / |b|.
+    /// |b − Aψ| / |b|; that of the solution where b is 0, or so small that |b|² underflows.
     pub system: f64,
     /// |η − Mψ| / |η|.
     pub solution: f64,
@@ -39,17 +42,36 @@ pub(super) fn rounding<R: Real>() -> f64 {
     }
 }
 
-/// What a solve is given in host memory.
+/// What a solve is given in host memory, and the source that it solves for.
 pub(super) struct Inputs<'a> {
     configuration: &'a Configuration,
     eta: &'a [Complex<f64>],
     checksums: [Checksum; 2],
+    pub scales: Scales,
+    /// The source, times the scales.
+    pub scaled: Cow<'a, [Complex<f64>]>,
+}
+
+fn checksums(configuration: &Configuration, eta: &[Complex<f64>]) -> [Checksum; 2] {
+    [checksum(configuration.links()), checksum(eta)]
 }
 
 impl<'a> Inputs<'a> {
-    /// As they are now.
-    pub fn new(configuration: &'a Configuration, eta: &'a [Complex<f64>]) -> Self {
-        Self { configuration, eta, checksums: [checksum(configuration.links()), checksum(eta)] }
+    /// As they are now, with the arguments of [`Scales::of`].
+    ///
+    /// # Errors
+    /// Those of [`Scales::of`].
+    pub fn new<R: Real, B: Backend>(
+        backend: &B,
+        configuration: &'a Configuration,
+        eta: &'a [Complex<f64>],
+        rhs_and_words: (usize, usize),
+        is_mixed: bool,
+        is_read: impl Fn(usize) -> bool + Sync,
+    ) -> Result<Self, SolveError> {
+        let scales = Scales::of::<R, _>(backend, eta, rhs_and_words, is_mixed, is_read)?;
+        let scaled = scales.apply(eta);
+        Ok(Self { configuration, eta, checksums: checksums(configuration, eta), scales, scaled })
     }
 
     /// Whether they are the same still.
@@ -57,10 +79,13 @@ impl<'a> Inputs<'a> {
     /// # Errors
     /// [`SolveError::Changed`].
     pub fn check(&self) -> Result<(), SolveError> {
-        let now = Self::new(self.configuration, self.eta).checksums;
+        let now = checksums(self.configuration, self.eta);
         match now.iter().zip(&self.checksums).position(|(now, before)| now != before) {
             Some(0) => Err(SolveError::Changed { what: "the configuration in host memory" }),
             Some(_) => Err(SolveError::Changed { what: "the source in host memory" }),
+            None if self.scales.apply(self.eta) != self.scaled => {
+                Err(SolveError::Changed { what: "the source in host memory" })
+            }
             None => Ok(()),
         }
     }
@@ -98,7 +123,8 @@ impl<K: Repeated> Source<'_, K> {
         let norms_of_b = self.norms(backend, &image)?;
         system.source(&mut image, &residual)?;
         let of_b = ratios(&self.norms(backend, &image)?, &norms_of_b);
-        let of_rhs = |k: usize| Residuals { system: of_b[k], solution: of_eta[k], even: 0.0 };
+        let system = |k: usize| if norms_of_b[k] == 0.0 { of_eta[k] } else { of_b[k] };
+        let of_rhs = |k: usize| Residuals { system: system(k), solution: of_eta[k], even: 0.0 };
         Ok((0..self.rhs).map(of_rhs).collect())
     }
 
@@ -146,7 +172,8 @@ impl<K: Repeated> Source<'_, K> {
         system.source(&mut image, &source)?;
         let of_b = ratios(&self.norms(backend, &image)?, &norms_of_b);
         let of_eta = ratios(&left, &whole);
-        let of_rhs = |k: usize| Residuals { system: of_b[k], solution: of_eta[k], even: even[k] };
+        let system = |k: usize| if norms_of_b[k] == 0.0 { of_eta[k] } else { of_b[k] };
+        let of_rhs = |k: usize| Residuals { system: system(k), solution: of_eta[k], even: even[k] };
         Ok((0..self.rhs).map(of_rhs).collect())
     }
 

@@ -12,7 +12,7 @@ use sha2::{Digest as _, Sha256};
 use super::basis::Basis;
 use super::lanczos::{EigenError, EigenParams, EigenProgress, EigenRun, Found, lowest_eigenpairs};
 use super::made::{Operators, OperatorsTask, with_operators};
-use super::recurrence::Stopped;
+use super::recurrence::{Stopped, Watcher};
 use super::{Method, Preconditioning, SavedField, SavedState, Solve, SolveError, SolverError, SolverParams};
 use crate::backend::{Backend, BackendError, FieldOn};
 use crate::comm::{CommError, WholeLattice};
@@ -118,57 +118,90 @@ pub fn eigen_identity(
     Ok(identity)
 }
 
+/// All that the bits of a search depend on: `pairs` is what its eigenpairs are of.
+pub fn search_identity(pairs: Identity, hop: HopParameters, params: &EigenParams) -> Identity {
+    let or_chosen = |value: Option<String>| value.unwrap_or_else(|| "chosen".to_owned());
+    pairs
+        .with("links", hop.links)
+        .with("legs", hop.legs)
+        .with("eigenpairs", params.count)
+        .with("basis", params.most_vectors())
+        .with("tolerance", format!("{:e}", params.tolerance))
+        .with("degree", or_chosen(params.degree.map(|degree| degree.to_string())))
+        .with("suppression from", or_chosen(params.above.map(|above| format!("{above:e}"))))
+        .with("seed", params.seed)
+}
+
 /// The lowest eigenpairs of what conjugate gradients solve for M: M†M, by even-odd Mpc†Mpc, or M or Mpc itself where that is Hermitian and positive definite. All is
-/// in f64. `watcher` is told after each restart, and may end it.
+/// in f64. `progress` is told after each restart, and may end it.
 ///
 /// # Errors
 /// [`EigenError`].
 pub fn eigenpairs<B: Backend, M: ModelChoice>(
     backend: &B,
     configuration: &Configuration,
+    what: (M, Preconditioning, LaneChoice),
+    params: EigenParams,
+    progress: &mut dyn FnMut(EigenProgress) -> Result<(), Stopped>,
+) -> Result<(Eigenpairs, EigenRun), EigenError> {
+    eigenpairs_from(backend, configuration, what, params, progress, (&mut |_: usize, _: f64| (), None))
+}
+
+/// As [`eigenpairs`], shown to a watcher after each vector of the basis. It resumes from a state that such a watcher saved, to the same bits.
+///
+/// # Errors
+/// [`EigenError`].
+pub fn eigenpairs_from<B: Backend, M: ModelChoice>(
+    backend: &B,
+    configuration: &Configuration,
     (operator, preconditioning, lanes): (M, Preconditioning, LaneChoice),
     params: EigenParams,
-    watcher: &mut dyn FnMut(EigenProgress) -> Result<(), Stopped>,
+    progress: &mut dyn FnMut(EigenProgress) -> Result<(), Stopped>,
+    (watcher, resume): (&mut dyn Watcher, Option<&SavedState>),
 ) -> Result<(Eigenpairs, EigenRun), EigenError> {
     let solver = SolverParams::auto::<f64>();
     let solve = Solve { operator, preconditioning, method: Method::ConjugateGradients, params: solver, lanes };
-    with_operators::<f64, _, _, _>(backend, configuration, &solve, Finding { params, watcher })
+    with_operators::<f64, _, _, _>(backend, configuration, &solve, Finding { params, progress, watcher, resume })
 }
 
 /// The eigenpairs of the operators of any model.
 struct Finding<'a> {
     params: EigenParams,
-    watcher: &'a mut dyn FnMut(EigenProgress) -> Result<(), Stopped>,
+    progress: &'a mut dyn FnMut(EigenProgress) -> Result<(), Stopped>,
+    watcher: &'a mut dyn Watcher,
+    resume: Option<&'a SavedState>,
 }
 
 impl<B: Backend> OperatorsTask<B, f64> for Finding<'_> {
     type Output = Result<(Eigenpairs, EigenRun), EigenError>;
 
     fn run<K: Repeated>(self, operators: &Operators<'_, B, f64, K>) -> Self::Output {
-        let Self { params, watcher } = self;
         let &Operators { configuration, how, normal, own, .. } = operators;
         let lattice = how.lattice::<f64>(configuration).map_err(BackendError::from)?;
         match how.preconditioning {
-            Preconditioning::None => of_operator(&mut *operators.full(own, lattice)?, normal, params, watcher),
-            Preconditioning::EvenOdd => of_operator(&mut operators.schur(own, lattice)?, normal, params, watcher),
+            Preconditioning::None => self.of_operator(&mut *operators.full(own, lattice)?, normal),
+            Preconditioning::EvenOdd => self.of_operator(&mut operators.schur(own, lattice)?, normal),
         }
     }
 }
 
-/// Those of an operator, or of its normal equations.
-fn of_operator<B: Backend, K: Repeated>(
-    operator: &mut DynOperator<'_, B, f64, K>,
-    normal: bool,
-    params: EigenParams,
-    watcher: &mut dyn FnMut(EigenProgress) -> Result<(), Stopped>,
-) -> Result<(Eigenpairs, EigenRun), EigenError> {
-    let system = &mut System::new(operator, normal)?;
-    let Found { values, residuals, vectors, run } = lowest_eigenpairs(system, params, watcher)?;
-    let (backend, mut state) = (system.backend(), SavedState::default());
-    for number in 0..values.len() {
-        state.field::<f64, B, _>(backend, &format!("v {number}"), &vectors.vector(backend, number)?)?;
+impl Finding<'_> {
+    /// Those of an operator, or of its normal equations.
+    fn of_operator<B: Backend, K: Repeated>(
+        self,
+        operator: &mut DynOperator<'_, B, f64, K>,
+        normal: bool,
+    ) -> Result<(Eigenpairs, EigenRun), EigenError> {
+        let Self { params, progress, watcher, resume } = self;
+        let system = &mut System::new(operator, normal)?;
+        let found = lowest_eigenpairs(system, params, progress, watcher, resume)?;
+        let Found { values, residuals, vectors, run } = found;
+        let (backend, mut state) = (system.backend(), SavedState::default());
+        for number in 0..values.len() {
+            state.field::<f64, B, _>(backend, &format!("v {number}"), &vectors.vector(backend, number)?)?;
+        }
+        Ok((Eigenpairs { values, residuals, vectors: state.fields }, run))
     }
-    Ok((Eigenpairs { values, residuals, vectors: state.fields }, run))
 }
 
 /// Eigenvectors on a backend, for guesses.

@@ -24,8 +24,8 @@ pub enum SolverError {
     },
     /// The residual no longer gets smaller.
     #[error(
-        "the solve stands still: no new low of |r| in {patience} iterations, up to iteration {} ({}); ask for less, or compute in a higher \
-         precision", info.iterations, info.shape()
+        "the solve stands still: no new low of |r| in {patience} iterations, up to iteration {} ({}); ask for less, or, unless it is in \
+         f64, compute in a higher precision", info.iterations, info.shape()
     )]
     Stagnation {
         /// Iterations that it was given.
@@ -68,7 +68,7 @@ pub enum SolverError {
     /// A scalar of the recurrence is NaN or infinite.
     #[error(
         "{quantity} is {value} in iteration {}: the source, the links or the mass hold something that is no finite number, \
-         or f32 overflowed ({})", info.iterations + 1, info.shape()
+         or numbers in between overflowed ({})", info.iterations + 1, info.shape()
     )]
     NotFinite {
         /// Which scalar.
@@ -77,6 +77,14 @@ pub enum SolverError {
         value: f64,
         /// Until then.
         info: SolverInfo,
+    },
+    /// |b|² is so small that |r|² would underflow.
+    #[error(
+        "|b|² = {source_norm2:e} is so small that |r|² would underflow before convergence: multiply the source by a power of two, or check the mass"
+    )]
+    Underflow {
+        /// |b|².
+        source_norm2: f64,
     },
     /// No shift, where each solution is one of an operator plus a shift.
     #[error("there are no shifts: give at least one")]
@@ -111,7 +119,12 @@ impl SolverError {
             | Self::Indefinite { info, .. }
             | Self::Breakdown { info, .. }
             | Self::NotFinite { info, .. } => Some(info),
-            Self::NoShifts | Self::Shift { .. } | Self::WrongState { .. } | Self::Stopped(_) | Self::Backend(_) => None,
+            Self::Underflow { .. }
+            | Self::NoShifts
+            | Self::Shift { .. }
+            | Self::WrongState { .. }
+            | Self::Stopped(_)
+            | Self::Backend(_) => None,
         }
     }
 }

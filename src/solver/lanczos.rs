@@ -10,7 +10,8 @@ use thiserror::Error;
 use super::basis::Basis;
 use super::chebyshev::Chebyshev;
 use super::dense::symmetric_eigenpairs;
-use super::recurrence::Stopped;
+use super::recurrence::{Recurrence, Stopped, Watcher, place, watch};
+use super::{SavedState, SolverError, SolverInfo};
 use crate::backend::{Backend, BackendError, FieldOn, Sum};
 use crate::kernel::prelude::*;
 use crate::operator::{ActsOn as _, DynOperator, Operator as _};
@@ -40,7 +41,7 @@ impl EigenParams {
         Self { count, basis: None, tolerance: 1e-10, max_restarts: 100, degree: None, above: None, seed: 1 }
     }
 
-    fn most_vectors(&self) -> usize {
+    pub(super) fn most_vectors(&self) -> usize {
         self.basis.unwrap_or(2 * self.count + 24)
     }
 }
@@ -106,12 +107,26 @@ pub enum EigenError {
         /// Where they differ.
         what: String,
     },
+    /// Another reason why Lanczos' recurrence ended.
+    #[error(transparent)]
+    Recurrence(SolverError),
     /// Whoever watched ended it.
     #[error(transparent)]
     Stopped(#[from] Stopped),
     /// The backend failed.
     #[error(transparent)]
     Backend(#[from] BackendError),
+}
+
+impl From<SolverError> for EigenError {
+    fn from(error: SolverError) -> Self {
+        match error {
+            SolverError::NotFinite { quantity, value, .. } => Self::NotFinite { quantity, value },
+            SolverError::Stopped(stopped) => Self::Stopped(stopped),
+            SolverError::Backend(error) => Self::Backend(error),
+            error => Self::Recurrence(error),
+        }
+    }
 }
 
 /// How far it has come, told after each restart.
@@ -208,7 +223,7 @@ impl Ritz {
     }
 }
 
-/// Lanczos on an operator, or on a polynomial of it.
+/// Lanczos on an operator, or on a polynomial of it. An iteration adds a vector to the basis.
 struct Lanczos<'a, 'o, B: Backend, K: Repeated> {
     operator: &'a mut DynOperator<'o, B, f64, K>,
     polynomial: Option<Chebyshev>,
@@ -221,33 +236,141 @@ struct Lanczos<'a, 'o, B: Backend, K: Repeated> {
     next: Option<FieldOn<B, f64, K>>,
     coupling: f64,
     applications: usize,
+    /// With this polynomial.
+    restarts: usize,
+    /// Polynomials before this one.
+    raises: usize,
+    /// Of all polynomials: what couples each vector of a basis to the next one.
+    info: SolverInfo,
+}
+
+/// As the state between two vectors is named.
+const NAME: &str = "Lanczos with thick restarts";
+
+impl<B: Backend, K: Repeated> Recurrence for Lanczos<'_, '_, B, K> {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn info(&self) -> &SolverInfo {
+        &self.info
+    }
+
+    fn is_done(&self) -> bool {
+        self.next.is_none()
+    }
+
+    fn step(&mut self, watcher: &mut dyn Watcher) -> Result<(), SolverError> {
+        let Some(vector) = self.next.take() else { return Ok(()) };
+        let last = self.basis.len();
+        self.basis.push(self.operator.backend(), &vector)?;
+        let mut rest = self.image(&vector)?;
+        let overlaps = self.basis.orthogonalize(self.operator.backend(), &mut rest)?;
+        let own = watch(watcher, (0, "a diagonal element of Lanczos' matrix"), overlaps[last].re, &self.info)?;
+        self.projection.set(last, last, own);
+        let length = self.operator.backend().norm2(&rest, Sum::Exact)?.sqrt();
+        let length = watch(watcher, (0, "a coupling of Lanczos' matrix"), length, &self.info)?;
+        let largest = (0..=last)
+            .fold(0.0, |largest: f64, k| largest.max(self.projection.elements[k * self.projection.size + k].abs()));
+        (self.next, self.coupling) = match length > LEAST_REST * largest {
+            true => (Some(self.normalized(rest, length)?), length),
+            // The space is invariant: another direction, which nothing couples to it.
+            false => (self.random()?, 0.0),
+        };
+        if last + 1 < self.projection.size {
+            self.projection.set(last, last + 1, self.coupling);
+        }
+        self.info.push(self.coupling);
+        Ok(())
+    }
+
+    fn save(&self) -> Result<SavedState, BackendError> {
+        let (backend, mut state) = (self.operator.backend(), SavedState::new(NAME));
+        let Chebyshev { above, below, degree } = self.polynomial.unwrap_or_default();
+        state.info("Lanczos", &self.info);
+        let counts = [self.applications, self.restarts, self.raises, self.drawn as usize, degree, self.basis.len()];
+        state.scalars("counts", &counts.map(|count| count as f64));
+        state.scalars("range and coupling", &[above, below, self.coupling]);
+        state.scalars("projection", &self.projection.elements);
+        for number in 0..self.basis.len() {
+            state.field::<f64, B, _>(backend, &format!("v {number}"), &self.basis.vector(backend, number)?)?;
+        }
+        self.next.iter().try_for_each(|next| state.field::<f64, B, _>(backend, "next", next))?;
+        Ok(state)
+    }
+
+    fn restore(&mut self, state: &SavedState) -> Result<(), SolverError> {
+        state.check_name(NAME)?;
+        let info = state.get_info("Lanczos")?;
+        let (counts, numbers) = (state.get_scalars("counts")?, state.get_scalars("range and coupling")?);
+        let elements = state.get_scalars("projection")?;
+        let (&[applications, restarts, raises, drawn, degree, vectors], &[above, below, coupling]) = (counts, numbers)
+        else {
+            let what = format!("it has {} counts and {} numbers, not 6 and 3", counts.len(), numbers.len());
+            return Err(SolverError::WrongState { what });
+        };
+        let size = self.projection.size;
+        if elements.len() != size * size || vectors > size as f64 {
+            let found = elements.len();
+            let what = format!("its matrix has {found} elements for {vectors} vectors, and this one {size} rows");
+            return Err(SolverError::WrongState { what });
+        }
+        let like = self.operator.zeros()?;
+        let field = |name: &str| state.get_field(self.operator.backend(), name, place(&like));
+        let mut basis = Basis::new(self.operator.object(1).parts());
+        for number in 0..vectors as usize {
+            basis.push(self.operator.backend(), &field(&format!("v {number}"))?)?;
+        }
+        let is_whole = !state.fields.iter().any(|field| field.name == "next");
+        self.next = if is_whole { None } else { Some(field("next")?) };
+        self.polynomial = Some(Chebyshev { above, below, degree: degree as usize });
+        (self.drawn, self.applications) = (drawn as u32, applications as usize);
+        (self.restarts, self.raises) = (restarts as usize, raises as usize);
+        self.projection.elements.copy_from_slice(elements);
+        (self.basis, self.coupling, self.info) = (basis, coupling, info);
+        Ok(())
+    }
 }
 
 impl<'a, 'o, B: Backend, K: Repeated> Lanczos<'a, 'o, B, K> {
-    fn new(
-        operator: &'a mut DynOperator<'o, B, f64, K>,
-        polynomial: Option<Chebyshev>,
-        (seed, most): (u64, usize),
-    ) -> Result<Self, EigenError> {
+    /// Of no vectors yet: it begins with [`Self::begin`], or with a state.
+    fn new(operator: &'a mut DynOperator<'o, B, f64, K>, (seed, most): (u64, usize)) -> Self {
         let basis = Basis::new(operator.object(1).parts());
-        let projection = Projection::new(most);
-        let mut lanczos = Self {
+        Self {
             operator,
-            polynomial,
+            polynomial: None,
             seed,
             drawn: 0,
             basis,
-            projection,
+            projection: Projection::new(most),
             next: None,
             coupling: 0.0,
             applications: 0,
-        };
-        lanczos.next = lanczos.random()?;
-        Ok(lanczos)
+            restarts: 0,
+            raises: 0,
+            info: SolverInfo { history: vec![1.0], ..SolverInfo::default() },
+        }
+    }
+
+    /// Begins with a random vector.
+    fn begin(&mut self, polynomial: Option<Chebyshev>) -> Result<(), SolverError> {
+        self.polynomial = polynomial;
+        (self.drawn, self.coupling, self.restarts) = (0, 0.0, 0);
+        self.basis = Basis::new(self.operator.object(1).parts());
+        self.projection = Projection::new(self.projection.size);
+        self.next = self.random()?;
+        Ok(())
+    }
+
+    /// What it took.
+    fn run(&self) -> EigenRun {
+        let Chebyshev { above, below, degree } = self.polynomial.unwrap_or_default();
+        let Self { restarts, applications, ref projection, .. } = *self;
+        EigenRun { restarts, applications, range: [above, below], degree, basis: projection.size }
     }
 
     /// A random vector orthogonal to the basis, of length 1; none where nothing is left of it.
-    fn random(&mut self) -> Result<Option<FieldOn<B, f64, K>>, EigenError> {
+    fn random(&mut self) -> Result<Option<FieldOn<B, f64, K>>, SolverError> {
         let (operator, seed) = (&*self.operator, self.seed);
         let (lattice, kind) = (operator.lattice(), operator.object(1));
         let (extents, first) = (lattice.extents(), self.drawn * kind.words() as u32);
@@ -270,14 +393,14 @@ impl<'a, 'o, B: Backend, K: Repeated> Lanczos<'a, 'o, B, K> {
     }
 
     /// v / length.
-    fn normalized(&self, vector: FieldOn<B, f64, K>, length: f64) -> Result<FieldOn<B, f64, K>, EigenError> {
+    fn normalized(&self, vector: FieldOn<B, f64, K>, length: f64) -> Result<FieldOn<B, f64, K>, SolverError> {
         let mut scaled = self.operator.zeros()?;
         self.operator.backend().scale(&mut scaled, 1.0 / length, &vector)?;
         Ok(scaled)
     }
 
     /// The operator, or its polynomial, applied to a vector.
-    fn image(&mut self, vector: &FieldOn<B, f64, K>) -> Result<FieldOn<B, f64, K>, EigenError> {
+    fn image(&mut self, vector: &FieldOn<B, f64, K>) -> Result<FieldOn<B, f64, K>, SolverError> {
         let [mut out, mut image] = [self.operator.zeros()?, self.operator.zeros()?];
         let Some(polynomial) = self.polynomial else {
             self.operator.apply(&mut out, vector, Dagger::No)?;
@@ -292,33 +415,16 @@ impl<'a, 'o, B: Backend, K: Repeated> Lanczos<'a, 'o, B, K> {
     }
 
     /// Adds vectors to the basis until it has `most`, or is a whole space.
-    fn extend(&mut self, most: usize) -> Result<(), EigenError> {
-        while self.basis.len() < most {
-            let Some(vector) = self.next.take() else { return Ok(()) };
-            let last = self.basis.len();
-            self.basis.push(self.operator.backend(), &vector)?;
-            let mut rest = self.image(&vector)?;
-            let overlaps = self.basis.orthogonalize(self.operator.backend(), &mut rest)?;
-            let own = finite("a diagonal element of Lanczos' matrix", overlaps[last].re)?;
-            self.projection.set(last, last, own);
-            let norm2 = self.operator.backend().norm2(&rest, Sum::Exact)?;
-            let length = finite("a coupling of Lanczos' matrix", norm2.sqrt())?;
-            let largest = (0..=last)
-                .fold(0.0, |largest: f64, k| largest.max(self.projection.elements[k * self.projection.size + k].abs()));
-            (self.next, self.coupling) = match length > LEAST_REST * largest {
-                true => (Some(self.normalized(rest, length)?), length),
-                // The space is invariant: another direction, which nothing couples to it.
-                false => (self.random()?, 0.0),
-            };
-            if last + 1 < self.projection.size {
-                self.projection.set(last, last + 1, self.coupling);
-            }
+    fn extend(&mut self, most: usize, watcher: &mut dyn Watcher) -> Result<(), SolverError> {
+        while self.basis.len() < most && !self.is_done() {
+            self.step(watcher)?;
+            watcher.iteration(self)?;
         }
         Ok(())
     }
 
     /// Keeps these of the Ritz vectors, in their order.
-    fn restart(&mut self, ritz: &Ritz, kept: &[usize]) -> Result<(), EigenError> {
+    fn restart(&mut self, ritz: &Ritz, kept: &[usize]) -> Result<(), BackendError> {
         let last = ritz.size - 1;
         self.basis = self.basis.rotated(self.operator.backend(), |row, column| ritz.at(row, column), kept)?;
         let mut projection = Projection::new(self.projection.size);
@@ -329,6 +435,7 @@ impl<'a, 'o, B: Backend, K: Repeated> Lanczos<'a, 'o, B, K> {
             }
         }
         self.projection = projection;
+        self.restarts += 1;
         Ok(())
     }
 }
@@ -349,17 +456,16 @@ fn dimension<B: Backend, K: Repeated>(operator: &DynOperator<'_, B, f64, K>) -> 
     Ok(operator.backend().norm2(&ones, Sum::Exact)?)
 }
 
-/// An upper bound of the spectrum, and an estimate of where so many eigenvalues lie below: of a random vector the weights of Ritz vectors are the density of
+/// An upper bound of the spectrum, an estimate of where so many eigenvalues lie below, and the applications that it took: of a random vector the weights of Ritz vectors are the density of
 /// eigenvalues, by Gauss' quadrature.
 fn range<B: Backend, K: Repeated>(
     operator: &mut DynOperator<'_, B, f64, K>,
     (seed, wanted, dimension): (u64, f64, f64),
-    applications: &mut usize,
-) -> Result<[f64; 2], EigenError> {
+) -> Result<([f64; 2], usize), EigenError> {
     let steps = PILOT.min(dimension as usize);
-    let mut pilot = Lanczos::new(operator, None, (seed, steps))?;
-    pilot.extend(steps)?;
-    *applications += pilot.applications;
+    let mut pilot = Lanczos::new(operator, (seed, steps));
+    pilot.begin(None)?;
+    pilot.extend(steps, &mut |_: usize, _: f64| ())?;
     let size = pilot.basis.len();
     let ritz = pilot.projection.eigenpairs(size)?;
     let order = ritz.sorted_by(|value| value);
@@ -372,42 +478,58 @@ fn range<B: Backend, K: Repeated>(
     for &k in &order {
         let weight = ritz.at(0, k) * ritz.at(0, k) * dimension;
         if count + weight / 2.0 >= wanted {
-            return Ok([ritz.values[k].max(below * f64::EPSILON), below]);
+            return Ok(([ritz.values[k].max(below * f64::EPSILON), below], pilot.applications));
         }
         count += weight;
     }
-    Ok([below / 2.0, below])
+    Ok(([below / 2.0, below], pilot.applications))
 }
 
-/// The eigenpairs of the lowest eigenvalues. `watcher` is told after each restart, and may end it.
+/// The eigenpairs of the lowest eigenvalues. `progress` is called after each restart and `watcher` after each vector; either may stop the search. With a state
+/// `resume` it continues from there, with the same bits.
 pub(super) fn lowest_eigenpairs<B: Backend, K: Repeated>(
     operator: &mut DynOperator<'_, B, f64, K>,
     params: EigenParams,
-    watcher: &mut dyn FnMut(EigenProgress) -> Result<(), Stopped>,
+    progress: &mut dyn FnMut(EigenProgress) -> Result<(), Stopped>,
+    watcher: &mut dyn Watcher,
+    resume: Option<&SavedState>,
 ) -> Result<Found<B, K>, EigenError> {
-    let (count, basis) = (params.count, params.most_vectors());
     let dimension = dimension(operator)?;
     check(&params, dimension)?;
-    let mut applications = 0;
-    // Room for as many eigenvalues again, and some, below the range.
-    let wanted = 2.0 * count as f64 + 10.0;
-    let [estimated, below] = range(operator, (params.seed, wanted, dimension), &mut applications)?;
-    let mut above = params.above.unwrap_or(estimated).min(0.9 * below);
-    let raises = if params.above.is_some() { 0 } else { MOST_RAISES };
-    for raise in 0..=raises {
+    let polynomial = |above: f64, below: f64| {
+        let above = above.min(0.9 * below);
         let degree = params.degree.unwrap_or(Chebyshev::usual_degree(above, below));
-        let polynomial = Chebyshev { above, below, degree };
-        let run = EigenRun { restarts: 0, applications, range: [above, below], degree, basis };
-        let (found, taken) = restarted(operator, polynomial, params, run, watcher)?;
-        if let Some(found) = found {
+        Some(Chebyshev { above, below, degree })
+    };
+    let place = (params.seed, params.most_vectors());
+    let mut lanczos = match resume {
+        Some(state) => {
+            let mut lanczos = Lanczos::new(operator, place);
+            lanczos.restore(state)?;
+            lanczos
+        }
+        None => {
+            // Room for as many eigenvalues again, and some, below the range.
+            let wanted = 2.0 * params.count as f64 + 10.0;
+            let ([estimated, below], applications) = range(operator, (params.seed, wanted, dimension))?;
+            let mut lanczos = Lanczos { applications, ..Lanczos::new(operator, place) };
+            lanczos.begin(polynomial(params.above.unwrap_or(estimated), below))?;
+            lanczos
+        }
+    };
+    watcher.begin(&lanczos)?;
+    let most = if params.above.is_some() { 0 } else { MOST_RAISES };
+    loop {
+        if let Some(found) = restarted(&mut lanczos, params, progress, watcher)? {
             return Ok(found);
         }
-        applications = taken;
-        if raise < raises {
-            above = (2.0 * above).min(0.9 * below);
+        let [above, below] = lanczos.run().range;
+        if lanczos.raises == most {
+            return Err(EigenError::TooLow { above });
         }
+        lanczos.raises += 1;
+        lanczos.begin(polynomial(2.0 * above, below))?;
     }
-    Err(EigenError::TooLow { above })
 }
 
 fn check(params: &EigenParams, dimension: f64) -> Result<(), EigenError> {
@@ -438,19 +560,17 @@ fn check(params: &EigenParams, dimension: f64) -> Result<(), EigenError> {
     Ok(())
 }
 
-/// Lanczos with thick restarts on a polynomial: what was found, or nothing where the polynomial is small at wanted eigenvalues; and the applications so far.
+/// Lanczos with thick restarts on a polynomial: what was found, or nothing where the polynomial is small at wanted eigenvalues.
 fn restarted<B: Backend, K: Repeated>(
-    operator: &mut DynOperator<'_, B, f64, K>,
-    polynomial: Chebyshev,
+    lanczos: &mut Lanczos<'_, '_, B, K>,
     params: EigenParams,
-    mut run: EigenRun,
-    watcher: &mut dyn FnMut(EigenProgress) -> Result<(), Stopped>,
-) -> Result<(Option<Found<B, K>>, usize), EigenError> {
-    let (count, basis, before) = (params.count, run.basis, run.applications);
-    let mut lanczos = Lanczos::new(operator, Some(polynomial), (params.seed, basis))?;
+    progress: &mut dyn FnMut(EigenProgress) -> Result<(), Stopped>,
+    watcher: &mut dyn Watcher,
+) -> Result<Option<Found<B, K>>, EigenError> {
+    let (count, EigenRun { basis, range: [above, below], .. }) = (params.count, lanczos.run());
     let mut found = 0;
-    for restarts in 1..=params.max_restarts {
-        lanczos.extend(basis)?;
+    while lanczos.restarts < params.max_restarts {
+        lanczos.extend(basis, watcher)?;
         let size = lanczos.basis.len();
         let ritz = lanczos.projection.eigenpairs(size)?;
         let order = ritz.sorted_by(|value| -value.abs());
@@ -462,24 +582,22 @@ fn restarted<B: Backend, K: Repeated>(
         found = order[..count].iter().filter(|&&k| is_whole || estimate(k) <= params.tolerance).count();
         let worst = order[..count].iter().map(|&k| estimate(k)).fold(0.0, f64::max);
         lanczos.restart(&ritz, kept)?;
-        run.restarts = restarts;
-        run.applications = before + lanczos.applications;
-        watcher(EigenProgress { restarts, applications: run.applications, converged: found, count })?;
+        let Lanczos { restarts, applications, .. } = *lanczos;
+        progress(EigenProgress { restarts, applications, converged: found, count })?;
         if smallest < LEAST_POLYNOMIAL && restarts >= RESTARTS_TO_SEE {
-            return Ok((None, run.applications));
+            return Ok(None);
         }
         // The estimate is of the polynomial: that of the operator is mostly smaller.
         if is_whole || worst <= 10.0 * params.tolerance {
             let (values, residuals) = residuals(lanczos.operator, &lanczos.basis, count)?;
-            run.applications += count;
             lanczos.applications += count;
-            found = residuals.iter().filter(|&&residual| residual <= params.tolerance * run.range[1]).count();
+            found = residuals.iter().filter(|&&residual| residual <= params.tolerance * below).count();
             if found == count {
                 let largest = values.iter().copied().fold(0.0, f64::max);
-                if largest >= polynomial.above {
-                    return Ok((None, run.applications));
+                if largest >= above {
+                    return Ok(None);
                 }
-                return Ok((Some(sorted(lanczos.operator, (values, residuals), lanczos.basis, run)?), 0));
+                return sorted(lanczos, values, residuals).map(Some);
             }
         }
     }
@@ -520,17 +638,16 @@ fn residuals<B: Backend, K: Repeated>(
 
 /// By ascending eigenvalue.
 fn sorted<B: Backend, K: Repeated>(
-    operator: &DynOperator<'_, B, f64, K>,
-    (values, residuals): (Vec<f64>, Vec<f64>),
-    basis: Basis<B, K>,
-    run: EigenRun,
+    lanczos: &Lanczos<'_, '_, B, K>,
+    values: Vec<f64>,
+    residuals: Vec<f64>,
 ) -> Result<Found<B, K>, EigenError> {
     let mut order: Vec<usize> = (0..values.len()).collect();
     order.sort_by(|&a, &b| values[a].total_cmp(&values[b]));
-    let (backend, mut vectors) = (operator.backend(), Basis::new(operator.object(1).parts()));
+    let (backend, mut vectors) = (lanczos.operator.backend(), Basis::new(lanczos.operator.object(1).parts()));
     for &k in &order {
-        vectors.push(backend, &basis.vector(backend, k)?)?;
+        vectors.push(backend, &lanczos.basis.vector(backend, k)?)?;
     }
     let pick = |of: &[f64]| order.iter().map(|&k| of[k]).collect();
-    Ok(Found { values: pick(&values), residuals: pick(&residuals), vectors, run })
+    Ok(Found { values: pick(&values), residuals: pick(&residuals), vectors, run: lanczos.run() })
 }

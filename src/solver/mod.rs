@@ -34,6 +34,7 @@ mod mixed;
 mod multishift;
 mod params;
 mod recurrence;
+mod relative_errors;
 mod scale;
 mod shifts;
 mod solve;
@@ -44,7 +45,7 @@ pub use batch::{BatchConjugateGradients, BatchSolution, conjugate_gradient_batch
 pub use bicgstab::{BiCgStab, bicgstab};
 pub use block::{BlockConjugateGradients, block_conjugate_gradient};
 pub use cg::{ConjugateGradients, conjugate_gradient};
-pub use eigenpairs::{Eigenpairs, eigen_identity, eigenpairs};
+pub use eigenpairs::{Eigenpairs, eigen_identity, eigenpairs, eigenpairs_from, search_identity};
 pub use error::SolverError;
 pub use identity::{Described, identity};
 pub use info::SolverInfo;
@@ -53,6 +54,7 @@ pub use mixed::{MixedConjugateGradients, mixed_conjugate_gradient, reliable_delt
 pub use multishift::{MultiShiftConjugateGradients, ShiftedSolutions, multi_shift_conjugate_gradient};
 pub use params::SolverParams;
 pub use recurrence::{Recurrence, Stopped, WatchedScalar, Watcher, run};
+pub(crate) use relative_errors::relative_errors;
 pub use shifts::solve_with_shifts;
 pub use solve::{
     Method, Preconditioning, Solve, SolveError, SolveReport, SolvedRhs, WilsonSolve, solve, solve_deflated, solve_from,

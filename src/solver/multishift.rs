@@ -6,7 +6,7 @@ use lanefield_reference::field::Repeated;
 use lanefield_reference::kernels::Vectors;
 use lanefield_reference::kernels::hop::Dagger;
 
-use super::recurrence::{Recurrence, Watcher, check_source, may_go_on, place, run, watch};
+use super::recurrence::{Recurrence, Watcher, check_source, may_go_on, place, require_zeros, run, stop, watch};
 use super::{SavedState, SolverError, SolverInfo, SolverParams};
 use crate::backend::{Backend, BackendError, FieldOn};
 use crate::kernel::prelude::*;
@@ -65,7 +65,9 @@ impl<'a, B: Backend, R: Vectors, K: Repeated> MultiShiftConjugateGradients<'a, B
         let mut info =
             SolverInfo { source_norm2: operator.backend().norm2(source, params.sum)?, ..SolverInfo::default() };
         let c = watch(&mut |_, _| (), (0, "|b|²"), info.source_norm2, &info)?;
+        require_zeros(operator.backend(), source, &[c])?;
         info.push(c);
+        let stop = stop(params.tolerance, &info)?;
         let operator = Shifted::new(operator, shifts[base]);
         let (mut residual, product) = (operator.zeros()?, operator.zeros()?);
         operator.backend().copy(&mut residual, source)?;
@@ -78,7 +80,6 @@ impl<'a, B: Backend, R: Vectors, K: Repeated> MultiShiftConjugateGradients<'a, B
             systems.push(System { shift, psi, direction: Some(direction), zeta: 1.0, ratio: 1.0 });
         }
         let infos = vec![info; shifts.len()];
-        let stop = params.tolerance * params.tolerance * c;
         let mut recurrence = Self { operator, params, systems, base, residual, product, c, stop, last: 0.0, infos };
         recurrence.freeze();
         Ok(recurrence)

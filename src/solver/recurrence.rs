@@ -7,6 +7,7 @@ use lanefield_reference::kernels::hop::Dagger;
 use lanefield_reference::layout::{Lattice, Sites};
 use num_complex::Complex;
 
+use super::scale::largest_of;
 use super::{SolverError, SolverInfo, SolverParams};
 use crate::backend::{Backend, BackendError, FieldOn};
 use crate::io::checkpoint::{SavedField, SavedState};
@@ -263,6 +264,7 @@ impl<B: Backend, R: Vectors, K: Repeated> Start<B, R, K> {
         let mut info =
             SolverInfo { source_norm2: operator.backend().norm2(source, params.sum)?, ..SolverInfo::default() };
         watch(quiet, (0, "|b|²"), info.source_norm2, &info)?;
+        require_zeros(operator.backend(), source, &[info.source_norm2])?;
         let mut residual = operator.zeros()?;
         operator.backend().copy(&mut residual, source)?;
         let mut product = operator.zeros()?;
@@ -275,7 +277,7 @@ impl<B: Backend, R: Vectors, K: Repeated> Start<B, R, K> {
         };
         watch(quiet, (0, "|r|²"), c, &info)?;
         info.push(c);
-        let stop = params.tolerance * params.tolerance * info.source_norm2;
+        let stop = stop(params.tolerance, &info)?;
         Ok(Self { residual, product, c, stop, info })
     }
 }
@@ -297,6 +299,40 @@ pub(super) fn watch(
         true => Ok(value),
         false => Err(SolverError::NotFinite { quantity, value, info: info.clone() }),
     }
+}
+
+/// The |r|² at which a right-hand side is done.
+///
+/// # Errors
+/// [`SolverError::Underflow`] where |r|² could be rounded to 0 before.
+pub(super) fn stop(tolerance: f64, info: &SolverInfo) -> Result<f64, SolverError> {
+    // No solve gets below rounding, whatever its tolerance.
+    let least = tolerance.max(f64::EPSILON).powi(2) * info.source_norm2;
+    match info.source_norm2 > 0.0 && least < f64::MIN_POSITIVE / f64::EPSILON {
+        true => Err(SolverError::Underflow { source_norm2: info.source_norm2 }),
+        false => Ok(tolerance * tolerance * info.source_norm2),
+    }
+}
+
+/// Refuses a source that is not 0 though its square is.
+///
+/// # Errors
+/// [`SolverError::Underflow`]; what the backend reports.
+pub(super) fn require_zeros<B: Backend, R: Vectors, K: Repeated>(
+    backend: &B,
+    source: &FieldOn<B, R, K>,
+    norms2: &[f64],
+) -> Result<(), SolverError> {
+    if norms2.contains(&0.0) {
+        let words = source.kind().words() / norms2.len();
+        let numbers = backend.download(source)?.try_to_site_order().map_err(BackendError::from)?;
+        for (&norm2, largest) in norms2.iter().zip(largest_of(&numbers, (norms2.len(), words), |_| true)) {
+            if norm2 == 0.0 && backend.largest(largest)? != 0.0 {
+                return Err(SolverError::Underflow { source_norm2: norm2 });
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Whether a recurrence may go on: not beyond its most iterations, and not without getting nearer.

@@ -16,7 +16,7 @@ use super::eigenpairs::Deflation;
 use super::made::{Operators, OperatorsTask, with_operators};
 use super::mixed::MixedOperators;
 use super::recurrence::{Recurrence, Watcher, run};
-use super::scale::Scale;
+use super::scale::Undone;
 use super::{
     BatchConjugateGradients, BatchSolution, BiCgStab, BlockConjugateGradients, ConjugateGradients, EigenError,
     Eigenpairs, MixedConjugateGradients, SavedState, SolverError, SolverInfo, SolverParams,
@@ -77,9 +77,6 @@ pub struct SolveReport<R> {
     pub solution: Vec<Complex<R>>,
     /// Of the solution that was checked ([`Self::require_intact`]).
     checksum: Checksum,
-    /// The power of two that the source was multiplied by for the solve, and with it the squares of histories twice; 0 unless its numbers are so
-    /// small or so large that |b|² would not be a number of f64. The solution is that of the source as given.
-    pub scale: i32,
     /// Each right-hand side.
     pub rhs: Vec<SolvedRhs>,
     /// Wall time of the recurrence, in seconds, without that of building kernels.
@@ -94,6 +91,9 @@ pub struct SolveReport<R> {
     pub lattice: Lattice,
     /// Why the true residuals could not be computed, if they could not: the device had no room for the operator in f64, say.
     pub unchecked: Option<String>,
+    /// The estimated relative error of ψ on each time slice, from that of the source on, the largest of the right-hand sides (`docs/spectrum.md`). Of
+    /// propagators alone; empty where it could not be computed.
+    pub relative_errors: Vec<f64>,
 }
 
 /// One solution.
@@ -105,51 +105,61 @@ pub struct SolvedRhs {
     pub true_residual: f64,
     /// |η − Mψ| / |η| on the full lattice, in f64; NaN where it could not be computed.
     pub solution_residual: f64,
+    /// The power of two that the source was multiplied by for the solve, and with it the squares of the history twice; 0 unless its numbers are so
+    /// small or so large that |b|² would not be a number of f64. The solution is that of the source as given.
+    pub source_scale: i32,
 }
 
 impl<R: Vectors> SolveReport<R> {
-    /// Of the solutions of the source as it was multiplied, their checksum, and what was found of their residuals.
+    /// Of the solutions of the source as it was multiplied. `check` finds the residuals of such solutions: of those that are returned, multiplied again.
     ///
     /// # Errors
-    /// [`SolveError::Range`], [`SolveError::TrueResidual`] and [`SolveError::EvenSites`].
+    /// [`SolveError::Range`], [`SolveError::TrueResidual`], [`SolveError::EvenSites`] and [`SolveError::Changed`].
     pub(super) fn new(
-        (solution, of_checked, checked): (Vec<Complex<R>>, Checksum, Checked),
-        Ran { infos, seconds, flops, bytes }: Ran,
-        (scale, params): (Scale, &SolverParams),
-        (building, lattice): (Duration, Lattice),
+        (solution, Ran { infos, seconds, flops, bytes }): Solved<R>,
+        inputs: &Inputs<'_>,
+        (params, lattice): (&SolverParams, Lattice),
+        check: impl FnOnce(&[Complex<R>]) -> Checked,
+        building: impl FnOnce() -> Duration,
     ) -> Result<Self, SolveError> {
-        let (solution, checksum) = match scale.power() {
-            0 => (solution, of_checked),
-            _ => {
-                let solution = scale.undo(solution)?;
-                let checksum = checksum(&solution);
-                (solution, checksum)
-            }
+        let scales = &inputs.scales;
+        let Undone { returned, again, lossy } = scales.undo(solution)?;
+        let multiplied = again.as_ref().unwrap_or(&returned);
+        let of_checked = checksum(multiplied);
+        let checked = check(multiplied);
+        inputs.check()?;
+        if checksum(multiplied) != of_checked {
+            return Err(SolveError::Changed { what: "the solution in host memory" });
+        }
+        let checksum = again.as_ref().map_or(of_checked, |_| checksum(&returned));
+        let solved = |(number, info)| {
+            let source_scale = scales.power(number);
+            SolvedRhs { info, true_residual: f64::NAN, solution_residual: f64::NAN, source_scale }
         };
-        let solved = |info| SolvedRhs { info, true_residual: f64::NAN, solution_residual: f64::NAN };
-        let mut rhs: Vec<SolvedRhs> = infos.into_iter().map(solved).collect();
+        let mut rhs: Vec<SolvedRhs> = infos.into_iter().enumerate().map(solved).collect();
         let unchecked = match checked {
             Ok(residuals) => {
                 for (solved, &Residuals { system, solution, .. }) in rhs.iter_mut().zip(&residuals) {
                     (solved.true_residual, solved.solution_residual) = (system, solution);
                 }
-                refuse_wrong::<R>(&mut rhs, params.tolerance)?;
-                refuse_wrong_even::<R>(&residuals, &mut rhs)?;
+                let lossy = |number: usize| lossy[number % lossy.len()];
+                refuse_wrong::<R>(&mut rhs, params.tolerance, lossy)?;
+                refuse_wrong_even::<R>(&residuals, &mut rhs, |number| lossy(number).is_some())?;
                 None
             }
             Err(error) => Some(error.to_string()),
         };
         Ok(Self {
-            solution,
+            solution: returned,
             checksum,
-            scale: scale.power(),
             rhs,
             seconds,
-            building: building.as_secs_f64(),
+            building: building().as_secs_f64(),
             flops,
             bytes,
             lattice,
             unchecked,
+            relative_errors: Vec::new(),
         })
     }
 }
@@ -195,7 +205,7 @@ pub enum SolveError {
     #[error(
         "the true residual is {true_residual:.3e}, over ten times the tolerance {tolerance:e}, though the recurrence says \
          {recurrence:.3e} after {iterations} iterations: rounding has the better of {precision}; \
-         ask for less, or use f64"
+         ask for less{}", if *precision == "f64" { "" } else { ", or use f64" }
     )]
     TrueResidual {
         /// Computed anew in f64.
@@ -277,13 +287,31 @@ pub enum SolveError {
     },
     /// A source so small or so large that its solution is none in the precision asked for.
     #[error(
-        "the solution has numbers such as {value:e}, which {precision} cannot hold exactly: multiply the source by a power of two, or, in f32, use f64"
+        "the solution of right-hand side {rhs} has numbers such as {value:e} · 2^{power}, which {precision} cannot hold: multiply that source by a power of \
+         two{}", if *precision == "f32" { ", or use f64" } else { "" }
     )]
     Range {
-        /// One of them.
+        /// Which right-hand side, from 0.
+        rhs: usize,
+        /// A number of the solution is `value` · 2^`power`.
         value: f64,
+        /// Its power of two.
+        power: i32,
         /// The precision asked for.
         precision: &'static str,
+    },
+    /// A source with a number that is NaN or infinite.
+    #[error(
+        "right-hand side {rhs} of the source is not finite: it has {value} {}",
+        site.map_or_else(|| "on another rank".to_owned(), |site| format!("at site {site}, counted from 0 in site order"))
+    )]
+    Source {
+        /// Which right-hand side, from 0.
+        rhs: usize,
+        /// The first such site, unless it is on another rank.
+        site: Option<usize>,
+        /// NaN or infinity.
+        value: f64,
     },
     /// What was given, or made of it, is no longer what it was.
     #[error("{what} changed during the solve: memory lost bits; solve again, and test the memory")]
@@ -433,61 +461,62 @@ impl<B: Backend, R: Vectors> OperatorsTask<B, R> for Solving<'_> {
             return Err(SolveError::NoDeflation { method });
         }
         let normal = method != Method::BiCgStab && operators.normal;
-        let inputs = Inputs::new(configuration, eta);
-        let scale = Scale::of::<R>(backend.largest(Scale::largest_of(eta))?, is_mixed);
-        let scaled = scale.apply(eta);
+        let inputs = Inputs::new::<R, _>(backend, configuration, eta, (rhs, one.words()), is_mixed, |_| true)?;
         let all = operators.object(rhs);
-        let source = &Source { eta: &scaled, rhs, one, all, method, params, normal, deflation };
+        let source = &Source { eta: &inputs.scaled, rhs, one, all, method, params, normal, deflation };
         let built_before = backend.building();
         let lattice = operators.how.lattice::<R>(configuration)?;
-        let (solution, ran) = match method {
+        let solved = match method {
             Method::ConjugateGradients | Method::BlockConjugateGradients | Method::BiCgStab => {
                 operators.run(source, lattice, watched)?
             }
             Method::MixedF32 => in_precision(operators.run_mixed(operators.in_f32, source, lattice, watched)?)?,
             Method::MixedHalf => in_precision(operators.run_mixed(operators.in_half, source, lattice, watched)?)?,
         };
-        let of_checked = checksum(&solution);
-        let checked = operators.check(source, &solution);
-        inputs.check()?;
-        if scale.apply(eta) != scaled {
-            return Err(SolveError::Changed { what: "the source in host memory" });
-        }
-        if checksum(&solution) != of_checked {
-            return Err(SolveError::Changed { what: "the solution in host memory" });
-        }
-        SolveReport::new(
-            (solution, of_checked, checked),
-            ran,
-            (scale, &params),
-            (backend.building() - built_before, lattice),
-        )
+        let check = |solution: &[Complex<R>]| operators.check(source, solution);
+        SolveReport::new(solved, &inputs, (&params, lattice), check, || backend.building() - built_before)
     }
 }
 
 /// Refuses solutions whose true residual is far from the tolerance.
-fn refuse_wrong<R: Vectors>(rhs: &mut [SolvedRhs], tolerance: f64) -> Result<(), SolveError> {
+fn refuse_wrong<R: Vectors>(
+    rhs: &mut [SolvedRhs],
+    tolerance: f64,
+    lossy: impl Fn(usize) -> Option<f64>,
+) -> Result<(), SolveError> {
     // NaN must fail too.
-    let is_wrong = |rhs: &&mut SolvedRhs| rhs.true_residual.is_nan() || rhs.true_residual > 10.0 * tolerance;
-    match rhs.iter_mut().find(is_wrong) {
-        None => Ok(()),
-        Some(rhs) => Err(SolveError::TrueResidual {
-            true_residual: rhs.true_residual,
-            recurrence: rhs.info.relative_residual(),
-            tolerance,
-            precision: R::NAME,
-            iterations: rhs.info.iterations,
-            history: std::mem::take(&mut rhs.info.history),
-        }),
+    let is_wrong = |rhs: &SolvedRhs| rhs.true_residual.is_nan() || rhs.true_residual > 10.0 * tolerance;
+    let Some(number) = rhs.iter().position(is_wrong) else { return Ok(()) };
+    let rhs = &mut rhs[number];
+    if let Some(value) = lossy(number) {
+        return Err(SolveError::Range { rhs: number, value, power: -rhs.source_scale, precision: R::NAME });
     }
+    if rhs.info.source_norm2 == 0.0 {
+        // A source that is not 0, of whose system the right-hand side is 0, or so small that its square is.
+        return Err(SolverError::Underflow { source_norm2: 0.0 }.into());
+    }
+    Err(SolveError::TrueResidual {
+        true_residual: rhs.true_residual,
+        recurrence: rhs.info.relative_residual(),
+        tolerance,
+        precision: R::NAME,
+        iterations: rhs.info.iterations,
+        history: std::mem::take(&mut rhs.info.history),
+    })
 }
 
-/// Refuses solutions on the even sites that are not what rounded arithmetic makes of those on the odd ones.
-fn refuse_wrong_even<R: Real>(residuals: &[Residuals], rhs: &mut [SolvedRhs]) -> Result<(), SolveError> {
+/// Refuses solutions on the even sites that are not what rounded arithmetic makes of those on the odd ones, but for those that became subnormal.
+fn refuse_wrong_even<R: Real>(
+    residuals: &[Residuals],
+    rhs: &mut [SolvedRhs],
+    is_lossy: impl Fn(usize) -> bool,
+) -> Result<(), SolveError> {
     let bound = MOST_ROUNDINGS * rounding::<R>();
     // NaN must fail too.
-    let wrong = residuals.iter().zip(rhs).find(|(residuals, _)| residuals.even.is_nan() || residuals.even > bound);
-    wrong.map_or(Ok(()), |(residuals, rhs)| {
+    let is_wrong = |residuals: &Residuals| residuals.even.is_nan() || residuals.even > bound;
+    let mut all = residuals.iter().zip(rhs).enumerate();
+    let wrong = all.find(|(number, (residuals, _))| is_wrong(residuals) && !is_lossy(*number));
+    wrong.map_or(Ok(()), |(_, (residuals, rhs))| {
         let history = std::mem::take(&mut rhs.info.history);
         Err(SolveError::EvenSites { residual: residuals.even, bound, history })
     })

@@ -66,16 +66,17 @@ pub struct Checkpoints {
 }
 
 impl Checkpoints {
-    /// Writes a checkpoint now.
+    /// Writes a checkpoint now; false if it could not be written.
     ///
     /// # Errors
     /// What the backend reports.
-    pub fn write(&self, recurrence: &dyn Recurrence) -> Result<(), BackendError> {
+    pub fn write(&self, recurrence: &dyn Recurrence) -> Result<bool, BackendError> {
         let state = recurrence.save()?;
-        if let Err(error) = checkpoint::write(&self.path, &self.identity, &state, &self.lattice) {
-            (self.warn)(&error);
+        let written = checkpoint::write(&self.path, &self.identity, &state, &self.lattice);
+        if let Err(error) = &written {
+            (self.warn)(error);
         }
-        Ok(())
+        Ok(written.is_ok())
     }
 }
 
@@ -83,7 +84,7 @@ impl Watcher for Checkpoints {
     fn iteration(&mut self, recurrence: &dyn Recurrence) -> Result<(), Stopped> {
         match self.every == 0 || !recurrence.info().iterations.is_multiple_of(self.every) {
             true => Ok(()),
-            false => self.write(recurrence).map_err(stop),
+            false => self.write(recurrence).map(drop).map_err(stop),
         }
     }
     fn next_state(&self, iterations: usize) -> usize {

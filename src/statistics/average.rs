@@ -19,10 +19,10 @@ pub(super) fn mean_of<S: AsRef<[f64]>>(samples: &[S], places: impl Iterator<Item
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::statistics::Resampling;
+    use crate::statistics::{Resampling, Samples};
 
     fn jackknife_errors<S: AsRef<[f64]>>(samples: &[S], of: impl Fn(&[f64]) -> Vec<Option<f64>>) -> Vec<Option<f64>> {
-        let estimates = Resampling::Jackknife.estimates(samples, of);
+        let estimates = Resampling::Jackknife.estimates(&Samples::of(samples), of);
         estimates.into_iter().map(|estimate| estimate.and_then(|estimate| estimate.error)).collect()
     }
 

@@ -7,9 +7,10 @@ use levenberg_marquardt::{LeastSquaresProblem, LevenbergMarquardt, TerminationRe
 use nalgebra::{DMatrix, DVector, Dyn, Owned};
 use thiserror::Error;
 
-use super::average::mean;
-use super::covariance::{Covariance, CovarianceError, Whitening};
+use super::covariance::{Covariance, CovarianceError, Regularised, Whitening};
+use super::distribution::{chi_squared_tail, hotelling_tail};
 use super::resampling::{Estimate, Resampling};
+use super::samples::Samples;
 use crate::observable::EffectiveMass;
 
 /// The times that a fit takes: from the first to the last one, both among them.
@@ -54,6 +55,11 @@ pub struct Fitted {
     pub chi_squared: f64,
     /// Times less parameters.
     pub degrees: usize,
+    /// The probability of such a χ² or a larger one, if the fit is right: of [`Covariance::Full`] by Hotelling's distribution, which knows how many samples
+    /// determine the covariance, else by that of χ², which is then an estimate.
+    pub p_value: Option<f64>,
+    /// What was done to the correlations, if anything.
+    pub regularised: Option<Regularised>,
 }
 
 /// Why there is no fit. Messages are fragments.
@@ -71,44 +77,56 @@ pub enum FitError {
     #[error("the correlator has no effective mass between t = {} and {}: it changes its sign, or rises, there", window.first, window.last)]
     NoMass { window: Window },
     /// The least squares were not found.
-    #[error("the fit from t = {} to {} did not converge: take other times, or fewer states", window.first, window.last)]
-    NotConverged { window: Window },
+    #[error(
+        "the fit from t = {} to {} did not converge: take other times{}",
+        window.first,
+        window.last,
+        if *states == States::One { "" } else { ", or one state" }
+    )]
+    NotConverged { window: Window, states: States },
     /// The weights.
     #[error(transparent)]
     Covariance(#[from] CovarianceError),
 }
 
 impl Fit {
-    /// The fit to the mean of samples of a correlator, C(0) to C(T − 1) each, with errors by resampling.
-    pub fn of<S: AsRef<[f64]>>(&self, samples: &[S], resampling: Resampling) -> Result<Fitted, FitError> {
-        let times = samples.iter().map(|sample| sample.as_ref().len()).min().unwrap_or(0);
+    /// The fit to the mean of measurements of a correlator, C(0) to C(T − 1) each, with errors by resampling.
+    pub fn of(&self, samples: &Samples, resampling: Resampling) -> Result<Fitted, FitError> {
+        let all = samples.mean();
         let Window { first, last } = self.window;
-        if first > last || last >= times {
-            return Err(FitError::Window { first, last, most: times.saturating_sub(1) });
+        if first > last || last >= all.len() {
+            return Err(FitError::Window { first, last, most: all.len().saturating_sub(1) });
         }
         let (parameters, points) = (2 * self.states.count(), last - first + 1);
         if points <= parameters {
             return Err(FitError::Parameters { parameters, times: points });
         }
-        let windowed: Vec<&[f64]> = samples.iter().map(|sample| &sample.as_ref()[first..=last]).collect();
-        let weights = Whitening::of(&windowed, self.covariance)?;
-        let all = mean(samples).unwrap_or_default();
-        let start = self.guess(&all, &weights)?;
-        let found = self.least_squares(&all, &weights, start).ok_or(FitError::NotConverged { window: self.window })?;
-        let (at, best) = (&found.0, found.1);
+        let weights = Whitening::of(samples, first..=last, parameters + 1, self.covariance)?;
+        let start = self.guess(all, &weights)?;
+        let (at, chi_squared) = self.least_squares(all, &weights, start).ok_or_else(|| self.not_converged())?;
         // From where the mean of all is, a resample is not far.
         let of = |mean: &[f64]| match self.least_squares(mean, &weights, at.clone()) {
             Some((parameters, _)) => self.natural(&parameters).into_iter().map(Some).collect(),
             None => vec![None; parameters],
         };
         let estimates = resampling.estimates(samples, of);
-        let natural = self.natural(at);
+        let natural = self.natural(&at);
         let estimate = |place: usize| Estimate {
             value: natural[place],
             error: estimates.get(place).copied().flatten().and_then(|estimate| estimate.error),
         };
         let places = |of_state: usize| (0..self.states.count()).map(|k| estimate(2 * k + of_state)).collect();
-        Ok(Fitted { amplitudes: places(0), masses: places(1), chi_squared: best, degrees: points - parameters })
+        let degrees = points - parameters;
+        let p_value = match self.covariance {
+            Covariance::Full => hotelling_tail(chi_squared, degrees, samples.bins().len()),
+            _ => chi_squared_tail(chi_squared, degrees),
+        };
+        let regularised = weights.regularised;
+        Ok(Fitted { amplitudes: places(0), masses: places(1), chi_squared, degrees, p_value, regularised })
+    }
+
+    fn not_converged(&self) -> FitError {
+        FitError::NotConverged { window: self.window, states: self.states }
     }
 
     /// A and m of each state, of the parameters of the fit: a = A exp(−m first) and m, and for the second state the logarithm of m₂ − m₁.
@@ -139,7 +157,7 @@ impl Fit {
         let trials = [0.1, 0.3, 0.6, 1.2].map(trial);
         let fits = trials.into_iter().filter_map(|start| self.least_squares(all, weights, start));
         let best = fits.min_by(|a, b| a.1.total_cmp(&b.1));
-        best.map(|(parameters, _)| parameters).ok_or(FitError::NotConverged { window: self.window })
+        best.map(|(parameters, _)| parameters).ok_or_else(|| self.not_converged())
     }
 
     /// f(m, t) exp(m first) and its derivative by m.
@@ -274,7 +292,7 @@ mod tests {
     const T: usize = 24;
 
     /// C(t) = Σ A f(m, t) (1 + ε η_t), the η of neighbouring times correlated.
-    fn samples(shape: EffectiveMass, states: &[(f64, f64)], noise: f64, count: u64) -> Vec<Vec<f64>> {
+    fn samples(shape: EffectiveMass, states: &[(f64, f64)], noise: f64, count: u64) -> Samples {
         let value = |t: usize| {
             let (t, back) = (t as f64, (T - t) as f64);
             let f = |m: f64| match shape {
@@ -284,8 +302,9 @@ mod tests {
             states.iter().map(|&(a, m)| a * f(m)).sum::<f64>()
         };
         let eta = |k: u64, t: usize| gaussian_pair(9, Stream::TestData, k, t as u32).0;
-        let sample = |k: u64| (0..T).map(|t| value(t) * (1.0 + noise * (eta(k, t) + eta(k, (t + 1) % T)))).collect();
-        (0..count).map(sample).collect()
+        let sample =
+            |k: u64| (0..T).map(|t| value(t) * (1.0 + noise * (eta(k, t) + eta(k, (t + 1) % T)))).collect::<Vec<_>>();
+        Samples::of(&(0..count).map(sample).collect::<Vec<_>>())
     }
 
     fn fit(shape: EffectiveMass, states: States, first: usize, last: usize) -> Fit {
@@ -318,15 +337,51 @@ mod tests {
         }
     }
 
+    /// Of many ensembles of `count` samples, the part of p-values below 0.05 and their mean.
+    fn p_values(states: &[(f64, f64)], count: u64, covariance: Covariance) -> (f64, f64) {
+        let fit = Fit { covariance, ..fit(EffectiveMass::Exponential, States::One, 4, 9) };
+        let all = samples(EffectiveMass::Exponential, states, 0.02, 200 * count);
+        let p = |bins: &[Vec<f64>]| fit.of(&Samples::of(bins), Resampling::Jackknife).unwrap().p_value.unwrap();
+        let p: Vec<f64> = all.bins().chunks(count as usize).map(p).collect();
+        (p.iter().filter(|p| **p < 0.05).count() as f64 / 200.0, p.iter().sum::<f64>() / 200.0)
+    }
+
+    #[test]
+    fn p_values_are_uniform_if_the_fit_is_right_and_small_if_it_is_not() {
+        // Of 12 samples, for which the distribution of χ² would put a third below 0.05.
+        let (small, mean) = p_values(&[(1.0, 0.5)], 12, Covariance::Full);
+        assert!((0.01..0.1).contains(&small) && (mean - 0.5).abs() < 0.07, "{small} {mean}");
+        let (small, _) = p_values(&[(1.0, 0.5), (3.0, 1.0)], 12, Covariance::Full);
+        assert!(small > 0.9, "{small}");
+    }
+
+    #[test]
+    fn a_shrunk_or_cut_covariance_fits_more_times_than_there_are_samples() {
+        let samples = samples(EffectiveMass::Cosh, &[(1.0, 0.4)], 0.02, 6);
+        for covariance in [Covariance::Shrunk, Covariance::Cut(0.1), Covariance::Diagonal] {
+            let fit = Fit { covariance, ..fit(EffectiveMass::Cosh, States::One, 2, 11) };
+            let found = fit.of(&samples, Resampling::Jackknife).unwrap();
+            let Estimate { value, error } = found.masses[0];
+            assert!((value - 0.4).abs() < 0.01 && error.unwrap() < 0.01, "{covariance}: {found:?}");
+            assert_eq!(found.p_value, chi_squared_tail(found.chi_squared, 8));
+            let expected = match covariance {
+                Covariance::Shrunk => matches!(found.regularised, Some(Regularised::Shrunk(x)) if x > 0.0 && x <= 1.0),
+                // Six samples have five eigenvalues that are not 0.
+                Covariance::Cut(_) => matches!(found.regularised, Some(Regularised::Raised(n)) if n >= 5),
+                _ => found.regularised.is_none(),
+            };
+            assert!(expected, "{covariance}: {found:?}");
+        }
+    }
+
     #[test]
     fn the_jacobian_is_the_derivative() {
         let samples = samples(EffectiveMass::Cosh, &[(1.0, 0.3)], 0.1, 30);
         let fit = fit(EffectiveMass::Cosh, States::Two, 2, 9);
-        let windowed: Vec<&[f64]> = samples.iter().map(|sample| &sample[2..=9]).collect();
-        let weights = Whitening::of(&windowed, Covariance::Full).unwrap();
-        let all = mean(&samples).unwrap();
+        let weights = Whitening::of(&samples, 2..=9, 5, Covariance::Full).unwrap();
+        let all = samples.mean();
         let parameters = DVector::from_vec(vec![0.9, 0.31, 1.5, -0.4]);
-        let mut problem = Problem { fit: &fit, all: &all, weights: &weights, parameters };
+        let mut problem = Problem { fit: &fit, all, weights: &weights, parameters };
         let numerical = levenberg_marquardt::differentiate_numerically(&mut problem).unwrap();
         let jacobian = problem.jacobian().unwrap();
         assert!((&numerical - &jacobian).norm() < 1e-5 * jacobian.norm(), "{numerical} {jacobian}");
@@ -339,7 +394,7 @@ mod tests {
         let cosh = |first, last| fit(EffectiveMass::Cosh, States::One, first, last);
         assert!(of(cosh(5, 24)).contains("from 0 to 23"), "{}", of(cosh(5, 24)));
         assert!(of(cosh(5, 6)).contains("needs 3 at least"), "{}", of(cosh(5, 6)));
-        assert!(of(cosh(2, 10)).contains("8 samples do not determine the covariance of 9"), "{}", of(cosh(2, 10)));
+        assert!(of(cosh(2, 10)).contains("8 samples do not determine the covariance of 9 times, which needs 11: take more samples, at most 6 times"), "{}", of(cosh(2, 10)));
         let rising = Fit { covariance: Covariance::Diagonal, ..cosh(13, 20) };
         assert!(rising.of(&some, Resampling::Jackknife).is_ok());
         let rising = Fit { shape: EffectiveMass::Exponential, ..rising };

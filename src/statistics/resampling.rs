@@ -4,6 +4,7 @@ use lanefield_reference::exact::ExactSum;
 use lanefield_reference::random::resample;
 
 use super::average::{mean, mean_of};
+use super::samples::Samples;
 
 /// How errors are found.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -23,21 +24,20 @@ pub enum Resampling {
 /// A number, and its error where there is one.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Estimate {
-    /// Of the mean of all samples.
+    /// Of the mean of all measurements.
     pub value: f64,
     /// Its error.
     pub error: Option<f64>,
 }
 
 impl Resampling {
-    /// What `of` makes of the mean of all samples, each with its error: of a jackknife √((N − 1) / N · Σ (x − all)²), of a bootstrap the standard deviation.
-    /// None where `of` makes nothing of the mean of all; no error where it makes nothing of that of a resample, or has fewer than two samples.
-    pub fn estimates<S: AsRef<[f64]>>(
-        self,
-        samples: &[S],
-        of: impl Fn(&[f64]) -> Vec<Option<f64>>,
-    ) -> Vec<Option<Estimate>> {
-        let Some(all) = mean(samples).map(|mean| of(&mean)) else { return Vec::new() };
+    /// What `of` makes of the mean of all measurements, each with its error: of a jackknife √((N − 1) / N · Σ (x − x̄)²) with the x̄ that `of` makes of the
+    /// mean of the N samples, of a bootstrap the standard deviation. None if `of` makes nothing of the mean of all; no error if it makes nothing of that
+    /// of a resample, or if there are fewer than two samples.
+    pub fn estimates(self, samples: &Samples, of: impl Fn(&[f64]) -> Vec<Option<f64>>) -> Vec<Option<Estimate>> {
+        let (all, samples) = (samples.mean(), samples.bins());
+        let Some(centres) = mean(samples).map(|mean| of(&mean)) else { return Vec::new() };
+        let all = of(all);
         let count = samples.len();
         let resampled: Vec<Vec<Option<f64>>> = match self {
             _ if count < 2 => Vec::new(),
@@ -52,12 +52,12 @@ impl Resampling {
         };
         let error = |k: usize| {
             let values: Option<Vec<f64>> = resampled.iter().map(|values| values.get(k).copied().flatten()).collect();
-            self.error(&values?, all[k]?)
+            self.error(&values?, (*centres.get(k)?)?)
         };
         all.iter().enumerate().map(|(k, &value)| Some(Estimate { value: value?, error: error(k) })).collect()
     }
 
-    fn error(self, values: &[f64], all: f64) -> Option<f64> {
+    fn error(self, values: &[f64], centre: f64) -> Option<f64> {
         if values.len() < 2 {
             return None;
         }
@@ -67,7 +67,7 @@ impl Resampling {
             squares.collect::<ExactSum>().round()
         };
         match self {
-            Self::Jackknife => Some(((count - 1.0) / count * squares(all)).sqrt()),
+            Self::Jackknife => Some(((count - 1.0) / count * squares(centre)).sqrt()),
             Self::Bootstrap { .. } => {
                 let centre = values.iter().copied().collect::<ExactSum>().round() / count;
                 Some((squares(centre) / (count - 1.0)).sqrt())
@@ -86,7 +86,7 @@ mod tests {
     }
 
     fn errors_of_a_square(resampling: Resampling, count: u64) -> f64 {
-        let estimates = resampling.estimates(&samples(count), |mean| vec![Some(mean[0] * mean[0])]);
+        let estimates = resampling.estimates(&Samples::of(&samples(count)), |mean| vec![Some(mean[0] * mean[0])]);
         estimates[0].unwrap().error.unwrap()
     }
 
@@ -111,7 +111,7 @@ mod tests {
     #[test]
     fn what_one_resample_lacks_has_no_error_and_what_the_mean_lacks_is_nothing() {
         let positive = |mean: &[f64]| vec![(mean[0] > 0.0).then_some(mean[0]), None];
-        let estimates = Resampling::Jackknife.estimates(&[[5.0], [-1.0]], positive);
+        let estimates = Resampling::Jackknife.estimates(&Samples::of(&[[5.0], [-1.0]]), positive);
         assert_eq!(estimates, [Some(Estimate { value: 2.0, error: None }), None]);
     }
 }

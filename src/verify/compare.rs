@@ -88,6 +88,16 @@ pub struct FieldMismatch {
     pub components: u64,
 }
 
+impl FieldMismatch {
+    /// What is said of a field that was all ones before ([`crate::kernel::Case::spoil_outputs`]), and still is where it differs.
+    pub(crate) fn unwritten(&self) -> &'static str {
+        match self.difference.found_bits.trim_start_matches('0') {
+            "ffff" | "ffffffff" | "ffffffffffffffff" => "; the kernel did not write it",
+            _ => "",
+        }
+    }
+}
+
 impl fmt::Display for FieldMismatch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { coordinate: [x, y, z, t], osite, lane, word, differing, components, difference, .. } = self;
@@ -149,7 +159,7 @@ pub enum Mismatch {
 impl fmt::Display for Mismatch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Field { name, mismatch } => write!(f, "{name}: {mismatch}"),
+            Self::Field { name, mismatch } => write!(f, "{name}: {mismatch}{}", mismatch.unwritten()),
             Self::Scalar { what, difference } => write!(f, "{what}: {difference}"),
             Self::History { iteration, difference } => write!(f, "|r|² of iteration {iteration}: {difference}"),
             Self::Iterations { found, expected } => {

@@ -12,7 +12,7 @@ use super::report::Subject;
 use super::{Against, Compared, RandomCase, Rows, VerifyError};
 use crate::backend::{Backend, Cpu, Sum};
 use crate::in_precision;
-use crate::kernel::{self, Case, CaseOptions, Geometry, HostFunction, Kernel, Outcome, PlainLinks};
+use crate::kernel::{self, Case, CaseOptions, Geometry, HostFunction, Kernel, KernelSource, Outcome, PlainLinks};
 
 /// Components of a right-hand side, and of a site, in kernels of several right-hand sides.
 const RHS_PARTS: usize = 2;
@@ -36,22 +36,26 @@ pub(super) struct KernelChecks<'a, B> {
 }
 
 impl<B: Backend> KernelChecks<'_, B> {
-    /// Every kernel of a family on every set of sites that it takes.
-    pub fn run(&self, family: &str, rows: &mut Rows) -> Result<(), VerifyError> {
+    /// Each of some kernels on every set of sites that it takes.
+    pub fn run(&self, kernels: &[&'static Kernel], rows: &mut Rows) -> Result<(), VerifyError> {
         let Self { case, thorough, .. } = *self;
-        self.in_precision(family, rows, case.precision)?;
+        self.in_precision(kernels, rows, case.precision)?;
         match case.precision == Precision::F32 && thorough {
-            true => self.in_precision(family, rows, Precision::Half),
+            true => self.in_precision(kernels, rows, Precision::Half),
             false => Ok(()),
         }
     }
 
-    fn in_precision(&self, family: &str, rows: &mut Rows, precision: Precision) -> Result<(), VerifyError> {
+    fn in_precision(
+        &self,
+        kernels: &[&'static Kernel],
+        rows: &mut Rows,
+        precision: Precision,
+    ) -> Result<(), VerifyError> {
         let Self { case, host, thorough, .. } = *self;
         let extents = case.lattice.extents();
-        let kernels = kernel::all().filter(|kernel| {
-            kernel.family == family
-                && kernel.is_launched()
+        let kernels = kernels.iter().copied().filter(|kernel| {
+            kernel.is_launched()
                 && kernel.takes(precision)
                 && (self.against == Against::Cpu || !matches!(kernel.plain, HostFunction::None))
                 && (thorough || !takes_long_to_build(kernel))
@@ -168,12 +172,16 @@ pub(super) fn compare<B: Backend>(
     links: &PlainLinks<'_>,
     sum: Sum,
 ) -> Result<Compared, VerifyError> {
-    let case = host.install(|| Case::new(kernel, options))?;
-    let found = case.run(tested, sum)?;
+    if let KernelSource::Body(body) = kernel.source {
+        body.program(kernel.name, options.legs)?;
+    }
+    let mut case = host.install(|| Case::new(kernel, options))?;
     let expected = match against {
         Against::Cpu => case.run(host, sum)?,
         Against::PlainLoops => case.in_plain_loops(host, links, sum)?,
     };
+    case.spoil_outputs();
+    let found = case.run(tested, sum)?;
     host.install(|| outcomes(&found, &expected))
 }
 

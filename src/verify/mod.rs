@@ -29,13 +29,14 @@ use thiserror::Error;
 pub use case::RandomCase;
 pub use compare::{Difference, FieldMismatch, Mismatch, Part, compare_fields, compare_histories, compare_host_fields};
 pub use parts::{PartsCase, PartsOutcome};
-pub use report::{Failure, Row, Subject, UnitError, VerifyReport};
+pub use report::{Failure, Lacking, Row, Subject, UnitError, VerifyReport};
 
-use crate::backend::opencl::{Retirement, SumOptions, Tuning};
+use crate::backend::opencl::{DeviceError, Retirement, SumOptions, Tuning};
 use crate::backend::{Backend, BackendError, Cpu, Threads};
+use crate::body::BodyError;
 use crate::dynamic::AnyBackend;
-use crate::kernel;
-use crate::solver::SolveError;
+use crate::kernel::{self, Kernel};
+use crate::solver::{SolveError, SolverError};
 use case::Plan;
 use kernels::KernelChecks;
 use solve::SolveCheck;
@@ -50,6 +51,8 @@ pub struct VerifyOptions {
     pub cases: u32,
     /// Random cases of sums over sites, on each of which six operations run.
     pub sums: u32,
+    /// Only these kernels, and neither random sums nor solves.
+    pub kernels: Option<Vec<&'static Kernel>>,
     /// Only the case of this number.
     pub only: Option<u64>,
     /// Two lane widths for each precision, one work-group size for each of them, and one link format a case: few programs to build.
@@ -78,12 +81,23 @@ pub struct VerifyOptions {
 }
 
 impl VerifyOptions {
+    /// Whether a kernel is compared.
+    fn compares(&self, kernel: &Kernel) -> bool {
+        self.kernels.as_ref().is_none_or(|kernels| kernels.iter().any(|known| known.name == kernel.name))
+    }
+
+    /// Whether random sums and solves are compared, too: those of the library's kernels, unless kernels are named.
+    fn compares_all(&self) -> bool {
+        self.kernels.is_none() && !kernel::are_own()
+    }
+
     /// A full run: 10⁹ real numbers and more.
     pub fn full(seed: u64) -> Self {
         Self {
             seed,
             cases: 48,
             sums: 2400,
+            kernels: None,
             only: None,
             few_programs: false,
             defaults_only: false,
@@ -121,6 +135,9 @@ pub enum VerifyError {
     /// A backend failed.
     #[error(transparent)]
     Backend(#[from] BackendError),
+    /// A kernel whose body is not valid.
+    #[error(transparent)]
+    Body(#[from] BodyError),
     /// A solve failed otherwise than by not converging.
     #[error(transparent)]
     Solve(Box<SolveError>),
@@ -142,6 +159,27 @@ pub enum VerifyError {
     /// A case number that the run does not have.
     #[error("there is no case {number}: this run has the cases 0 to {last}")]
     NoSuchCase { number: u64, last: u64 },
+}
+
+impl VerifyError {
+    /// What the device lacks, where that is the error: then nothing failed.
+    fn of_lacking(&self) -> Option<String> {
+        let backend = match self {
+            Self::Case { source, .. } => return source.of_lacking(),
+            Self::Backend(error) => error,
+            Self::Solve(error) => match &**error {
+                SolveError::Backend(error) | SolveError::Recurrence(SolverError::Backend(error)) => error,
+                _ => return None,
+            },
+            _ => return None,
+        };
+        let error = backend.of_device::<DeviceError>()?;
+        matches!(
+            error,
+            DeviceError::NoDoubles { .. } | DeviceError::NoRoundedDivision { .. } | DeviceError::BodyDivides { .. }
+        )
+        .then(|| error.to_string())
+    }
 }
 
 impl From<SolveError> for VerifyError {
@@ -273,6 +311,9 @@ enum Work {
 pub struct UnitReport {
     /// Its rows.
     pub rows: Vec<Row>,
+    /// What the device lacks.
+    #[serde(default)]
+    pub lacking: Vec<Lacking>,
     /// Why it ended early, if it did.
     pub error: Option<UnitError>,
 }
@@ -288,7 +329,7 @@ impl<'o> Verification<'o> {
         let sums = SumCases::new(options, plan.widths(), can_retire);
         let kernels = plan.numbers();
         let first_sum = kernels.end + solves.len() as u64;
-        let random_sums = if kernel::are_own() { 0 } else { u64::from(options.sums) };
+        let random_sums = if options.compares_all() { u64::from(options.sums) } else { 0 };
         let cases = first_sum + random_sums;
         if let Some(number) = options.only.filter(|&number| number >= cases) {
             return Err(VerifyError::NoSuchCase { number, last: cases.saturating_sub(1) });
@@ -297,7 +338,9 @@ impl<'o> Verification<'o> {
             let mut kernels = kernel::all().filter(|kernel| kernel.family == *family);
             kernels.any(|kernel| matches!(kernel.geometry, kernel::Geometry::Stencil { .. }))
         };
-        let mut families: Vec<&str> = kernel::families().collect();
+        let has_kernels =
+            |family: &&str| kernel::all().any(|kernel| kernel.family == *family && options.compares(kernel));
+        let mut families: Vec<&str> = kernel::families().filter(has_kernels).collect();
         families.sort_by_key(of_stencils);
         // Random sums add to the rows of all families that have kernels for them.
         let sums_are = |family: &str| sums::kernels().any(|kernel| kernel.family == family);
@@ -336,7 +379,7 @@ impl<'o> Verification<'o> {
         let outcome =
             self.units.get(unit).map_or(Ok(()), |unit| self.run_unit(unit, tested, (against, host), &mut rows));
         let error = outcome.err().map(|error| UnitError { case: self.units[unit].case, error: error.to_string() });
-        UnitReport { rows: rows.rows, error }
+        UnitReport { rows: rows.rows, lacking: rows.lacking, error }
     }
 
     fn run_unit<B: Tested>(
@@ -354,9 +397,12 @@ impl<'o> Verification<'o> {
                 tested.set_tuning(case.tuning)?;
                 let thorough = self.plan.is_thorough(&case);
                 let (one_format, takes_turns) = (self.plan.options().few_programs, self.plan.takes_turns());
+                let kernels: Vec<&Kernel> = kernel::all()
+                    .filter(|kernel| kernel.family == family && self.plan.options().compares(kernel))
+                    .collect();
                 let checks =
                     KernelChecks { tested: &*tested, against, host, case: &case, thorough, one_format, takes_turns };
-                checks.run(family, rows).map_err(|error| in_case(&case, error))
+                checks.run(&kernels, rows).map_err(|error| in_case(&case, error))
             }
             Work::Sum(index) => {
                 let case = self.sums.case(unit.case, index)?;
@@ -374,7 +420,7 @@ impl<'o> Verification<'o> {
     /// What a unit that could not be run to its end leaves: a process that died of it, say.
     pub fn failed(&self, unit: usize, error: String) -> UnitReport {
         let error = self.units.get(unit).map(|unit| UnitError { case: unit.case, error });
-        UnitReport { rows: Vec::new(), error }
+        UnitReport { error, ..UnitReport::default() }
     }
 
     /// Findings of none of the units yet.
@@ -383,7 +429,14 @@ impl<'o> Verification<'o> {
         for unit in &self.units {
             *left.entry(&unit.rows[..]).or_default() += 1;
         }
-        let report = VerifyReport { tested, reference: against.name(), seed, rows: Vec::new(), errors: Vec::new() };
+        let report = VerifyReport {
+            tested,
+            reference: against.name(),
+            seed,
+            rows: Vec::new(),
+            lacking: Vec::new(),
+            errors: Vec::new(),
+        };
         Findings { units: &self.units, left, done: 0, of_group: HashMap::new(), report }
     }
 }
@@ -410,6 +463,11 @@ impl Findings<'_> {
             }
         }
         self.report.errors.extend(found.error);
+        for lacking in found.lacking {
+            if !self.report.lacking.contains(&lacking) {
+                self.report.lacking.push(lacking);
+            }
+        }
         self.done += 1;
         let first = self.report.rows.len();
         if let Some(left) = self.left.get_mut(group) {
@@ -460,7 +518,7 @@ pub fn verify<B: Tested>(
 /// # Errors
 /// Options that no run can have.
 pub fn rows(options: &VerifyOptions) -> Result<Vec<Subject>, VerifyError> {
-    let kernels = kernel::all().flat_map(|kernel| {
+    let kernels = kernel::all().filter(|kernel| options.compares(kernel)).flat_map(|kernel| {
         let of_precision = move |precision| Subject::of_kernel(kernel, precision, None);
         kernel.precisions.iter().copied().map(of_precision)
     });
@@ -474,9 +532,9 @@ pub fn rows(options: &VerifyOptions) -> Result<Vec<Subject>, VerifyError> {
     Ok(rows)
 }
 
-/// The solves of a run: none where kernels are not the library's.
+/// The solves of a run.
 fn solves(options: &VerifyOptions) -> Result<Vec<SolveCheck>, VerifyError> {
-    if kernel::are_own() { Ok(Vec::new()) } else { solve::solves(options) }
+    if options.compares_all() { solve::solves(options) } else { Ok(Vec::new()) }
 }
 
 fn in_case(case: &impl ToString, source: VerifyError) -> VerifyError {
@@ -487,6 +545,7 @@ fn in_case(case: &impl ToString, source: VerifyError) -> VerifyError {
 #[derive(Default)]
 struct Rows {
     rows: Vec<Row>,
+    lacking: Vec<Lacking>,
 }
 
 /// What one comparison gave.
@@ -496,15 +555,23 @@ struct Compared {
 }
 
 impl Rows {
-    /// Runs one check, and enters its time and its outcome into the row that it belongs to.
+    /// Runs one check, and enters its time and its outcome into the row that it belongs to; none where the device lacks what it takes.
     fn check(
         &mut self,
         subject: &Subject,
         (number, description): (u64, &dyn Fn() -> String),
         check: impl FnOnce() -> Result<Compared, VerifyError>,
-    ) -> Result<&mut Row, VerifyError> {
+    ) -> Result<Option<&mut Row>, VerifyError> {
         let start = Instant::now();
-        let Compared { components, mismatch } = check()?;
+        let Compared { components, mismatch } = match check() {
+            Ok(compared) => compared,
+            Err(error) => {
+                let Some(reason) = error.of_lacking() else { return Err(error) };
+                let Subject { kernel, precision, .. } = subject.clone();
+                self.lacking.push(Lacking { kernel, precision, reason });
+                return Ok(None);
+            }
+        };
         let seconds = start.elapsed().as_secs_f64();
         let known = self.rows.iter().position(|row| row.subject() == *subject);
         let index = known.unwrap_or_else(|| {
@@ -519,6 +586,30 @@ impl Rows {
             row.different += 1;
             row.failure.get_or_insert_with(|| Failure { case: number, description: description(), mismatch });
         }
-        Ok(row)
+        Ok(Some(row))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use lanefield_reference::real::Precision;
+
+    use super::*;
+
+    #[test]
+    fn what_a_device_lacks_is_listed_and_other_errors_stay_errors() {
+        let mut rows = Rows::default();
+        let subject = Subject { kernel: "halve".to_owned(), precision: Precision::F32, reconstruct: None };
+        let mut check = |error: DeviceError| {
+            let failing = || Err(VerifyError::from(BackendError::from(error)));
+            rows.check(&subject, (0, &String::new), failing).map(|row| row.is_some())
+        };
+        let device = "Test CPU".to_owned();
+        assert!(matches!(check(DeviceError::BodyDivides { device: device.clone(), kernel: "halve" }), Ok(false)));
+        assert!(check(DeviceError::NoBinary { device, kernel: "halve".to_owned() }).is_err());
+        assert!(rows.rows.is_empty());
+        let [Lacking { kernel, precision, reason }] = &rows.lacking[..] else { panic!("{:?}", rows.lacking) };
+        assert_eq!((kernel.as_str(), *precision), ("halve", Precision::F32));
+        assert!(reason.contains("does not round f32 division"), "{reason}");
     }
 }

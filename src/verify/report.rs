@@ -114,8 +114,21 @@ pub struct VerifyReport {
     pub seed: u64,
     /// A row for each kernel and precision.
     pub rows: Vec<Row>,
+    /// What was not compared, since the device lacks what it takes.
+    pub lacking: Vec<Lacking>,
     /// Cases that could not be run to their end.
     pub errors: Vec<UnitError>,
+}
+
+/// What a device cannot compute, by what it says of itself.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Lacking {
+    /// The kernel, or the solve.
+    pub kernel: String,
+    /// In which precision.
+    pub precision: Precision,
+    /// Why.
+    pub reason: String,
 }
 
 /// Why a case could not be run to its end.

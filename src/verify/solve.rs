@@ -249,7 +249,9 @@ impl SolveCheck {
             iterations = expected.history.len().saturating_sub(1);
             self.difference(host, &found, &expected)
         })?;
-        row.iterations = Some(iterations);
+        if let Some(row) = row {
+            row.iterations = Some(iterations);
+        }
         Ok(())
     }
 

@@ -119,7 +119,8 @@ impl<'o> SumCases<'o> {
             let plans =
                 [(1, 1), (2, 2), (8, 8), (32, 32), (32, 8), (64, 32), (96, 32), (128, 64), (256, 32), (1024, 32)];
             let plan = draws.one_of(&plans);
-            let plan = if plan.0 <= most { plan } else { (8, 8) };
+            let small = if most < 8 { (1, 1) } else { (8, 8) };
+            let plan = if plan.0 <= most { plan } else { small };
             let bundle = draws.one_of(&[1, 2, 3, 4, 5, 12]);
             let form = draws.one_of(&[
                 None,

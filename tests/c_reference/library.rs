@@ -30,6 +30,7 @@ impl CLinks {
             Phase::Periodic => 1,
             Phase::Antiperiodic => -1,
             Phase::Fixed => 0,
+            Phase::Twisted(_) => unreachable!("plain C has no angles"),
         });
         Self { phases, legs: legs.legs().map(|leg| leg.point() as c_int), reconstruct: format.reals() as c_int }
     }

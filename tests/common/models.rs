@@ -26,6 +26,9 @@ pub fn random_case() -> (Configuration, HopParameters) {
     (configuration, HopParameters { boundary, ..HopParameters::default() })
 }
 
+/// Angles in all directions, a quarter turn and −1 among them.
+pub const TWISTED: &str = "0.3pi,-0.5pi,-1,2pi/3";
+
 /// Hops that are antiperiodic in time.
 pub fn antiperiodic() -> HopParameters {
     HopParameters { boundary: BoundaryPhases::ANTIPERIODIC_IN_TIME, ..HopParameters::default() }
@@ -54,10 +57,10 @@ pub fn gammas() -> [SpinMatrix; 4] {
     ]
 }
 
-/// The momentum of n waves in each direction, and half a one where fermions are antiperiodic.
+/// The momentum (2πn + θ)/L in each direction, with the boundary phase e^{iθ}.
 pub fn momentum(extents: Extents, n: [usize; 4], boundary: BoundaryPhases) -> [f64; 4] {
-    let half = |d: usize| if boundary.is_antiperiodic(d) { 0.5 } else { 0.0 };
-    std::array::from_fn(|d| std::f64::consts::TAU * (n[d] as f64 + half(d)) / extents[d] as f64)
+    let turns = |d: usize| n[d] as f64 + boundary.phase(d).angle() / 2.0;
+    std::array::from_fn(|d| std::f64::consts::TAU * turns(d) / extents[d] as f64)
 }
 
 /// A plane wave of momentum p, of another size in each of the `words` numbers of a site.
@@ -161,6 +164,36 @@ pub fn it_is_gauge_covariant<B: Backend, M: Model>(
     let (before, after) = (configuration, g.of_links(configuration));
     let distance = distance(&d(&after, &g.of_field(words, &psi)), &g.of_field(words, &d(before, &psi)));
     assert!(distance < tolerance, "{}: {distance:e}", model.name());
+}
+
+/// The operator with boundary phases e^{iθ} is, but for a gauge transformation e^{iθx/L}, that with periodic boundaries of links which have e^{iθ/L} each; and it has a
+/// conjugate and even-odd pieces.
+pub fn a_twist_is_that_of_links_which_share_it<B: Backend, M: Model>(
+    backend: &B,
+    of: fn(HopParameters) -> M,
+    configuration: &Configuration,
+) {
+    let (extents, boundary) = (configuration.extents(), TWISTED.parse::<BoundaryPhases>().unwrap());
+    let of_boundary = |boundary| of(HopParameters { boundary, ..HopParameters::default() });
+    let (twisted, periodic) = (of_boundary(boundary), of_boundary(BoundaryPhases::PERIODIC));
+    m_dagger_is_the_adjoint_of_m(backend, twisted, configuration);
+    pieces_make_the_operator(backend, twisted, configuration);
+    let angle = |d: usize| std::f64::consts::PI * boundary.phase(d).angle() / extents[d] as f64;
+    let links = configuration.links().iter().enumerate();
+    let shared = links.map(|(k, u)| u * Complex::cis(angle(k / 9 % 4))).collect();
+    let shared = Configuration::new(extents, shared).unwrap();
+    let words = twisted.object(1).words();
+    let turned = |psi: &[Complex<f64>]| -> Values {
+        let phase = |x: [usize; 4]| Complex::cis((0..4).map(|d| angle(d) * x[d] as f64).sum());
+        psi.iter().enumerate().map(|(k, z)| z * phase(extents.coordinate(k / words))).collect()
+    };
+    let psi = gaussian(extents, words, 43);
+    for dagger in Dagger::BOTH {
+        let found = image::<f64, B, M>(backend, twisted, configuration, &turned(&psi), dagger);
+        let expected = turned(&image::<f64, B, M>(backend, periodic, &shared, &psi, dagger));
+        let distance = distance(&found, &expected);
+        assert!(distance < 1e-14, "{} {dagger:?}: {distance:e}", twisted.name());
+    }
 }
 
 /// Of staggered fermions the Schur complement is m² − Doe Deo: that part of D†D which lives on the odd sites.

@@ -49,6 +49,9 @@ module lanefield
     real(c_double) :: building_seconds = 0
     integer(c_int64_t) :: flops = 0
     integer(c_int64_t) :: bytes = 0
+    integer(c_int64_t) :: source_scale = 0
+    type(c_ptr) :: source_scales = c_null_ptr
+    integer(c_int64_t) :: source_scales_room = 0
   end type
 
   ! What a comparison found; `part` is 0 for the real part, 1 for the imaginary one.
@@ -144,6 +147,28 @@ module lanefield
       type(c_ptr), value :: context
       character(kind=c_char), intent(in) :: path(*)
       type(c_ptr), intent(out) :: configuration
+      integer(c_int32_t) :: status
+    end function
+
+    function lf_configuration_read_as(context, path, extents, projection, configuration) bind(C) result(status)
+      import :: c_ptr, c_char, c_int32_t
+      type(c_ptr), value :: context, extents, projection
+      character(kind=c_char), intent(in) :: path(*)
+      type(c_ptr), intent(out) :: configuration
+      integer(c_int32_t) :: status
+    end function
+
+    function lf_configuration_write(configuration, path) bind(C) result(status)
+      import :: c_ptr, c_char, c_int32_t
+      type(c_ptr), value :: configuration
+      character(kind=c_char), intent(in) :: path(*)
+      integer(c_int32_t) :: status
+    end function
+
+    function lf_configuration_write_as(configuration, path, format) bind(C) result(status)
+      import :: c_ptr, c_char, c_int32_t
+      type(c_ptr), value :: configuration
+      character(kind=c_char), intent(in) :: path(*), format(*)
       integer(c_int32_t) :: status
     end function
 

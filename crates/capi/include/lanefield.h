@@ -432,7 +432,8 @@ typedef struct lf_solve_options {
 } lf_solve_options;
 
 /*
- What a solve took. Set `size`, and `history` and `history_room` where the history is wanted, before the call.
+ What a solve took. Set all to zero, then `size`, and `history` and `history_room`, `source_scales` and `source_scales_room` if you want these
+ arrays, before the call.
  */
 typedef struct lf_solve_info {
   /*
@@ -484,6 +485,19 @@ typedef struct lf_solve_info {
    Bytes that the recurrence has to move at least.
    */
   uint64_t bytes;
+  /*
+   The power of two that the first source was multiplied by for the solve, and each |r|² of the history twice; 0 unless its numbers are very small
+   or large. Each source of a batch has a power of its own.
+   */
+  int64_t source_scale;
+  /*
+   Receives the power of each right-hand side, as many as there is room for; may be null.
+   */
+  int64_t *source_scales;
+  /*
+   Numbers that there is room for.
+   */
+  uint64_t source_scales_room;
 } lf_solve_info;
 
 /*
@@ -551,6 +565,14 @@ uint32_t lf_version(void);
 lf_status lf_device_count(int32_t *count);
 
 /*
+ Tells whether a launcher (Slurm, Open MPI, MPICH and others, by their environment variables) started this process with others. The library shares
+ no work among processes: each does all that it is asked. `rank`: the number of this process, 0 if it is alone. `processes`: how many there are; 1
+ if it is alone, 0 if there are several and the launcher does not say how many.
+ */
+lf_status lf_launched(uint64_t *rank,
+                      uint64_t *processes);
+
+/*
  Tells what is known of device number `index`, from 0 on. `device->size` must be set.
 
  Errors: LF_INVALID_ARGUMENT where there is no such device.
@@ -561,7 +583,8 @@ lf_status lf_device_info(int32_t index, struct lf_device *device);
  Makes a context.
 
  `device`: null or "cpu" for the CPU reference; "auto" for the first GPU, else any OpenCL device, else the CPU reference; a number as
- lf_device_info() counts; or part of the name of a device or its platform. `threads`: threads of the CPU, 1 to 512; 0 for as many as
+ lf_device_info() counts; or part of the name of a device or its platform, as "nvidia" or "nvidia:1" (the second); where "auto" is the CPU reference,
+ lf_last_error() says why. `threads`: threads of the CPU, 1 to 512; 0 for as many as
  RAYON_NUM_THREADS says, else as there are cores. None of it changes a bit of any result. An OpenCL device is asked for its arithmetic here: see
  lf_context_why_not_bitwise().
 
@@ -621,8 +644,8 @@ lf_status lf_configuration_weak(const struct lf_context *context,
  Makes a configuration from its links, which are copied.
 
  `links`: `reals` = 72 numbers a site, ((((site · 4 + mu) · 3 + row) · 3 + column) · 2 + (0 re, 1 im), with the site's number x + X·(y + Y·(z +
- Z·t)) and mu 0 to 3 for x, y, z, t. `tolerance`: how far links may be from SU(3), max |U U† − 1| and |det U − 1|: 1e-6 is what files of 64 bits
- are read with. Below 0 links are not checked, but that they are finite; operators with links of 8 reals then refuse those that are not in SU(3).
+ Z·t)) and mu 0 to 3 for x, y, z, t. `tolerance`: how far links may be from SU(3), max |U U† − 1| and |det U − 1|: 1e-5 is what files are read
+ with. Below 0 links are not checked, but that they are finite; operators with links of 8 reals then refuse those that are not in SU(3).
 
  Errors: LF_INVALID_ARGUMENT for another number of reals, and with the site of a link that is not in SU(3).
  */
@@ -634,14 +657,41 @@ lf_status lf_configuration_from_links(const struct lf_context *context,
                                       struct lf_configuration **configuration);
 
 /*
- Reads a configuration from a file: a NumPy array (T, Z, Y, X, 4, 3, 3), complex64 or complex128, if the name ends in .npy, else a NERSC file, of
- which all that its header says is checked. Links must be in SU(3).
+ Reads a configuration from a file: NERSC, ILDG, SciDAC, MILC, openQCD, DD-αAMG or HiRep, or a NumPy or HDF5 array (T, Z, Y, X, 4, 3, 3), complex64 or complex128, which
+ its first bytes tell. All that the file says of itself is checked. Links must be in SU(3) within 1e-5.
 
  Errors: LF_FILE, with what is wrong.
  */
 lf_status lf_configuration_read(const struct lf_context *context,
                                 const char *path,
                                 struct lf_configuration **configuration);
+
+/*
+ As lf_configuration_read(). `extents`: those of a file that does not say them, a LIME file with nothing but links; null of others. `projection`: "polar" or
+ "max-re-tr" brings the links to SU(3), however far from it they are; null leaves them.
+ */
+lf_status lf_configuration_read_as(const struct lf_context *context,
+                                   const char *path,
+                                   const int32_t *extents,
+                                   const char *projection,
+                                   struct lf_configuration **configuration);
+
+/*
+ Writes a configuration to a file in the format that its name says: .nersc (or no extension), .lime (ILDG), .milc (32 bits), .npy, .h5; the file is there
+ whole or not at all. One that is there already is replaced. Of a configuration that was read the numbers are those of its file, and its labels go with
+ it: what the format cannot say of them is in a sidecar, PATH.json.
+
+ Errors: LF_FILE, with what is wrong.
+ */
+lf_status lf_configuration_write(const struct lf_configuration *configuration,
+                                 const char *path);
+
+/*
+ As lf_configuration_write(), in the format "nersc", "ildg", "milc", "npy" or "hdf5", whatever the name says; null: as it says.
+ */
+lf_status lf_configuration_write_as(const struct lf_configuration *configuration,
+                                    const char *path,
+                                    const char *format);
 
 /*
  Frees a configuration; null is ignored. Operators that were made with it may be used on.
@@ -676,7 +726,8 @@ lf_status lf_configuration_link_trace(const struct lf_configuration *configurati
 
  `name`: "wilson", "clover", "twisted-mass", "dwf", "mobius", "laplace", "staggered" and what else lf_operator_name() lists, with the parameters
  that the command `lanefield solve --help` tells (mass, csw, mu, ls, m5, …), those without a default required; or the kernel of a hop, "hop",
- "laplace_hop" or "staggered_hop", which has none. All take "boundary" (text, phases in x,y,z,t: 1, -1, or 0 for fixed; "1,1,1,-1" if not given),
+ "laplace_hop" or "staggered_hop", which has none. All take "boundary" (text, phases in x,y,z,t: 1, -1, 0 for fixed, or an angle, "0.25pi" for
+ psi(x + L) = exp(i pi/4) psi(x), which needs 18 reals a link; "1,1,1,-1" if not given),
  "reconstruct" (18, 12 or 8: reals stored a link; part of the definition, since it changes the last bits) and "legs" (text, the order in which the
  hop adds its legs).
 
@@ -804,7 +855,8 @@ lf_status lf_check_hop_f32(const struct lf_context *context,
 /*
  norm2 = |x|², the exact sum over `count` objects of `words` complex words each, rounded once: of spinors `words` is 12 and `count` the number of
  sites (in five dimensions Ls times as many), of colour vectors 3. What an object contributes is rounded as docs/arithmetic.md §8 says; no order
- of objects, and no number of threads, changes a bit. `x`: 2 · count · words real numbers.
+ of objects, and no number of threads, changes a bit. `x`: 2 · count · words real numbers; `count` is of objects, not of real numbers as in
+ lf_solve().
  */
 lf_status lf_norm2_f64(const struct lf_context *context,
                        const double *x,

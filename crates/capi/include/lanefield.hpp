@@ -87,17 +87,23 @@ public:
     static configuration weak(const context &on, const extents &lattice, std::uint64_t seed, double spread) {
         return make([&](lf_configuration **out) { return lf_configuration_weak(on.get(), lattice.data(), seed, spread, out); });
     }
-    static configuration read(const context &on, const std::string &path) {
-        return make([&](lf_configuration **out) { return lf_configuration_read(on.get(), path.c_str(), out); });
+    // A projection is "polar" or "max-re-tr".
+    static configuration read(const context &on, const std::string &path, const extents *lattice = nullptr, const char *projection = nullptr) {
+        auto numbers = lattice == nullptr ? nullptr : lattice->data();
+        return make([&](lf_configuration **out) { return lf_configuration_read_as(on.get(), path.c_str(), numbers, projection, out); });
     }
     // 36 complex numbers a site; links further from SU(3) than the tolerance are refused.
-    static configuration from_links(const context &on, const extents &lattice, const std::vector<complex> &links, double tolerance = 1e-6) {
+    static configuration from_links(const context &on, const extents &lattice, const std::vector<complex> &links, double tolerance = 1e-5) {
         auto numbers = reinterpret_cast<const double *>(links.data());
         return make([&](lf_configuration **out) {
             return lf_configuration_from_links(on.get(), lattice.data(), numbers, 2 * links.size(), tolerance, out);
         });
     }
 
+    // In the format that the name says, or in the one that is given; a file that is there already is replaced.
+    void write(const std::string &path, const char *format = nullptr) const {
+        check(lf_configuration_write_as(get(), path.c_str(), format));
+    }
     extents lattice() const {
         extents lattice{};
         check(lf_configuration_extents(get(), lattice.data()));

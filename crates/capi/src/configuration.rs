@@ -1,23 +1,27 @@
 //! Gauge configurations: from files, seeds and arrays.
 
 use std::ffi::c_char;
-use std::path::Path;
+use std::ptr::null;
 use std::sync::Arc;
 
-use lanefield::io::nersc::{self, FloatingPoint};
-use lanefield::io::npy::{self, NpyError, Precision};
+use lanefield::comm::WholeLattice;
+use lanefield::io::configuration::{self, ConfigurationError, Format, Origin, ReadOptions, WriteOptions};
 use lanefield::reference::field::list_of;
-use lanefield::reference::gauge::{Configuration, GaugeError};
+use lanefield::reference::gauge::{Configuration, GaugeError, Projection};
 use lanefield::reference::layout::Extents;
 
 use crate::context::{Context, lf_context};
-use crate::pointer::{array, complex, extents as extents_of, free, give, handle, path as path_of, put, room, write};
+use crate::pointer::{
+    array, complex, extents as extents_of, free, give, handle, path as path_of, put, room, text_or_none, write,
+};
 use crate::status::{Failure, Outcome, guarded, lf_status, quietly};
 
 /// A gauge configuration: SU(3) links on a periodic lattice. It does not change, and may be used by several threads at once.
 pub struct lf_configuration {
     context: Arc<Context>,
     pub(crate) configuration: Arc<Configuration>,
+    /// What its file says, which goes to the file that it is written to.
+    origin: Option<Origin>,
 }
 
 /// Real numbers of the links of one site: 4 directions, 3 rows, 3 columns, re and im.
@@ -29,12 +33,23 @@ unsafe fn make(
     out: *mut *mut lf_configuration,
     work: impl FnOnce() -> Outcome<Configuration> + Send,
 ) -> Outcome<()> {
+    // SAFETY: the caller's promise.
+    unsafe { make_with_origin(context, out, || Ok((work()?, None))) }
+}
+
+/// As [`make`], from a file.
+unsafe fn make_with_origin(
+    context: *const lf_context,
+    out: *mut *mut lf_configuration,
+    work: impl FnOnce() -> Outcome<(Configuration, Option<Origin>)> + Send,
+) -> Outcome<()> {
     room(out, "configuration")?;
     // SAFETY: the caller's promise.
     let context = Arc::clone(&unsafe { handle(context, "context") }?.0);
-    let configuration = Arc::new(context.install(work)?);
+    let (configuration, origin) = context.install(work)?;
+    let configuration = Arc::new(configuration);
     // SAFETY: the caller's promise.
-    unsafe { give(out, lf_configuration { context, configuration }, "configuration") }
+    unsafe { give(out, lf_configuration { context, configuration, origin }, "configuration") }
 }
 
 /// Refuses a lattice whose links would not fit the host's memory before they are made.
@@ -100,8 +115,8 @@ pub unsafe extern "C" fn lf_configuration_weak(
 /// Makes a configuration from its links, which are copied.
 ///
 /// `links`: `reals` = 72 numbers a site, ((((site · 4 + mu) · 3 + row) · 3 + column) · 2 + (0 re, 1 im), with the site's number x + X·(y + Y·(z +
-/// Z·t)) and mu 0 to 3 for x, y, z, t. `tolerance`: how far links may be from SU(3), max |U U† − 1| and |det U − 1|: 1e-6 is what files of 64 bits
-/// are read with. Below 0 links are not checked, but that they are finite; operators with links of 8 reals then refuse those that are not in SU(3).
+/// Z·t)) and mu 0 to 3 for x, y, z, t. `tolerance`: how far links may be from SU(3), max |U U† − 1| and |det U − 1|: 1e-5 is what files are read
+/// with. Below 0 links are not checked, but that they are finite; operators with links of 8 reals then refuse those that are not in SU(3).
 ///
 /// Errors: LF_INVALID_ARGUMENT for another number of reals, and with the site of a link that is not in SU(3).
 #[unsafe(no_mangle)]
@@ -137,8 +152,8 @@ fn gauge(error: GaugeError) -> Failure {
     Failure::argument(error.to_string())
 }
 
-/// Reads a configuration from a file: a NumPy array (T, Z, Y, X, 4, 3, 3), complex64 or complex128, if the name ends in .npy, else a NERSC file, of
-/// which all that its header says is checked. Links must be in SU(3).
+/// Reads a configuration from a file: NERSC, ILDG, SciDAC, MILC, openQCD, DD-αAMG or HiRep, or a NumPy or HDF5 array (T, Z, Y, X, 4, 3, 3), complex64 or complex128, which
+/// its first bytes tell. All that the file says of itself is checked. Links must be in SU(3) within 1e-5.
 ///
 /// Errors: LF_FILE, with what is wrong.
 #[unsafe(no_mangle)]
@@ -148,34 +163,84 @@ pub unsafe extern "C" fn lf_configuration_read(
     configuration: *mut *mut lf_configuration,
 ) -> lf_status {
     // SAFETY: the caller's promise.
+    unsafe { read(context, path, null(), null(), configuration) }
+}
+
+/// As lf_configuration_read(). `extents`: those of a file that does not say them, a LIME file with nothing but links; null of others. `projection`: "polar" or
+/// "max-re-tr" brings the links to SU(3), however far from it they are; null leaves them.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lf_configuration_read_as(
+    context: *const lf_context,
+    path: *const c_char,
+    extents: *const i32,
+    projection: *const c_char,
+    configuration: *mut *mut lf_configuration,
+) -> lf_status {
+    // SAFETY: the caller's promise.
+    unsafe { read(context, path, extents, projection, configuration) }
+}
+
+unsafe fn read(
+    context: *const lf_context,
+    path: *const c_char,
+    extents: *const i32,
+    projection: *const c_char,
+    configuration: *mut *mut lf_configuration,
+) -> lf_status {
+    // SAFETY: the caller's promise.
     guarded(|| unsafe {
         let path = path_of(path, "path")?;
-        make(context, configuration, move || read(&path))
+        let lattice = if extents.is_null() { None } else { Some(extents_of(extents)?) };
+        let projection = text_or_none(projection, "projection")?.map(str::parse::<Projection>).transpose();
+        let options = ReadOptions { lattice, projection: projection.map_err(Failure::argument)? };
+        make_with_origin(context, configuration, move || {
+            let read = configuration::read(&path, options).map_err(|error| file(&error))?;
+            Ok((read.configuration, Some(read.origin)))
+        })
     })
 }
 
-fn read(path: &Path) -> Outcome<Configuration> {
-    let failed = |error: &dyn std::fmt::Display| {
-        let name = path.display().to_string();
-        let message = error.to_string();
-        // Some name the file themselves.
-        let message = if message.contains(&name) { message } else { format!("failed to read {name}: {message}") };
-        Failure::new(lf_status::LF_FILE, message)
-    };
-    if !path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("npy")) {
-        return Ok(nersc::read(path).map_err(|error| failed(&error))?.configuration);
-    }
-    let read = || -> Result<Configuration, NpyError> {
-        let array = npy::read_complex(path)?;
-        let like = match array.values.precision() {
-            Precision::F32 => FloatingPoint::F32Little,
-            Precision::F64 => FloatingPoint::F64Little,
-        };
-        let configuration = array.into_gauge()?;
-        configuration.require_su3(like.unitarity_tolerance())?;
-        Ok(configuration)
-    };
-    read().map_err(|error| failed(&error))
+/// Writes a configuration to a file in the format that its name says: .nersc (or no extension), .lime (ILDG), .milc (32 bits), .npy, .h5; the file is there
+/// whole or not at all. One that is there already is replaced. Of a configuration that was read the numbers are those of its file, and its labels go with
+/// it: what the format cannot say of them is in a sidecar, PATH.json.
+///
+/// Errors: LF_FILE, with what is wrong.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lf_configuration_write(
+    configuration: *const lf_configuration,
+    path: *const c_char,
+) -> lf_status {
+    // SAFETY: the caller's promise.
+    unsafe { write_file(configuration, path, null()) }
+}
+
+/// As lf_configuration_write(), in the format "nersc", "ildg", "milc", "npy" or "hdf5", whatever the name says; null: as it says.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lf_configuration_write_as(
+    configuration: *const lf_configuration,
+    path: *const c_char,
+    format: *const c_char,
+) -> lf_status {
+    // SAFETY: the caller's promise.
+    unsafe { write_file(configuration, path, format) }
+}
+
+unsafe fn write_file(configuration: *const lf_configuration, path: *const c_char, format: *const c_char) -> lf_status {
+    // SAFETY: the caller's promise.
+    guarded(|| unsafe {
+        let path = path_of(path, "path")?;
+        let format = text_or_none(format, "format")?.map(str::parse::<Format>).transpose();
+        let format = format.map_err(Failure::argument)?;
+        let lf_configuration { context, configuration, origin } = handle(configuration, "configuration")?;
+        let lattice = WholeLattice::alone(configuration.extents());
+        let options = WriteOptions { format, origin: origin.as_ref(), ..WriteOptions::default() };
+        let write = || configuration::write(&path, configuration, &lattice, &options);
+        context.install(write).map_err(|error| file(&error))
+    })
+}
+
+fn file(error: &ConfigurationError) -> Failure {
+    Failure::new(lf_status::LF_FILE, error.to_string())
 }
 
 /// Frees a configuration; null is ignored. Operators that were made with it may be used on.
@@ -224,7 +289,7 @@ unsafe fn observe(
     // SAFETY: the caller's promise.
     guarded(|| unsafe {
         room(value, "value")?;
-        let lf_configuration { context, configuration } = handle(configuration, "configuration")?;
+        let lf_configuration { context, configuration, .. } = handle(configuration, "configuration")?;
         put(value, context.install(|| observable(configuration)), "value")
     })
 }

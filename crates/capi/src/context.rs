@@ -4,13 +4,13 @@
 use std::ffi::{CString, c_char};
 use std::sync::Arc;
 
-use lanefield::backend::opencl::{OpenCl, OpenClError, devices, probe};
-use lanefield::backend::select::{DeviceChoice, Selected, resolve};
+use lanefield::backend::opencl::{OpenCl, probe};
+use lanefield::backend::select::{DeviceChoice, Selected, select};
 use lanefield::backend::{Cpu, Memory as _, Threads};
 use lanefield::dynamic::AnyBackend;
 
 use crate::pointer::{free, give, handle, put, room, text_or_none};
-use crate::status::{Failure, Outcome, c_text, guarded, lf_status, quietly};
+use crate::status::{Failure, Outcome, c_text, guarded, lf_status, note, quietly};
 
 /// Where is computed: the CPU reference with threads of its own, or an OpenCL device. It may be used by several threads at once.
 pub struct lf_context(pub(crate) Arc<Context>);
@@ -48,14 +48,9 @@ impl Context {
 
 /// The device that a choice means, and why it is not bitwise; none where that is the CPU reference, for which no driver is loaded.
 fn open(choice: &DeviceChoice) -> Outcome<Option<(Arc<AnyBackend>, Option<CString>)>> {
-    if *choice == DeviceChoice::Cpu {
-        return Ok(None);
-    }
-    let listed = match devices() {
-        Err(OpenClError::NoOpenCl { .. }) if *choice == DeviceChoice::Auto => Vec::new(),
-        listed => listed?,
-    };
-    let selected = resolve(choice, &listed).map_err(|error| Failure::new(lf_status::LF_DEVICE, error.to_string()))?;
+    let (selected, said) =
+        select(choice, (0, 1)).map_err(|error| Failure::new(lf_status::LF_DEVICE, error.to_string()))?;
+    note(&said.unwrap_or_default());
     match selected {
         Selected::Cpu => Ok(None),
         Selected::OpenCl(info) => {
@@ -69,7 +64,8 @@ fn open(choice: &DeviceChoice) -> Outcome<Option<(Arc<AnyBackend>, Option<CStrin
 /// Makes a context.
 ///
 /// `device`: null or "cpu" for the CPU reference; "auto" for the first GPU, else any OpenCL device, else the CPU reference; a number as
-/// lf_device_info() counts; or part of the name of a device or its platform. `threads`: threads of the CPU, 1 to 512; 0 for as many as
+/// lf_device_info() counts; or part of the name of a device or its platform, as "nvidia" or "nvidia:1" (the second); where "auto" is the CPU reference,
+/// lf_last_error() says why. `threads`: threads of the CPU, 1 to 512; 0 for as many as
 /// RAYON_NUM_THREADS says, else as there are cores. None of it changes a bit of any result. An OpenCL device is asked for its arithmetic here: see
 /// lf_context_why_not_bitwise().
 ///

@@ -3,6 +3,7 @@
 use std::ffi::c_char;
 
 use lanefield::backend::opencl::{DeviceInfo, DeviceKind, OpenClError, devices};
+use lanefield::comm::Launched;
 
 use crate::pointer::{fixed_text, put};
 use crate::status::{Failure, Outcome, guarded, lf_status, note};
@@ -93,6 +94,19 @@ pub unsafe extern "C" fn lf_device_count(count: *mut i32) -> lf_status {
         note(&why_none);
         // SAFETY: the caller's promise.
         unsafe { put(count, i32::try_from(devices.len()).unwrap_or(i32::MAX), "count") }
+    })
+}
+
+/// Tells whether a launcher (Slurm, Open MPI, MPICH and others, by their environment variables) started this process with others. The library shares
+/// no work among processes: each does all that it is asked. `rank`: the number of this process, 0 if it is alone. `processes`: how many there are; 1
+/// if it is alone, 0 if there are several and the launcher does not say how many.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lf_launched(rank: *mut u64, processes: *mut u64) -> lf_status {
+    guarded(|| {
+        let launched = Launched::of_environment().filter(Launched::are_several);
+        let [number, several] = launched.map_or([0, 1], |launched| [launched.rank, launched.ranks.unwrap_or(0)]);
+        // SAFETY: the caller's promise.
+        unsafe { put(rank, number as u64, "rank").and_then(|()| put(processes, several as u64, "processes")) }
     })
 }
 

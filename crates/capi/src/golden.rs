@@ -101,6 +101,7 @@ fn of_golden(error: GoldenError) -> Failure {
             format!("{} holds golden data already: give another name, or set replace to replace them", path.display()),
         ),
         GoldenError::Case { source, .. } | GoldenError::Stage { source, .. } => of(*source),
+        GoldenError::Boundary(_) => Failure::argument(text),
         GoldenError::Layout(error) => error.into(),
         GoldenError::Field(error) => error.into(),
         GoldenError::Solve(_) | GoldenError::DomainWall(_) => Failure::new(lf_status::LF_NO_RESULT, text),

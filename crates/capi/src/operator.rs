@@ -203,7 +203,11 @@ fn parse(name: &str, parameters: &[(&str, String)]) -> Outcome<What> {
     let invalid = |error: &dyn Display| Failure::argument(error.to_string());
     let mut hop = HopParameters { boundary: BoundaryPhases::ANTIPERIODIC_IN_TIME, ..HopParameters::default() };
     let mut of_operator = Vec::new();
-    for (parameter, value) in parameters {
+    let one_name = |name| if name == "links" { "reconstruct" } else { name };
+    for (k, (parameter, value)) in parameters.iter().enumerate() {
+        if parameters[..k].iter().any(|(known, _)| one_name(known) == one_name(parameter)) {
+            return Err(Failure::argument(format!("operator {name} is given {parameter} twice: give it once")));
+        }
         match *parameter {
             "boundary" => hop.boundary = value.parse().map_err(|error| invalid(&error))?,
             "reconstruct" | "links" => hop.links = value.parse().map_err(|error| invalid(&error))?,
@@ -211,6 +215,7 @@ fn parse(name: &str, parameters: &[(&str, String)]) -> Outcome<What> {
             _ => of_operator.push((*parameter, value.as_str())),
         }
     }
+    hop.boundary.require_links(hop.links).map_err(|error| invalid(&error))?;
     if let Some(kernel) = Hop::all().find(|hop| hop.kernel().name == name) {
         return match of_operator.first() {
             None => Ok(What::Hop(kernel, hop)),
@@ -279,7 +284,8 @@ pub(crate) fn dagger(dagger: i32) -> Outcome<Dagger> {
 ///
 /// `name`: "wilson", "clover", "twisted-mass", "dwf", "mobius", "laplace", "staggered" and what else lf_operator_name() lists, with the parameters
 /// that the command `lanefield solve --help` tells (mass, csw, mu, ls, m5, …), those without a default required; or the kernel of a hop, "hop",
-/// "laplace_hop" or "staggered_hop", which has none. All take "boundary" (text, phases in x,y,z,t: 1, -1, or 0 for fixed; "1,1,1,-1" if not given),
+/// "laplace_hop" or "staggered_hop", which has none. All take "boundary" (text, phases in x,y,z,t: 1, -1, 0 for fixed, or an angle, "0.25pi" for
+/// psi(x + L) = exp(i pi/4) psi(x), which needs 18 reals a link; "1,1,1,-1" if not given),
 /// "reconstruct" (18, 12 or 8: reals stored a link; part of the definition, since it changes the last bits) and "legs" (text, the order in which the
 /// hop adds its legs).
 ///

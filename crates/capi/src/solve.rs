@@ -66,7 +66,8 @@ impl Growing for lf_solve_options {
     const NAME: &'static str = "lf_solve_options";
 }
 
-/// What a solve took. Set `size`, and `history` and `history_room` where the history is wanted, before the call.
+/// What a solve took. Set all to zero, then `size`, and `history` and `history_room`, `source_scales` and `source_scales_room` if you want these
+/// arrays, before the call.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct lf_solve_info {
@@ -95,6 +96,13 @@ pub struct lf_solve_info {
     pub flops: u64,
     /// Bytes that the recurrence has to move at least.
     pub bytes: u64,
+    /// The power of two that the first source was multiplied by for the solve, and each |r|² of the history twice; 0 unless its numbers are very small
+    /// or large. Each source of a batch has a power of its own.
+    pub source_scale: i64,
+    /// Receives the power of each right-hand side, as many as there is room for; may be null.
+    pub source_scales: *mut i64,
+    /// Numbers that there is room for.
+    pub source_scales_room: u64,
 }
 
 impl Growing for lf_solve_info {
@@ -315,6 +323,12 @@ unsafe fn tell(solved: &Solved, info: *mut lf_solve_info) -> Outcome<()> {
         // SAFETY: the caller's promise: there is room for as many.
         unsafe { write(given.history, &history[..room], "history") }?;
     }
+    let scales: Vec<i64> = rhs.iter().map(|rhs| rhs.source_scale.into()).collect();
+    if !given.source_scales.is_null() {
+        let room = usize::try_from(given.source_scales_room).unwrap_or(usize::MAX).min(scales.len());
+        // SAFETY: the same.
+        unsafe { write(given.source_scales, &scales[..room], "source_scales") }?;
+    }
     let told = lf_solve_info {
         history_length: history.len() as u64,
         iterations: rhs.iter().map(|rhs| rhs.info.iterations as u64).max().unwrap_or(0),
@@ -325,6 +339,7 @@ unsafe fn tell(solved: &Solved, info: *mut lf_solve_info) -> Outcome<()> {
         building_seconds: solved.building,
         flops: solved.flops,
         bytes: solved.bytes,
+        source_scale: scales.first().copied().unwrap_or(0),
         ..given
     };
     // SAFETY: the caller's promise.

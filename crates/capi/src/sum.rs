@@ -148,7 +148,8 @@ unsafe fn add_inner<R: Vectors>(
 
 /// norm2 = |x|², the exact sum over `count` objects of `words` complex words each, rounded once: of spinors `words` is 12 and `count` the number of
 /// sites (in five dimensions Ls times as many), of colour vectors 3. What an object contributes is rounded as docs/arithmetic.md §8 says; no order
-/// of objects, and no number of threads, changes a bit. `x`: 2 · count · words real numbers.
+/// of objects, and no number of threads, changes a bit. `x`: 2 · count · words real numbers; `count` is of objects, not of real numbers as in
+/// lf_solve().
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lf_norm2_f64(
     context: *const lf_context,

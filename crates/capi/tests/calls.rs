@@ -193,10 +193,15 @@ fn configuration() -> Configuration {
 fn hops_and_the_wilson_operator_are_those_of_plain_loops() {
     let (case, configuration) = (Case::new(), configuration());
     let legs: LegOrder = "+x-x+y-y+z-z+t-t".parse().unwrap();
-    let boundary = BoundaryPhases::ANTIPERIODIC_IN_TIME;
-    for (links, reals) in [(LinkFormat::Full, "18"), (LinkFormat::TwoRows, "12"), (LinkFormat::Eight, "8")] {
+    for (links, reals, phases) in [
+        (LinkFormat::Full, "18", "1,1,1,-1"),
+        (LinkFormat::TwoRows, "12", "1,1,1,-1"),
+        (LinkFormat::Eight, "8", "1,1,1,-1"),
+        (LinkFormat::Full, "18", "0.3pi,-0.5pi,0,2pi/3"),
+    ] {
+        let boundary = phases.parse().unwrap();
         let plain = ScalarWilson { configuration: &configuration, boundary, format: links, legs };
-        let parameters = [("reconstruct", reals), ("legs", "+x-x+y-y+z-z+t-t"), ("boundary", "1,1,1,-1")];
+        let parameters = [("reconstruct", reals), ("legs", "+x-x+y-y+z-z+t-t"), ("boundary", phases)];
         let hop = case.operator("hop", &parameters);
         let source = gauss(hop.reals());
         let full = hop.apply(FULL, &source);
@@ -382,6 +387,22 @@ fn a_solve_has_the_bits_and_the_history_of_the_library() {
     let mut both = vec![0.0; two.len()];
     must(wilson.solve(&two, &mut both, &options));
     assert_same_bits(&both, &[&expected.solution[..], &expected.solution].concat());
+    // The second so small that its |b|² underflows: it has a scale of its own.
+    let small = 2.0_f64.powi(-515);
+    let two = [eta.clone(), eta.iter().map(|x| x * small).collect()].concat();
+    let mut scales = [i64::MIN; 3];
+    (info.source_scales, info.source_scales_room) = (scales.as_mut_ptr(), 3);
+    // SAFETY: arrays of this length.
+    must(unsafe { lf_solve(wilson.0, two.as_ptr(), both.as_mut_ptr(), two.len(), &raw const options, &raw mut info) });
+    assert_eq!([scales[0], scales[2], info.source_scale], [0, i64::MIN, 0]);
+    assert!(scales[1] > 400, "{scales:?}");
+    // A caller of an earlier version has no such member, and its array stays as it is.
+    (info.size, scales[1]) = (std::mem::offset_of!(lf_solve_info, source_scales), 7);
+    // SAFETY: the same.
+    must(unsafe { lf_solve(wilson.0, two.as_ptr(), both.as_mut_ptr(), two.len(), &raw const options, &raw mut info) });
+    assert_eq!(scales[1], 7);
+    let of_small: Vec<_> = expected.solution.iter().map(|c| c * small).collect();
+    assert_same_bits(&both, &[&expected.solution[..], &of_small].concat());
 }
 
 unsafe extern "C" fn stop_at(user: *mut c_void, iteration: u64, _: f64) -> i32 {
@@ -439,7 +460,12 @@ fn operators_that_cannot_be_say_what_would_be_right() {
         ("wilson", &[("mass", "heavy")], "invalid mass 'heavy': expected a finite number"),
         ("wilson", &[("mass", "1"), ("csw", "1")], "no parameter csw"),
         ("hop", &[("mass", "1")], "hop has no parameter mass"),
+        ("wilson", &[("mass", "1"), ("mass", "2")], "operator wilson is given mass twice"),
+        ("hop", &[("links", "18"), ("reconstruct", "12")], "operator hop is given reconstruct twice"),
         ("hop", &[("boundary", "1,1,1")], "1,1,1"),
+        ("hop", &[("boundary", "nanpi,1,1,1")], "invalid boundary phases 'nanpi,1,1,1'"),
+        ("hop", &[("boundary", "0.3pi,1,1,1"), ("reconstruct", "12")], "need links of 18 reals"),
+        ("wilson", &[("mass", "1"), ("boundary", "0.3pi,1,1,1"), ("links", "8")], "need links of 18 reals"),
         ("hop", &[("reconstruct", "9")], "9"),
         ("mobius", &[("mass", "0.1"), ("ls", "0")], "ls '0'"),
     ] {
@@ -548,16 +574,31 @@ fn configurations_are_read_given_and_copied() {
     use lanefield::io::{nersc, npy};
     let (case, expected) = (Case::new(), configuration());
     let folder = tempfile::tempdir().unwrap();
-    let [in_nersc, in_npy] = ["hot.nersc", "hot.npy"].map(|name| folder.path().join(name));
+    let [in_nersc, in_npy, in_lime] = ["hot.nersc", "hot.npy", "hot.lime"].map(|name| folder.path().join(name));
     nersc::write(&in_nersc, &expected, &nersc::WriteOptions::default()).unwrap();
     npy::write_gauge(&in_npy, &expected).unwrap();
     let links: Vec<f64> = expected.links().iter().flat_map(|z| [z.re, z.im]).collect();
-    let mut made = [null_mut::<lf_configuration>(); 3];
+    let mut made = [null_mut::<lf_configuration>(); 4];
     let name = |path: &std::path::Path| CString::new(path.to_str().unwrap()).unwrap();
     // SAFETY: texts, arrays and handles of this test.
     unsafe {
         must(lf_configuration_read(case.context, name(&in_nersc).as_ptr(), &raw mut made[0]));
         must(lf_configuration_read(case.context, name(&in_npy).as_ptr(), &raw mut made[1]));
+        must(lf_configuration_write(made[0], name(&in_lime).as_ptr()));
+        must(lf_configuration_read(case.context, name(&in_lime).as_ptr(), &raw mut made[3]));
+        fails(lf_configuration_write(made[0], c"hot.cfg".as_ptr()), lf_status::LF_FILE, "hot.cfg");
+        must(lf_configuration_write_as(made[0], name(&in_lime).as_ptr(), c"milc".as_ptr()));
+        let read_as = |extents, projection: &CStr, place| {
+            lf_configuration_read_as(case.context, name(&in_lime).as_ptr(), extents, projection.as_ptr(), place)
+        };
+        let mut other = null_mut();
+        must(read_as(null(), c"max-re-tr", &raw mut other));
+        lf_configuration_free(other);
+        let argument = lf_status::LF_INVALID_ARGUMENT;
+        fails(read_as([2, 2, 2, 2].as_ptr(), c"polar", &raw mut other), lf_status::LF_FILE, "not on 2.2.2.2");
+        fails(read_as(null(), c"nearest", &raw mut other), argument, "nearest");
+        fails(lf_configuration_write_as(made[0], name(&in_lime).as_ptr(), c"gzip".as_ptr()), argument, "gzip");
+        must(lf_configuration_write(made[0], name(&in_lime).as_ptr()));
         let (extents, place) = (EXTENTS.as_ptr(), &raw mut made[2]);
         must(lf_configuration_from_links(case.context, extents, links.as_ptr(), links.len(), 1e-6, place));
         for configuration in made {
@@ -602,6 +643,9 @@ fn devices_are_listed_and_those_that_are_not_there_are_refused() {
         }
         let mut count = -1;
         must(lf_device_count(&raw mut count));
+        let [mut rank, mut processes] = [7, 7];
+        must(lf_launched(&raw mut rank, &raw mut processes));
+        assert_eq!((rank, processes), (0, 1));
         let mut device: lf_device = std::mem::zeroed();
         assert_eq!(lf_device_info(0, &raw mut device), INVALID);
         device.size = size_of::<lf_device>();

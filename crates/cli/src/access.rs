@@ -37,7 +37,7 @@ use super::tuning::TuningArgs;
   lanefield access --row 100 --element 4")]
 pub struct Access {
     /// Kernels of the library: all, a family or a kernel
-    #[arg(long, value_name = "KERNEL", value_parser = word)]
+    #[arg(long, alias = "kernels", value_name = "KERNEL", value_parser = word)]
     kernel: Option<String>,
     /// An address in bytes: whole numbers, the names lane, site, word, item and group, + - * / % and parentheses
     #[arg(long, value_name = "ADDRESS", allow_hyphen_values = true)]

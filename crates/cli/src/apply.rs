@@ -7,6 +7,7 @@ use anyhow::{Context as _, bail, ensure};
 use clap::{Args, ValueEnum};
 use lanefield::backend::{BackendError, Memory as _};
 use lanefield::dynamic::{self, DynField, Hop, What, download, field_shape, norm2, upload};
+use lanefield::io::configuration::ConfigurationFile;
 use lanefield::io::npy::ArrayReal;
 use lanefield::kernel::Kernel;
 use lanefield::reference;
@@ -22,10 +23,9 @@ use super::Outcome;
 use super::args::{BackendArgs, HopArgs, name_of, of_arithmetic};
 use super::array_output::{self, ArrayOutput};
 use super::fields::FieldShape;
-use super::files::ConfigurationFile;
 use super::operator::{Offer, OperatorArgs, check, json_of};
 use super::output::{Head, Kind, Layout, bits, facts, show, with_bits};
-use super::source::{InputArgs, require_in_range};
+use super::source::{InputArgs, input_of, require_in_range};
 
 /// Apply an operator to a field, and write the result.
 #[derive(Args)]
@@ -57,7 +57,7 @@ pub struct Apply {
     #[command(flatten)]
     input: InputArgs,
     /// The NumPy array to write, of the shape of the source, complex64 for f32 and complex128 for f64. Beside it FILE.npy.json says what it is
-    #[arg(long, value_name = "FILE.npy")]
+    #[arg(long, value_name = "FILE.npy", value_parser = super::files::npy_name)]
     output: PathBuf,
     #[command(flatten)]
     hop: HopArgs,
@@ -116,7 +116,7 @@ impl Step {
 impl Apply {
     pub fn run(self) -> anyhow::Result<Outcome> {
         let step = self.step()?;
-        array_output::require_outputs(Some(&self.output), &[], &self.input.files(), |_| false)?;
+        array_output::require_outputs(Some(&self.output), &[], &self.input.files(), |_| None)?;
         match self.precision {
             Precision::F32 => self.apply::<f32>(step),
             _ => self.apply::<f64>(step),
@@ -183,7 +183,7 @@ impl Apply {
         };
         let (piece, sites) = (name_of(self.piece), step.piece.onto().to_string());
         let settings = [("piece", piece.into()), ("dagger", self.dagger.into()), ("sites", sites.into())];
-        let source = self.input.source.described(source, &file.lattice, None)?;
+        let source = input_of(&self.input.source, source, &file.lattice, None)?;
         let inputs = array_output::inputs((operator, parameters, &self.hop), file, source, R::NAME, settings)?;
         ArrayOutput::new(&self.output, "apply", &self.input.files(), inputs)
     }

@@ -1,17 +1,18 @@
 //! Arguments that several commands share: where to run, and what operator.
 
+use std::ffi::OsString;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::Context as _;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Arg, ArgMatches, Args, FromArgMatches, ValueEnum};
-use lanefield::backend::opencl::{DeviceInfo, HOW_TO_GET_OPENCL, OpenCl, OpenClError, Tuning, devices, probe};
-use lanefield::backend::select::{DeviceChoice, Selected, resolve, resolve_for};
+use lanefield::backend::opencl::{DeviceInfo, OpenCl, Tuning, probe};
+use lanefield::backend::select::{DeviceChoice, Selected, select};
 use lanefield::backend::{Cpu, Memory as _, Sum, Threads};
 use lanefield::comm::WholeLattice;
 use lanefield::dynamic::AnyBackend;
 use lanefield::in_precision;
-use lanefield::operator::HopParameters;
+use lanefield::operator::{HopParameters, KAPPA};
 use lanefield::reference::layout::{LaneChoice, LegOrder, ReductionDevice, TreePlan, get_num_blocks_and_threads};
 use lanefield::reference::links::{BoundaryPhases, LinkFormat};
 use lanefield::reference::real::{Precision, Real as _};
@@ -103,25 +104,19 @@ impl PlaceArgs {
     /// Opens the backend that was asked for, and says on standard error which one was taken, and whether its results can be called
     /// bitwise.
     pub fn open_to_tune(&self, tuning: Tuning) -> anyhow::Result<AnyBackend> {
-        // The CPU reference needs no driver, and none is loaded for it.
-        let devices = if self.device == DeviceChoice::Cpu { Vec::new() } else { self.listed()? };
-        let backend = match resolve_for(&self.device, &devices, ranks::communicator().local())? {
+        let (selected, note) = {
+            let _span = span(Group::Host, || "list devices");
+            select(&self.device, ranks::communicator().local())?
+        };
+        if let Some(note) = note {
+            say!("{note}");
+        }
+        let backend = match selected {
             Selected::Cpu => AnyBackend::from(self.open_cpu()?),
             Selected::OpenCl(device) => AnyBackend::from(open_device(&device, tuning)?),
         };
         say!("running on {}", backend.describe());
         Ok(backend)
-    }
-
-    fn listed(&self) -> anyhow::Result<Vec<DeviceInfo>> {
-        let _span = span(Group::Host, || "list devices");
-        match devices() {
-            Err(error @ OpenClError::NoOpenCl { .. }) if self.device == DeviceChoice::Auto => {
-                say!("{error}; taking the CPU reference");
-                Ok(Vec::new())
-            }
-            listed => listed.with_context(|| format!("failed to find the device '{}'", self.device)),
-        }
     }
 
     /// The CPU reference with the threads asked for.
@@ -132,14 +127,14 @@ impl PlaceArgs {
 
 /// The OpenCL device that a choice means, or why it means the CPU reference.
 pub fn opencl_device(choice: &DeviceChoice) -> anyhow::Result<Result<Box<DeviceInfo>, String>> {
-    let (devices, reason) = match devices() {
-        Ok(devices) => (devices, "no OpenCL device of this machine can be used".to_owned()),
-        Err(OpenClError::NoOpenCl { reason }) => (Vec::new(), reason),
-        Err(error) => return Err(error).context("failed to list the OpenCL devices"),
-    };
-    Ok(match resolve(choice, &devices)? {
-        Selected::OpenCl(device) => Ok(device),
-        Selected::Cpu => Err(format!("{reason}; {HOW_TO_GET_OPENCL}")),
+    Ok(match select(choice, (0, 1))? {
+        (Selected::OpenCl(device), note) => {
+            if let Some(note) = note {
+                say!("{note}");
+            }
+            Ok(device)
+        }
+        (Selected::Cpu, note) => Err(note.unwrap_or_else(|| "the CPU reference was chosen".to_owned())),
     })
 }
 
@@ -222,7 +217,8 @@ impl SumArgs {
 /// What defines the hop, beside the configuration.
 #[derive(Args, Clone, Debug)]
 pub struct HopArgs {
-    /// Boundary phases in x,y,z,t: 1 periodic, -1 antiperiodic, 0 fixed (no hop across the boundary)
+    /// Boundary phases in x,y,z,t: 1 periodic, -1 antiperiodic, 0 fixed (no hop across the boundary), or an angle θ in units of π, as 0.25pi or pi/3:
+    /// ψ(x + L) = e^{iθ} ψ(x), with links of 18 reals
     #[arg(long, value_name = "PHASES", default_value = "1,1,1,-1", allow_hyphen_values = true)]
     pub boundary: BoundaryPhases,
     /// Reals stored per link: 18, 12 (the third row is reconstructed), or 8 (the whole SU(3) matrix is reconstructed). Part of the
@@ -286,4 +282,49 @@ pub fn seed(text: &str) -> Result<u64, String> {
 pub fn finite(text: &str) -> Result<f64, String> {
     let value = text.parse().ok().filter(|value: &f64| value.is_finite());
     value.ok_or_else(|| format!("invalid number '{text}': expected a finite number"))
+}
+
+/// A command whose arguments take negative numbers, so that the option says what is wrong with one, and not that -1 is no option. Next to a mass it refuses
+/// the hopping parameter with what to give.
+pub fn with_hints(command: clap::Command) -> clap::Command {
+    // X.Y.Z.T, R,T or FIRST:LAST: a list of numbers, of which the first may be negative.
+    let is_list = |name: &str| {
+        name.contains(['.', ',', ':']) && name.chars().all(|c| c.is_ascii_uppercase() || ".,:".contains(c))
+    };
+    let takes = |arg: clap::Arg| match arg.get_action().takes_values() {
+        true if arg.get_value_names().is_some_and(|names| names.iter().any(|name| is_list(name))) => {
+            arg.allow_hyphen_values(true)
+        }
+        true => arg.allow_negative_numbers(true),
+        false => arg,
+    };
+    let has = |name| command.get_arguments().any(|arg| arg.get_long() == Some(name));
+    let kappa = (has("mass") && !has("kappa"))
+        .then(|| clap::Arg::new("kappa").long("kappa").value_name("KAPPA").hide(true).value_parser(no_kappa));
+    command.args(kappa).mut_args(takes).mut_subcommands(with_hints)
+}
+
+/// Joins a negative number in scientific notation, or a list that begins with a negative number, to the option before it: -1e-4 is no option.
+pub fn with_negative_values(arguments: Vec<OsString>) -> Vec<OsString> {
+    let is_value = |text: &str| text.starts_with('-') && text.split(',').all(|number| number.parse::<f64>().is_ok());
+    let is_option = |text: &OsString| {
+        text.to_str().is_some_and(|text| text.starts_with("--") && text.len() > 2 && !text.contains('='))
+    };
+    arguments.into_iter().fold(Vec::new(), |mut joined, argument| {
+        match joined.last_mut() {
+            Some(option) if is_option(option) && argument.to_str().is_some_and(is_value) => {
+                option.push("=");
+                option.push(argument);
+            }
+            _ => joined.push(argument),
+        }
+        joined
+    })
+}
+
+/// Refuses the hopping parameter, with the mass that it stands for.
+fn no_kappa(text: &str) -> Result<String, String> {
+    let kappa = text.parse().ok().filter(|kappa: &f64| kappa.is_normal());
+    let mass = kappa.map_or_else(String::new, |kappa| format!(", here --mass {}", 1.0 / (2.0 * kappa) - 4.0));
+    Err(format!("{KAPPA}{mass}"))
 }

@@ -2,11 +2,11 @@
 //! says that the same command made it of the same inputs.
 
 use std::collections::BTreeMap;
-use std::fs;
-use std::io;
 use std::path::Path;
 
 use anyhow::{Context as _, bail};
+use lanefield::io::claims;
+use lanefield::io::configuration::{ConfigurationFile, Described, is_stream};
 use lanefield::io::npy::ArrayReal;
 use lanefield::io::sidecar::{ConfigurationInput, Inputs, Sidecar, SourceInput, difference_of, path_of};
 use lanefield::operator::HopParameters;
@@ -15,8 +15,11 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use super::args::HopArgs;
-use super::files::{ConfigurationFile, failed_to_write, holds_something, replaces, require_outputs_but};
-use super::ranks;
+use super::files::{self, failed_to_write, holds_something, refuse, replaces, require_outputs_but};
+use super::{output as printed, ranks};
+
+/// What stands for an argument of the sidecar of `--output`.
+const SIDECAR: &str = "the sidecar of --output";
 
 /// As [`require_outputs_but`], of the array that `--output` names, its sidecar and other outputs. An array that has a sidecar is judged later, once the
 /// inputs are known ([`ArrayOutput::new`]).
@@ -24,23 +27,30 @@ pub fn require_outputs(
     array: Option<&Path>,
     others: &[(&str, &Path)],
     inputs: &[(&str, &Path)],
-    goes_on: impl Fn(&str) -> bool,
+    resumes: impl Fn(&str) -> Option<bool>,
 ) -> anyhow::Result<()> {
-    const SIDECAR: &str = "the sidecar of --output";
     let sidecar = array.filter(|array| is_described(array)).map(path_of);
     let array = array.map(|array| ("--output", array));
     let files = array.into_iter().chain(sidecar.as_deref().map(|sidecar| (SIDECAR, sidecar)));
     let outputs: Vec<(&str, &Path)> = files.chain(others.iter().copied()).collect();
     let has_sidecar = sidecar.as_deref().is_some_and(Path::is_file);
     require_outputs_but(&outputs, inputs, |argument| match argument {
-        "--output" | SIDECAR => has_sidecar,
-        other => goes_on(other),
+        "--output" | SIDECAR => has_sidecar.then_some(true),
+        other => resumes(other),
     })
 }
 
+/// Refuses an output OUT that is not to be replaced, or whose sidecar is not, of a command that converts IN.
+pub fn require_converted(input: &Path, output: &Path) -> anyhow::Result<()> {
+    printed::print_beside(output);
+    let sidecar = path_of(output);
+    let outputs = [("OUT", output), ("the sidecar of OUT", &sidecar)];
+    files::require_outputs(if is_described(output) { &outputs } else { &outputs[..1] }, &[("IN", input)])
+}
+
 /// Whether an array gets a sidecar: not one that goes to a device or a pipe.
-fn is_described(array: &Path) -> bool {
-    fs::metadata(array).map_or(true, |metadata| metadata.is_file())
+pub fn is_described(array: &Path) -> bool {
+    !is_stream(array)
 }
 
 /// What an array is computed from: an operator with its parameters and its hop on a configuration, a source, a precision, and settings of the
@@ -72,6 +82,8 @@ pub struct ArrayOutput<'a, I = Inputs> {
     command: &'static str,
     files: BTreeMap<String, String>,
     inputs: I,
+    /// Of a propagator, at times from the source.
+    pub relative_errors: Vec<f64>,
 }
 
 impl<'a, I: Serialize + DeserializeOwned> ArrayOutput<'a, I> {
@@ -82,9 +94,9 @@ impl<'a, I: Serialize + DeserializeOwned> ArrayOutput<'a, I> {
     pub fn new(path: &'a Path, command: &'static str, files: &[(&str, &Path)], inputs: I) -> anyhow::Result<Self> {
         let name = |path: &Path| path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
         let files = files.iter().map(|(argument, path)| (argument.trim_start_matches('-').to_owned(), name(path)));
-        let output = Self { path, command, files: files.collect(), inputs };
+        let output = Self { path, command, files: files.collect(), inputs, relative_errors: Vec::new() };
         if output.is_written_here() && !replaces() {
-            output.require_same()?;
+            output.require_same().inspect_err(refuse)?;
         }
         Ok(output)
     }
@@ -114,13 +126,21 @@ impl<'a, I: Serialize + DeserializeOwned> ArrayOutput<'a, I> {
     /// # Errors
     /// A sidecar that cannot be removed.
     pub fn begin(&self) -> anyhow::Result<()> {
+        printed::print_beside(self.path);
         let sidecar = path_of(self.path);
-        match self.is_written_here().then(|| fs::remove_file(&sidecar)) {
-            Some(Err(error)) if error.kind() != io::ErrorKind::NotFound => {
-                Err(error).with_context(|| format!("failed to remove {}", sidecar.display()))
-            }
-            _ => Ok(()),
+        match self.is_written_here() {
+            true => claims::remove(&sidecar).with_context(|| format!("failed to remove {}", sidecar.display())),
+            false => Ok(()),
         }
+    }
+
+    /// What the sidecar of a configuration says, which is written with it.
+    pub fn described(self) -> anyhow::Result<Described> {
+        Ok(Described {
+            command: self.command.to_owned(),
+            files: self.files,
+            inputs: serde_json::to_value(self.inputs)?,
+        })
     }
 
     /// Writes the sidecar of the array that was written. An array that failed a check gets none.
@@ -131,8 +151,13 @@ impl<'a, I: Serialize + DeserializeOwned> ArrayOutput<'a, I> {
         if !self.is_written_here() {
             return Ok(());
         }
-        let sidecar = Sidecar::new(self.path, (shape, R::PRECISION.dtype()), self.command, self.files, self.inputs);
-        let written = sidecar.and_then(|sidecar| sidecar.write(self.path));
-        written.with_context(|| failed_to_write(&path_of(self.path)))
+        let path = &claims::written_to(self.path);
+        if path != self.path {
+            claims::claim(&path_of(path), SIDECAR, replaces());
+        }
+        let sidecar = Sidecar::new(path, (shape, R::PRECISION.dtype()), self.command, self.files, self.inputs);
+        let relative_errors = self.relative_errors;
+        let written = sidecar.and_then(|sidecar| Sidecar { relative_errors, ..sidecar }.write(path));
+        written.with_context(|| failed_to_write(&path_of(path)))
     }
 }

@@ -32,7 +32,7 @@ use super::output::{bytes, facts, joined, print};
     --output norm2")]
 pub struct Capture {
     /// The kernel
-    #[arg(long, value_name = "KERNEL", value_parser = one)]
+    #[arg(long, alias = "kernels", value_name = "KERNEL", value_parser = one)]
     kernel: &'static Kernel,
     /// The directory to write
     #[arg(long, value_name = "DIRECTORY")]

@@ -2,11 +2,15 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::Context as _;
+use anyhow::{Context as _, ensure};
 use clap::Args;
+use lanefield::dynamic::Hop;
 use lanefield::io::atomic::write_atomically;
 use lanefield::io::hdf5::{self, Hdf5Error};
 use lanefield::io::npy::{self, ComplexArray, ComplexValues, NpyError, RawArray};
+use lanefield::io::open::{Reopenable, begins_an_array};
+use lanefield::kernel::Kernel;
+use lanefield::observable::Source;
 use lanefield::reference::kernels::hop::Dagger;
 use lanefield_ports::Content;
 use lanefield_ports::compare::{
@@ -18,11 +22,14 @@ use serde::Serialize;
 use super::Outcome;
 use super::args::HopArgs;
 use super::compare_plot::plot;
+use super::compare_residuals::{Residuals, System};
+use super::configuration::ReadArgs;
 use super::fields::FieldShape;
 use super::files::{given, npy_error, require_outputs, svg};
+use super::operator::{Offer, OperatorArgs, check};
 use super::output::{Head, Kind, print, print_json};
 use super::ranks::RanksArgs;
-use super::source::{InputArgs, Source};
+use super::source::InputArgs;
 
 /// Compare two arrays bit for bit: where they differ first, how many numbers do and where, and what may have caused it.
 ///
@@ -31,6 +38,9 @@ use super::source::{InputArgs, Source};
 ///
 /// Of a hop of Wilson fermions --config and --source let it try what would be wrong: each leg's sign, link, projector, neighbour and phase, the order of
 /// the legs, and the forms of products. Without them it says what it can see from A and B alone.
+///
+/// With --operator they let it compute the residuals |b - M x| / |b| of both arrays as solutions, b the source, and try the other sign of μ, other
+/// boundary phases, the dagger, and a momentum of the other sign.
 ///
 /// An array of another program is converted on reading: --order, --gamma and --inner say what B is, --a-order, --a-gamma and --a-inner what A is.
 /// docs/ports.md says what the words mean, and which faults are recognised.
@@ -44,15 +54,17 @@ use super::source::{InputArgs, Source};
   lanefield compare a.npy a.npy
   lanefield compare a.npy b.npy --plot map.svg
   lanefield compare a.npy b.npy --config hot.nersc --source gauss:7
+  lanefield compare x.npy theirs.npy --operator clover --mass 0.1 --csw 1.3 \\
+      --config hot.nersc --source point:0,0,0,0,0,0
   lanefield convert b.npy quda.npy --to-order quda --to-gamma ukqcd
   lanefield compare b.npy quda.npy --order quda --gamma ukqcd --ulps 4 --json")]
 pub struct Compare {
     /// The first array, as a rule ours: (T, Z, Y, X, …), complex64 or complex128; five-dimensional fermions (Ls, T, Z, Y, X, 4, 3). Arrays of float32,
     /// float64, int16 and int64 are compared, too
-    #[arg(value_name = "A.npy")]
+    #[arg(id = "file-a", value_name = "A.npy")]
     a: PathBuf,
     /// The second array, as a rule that of a port
-    #[arg(value_name = "B.npy")]
+    #[arg(id = "file-b", value_name = "B.npy")]
     b: PathBuf,
     /// Accept numbers that are so many units in the last place apart
     #[arg(long, value_name = "N", default_value_t = 0)]
@@ -78,25 +90,26 @@ pub struct Compare {
     /// As --inner, of A
     #[arg(long, value_name = "ORDER", default_value_t, help_heading = "Orders and bases of other programs")]
     a_inner: Inner,
-    /// The configuration of the hop that B should be: a NERSC, ILDG, SciDAC or MILC file, or a NumPy array (T, Z, Y, X, 4, 3, 3) if it ends in .npy
-    #[arg(long, value_name = "FILE", requires = "source", help_heading = "What hop B should be")]
-    config: Option<PathBuf>,
-    /// Its source: a NumPy array (T, Z, Y, X, 4, 3), gauss:SEED, z4:SEED or point:x,y,z,t,spin,colour
-    #[arg(long, value_name = "SOURCE", requires = "config", help_heading = "What hop B should be")]
-    source: Option<Source>,
-    /// B should be M = 4 + mass + hop
+    /// The configuration of the hop that B should be, or of the operator: a NERSC, ILDG, SciDAC, MILC, openQCD, DD-αAMG or HiRep file, or a NumPy or HDF5 array
+    /// (T, Z, Y, X, 4, 3, 3)
     #[arg(
         long,
-        value_name = "MASS",
-        requires = "config",
-        allow_hyphen_values = true,
-        help_heading = "What hop B should be"
+        value_name = "FILE",
+        requires = "source",
+        help_heading = "What hop B should be, or which system A and B solve"
     )]
-    mass: Option<f64>,
-    /// B should be the dagger
-    #[arg(long, requires = "config", help_heading = "What hop B should be")]
+    config: Option<PathBuf>,
+    #[command(flatten)]
+    read: ReadArgs,
+    /// Its source: a NumPy array (T, Z, Y, X, 4, 3), or a name as of solve: point:x,y,z,t,spin,colour, momentum:nx,ny,nz,t,spin,colour, gauss:SEED
+    #[arg(long, value_name = "SOURCE", value_parser = Source::field, requires = "config", help_heading = "What hop B should be, or which system A and B solve")]
+    source: Option<Source>,
+    #[command(flatten, next_help_heading = "What hop B should be, or which system A and B solve")]
+    operator: OperatorArgs<HopOrOperator>,
+    /// B should be the dagger of the hop
+    #[arg(long, requires = "config", help_heading = "What hop B should be, or which system A and B solve")]
     dagger: bool,
-    #[command(flatten, next_help_heading = "What hop B should be")]
+    #[command(flatten, next_help_heading = "What hop B should be, or which system A and B solve")]
     hop: HopArgs,
     /// Write a map of the differences as SVG: for each t and z the sites x, y, by the logarithm of the difference
     #[arg(long, value_name = "FILE.svg", value_parser = svg)]
@@ -104,6 +117,18 @@ pub struct Compare {
     /// Print JSON
     #[arg(long)]
     json: bool,
+}
+
+/// The hop, and all operators.
+struct HopOrOperator;
+
+impl Offer for HopOrOperator {
+    const HELP: &'static str = "The operator M whose systems A and B solve; of the hop, B is that of the source (with --mass M = 4 + mass + hop)";
+    const DEFAULT: Option<&'static str> = Some("hop");
+
+    fn kernels() -> Vec<&'static Kernel> {
+        Hop::all().map(Hop::kernel).filter(|kernel| kernel.name == "hop").collect()
+    }
 }
 
 impl Compare {
@@ -117,31 +142,79 @@ impl Compare {
             CompareOptions { ulps: self.ulps, holds: self.holds, a: of_a, b: of_b, ..CompareOptions::default() };
         let mut comparison = compare_numbers(a.numbers(), b.numbers(), options)
             .with_context(|| format!("cannot compare {} (A) with {} (B)", self.a.display(), self.b.display()))?;
+        ensure!(
+            self.config.is_some() || (self.is_hop() && self.operator.given().is_empty()),
+            "an operator and its parameters are for --config and --source, which are not given: add them, or leave it out"
+        );
+        let mut residuals = None;
         if let Some(input) = self.input() {
             let (Array::Complex(a), Array::Complex(b)) = (&a, &b) else {
                 anyhow::bail!(
-                    "{} holds real numbers, and is no hop: leave --config and --source out",
+                    "{} holds real numbers, and is no hop and no solution: leave --config and --source out",
                     self.b.display()
                 );
             };
-            comparison.add_hop(self.explain(a, b, &input)?);
+            if self.is_hop() {
+                comparison.add_hop(self.explain(a, b, &input)?);
+            } else {
+                let found = self.residuals(a, b, &input)?;
+                found.add_to(&mut comparison);
+                residuals = Some(found);
+            }
         }
         if let Some(path) = &self.plot {
             let names = [&self.a, &self.b].map(|path| path.display().to_string());
             let svg = plot(&comparison, [&names[0], &names[1]])?;
             write_atomically(path, |writer| writer.write_all(svg.as_bytes()))?;
         }
-        match (self.json, &self.plot) {
-            (true, _) => print_json(Head::of(Kind::Compare), &self.report(comparison.clone()))?,
-            (false, None) => print(&comparison)?,
-            (false, Some(path)) => print(format_args!("{comparison}\nmap      {}", path.display()))?,
+        let outcome = if comparison.is_same() { Outcome::Done } else { Outcome::CheckFailed };
+        if self.json {
+            print_json(Head::of(Kind::Compare), &self.report(comparison, residuals)?)?;
+            return Ok(outcome);
         }
-        Ok(if comparison.is_same() { Outcome::Done } else { Outcome::CheckFailed })
+        let map = self.plot.as_ref().map(|path| format!("map      {}", path.display()));
+        let more = residuals.map(|residuals| residuals.to_string()).into_iter().chain(map);
+        print(more.fold(comparison.to_string(), |text, line| text + "\n" + &line))?;
+        Ok(outcome)
     }
 
     /// The hop's configuration and source, where they were given.
     fn input(&self) -> Option<InputArgs> {
-        Some(InputArgs { config: self.config.clone()?, source: self.source.clone()?, ranks: RanksArgs::default() })
+        Some(InputArgs {
+            config: self.config.clone()?,
+            read: self.read,
+            source: self.source.clone()?,
+            ranks: RanksArgs::default(),
+        })
+    }
+
+    fn is_hop(&self) -> bool {
+        self.operator.name() == "hop"
+    }
+
+    /// The mass of M = 4 + mass + hop.
+    ///
+    /// # Errors
+    /// Parameters of operators, which the hop does not have.
+    fn mass(&self) -> anyhow::Result<Option<f64>> {
+        match self.operator.given() {
+            [] => Ok(None),
+            [("mass", mass)] if self.is_hop() => Ok(Some(mass.parse()?)),
+            _ if self.is_hop() => self.operator.kernel().map(|_| None),
+            _ => Ok(None),
+        }
+    }
+
+    /// How well A and B solve the system of the operator and the source.
+    fn residuals(&self, a: &ComplexArray, b: &ComplexArray, input: &InputArgs) -> anyhow::Result<Residuals> {
+        ensure!(!self.dagger, "--dagger is for the hop; of an operator the dagger is tried: leave --dagger out");
+        let model = self.operator.model(&self.hop)?;
+        check::<f64>(&model, false)?;
+        let configuration = input.configuration()?.configuration;
+        let shape = FieldShape::of_model(&model)?;
+        let source = input.source(shape, configuration.extents(), false)?.values;
+        let (hop, configuration) = (self.hop.parameters(), &configuration);
+        Residuals::new(a, b, &System { model, hop, configuration, shape, source: &input.source, b: source })
     }
 
     /// What A and B have to do with the hop, and which hop with one thing wrong B is.
@@ -154,38 +227,40 @@ impl Compare {
         let dagger = if self.dagger { Dagger::Yes } else { Dagger::No };
         let HopArgs { boundary, links, legs } = self.hop;
         let (configuration, source) = (&configuration, &source);
-        let inputs = HopInputs { configuration, source, boundary, links, legs, dagger, mass: self.mass };
+        let inputs = HopInputs { configuration, source, boundary, links, legs, dagger, mass: self.mass()? };
         let explained = explain_hop(a, b, &inputs);
         explained
             .with_context(|| format!("cannot hold {} against a hop on {}", self.b.display(), input.config.display()))
     }
 
-    fn report(&self, comparison: Comparison) -> Report {
+    fn report(&self, comparison: Comparison, residuals: Option<Residuals>) -> anyhow::Result<Report> {
         let verdict = match (comparison.is_same(), comparison.accepted) {
             (true, 0) => "same bits",
             (true, _) => "within ulps",
             (false, _) => "DIFFERENT",
         };
         let name = |path: &Path| path.display().to_string();
-        let hop_of = self.input().map(|input| HopOf {
+        let mass = self.mass()?;
+        let hop_of = self.input().filter(|_| self.is_hop()).map(|input| HopOf {
             config: name(&input.config),
             source: input.source.to_string(),
             boundary: self.hop.boundary.to_string(),
             links: self.hop.links.reals(),
             legs: self.hop.legs.to_string(),
             dagger: self.dagger,
-            mass: self.mass,
+            mass,
         });
-        Report {
+        Ok(Report {
             verdict,
             file_a: name(&self.a),
             file_b: name(&self.b),
             read_a: Convention { order: self.a_order, gamma: self.a_gamma, inner: self.a_inner },
             read_b: Convention { order: self.order, gamma: self.gamma, inner: self.inner },
             hop_of,
+            residuals,
             plot: self.plot.as_deref().map(name),
             comparison,
-        }
+        })
     }
 }
 
@@ -201,6 +276,8 @@ struct Report {
     read_b: Convention,
     /// What B should be, where that was said.
     hop_of: Option<HopOf>,
+    /// How well both solve the system of an operator, where one was named.
+    residuals: Option<Residuals>,
     plot: Option<String>,
     #[serde(flatten)]
     comparison: Comparison,
@@ -265,11 +342,16 @@ pub(super) fn read(
     option: &str,
     named: Named,
 ) -> anyhow::Result<(String, ComplexArray)> {
-    let array = match hdf5::is_hdf5(path) {
-        true => hdf5::read_complex(path, dataset).map_err(|error| hdf5_error(path, error))?,
-        false => npy::read_complex(path).map_err(|error| npy_error(path, error))?,
-    };
-    in_ours(path, array, convention, (option, named))
+    in_ours(path, read_array(path, dataset)?, convention, (option, named))
+}
+
+/// Reads an array of NumPy or HDF5, where a dataset may be named.
+pub(super) fn read_array(path: &Path, dataset: Option<&str>) -> anyhow::Result<ComplexArray> {
+    let file = Reopenable::open(path, begins_an_array)?;
+    match hdf5::is_hdf5(file.path()) {
+        true => hdf5::read_complex(file.path(), dataset).map_err(|error| hdf5_error(path, error)),
+        false => npy::read_complex(file.path()).map_err(|error| npy_error(path, error)),
+    }
 }
 
 /// An error of reading an HDF5 file, with how a dataset is named.

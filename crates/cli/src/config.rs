@@ -2,17 +2,15 @@
 
 mod heatbath;
 
-use std::borrow::Cow;
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, bail, ensure};
-use clap::{Args, ValueEnum};
+use anyhow::bail;
+use clap::Args;
 use lanefield::comm::WholeLattice;
-use lanefield::io::ildg::{self, IldgError};
-use lanefield::io::milc::{self, MilcError};
-use lanefield::io::nersc::{self, ByteOrder, FloatingPoint, NerscError, StoredRows, WriteOptions};
-use lanefield::io::npy;
+use lanefield::io::claims;
+use lanefield::io::configuration::{self, ConfigurationFile, Described, Header, Origin, is_stream};
+use lanefield::io::nersc::NerscHeader;
 use lanefield::reference::gauge::{Configuration, LINK_WORDS, SITE_WORDS};
 use lanefield::reference::layout::Extents;
 use num_complex::Complex;
@@ -21,15 +19,13 @@ use serde::Serialize;
 use heatbath::Heatbath;
 
 use super::Outcome;
-use super::fields::write_arrays;
-use super::files::{
-    ConfigurationFile, Origin, failed_to_write, has_extension, is_npy, read_configuration_of, read_configuration_on,
-    require_outputs,
-};
-use super::output::{Head, Kind, facts, joined, show};
+use super::array_output::{ArrayOutput, require_converted};
+use super::configuration::{FormatArgs, MadeInputs, ReadArgs};
+use super::files::require_outputs;
+use super::output::{Head, Kind, facts, joined, show, small};
 use super::ranks::{RanksArgs, require_one};
 
-/// Show, check, make or convert gauge configurations (NERSC, ILDG, SciDAC and MILC files, and NumPy arrays).
+/// Show, check, make, convert or project gauge configurations (NERSC, ILDG, SciDAC, MILC, openQCD, DD-αAMG and HiRep files, NumPy and HDF5 arrays).
 #[derive(Args)]
 #[command(after_help = "Examples:
   lanefield config generate hot --lattice 4.4.4.8 --seed 1 --output hot.nersc
@@ -48,6 +44,7 @@ commands! {
         Check(Check),
         Generate(Generate),
         Convert(Convert),
+        Project(Project),
     }
 }
 
@@ -63,10 +60,10 @@ impl Config {
   lanefield config info hot.nersc
   lanefield config info hot.npy --json")]
 struct Info {
-    /// A NERSC, ILDG, SciDAC or MILC file, or a NumPy array (T, Z, Y, X, 4, 3, 3) if it ends in .npy
+    /// A NERSC, ILDG, SciDAC, MILC, openQCD, DD-αAMG or HiRep file, or a NumPy or HDF5 array (T, Z, Y, X, 4, 3, 3)
     file: PathBuf,
     #[command(flatten)]
-    lattice: LatticeOfFile,
+    read: ReadArgs,
     /// Print JSON instead of a table
     #[arg(long)]
     json: bool,
@@ -76,18 +73,10 @@ struct Info {
 
 impl Info {
     fn run(self) -> anyhow::Result<Outcome> {
-        let file = read_configuration_of(&self.ranks, &self.file, self.lattice.lattice)?;
+        let file = self.read.read_any(&self.ranks, &self.file)?;
         let summary = Summary::of(&self.file, &file)?;
         show(self.json, Head::of(Kind::Config), &summary, Summary::text)
     }
-}
-
-/// The lattice of a file that does not say it.
-#[derive(Args)]
-struct LatticeOfFile {
-    /// Extents of the lattice, for files that do not say them: LIME files with nothing but links
-    #[arg(long, value_name = "X.Y.Z.T")]
-    lattice: Option<Extents>,
 }
 
 /// Name every defect of a configuration's file: structure, lengths, checksums, links. Exit code 1 if there are any.
@@ -96,10 +85,11 @@ struct LatticeOfFile {
   lanefield config check hot.nersc
   lanefield config check hot.lime --json")]
 struct Check {
-    /// A NERSC, ILDG, SciDAC or MILC file, or a NumPy array if it ends in .npy
+    /// A NERSC, ILDG, SciDAC, MILC, openQCD, DD-αAMG or HiRep file, or a NumPy or HDF5 array (T, Z, Y, X, 4, 3, 3)
     file: PathBuf,
-    #[command(flatten)]
-    lattice: LatticeOfFile,
+    /// Extents of the lattice, for files that do not say them: LIME files with nothing but links
+    #[arg(long, value_name = "X.Y.Z.T")]
+    lattice: Option<Extents>,
     /// Print JSON instead of lines
     #[arg(long)]
     json: bool,
@@ -109,28 +99,18 @@ struct Check {
 #[derive(Serialize)]
 struct Defects {
     file: String,
-    /// `nersc`, `ildg`, `milc` or `npy`.
-    format: &'static str,
+    /// `nersc`, `ildg`, `milc`, `openqcd`, `ddalphaamg`, `hirep`, `npy` or `hdf5`; null of a file of another kind.
+    format: Option<String>,
     /// One a line.
     defects: Vec<String>,
 }
 
 impl Check {
     fn run(self) -> anyhow::Result<Outcome> {
-        let (path, given) = (self.file.as_path(), self.lattice.lattice);
         require_one("config check")?;
-        let (format, defects) = if !is_npy(path) && ildg::is_lime(path) {
-            ("ildg", ildg::check(path, given)?)
-        } else if !is_npy(path) && milc::is_milc(path) {
-            ("milc", milc::check(path)?)
-        } else {
-            // A file that cannot be opened has not been judged.
-            std::fs::File::open(path).with_context(|| format!("failed to read {}", path.display()))?;
-            let read = read_configuration_of(&RanksArgs::default(), path, given);
-            let defects = read.err().map(|error| error.root_cause().to_string());
-            (if is_npy(path) { "npy" } else { "nersc" }, defects.into_iter().collect())
-        };
-        let found = Defects { file: path.display().to_string(), format, defects };
+        let (format, defects) = configuration::check(&self.file, self.lattice)?;
+        let format = format.map(|format| format.to_string());
+        let found = Defects { file: self.file.display().to_string(), format, defects };
         show(self.json, Head::of(Kind::ConfigCheck), &found, Defects::text)?;
         Ok(if found.defects.is_empty() { Outcome::Done } else { Outcome::CheckFailed })
     }
@@ -238,7 +218,7 @@ struct Target {
     /// Extents of the lattice
     #[arg(long, value_name = "X.Y.Z.T")]
     lattice: Extents,
-    /// The file to write: a NumPy array if it ends in .npy, an ILDG file if in .lime, a MILC file if in .milc, else a NERSC file
+    /// The file to write, whose name says the format: .nersc (or no extension), .lime (ILDG), .milc, .npy, .h5
     #[arg(long, value_name = "FILE")]
     output: PathBuf,
     #[command(flatten)]
@@ -265,7 +245,7 @@ impl Target {
         require_memory(part)?;
         let configuration = make(part);
         let made = Made { configuration: &configuration, lattice: &lattice, ranks: &self.ranks };
-        made.write(&self.output, &self.format, None, self.json)
+        made.write(&self.output, &self.format, (None, None, None), self.json)
     }
 }
 
@@ -288,14 +268,32 @@ fn require_memory(extents: Extents) -> anyhow::Result<()> {
   lanefield config convert hot.npy hot32.nersc --rows 2 \\
       --floating-point IEEE32BIG")]
 struct Convert {
+    #[command(flatten)]
+    files: Files,
+}
+
+/// Project the links of a configuration to SU(3), however far from it they are: by polar decomposition, or to the largest Re tr U V†.
+#[derive(Args)]
+#[command(after_help = "Examples:
+  lanefield config generate hot --lattice 4.4.4.8 --seed 1 --output hot.npy
+  lanefield config project hot.npy near.nersc
+  lanefield config project hot.npy other.nersc --projection max-re-tr")]
+struct Project {
+    #[command(flatten)]
+    files: Files,
+}
+
+/// A configuration to read, and the file to write it to.
+#[derive(Args)]
+struct Files {
     /// The configuration to read
     #[arg(value_name = "IN")]
     input: PathBuf,
-    /// The file to write
+    /// The file to write, whose name says the format: .nersc (or no extension), .lime (ILDG), .milc, .npy, .h5
     #[arg(value_name = "OUT")]
     output: PathBuf,
     #[command(flatten)]
-    lattice: LatticeOfFile,
+    read: ReadArgs,
     #[command(flatten)]
     format: FormatArgs,
     /// Print JSON instead of a table
@@ -307,165 +305,33 @@ struct Convert {
 
 impl Convert {
     fn run(self) -> anyhow::Result<Outcome> {
+        self.files.run()
+    }
+}
+
+impl Project {
+    fn run(self) -> anyhow::Result<Outcome> {
+        let files = self.files;
+        Files { read: files.read.projecting(), ..files }.run()
+    }
+}
+
+impl Files {
+    fn run(self) -> anyhow::Result<Outcome> {
         self.format.check(&self.output)?;
-        require_outputs(&[("OUT", &self.output)], &[("IN", &self.input)])?;
-        let read = read_configuration_of(&self.ranks, &self.input, self.lattice.lattice)?;
+        require_converted(&self.input, &self.output)?;
+        let read = self.read.read_any(&self.ranks, &self.input)?;
         let made = Made { configuration: &read.configuration, lattice: &read.lattice, ranks: &self.ranks };
-        made.write(&self.output, &self.format, Some(&read.origin), self.json)
-    }
-}
-
-/// A format of configurations.
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Format {
-    /// NERSC
-    Nersc,
-    /// ILDG, with the records of SciDAC
-    Ildg,
-    /// MILC, version 5
-    Milc,
-    /// A NumPy array
-    Npy,
-}
-
-impl Format {
-    /// What the name of a file says: NERSC has no extension of its own.
-    fn of(path: &Path) -> Self {
-        if is_npy(path) {
-            Self::Npy
-        } else if has_extension(path, &["lime", "ildg", "scidac"]) {
-            Self::Ildg
-        } else if has_extension(path, &["milc"]) {
-            Self::Milc
-        } else {
-            Self::Nersc
-        }
-    }
-}
-
-/// How a file is written.
-#[derive(Args, Default)]
-struct FormatArgs {
-    /// Format of the file [default: npy of .npy, ildg of .lime, .ildg and .scidac, milc of .milc, else nersc]
-    #[arg(long, value_enum)]
-    format: Option<Format>,
-    /// Numbers of the file: IEEE32, IEEE32BIG, IEEE64BIG or IEEE64LITTLE; ILDG files have big-endian ones, MILC files 32-bit ones [default: as in the
-    /// file that is converted, else IEEE64BIG, of MILC IEEE32]
-    #[arg(long, value_name = "FORMAT", value_parser = floating_point)]
-    floating_point: Option<FloatingPoint>,
-    /// Rows of each link in a NERSC file: 2 or 3 [default: as in the file that is converted, else 3]
-    #[arg(long, value_name = "ROWS", value_parser = rows)]
-    rows: Option<StoredRows>,
-    /// The logical file name in an ILDG file [default: as in the file that is converted]
-    #[arg(long, value_name = "NAME")]
-    lfn: Option<String>,
-}
-
-fn floating_point(text: &str) -> Result<FloatingPoint, String> {
-    match text.to_ascii_uppercase().as_str() {
-        "IEEE32" | "IEEE32LITTLE" => Ok(FloatingPoint::F32Little),
-        "IEEE32BIG" => Ok(FloatingPoint::F32Big),
-        "IEEE64" | "IEEE64LITTLE" => Ok(FloatingPoint::F64Little),
-        "IEEE64BIG" => Ok(FloatingPoint::F64Big),
-        _ => Err(format!("invalid number format '{text}': expected IEEE32, IEEE32BIG, IEEE64BIG or IEEE64LITTLE")),
-    }
-}
-
-fn rows(text: &str) -> Result<StoredRows, String> {
-    match text {
-        "2" => Ok(StoredRows::Two),
-        "3" => Ok(StoredRows::Three),
-        _ => Err(format!("no links of '{text}' rows: use 2 or 3")),
-    }
-}
-
-impl FormatArgs {
-    fn of(&self, output: &Path) -> Format {
-        self.format.unwrap_or_else(|| Format::of(output))
-    }
-
-    fn check(&self, output: &Path) -> anyhow::Result<()> {
-        let (format, shown) = (self.of(output), output.display());
-        ensure!(
-            format == Format::Npy || !is_npy(output),
-            "{shown} would be read as a NumPy array: give it another extension than .npy"
-        );
-        ensure!(
-            format != Format::Npy || (self.floating_point.is_none() && self.rows.is_none()),
-            "--floating-point and --rows are not for NumPy arrays: {shown} is a NumPy array, always complex128 with three rows"
-        );
-        ensure!(
-            self.rows.is_none() || format == Format::Nersc,
-            "--rows is for NERSC files: links of {shown} have three rows"
-        );
-        ensure!(self.lfn.is_none() || format == Format::Ildg, "--lfn is for ILDG files, and {shown} is none");
-        if let Some(numbers) = self.floating_point {
-            let name = numbers.name();
-            ensure!(
-                format != Format::Ildg || numbers.byte_order() == ByteOrder::Big,
-                "ILDG files have big-endian numbers, and not {name}: use IEEE32BIG or IEEE64BIG"
-            );
-            ensure!(
-                format != Format::Milc || numbers.size() == 4,
-                "MILC files have 32-bit numbers, and not {name}: use IEEE32 or IEEE32BIG"
-            );
-        }
-        Ok(())
-    }
-
-    /// How a NERSC file is written: as the one that is converted, where that is one.
-    fn nersc(&self, origin: Option<&Origin>) -> WriteOptions {
-        let mut options = WriteOptions::default();
-        if let Some(Origin::Nersc(header)) = origin {
-            options.rows = header.rows;
-            // Where it comes from goes with it, as far as this format's writer can say it.
-            let sayable = |text: &str| text.bytes().all(|b| b == b' ' || b.is_ascii_graphic());
-            if sayable(&header.ensemble_id) && sayable(&header.ensemble_label) {
-                options.ensemble_id = header.ensemble_id.clone();
-                options.ensemble_label = header.ensemble_label.clone();
+        let projection = self.read.projection().map(|projection| format!("project:{projection}"));
+        let described = match projection.is_some() {
+            true => {
+                let inputs = MadeInputs::new(&read, [self.read.setting()])?;
+                let sidecar = ArrayOutput::new(&self.output, "config project", &[("config", &self.input)], inputs)?;
+                Some(sidecar.described()?)
             }
-            options.sequence_number = header.sequence_number.parse().unwrap_or(options.sequence_number);
-        }
-        if let Some(numbers) = origin.and_then(numbers) {
-            options.floating_point = numbers;
-        }
-        options.rows = self.rows.unwrap_or(options.rows);
-        options.floating_point = self.floating_point.unwrap_or(options.floating_point);
-        options
-    }
-
-    fn ildg(&self, origin: Option<&Origin>) -> ildg::WriteOptions {
-        let numbers = self.floating_point.or(origin.and_then(numbers));
-        let double = numbers.is_none_or(|numbers| numbers.size() == 8);
-        let mut options = ildg::WriteOptions { double, ..ildg::WriteOptions::default() };
-        if let Some(Origin::Ildg(header)) = origin {
-            options.lfn = header.lfn.clone();
-            options.info = header.info.clone().unwrap_or_default();
-        }
-        options.lfn = self.lfn.clone().or(options.lfn);
-        options
-    }
-
-    fn milc(&self, origin: Option<&Origin>) -> milc::WriteOptions {
-        let mut options = milc::WriteOptions::default();
-        if let Some(Origin::Milc(header)) = origin {
-            options.byte_order = header.byte_order;
-            options.time_stamp = header.time_stamp.clone();
-        }
-        if let Some(numbers) = self.floating_point {
-            options.byte_order = numbers.byte_order();
-        }
-        options
-    }
-}
-
-/// The numbers of a file, where a file of another format can have them.
-fn numbers(origin: &Origin) -> Option<FloatingPoint> {
-    match origin {
-        Origin::Nersc(header) => Some(header.floating_point),
-        Origin::Ildg(header) => Some(header.floating_point),
-        Origin::Milc(_) => Some(FloatingPoint::F32Big),
-        Origin::Npy(_) => None,
+            false => None,
+        };
+        made.write(&self.output, &self.format, (Some(&read.origin), projection, described), self.json)
     }
 }
 
@@ -478,50 +344,21 @@ struct Made<'a> {
 
 impl Made<'_> {
     /// Writes it, and shows what can be read from the file then.
-    fn write(&self, path: &Path, format: &FormatArgs, origin: Option<&Origin>, json: bool) -> anyhow::Result<Outcome> {
+    fn write(
+        &self,
+        path: &Path,
+        format: &FormatArgs,
+        (origin, made_by, described): (Option<&Origin>, Option<String>, Option<Described>),
+        json: bool,
+    ) -> anyhow::Result<Outcome> {
         let &Self { configuration, lattice, ranks } = self;
-        write_as(path, configuration, lattice, format, origin)?;
-        if !lattice.communicator().any(lattice.is_first() && path.is_file())? {
+        format.write(path, (configuration, lattice), origin, (made_by, described))?;
+        if !lattice.communicator().any(lattice.is_first() && !is_stream(path))? {
             // A device or a pipe cannot be read back.
             return Ok(Outcome::Done);
         }
-        let summary = Summary::of(path, &read_configuration_on(ranks, path)?)?;
+        let summary = Summary::of(path, &ReadArgs::default().read_any(ranks, &claims::written_to(path))?)?;
         show(json, Head::of(Kind::Config), &summary, Summary::text)
-    }
-}
-
-/// Writes a configuration, of which this rank has a part, in the format that the name of the file says.
-pub fn write_configuration(path: &Path, configuration: &Configuration, lattice: &WholeLattice) -> anyhow::Result<()> {
-    write_as(path, configuration, lattice, &FormatArgs::default(), None)
-}
-
-/// The same in the format that is asked for, and as the file that it comes from.
-fn write_as(
-    path: &Path,
-    configuration: &Configuration,
-    lattice: &WholeLattice,
-    format: &FormatArgs,
-    origin: Option<&Origin>,
-) -> anyhow::Result<()> {
-    let unwritten = |error: anyhow::Error| error.context(failed_to_write(path));
-    // Errors of writing name the file.
-    match format.of(path) {
-        Format::Npy => {
-            let links = |_| Ok(Cow::Borrowed(configuration.links()));
-            write_arrays(path, &npy::gauge_shape(lattice.extents()), lattice, 1, links)
-        }
-        Format::Nersc => match nersc::write_part(path, configuration, &format.nersc(origin), lattice) {
-            Err(NerscError::Write(error)) => Err(error.into()),
-            result => result.map_err(|error| unwritten(error.into())),
-        },
-        Format::Ildg => match ildg::write_part(path, configuration, &format.ildg(origin), lattice) {
-            Err(IldgError::Write(error)) => Err(error.into()),
-            result => result.map_err(|error| unwritten(error.into())),
-        },
-        Format::Milc => match milc::write_part(path, configuration, &format.milc(origin), lattice) {
-            Err(MilcError::Write(error)) => Err(error.into()),
-            result => result.map_err(|error| unwritten(error.into())),
-        },
     }
 }
 
@@ -529,8 +366,8 @@ fn write_as(
 #[derive(Serialize)]
 struct Summary {
     file: String,
-    /// `nersc`, `ildg`, `milc` or `npy`.
-    format: &'static str,
+    /// `nersc`, `ildg`, `milc`, `openqcd`, `ddalphaamg`, `hirep`, `npy` or `hdf5`.
+    format: String,
     lattice: [usize; 4],
     /// DATATYPE; null but for NERSC.
     datatype: Option<&'static str>,
@@ -544,57 +381,56 @@ struct Summary {
     link_trace: f64,
     /// The largest of |U U† − 1| and |det U − 1| of any link.
     unitarity_defect: f64,
-    /// The logical file name of an ILDG file; null where there is none.
+    /// The logical file name, which ILDG files and sidecars can hold; null if it is not given.
     lfn: Option<String>,
-    /// ENSEMBLE_ID, ENSEMBLE_LABEL, SEQUENCE_NUMBER, CREATOR, CREATION_DATE as in the file; null but for NERSC.
+    /// ENSEMBLE_ID, ENSEMBLE_LABEL, SEQUENCE_NUMBER, CREATOR, CREATION_DATE as in the file, of ILDG files and sidecars the first three; null where there are none.
     provenance: Option<Provenance>,
 }
 
 #[derive(Serialize)]
 struct Provenance {
-    ensemble_id: String,
-    ensemble_label: String,
-    sequence_number: String,
-    creator: String,
-    creation_date: String,
+    #[serde(flatten)]
+    of: configuration::Provenance,
+    /// Null but for NERSC.
+    creator: Option<String>,
+    creation_date: Option<String>,
 }
 
 impl Summary {
     fn of(path: &Path, file: &ConfigurationFile) -> anyhow::Result<Self> {
-        let ConfigurationFile { configuration, lattice, origin } = file;
-        let header = if let Origin::Nersc(header) = origin { Some(header) } else { None };
+        let ConfigurationFile { configuration, lattice, origin, .. } = file;
+        let header = if let Header::Nersc(header) = &origin.header { Some(header) } else { None };
         let two = |[a, b]: [u32; 2]| format!("{a:08x} {b:08x}");
-        let (format, floating_point, checksum) = match origin {
-            Origin::Nersc(header) => ("nersc", header.floating_point.name(), Some(format!("{:08x}", header.checksum))),
-            Origin::Ildg(header) => {
-                ("ildg", header.floating_point.name(), header.checksums.map(|sums| two([sums.a, sums.b])))
-            }
-            Origin::Milc(header) => {
-                let numbers = match header.byte_order {
-                    ByteOrder::Big => FloatingPoint::F32Big,
-                    ByteOrder::Little => FloatingPoint::F32Little,
-                };
-                ("milc", numbers.name(), Some(two(header.checksums)))
-            }
-            Origin::Npy(precision) => ("npy", precision.dtype(), None),
+        let checksum = match &origin.header {
+            Header::Nersc(header) => header.checksum.map(|sum| format!("{sum:08x}")),
+            Header::Ildg(header) => header.checksums.map(|sums| two([sums.a, sums.b])),
+            Header::Milc(header) => Some(two(header.checksums)),
+            Header::Plain(_) | Header::Npy(_) | Header::Hdf5(_) => None,
         };
+        let floating_point = match (origin.floating_point(), &origin.header) {
+            (Some(numbers), _) => numbers.name(),
+            (None, Header::Npy(precision) | Header::Hdf5(precision)) => precision.dtype(),
+            (None, _) => "unknown",
+        };
+        let mut provenance = origin.provenance();
         Ok(Self {
             file: path.display().to_string(),
-            format,
+            format: origin.format().to_string(),
             lattice: lattice.extents().as_array(),
             datatype: header.map(|header| header.rows.datatype()),
             floating_point,
             checksum,
-            lfn: if let Origin::Ildg(header) = origin { header.lfn.clone() } else { None },
             plaquette: file.plaquette()?,
             link_trace: lattice.link_trace(configuration)?,
             unitarity_defect: lattice.largest(configuration.unitarity_defect().defect)?,
-            provenance: header.map(|header| Provenance {
-                ensemble_id: header.ensemble_id.clone(),
-                ensemble_label: header.ensemble_label.clone(),
-                sequence_number: header.sequence_number.clone(),
-                creator: header.creator.clone(),
-                creation_date: header.creation_date.clone(),
+            lfn: provenance.as_mut().and_then(|provenance| provenance.lfn.take()),
+            provenance: provenance.filter(|of| header.is_some() || *of != Default::default()).map(|of| {
+                let by = |field: fn(&NerscHeader) -> &String| header.map(|header| field(header).clone());
+                Provenance {
+                    of,
+                    creator: by(|header| &header.creator),
+                    creation_date: by(|header| &header.creation_date),
+                }
             }),
         })
     }
@@ -605,12 +441,14 @@ impl Summary {
             ("lattice", format!("{}, {links} links", joined(&self.lattice, "."))),
             ("plaquette", self.plaquette.to_string()),
             ("link trace", self.link_trace.to_string()),
-            ("worst unitarity", format!("{:.2e}", self.unitarity_defect)),
+            ("largest deviation", small(self.unitarity_defect, 2)),
         ];
         let mut row = |name, value: &dyn Display| rows.push((name, value.to_string()));
         match &self.checksum {
             Some(checksum) => row("checksum", checksum),
-            None if self.format == "ildg" => row("checksum", &"none in the file: damage cannot be told"),
+            None if matches!(&*self.format, "ildg" | "nersc") => {
+                row("checksum", &"none in the file: damage cannot be told");
+            }
             None => {}
         }
         row("numbers", &self.floating_point);
@@ -620,11 +458,11 @@ impl Summary {
         if let Some(lfn) = &self.lfn {
             row("logical file name", lfn);
         }
-        if let Some(Provenance { ensemble_id, ensemble_label, sequence_number, creator, creation_date }) =
-            &self.provenance
-        {
-            row("ensemble", &format!("{ensemble_id} {ensemble_label} {sequence_number}"));
-            row("creator", &format!("{creator}, {creation_date}"));
+        if let Some(Provenance { of, creator, creation_date }) = &self.provenance {
+            row("ensemble", &format!("{} {} {}", of.ensemble_id, of.ensemble_label, of.sequence_number));
+            if let (Some(creator), Some(date)) = (creator, creation_date) {
+                row("creator", &format!("{creator}, {date}"));
+            }
         }
         format!("{}\n{}", self.file, facts(rows))
     }

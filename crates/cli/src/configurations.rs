@@ -5,28 +5,66 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, ensure};
+use anyhow::{Context as _, bail, ensure};
 use lanefield::comm::WholeLattice;
+use lanefield::gauge::require_one_ensemble;
+use lanefield::io::claims::place;
+use lanefield::io::configuration::ConfigurationFile;
+use num_complex::Complex;
 
-use super::files::{ConfigurationFile, has_extension, read_configuration_on};
+use super::configuration::ReadArgs;
+use super::files::has_extension;
 use super::ranks::RanksArgs;
 
 /// Files of configurations, of which one is read at a time.
 pub struct Configurations<'a> {
     files: &'a [PathBuf],
+    read: ReadArgs,
     ranks: &'a RanksArgs,
     lattice: WholeLattice,
     /// The first one, which tells the lattice.
     first: Option<ConfigurationFile>,
     next: usize,
+    /// Of those that were read.
+    known: Vec<Content>,
+}
+
+/// By what a configuration is known again: in another format, or rounded to 32 bits.
+struct Content {
+    plaquette: f64,
+    /// Numbers of links spread over the part of this rank.
+    links: Vec<Complex<f64>>,
+}
+
+impl Content {
+    fn of(file: &ConfigurationFile) -> anyhow::Result<Self> {
+        // A prime number of them, so that all elements of links are among them.
+        const NUMBERS: usize = 251;
+        let links = file.configuration.links();
+        let places = (0..NUMBERS).map(|k| k * links.len() / NUMBERS);
+        Ok(Self { plaquette: file.plaquette()?, links: places.map(|place| links[place]).collect() })
+    }
+
+    /// Whether all ranks have the same links, but for rounding to 32 bits: that changes a number by 6e-8 and averages by less the more numbers there are.
+    fn is(&self, other: &Self, lattice: &WholeLattice) -> anyhow::Result<bool> {
+        const ROUNDING: f64 = 1e-6;
+        let numbers = lattice.extents().as_array().iter().product::<usize>() as f64 * 72.0;
+        let near = |(a, b): (&Complex<f64>, &Complex<f64>)| (a - b).norm() <= ROUNDING;
+        // Of the whole lattice, the same on all ranks.
+        if (self.plaquette - other.plaquette).abs() > ROUNDING / numbers.sqrt() {
+            return Ok(false);
+        }
+        let is_here = self.links.iter().zip(&other.links).all(near);
+        Ok(!lattice.communicator().any(!is_here)?)
+    }
 }
 
 impl<'a> Configurations<'a> {
     /// Reads the first one of `files`, which are one or more.
-    pub fn begin(files: &'a [PathBuf], ranks: &'a RanksArgs) -> anyhow::Result<Self> {
+    pub fn begin(files: &'a [PathBuf], read: ReadArgs, ranks: &'a RanksArgs) -> anyhow::Result<Self> {
         let first = files.first().context("no configuration was given")?;
-        let first = read_configuration_on(ranks, first)?;
-        Ok(Self { files, ranks, lattice: first.lattice.clone(), first: Some(first), next: 0 })
+        let first = read.read(ranks, first)?;
+        Ok(Self { files, read, ranks, lattice: first.lattice.clone(), first: Some(first), next: 0, known: Vec::new() })
     }
 
     pub fn lattice(&self) -> &WholeLattice {
@@ -38,15 +76,27 @@ impl<'a> Configurations<'a> {
         self.first.as_ref()
     }
 
+    /// Reads one, which is on the same lattice as the first one, and none of those before.
     fn read(&mut self, path: &Path) -> anyhow::Result<ConfigurationFile> {
-        if let Some(first) = self.first.take() {
-            return Ok(first);
-        }
-        let file = read_configuration_on(self.ranks, path)?;
+        let file = match self.first.take() {
+            Some(first) => first,
+            None => self.read.read(self.ranks, path)?,
+        };
         let (name, found, extents) = (path.display(), file.lattice.extents(), self.lattice.extents());
         ensure!(found == extents, "{name} is on {found}, and {} on {extents}", self.files[0].display());
+        let content = Content::of(&file)?;
+        for (known, earlier) in self.known.iter().zip(self.files) {
+            ensure!(!content.is(known, &self.lattice)?, "{}", twice(earlier, path));
+        }
+        self.known.push(content);
         Ok(file)
     }
+}
+
+/// Why a configuration that was given twice is refused.
+pub fn twice(earlier: &Path, path: &Path) -> String {
+    let (earlier, path) = (earlier.display(), path.display());
+    format!("{path} is the same configuration as {earlier}: it would count twice; leave one of them out")
 }
 
 impl<'a> Iterator for Configurations<'a> {
@@ -59,7 +109,7 @@ impl<'a> Iterator for Configurations<'a> {
     }
 }
 
-/// The files of configurations, those of a directory in the order of their names. The state in which a run of the heat bath was ended is none.
+/// The files of configurations, each once; those of a directory are sorted by name. `stopped.nersc` of an interrupted heat bath is left out.
 pub fn files_of(given: &[PathBuf]) -> anyhow::Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     for path in given {
@@ -75,7 +125,14 @@ pub fn files_of(given: &[PathBuf]) -> anyhow::Result<Vec<PathBuf>> {
         let mut there: Vec<PathBuf> = entries.into_iter().filter(kept).collect();
         ensure!(!there.is_empty(), "{name} has no configuration: expected files that end in .nersc");
         there.sort();
+        require_one_ensemble(path, &there)?;
         files.append(&mut there);
+    }
+    let places: Vec<PathBuf> = files.iter().map(|file| place(file)).collect();
+    for (k, file) in files.iter().enumerate() {
+        if let Some(earlier) = places[..k].iter().position(|place| *place == places[k]) {
+            bail!("{}", twice(&files[earlier], file));
+        }
     }
     Ok(files)
 }

@@ -6,20 +6,25 @@ use anyhow::{Context as _, bail, ensure};
 use clap::Args;
 use lanefield::io::hdf5;
 use lanefield::io::npy::{self, ComplexArray, ComplexValues};
+use lanefield::io::sidecar::Sidecar;
+use lanefield::io::{claims, sidecar};
 use lanefield::reference::real::Precision;
 use lanefield_ports::compare::Axes;
 use lanefield_ports::order::{Convention, GammaBasis, Inner, SiteOrder, from_ours};
+use serde_json::Value;
 
 use super::Outcome;
+use super::array_output::{is_described, require_converted};
 use super::compare::{Named, read};
-use super::files::{failed_to_write, has_extension, npy_name, npy_unwritten, require_outputs};
+use super::files::{failed_to_write, has_extension, npy_name, npy_unwritten};
 use super::output::print;
 
 /// Convert an array between the orders of sites, bases of spins, precisions and files of programs, NumPy's and HDF5.
 ///
 /// Orders move numbers, and change no bit; so do degrand-rossi and chiral. Of dirac-pauli and ukqcd each number is a sum of two times 1/√2, computed in
 /// f64, and rounded once to the precision of the file. What is written has the shape of its order: where even sites come first (2, T, Z, Y, X/2, …), of
-/// qdp and quda links (4, 2, T, Z, Y, X/2, 3, 3), as PyQUDA has them. docs/ports.md says what the words mean.
+/// qdp and quda links (4, 2, T, Z, Y, X/2, 3, 3), as PyQUDA has them. docs/ports.md says what the words mean, and docs/agreement.md
+/// lists the conventions of other programs.
 #[derive(Args)]
 #[command(after_help = "Examples:
   lanefield config generate hot --lattice 4.4.4.8 --seed 1 --output hot.nersc
@@ -73,7 +78,7 @@ pub struct Convert {
 impl Convert {
     pub fn run(self) -> anyhow::Result<Outcome> {
         ensure!(self.precision != Some(Precision::Half), "--precision half has no NumPy type: expected f32 or f64");
-        require_outputs(&[("OUT", self.output.as_path())], &[("IN", self.input.as_path())])?;
+        require_converted(&self.input, &self.output)?;
         let order = self.from_order.unwrap_or_default();
         let from = Convention { order, gamma: self.from_gamma, inner: self.from_inner };
         let to = Convention { order: self.to_order, gamma: self.to_gamma, inner: self.to_inner };
@@ -86,6 +91,9 @@ impl Convert {
                 bail!("{option} {dataset} is of HDF5 files, and {} is none", path.display());
             }
         }
+        let sidecar = Sidecar::<Value>::read(&self.input)?;
+        sidecar.as_ref().map_or(Ok(()), |sidecar| sidecar.check(&self.input))?;
+        sidecar::remove(&self.output)?;
         let input = (self.input.as_path(), self.from_dataset.as_deref());
         let (read_as, mut array) = read(input, from, "--from-order", named)?;
         let axes = Axes::of(&array.shape);
@@ -109,6 +117,13 @@ impl Convert {
                 ComplexValues::F64(values) => npy::write_complex(&self.output, shape, values),
             };
             written.map_err(|error| npy_unwritten(&self.output, error))?;
+        }
+        // Of another order or basis the sidecar would say what the array is no more.
+        if let Some(sidecar) = sidecar.filter(|_| from == Convention::OURS && to == Convention::OURS)
+            && is_described(&self.output)
+        {
+            let written = claims::written_to(&self.output);
+            sidecar.of_copy(&written, (array.shape, array.values.precision().dtype()))?.write(&written)?;
         }
         let (input, output) = (self.input.display(), self.output.display());
         print(format_args!(

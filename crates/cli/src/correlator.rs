@@ -4,27 +4,30 @@ mod propagators;
 
 use std::path::PathBuf;
 
-use anyhow::{Context as _, bail};
+use anyhow::Context as _;
 use clap::Args;
 use comfy_table::Table;
 use lanefield::dynamic::AnyBackend;
 use lanefield::io::atomic::write_atomically;
-use lanefield::io::npy::{self, ComplexValues, PropagatorArray};
+use lanefield::io::npy::{ComplexValues, PropagatorArray};
 use lanefield::io::sidecar::path_of;
-use lanefield::observable::{EffectiveMass, MesonCorrelators, meson_correlators};
+use lanefield::observable::{EffectiveMass, MesonCorrelators, TwistAngle, meson_correlators};
 use lanefield::reference::layout::Extents;
 use lanefield::reference::real::Precision;
-use lanefield::statistics::{Estimate, Resampling, mean};
+use lanefield::statistics::{Estimate, Resampling, Samples, mean};
 use lanefield_lab::Timed as _;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::Outcome;
 use super::args::BackendArgs;
+use super::compare::read_array;
 use super::correlator_plot::{Curve, Title, plot};
 use super::csv_output::{columns_with_bits, with_bits, write_csv};
+use super::far_times;
 use super::files::{given, npy_error, require_outputs, svg};
 use super::output::{Head, Kind, bits, number, ruled_table, show};
+use super::twist::{self, TwistArgs};
 use propagators::{Propagator, PropagatorFacts};
 
 /// Compute the correlators of pion and rho from a propagator, time slice by time slice, with the same bits on every device.
@@ -34,7 +37,8 @@ use propagators::{Propagator, PropagatorFacts};
 /// over sources, which says nothing of the spread between configurations.
 ///
 /// C(t) is the sum over time slice t of tr[γ5 S† γ5 Γ S Γ], with Γ = γ5 for the pion, and the average over γx, γy and γz for the rho. The
-/// effective mass m solves C(t) / C(t+1) = cosh(m(T/2 − t)) / cosh(m(T/2 − t − 1)).
+/// effective mass m solves C(t) / C(t+1) = cosh(m(T/2 − t)) / cosh(m(T/2 − t − 1)). Propagators of twisted mass are in the twisted basis, and are
+/// rotated to the physical one first. docs/agreement.md lists the conventions of other programs.
 #[derive(Args)]
 #[command(after_help = "Examples:
   lanefield config generate weak --lattice 4.4.4.8 --seed 1 --output weak.nersc
@@ -46,13 +50,15 @@ use propagators::{Propagator, PropagatorFacts};
   lanefield correlator --propagator p.npy q.npy --csv c.csv --plot c.svg \\
       --json")]
 pub struct Correlator {
-    /// The propagator, or several that are averaged: NumPy arrays (T, Z, Y, X, 4, 4, 3, 3) of sink spin, source spin, sink colour, source
-    /// colour
+    /// The propagator, or several that are averaged: arrays (T, Z, Y, X, 4, 4, 3, 3) of sink spin, source spin, sink colour, source
+    /// colour, of NumPy or in HDF5, as QDP++ (Chroma) writes them
     #[arg(long = "propagator", value_name = "P.npy", required = true, num_args = 1..)]
     propagators: Vec<PathBuf>,
     /// The time slice of the source, from which times are counted [default: that of the sidecar]
     #[arg(long, value_name = "T")]
     origin_time: Option<usize>,
+    #[command(flatten)]
+    twist: TwistArgs,
     /// Write the correlators as CSV: time, then each correlator with the 16 hex digits of its double, effective masses, and errors; what
     /// does not exist is empty
     #[arg(long, value_name = "C.csv")]
@@ -73,10 +79,12 @@ impl Correlator {
         let inputs: Vec<_> = self.propagators.iter().map(|path| ("--propagator", path.as_path())).collect();
         require_outputs(&outputs, &inputs)?;
         let propagators = propagators::open(&self.propagators, self.origin_time)?;
+        let quark = propagators[0].sidecar.as_ref().map(|sidecar| &sidecar.inputs);
+        let twist = self.twist.of(quark.map(|inputs| (inputs.operator.as_str(), &inputs.parameters)))?;
         let first = self.read(&propagators[0])?;
         let (extents, precision) = (first.extents, precision_of(&first.values));
         let backend = self.backend.open()?;
-        let mut correlators = vec![self.correlators(&backend, &propagators[0], first)?];
+        let mut correlators = vec![self.correlators((&backend, twist), &propagators[0], first)?];
         for propagator in &propagators[1..] {
             let array = self.read(propagator)?;
             // Sidecars say that lattices are the same; what is in the files counts.
@@ -86,7 +94,7 @@ impl Correlator {
                 propagator.path.display(),
                 array.extents
             );
-            correlators.push(self.correlators(&backend, propagator, array)?);
+            correlators.push(self.correlators((&backend, twist), propagator, array)?);
         }
         for Propagator { path, .. } in propagators.iter().filter(|propagator| propagator.sidecar.is_none()) {
             let sidecar = path_of(path);
@@ -95,12 +103,6 @@ impl Correlator {
         }
         let samples = propagators::samples(&propagators);
         let rows = rows(&correlators, &samples, extents);
-        if let Some(Row { t, pion, .. }) = rows.iter().find(|row| !row.pion.value.is_normal()) {
-            bail!(
-                "the pion's correlator at t = {t} is {:e}: squares of the propagator's numbers there are out of range; multiply it by a power of two",
-                pion.value
-            );
-        }
         let errors_from = (samples.len() > 1).then(|| match propagators::configurations(&propagators) {
             1 => "sources",
             _ => "configurations",
@@ -108,17 +110,21 @@ impl Correlator {
         let header = std::iter::once("t".to_owned()).chain(columns_with_bits(&COLUMNS));
         write_csv(self.csv.as_deref(), header, rows.iter().map(cells))?;
         if let Some(path) = &self.plot {
-            let title = Title { extents, of: propagators::describe(&propagators), errors_from };
+            let basis = twist.map_or_else(String::new, |angle| format!("; {}", twist::describe(angle)));
+            let of = propagators::describe(&propagators).map(|of| of + &basis);
+            let title = Title { extents, of, errors_from };
             let svg = plot(&[curve("pion", &rows, |row| &row.pion), curve("rho", &rows, |row| &row.rho)], &title)?;
             write_atomically(path, |writer| writer.write_all(svg.as_bytes()))?;
         }
-        let quark = propagators[0].sidecar.as_ref().map(|sidecar| sidecar.inputs.clone());
-        let (operator, parameters) = quark.map(|inputs| (inputs.operator, inputs.parameters)).unzip();
+        let (operator, parameters) = quark.map(|inputs| (inputs.operator.clone(), inputs.parameters.clone())).unzip();
+        far_times::warn(&far_times::largest(propagators.iter().map(Propagator::relative_errors)));
         let report = Report {
             lattice: extents.as_array(),
             precision,
             operator,
             parameters,
+            basis: twist.map(TwistAngle::basis),
+            twist_angle: twist,
             propagators: propagators.iter().map(PropagatorFacts::from).collect(),
             errors_from,
             times: rows,
@@ -129,18 +135,23 @@ impl Correlator {
     /// The numbers of a propagator.
     fn read(&self, propagator: &Propagator) -> anyhow::Result<PropagatorArray> {
         let error = |error| npy_error(&propagator.path, error);
-        let array = npy::read_propagator(&propagator.path).map_err(error)?;
+        let array = read_array(&propagator.path, None)?.into_propagator().map_err(error)?;
         array.require_finite().map_err(error)?;
         Ok(array)
     }
 
     fn correlators(
         &self,
-        backend: &AnyBackend,
+        (backend, twist): (&AnyBackend, Option<TwistAngle>),
         propagator: &Propagator,
-        PropagatorArray { extents, values }: PropagatorArray,
+        PropagatorArray { extents, mut values }: PropagatorArray,
     ) -> anyhow::Result<MesonCorrelators> {
         let (origin, lanes) = (propagator.origin_time, self.backend.lanes);
+        let twist = twist.unwrap_or(TwistAngle::ZERO);
+        match &mut values {
+            ComplexValues::F32(propagator) => twist.rotate(propagator),
+            ComplexValues::F64(propagator) => twist.rotate(propagator),
+        }
         let correlators = backend.install(|| match &values {
             ComplexValues::F32(propagator) => meson_correlators(backend, extents, propagator, origin, lanes),
             ComplexValues::F64(propagator) => meson_correlators(backend, extents, propagator, origin, lanes),
@@ -167,6 +178,9 @@ struct Report {
     operator: Option<String>,
     /// Its parameters by name; null without a sidecar.
     parameters: Option<Map<String, Value>>,
+    /// `physical` or `twisted`, of twisted mass; null of others, and so is the angle in degrees.
+    basis: Option<&'static str>,
+    twist_angle: Option<TwistAngle>,
     propagators: Vec<PropagatorFacts>,
     /// `configurations` or `sources`: what the errors are taken over; null where there are none.
     errors_from: Option<&'static str>,
@@ -211,7 +225,7 @@ fn rows(correlators: &[MesonCorrelators], samples: &[Vec<usize>], extents: Exten
         samples.iter().filter_map(|sample| mean(&members(sample))).collect()
     };
     let meson = |of: &dyn Fn(&MesonCorrelators) -> &Vec<f64>| {
-        let samples = average(of);
+        let samples = Samples::of(&average(of));
         let values = Resampling::Jackknife.estimates(&samples, |mean| mean.iter().copied().map(Some).collect());
         let masses = Resampling::Jackknife.estimates(&samples, |mean| EffectiveMass::Cosh.of(mean));
         move |t: usize| {
@@ -251,8 +265,9 @@ fn curve(name: &'static str, rows: &[Row], pick: fn(&Row) -> &Meson) -> Curve {
 
 impl Report {
     fn text(&self) -> String {
-        let table = correlator_table(&self.times);
-        let Some(from) = self.errors_from else { return table.to_string() };
+        let basis = self.twist_angle.map_or_else(String::new, |angle| format!("\n\n{}", twist::describe(angle)));
+        let table = format!("{}{basis}", correlator_table(&self.times));
+        let Some(from) = self.errors_from else { return table };
         let only =
             if from == "sources" { " on one configuration, without the spread between configurations" } else { "" };
         format!("{table}\n\nmeans of {} propagators; jackknife errors over {from}{only}", self.propagators.len())

@@ -25,6 +25,8 @@ pub struct Band {
     pub first: usize,
     pub last: usize,
     pub mass: Value,
+    /// In the legend.
+    pub label: String,
 }
 
 pub struct Title {
@@ -188,16 +190,17 @@ fn draw_masses(area: &Area<'_>, curves: &[Curve]) -> anyhow::Result<()> {
         .draw()?;
     for (curve, &(colour, radius)) in curves.iter().zip(MARKS.iter().cycle()) {
         let (inside, beyond): (Vec<_>, Vec<_>) = points(curve).into_iter().partition(|(_, m, _)| range.contains(m));
-        for Band { first, last, mass: (mass, error) } in &curve.fits {
+        for Band { first, last, mass: (mass, error), label } in &curve.fits {
             let (from, to) = (*first as f64, *last as f64);
             if let Some(error) = error {
                 let low = (mass - error).clamp(ends.0, ends.1);
                 let high = (mass + error).clamp(ends.0, ends.1);
                 chart.draw_series([Rectangle::new([(from, low), (to, high)], colour.mix(0.3).filled())])?;
             }
-            if range.contains(mass) {
-                chart.draw_series([PathElement::new(vec![(from, *mass), (to, *mass)], colour)])?;
-            }
+            let line = range.contains(mass).then(|| PathElement::new(vec![(from, *mass), (to, *mass)], colour));
+            let series = chart.draw_series(line)?;
+            let sample = move |(x, y)| PathElement::new(vec![(x - 8, y), (x + 8, y)], colour.stroke_width(3));
+            series.label(label).legend(sample);
         }
         let bars =
             inside.iter().filter_map(|&(t, m, error)| Some(PathElement::new(error_bar(t, m, error?, ends), colour)));

@@ -5,10 +5,11 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use clap::Args;
 use lanefield::io::checkpoint;
+use lanefield::io::configuration::ConfigurationFile;
 use lanefield::operator::{AnyModel, HopParameters};
 use lanefield::solver::{Eigenpairs, Preconditioning, eigen_identity};
 
-use super::files::{ConfigurationFile, given};
+use super::files::given;
 use super::solver::Fact;
 
 #[derive(Args, Clone, Debug)]

@@ -1,7 +1,7 @@
 //! `lanefield devices`: what there is to run on, and whether its results can be called bitwise.
 
 use clap::Args;
-use lanefield::backend::opencl::{Context, DeviceInfo, HOW_TO_GET_OPENCL, OpenClError, Retirement, devices, probe};
+use lanefield::backend::opencl::{Context, DeviceInfo, OpenClError, Retirement, devices, faults, probe};
 use lanefield::backend::select::{DeviceChoice, Selected, resolve};
 use lanefield::backend::{Cpu, OpenCl};
 use lanefield_lab::sources::program;
@@ -31,6 +31,8 @@ struct Listing {
     opencl: Vec<OpenClDevice>,
     /// Why there is no OpenCL and how to get it; null where there is.
     no_opencl: Option<String>,
+    /// Drivers that are installed and offer no device, and why.
+    faults: Vec<String>,
     /// What `--device auto` takes: `cpu`, or an index.
     auto: String,
 }
@@ -110,17 +112,15 @@ impl Listing {
     fn new() -> anyhow::Result<Self> {
         let cpu = Device::from(&Cpu::new(None)?);
         let (found, no_opencl) = match devices() {
-            Ok(found) if found.is_empty() => {
-                (found, Some(format!("OpenCL is installed, but no device was found; {HOW_TO_GET_OPENCL}")))
-            }
             Ok(found) => (found, None),
             Err(error) => (Vec::new(), Some(error.to_string())),
         };
+        let faults = faults().unwrap_or_default();
         let auto = match resolve(&DeviceChoice::Auto, &found)? {
             Selected::Cpu => "cpu".to_owned(),
             Selected::OpenCl(device) => device.index.to_string(),
         };
-        Ok(Self { cpu, opencl: found.into_iter().map(OpenClDevice::ask).collect(), no_opencl, auto })
+        Ok(Self { cpu, opencl: found.into_iter().map(OpenClDevice::ask).collect(), no_opencl, faults, auto })
     }
 
     fn to_text(&self) -> String {
@@ -133,6 +133,7 @@ impl Listing {
         ];
         blocks.push(format!("cpu: CPU reference\n{}", facts(cpu)));
         blocks.extend(self.no_opencl.clone());
+        blocks.extend(self.faults.iter().map(|fault| format!("no device: {fault}")));
         blocks.push(format!("--device auto takes {}", self.auto));
         blocks.join("\n\n")
     }

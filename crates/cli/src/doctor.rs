@@ -9,7 +9,6 @@ use anyhow::{bail, ensure};
 use clap::Args;
 use lanefield::backend::OpenCl;
 use lanefield::backend::opencl::Tuning;
-use lanefield::kernel::Kernel;
 use lanefield_lab::ahead::KernelStep;
 use lanefield_lab::bandwidth::Operation;
 use lanefield_lab::ceilings::Share;
@@ -18,6 +17,7 @@ use lanefield_lab::doctor::{
     Binding, Described, Description, Examination, Finding, Machine, Observation, Remedy, diagnose, of_profile,
     read_trace,
 };
+use lanefield_lab::plausible;
 use lanefield_lab::study::Run;
 use lanefield_lab::{Timed as _, kernels_to_time};
 use serde::Serialize;
@@ -26,6 +26,7 @@ use super::Outcome;
 use super::args::PlaceArgs;
 use super::bench::arguments::build_ahead;
 use super::building::JobsArgs;
+use super::files::require_outputs;
 use super::kernel_case::CaseArgs;
 use super::kernels::word;
 use super::output::{Head, Kind, show};
@@ -130,7 +131,9 @@ fn held(backend: &OpenCl, observation: &mut Observation) -> anyhow::Result<Share
     let seen = Some(rate).filter(|_| observation.bytes > memory.cache_bytes());
     let copy = memory.ceiling(Operation::Copy, seen)?;
     observation.machine.copy_bandwidth = copy;
-    Ok(memory.share(observation.bytes, rate, copy))
+    let seconds = observation.kernel_seconds();
+    plausible::time(seconds, memory.empty_launch(Some(seconds))?)?;
+    Ok(memory.share(observation.bytes, rate, copy)?)
 }
 
 const USUAL: [&str; 3] = ["hop", "eo_clover", "axpy"];
@@ -144,6 +147,7 @@ impl Doctor {
     pub fn run(self) -> anyhow::Result<Outcome> {
         let (head, report) = match &self.timeline {
             Some(path) => {
+                require_outputs(&[], &[("--timeline", path)])?;
                 let observation = read_trace(path)?;
                 let machine = observation.machine.clone();
                 let findings = diagnose(&observation);
@@ -207,7 +211,7 @@ impl Doctor {
         let share = held(backend, &mut observation)?;
         let mut findings = diagnose(&observation);
         if self.confirm {
-            confirm::described(backend.context(), machine, (path, described), &observation, &mut findings, samples)?;
+            confirm::described(backend.context(), (path, described), &mut findings, samples)?;
         }
         Ok(Examined::new(observation, share, findings))
     }
@@ -232,7 +236,10 @@ impl Doctor {
         let mut examined = Vec::new();
         let mut with_counters = 0;
         for kernel in kernels {
-            let mut observation = self.observe(backend, machine, kernel, (tuning, true))?;
+            // Fields are made in the layout of the tuning.
+            backend.set_tuning(tuning);
+            let mut prepared = self.case.case(machine.is_cpu, kernel)?.prepare(backend)?;
+            let mut observation = self.examination(machine, tuning).observe(backend, &mut prepared)?;
             with_counters += observation.add_counters(counted);
             let share = held(backend, &mut observation)?;
             let mut findings = diagnose(&observation);
@@ -246,8 +253,7 @@ impl Doctor {
                         finding.unconfirmed = Some(why.to_owned());
                         continue;
                     };
-                    let after = self.observe(backend, machine, kernel, (changed, false))?;
-                    finding.confirmed_gain = Some(1.0 - after.kernel_seconds() / observation.kernel_seconds());
+                    finding.confirm(self.examination(machine, tuning).compared(backend, &mut prepared, changed)?);
                 }
             }
             examined.push(Examined::new(observation, share, findings));
@@ -260,18 +266,7 @@ impl Doctor {
         Ok(examined)
     }
 
-    /// Observes a kernel in a tuning; `other_groups`: whether it is tried in other work-groups.
-    fn observe(
-        &self,
-        backend: &mut OpenCl,
-        machine: &Machine,
-        kernel: &'static Kernel,
-        (tuning, other_groups): (Tuning, bool),
-    ) -> anyhow::Result<Observation> {
-        // Fields are made in the layout of the tuning.
-        backend.set_tuning(tuning);
-        let mut prepared = self.case.case(machine.is_cpu, kernel)?.prepare(backend)?;
-        let samples = self.samples as usize;
-        Ok(Examination { tuning, machine, samples, other_groups }.observe(backend, &mut prepared)?)
+    fn examination<'m>(&self, machine: &'m Machine, tuning: Tuning) -> Examination<'m> {
+        Examination { tuning, machine, samples: self.samples as usize, other_groups: true }
     }
 }

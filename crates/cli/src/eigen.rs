@@ -1,18 +1,22 @@
 //! `lanefield eigen`: the lowest eigenpairs of what conjugate gradients solve for an operator, and the file of which `--deflate` takes them.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use clap::Args;
 use lanefield::backend::Memory as _;
 use lanefield::io::checkpoint;
-use lanefield::solver::{EigenError, EigenParams, EigenProgress, Method, eigen_identity, eigenpairs};
+use lanefield::solver::{
+    EigenError, EigenParams, EigenProgress, Method, Stopped, eigen_identity, eigenpairs_from, search_identity,
+};
 use lanefield_lab::Timed as _;
 use serde::Serialize;
 
 use super::Outcome;
 use super::args::{BackendArgs, HopArgs, finite};
-use super::files::{failed_to_write, read_configuration_on, require_outputs};
+use super::configuration::ReadArgs;
+use super::files::{failed_to_write, given, has_extension, require_outputs_but};
+use super::long_run::{CheckpointArgs, Interrupted, since};
 use super::operator::{Invertible, OperatorArgs, check, json_of};
 use super::output::{Head, Kind, bits, facts, joined, show, table_of};
 use super::progress::ShareBar;
@@ -23,7 +27,7 @@ use super::solver::{SolverArgs, lay_out};
 ///
 /// A is M†M, by even-odd Mpc†Mpc on the odd sites, or M or Mpc itself where that is Hermitian and positive definite. It is done by Lanczos with thick restarts on a
 /// Chebyshev polynomial of A, in f64. Of an eigenvalue that occurs several times, as those of free fermions do, not all eigenvectors need be found.
-/// Exit code 1, and no file, if not all eigenpairs were found.
+/// Exit code 1, and no file, if not all eigenpairs were found. An iteration, of which checkpoints are made, adds a vector to the basis. docs/agreement.md lists the conventions of other programs.
 #[derive(Args)]
 #[command(after_help = "Examples:
   lanefield config generate weak --lattice 4.4.4.8 --seed 1 --output weak.nersc
@@ -31,13 +35,17 @@ use super::solver::{SolverArgs, lay_out};
   lanefield solve --config weak.nersc --mass -0.1 --source gauss:7 \\
       --deflate low.eigen
   lanefield eigen --operator staggered --config weak.nersc --mass 0.05 \\
-      --number 4 --tolerance 1e-8 --json")]
+      --number 4 --tolerance 1e-8 --json
+  lanefield eigen --config weak.nersc --mass 0.1 --number 4 \\
+      --checkpoint search.state --resume --output four.eigen")]
 pub struct Eigen {
     #[command(flatten)]
     operator: OperatorArgs<Invertible>,
-    /// The gauge configuration: a NERSC, ILDG, SciDAC or MILC file, or a NumPy array (T, Z, Y, X, 4, 3, 3) if it ends in .npy
+    /// The configuration: a NERSC, ILDG, SciDAC, MILC, openQCD, DD-αAMG or HiRep file, or a NumPy or HDF5 array (T, Z, Y, X, 4, 3, 3)
     #[arg(long, value_name = "FILE")]
     config: PathBuf,
+    #[command(flatten)]
+    read: ReadArgs,
     #[command(flatten)]
     hop: HopArgs,
     /// Eigenpairs wanted
@@ -65,8 +73,10 @@ pub struct Eigen {
     #[arg(long)]
     unpreconditioned: bool,
     /// Write the eigenpairs to this file, for --deflate of solve and propagator
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE.eigen", value_parser = eigen_name)]
     output: Option<PathBuf>,
+    #[command(flatten)]
+    checkpoints: CheckpointArgs,
     /// Print JSON instead of a table
     #[arg(long)]
     json: bool,
@@ -81,13 +91,25 @@ fn tolerance(text: &str) -> Result<f64, String> {
     value.ok_or_else(|| format!("invalid tolerance '{text}': expected a number from 1e-15 to below 1, as 1e-10"))
 }
 
+/// The name of a file of eigenpairs, which no other kind of file has.
+fn eigen_name(text: &str) -> Result<PathBuf, String> {
+    let others = ["npy", "h5", "hdf5", "nersc", "lime", "ildg", "scidac", "milc"];
+    match has_extension(Path::new(text), &others) {
+        true => {
+            Err(format!("eigenpairs have a format of their own, and '{text}' says otherwise: expected low.eigen, say"))
+        }
+        false => Ok(text.into()),
+    }
+}
+
 impl Eigen {
     pub fn run(self) -> anyhow::Result<Outcome> {
         let model = self.operator.model(&self.hop)?;
-        let outputs = self.output.as_deref().map(|output| ("--output", output));
-        require_outputs(&outputs.into_iter().collect::<Vec<_>>(), &[("--config", &self.config)])?;
+        let outputs: Vec<_> = given([("--output", &self.output)]).chain(self.checkpoints.outputs()).collect();
+        let resumes = |argument: &str| self.checkpoints.resumes(argument);
+        require_outputs_but(&outputs, &[("--config", &self.config)], resumes)?;
         check::<f64>(&model, !self.unpreconditioned)?;
-        let file = read_configuration_on(&self.ranks, &self.config)?;
+        let file = self.read.read(&self.ranks, &self.config)?;
         let settings = SolverArgs::of_precision_f64(self.unpreconditioned);
         let how = settings.solve::<f64, _>(model, Method::ConjugateGradients, self.backend.lanes);
         lay_out::<f64, _>(&how, &file.configuration)?;
@@ -95,6 +117,9 @@ impl Eigen {
             let of_file = (&file.configuration, &file.lattice);
             eigen_identity(&model.describe(), self.hop.parameters(), how.preconditioning, of_file)?
         };
+        let search = search_identity(identity.clone(), self.hop.parameters(), &self.params());
+        let mut long_run = self.checkpoints.open(&search, &file.lattice, self.output.as_deref())?;
+        let (resumed_from, state) = (long_run.resumed_from(), long_run.take_state());
         let backend = self.backend.open_on(&file.lattice, &self.ranks)?;
         let bar = ShareBar::new();
         let start = std::time::Instant::now();
@@ -104,7 +129,10 @@ impl Eigen {
             Ok(())
         };
         let what = (model, how.preconditioning, backend.lanes(how.lanes));
-        let found = backend.install(|| eigenpairs(&backend, &file.configuration, what, self.params(), &mut watch));
+        let found = backend.install(|| {
+            let from = (&mut long_run as _, state.as_ref());
+            eigenpairs_from(&backend, &file.configuration, what, self.params(), &mut watch, from)
+        });
         bar.end();
         let seconds = start.elapsed().as_secs_f64();
         let (pairs, run) = match found {
@@ -112,6 +140,10 @@ impl Eigen {
             Err(error @ (EigenError::NotConverged { .. } | EigenError::TooLow { .. })) => {
                 say!("error: {error}");
                 return Ok(Outcome::CheckFailed);
+            }
+            Err(EigenError::Stopped(Stopped(error))) if error.is::<Interrupted>() => {
+                say!("interrupted: {error}");
+                return Ok(Outcome::Done);
             }
             Err(error) => return Err(error).context("failed to compute eigenpairs"),
         };
@@ -132,6 +164,7 @@ impl Eigen {
             restarts: run.restarts,
             applications: run.applications,
             seconds,
+            resumed_from,
             sha256: pairs.digest(&file.lattice)?,
             output: self.output.as_ref().map(|output| output.display().to_string()),
             eigenpairs: pairs.values().iter().zip(pairs.residuals()).map(Row::of).collect(),
@@ -192,6 +225,8 @@ struct Summary {
     /// Applications of A.
     applications: usize,
     seconds: f64,
+    /// The iteration of the checkpoint from which it resumed.
+    resumed_from: Option<usize>,
     /// Of eigenvalues and eigenvectors.
     sha256: String,
     /// The file that was written; null where none was asked for.
@@ -201,7 +236,7 @@ struct Summary {
 
 impl Summary {
     fn text(&self) -> String {
-        let rows = [
+        let mut rows = vec![
             ("operator", format!("{}, boundary {}", self.description, self.boundary)),
             ("lattice", joined(&self.lattice, ".")),
             ("plaquette", self.plaquette.to_string()),
@@ -212,8 +247,9 @@ impl Summary {
                 format!("{} vectors, {} restarts, {} applications", self.basis, self.restarts, self.applications),
             ),
             ("time", format!("{:.3} s", self.seconds)),
-            ("SHA-256", self.sha256.clone()),
         ];
+        rows.extend(since(self.resumed_from, None));
+        rows.push(("SHA-256", self.sha256.clone()));
         let of_pair = |(number, row): (usize, &Row)| {
             [
                 ("", number.to_string()),

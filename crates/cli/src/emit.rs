@@ -38,7 +38,7 @@ use super::tuning::TuningArgs;
   lanefield emit --kernel hop --language opencl --output hop.cl")]
 pub struct Emit {
     /// The kernel
-    #[arg(long, value_name = "KERNEL", value_parser = one)]
+    #[arg(long, alias = "kernels", value_name = "KERNEL", value_parser = one)]
     kernel: &'static Kernel,
     /// The language: c, cuda, hip or opencl
     #[arg(long, value_name = "LANGUAGE", required_unless_present = "ptx")]

@@ -11,6 +11,7 @@ use clap::{ArgGroup, Args};
 use lanefield::backend::Memory as _;
 use lanefield::backend::opencl::{AccessWidth, DeviceKind, Tuning};
 use lanefield::backend::select::DeviceChoice;
+use lanefield::bounded;
 use lanefield::dynamic::AnyBackend;
 use lanefield::kernel::Kernel;
 use lanefield::reference::layout::LaneChoice;
@@ -32,7 +33,8 @@ use super::output::{Head, Kind, show};
 /// Estimate what a workload takes on a machine, before anything is built: its limits, which one binds, and GO or NO-GO against a wanted rate.
 ///
 /// For the kernels of the library, every byte is counted from the layout: from and to memory, between the last cache and the compute units, and of
-/// the first cache; and so are instructions. With a device, the kernel is also run there. NO-GO ends with exit code 1.
+/// the first cache; and so are instructions. With a device, the kernel is also run there. NO-GO ends with exit code 1. The memory that solves and
+/// propagators take is in docs/memory.md.
 #[derive(Args)]
 #[command(group(ArgGroup::new("what").required(true).args(["kernel", "traversal", "workload", "list"])))]
 #[command(after_help = "Examples:
@@ -70,7 +72,7 @@ pub struct Estimate {
     #[arg(long, value_name = "FILE")]
     workload: Option<PathBuf>,
     /// Kernels of the library: all, a family or a kernel
-    #[arg(long, value_name = "KERNEL", value_parser = word)]
+    #[arg(long, alias = "kernels", value_name = "KERNEL", value_parser = word)]
     kernel: Option<String>,
     /// The wanted rate, per second: traversals or pieces of work of wavefronts, launches of kernels
     #[arg(long, value_name = "RATE", allow_hyphen_values = true, value_parser = super::args::finite)]
@@ -295,12 +297,7 @@ fn described<T: Description>(file: &Path) -> anyhow::Result<T> {
 }
 
 fn read(file: &Path) -> anyhow::Result<String> {
-    const MOST: u64 = 1 << 20;
-    let bytes = std::fs::metadata(file).map(|file| file.len()).unwrap_or(0);
-    if bytes > MOST {
-        bail!("{} is too large: it has {bytes} bytes, and at most {MOST} are read", file.display());
-    }
-    std::fs::read_to_string(file).with_context(|| format!("failed to read {}", file.display()))
+    bounded::read_text_most(file, 1 << 20).with_context(|| format!("failed to read {}", file.display()))
 }
 
 #[derive(Serialize)]

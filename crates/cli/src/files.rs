@@ -1,4 +1,4 @@
-//! The files of the command line: gauge configurations in all formats, and outputs that are known to be writable
+//! The files of the command line: arrays, and outputs that are known to be writable
 //! before long work begins.
 
 use std::fs;
@@ -7,44 +7,16 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::Context as _;
-use lanefield::comm::WholeLattice;
 use lanefield::io::atomic::write_atomically;
+use lanefield::io::claims;
+use lanefield::io::configuration::is_stream;
 use lanefield::io::hdf5;
-use lanefield::io::ildg::{self, IldgError, IldgFile, IldgHeader};
-use lanefield::io::milc::{self, MilcError, MilcFile, MilcHeader};
-use lanefield::io::nersc::{self, FloatingPoint, NerscError, NerscFile, NerscHeader};
-use lanefield::io::npy::{self, ArrayReal, NpyError, Precision};
-use lanefield::reference::gauge::Configuration;
-use lanefield::reference::layout::Extents;
+use lanefield::io::lock::Lock;
+use lanefield::io::npy::{self, ArrayReal, NpyError};
 use lanefield::reference::real::Real;
-use lanefield_lab::trace::{Group, span};
 use num_complex::Complex;
 
-use super::ranks::{self, RanksArgs};
-
-/// A gauge configuration, and what its file says about it.
-pub struct ConfigurationFile {
-    /// The part of this rank.
-    pub configuration: Configuration,
-    /// The whole lattice.
-    pub lattice: WholeLattice,
-    pub origin: Origin,
-}
-
-impl ConfigurationFile {
-    /// The average plaquette of the whole lattice.
-    pub fn plaquette(&self) -> anyhow::Result<f64> {
-        Ok(self.lattice.plaquette(&self.configuration)?)
-    }
-}
-
-/// Where a configuration comes from.
-pub enum Origin {
-    Nersc(Box<NerscHeader>),
-    Ildg(Box<IldgHeader>),
-    Milc(MilcHeader),
-    Npy(Precision),
-}
+use super::ranks;
 
 /// Whether a path's extension says NumPy.
 pub fn is_npy(path: &Path) -> bool {
@@ -54,82 +26,6 @@ pub fn is_npy(path: &Path) -> bool {
 /// Whether a path has one of these extensions.
 pub fn has_extension(path: &Path, known: &[&str]) -> bool {
     path.extension().is_some_and(|extension| known.iter().any(|known| extension.eq_ignore_ascii_case(known)))
-}
-
-/// Reads a configuration on one rank, and verifies it: all that a NERSC header says, and that links are in SU(3).
-pub fn read_configuration(path: &Path) -> anyhow::Result<ConfigurationFile> {
-    read_configuration_on(&RanksArgs::default(), path)
-}
-
-/// As [`read_configuration`], on ranks: each reads its part.
-pub fn read_configuration_on(ranks: &RanksArgs, path: &Path) -> anyhow::Result<ConfigurationFile> {
-    read_configuration_of(ranks, path, None)
-}
-
-/// The same of a lattice that is given, which some files do not say. What a file is, its first bytes tell; arrays have the extension .npy.
-pub fn read_configuration_of(
-    ranks: &RanksArgs,
-    path: &Path,
-    given: Option<Extents>,
-) -> anyhow::Result<ConfigurationFile> {
-    let file = read_any_configuration(ranks, path, given)?;
-    if let Some(given) = given.filter(|given| *given != file.lattice.extents()) {
-        anyhow::bail!("{} is on {}, not on {given}", path.display(), file.lattice.extents());
-    }
-    Ok(file)
-}
-
-fn read_any_configuration(ranks: &RanksArgs, path: &Path, given: Option<Extents>) -> anyhow::Result<ConfigurationFile> {
-    let _span = span(Group::File, || format!("read {}", path.display()));
-    if is_npy(path) {
-        let failed = |error| npy_error(path, error);
-        let header = npy::read_header(path).map_err(failed)?;
-        let extents = header.gauge_extents().map_err(failed)?;
-        let lattice = ranks.lattice(extents)?;
-        let configuration = read_npy(path, header.precision, &lattice).map_err(failed)?;
-        return Ok(ConfigurationFile { configuration, lattice, origin: Origin::Npy(header.precision) });
-    }
-    if ildg::is_lime(path) {
-        let failed = |error| unread(path, matches!(error, IldgError::Open(_)), error);
-        let lattice = ranks.lattice(ildg::read_header(path, given).map_err(failed)?.extents)?;
-        let read = match lattice.part().is_part() {
-            true => ildg::read_part(path, &lattice),
-            false => ildg::read(path, given),
-        };
-        let IldgFile { configuration, header } = read.map_err(failed)?;
-        return Ok(ConfigurationFile { configuration, lattice, origin: Origin::Ildg(Box::new(header)) });
-    }
-    if milc::is_milc(path) {
-        let failed = |error| unread(path, matches!(error, MilcError::Open(_)), error);
-        let lattice = ranks.lattice(milc::read_header(path).map_err(failed)?.extents)?;
-        let read = match lattice.part().is_part() {
-            true => milc::read_part(path, &lattice),
-            false => milc::read(path),
-        };
-        let MilcFile { configuration, header } = read.map_err(failed)?;
-        return Ok(ConfigurationFile { configuration, lattice, origin: Origin::Milc(header) });
-    }
-    let failed = |error| unread(path, matches!(error, NerscError::Open { .. } | NerscError::NotAFile { .. }), error);
-    let lattice = ranks.lattice(nersc::read_header(path).map_err(failed)?.extents)?;
-    let read = match lattice.part().is_part() {
-        true => nersc::read_part(path, &lattice),
-        false => nersc::read(path),
-    };
-    let NerscFile { configuration, header } = read.map_err(failed)?;
-    Ok(ConfigurationFile { configuration, lattice, origin: Origin::Nersc(Box::new(header)) })
-}
-
-fn read_npy(path: &Path, precision: Precision, lattice: &WholeLattice) -> Result<Configuration, NpyError> {
-    let configuration = match lattice.part().is_part() {
-        true => npy::read_gauge_part(path, lattice.part()),
-        false => npy::read_gauge(path),
-    }?;
-    let like = match precision {
-        Precision::F32 => FloatingPoint::F32Little,
-        Precision::F64 => FloatingPoint::F64Little,
-    };
-    configuration.require_su3(like.unitarity_tolerance())?;
-    Ok(configuration)
 }
 
 /// An error of reading a file, with its name if the error does not say it.
@@ -151,7 +47,7 @@ pub fn npy_error(path: &Path, error: NpyError) -> anyhow::Error {
         NpyError::ElementType { descr, .. } | NpyError::OtherType { descr } if descr.starts_with('>') => {
             format!("a.astype('{}') makes little-endian numbers of it", descr.replacen('>', "<", 1))
         }
-        _ => return unread(path, matches!(error, NpyError::Open { .. } | NpyError::NotAFile { .. }), error),
+        _ => return unread(path, matches!(error, NpyError::Open(_)), error),
     };
     anyhow::Error::new(error).context(format!("{} ({hint})", failed_to_read(path)))
 }
@@ -186,7 +82,8 @@ pub fn require_written<R: ArrayReal + Real>(
     path: &Path,
     values: impl FnOnce(&mut dyn FnMut(&[Complex<R>]) -> io::Result<()>) -> io::Result<()>,
 ) -> anyhow::Result<()> {
-    if !path.is_file() {
+    let path = &claims::written_to(path);
+    if is_stream(path) {
         return Ok(());
     }
     let mut reader = npy::Reader::<R>::open(path).map_err(|error| npy_error(path, error))?;
@@ -221,23 +118,51 @@ pub fn replaces() -> bool {
 
 /// Whether there is a file that would be lost.
 pub fn holds_something(path: &Path) -> bool {
-    fs::metadata(path).is_ok_and(|metadata| metadata.is_file() && metadata.len() > 0)
+    !is_stream(path) && fs::metadata(path).is_ok_and(|metadata| metadata.is_file() && metadata.len() > 0)
 }
 
 /// Refuses to replace a file that holds something, unless the user wants it.
-fn require_new(argument: &str, path: &Path) -> anyhow::Result<()> {
+fn require_new(argument: &str, path: &Path, resumable: bool) -> anyhow::Result<()> {
     anyhow::ensure!(
         replaces() || !holds_something(path),
         "{argument} {} is there already: give another name, {}or --force to replace it",
         path.display(),
-        if argument == "--checkpoint" { "--resume to go on from it, " } else { "" }
+        if resumable { "--resume to continue it, " } else { "" }
     );
     Ok(())
 }
 
+/// Claims the file of what a signal ended before it was what `output` is to hold: `x.stopped.nersc` for `x.nersc`.
+pub fn stopped(output: &Path) -> PathBuf {
+    let mut name = output.file_stem().unwrap_or_default().to_owned();
+    name.push(".stopped");
+    if let Some(extension) = output.extension() {
+        name.push(".");
+        name.push(extension);
+    }
+    let path = claims::free_name(&output.with_file_name(name));
+    claims::claim(&path, "--output", false);
+    path
+}
+
+/// What the same command lacks to continue what a signal ended: `left_out` are arguments that it cannot have then, `written` outputs that are there now.
+pub fn but_with<'a>(left_out: &[&str], written: impl Iterator<Item = (&'a str, &'a Path)>) -> String {
+    let there: Vec<&str> =
+        written.filter(|(_, path)| !replaces() && holds_something(path)).map(|(name, _)| name).collect();
+    let left_out = (!left_out.is_empty()).then(|| format!("without {}", left_out.join(" and ")));
+    let other_names = (!there.is_empty()).then(|| format!("with another name for {}", there.join(" and ")));
+    let all: Vec<String> = left_out.into_iter().chain(other_names).collect();
+    if all.is_empty() { String::new() } else { format!(" ({})", all.join(", and ")) }
+}
+
+/// Keeps other processes from writing a file that grows, or is written again and again, until the lock is dropped. Devices and pipes have none.
+pub fn lock_file(path: &Path) -> anyhow::Result<Option<Lock>> {
+    Ok((!is_stream(path) && !path.is_dir()).then(|| Lock::take(path)).transpose()?)
+}
+
 /// Fails as writing the file would, without writing it: better now than after an hour of computing.
-fn require_writable(path: &Path) -> anyhow::Result<()> {
-    if fs::metadata(path).is_ok_and(|metadata| !metadata.is_file() && !metadata.is_dir()) {
+pub fn require_writable(path: &Path) -> anyhow::Result<()> {
+    if is_stream(path) {
         // A device or a pipe: opening it may wait for a reader.
         return Ok(());
     }
@@ -261,7 +186,8 @@ pub fn svg(text: &str) -> Result<PathBuf, String> {
 /// Reads the name of an array to write, which is a NumPy file whatever its name says.
 pub fn npy_name(text: &str) -> Result<PathBuf, String> {
     let path = PathBuf::from(text);
-    match is_npy(&path) || path.starts_with("/dev") {
+    // A directory is told as one later.
+    match is_npy(&path) || path.starts_with("/dev") || path.is_dir() {
         true => Ok(path),
         false => Err(format!("arrays are NumPy files, and '{text}' says otherwise: expected a name that ends in .npy")),
     }
@@ -274,43 +200,60 @@ pub fn given<'a, const N: usize>(
     files.into_iter().filter_map(|(name, path)| Some((name, path.as_deref()?)))
 }
 
-/// Refuses an output that is one of the other files or there already, either of which would be lost, or that cannot be written.
-pub fn require_outputs(outputs: &[(&str, &Path)], inputs: &[(&str, &Path)]) -> anyhow::Result<()> {
-    require_outputs_but(outputs, inputs, |_| false)
+/// Whether an output was refused.
+static REFUSED: AtomicBool = AtomicBool::new(false);
+
+/// Whether an output was refused: nothing is written then, a trace neither.
+pub fn refused() -> bool {
+    REFUSED.load(Ordering::Relaxed)
 }
 
-/// As [`require_outputs`]; the outputs that `goes_on` names by their arguments may be there: the command goes on from them.
+/// Remembers that an output is refused.
+pub fn refuse(_: &anyhow::Error) {
+    REFUSED.store(true, Ordering::Relaxed);
+}
+
+/// Claims outputs, and refuses one that is one of the other files or there already, either of which would be lost, or that cannot be written.
+pub fn require_outputs(outputs: &[(&str, &Path)], inputs: &[(&str, &Path)]) -> anyhow::Result<()> {
+    require_outputs_but(outputs, inputs, |_| None)
+}
+
+/// As [`require_outputs`]; `resumes` says of an argument whether the command continues from the file if it is there, or none if it cannot.
 pub fn require_outputs_but(
     outputs: &[(&str, &Path)],
     inputs: &[(&str, &Path)],
-    goes_on: impl Fn(&str) -> bool,
+    resumes: impl Fn(&str) -> Option<bool>,
+) -> anyhow::Result<()> {
+    require_each(outputs, inputs, resumes).inspect_err(refuse)
+}
+
+fn require_each(
+    outputs: &[(&str, &Path)],
+    inputs: &[(&str, &Path)],
+    resumes: impl Fn(&str) -> Option<bool>,
 ) -> anyhow::Result<()> {
     // Rank 0 writes; what it has written by then is not there already for another one.
     if !ranks::is_first() {
         return Ok(());
     }
-    for (k, (output, path)) in outputs.iter().enumerate() {
-        for (other, other_path) in outputs[..k].iter().chain(inputs) {
-            anyhow::ensure!(
-                place(path) != place(other_path),
-                "{output} and {other} name the same file, {}: give two",
-                path.display()
-            );
+    let same = |output: &str, other: String, path: &Path| {
+        anyhow::anyhow!("{output} and {other} name the same file, {}: give two", path.display())
+    };
+    for (output, path) in outputs {
+        if let Some(other) = claims::claim(path, output, replaces()) {
+            return Err(same(output, other, path));
+        }
+    }
+    for (input, path) in inputs {
+        if let Some(output) = claims::claimed_by(path) {
+            return Err(same(&output, (*input).to_owned(), path));
         }
     }
     outputs.iter().try_for_each(|(argument, path)| {
-        if !goes_on(argument) {
-            require_new(argument, path)?;
+        let resumes = resumes(argument);
+        if resumes != Some(true) {
+            require_new(argument, path, resumes.is_some())?;
         }
         require_writable(path)
     })
-}
-
-/// Where a path leads, also where there is no such file yet.
-fn place(path: &Path) -> PathBuf {
-    let canonical = path.canonicalize().ok().or_else(|| {
-        let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        Some(parent.canonicalize().ok()?.join(path.file_name()?))
-    });
-    canonical.unwrap_or_else(|| path.to_owned())
 }

@@ -10,17 +10,19 @@ use lanefield::gauge::{
     Action, Flow as GradientFlow, FlowPoint, GaugeField, LARGEST_STEP, StepChoice, reference_time, reference_width,
 };
 use lanefield::io::atomic::write_atomically;
+use lanefield::io::configuration::ConfigurationFile;
 use lanefield::reference::gauge::Configuration;
 use lanefield_lab::Timed as _;
 use serde::Serialize;
 
 use super::Outcome;
 use super::args::{BackendArgs, finite};
-use super::config::write_configuration;
+use super::configuration::{FormatArgs, MadeOutput, ReadArgs};
 use super::csv_output::{columns_with_bits, with_bits, write_csv};
-use super::files::{given, read_configuration_on, require_outputs, svg};
+use super::files::{but_with, given, svg};
 use super::flow_plot::plot;
-use super::output::{Head, Kind, bits, number, show, table};
+use super::interrupt::{ends_on, keep};
+use super::output::{Head, Kind, bits, number, show, small, table};
 use super::progress::ShareBar;
 use super::ranks::{RanksArgs, is_first};
 
@@ -28,7 +30,7 @@ use super::ranks::{RanksArgs, is_first};
 /// device.
 ///
 /// E is the energy density of the clover field strength, t₀ the flow time at which t²E is 0.3, and w₀² that at which t d/dt t²E is. The scheme is Lüscher's
-/// of third order.
+/// of third order. docs/agreement.md lists the conventions of other programs.
 #[derive(Args)]
 #[command(after_help = "Examples:
   lanefield config generate weak --lattice 4.4.4.8 --seed 1 --spread 0.6 \\
@@ -37,9 +39,11 @@ use super::ranks::{RanksArgs, is_first};
   lanefield flow --config weak.nersc --action symanzik --adaptive 1e-6 \\
       --time 2 --output flowed.nersc --csv flow.csv --plot flow.svg --json")]
 pub struct Flow {
-    /// The configuration: a NERSC, ILDG, SciDAC or MILC file, or a NumPy array (T, Z, Y, X, 4, 3, 3) if it ends in .npy
+    /// The configuration: a NERSC, ILDG, SciDAC, MILC, openQCD, DD-αAMG or HiRep file, or a NumPy or HDF5 array (T, Z, Y, X, 4, 3, 3)
     #[arg(long, value_name = "FILE")]
     config: PathBuf,
+    #[command(flatten)]
+    read: ReadArgs,
     /// The action: wilson, or with rectangles symanzik (c1 = -1/12) or iwasaki (c1 = -0.331)
     #[arg(long, value_name = "ACTION", default_value_t)]
     action: Action,
@@ -49,15 +53,20 @@ pub struct Flow {
     /// Flow time at the end, in units of the lattice spacing squared
     #[arg(long, value_name = "T", default_value = "2", value_parser = time)]
     time: f64,
+    /// Flow time of the links that are read, from which they go on: that of a flow that was ended
+    #[arg(long, value_name = "T", default_value = "0", value_parser = time)]
+    begin: f64,
     /// Choose steps so large that the links of the schemes of third and second order differ at most by this
     #[arg(long, value_name = "TOL", value_parser = tolerance)]
     adaptive: Option<f64>,
     /// Measure after every so many steps, and at the end
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     every: u32,
-    /// Write the configuration at the end: a NumPy array if the name ends in .npy, an ILDG file if in .lime, a MILC file if in .milc, else a NERSC file
+    /// Write the configuration at the end to a file, whose name says the format: .nersc (or no extension), .lime (ILDG), .milc, .npy, .h5
     #[arg(long, value_name = "FILE")]
     output: Option<PathBuf>,
+    #[command(flatten)]
+    format: FormatArgs,
     /// Write what was measured as CSV, each number with the 16 hex digits of its double
     #[arg(long, value_name = "FLOW.csv")]
     csv: Option<PathBuf>,
@@ -72,6 +81,9 @@ pub struct Flow {
     #[command(flatten)]
     ranks: RanksArgs,
 }
+
+/// Steps that a flow takes at most: more end in no one's life.
+const MOST_STEPS: f64 = 1e9;
 
 fn step(text: &str) -> Result<f64, String> {
     let value = finite(text).ok().filter(|&step| step > 0.0 && step <= LARGEST_STEP);
@@ -90,12 +102,32 @@ fn tolerance(text: &str) -> Result<f64, String> {
 
 impl Flow {
     pub fn run(self) -> anyhow::Result<Outcome> {
-        let outputs: Vec<_> =
-            given([("--output", &self.output), ("--csv", &self.csv), ("--plot", &self.plot)]).collect();
-        require_outputs(&outputs, &[("--config", &self.config)])?;
-        let file = read_configuration_on(&self.ranks, &self.config)?;
+        ensure!(
+            self.begin <= self.time,
+            "--begin {} lies behind the end of the flow, --time {}: give a time up to it",
+            self.begin,
+            self.time
+        );
+        let others: Vec<_> = given([("--csv", &self.csv), ("--plot", &self.plot)]).collect();
+        MadeOutput::check((self.output.as_deref(), &self.format), &others, &self.config)?;
+        let file = self.read.read(&self.ranks, &self.config)?;
+        let settings = [
+            ("action", self.action.to_string().into()),
+            ("time", self.time.into()),
+            ("step", self.step.into()),
+            ("begin", self.begin.into()),
+            ("adaptive", self.adaptive.into()),
+            self.read.setting(),
+        ];
+        let output = self.output.as_deref().map(|path| {
+            let made_by = format!("flow:{},{}", self.action, self.time);
+            MadeOutput::new((path, &self.format), "flow", (&self.config, &file), made_by, settings)
+        });
+        let output = output.transpose()?;
         let backend = self.backend.open_on(&file.lattice, &self.ranks)?;
-        let (flowed, steps, rows) = backend.install(|| self.flow(&backend, &file.configuration))?;
+        let (flowed, next, steps, rows) = backend.install(|| self.flow(&backend, &file))?;
+        let until = rows.last().map_or(0.0, |row| row.t);
+        let stopped = until < self.time;
         let points: Vec<_> = rows.iter().map(|row| FlowPoint { time: row.t, energy: row.energy }).collect();
         let report = Report {
             lattice: file.lattice.extents().as_array(),
@@ -107,49 +139,84 @@ impl Flow {
             unitarity_defect: file.lattice.largest(flowed.unitarity_defect().defect)?,
             times: rows,
         };
-        write_csv(self.csv.as_deref(), columns_with_bits(&COLUMNS), report.times.iter().map(cells))?;
-        if let Some(path) = self.plot.as_ref().filter(|_| is_first()) {
-            let svg = plot(&points, &format!("{} flow of {}", self.action, self.config.display()))?;
-            write_atomically(path, |writer| writer.write_all(svg.as_bytes()))?;
+        let write = || -> anyhow::Result<Option<(PathBuf, &str)>> {
+            write_csv(self.csv.as_deref(), columns_with_bits(&COLUMNS), report.times.iter().map(cells))?;
+            if let Some(path) = self.plot.as_ref().filter(|_| is_first()) {
+                let svg = plot(&points, &format!("{} flow of {}", self.action, self.config.display()))?;
+                write_atomically(path, |writer| writer.write_all(svg.as_bytes()))?;
+            }
+            let write = |output: MadeOutput<'_>| match stopped {
+                true => output.write_stopped(&flowed, Some(format!("flow:{},{until}", self.action))),
+                false => output.write(&flowed).map(|path| (path, "")),
+            };
+            output.map(write).transpose()
+        };
+        let written = write();
+        if let Ok(output) = written.as_ref()
+            && stopped
+        {
+            let continues = match output {
+                Some((path, note)) => format!(
+                    "the same command with --config {} --begin {until}{} continues{note}{}",
+                    path.display(),
+                    self.adaptive.map_or_else(String::new, |_| format!(" --step {next}")),
+                    but_with(&[], given([("--csv", &self.csv), ("--plot", &self.plot)]))
+                ),
+                None => "it cannot be continued, since it has no --output".to_owned(),
+            };
+            say!("interrupted: a signal ended the flow at t = {until} of {}: {continues}", self.time);
         }
-        if let Some(path) = &self.output {
-            write_configuration(path, &flowed, &file.lattice)?;
-        }
-        show(self.json, Head::on(Kind::Flow, backend.device()), &report, Report::text)
+        // What cannot be kept is printed.
+        show(self.json, Head::on(Kind::Flow, backend.device()), &report, Report::text)?;
+        written.map(|_| Outcome::Done)
     }
 
-    /// The configuration at the end, the number of steps, and what was measured.
+    /// The configuration at the end, the size of the step that would come next, the number of steps, and what was measured.
     fn flow(
         &self,
         backend: &AnyBackend,
-        configuration: &Configuration,
-    ) -> anyhow::Result<(Configuration, usize, Vec<Row>)> {
+        file: &ConfigurationFile,
+    ) -> anyhow::Result<(Configuration, f64, usize, Vec<Row>)> {
         let choice = match self.adaptive {
             Some(tolerance) => StepChoice::Adaptive { first: self.step, tolerance },
             None => StepChoice::Fixed(self.step),
         };
-        let field = GaugeField::new(backend, configuration, self.backend.lanes)?;
-        let mut flow = GradientFlow::new(field, self.action, choice)?;
+        let steps = self.time / self.step;
+        ensure!(
+            self.adaptive.is_some() || steps <= MOST_STEPS,
+            "--step {:e} takes {steps:e} steps to flow time {}: expected at most {MOST_STEPS:e}; take larger steps",
+            self.step,
+            self.time
+        );
+        let field = GaugeField::new(backend, &file.configuration, self.backend.lanes)?;
+        let mut flow = GradientFlow::new(field, self.action, choice)?.from_time(self.begin);
         let mut rows = vec![Row::of(&flow)?];
         let mut steps = 0usize;
+        // Of one size, before the links that were read.
+        let before_these = (self.begin / self.step).round();
         let bar = ShareBar::new();
         while flow.time() < self.time {
             let before = flow.time();
             // Steps of one size end at multiples of it, however many there are.
             let until = match self.adaptive {
                 Some(_) => self.time,
-                None => ((steps + 1) as f64 * self.step).min(self.time),
+                None => ((before_these + (steps + 1) as f64) * self.step).min(self.time),
             };
             flow.advance(until)?;
             ensure!(flow.time() > before, "a step of the flow at t = {before} is lost in rounding: take larger steps");
             steps += 1;
             bar.show(flow.time() / self.time, format!("t = {:.4} of {}", flow.time(), self.time));
-            if steps.is_multiple_of(self.every as usize) || flow.time() >= self.time {
+            let stops = ends_on(&file.lattice);
+            if steps.is_multiple_of(self.every as usize) || flow.time() >= self.time || stops {
                 rows.push(Row::of(&flow)?);
             }
+            if stops {
+                break;
+            }
+            keep();
         }
         bar.end();
-        Ok((flow.field().configuration()?, steps, rows))
+        Ok((flow.field().configuration()?, flow.next_step(), steps, rows))
     }
 }
 
@@ -212,10 +279,11 @@ impl Report {
     fn text(&self) -> String {
         let Self { steps, t0, w0, unitarity_defect, .. } = self;
         format!(
-            "{}\n\n{steps} steps; t₀/a² {}, w₀/a {}; worst unitarity {unitarity_defect:.2e}",
+            "{}\n\n{steps} steps; t₀/a² {}, w₀/a {}; largest deviation from SU(3) {}",
             rows_table(&self.times),
             number(*t0, 6),
-            number(*w0, 6)
+            number(*w0, 6),
+            small(*unitarity_defect, 2)
         )
     }
 }

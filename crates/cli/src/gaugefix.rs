@@ -11,9 +11,10 @@ use serde::Serialize;
 
 use super::Outcome;
 use super::args::{BackendArgs, finite};
-use super::config::write_configuration;
-use super::files::{read_configuration_on, require_outputs};
-use super::output::{Head, Kind, bits, facts, joined, show, with_bits};
+use super::configuration::{FormatArgs, MadeOutput, ReadArgs};
+use super::files::but_with;
+use super::interrupt::{ends_on, keep};
+use super::output::{Head, Kind, bits, facts, joined, show, small, with_bits};
 use super::progress::ShareBar;
 use super::ranks::RanksArgs;
 
@@ -21,7 +22,7 @@ use super::ranks::RanksArgs;
 ///
 /// F, which is maximised, is the average of Re tr U / 3 over the links of the directions that are fixed. θ is the average over sites of tr Δ Δ† / 3, with Δ the
 /// divergence of the traceless anti-Hermitian parts of links; in Coulomb gauge it is that of the time slice where it is largest.
-/// Exit code 1, and no file, if θ is not below the tolerance after all iterations.
+/// Exit code 1, and no file, if θ is not below the tolerance after all iterations. docs/agreement.md lists the conventions of other programs.
 #[derive(Args)]
 #[command(after_help = "Examples:
   lanefield config generate weak --lattice 4.4.4.8 --seed 1 --output weak.nersc
@@ -37,12 +38,16 @@ pub struct Gaugefix {
     /// For coulomb: the direction of time, x, y, z or t [default: t]
     #[arg(long, value_name = "DIRECTION")]
     time_direction: Option<Direction>,
-    /// The configuration: a NERSC, ILDG, SciDAC or MILC file, or a NumPy array (T, Z, Y, X, 4, 3, 3) if it ends in .npy
+    /// The configuration: a NERSC, ILDG, SciDAC, MILC, openQCD, DD-αAMG or HiRep file, or a NumPy or HDF5 array (T, Z, Y, X, 4, 3, 3)
     #[arg(long, value_name = "FILE")]
     config: PathBuf,
-    /// The file to write: a NumPy array if it ends in .npy, an ILDG file if in .lime, a MILC file if in .milc, else a NERSC file
+    #[command(flatten)]
+    read: ReadArgs,
+    /// The file to write, whose name says the format: .nersc (or no extension), .lime (ILDG), .milc, .npy, .h5
     #[arg(long, value_name = "FILE")]
     output: PathBuf,
+    #[command(flatten)]
+    format: FormatArgs,
     /// θ at which to stop
     #[arg(long, value_name = "TOL", default_value = "1e-12", value_parser = tolerance)]
     tolerance: f64,
@@ -79,6 +84,9 @@ enum Start {
     Random,
 }
 
+/// θ, a mean of squares, of links that are in the gauge but for rounding in f64.
+const ROUNDING: f64 = 1e-28;
+
 fn tolerance(text: &str) -> Result<f64, String> {
     let value = finite(text).ok().filter(|&tolerance| tolerance > 0.0);
     value.ok_or_else(|| format!("invalid tolerance '{text}': expected a number greater than 0"))
@@ -92,8 +100,25 @@ fn overrelaxation(text: &str) -> Result<f64, String> {
 impl Gaugefix {
     pub fn run(self) -> anyhow::Result<Outcome> {
         let (gauge, start) = (self.gauge()?, self.start()?);
-        require_outputs(&[("--output", &self.output)], &[("--config", &self.config)])?;
-        let file = read_configuration_on(&self.ranks, &self.config)?;
+        MadeOutput::check((Some(&self.output), &self.format), &[], &self.config)?;
+        let file = self.read.read(&self.ranks, &self.config)?;
+        let time = match gauge {
+            Gauge::Landau => None,
+            Gauge::Coulomb { time } => Some(DIMENSION_NAMES[time.index()]),
+        };
+        let made_by = time.map_or_else(|| gauge.to_string(), |time| format!("{gauge}:{time}"));
+        let settings = [
+            ("gauge", gauge.to_string().into()),
+            ("time_direction", time.into()),
+            ("tolerance", self.tolerance.into()),
+            ("overrelaxation", self.overrelaxation.into()),
+            ("every", self.every.into()),
+            ("start", super::args::name_of(self.start).into()),
+            ("seed", self.seed.into()),
+            self.read.setting(),
+        ];
+        let output = (&*self.output, &self.format);
+        let output = MadeOutput::new(output, "gaugefix", (&self.config, &file), made_by, settings)?;
         let backend = self.backend.open_on(&file.lattice, &self.ranks)?;
         let stopping = Stopping {
             tolerance: self.tolerance,
@@ -105,27 +130,33 @@ impl Gaugefix {
         let (fixed, links) = backend.install(|| {
             let fixing = GaugeFixing::new(&backend, &file.configuration, gauge, start, self.backend.lanes);
             fixing.map_err(anyhow::Error::from).and_then(|mut fixing| {
-                let fixed = fixing.fix(&stopping, shows(&bar, self.tolerance))?;
+                let mut show = shows(&bar, self.tolerance);
+                let fixed = fixing.fix_while(&stopping, |point| {
+                    show(point);
+                    let goes_on = !ends_on(&file.lattice);
+                    keep();
+                    goes_on
+                })?;
                 Ok((fixed, fixing.fixed()?))
             })
         })?;
         bar.end();
         let GaugeFixed { converged, history } = fixed;
-        if converged {
-            write_configuration(&self.output, &links, &file.lattice)?;
-        }
+        let stopped = !converged && file.lattice.is_stopping();
+        let written = match (converged, stopped) {
+            (true, _) => Some((output.write(&links)?, "")),
+            (false, true) => Some(output.write_stopped(&links, None)?),
+            (false, false) => None,
+        };
         let history: Vec<_> = history.iter().map(Row::of).collect();
         let Some(Row { iteration, functional, functional_bits, theta, theta_bits }) = history.last().cloned() else {
             anyhow::bail!("nothing was measured");
         };
         let plaquette = file.lattice.plaquette(&links)?;
         let report = Report {
-            file: converged.then(|| self.output.display().to_string()),
+            file: written.as_ref().map(|(path, _)| path.display().to_string()),
             gauge: gauge.to_string(),
-            time_direction: match gauge {
-                Gauge::Landau => None,
-                Gauge::Coulomb { time } => Some(DIMENSION_NAMES[time.index()]),
-            },
+            time_direction: time,
             lattice: file.lattice.extents().as_array(),
             start: super::args::name_of(self.start),
             seed: self.seed,
@@ -145,11 +176,22 @@ impl Gaugefix {
             history,
         };
         show(self.json, Head::on(Kind::Gaugefix, backend.device()), &report, Report::text)?;
+        if let Some((output, note)) = written.filter(|_| stopped) {
+            let left_out: &[&str] = if self.start == Start::Random { &["--start", "--seed"] } else { &[] };
+            let but = but_with(left_out, std::iter::empty());
+            let (iterations, path) = (report.iterations, output.display());
+            say!(
+                "interrupted: a signal ended it after iteration {iterations}: the same command with --config {path} continues{note}{but}"
+            );
+            return Ok(Outcome::Done);
+        }
         if !converged {
             let Report { theta, iterations, tolerance, .. } = &report;
-            say!(
-                "error: θ is {theta:.3e} after {iterations} iterations, and not below {tolerance:e}: allow more with --max-iterations, or try another --overrelaxation"
-            );
+            let cure = match *theta < ROUNDING {
+                true => "that is as far as f64 goes: use a larger --tolerance",
+                false => "allow more with --max-iterations, or try another --overrelaxation",
+            };
+            say!("error: θ is {theta:.3e} after {iterations} iterations, and not below {tolerance:e}: {cure}");
         }
         Ok(if converged { Outcome::Done } else { Outcome::CheckFailed })
     }
@@ -250,7 +292,7 @@ impl Report {
             ("θ", with_bits(self.theta)),
             ("plaquette before", self.plaquette_before.to_string()),
             ("plaquette", with_bits(self.plaquette)),
-            ("worst unitarity", format!("{:.2e}", self.unitarity_defect)),
+            ("largest deviation", small(self.unitarity_defect, 2)),
         ];
         format!("{}\n{}", self.file.as_deref().unwrap_or("not written: θ is above the tolerance"), facts(rows))
     }

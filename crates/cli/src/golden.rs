@@ -62,7 +62,7 @@ struct Export {
     #[arg(value_name = "DIR")]
     directory: PathBuf,
     /// Kernels, or families of kernels; family:NAME is the family where a kernel has its name, too, as family:hop
-    #[arg(long, value_name = "KERNEL", num_args = 1.., default_value = "all", value_parser = kernels::word_or_family)]
+    #[arg(long, alias = "kernel", value_name = "KERNEL", num_args = 1.., default_value = "all", value_parser = kernels::word_or_family)]
     kernels: Vec<String>,
     /// The lattice X.Y.Z.T, of even extents
     #[arg(long, value_name = "X.Y.Z.T", default_value = lattice())]
@@ -127,6 +127,7 @@ impl Export {
             legs: self.legs,
             lanes: self.backend.0.lanes,
         };
+        golden::require_place(&self.directory, replaces())?;
         let mut backend = self.backend.0.open()?;
         // Most of the time is a device's compiler.
         let calls = backend.opencl().map(|_| golden::calls(&backend, &options)).transpose();

@@ -2,8 +2,8 @@
 
 use anyhow::{Context as _, bail};
 use clap::Args;
-use lanefield::backend::opencl::{Context, devices};
-use lanefield::backend::select::{DeviceChoice, Selected, resolve};
+use lanefield::backend::opencl::Context;
+use lanefield::backend::select::{DeviceChoice, Selected, select};
 use lanefield_lab::Spread;
 use lanefield_lab::guidelines::{Clock, Guideline, Options, Outcome as Measured, Scale, Verdict, named, run};
 use serde::Serialize;
@@ -101,9 +101,11 @@ impl Guidelines {
 
     fn open(&self) -> anyhow::Result<Context> {
         let why = || "failed to find a device for the experiments";
-        match resolve(&self.device, &devices().with_context(why)?).with_context(why)? {
+        let (selected, note) = select(&self.device, (0, 1)).with_context(why)?;
+        let note = note.unwrap_or_else(|| "the CPU reference was chosen".to_owned());
+        match selected {
             Selected::Cpu => bail!(
-                "guidelines are experiments on OpenCL devices, and there is none or the CPU reference was chosen; name one by --device \
+                "failed to find a device for the experiments: guidelines are experiments on OpenCL devices, and {note}; name one by --device \
                  (`lanefield devices` lists them)"
             ),
             Selected::OpenCl(device) => {

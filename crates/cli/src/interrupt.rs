@@ -1,4 +1,6 @@
-//! Ctrl-C, SIGTERM and SIGHUP: the program ends with exit code 130. It ends at once where there is nothing to keep; a command that has something asks
+//! SIGUSR1 and SIGUSR2, which batch systems send before a job's time is over, ask for a checkpoint; the run continues.
+//!
+//! Ctrl-C, SIGTERM, SIGHUP and SIGXCPU (the soft limit of CPU time): the program ends with exit code 130. It ends at once where there is nothing to keep; a command that has something asks
 //! now and then whether to end, and then writes and says what there is. A second signal, half a second later or more, ends it at once in any case.
 
 use std::io;
@@ -7,6 +9,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
+use lanefield::comm::WholeLattice;
+use lanefield::io::lock;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::low_level;
 
@@ -37,6 +41,20 @@ impl Signals {
 
 static SIGNALS: OnceLock<Signals> = OnceLock::new();
 
+/// Whether this command writes a checkpoint when a signal asks for it, and whether one has asked.
+static HEEDS_REQUESTS: AtomicBool = AtomicBool::new(false);
+static REQUESTED: AtomicBool = AtomicBool::new(false);
+
+/// From now on signals can ask for a checkpoint.
+pub fn heed_requests() {
+    HEEDS_REQUESTS.store(true, Ordering::Relaxed);
+}
+
+/// Whether a signal has asked for a checkpoint since this was last called.
+pub fn takes_request() -> bool {
+    REQUESTED.swap(false, Ordering::Relaxed)
+}
+
 /// Prepares for signals. To be called before any thread is started: all threads inherit what is blocked here.
 pub fn heed() -> anyhow::Result<()> {
     let signals = SIGNALS.get_or_init(|| Signals {
@@ -44,24 +62,26 @@ pub fn heed() -> anyhow::Result<()> {
         came: AtomicU64::new(0),
         nothing_to_keep: AtomicBool::new(true),
     });
-    let heard = move || {
-        if signals.ends_at_once() {
-            low_level::exit(EXIT_CODE.into());
+    let ends_at_once = move |signal: i32| match asks_for_a_checkpoint(signal) {
+        true => {
+            REQUESTED.store(true, Ordering::Relaxed);
+            false
         }
+        false => signals.ends_at_once(),
     };
-    listen(heard).context("failed to prepare for signals")
+    listen(ends_at_once).context("failed to prepare for signals")
 }
 
-/// Calls `heard` at each signal, in a thread of its own. Signals are blocked everywhere else: LLVM in an OpenCL driver puts handlers of its own in the
+/// Ends the program at each signal for which `ends_at_once`, in a thread of its own. Signals are blocked everywhere else: LLVM in an OpenCL driver puts handlers of its own in the
 /// place of those that it finds, and until it has put these back, a second signal would kill the program.
 #[cfg(unix)]
-fn listen(heard: impl Fn() + Clone + Send + Sync + 'static) -> io::Result<()> {
-    use signal_hook::consts::{SIGHUP, SIGXFSZ};
+fn listen(ends_at_once: impl Fn(i32) -> bool + Clone + Send + Sync + 'static) -> io::Result<()> {
+    use signal_hook::consts::{SIGHUP, SIGUSR1, SIGUSR2, SIGXCPU, SIGXFSZ};
 
     // Beyond `ulimit -f` a write is to be an error, which says what was not written.
     signal_hook::flag::register(SIGXFSZ, std::sync::Arc::default())?;
     let hangup = (!is_ignored(SIGHUP)).then_some(SIGHUP);
-    let signals: Vec<i32> = [SIGINT, SIGTERM].into_iter().chain(hangup).collect();
+    let signals: Vec<i32> = [SIGINT, SIGTERM, SIGXCPU, SIGUSR1, SIGUSR2].into_iter().chain(hangup).collect();
     // SAFETY: sigemptyset makes a set of what it is given, sigaddset adds a valid number to it.
     let set = unsafe {
         let mut set = std::mem::MaybeUninit::<libc::sigset_t>::uninit();
@@ -81,33 +101,61 @@ fn listen(heard: impl Fn() + Clone + Send + Sync + 'static) -> io::Result<()> {
     };
     mask(libc::SIG_BLOCK)?;
     let wait = {
-        let heard = heard.clone();
+        let ends_at_once = ends_at_once.clone();
         move || {
             let mut signal = 0;
             // SAFETY: sigwait reads the set, and writes the number of the signal.
             while unsafe { libc::sigwait(&set, &mut signal) } == 0 {
-                heard();
+                if asks_for_a_checkpoint(signal) && !HEEDS_REQUESTS.load(Ordering::Relaxed) {
+                    say!("note: a signal asked for a checkpoint, and there is none to write here: the run continues");
+                } else if ends_at_once(signal) {
+                    // At a second signal, standard error may be what it waits for.
+                    if SIGNALS.get().is_some_and(|signals| signals.nothing_to_keep.load(Ordering::Relaxed)) {
+                        say!("interrupted: a signal ended the command, and nothing new was written: run it again");
+                    }
+                    lock::remove_all();
+                    low_level::exit(EXIT_CODE.into());
+                }
             }
         }
     };
     if std::thread::Builder::new().name("signals".to_owned()).spawn(wait).is_err() {
         // Under a limit of threads there is none to wait, and none for an OpenCL driver either.
         mask(libc::SIG_UNBLOCK)?;
-        handle(&signals, heard)?;
+        handle(&signals, ends_at_once)?;
     }
     Ok(())
 }
 
 #[cfg(not(unix))]
-fn listen(heard: impl Fn() + Clone + Send + Sync + 'static) -> io::Result<()> {
-    handle(&[SIGINT, SIGTERM], heard)
+fn asks_for_a_checkpoint(_: i32) -> bool {
+    false
 }
 
-/// Calls `heard` in a handler of each signal.
-fn handle(signals: &[i32], heard: impl Fn() + Clone + Send + Sync + 'static) -> io::Result<()> {
+#[cfg(not(unix))]
+fn listen(ends_at_once: impl Fn(i32) -> bool + Clone + Send + Sync + 'static) -> io::Result<()> {
+    handle(&[SIGINT, SIGTERM], ends_at_once)
+}
+
+/// Whether it is one of those that batch systems send before the end.
+#[cfg(unix)]
+fn asks_for_a_checkpoint(signal: i32) -> bool {
+    use signal_hook::consts::{SIGUSR1, SIGUSR2};
+    [SIGUSR1, SIGUSR2].contains(&signal)
+}
+
+/// The same in a handler of each signal.
+fn handle(signals: &[i32], ends_at_once: impl Fn(i32) -> bool + Clone + Send + Sync + 'static) -> io::Result<()> {
     for &signal in signals {
         // SAFETY: the handler reads the clock, reads and writes atomic numbers, and exits without destructors: all may be done whenever a signal comes.
-        unsafe { low_level::register(signal, heard.clone()) }?;
+        unsafe {
+            let ends_at_once = ends_at_once.clone();
+            low_level::register(signal, move || {
+                if ends_at_once(signal) {
+                    low_level::exit(EXIT_CODE.into());
+                }
+            })
+        }?;
     }
     Ok(())
 }
@@ -127,6 +175,14 @@ pub fn keep() {
     if let Some(signals) = SIGNALS.get() {
         signals.nothing_to_keep.store(false, Ordering::Relaxed);
     }
+}
+
+/// Whether the program is to end here: on all ranks of a lattice at the same place, after the next of their sums.
+pub fn ends_on(lattice: &WholeLattice) -> bool {
+    if interrupted() {
+        lattice.ask_to_stop();
+    }
+    lattice.is_stopping()
 }
 
 /// Whether somebody wants the program to end. What fails from then on may fail for that reason, and is no finding: compilers remove their files when a

@@ -27,6 +27,7 @@ macro_rules! say {
 }
 
 mod access;
+mod advice;
 mod apply;
 mod args;
 mod array_output;
@@ -36,8 +37,10 @@ mod building;
 mod capture;
 mod compare;
 mod compare_plot;
+mod compare_residuals;
 mod completions;
 mod config;
+mod configuration;
 mod configurations;
 mod convert;
 mod correlator;
@@ -51,6 +54,7 @@ mod doctor;
 mod eigen;
 mod emit;
 mod estimate;
+mod far_times;
 mod fields;
 mod files;
 mod flow;
@@ -76,6 +80,7 @@ mod peak;
 mod potential;
 mod progress;
 mod propagator;
+mod quark_source;
 mod ranks;
 mod reduce;
 mod report;
@@ -91,6 +96,7 @@ pub mod toolbox;
 mod trace;
 mod tune;
 mod tuning;
+mod twist;
 mod verify;
 mod workers;
 
@@ -98,6 +104,7 @@ use std::process::ExitCode;
 
 use anyhow::Context as _;
 use clap::{CommandFactory as _, FromArgMatches as _, Parser};
+use lanefield::io::claims;
 use lanefield::reference::instructions::Instructions;
 
 /// Lattice fields on OpenCL devices and on CPUs, with the same bits.
@@ -126,7 +133,7 @@ commands! {
         Convert(convert::Convert),
         Solve(Box<solve::Solve>),
         Eigen(Box<eigen::Eigen>),
-        Propagator(propagator::Propagator),
+        Propagator(Box<propagator::Propagator>),
         Correlator(correlator::Correlator),
         Flow(flow::Flow),
         Smear(smear::Smear),
@@ -181,7 +188,7 @@ enum Outcome {
 
 /// Runs the program `lanefield`, and says how it ended.
 pub fn main() -> ExitCode {
-    let matches = Cli::command().get_matches();
+    let matches = matches(Cli::command(), std::env::args_os().collect());
     let Cli { command, trace, force } = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
     run(&matches, trace, force, || {
         if !command.runs_on_ranks() {
@@ -189,6 +196,16 @@ pub fn main() -> ExitCode {
         }
         command.run()
     })
+}
+
+/// What a command line says; one that is wrong ends the process.
+fn matches(command: clap::Command, arguments: Vec<std::ffi::OsString>) -> clap::ArgMatches {
+    let command = args::with_hints(command);
+    let arguments = args::with_negative_values(arguments);
+    match command.clone().try_get_matches_from(&arguments) {
+        Ok(matches) => matches,
+        Err(error) => advice::advise(error, &command, &arguments).exit(),
+    }
 }
 
 /// Runs a command within all that commands have in common.
@@ -206,10 +223,19 @@ fn run(
     }
     limits::start_threads(limits::threads_of(matches));
     let ended = trace.around(|| use_instructions().and_then(|()| command()));
+    let displaced = claims::displaced();
+    for [wanted, written] in &displaced {
+        say!(
+            "error: {} appeared during the run and stays as it is: the result is in {}",
+            wanted.display(),
+            written.display()
+        );
+    }
     let code = match &ended {
         // What was done until then is kept, and shown.
         Ok(Outcome::Done) | Err(_) if interrupt::interrupted() => interrupt::EXIT_CODE,
-        Ok(Outcome::Done) => 0,
+        Ok(Outcome::Done) if displaced.is_empty() => 0,
+        Ok(Outcome::Done) => 2,
         Ok(Outcome::CheckFailed) => 1,
         Err(_) => 2,
     };
@@ -228,12 +254,12 @@ fn use_instructions() -> anyhow::Result<()> {
 
 /// The attempt, then each cause that is not part of what was said already: messages of the library quote their causes. Last, which limit it is about.
 fn one_line(error: &anyhow::Error) -> String {
-    error.chain().map(ToString::to_string).chain(limits::hint(error)).fold(String::new(), |line, cause| {
-        match line.as_str() {
-            "" => cause,
-            said if said.contains(&cause) => line,
-            _ => format!("{line}: {cause}"),
-        }
+    let causes = error.chain().map(ToString::to_string);
+    let nearest = error.chain().last().and_then(|cause| advice::nearest(&cause.to_string()));
+    causes.chain(limits::hint(error)).chain(nearest).fold(String::new(), |line, cause| match line.as_str() {
+        "" => cause,
+        said if said.contains(&cause) => line,
+        _ => format!("{line}: {cause}"),
     })
 }
 
@@ -243,16 +269,16 @@ mod tests {
 
     #[test]
     fn the_definition_of_the_command_line_is_sound() {
-        Cli::command().debug_assert();
+        args::with_hints(Cli::command()).debug_assert();
     }
 
-    /// The command lines in the examples of a command and its subcommands.
-    fn examples(command: &clap::Command) -> Vec<Vec<String>> {
-        let help = command.get_after_help().map(ToString::to_string).unwrap_or_default().replace("\\\n", " ");
-        let lines = help.lines().flat_map(|line| line.split("&&"));
+    /// The command lines of `lanefield` in some lines, as a shell would split them.
+    fn command_lines(text: &str) -> Vec<Vec<String>> {
+        let text = text.replace("\\\n", " ").replace("lanefield-cli -- ", "lanefield ");
+        let lines = text.lines().flat_map(|line| line.split("&&"));
         let lines = lines.filter_map(|line| line.find("lanefield ").map(|start| &line[start..]));
         let words = |line: &str| {
-            let line = line.split(" > ").next().unwrap_or_default();
+            let line = [" > ", " | ", " # "].iter().fold(line, |line, end| line.split(end).next().unwrap_or_default());
             let quoted = line.split('"').enumerate();
             let words = quoted.flat_map(|(place, part)| match place % 2 {
                 0 => part.split_whitespace().map(str::to_owned).collect(),
@@ -260,18 +286,55 @@ mod tests {
             });
             words.collect()
         };
-        lines.map(words).chain(command.get_subcommands().flat_map(examples)).collect()
+        let names_command =
+            |words: &Vec<String>| words.get(1).is_some_and(|word| word.starts_with(|c: char| c.is_ascii_lowercase()));
+        lines.map(words).filter(names_command).collect()
+    }
+
+    /// Those in the examples of a command and its subcommands.
+    fn examples(command: &clap::Command) -> Vec<Vec<String>> {
+        let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+        command_lines(&help).into_iter().chain(command.get_subcommands().flat_map(examples)).collect()
+    }
+
+    fn require_command_lines(place: &str, lines: Vec<Vec<String>>) {
+        for words in lines {
+            if let Err(error) = Cli::try_parse_from(&words) {
+                panic!("{place}: {}: {error}", words.join(" "));
+            }
+        }
     }
 
     #[test]
     fn every_example_of_the_help_is_a_command_line() {
         let examples = examples(&Cli::command());
         assert!(examples.len() > 70, "{}", examples.len());
-        for words in examples {
-            if let Err(error) = Cli::try_parse_from(&words) {
-                panic!("{}: {error}", words.join(" "));
+        require_command_lines("help", examples);
+    }
+
+    #[test]
+    fn every_command_of_a_page_is_a_command_line() {
+        let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let mut number = 0;
+        for folder in ["", "docs", "examples", "examples/ports/cuda", "crates/python", "crates/cli/src/new"] {
+            for entry in std::fs::read_dir(root.join(folder)).unwrap() {
+                let path = entry.unwrap().path();
+                if path.extension().is_none_or(|extension| extension != "md") {
+                    continue;
+                }
+                let text = std::fs::read_to_string(&path).unwrap();
+                // What stands between fences, of a shell's; what "…" leaves out nobody can type.
+                let shell = text.split("```").skip(1).step_by(2).filter_map(|block| {
+                    let (kind, lines) = block.split_once('\n')?;
+                    ["sh", "bash", "console", ""].contains(&kind.trim()).then_some(lines)
+                });
+                let lines: Vec<_> =
+                    shell.flat_map(command_lines).filter(|line| !line.iter().any(|word| word == "…")).collect();
+                number += lines.len();
+                require_command_lines(&path.display().to_string(), lines);
             }
         }
+        assert!(number > 60, "{number}");
     }
 
     #[test]

@@ -5,10 +5,13 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use clap::Args;
+use lanefield::backend::BackendError;
 use lanefield::comm::WholeLattice;
 use lanefield::io::atomic::WriteError;
 use lanefield::io::checkpoint;
+use lanefield::io::claims;
 use lanefield::io::identity::Identity;
+use lanefield::io::lock::Lock;
 use lanefield::io::record::{RecordError, RecordReader, RecordWriter};
 use lanefield::solver::{
     Checkpoints, Digests, Recorder, Recurrence, Replay, ReplayDifference, SavedState, SolverInfo, Stopped,
@@ -16,23 +19,30 @@ use lanefield::solver::{
 };
 
 use super::Outcome;
-use super::files::given;
+use super::files::{but_with, given, lock_file, stopped};
 use super::interrupt::{self, interrupted};
 use super::output::{Head, print_json};
 use super::ranks;
 use super::solver::Fact;
 
+/// Checkpoints of a long computation.
 #[derive(Args, Clone, Debug)]
-pub struct LongRunArgs {
-    /// Write the state of the solver to this file periodically, so that an interrupted solve can be resumed with --resume
+pub struct CheckpointArgs {
+    /// Write the state of the solver to this file periodically, so that an interrupted run can be resumed with --resume
     #[arg(long, value_name = "FILE")]
     checkpoint: Option<PathBuf>,
     /// Iterations between two checkpoints
     #[arg(long, value_name = "N", default_value = "100", requires = "checkpoint", value_parser = super::args::iterations)]
     checkpoint_every: usize,
-    /// Resume from the --checkpoint file, or start if it does not exist. History and solution are the same bytes as without interruption
+    /// Resume from the --checkpoint file, or start if it does not exist. The results are the same bytes as without interruption
     #[arg(long, requires = "checkpoint")]
     resume: bool,
+}
+
+#[derive(Args, Clone, Debug)]
+pub struct LongRunArgs {
+    #[command(flatten)]
+    checkpoints: CheckpointArgs,
     /// Write each scalar of the solve, and periodically the SHA-256 of all fields, to this file as JSON lines
     #[arg(long, value_name = "FILE", conflicts_with = "resume")]
     record: Option<PathBuf>,
@@ -53,17 +63,45 @@ pub struct LongRun {
     state: Option<SavedState>,
     histories: Vec<Vec<f64>>,
     lattice: Option<WholeLattice>,
+    /// Of the checkpoint.
+    lock: Option<Lock>,
 }
 
 /// A signal ended a solve.
 #[derive(Debug)]
 pub struct Interrupted {
     iterations: usize,
+    checkpoint: Option<LastCheckpoint>,
+}
+
+/// The checkpoint that a signal asked for.
+#[derive(Debug)]
+struct LastCheckpoint {
+    path: PathBuf,
+    is_written: bool,
+    /// Whether --checkpoint names the file.
+    is_named: bool,
 }
 
 impl fmt::Display for Interrupted {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "a signal ended the solve after iteration {}", self.iterations)
+        write!(f, "a signal ended the solve after iteration {}", self.iterations)?;
+        match &self.checkpoint {
+            Some(LastCheckpoint { path, is_written: true, is_named: true }) => {
+                write!(f, ": the same command with --resume continues from {}", path.display())
+            }
+            Some(LastCheckpoint { path, is_written: true, .. }) => {
+                write!(f, ": the same command with --checkpoint {} --resume continues", path.display())
+            }
+            Some(LastCheckpoint { path, .. }) => {
+                write!(
+                    f,
+                    ": with --resume it continues from the last checkpoint that was written, if {} is there",
+                    path.display()
+                )
+            }
+            None => f.write_str(": it cannot be continued, since it has no --checkpoint"),
+        }
     }
 }
 
@@ -88,6 +126,12 @@ impl Watcher for LongRun {
         self.recorder.as_mut().map_or(Ok(()), |recorder| recorder.iteration(recurrence))?;
         if !self.is_to_stop() {
             self.checkpoints.as_mut().map_or(Ok(()), |checkpoints| checkpoints.iteration(recurrence))?;
+            if let Some(checkpoints) = self.checkpoints.as_ref().filter(|_| self.is_to_save())
+                && checkpoints.write(recurrence).map_err(|error| Stopped(error.into()))?
+            {
+                let (iteration, path) = (recurrence.info().iterations, claims::written_to(&checkpoints.path));
+                say!("checkpoint of iteration {iteration}: {}", path.display());
+            }
             // An iteration is done, which would be lost.
             interrupt::keep();
             return Ok(());
@@ -96,8 +140,12 @@ impl Watcher for LongRun {
         if let Some(recorder) = &mut self.recorder {
             recorder.flush();
         }
-        self.checkpoints.as_ref().map_or(Ok(()), |last| last.write(recurrence)).map_err(|error| stop(error.into()))?;
-        Err(stop(Box::new(Interrupted { iterations: recurrence.info().iterations })))
+        let last = self.checkpoints.as_ref().map(|last| {
+            let is_written = last.write(recurrence)?;
+            Ok(LastCheckpoint { path: claims::written_to(&last.path), is_written, is_named: last.every > 0 })
+        });
+        let checkpoint = last.transpose().map_err(|error: BackendError| stop(error.into()))?;
+        Err(stop(Box::new(Interrupted { iterations: recurrence.info().iterations, checkpoint })))
     }
 
     fn passed(&mut self, info: &SolverInfo) -> Result<(), Stopped> {
@@ -115,6 +163,11 @@ impl Watcher for LongRun {
 }
 
 impl LongRun {
+    /// One that a signal ends, and of which nothing is kept.
+    pub fn of(lattice: &WholeLattice) -> Self {
+        Self { lattice: Some(lattice.clone()), ..Self::default() }
+    }
+
     /// Adds what is new in the histories.
     fn follow(&mut self, infos: &[SolverInfo]) {
         for (ours, info) in self.histories.iter_mut().zip(infos) {
@@ -134,11 +187,16 @@ impl LongRun {
 
     /// Whether to stop after this iteration: all ranks at the same one.
     fn is_to_stop(&self) -> bool {
-        let Some(lattice) = &self.lattice else { return interrupted() };
-        if interrupted() {
-            lattice.ask_to_stop();
+        self.lattice.as_ref().map_or_else(interrupted, interrupt::ends_on)
+    }
+
+    /// Whether a checkpoint was asked for by a signal: of all ranks after the same iteration.
+    fn is_to_save(&self) -> bool {
+        let Some(lattice) = &self.lattice else { return false };
+        if interrupt::takes_request() {
+            lattice.ask_to_save();
         }
-        lattice.is_stopping()
+        lattice.takes_save()
     }
 
     /// The iteration of the checkpoint that it goes on from.
@@ -204,15 +262,65 @@ fn warn_of_record(error: &RecordError) {
     say!("warning: the solve goes on without its record, which breaks off: {error}");
 }
 
+impl CheckpointArgs {
+    /// The file that is written, with the name of its argument.
+    pub fn outputs(&self) -> impl Iterator<Item = (&str, &Path)> {
+        given([("--checkpoint", &self.checkpoint)])
+    }
+
+    /// Whether the run continues from the file of an argument; none if it cannot.
+    pub fn resumes(&self, argument: &str) -> Option<bool> {
+        (argument == "--checkpoint").then_some(self.resume)
+    }
+
+    /// Opens the checkpoint. Without one, what a signal ends is written to `spare`.
+    pub fn open(&self, identity: &Identity, lattice: &WholeLattice, spare: Option<&Path>) -> anyhow::Result<LongRun> {
+        let mut run = LongRun::of(lattice);
+        let checkpoints = |path: PathBuf, every| {
+            let (identity, lattice) = (identity.clone(), lattice.clone());
+            Some(Checkpoints { path, every, identity, lattice, warn })
+        };
+        if let Some(path) = &self.checkpoint {
+            run.lock = lattice.is_first().then(|| lock_file(path)).transpose()?.flatten();
+            run.state = self.state(path, identity, lattice)?;
+            run.checkpoints = checkpoints(path.clone(), self.checkpoint_every);
+            interrupt::heed_requests();
+        } else if let Some(path) = spare {
+            run.checkpoints = checkpoints(stopped(path), 0);
+        }
+        Ok(run)
+    }
+
+    fn state(&self, path: &Path, identity: &Identity, lattice: &WholeLattice) -> anyhow::Result<Option<SavedState>> {
+        // As rank 0 sees it: other ranks may see a file later.
+        let exists =
+            || path.try_exists().with_context(|| format!("failed to look for the checkpoint {}", path.display()));
+        if !self.resume || !lattice.communicator().any(lattice.is_first() && exists()?)? {
+            return Ok(None);
+        }
+        let state = checkpoint::read(path, identity, lattice);
+        state.map(Some).with_context(|| format!("cannot resume from the checkpoint {}", path.display()))
+    }
+}
+
 impl LongRunArgs {
     /// The files that are written, with the names of their arguments.
     pub fn outputs(&self) -> impl Iterator<Item = (&str, &Path)> {
-        given([("--checkpoint", &self.checkpoint), ("--record", &self.record)])
+        self.checkpoints.outputs().chain(given([("--record", &self.record)]))
     }
 
-    /// Those of them that may be there already.
-    pub fn goes_on(&self, argument: &str) -> bool {
-        self.resume && argument == "--checkpoint"
+    /// What the same command with --resume lacks to continue; `written` are the outputs that are there after a signal.
+    pub fn but_with<'a>(&self, written: impl Iterator<Item = (&'a str, &'a Path)>) -> String {
+        match (self.checkpoints.outputs().next(), &self.record) {
+            (None, _) => String::new(),
+            (Some(_), None) => but_with(&[], written),
+            (Some(_), Some(_)) => but_with(&["--record"], written),
+        }
+    }
+
+    /// As [`CheckpointArgs::resumes`].
+    pub fn resumes(&self, argument: &str) -> Option<bool> {
+        self.checkpoints.resumes(argument)
     }
 
     /// The files that are read.
@@ -227,14 +335,8 @@ impl LongRunArgs {
 
     /// Opens all files: those of a record at rank 0 alone.
     pub fn open(&self, identity: &Identity, lattice: &WholeLattice) -> anyhow::Result<LongRun> {
-        let mut run = LongRun { lattice: Some(lattice.clone()), ..LongRun::default() };
+        let mut run = self.checkpoints.open(identity, lattice, None)?;
         let (lattice, is_first) = (lattice.clone(), lattice.is_first());
-        if let Some(path) = &self.checkpoint {
-            let every = self.checkpoint_every;
-            run.state = self.state(path, identity, &lattice)?;
-            let (path, identity, lattice) = (path.clone(), identity.clone(), lattice.clone());
-            run.checkpoints = Some(Checkpoints { path, every, identity, lattice, warn });
-        }
         if let Some(path) = &self.record {
             let writer = is_first.then(|| RecordWriter::create(path, identity, self.record_every)).transpose()?;
             run.recorder = Some(Recorder::new(writer, lattice.clone(), self.record_every, warn_of_record));
@@ -253,16 +355,5 @@ impl LongRunArgs {
             run.replay = Some(Replay::new(record, lattice)?);
         }
         Ok(run)
-    }
-
-    fn state(&self, path: &Path, identity: &Identity, lattice: &WholeLattice) -> anyhow::Result<Option<SavedState>> {
-        // As rank 0 sees it: other ranks may see a file later.
-        let exists =
-            || path.try_exists().with_context(|| format!("failed to look for the checkpoint {}", path.display()));
-        if !self.resume || !lattice.communicator().any(lattice.is_first() && exists()?)? {
-            return Ok(None);
-        }
-        let state = checkpoint::read(path, identity, lattice);
-        state.map(Some).with_context(|| format!("cannot resume from the checkpoint {}", path.display()))
     }
 }

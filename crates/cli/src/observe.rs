@@ -9,18 +9,21 @@ use lanefield::dynamic::AnyBackend;
 use lanefield::gauge::{
     Action, CloverObservables, Flow, GaugeField, GaugeFieldError, LARGEST_STEP, OfPlanes, Smearing, StepChoice,
 };
-use lanefield::reference::gauge::Configuration;
+use lanefield::io::configuration::ConfigurationFile;
 use lanefield::reference::layout::{DIMENSION_NAMES, Direction};
 use lanefield_lab::Timed as _;
 use serde::Serialize;
 
 use super::Outcome;
 use super::args::BackendArgs;
-use super::files::read_configuration_on;
+use super::configuration::ReadArgs;
+use super::interrupt::{ends_on, keep};
 use super::output::{Head, Kind, bits, joined, show, table};
 use super::ranks::RanksArgs;
 
 /// Measure gauge observables on a configuration, smeared first or not, with the same bits on every device: sums over sites are exact.
+///
+/// docs/agreement.md lists the conventions of other programs.
 #[derive(Args)]
 #[command(after_help = "Examples:
   lanefield config generate weak --lattice 4.4.4.8 --seed 1 --output weak.nersc
@@ -31,9 +34,11 @@ use super::ranks::RanksArgs;
   lanefield observe --config weak.nersc --smear hyp:0.75,0.6,0.3,1 \\
       --observables wilson --loops 2,4")]
 pub struct Observe {
-    /// The configuration: a NERSC, ILDG, SciDAC or MILC file, or a NumPy array (T, Z, Y, X, 4, 3, 3) if it ends in .npy
+    /// The configuration: a NERSC, ILDG, SciDAC, MILC, openQCD, DD-αAMG or HiRep file, or a NumPy or HDF5 array (T, Z, Y, X, 4, 3, 3)
     #[arg(long, value_name = "FILE")]
     config: PathBuf,
+    #[command(flatten)]
+    read: ReadArgs,
     /// Which observables
     #[arg(
         long,
@@ -46,7 +51,7 @@ pub struct Observe {
     #[arg(long, value_name = "TIME[,STEP]", conflicts_with = "smear")]
     flow: Option<FlowFirst>,
     /// Smear the links first: stout:RHO,STEPS, ape:ALPHA,STEPS, spatial-ape:ALPHA,STEPS or hyp:ALPHA1,ALPHA2,ALPHA3,STEPS
-    #[arg(long, value_name = "KIND")]
+    #[arg(long, aliases = ["kind", "smearing"], value_name = "KIND")]
     smear: Option<Smearing>,
     /// The longest Wilson loops, in space and in time [default: half of the lattice]
     #[arg(long, value_name = "R,T", value_parser = loops)]
@@ -122,16 +127,17 @@ pub fn loops(text: &str) -> Result<[usize; 2], String> {
 
 impl Observe {
     pub fn run(self) -> anyhow::Result<Outcome> {
-        let file = read_configuration_on(&self.ranks, &self.config)?;
+        let file = self.read.read(&self.ranks, &self.config)?;
         let backend = self.backend.open_on(&file.lattice, &self.ranks)?;
-        let values = backend.install(|| self.measure(&backend, &file.configuration))?;
+        let values = backend.install(|| self.measure(&backend, &file))?;
         let lattice = file.lattice.extents().as_array();
         let smearing = self.smear.map(|smearing| smearing.to_string());
         let report = Report { lattice, flow: self.flow.map(|flow| flow.to_string()), smearing, values };
         show(self.json, Head::on(Kind::Observe, backend.device()), &report, Report::text)
     }
 
-    fn measure(&self, backend: &AnyBackend, configuration: &Configuration) -> Result<Vec<Value>, GaugeFieldError> {
+    fn measure(&self, backend: &AnyBackend, file: &ConfigurationFile) -> Result<Vec<Value>, GaugeFieldError> {
+        let configuration = &file.configuration;
         let mut field = GaugeField::new(backend, configuration, self.backend.lanes)?;
         if let Some(FlowFirst { time, step }) = self.flow {
             let mut flow = Flow::new(field, Action::Wilson, StepChoice::Fixed(step))?;
@@ -160,7 +166,15 @@ impl Observe {
             add(format!("{name}energy density temporal"), clover.temporal);
             add(format!("{name}topological charge"), clover.charge);
         };
-        for observable in &self.observables {
+        for (done, observable) in self.observables.iter().enumerate() {
+            if done > 0 {
+                keep();
+                if ends_on(&file.lattice) {
+                    let all = self.observables.len();
+                    say!("interrupted: a signal ended it after {done} of {all} observables, which follow");
+                    break;
+                }
+            }
             match observable {
                 Observable::Plaquette => of_planes("plaquette", field.plaquettes()?, &mut add),
                 Observable::Rectangle => of_planes("rectangle", field.rectangles()?, &mut add),

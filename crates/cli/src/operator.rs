@@ -15,6 +15,7 @@ use lanefield::operator::{
 };
 use lanefield::reference::field::Object;
 use lanefield::reference::kernels::Vectors;
+use lanefield::reference::real::for_people;
 use serde_json::{Map, Value};
 
 use super::args::HopArgs;
@@ -206,6 +207,11 @@ impl<O: Offer> OperatorArgs<O> {
         &self.name
     }
 
+    /// The parameters that were given, as text.
+    pub fn given(&self) -> &[(&'static str, String)] {
+        &self.given
+    }
+
     /// The kernel that was named in place of an operator.
     ///
     /// # Errors
@@ -265,7 +271,8 @@ pub fn check<R: Vectors>(model: &AnyModel, preconditioned: bool) -> anyhow::Resu
     let (mass, diagonal) = (model.mass(), model.diagonal());
     ensure!(
         is_finite(diagonal),
-        "mass {mass} makes the diagonal of {} {diagonal:e}, which is beyond {}: give a smaller mass",
+        "mass {} makes the diagonal of {} {diagonal:e}, which is beyond {}: give a smaller mass",
+        for_people(mass),
         model.describe(),
         R::NAME
     );

@@ -3,17 +3,48 @@
 use std::borrow::Cow;
 use std::fmt::Display;
 use std::io::{self, Write as _};
+use std::path::Path;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::Context as _;
 use comfy_table::{CellAlignment, ContentArrangement, Row, Table, TableComponent, presets};
 use lanefield::reference::layout::Lattice;
+use lanefield::reference::real::for_people;
 pub use lanefield_lab::{Device, Kind};
 use serde::Serialize;
 
 use super::Outcome;
 use super::build_facts::{BUILD, Build};
 use super::ranks;
+
+/// A program with kernels of its own, as it was called, and its tools.
+pub struct Program {
+    pub name: String,
+    pub tools: Vec<String>,
+}
+
+/// Such a program, where this process is one.
+static PROGRAM: OnceLock<Program> = OnceLock::new();
+
+/// Tells which program this is.
+pub fn call_program(program: Program) {
+    let _ = PROGRAM.set(program);
+}
+
+/// A text that names commands of `lanefield`: in another program, its own.
+pub fn of_this_program(text: &str) -> Cow<'_, str> {
+    PROGRAM.get().map_or(Cow::Borrowed(text), |program| program.named_in(text).into())
+}
+
+impl Program {
+    /// A text with this program in place of `lanefield` where it names one of these tools.
+    pub fn named_in(&self, text: &str) -> String {
+        let rename =
+            |text: String, tool: &String| text.replace(&format!("lanefield {tool}"), &format!("{} {tool}", self.name));
+        self.tools.iter().fold(text.to_owned(), rename)
+    }
+}
 
 /// A table that is wrapped where the terminal is narrow. One that says it has no columns does not know its width.
 fn fitted() -> Table {
@@ -115,10 +146,44 @@ pub fn print(text: impl Display) -> anyhow::Result<()> {
     if !ranks::is_first() {
         return Ok(());
     }
+    if ON_STDERR.load(Ordering::Relaxed) {
+        say!("{}", visible(&text.to_string()));
+        return Ok(());
+    }
     let mut stdout = io::stdout().lock();
     match writeln!(stdout, "{}", visible(&text.to_string())).and_then(|()| stdout.flush()) {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         result => result.context("failed to write to standard output"),
+    }
+}
+
+/// Whether standard output has been given a file, which nothing may follow.
+static ON_STDERR: AtomicBool = AtomicBool::new(false);
+
+/// From now on prints on standard error.
+pub fn print_on_stderr() {
+    ON_STDERR.store(true, Ordering::Relaxed);
+}
+
+/// Prints on standard error from now on if a file goes to standard output.
+pub fn print_beside(path: &Path) {
+    if ranks::is_first() && is_stdout(path) {
+        print_on_stderr();
+    }
+}
+
+/// Whether a path names standard output.
+fn is_stdout(path: &Path) -> bool {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt as _;
+        let place = |path: &Path| path.metadata().ok().map(|metadata| (metadata.dev(), metadata.ino()));
+        path.starts_with("/dev") && place(path).is_some_and(|of_path| Some(of_path) == place(Path::new("/dev/stdout")))
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = path;
+        false
     }
 }
 
@@ -232,9 +297,14 @@ pub fn number(value: Option<f64>, decimals: usize) -> String {
     value.map_or_else(|| "–".to_owned(), |value| format!("{value:.decimals$}"))
 }
 
-/// A double as its decimal and its bits: `1.25e0 (3ff4000000000000)`.
+/// A double as its decimal and its bits: `1.25 (3ff4000000000000)`.
 pub fn with_bits(value: f64) -> String {
-    format!("{value:e} ({})", bits(value))
+    format!("{} ({})", for_people(value), bits(value))
+}
+
+/// A small number with so many decimals of its first digits: `1.35e-10`, 0.
+pub fn small(value: f64, decimals: usize) -> String {
+    if value == 0.0 { "0".to_owned() } else { format!("{value:.decimals$e}") }
 }
 
 /// The 16 hex digits of a double. All NaNs are one, since any equals any.

@@ -74,7 +74,7 @@ pub struct Peak {
     #[arg(long, value_name = "FILE.svg", value_parser = svg)]
     roofline: Option<PathBuf>,
     /// Kernels on the roofline: all, a family or a kernel
-    #[arg(long, value_name = "KERNEL,…", value_delimiter = ',', value_parser = word, requires = "roofline",
+    #[arg(long, alias = "kernel", value_name = "KERNEL,…", value_delimiter = ',', value_parser = word, requires = "roofline",
           default_value = USUAL.as_str())]
     kernels: Vec<String>,
     /// Extents X.Y.Z.T of the kernels' lattice [default: 32.32.32.64; 16.16.16.16 on CPUs]
@@ -101,6 +101,9 @@ pub struct Peak {
 
 /// The families on the roofline where none is named: stencils, and vector operations.
 static USUAL: LazyLock<String> = LazyLock::new(|| {
+    if kernel::are_own() {
+        return "all".to_owned();
+    }
     let is_stencil = |kernel: &Kernel| matches!(kernel.geometry, Geometry::Stencil { .. });
     let has_stencils = |family: &&str| kernel::all().any(|kernel| kernel.family == *family && is_stencil(kernel));
     kernel::families().filter(has_stencils).chain(["blas"]).collect::<Vec<_>>().join(",")

@@ -2,48 +2,53 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, ensure};
+use anyhow::{Context as _, bail, ensure};
 use clap::Args;
 use lanefield::dynamic::AnyBackend;
 use lanefield::gauge::{Cornell, GaugeField, GaugeFieldError, PotentialPoint, Smearing, potential};
 use lanefield::reference::gauge::Configuration;
-use lanefield::statistics::{Estimate, Window};
+use lanefield::statistics::{Estimate, Samples, Window, chi_squared_tail};
 use lanefield_lab::Timed as _;
 use serde::Serialize;
 
 use super::Outcome;
 use super::args::BackendArgs;
-use super::configurations::{Configurations, files_of};
+use super::configuration::ReadArgs;
+use super::configurations::{Configurations, files_of, twice};
 use super::csv_output::{decimal, with_bits, write_csv};
 use super::files::{given, require_outputs};
+use super::interrupt::{ends_on, keep};
 use super::observe::loops;
 use super::output::{Head, Kind, ruled_table, show, table};
 use super::progress::progress_bar;
 use super::ranks::RanksArgs;
-use super::resampling::{Number, ResamplingArgs};
+use super::resampling::{Bins, Number, Quality, ResamplingArgs};
 
 /// The potential of static quarks on the axes, V(r) = ln [W(r, t) / W(r, t + 1)] of Wilson loops averaged over configurations, and its fit.
 ///
 /// The fit is V₀ - α/r + σ r, each distance weighed by its error; r₀ = √((1.65 - α) / σ) is Sommer's scale. There is one for each time t; t is late enough
-/// where r₀ changes no more from it to the next. Smearing lets that come sooner, and changes V(r) at distances of a step or two.
+/// when r₀ does not change from it to the next. Smearing lets that come sooner. Each step that smears the links in time (all kinds but spatial-ape) changes
+/// V(r) at two more distances, which the fit leaves out by default.
 #[derive(Args)]
 #[command(after_help = "Examples:
   lanefield config generate heatbath --beta 5.7 --lattice 6.6.6.6 --seed 1 \\
       --thermalise 20 --sweeps 60 --every 5 --output nine
-  lanefield potential nine --smear hyp:0.75,0.6,0.3,1 --loops 3,3
+  lanefield potential nine --smear spatial-ape:0.5,5 --loops 3,3
   lanefield potential nine --smear hyp:0.75,0.6,0.3,1 spatial-ape:0.5,5 \\
-      --loops 3,3 --bootstrap 100 --seed 1 --csv potential.csv --json")]
+      --loops 3,3 --fit 1:3 --bootstrap 100 --seed 1 --csv potential.csv")]
 pub struct Potential {
-    /// The configurations: NERSC, ILDG, SciDAC or MILC files, NumPy arrays (T, Z, Y, X, 4, 3, 3) if they end in .npy, or the directory of an ensemble
+    /// The configurations: NERSC, ILDG, SciDAC, MILC, openQCD, DD-αAMG or HiRep files, NumPy or HDF5 arrays (T, Z, Y, X, 4, 3, 3), or the directory of an ensemble
     #[arg(value_name = "FILES", required = true)]
     configurations: Vec<PathBuf>,
+    #[command(flatten)]
+    read: ReadArgs,
     /// Smear the links first, by one kind after the other: stout:RHO,STEPS, ape:ALPHA,STEPS, spatial-ape:ALPHA,STEPS or hyp:ALPHA1,ALPHA2,ALPHA3,STEPS
-    #[arg(long, value_name = "KIND", num_args = 1..)]
+    #[arg(long, aliases = ["kind", "smearing"], value_name = "KIND", num_args = 1..)]
     smear: Vec<Smearing>,
     /// The longest Wilson loops, in space and in time [default: half of the lattice]
     #[arg(long, value_name = "R,T", value_parser = loops)]
     loops: Option<[usize; 2]>,
-    /// Distances that are fitted, the first and the last one [default: 1 to R]
+    /// Distances that are fitted, the first and the last one [default: those that smearing does not change, to R]
     #[arg(long, value_name = "FIRST:LAST")]
     fit: Option<Window>,
     #[command(flatten)]
@@ -84,7 +89,7 @@ impl Potential {
         let files = files_of(&self.configurations)?;
         let inputs: Vec<(&str, &Path)> = files.iter().map(|path| ("FILES", path.as_path())).collect();
         require_outputs(&given([("--csv", &self.csv)]).collect::<Vec<_>>(), &inputs)?;
-        let configurations = Configurations::begin(&files, &self.ranks)?;
+        let configurations = Configurations::begin(&files, self.read, &self.ranks)?;
         let lattice = configurations.lattice().clone();
         let extents = lattice.extents();
         let [x, y, z, t] = extents.as_array();
@@ -92,40 +97,75 @@ impl Potential {
         let [r, t] = self.loops.unwrap_or(half);
         let longest = Longest { r, t };
         let window = self.wanted(longest)?;
+        self.errors.require(files.len())?;
+        if let Some(window) = self.fit {
+            ensure!(
+                files.len() > 1,
+                "--fit {window}: errors, which weigh distances, need 2 configurations or more, and there is 1"
+            );
+        }
         let backend = self.backend.open_on(&lattice, &self.ranks)?;
         let bar = progress_bar();
         bar.set_length(files.len() as u64);
-        let mut measurements = Vec::new();
+        let (mut measurements, mut names) = (Vec::<Vec<f64>>::new(), Vec::new());
         for configuration in configurations {
             let (path, file) = configuration?;
             let measured = backend.install(|| self.measure(&backend, &file.configuration, longest));
-            measurements.push(measured.with_context(|| format!("failed to measure on {}", path.display()))?);
+            let measured = measured.with_context(|| format!("failed to measure on {}", path.display()))?;
+            if let Some(k) = measurements.iter().position(|earlier| are_of_one(earlier, &measured)) {
+                bail!("{}", twice(&files[k], path));
+            }
+            measurements.push(measured);
+            names.push(path.display().to_string());
             bar.inc(1);
+            keep();
+            if ends_on(&lattice) {
+                break;
+            }
         }
         bar.finish_and_clear();
-        let found = Averaged::of(&measurements, longest, self.errors);
+        if measurements.len() < files.len() {
+            let [done, all] = [measurements.len(), files.len()];
+            say!(
+                "interrupted: a signal ended it after {done} of {all} configurations, whose potential follows; it cannot be continued"
+            );
+        }
+        let found = Averaged::of(&measurements, longest, self.errors)?;
         let potential = |r: usize| (1..longest.t).map(|t| found.potential(r, t).map(Number::from)).collect();
+        let mut warnings: Vec<String> = self.warning(longest).into_iter().collect();
+        let mut fits = Vec::new();
+        let fitted = window.filter(|_| measurements.len() > 1);
+        if window.is_some() && fitted.is_none() {
+            warnings.push("no fit: errors, which weigh distances, need 2 configurations or more".to_owned());
+        }
+        for (window, time) in fitted.iter().flat_map(|window| (1..longest.t).map(move |time| (*window, time))) {
+            match found.fit(time, window) {
+                Ok(fit) => fits.push(fit),
+                Err(why) => warnings.push(format!("no fit at t = {time}: {why}")),
+            }
+        }
         let report = Report {
             lattice: extents.as_array(),
             smearing: self.smear.iter().map(Smearing::to_string).collect(),
-            configurations: measurements.len(),
-            bin: self.errors.bin,
-            bootstrap: self.errors.bootstrap,
-            seed: self.errors.seed,
+            bins: self.errors.bins(&names),
             distances: (1..=longest.r).map(|r| Distance { r, potential: potential(r) }).collect(),
-            first: window.first,
-            last: window.last,
-            fits: (1..longest.t).filter_map(|time| found.fit(time, window)).collect(),
+            first: window.map(|window| window.first),
+            last: window.map(|window| window.last),
+            fits,
+            warnings,
         };
-        let header = ["r", "t", "potential", "potential_bits", "error"];
-        write_csv(self.csv.as_deref(), header, rows(&report.distances))?;
-        show(self.json, Head::on(Kind::Potential, backend.device()), &report, |report| {
-            report.text(&self.errors.describe())
-        })
+        report.warnings.iter().for_each(|warning| say!("warning: {warning}"));
+        report.fits.iter().for_each(|fit| fit.quality.say(&format!("the fit at t = {}", fit.time)));
+        let header = HEADER.iter().chain(&Quality::COLUMNS).chain(&Bins::COLUMNS);
+        let written = write_csv(self.csv.as_deref(), header, report.rows());
+        // What cannot be kept is printed.
+        show(self.json, Head::on(Kind::Potential, backend.device()), &report, Report::text)?;
+        written?;
+        Ok(Outcome::Done)
     }
 
-    /// The distances that are fitted.
-    fn wanted(&self, longest: Longest) -> anyhow::Result<Window> {
+    /// The distances that are fitted; none if smearing leaves too few.
+    fn wanted(&self, longest: Longest) -> anyhow::Result<Option<Window>> {
         let Longest { r, t } = longest;
         ensure!(t >= 2, "a potential needs loops of two times, and --loops has {t}: expected 2 or more");
         if let Some(window) = self.fit {
@@ -134,7 +174,28 @@ impl Potential {
                 "--fit {window}: expected three distances or more from 1 to {r}, the first one first"
             );
         }
-        Ok(self.fit.unwrap_or(Window { first: 1, last: r }))
+        let unchanged = Window { first: self.reach() + 1, last: r };
+        Ok(self.fit.or_else(|| (unchanged.first + 2 <= r).then_some(unchanged)))
+    }
+
+    /// To which distance smearing changes the potential.
+    fn reach(&self) -> usize {
+        self.smear.iter().map(Smearing::reach).sum()
+    }
+
+    /// What there is to say of the distances.
+    fn warning(&self, longest: Longest) -> Option<String> {
+        let (reach, r) = (self.reach(), longest.r);
+        let changed = || format!("smearing changes V(r) to r = {reach}");
+        match self.fit {
+            Some(window) if window.first <= reach => Some(format!("--fit {window}: {}", changed())),
+            None if r < 3 => Some(format!("no fit: it takes 3 distances or more, and --loops go to r = {r}")),
+            None if reach + 3 > r => Some(format!(
+                "no fit: it takes 3 distances or more, {}, and loops go to r = {r}: give longer --loops, or --fit",
+                changed()
+            )),
+            _ => None,
+        }
     }
 
     /// W(r, t), those of a distance together.
@@ -152,9 +213,14 @@ impl Potential {
     }
 }
 
+/// Whether loops are of the same configuration, but for a gauge transformation or rounding to 32 bits: configurations of an ensemble never agree in all of them.
+fn are_of_one(a: &[f64], b: &[f64]) -> bool {
+    a.iter().zip(b).all(|(a, b)| (a - b).abs() <= 1e-8)
+}
+
 /// Loops of several configurations.
 struct Averaged {
-    samples: Vec<Vec<f64>>,
+    samples: Samples,
     longest: Longest,
     errors: ResamplingArgs,
     /// V(r) at t, those of a distance together.
@@ -162,12 +228,12 @@ struct Averaged {
 }
 
 impl Averaged {
-    fn of(measurements: &[Vec<f64>], longest: Longest, errors: ResamplingArgs) -> Self {
-        let samples = errors.samples(measurements);
+    fn of(measurements: &[Vec<f64>], longest: Longest, errors: ResamplingArgs) -> anyhow::Result<Self> {
+        let samples = errors.samples(measurements)?;
         let places = || (1..=longest.r).flat_map(|r| (1..longest.t).map(move |t| (r, t)));
         let of_mean = |mean: &[f64]| places().map(|(r, t)| longest.potential(mean, r, t)).collect();
         let potentials = errors.resampling().estimates(&samples, of_mean);
-        Self { samples, longest, errors, potentials }
+        Ok(Self { samples, longest, errors, potentials })
     }
 
     /// V(r) at a time; none where a loop is not positive.
@@ -175,15 +241,20 @@ impl Averaged {
         self.potentials.get((r - 1) * (self.longest.t - 1) + t - 1).copied().flatten()
     }
 
-    /// The fit at a time; none where a potential has no value or no error: of one configuration, or lost in noise.
-    fn fit(&self, time: usize, window: Window) -> Option<Fit> {
+    /// The fit at time `t`, or the reason why it failed.
+    fn fit(&self, time: usize, window: Window) -> Result<Fit, String> {
+        let Window { first, last } = window;
         let point = |r: usize| {
-            let Estimate { value, error } = self.potential(r, time)?;
-            let error = error.filter(|error| *error > 0.0)?;
-            Some(PotentialPoint { distance: r as f64, potential: value, error })
+            let Some(Estimate { value, error }) = self.potential(r, time) else {
+                return Err(format!("V({r}) does not exist, since a Wilson loop is not positive"));
+            };
+            let error = error.filter(|error| *error > 0.0);
+            let error =
+                error.ok_or_else(|| format!("V({r}) has no error: a resample lacks it, or all are the same"))?;
+            Ok(PotentialPoint { distance: r as f64, potential: value, error })
         };
-        let points: Vec<PotentialPoint> = (window.first..=window.last).map(point).collect::<Option<_>>()?;
-        let cornell = Cornell::fit(&points)?;
+        let points: Vec<PotentialPoint> = (first..=last).map(point).collect::<Result<_, _>>()?;
+        let cornell = Cornell::fit(&points).ok_or("its least squares have no solution")?;
         // With the weights of all samples.
         let refitted = |mean: &[f64]| {
             let moved = |point: &PotentialPoint| {
@@ -199,7 +270,9 @@ impl Averaged {
         let number = |k: usize| found.get(k).copied().flatten().map(Number::from);
         let [constant, coulomb, tension, r0] = [0, 1, 2, 3].map(number);
         let (chi_squared, degrees) = (cornell.chi_squared(&points), points.len() - 3);
-        Some(Fit { time, constant, coulomb, tension, r0, chi_squared, degrees })
+        let cure = "take other distances, or a later time";
+        let quality = Quality::of(chi_squared, degrees, chi_squared_tail(chi_squared, degrees), cure);
+        Ok(Fit { time, constant, coulomb, tension, r0, quality })
     }
 }
 
@@ -209,18 +282,16 @@ struct Report {
     lattice: [usize; 4],
     /// What the links were smeared by first, one after the other.
     smearing: Vec<String>,
-    configurations: usize,
-    /// Configurations a sample.
-    bin: u32,
-    /// Bootstrap samples; null where errors are those of the jackknife.
-    bootstrap: Option<u32>,
-    seed: Option<u64>,
+    #[serde(flatten)]
+    bins: Bins,
     distances: Vec<Distance>,
-    /// The distances that were fitted: the first one.
-    first: usize,
-    last: usize,
+    /// The distances that were fitted; null where smearing leaves too few.
+    first: Option<usize>,
+    last: Option<usize>,
     /// At each time at which all of their potentials have an error.
     fits: Vec<Fit>,
+    /// Why there are no fits at other times, and what there is to say of the distances.
+    warnings: Vec<String>,
 }
 
 #[derive(Serialize)]
@@ -243,13 +314,12 @@ struct Fit {
     tension: Option<Number>,
     /// r₀ / a; null of a potential that does not confine.
     r0: Option<Number>,
-    chi_squared: f64,
-    /// Distances less parameters.
-    degrees: usize,
+    #[serde(flatten)]
+    quality: Quality,
 }
 
 impl Report {
-    fn text(&self, errors: &str) -> String {
+    fn text(&self) -> String {
         let times = self.distances.first().map_or(0, |distance| distance.potential.len());
         let titles = (1..=times).map(|t| format!("t = {t}"));
         let mut potentials = ruled_table(std::iter::once("r".to_owned()).chain(titles));
@@ -262,26 +332,64 @@ impl Report {
             false => format!(", links smeared by {}", self.smearing.join(", then ")),
         };
         let mut text = format!("V(r) = ln [W(r, t) / W(r, t + 1)]{smeared}\n{potentials}");
-        if !self.fits.is_empty() {
-            let mut fits = table(["t", "V₀", "α", "σ a²", "r₀ / a", "χ² / degrees"], []);
+        if let (Some(first), Some(last), false) = (self.first, self.last, self.fits.is_empty()) {
+            let mut fits = table(["t", "V₀", "α", "σ a²", "r₀ / a"].into_iter().chain(Quality::TITLES), []);
             for fit in &self.fits {
-                let quality = format!("{:.2} / {}", fit.chi_squared, fit.degrees);
                 let numbers = [&fit.constant, &fit.coulomb, &fit.tension, &fit.r0].map(shown);
-                fits.add_row(std::iter::once(fit.time.to_string()).chain(numbers).chain([quality]));
+                fits.add_row(std::iter::once(fit.time.to_string()).chain(numbers).chain(fit.quality.shown()));
             }
-            text += &format!("\n\nV₀ − α/r + σ r to r = {} to {}\n{fits}", self.first, self.last);
+            text += &format!("\n\nV₀ − α/r + σ r to r = {first} to {last}\n{fits}");
         }
-        text + &format!("\n\n{} configurations, {errors}", self.configurations)
+        text + &format!("\n\n{}", self.bins.describe())
+    }
+
+    /// The rows of the CSV: those of the potential, then those of the fits.
+    fn rows(&self) -> impl Iterator<Item = Vec<String>> {
+        let cells = |number: &Option<Number>| {
+            let [value, bits] = with_bits(number.as_ref().map(|number| number.value));
+            [value, bits, decimal(number.as_ref().and_then(|number| number.error))]
+        };
+        let potentials = self.distances.iter().flat_map(move |Distance { r, potential }| {
+            potential.iter().enumerate().map(move |(k, number)| {
+                let [value, bits, error] = cells(number);
+                let mut row = vec![r.to_string(), (k + 1).to_string(), value, bits, error];
+                row.resize(HEADER.len() + Quality::COLUMNS.len(), String::new());
+                row
+            })
+        });
+        let fits = self.fits.iter().map(move |fit| {
+            let mut row = vec![String::new(), fit.time.to_string()];
+            row.resize(5, String::new());
+            row.extend([self.first, self.last].map(|r| r.map_or_else(String::new, |r| r.to_string())));
+            for number in [&fit.constant, &fit.coulomb, &fit.tension, &fit.r0] {
+                let [value, _, error] = cells(number);
+                row.extend([value, error]);
+            }
+            row.extend(fit.quality.cells());
+            row
+        });
+        potentials.chain(fits).map(|mut row| {
+            row.extend(self.bins.cells());
+            row
+        })
     }
 }
 
-/// The rows of the CSV.
-fn rows(distances: &[Distance]) -> impl Iterator<Item = Vec<String>> {
-    distances.iter().flat_map(|Distance { r, potential }| {
-        potential.iter().enumerate().map(move |(k, number)| {
-            let [value, bits] = with_bits(number.as_ref().map(|number| number.value));
-            let error = decimal(number.as_ref().and_then(|number| number.error));
-            vec![r.to_string(), (k + 1).to_string(), value, bits, error]
-        })
-    })
-}
+/// The columns of the CSV, before those of the quality of fits and of bins.
+const HEADER: [&str; 15] = [
+    "r",
+    "t",
+    "potential",
+    "potential_bits",
+    "error",
+    "fit_first",
+    "fit_last",
+    "constant",
+    "constant_error",
+    "coulomb",
+    "coulomb_error",
+    "tension",
+    "tension_error",
+    "r0",
+    "r0_error",
+];

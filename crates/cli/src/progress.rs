@@ -9,7 +9,7 @@ use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use lanefield_lab::Progress;
 
 use super::interrupt::{self, interrupted};
-use super::output::visible;
+use super::output::{of_this_program, visible};
 use super::ranks;
 
 /// All bars of the program, one below the other.
@@ -24,6 +24,7 @@ fn aside<T>(print: impl FnOnce() -> T) -> T {
 /// Prints a line on standard error, above the bars. That nobody reads it any more is no error.
 pub fn say(words: fmt::Arguments<'_>) {
     let words = words.to_string();
+    let words = of_this_program(&words);
     let rank = ranks::rank();
     // Rank 0 speaks for all, but for what went wrong elsewhere.
     if rank > 0 && !["error:", "warning:"].iter().any(|serious| words.starts_with(serious)) {

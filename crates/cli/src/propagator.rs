@@ -1,4 +1,4 @@
-//! `lanefield propagator`: the propagator of a quark from a point, twelve solves in one batch, or in a batch for each group of ranks.
+//! `lanefield propagator`: the propagator of a quark from a source, twelve solves in one batch, or in a batch for each group of ranks.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -9,12 +9,10 @@ use clap::Args;
 use lanefield::backend::Memory as _;
 use lanefield::comm::{Receive, Send as Packet};
 use lanefield::dynamic::AnyBackend;
+use lanefield::io::configuration::ConfigurationFile;
 use lanefield::io::identity::Identity;
 use lanefield::io::npy::{self, ArrayReal};
-use lanefield::io::sidecar::SourceInput;
-use lanefield::observable::{
-    COLUMNS, PointSource, PropagatorError, Wuppertal, require_inside, require_quark, solve_columns, sources,
-};
+use lanefield::observable::{COLUMNS, PropagatorError, Source, require_quark, solve_columns, sources};
 use lanefield::operator::AnyModel;
 use lanefield::reference::field::{Spinors, list_of};
 use lanefield::reference::kernels::Vectors;
@@ -29,21 +27,22 @@ use serde::Serialize;
 use super::Outcome;
 use super::args::{BackendArgs, HopArgs, one_of};
 use super::array_output::{self, ArrayOutput};
+use super::configuration::ReadArgs;
 use super::deflation::{Deflating, DeflationArgs, deflated};
+use super::far_times;
 use super::fields::{interleaved, write_arrays};
-use super::files::{ConfigurationFile, read_configuration_on};
 use super::history::Progress;
 use super::long_run::{Interrupted, LongRun, LongRunArgs, differs, since};
 use super::operator::{OnSpinors, OperatorArgs, check, json_of};
-use super::output::{Head, Kind, facts, joined, show};
+use super::output::{Head, Kind, facts, show};
+use super::quark_source::{Columns, Links, NamedSource, SmearArgs};
 use super::ranks::{self, RanksArgs};
 use super::solve::{SOLVERS, solver_name};
 use super::solver::{Course, Fields, Rates, RhsSummary, SolverArgs, changed_inputs, lay_out};
-use super::source::Point;
 
-/// Compute the propagator of a quark from a point: M S = δ for each spin and colour of the source, in one batch.
+/// Compute the propagator of a quark from a point, a wall or noise: M S = η for each spin and colour of the source, in one batch.
 ///
-/// Operators on colour vectors have no spin, and no such propagator.
+/// Operators on colour vectors have no spin, and no such propagator. That of twisted mass is in the twisted basis. docs/agreement.md lists the conventions of other programs.
 #[derive(Args)]
 #[command(after_help = "Examples:
   lanefield config generate weak --lattice 4.4.4.8 --seed 1 --output weak.nersc
@@ -52,17 +51,22 @@ use super::source::Point;
   lanefield propagator --config weak.nersc --source point:0,0,0,0 \\
       --operator wilson --mass -0.1 --solver block-cg --output block.npy
   lanefield propagator --config weak.nersc --source point:1,2,3,4 \\
-      --operator mobius --mass 0.05 --ls 8 --precision f32 --output mobius.npy")]
+      --operator mobius --mass 0.05 --ls 8 --precision f32 --output mobius.npy
+  lanefield propagator --config weak.nersc --source z2:7,0 \\
+      --smear-source 0.25,5 --smear-links spatial-ape:0.5,3 \\
+      --operator wilson --mass 0.1 --output noise.npy")]
 pub struct Propagator {
-    /// The gauge configuration: a NERSC, ILDG, SciDAC or MILC file, or a NumPy array (T, Z, Y, X, 4, 3, 3) if it ends in .npy
+    /// The configuration: a NERSC, ILDG, SciDAC, MILC, openQCD, DD-αAMG or HiRep file, or a NumPy or HDF5 array (T, Z, Y, X, 4, 3, 3)
     #[arg(long, value_name = "FILE")]
     config: PathBuf,
-    /// The point from which the quark propagates
-    #[arg(long, value_name = "point:x,y,z,t")]
-    source: Point,
-    /// Smear the source about the point within its time slice (Wuppertal): ALPHA,STEPS
-    #[arg(long, value_name = "ALPHA,STEPS")]
-    smear_source: Option<Wuppertal>,
+    #[command(flatten)]
+    read: ReadArgs,
+    /// Where the quark propagates from: point:x,y,z,t; wall:t, 1 on a time slice; momentum:nx,ny,nz,t, exp(ip·x) there with p = 2πn/L; z2:SEED,t or
+    /// z4:SEED,t, the same noise in each spin and colour there; or twelve columns in a NumPy array, of the shape of --output or (12, T, Z, Y, X, 4, 3)
+    #[arg(long, value_name = "FILE.npy|KIND:NUMBERS", value_parser = Source::columns)]
+    source: Source,
+    #[command(flatten)]
+    smear: SmearArgs,
     #[command(flatten)]
     operator: OperatorArgs<OnSpinors>,
     #[command(flatten)]
@@ -76,7 +80,7 @@ pub struct Propagator {
     deflation: DeflationArgs,
     /// Write the propagator as a NumPy array (T, Z, Y, X, 4, 4, 3, 3): sink spin, source spin, sink colour, source colour; complex64
     /// for f32 and complex128 for f64. Beside it P.npy.json says what it is
-    #[arg(long, value_name = "P.npy")]
+    #[arg(long, value_name = "P.npy", value_parser = super::files::npy_name)]
     output: PathBuf,
     /// Print JSON instead of a table
     #[arg(long)]
@@ -117,11 +121,13 @@ impl Propagator {
         let others: Vec<(&str, &Path)> = self.long_run.outputs().collect();
         let inputs: Vec<(&str, &Path)> = [("--config", &*self.config)]
             .into_iter()
+            .chain(self.source_file())
+            .chain(self.smear.file())
             .chain(self.long_run.inputs())
             .chain(self.deflation.inputs())
             .collect();
-        let goes_on = |argument: &str| self.long_run.goes_on(argument);
-        array_output::require_outputs(Some(&self.output), &others, &inputs, goes_on)?;
+        let resumes = |argument: &str| self.long_run.resumes(argument);
+        array_output::require_outputs(Some(&self.output), &others, &inputs, resumes)?;
         match self.settings.precision {
             Precision::F32 => self.compute::<f32>(model),
             _ => self.compute::<f64>(model),
@@ -131,44 +137,63 @@ impl Propagator {
     fn compute<R: Vectors + ArrayReal>(&self, model: AnyModel) -> anyhow::Result<Outcome> {
         check::<R>(&model, !self.settings.unpreconditioned)?;
         require_quark(&model)?;
+        self.smear.require_use(false)?;
         let group = ranks::work_in_groups(self.groups)?;
         let file = self.read()?;
         let configuration = &file.configuration;
-        require_inside(configuration.extents(), self.source.0)?;
+        let columns = Columns::read(&self.source, configuration.extents(), &file.lattice)?;
+        let links = self.smear.links(&self.read, &self.ranks, &file.lattice)?;
         let mut solve = self.settings.solve::<R, _>(model, self.solver, self.backend.lanes);
         // One that does not fit is refused before a device is opened.
         lay_out::<R, _>(&solve, configuration)?;
         let deflating = self.deflation.read(&model, self.hop.parameters(), solve.preconditioning, &file)?;
         let long_run = match self.long_run.is_wanted() {
             true => {
-                let identity = self.identity::<R>(&solve, &file, &model.describe(), deflating.as_ref())?;
+                let identity = self.identity::<R>(
+                    &solve,
+                    &file,
+                    (&columns, links.as_ref()),
+                    &model.describe(),
+                    deflating.as_ref(),
+                )?;
                 self.long_run.open(&identity, &file.lattice)?
             }
             false => LongRun::default(),
         };
-        let output = self.array_output::<R>(&model, &solve, &file, deflating.as_ref())?;
+        let output = self.array_output::<R>(&model, &solve, &file, (&columns, links.as_ref()), deflating.as_ref())?;
         let backend = self.backend.open_on(&file.lattice, &self.ranks)?;
         solve.lanes = backend.lanes(solve.lanes);
         let summary = Summary {
             device: backend.describe(),
             operator: model.describe(),
             fields: Fields::new::<R>(lay_out::<R, _>(&solve, configuration)?, &self.hop),
-            source: self.source.0,
-            source_smearing: self.smear_source.map(|smearing| smearing.to_string()),
+            source: columns.named(),
+            source_smearing: self.smear.smear_source.map(|smearing| smearing.to_string()),
+            smear_links: links.as_ref().map(|links| links.description.clone()),
             solver: solver_name(self.solver),
             deflation: deflating.as_ref().map(|deflating| deflating.pairs.len()),
             resumed_from: long_run.resumed_from(),
             compared_with_record: None,
             course: Course::new(&solve, file.plaquette()?),
             rhs: Vec::new(),
+            relative_errors: Vec::new(),
             rates: Rates::default(),
         };
         let how = (&solve, deflating.as_ref().map(|deflating| &deflating.pairs), group);
-        backend.install(|| self.on::<R>(&backend, &file, how, summary, (long_run, output)))
+        let source = (columns, links);
+        backend.install(|| self.on::<R>(&backend, &file, source, how, summary, (long_run, output)))
+    }
+
+    /// The file of the source, with the name of its argument.
+    fn source_file(&self) -> Option<(&str, &Path)> {
+        match &self.source {
+            Source::File(path) => Some(("--source", path)),
+            _ => None,
+        }
     }
 
     fn read(&self) -> anyhow::Result<ConfigurationFile> {
-        read_configuration_on(&self.ranks, &self.config)
+        self.read.read(&self.ranks, &self.config)
     }
 
     /// The columns that a group solves for.
@@ -182,11 +207,13 @@ impl Propagator {
         &self,
         how: &Solve<AnyModel>,
         file: &ConfigurationFile,
+        (columns, links): (&Columns, Option<&Links>),
         operator: &str,
         deflating: Option<&Deflating>,
     ) -> anyhow::Result<Identity> {
-        let smeared = self.smear_source.map_or_else(String::new, |smearing| format!(" smeared by {smearing}"));
-        let source = format!("point:{}{smeared}, {COLUMNS} right-hand sides", joined(&self.source.0, ","));
+        let smeared = self.smear.smear_source.map_or_else(String::new, |smearing| format!(" smeared by {smearing}"));
+        let on = links.map_or_else(String::new, |links| format!(" on links {}", links.description));
+        let source = format!("{}{smeared}{on}, {COLUMNS} right-hand sides", columns.name());
         let deflated = deflating.map(|deflating| format!(", deflated by {}", deflating.description));
         let solver = &format!("{}{}", solver_name(self.solver), deflated.unwrap_or_default());
         let described = Described { operator, source, solver, sum: how.params.sum.to_string() };
@@ -199,10 +226,10 @@ impl Propagator {
         model: &AnyModel,
         solve: &Solve<AnyModel>,
         file: &ConfigurationFile,
+        (columns, links): (&Columns, Option<&Links>),
         deflating: Option<&Deflating>,
     ) -> anyhow::Result<ArrayOutput<'_>> {
-        let smearing = self.smear_source.map(|smearing| smearing.to_string());
-        let source = SourceInput::Point { position: self.source.0, spin: None, colour: None, smearing };
+        let source = columns.described(&self.smear, links);
         let settings = [
             ("solver", solver_name(self.solver).into()),
             ("preconditioning", solve.preconditioning.name().into()),
@@ -213,7 +240,8 @@ impl Propagator {
         if let Some(deflating) = deflating {
             inputs.settings.insert("deflation".to_owned(), deflating.description.clone().into());
         }
-        ArrayOutput::new(&self.output, "propagator", &[("--config", &self.config)], inputs)
+        let files = [("--config", &*self.config)].into_iter().chain(self.source_file()).chain(self.smear.file());
+        ArrayOutput::new(&self.output, "propagator", &files.collect::<Vec<_>>(), inputs)
     }
 
     /// The batch on a backend, and all that is said and written of it.
@@ -221,17 +249,19 @@ impl Propagator {
         &self,
         backend: &AnyBackend,
         file: &ConfigurationFile,
+        (columns, links): (Columns, Option<Links>),
         (solve, deflation, group): (&Solve<AnyModel>, Option<&Eigenpairs>, usize),
         mut summary: Summary,
-        (mut long_run, output): (LongRun, ArrayOutput<'_>),
+        (mut long_run, mut output): (LongRun, ArrayOutput<'_>),
     ) -> anyhow::Result<Outcome> {
         let ConfigurationFile { configuration, lattice, .. } = file;
         let progress = Progress::new(solve.params.tolerance);
-        let source = PointSource { point: self.source.0, smearing: self.smear_source };
+        let links = links.map(|links| links.on(backend, configuration)).transpose()?;
+        let source = columns.of(self.smear.smear_source, links.as_ref());
         let state = long_run.take_state();
         let mut watch = |iteration: usize, c: f64| progress.show(iteration, c);
         let mut watcher = Watchers::default().with(Some(&mut long_run)).with(Some(&mut watch));
-        let columns = (source, self.columns(group));
+        let columns = (&source, self.columns(group));
         let computed = solve_columns::<R, _, _>(
             backend,
             configuration,
@@ -258,6 +288,8 @@ impl Propagator {
         let error = match computed {
             Ok(report) => {
                 let rhs = self.rhs_of_all_groups(&report)?;
+                summary.relative_errors = self.relative_errors_of_all_groups(&report)?;
+                output.relative_errors.clone_from(&summary.relative_errors);
                 let work = ranks::total([report.flops, report.bytes])?;
                 let report = self.with_all_columns(report)?;
                 output.begin()?;
@@ -277,6 +309,7 @@ impl Propagator {
                 }
                 if !ranks::communicator().any(!summary.course.is_checked())? {
                     output.describe::<R>(shape)?;
+                    far_times::warn(&summary.relative_errors);
                 }
                 return Ok(long_run.outcome(summary.course.outcome()));
             }
@@ -290,7 +323,7 @@ impl Propagator {
                 }
                 summary.course.failure = Some(error.to_string());
                 show(self.json, Head::on(Kind::Propagator, backend.device()), &summary, Summary::text)?;
-                say!("interrupted: {error}");
+                say!("interrupted: {error}{}", self.long_run.but_with(std::iter::empty()));
                 Ok(Outcome::Done)
             }
             error if error.history().is_some() => {
@@ -318,6 +351,14 @@ impl Propagator {
         let words = |bytes: &Vec<u8>| bytes.as_chunks().0.iter().map(|word| u64::from_le_bytes(*word)).collect();
         let words: Vec<u64> = first_of_groups.flat_map(|bytes| -> Vec<u64> { words(bytes) }).collect();
         Ok(words.as_chunks().0.iter().map(RhsSummary::of_words).collect())
+    }
+
+    /// At times from the source, the largest of all groups, at rank 0.
+    fn relative_errors_of_all_groups<R>(&self, report: &SolveReport<R>) -> anyhow::Result<Vec<f64>> {
+        let bytes: Vec<u8> = report.relative_errors.iter().copied().flat_map(f64::to_le_bytes).collect();
+        let gathered = ranks::communicator().gather(&bytes)?.unwrap_or_default();
+        let numbers = |bytes: &Vec<u8>| bytes.as_chunks().0.iter().map(|bytes| f64::from_le_bytes(*bytes)).collect();
+        Ok(far_times::largest(&gathered.iter().map(numbers).collect::<Vec<Vec<f64>>>()))
     }
 
     /// All columns at the ranks of the first group; those of their own at others.
@@ -361,10 +402,12 @@ struct Summary {
     operator: String,
     #[serde(flatten)]
     fields: Fields,
-    /// The point, x, y, z, t.
-    source: [usize; 4],
+    /// The point, x, y, z, t; the name of another source.
+    source: NamedSource,
     /// α and the number of steps of its smearing; null where there is none.
     source_smearing: Option<String>,
+    /// The links of the smearing; null if they are those of the operator.
+    smear_links: Option<String>,
     /// `cg` or `block-cg`.
     solver: &'static str,
     /// Eigenvectors of the guess; null without `--deflate`.
@@ -377,6 +420,8 @@ struct Summary {
     course: Course,
     /// Each solve, number 3·spin + colour of the source.
     rhs: Vec<Rhs>,
+    /// Estimated relative errors on each time slice, from the source on: the largest of all solves. Empty where they are not known.
+    relative_errors: Vec<f64>,
     #[serde(flatten)]
     rates: Rates,
 }
@@ -401,7 +446,8 @@ impl Summary {
         let mut rows = self.fields.facts(&self.device, &self.operator, &self.course);
         let smeared = self.source_smearing.as_ref();
         let smeared = smeared.map_or_else(String::new, |smearing| format!(", smeared by {smearing}"));
-        rows.push(("source", format!("x,y,z,t = {}{smeared}", joined(&self.source, ","))));
+        let on = self.smear_links.as_ref().map_or_else(String::new, |links| format!(" on links {links}"));
+        rows.push(("source", format!("{}{smeared}{on}", self.source.text())));
         let block = if self.solver == "cg" { "conjugate gradients" } else { "block conjugate gradients" };
         let solver = format!("{block} in {}, {COLUMNS} right-hand sides", self.fields.precision);
         rows.push(("solver", self.course.describe(&solver)));
@@ -417,7 +463,8 @@ impl Summary {
                 rows.push(("true residual", format!("{:.3e} at most", largest(|rhs| rhs.true_residual))));
                 rows.push(("|η − Mψ| / |η|", format!("{:.3e} at most", largest(|rhs| rhs.solution_residual))));
             }
-            rows.extend(self.course.facts());
+            rows.extend(far_times::describe(&self.relative_errors).map(|error| ("far times", error)));
+            rows.extend(self.course.facts(rhs()));
         } else {
             rows.push(("iterations", "not converged".to_owned()));
         }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, ensure};
 use clap::Args;
-use lanefield::comm::{Alone, Communicator, Cut, Decomposition, RanksOptions, WholeLattice};
+use lanefield::comm::{Alone, Communicator, Cut, Decomposition, Launched, RanksOptions, WholeLattice};
 use lanefield::reference::layout::Extents;
 
 /// How the lattice is divided among ranks, where there are several.
@@ -96,7 +96,7 @@ pub fn cut() -> Option<[usize; 4]> {
 /// Finds the other ranks, where a launcher has started several.
 pub fn start() -> anyhow::Result<()> {
     let Some(launched) = Launched::of_environment() else { return Ok(()) };
-    let started = launched.start()?;
+    let started = communicator_of(&launched)?;
     *COMMUNICATOR.write().unwrap_or_else(PoisonError::into_inner) = Some(started);
     if are_several() {
         // Others would wait for a rank that panicked.
@@ -149,58 +149,36 @@ pub fn require_one(command: &str) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// What a launcher says of the processes that it started.
-struct Launched {
-    rank: usize,
-    /// Where it says so.
-    ranks: Option<usize>,
+/// What ranks talk by that a launcher started.
+///
+/// # Errors
+/// Several of which each would work alone: this program has no MPI, or another one than the launcher's.
+fn communicator_of(launched: &Launched) -> anyhow::Result<Arc<dyn Communicator>> {
+    // One needs no MPI, which some launchers do not let start.
+    if !launched.are_several() && launched.ranks.is_some() {
+        return Ok(Arc::new(Alone));
+    }
+    let (started, [why, cure]) = started()?;
+    let knows_all = match launched.ranks {
+        Some(ranks) => ranks == started.ranks(),
+        None => started.ranks() > launched.rank,
+    };
+    ensure!(knows_all, launched.in_words(&why, &cure));
+    Ok(started)
 }
 
-impl Launched {
-    /// Open MPI, MPICH and its kin, PMIx (Slurm), MVAPICH, PALS.
-    const VARIABLES: [(&str, &str); 5] = [
-        ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"),
-        ("PMI_RANK", "PMI_SIZE"),
-        ("PMIX_RANK", "SLURM_STEP_NUM_TASKS"),
-        ("MV2_COMM_WORLD_RANK", "MV2_COMM_WORLD_SIZE"),
-        ("PALS_RANKID", "PALS_SIZE"),
-    ];
+#[cfg(feature = "mpi")]
+fn started() -> anyhow::Result<(Arc<dyn Communicator>, [String; 2])> {
+    let started = lanefield_mpi::Mpi::start().context("failed to start MPI")?;
+    let why = format!("MPI knows of {}", started.ranks());
+    let cure = "start them by the launcher of the MPI that this program was built with (mpirun, mpiexec, srun --mpi=pmix or --mpi=pmi2)";
+    Ok((Arc::new(started), [why, cure.to_owned()]))
+}
 
-    fn of_environment() -> Option<Self> {
-        let number = |name: &str| std::env::var(name).ok()?.trim().parse().ok();
-        Self::VARIABLES.iter().find_map(|(rank, ranks)| Some(Self { rank: number(rank)?, ranks: number(ranks) }))
-    }
-
-    #[cfg(feature = "mpi")]
-    fn start(&self) -> anyhow::Result<Arc<dyn Communicator>> {
-        let started = lanefield_mpi::Mpi::start().context("failed to start MPI")?;
-        let is_of_this_launcher = self.ranks.is_none_or(|ranks| ranks == started.ranks());
-        if !is_of_this_launcher && self.rank > 0 {
-            // Rank 0 says it for all.
-            std::process::exit(2);
-        }
-        ensure!(
-            is_of_this_launcher,
-            "{} processes were started, and MPI says that there are {}: this program was built with another MPI than the one of the launcher",
-            self.ranks.unwrap_or_default(),
-            started.ranks()
-        );
-        Ok(Arc::new(started))
-    }
-
-    #[cfg(not(feature = "mpi"))]
-    fn start(&self) -> anyhow::Result<Arc<dyn Communicator>> {
-        let ranks = self.ranks.unwrap_or(1);
-        if ranks > 1 && self.rank > 0 {
-            // Rank 0 says it for all.
-            std::process::exit(2);
-        }
-        ensure!(
-            ranks == 1,
-            "{ranks} processes were started, and this program was built without MPI: build it with --features mpi, or start it once"
-        );
-        Ok(Arc::new(Alone))
-    }
+#[cfg(not(feature = "mpi"))]
+fn started() -> anyhow::Result<(Arc<dyn Communicator>, [String; 2])> {
+    let said = ["this program was built without MPI", "build it with --features mpi, or start it once"];
+    Ok((Arc::new(Alone), said.map(str::to_owned)))
 }
 
 #[cfg(test)]

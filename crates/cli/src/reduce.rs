@@ -14,6 +14,7 @@ use lanefield::kernel::prelude::ReduceKernels as _;
 use lanefield::reference::field::{Field, Words};
 use lanefield::reference::kernels::Vectors;
 use lanefield::reference::layout::{Checkerboard, Direction, Lattice, LatticeOptions, Parity, Sites};
+use lanefield::reference::real::for_people;
 use lanefield_lab::Timed as _;
 use num_complex::Complex;
 use serde::Serialize;
@@ -271,7 +272,7 @@ impl Value {
 
     /// Its numbers as text, each with its bits.
     fn cells(&self) -> Vec<String> {
-        let number = |x: f64, bits: &str| [format!("{x:e}"), bits.to_owned()];
+        let number = |x: f64, bits: &str| [for_people(x), bits.to_owned()];
         let mut cells: Vec<String> = [self.slice, self.word].iter().flatten().map(ToString::to_string).collect();
         cells.extend(number(self.re, &self.re_bits));
         cells.extend(self.imaginary.iter().flat_map(|Imaginary { im, im_bits }| number(*im, im_bits)));
@@ -307,10 +308,10 @@ mod tests {
             Value::complex(Some(9), Some(0), Complex::new(1.25, -2.0)),
             Value::complex(Some(10), Some(0), Complex::new(f64::NEG_INFINITY, -f64::NAN)),
         ];
-        let expected = " 9  0  1.25e0 3ff4000000000000  -2e0 c000000000000000\n\
-                        10  0    -inf fff0000000000000   NaN 7ff8000000000000";
+        let expected = " 9  0  1.25 3ff4000000000000   -2 c000000000000000\n\
+                        10  0  -inf fff0000000000000  NaN 7ff8000000000000";
         assert_eq!(lines(&values), expected);
-        assert_eq!(lines(&[Value::real(0.1)]), "1e-1 3fb999999999999a");
+        assert_eq!(lines(&[Value::real(0.1)]), "0.1 3fb999999999999a");
     }
 
     #[test]

@@ -1,15 +1,17 @@
-//! Errors of what is made of several configurations: how they are found, and how they are shown.
+//! Errors of what is made of several configurations, and how good fits to it are: how they are found, and how they are shown.
 
+use anyhow::{Context as _, ensure};
 use clap::Args;
-use lanefield::statistics::{Estimate, Resampling, mean};
+use lanefield::statistics::{Estimate, Resampling, Samples, require_bins};
 use serde::Serialize;
 
+use super::csv_output::decimal;
 use super::output::bits;
 
 /// How errors are found.
 #[derive(Args, Clone, Copy, Debug)]
 pub struct ResamplingArgs {
-    /// Configurations whose mean is one sample
+    /// Take the mean of N successive configurations as one sample; those left over at the end count in means, not in errors
     #[arg(long, value_name = "N", default_value = "1", value_parser = clap::value_parser!(u32).range(1..))]
     pub bin: u32,
     /// Errors from so many bootstrap samples instead of the jackknife
@@ -28,17 +30,165 @@ impl ResamplingArgs {
         }
     }
 
-    /// Samples, each the mean of so many measurements in turn; what is left at the end is one that is smaller.
-    pub fn samples(&self, measurements: &[Vec<f64>]) -> Vec<Vec<f64>> {
-        measurements.chunks(self.bin as usize).filter_map(mean).collect()
+    /// Refuses what so many configurations have no errors of, before anything is measured.
+    pub fn require(&self, configurations: usize) -> anyhow::Result<()> {
+        require_bins(configurations, self.bin as usize).with_context(|| format!("--bin {}", self.bin))?;
+        if let Some(resamples) = self.bootstrap {
+            ensure!(
+                configurations >= 2,
+                "--bootstrap {resamples}: errors need 2 configurations or more, and there is 1"
+            );
+        }
+        Ok(())
     }
 
-    /// "jackknife errors".
+    /// Measurements in bins.
+    pub fn samples(&self, measurements: &[Vec<f64>]) -> anyhow::Result<Samples> {
+        self.require(measurements.len())?;
+        Ok(Samples::in_bins(measurements, self.bin as usize)?)
+    }
+
+    /// What became of configurations of these names.
+    pub fn bins(&self, names: &[String]) -> Bins {
+        let (configurations, bins) = (names.len(), names.len() / self.bin as usize);
+        let left_over = names[bins * self.bin as usize..].to_vec();
+        let &Self { bin, bootstrap, seed } = self;
+        Bins { configurations, bin, bins, dropped: left_over.len(), left_over, bootstrap, seed }
+    }
+}
+
+/// Configurations in bins, and how errors are made of them. As JSON, these fields.
+#[derive(Serialize)]
+pub struct Bins {
+    pub configurations: usize,
+    /// Configurations a bin.
+    bin: u32,
+    /// Whole bins, which are the samples.
+    pub bins: usize,
+    /// Configurations in no bin, the last ones: they count in means, not in errors.
+    dropped: usize,
+    /// Their files.
+    left_over: Vec<String>,
+    /// Bootstrap samples; null where errors are those of the jackknife.
+    bootstrap: Option<u32>,
+    seed: Option<u64>,
+}
+
+impl Bins {
+    /// "7 configurations, jackknife errors of 3 bins of 2; 1 is left over …".
     pub fn describe(&self) -> String {
-        match self.bootstrap {
-            Some(resamples) => format!("bootstrap errors of {resamples} samples"),
-            None => "jackknife errors".to_owned(),
+        let &Self { configurations, bin, bins, dropped, ref left_over, bootstrap, .. } = self;
+        if configurations == 1 {
+            return "1 configuration: errors need 2 or more".to_owned();
         }
+        let of = if bin > 1 { format!("{bins} bins of {bin} configurations") } else { String::new() };
+        let errors = match bootstrap {
+            Some(resamples) if bin > 1 => format!("bootstrap errors of {resamples} samples from {of}"),
+            Some(resamples) => format!("bootstrap errors of {resamples} samples"),
+            None if bin > 1 => format!("jackknife errors of {of}"),
+            None => "jackknife errors".to_owned(),
+        };
+        let rest = match dropped {
+            0 => String::new(),
+            1 => format!("; 1 left over, which counts in means and not in errors: {}", left_over[0]),
+            _ => format!(
+                "; {dropped} left over, which count in means and not in errors: {} to {}",
+                left_over[0],
+                left_over[dropped - 1]
+            ),
+        };
+        format!("{configurations} configurations, {errors}{rest}")
+    }
+
+    /// Columns of a CSV.
+    pub const COLUMNS: [&'static str; 3] = ["bin", "bins", "dropped"];
+
+    /// The cells of [`Self::COLUMNS`].
+    pub fn cells(&self) -> [String; 3] {
+        [self.bin as usize, self.bins, self.dropped].map(|number| number.to_string())
+    }
+}
+
+/// Below this p-value a fit is called poor.
+const POOR: f64 = 0.05;
+
+/// How good a fit is. As JSON, these fields.
+#[derive(Serialize)]
+pub struct Quality {
+    chi_squared: f64,
+    /// Numbers less parameters.
+    degrees: usize,
+    /// The probability of such a χ² or a larger one if the fit is right; null of no degrees.
+    p_value: Option<f64>,
+    /// What there is to say against the fit.
+    warnings: Vec<String>,
+}
+
+impl Quality {
+    /// Of a fit; `cure` is what helps against a poor one.
+    pub fn of(chi_squared: f64, degrees: usize, p_value: Option<f64>, cure: &str) -> Self {
+        let poor = p_value.filter(|p| *p < POOR).map(|p| {
+            let freedom = if degrees == 1 { "degree" } else { "degrees" };
+            let [chi_squared, p] = [shown(chi_squared), probability(p)];
+            format!("a poor fit: χ² is {chi_squared} with {degrees} {freedom} of freedom, p is {p}: {cure}")
+        });
+        let none =
+            (degrees == 0).then(|| "it has as many parameters as numbers, so that there is no p-value".to_owned());
+        Self { chi_squared, degrees, p_value, warnings: poor.into_iter().chain(none).collect() }
+    }
+
+    pub fn warn(&mut self, warning: Option<String>) {
+        self.warnings.extend(warning);
+    }
+
+    /// Says what there is to say against the fit of this name.
+    pub fn say(&self, name: &str) {
+        self.warnings.iter().for_each(|warning| say!("warning: {name}: {warning}"));
+    }
+
+    /// The titles of [`Self::shown`].
+    pub const TITLES: [&'static str; 3] = ["χ² / degrees", "χ² per degree", "p"];
+
+    /// χ² and degrees, χ² per degree, and the p-value.
+    pub fn shown(&self) -> [String; 3] {
+        let per_degree = (self.degrees > 0).then(|| shown(self.chi_squared / self.degrees as f64));
+        let p = self.p_value.map_or_else(|| "none".to_owned(), probability);
+        let quality = format!("{} / {}", shown(self.chi_squared), self.degrees);
+        [quality, per_degree.unwrap_or_else(|| "none".to_owned()), p]
+    }
+
+    /// "χ² 7.31 / 4, p 0.12", for a picture.
+    pub fn label(&self) -> String {
+        let [quality, _, p] = self.shown();
+        let poor = if self.p_value.is_some_and(|p| p < POOR) { ": poor fit" } else { "" };
+        format!("χ² {quality}, p {p}{poor}")
+    }
+
+    /// Columns of a CSV.
+    pub const COLUMNS: [&'static str; 3] = ["chi_squared", "degrees", "p_value"];
+
+    /// The cells of [`Self::COLUMNS`].
+    pub fn cells(&self) -> [String; 3] {
+        [decimal(Some(self.chi_squared)), self.degrees.to_string(), decimal(self.p_value)]
+    }
+}
+
+/// "7.31", or "1.2e-9" of what that does not show.
+fn shown(number: f64) -> String {
+    match number {
+        0.0 => "0".to_owned(),
+        0.005..1e5 => format!("{number:.2}"),
+        _ => format!("{number:.1e}"),
+    }
+}
+
+/// "0.12", "0.004", "1.4e-10" or "< 1e-300".
+fn probability(p: f64) -> String {
+    match p {
+        p if p < 1e-300 => "< 1e-300".to_owned(),
+        p if p < 1e-3 => format!("{p:.1e}"),
+        p if p < 0.1 => format!("{p:.3}"),
+        p => format!("{p:.2}"),
     }
 }
 

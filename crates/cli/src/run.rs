@@ -17,9 +17,11 @@ use serde::Serialize;
 
 use super::Outcome;
 use super::args::{BackendArgs, HopArgs, SumArgs, of_storage};
+use super::configuration::ReadArgs;
 use super::emit::one;
-use super::files::{failed_to_write, npy_name, read_configuration, require_outputs};
+use super::files::{failed_to_write, npy_name, require_outputs};
 use super::output::{Head, Kind, bits, facts, joined, print, show, with_bits};
+use super::ranks::RanksArgs;
 
 mod describe;
 mod given;
@@ -42,7 +44,7 @@ mod objects;
   lanefield run --kernel inner_products --in xs=x.npy,y.npy --in y=y.npy")]
 pub struct Run {
     /// The kernel
-    #[arg(long, value_name = "KERNEL", value_parser = one)]
+    #[arg(long, alias = "kernels", value_name = "KERNEL", value_parser = one)]
     kernel: &'static Kernel,
     /// Print the arguments of the kernel, and do nothing
     #[arg(long)]
@@ -56,9 +58,11 @@ pub struct Run {
     /// The sites of the result: full, even or odd
     #[arg(long, value_name = "SITES", default_value = "full", value_parser = sites)]
     sites: Sites,
-    /// The gauge configuration of which links are made: a NERSC, ILDG, SciDAC or MILC file, or a NumPy array (T, Z, Y, X, 4, 3, 3) if it ends in .npy
+    /// The configuration of which links are made: a NERSC, ILDG, SciDAC, MILC, openQCD, DD-αAMG or HiRep file, or a NumPy or HDF5 array (T, Z, Y, X, 4, 3, 3)
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
+    #[command(flatten)]
+    read: ReadArgs,
     /// A field that is read, or updated; of a list of fields the files with commas between them
     #[arg(long = "in", value_name = "NAME=FILE.npy")]
     inputs: Vec<Named>,
@@ -202,7 +206,7 @@ impl Run {
         }
         let loaded = self.load()?;
         let configuration = match &self.config {
-            Some(path) => Some(read_configuration(path)?.configuration),
+            Some(path) => Some(self.read.read(&RanksArgs::default(), path)?.configuration),
             None => None,
         };
         let extents = self.extents(&loaded, configuration.as_ref())?;

@@ -3,35 +3,48 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use lanefield::backend::Memory as _;
+use lanefield::dynamic::AnyBackend;
 use lanefield::gauge::{GaugeField, Smearing};
+use lanefield::io::configuration::ConfigurationFile;
+use lanefield::reference::gauge::{Configuration, Projection};
 use lanefield_lab::Timed as _;
 use serde::Serialize;
 
 use super::Outcome;
 use super::args::BackendArgs;
-use super::config::write_configuration;
-use super::files::{read_configuration_on, require_outputs};
-use super::output::{Head, Kind, bits, facts, joined, show, with_bits};
+use super::configuration::{FormatArgs, MadeOutput, ReadArgs};
+use super::interrupt::{interrupted, keep};
+use super::output::{Head, Kind, bits, facts, joined, show, small, with_bits};
 use super::ranks::RanksArgs;
 
 /// Smear the links of a gauge configuration, with the same bits on every device and any number of ranks.
+///
+/// docs/agreement.md lists the conventions of other programs.
 #[derive(Args)]
 #[command(after_help = "Examples:
   lanefield config generate weak --lattice 4.4.4.8 --seed 1 --output weak.nersc
   lanefield smear --kind stout:0.1,3 --config weak.nersc --output stout.nersc
   lanefield smear --kind ape:0.6,10 --config weak.nersc --output ape.npy
+  lanefield smear --kind ape:0.6,10,max-re-tr --config weak.nersc \\
+      --output milc.lime
   lanefield smear --kind hyp:0.75,0.6,0.3,1 --config weak.nersc \\
       --output hyp.nersc --device cpu")]
 pub struct Smear {
-    /// stout:RHO,STEPS, ape:ALPHA,STEPS, spatial-ape:ALPHA,STEPS or hyp:ALPHA1,ALPHA2,ALPHA3,STEPS
-    #[arg(long, value_name = "KIND")]
+    /// stout:RHO,STEPS, ape:ALPHA,STEPS, spatial-ape:ALPHA,STEPS or hyp:ALPHA1,ALPHA2,ALPHA3,STEPS; the last three project by polar decomposition, or, with
+    /// ,max-re-tr after STEPS, to the largest trace, as MILC, Chroma and Bridge++ do
+    #[arg(long, aliases = ["smear", "smearing"], value_name = "KIND")]
     kind: Smearing,
-    /// The configuration: a NERSC, ILDG, SciDAC or MILC file, or a NumPy array (T, Z, Y, X, 4, 3, 3) if it ends in .npy
+    /// The configuration: a NERSC, ILDG, SciDAC, MILC, openQCD, DD-αAMG or HiRep file, or a NumPy or HDF5 array (T, Z, Y, X, 4, 3, 3)
     #[arg(long, value_name = "FILE")]
     config: PathBuf,
-    /// The file to write: a NumPy array if it ends in .npy, an ILDG file if in .lime, a MILC file if in .milc, else a NERSC file
+    #[command(flatten)]
+    read: ReadArgs,
+    /// The file to write, whose name says the format: .nersc (or no extension), .lime (ILDG), .milc, .npy, .h5
     #[arg(long, value_name = "FILE")]
     output: PathBuf,
+    #[command(flatten)]
+    format: FormatArgs,
     /// Print JSON instead of a table
     #[arg(long)]
     json: bool,
@@ -43,29 +56,47 @@ pub struct Smear {
 
 impl Smear {
     pub fn run(self) -> anyhow::Result<Outcome> {
-        require_outputs(&[("--output", &self.output)], &[("--config", &self.config)])?;
-        let file = read_configuration_on(&self.ranks, &self.config)?;
+        MadeOutput::check((Some(&self.output), &self.format), &[], &self.config)?;
+        let file = self.read.read(&self.ranks, &self.config)?;
+        let kind = self.kind.to_string();
+        let settings = [("kind", kind.clone().into()), self.read.setting()];
+        let output = (&*self.output, &self.format);
+        let output = MadeOutput::new(output, "smear", (&self.config, &file), kind, settings)?;
+        let before = file.configuration.unitarity_defect().defect;
         let backend = self.backend.open_on(&file.lattice, &self.ranks)?;
-        let smeared = backend.install(|| {
-            let field = GaugeField::new(&backend, &file.configuration, self.backend.lanes);
-            field.map_err(Into::into).and_then(|mut field| {
-                field.smear(&self.kind)?;
-                field.configuration()
-            })
-        })?;
+        let (smeared, done) = backend.install(|| self.smear(&backend, &file))?;
+        let made_by = self.kind.with_steps(done).to_string();
         let worst = smeared.unitarity_defect();
         anyhow::ensure!(
-            worst.defect <= UNITARITY,
-            "{} is not in SU(3) after smearing by {}: |U U† − 1| or |det U − 1| is {:.1e}; the sum that was projected is nearly singular there",
+            worst.defect <= UNITARITY + TURNED * before,
+            "{} is not in SU(3) after smearing by {}: |U U† − 1| or |det U − 1| is {:.1e}, and was at most {before:.1e} before{}",
             worst.link,
             self.kind,
-            worst.defect
+            worst.defect,
+            if self.kind.projection() == Some(Projection::Polar) {
+                "; the sum that was projected is nearly singular there: max-re-tr after the steps projects such sums, too"
+            } else {
+                ""
+            }
         );
-        write_configuration(&self.output, &smeared, &file.lattice)?;
+        let steps = self.kind.steps();
+        let stopped = done < steps;
+        let written = match stopped {
+            true => {
+                let (path, note) = output.write_stopped(&smeared, Some(made_by.clone()))?;
+                say!(
+                    "interrupted: a signal ended the smearing after {done} of {steps} steps: the same command with --config {} --kind {} continues{note}",
+                    path.display(),
+                    self.kind.with_steps(steps - done)
+                );
+                path
+            }
+            false => output.write(&smeared)?,
+        };
         let plaquette = file.lattice.plaquette(&smeared)?;
         let report = Report {
-            file: self.output.display().to_string(),
-            smearing: self.kind.to_string(),
+            file: written.display().to_string(),
+            smearing: made_by,
             lattice: file.lattice.extents().as_array(),
             plaquette_before: file.plaquette()?,
             plaquette,
@@ -76,8 +107,30 @@ impl Smear {
     }
 }
 
-/// How far links may be from SU(3).
+impl Smear {
+    /// The links after all steps, or after those before a signal, and how many these are.
+    fn smear(&self, backend: &AnyBackend, file: &ConfigurationFile) -> anyhow::Result<(Configuration, usize)> {
+        let mut field = GaugeField::new(backend, &file.configuration, self.backend.lanes)?;
+        let (one, steps) = (self.kind.with_steps(1), self.kind.steps());
+        let mut done = 0;
+        while done < steps {
+            field.smear(&one)?;
+            // A step that is queued is not done.
+            backend.finish()?;
+            done += 1;
+            keep();
+            if file.lattice.communicator().any(interrupted())? {
+                break;
+            }
+        }
+        Ok((field.configuration()?, done))
+    }
+}
+
+/// How far links may be from SU(3) for rounding.
 const UNITARITY: f64 = 1e-10;
+/// How much further links may be that are products of unitary matrices and of those that were read.
+const TURNED: f64 = 3.0;
 
 /// What came out. As JSON, these fields.
 #[derive(Serialize)]
@@ -99,7 +152,7 @@ impl Report {
             ("smearing", self.smearing.clone()),
             ("plaquette before", self.plaquette_before.to_string()),
             ("plaquette", with_bits(self.plaquette)),
-            ("worst unitarity", format!("{:.2e}", self.unitarity_defect)),
+            ("largest deviation", small(self.unitarity_defect, 2)),
         ];
         format!("{}\n{}", self.file, facts(rows))
     }

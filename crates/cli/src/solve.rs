@@ -9,9 +9,12 @@ use anyhow::{Context as _, ensure};
 use clap::Args;
 use lanefield::backend::Memory as _;
 use lanefield::dynamic::AnyBackend;
+use lanefield::io::configuration::ConfigurationFile;
+use lanefield::io::configuration::is_stream;
 use lanefield::io::identity::Identity;
 use lanefield::io::npy::ArrayReal;
 use lanefield::observable::Quark as _;
+use lanefield::observable::Source;
 use lanefield::operator::AnyModel;
 use lanefield::reference::kernels::Vectors;
 use lanefield::reference::kernels::reduce::Sum;
@@ -31,14 +34,14 @@ use super::args::{BackendArgs, HopArgs, SumArgs, SumKind, one_of};
 use super::array_output::{self, ArrayOutput};
 use super::deflation::{Deflating, DeflationArgs};
 use super::fields::FieldShape;
-use super::files::{ConfigurationFile, given};
+use super::files::{given, npy_name};
 use super::history::{Progress, write_batch_history, write_history};
 use super::long_run::{Interrupted, LongRun, LongRunArgs, differs};
 use super::operator::{Invertible, OperatorArgs, check, json_of};
 use super::output::{Head, Kind, show};
 use super::ranks;
 use super::solver::{SolverArgs, changed_inputs, lay_out};
-use super::source::{InputArgs, Loaded, Source, require_in_range};
+use super::source::{InputArgs, Loaded, input_of, require_in_range};
 use summary::Summary;
 
 /// Solve M ψ = η, with the same residual history to the last bit on every device.
@@ -97,7 +100,7 @@ pub struct Solve {
     deflation: DeflationArgs,
     /// Write the solution as a NumPy array of the shape of the source, complex64 for f32 and complex128 for f64, and beside it X.npy.json,
     /// which says what it is. With --batch, the first axis is that of the right-hand sides, with --shifts that of the shifts
-    #[arg(long, value_name = "X.npy")]
+    #[arg(long, value_name = "X.npy", value_parser = npy_name)]
     output: Option<PathBuf>,
     /// Write the history as CSV: iteration, squared residual |r|², and the 16 hex digits of that double; with --batch or --shifts, the number of the
     /// right-hand side or shift comes first. Without --batch, it is also written when the solver does not converge or a signal ends it
@@ -174,8 +177,8 @@ impl Solve {
             given([("--history", &self.history)]).chain(self.long_run.outputs()).collect();
         let inputs: Vec<(&str, &Path)> =
             self.input.files().into_iter().chain(self.long_run.inputs()).chain(self.deflation.inputs()).collect();
-        let goes_on = |argument: &str| self.long_run.goes_on(argument);
-        array_output::require_outputs(self.output.as_deref(), &outputs, &inputs, goes_on)?;
+        let resumes = |argument: &str| self.long_run.resumes(argument);
+        array_output::require_outputs(self.output.as_deref(), &outputs, &inputs, resumes)?;
         match self.settings.precision {
             Precision::F32 => self.solve::<f32>(model),
             _ => self.solve::<f64>(model),
@@ -317,12 +320,15 @@ impl Solve {
                 summary.converged(&report, work, bandwidth.and_then(Result::ok));
                 show(self.json, Head::on(Kind::Solve, backend.device()), &summary, Summary::text)?;
                 // What memory lost before the solve began is found only where all is read and made once more.
-                let again =
-                    self.inputs(model).and_then(|(again, source)| Ok((again.configuration, onto_walls(source)?)));
-                let (same, source) =
-                    again.context("failed to read the inputs again, to see whether they are the same")?;
-                if ranks::communicator().any(same != *configuration || source != eta)? {
-                    return Ok(changed_inputs());
+                // A pipe has it once.
+                if !is_stream(&self.input.config) {
+                    let again =
+                        self.inputs(model).and_then(|(again, source)| Ok((again.configuration, onto_walls(source)?)));
+                    let (same, source) =
+                        again.context("failed to read the inputs again, to see whether they are the same")?;
+                    if ranks::communicator().any(same != *configuration || source != eta)? {
+                        return Ok(changed_inputs());
+                    }
                 }
                 if let Some(output) = output.filter(|_| summary.course.is_checked()) {
                     output.describe::<R>(axes)?;
@@ -337,7 +343,7 @@ impl Solve {
                 write_until_then(history)?;
                 summary.failed(&*error, history);
                 show(self.json, Head::on(Kind::Solve, backend.device()), &summary, Summary::text)?;
-                say!("interrupted: {error}");
+                say!("interrupted: {error}{}", self.long_run.but_with(given([("--history", &self.history)])));
                 Ok(Outcome::Done)
             }
             Err(error) => {
@@ -401,7 +407,7 @@ impl Solve {
             ("tolerance", how.params.tolerance.into()),
             ("sum", self.describe_sum(how, lattice).into()),
         ];
-        let source = self.input.source.described(&eta.values, &file.lattice, self.batch)?;
+        let source = input_of(&self.input.source, &eta.values, &file.lattice, self.batch)?;
         let operator = (how.operator.name(), json_of(&how.operator), &self.hop);
         let mut inputs = array_output::inputs(operator, file, source, R::NAME, settings)?;
         if let Some(shifts) = &self.shifts {

@@ -106,8 +106,6 @@ pub struct Course {
     pub failure: Option<String>,
     /// Why the true residuals could not be computed, if they could not; what was solved is written all the same.
     unchecked: Option<String>,
-    /// The power of two that the source was multiplied by for the solve, and every |r|² twice.
-    source_scale: i32,
 }
 
 /// What a solve took; null where it did not converge. As JSON, these fields.
@@ -127,13 +125,17 @@ pub struct Rates {
 pub struct RhsSummary {
     pub iterations: usize,
     /// The last |r|² of the history.
-    residual: Option<f64>,
+    residual_squared: Option<f64>,
     /// Its 16 hex digits.
-    residual_bits: Option<String>,
+    residual_squared_bits: Option<String>,
+    /// |r| / |b| of the recurrence at its end.
+    relative_residual: f64,
     /// |b − Aψ| / |b| of the system that the solver solved, in f64.
     pub true_residual: f64,
     /// |η − Mψ| / |η| on all sites, in f64.
     pub solution_residual: f64,
+    /// The power of two that the source was multiplied by for the solve, and every |r|² twice.
+    source_scale: i32,
 }
 
 /// A line of a table: a name and a value.
@@ -173,14 +175,12 @@ impl Course {
             converged: false,
             failure: None,
             unchecked: None,
-            source_scale: 0,
         }
     }
 
     pub fn converge<R>(&mut self, report: &SolveReport<R>) {
         self.converged = true;
         self.unchecked.clone_from(&report.unchecked);
-        self.source_scale = report.scale;
     }
 
     /// Whether there are true residuals.
@@ -195,10 +195,12 @@ impl Course {
         Outcome::CheckFailed
     }
 
-    /// What is unusual, for people.
-    pub fn facts(&self) -> impl Iterator<Item = Fact> {
-        let scale = (self.source_scale != 0).then(|| {
-            format!("multiplied by 2^{} for the solve, since |b|² is out of range; |r|² is of that", self.source_scale)
+    /// What is unusual of the course and of each right-hand side, for people.
+    pub fn facts<'a>(&'a self, rhs: impl Iterator<Item = &'a RhsSummary>) -> impl Iterator<Item = Fact> {
+        let scales: Vec<_> = rhs.map(|rhs| rhs.source_scale).collect();
+        let scale = scales.iter().any(|&scale| scale != 0).then(|| {
+            let powers: Vec<_> = scales.iter().map(|scale| format!("2^{scale}")).collect();
+            format!("multiplied by {} for the solve, since |b|² is out of range; |r|² is of that", powers.join(", "))
         });
         let unchecked = self.unchecked.as_ref().map(|why| format!("no true residual could be computed: {why}"));
         let facts = [("source", scale), ("not checked", unchecked)];
@@ -235,27 +237,45 @@ impl Rates {
 }
 
 impl RhsSummary {
-    fn new(iterations: usize, residual: Option<f64>, [true_residual, solution_residual]: [f64; 2]) -> Self {
-        Self { iterations, residual, residual_bits: residual.map(bits), true_residual, solution_residual }
+    fn new(
+        iterations: usize,
+        residual_squared: Option<f64>,
+        [relative_residual, true_residual, solution_residual]: [f64; 3],
+        source_scale: i32,
+    ) -> Self {
+        let residual_squared_bits = residual_squared.map(bits);
+        Self {
+            iterations,
+            residual_squared,
+            residual_squared_bits,
+            relative_residual,
+            true_residual,
+            solution_residual,
+            source_scale,
+        }
     }
 
     /// For other ranks.
-    pub fn to_words(&self) -> [u64; 4] {
+    pub fn to_words(&self) -> [u64; 6] {
         // Each has a history, unless the source is not finite.
-        let residual = self.residual.unwrap_or(f64::NAN);
-        [self.iterations as u64, residual.to_bits(), self.true_residual.to_bits(), self.solution_residual.to_bits()]
+        let residual_squared = self.residual_squared.unwrap_or(f64::NAN);
+        let residuals = [residual_squared, self.relative_residual, self.true_residual, self.solution_residual];
+        let [squared, relative, of_system, of_solution] = residuals.map(f64::to_bits);
+        [self.iterations as u64, i64::from(self.source_scale) as u64, squared, relative, of_system, of_solution]
     }
 
     /// Of another rank.
-    pub fn of_words(&[iterations, residual, true_residual, solution_residual]: &[u64; 4]) -> Self {
-        let residual = Some(f64::from_bits(residual)).filter(|residual| !residual.is_nan());
-        Self::new(iterations as usize, residual, [true_residual, solution_residual].map(f64::from_bits))
+    pub fn of_words(&[iterations, source_scale, ref residuals @ ..]: &[u64; 6]) -> Self {
+        let [squared, relative, of_system, of_solution] = residuals.map(f64::from_bits);
+        let squared = Some(squared).filter(|squared| !squared.is_nan());
+        Self::new(iterations as usize, squared, [relative, of_system, of_solution], source_scale as i64 as i32)
     }
 }
 
 impl From<&SolvedRhs> for RhsSummary {
     fn from(rhs: &SolvedRhs) -> Self {
-        let SolvedRhs { info, true_residual, solution_residual } = rhs;
-        Self::new(info.iterations, info.history.last().copied(), [*true_residual, *solution_residual])
+        let SolvedRhs { info, true_residual, solution_residual, source_scale } = rhs;
+        let residuals = [info.relative_residual(), *true_residual, *solution_residual];
+        Self::new(info.iterations, info.history.last().copied(), residuals, *source_scale)
     }
 }

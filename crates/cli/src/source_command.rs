@@ -7,6 +7,7 @@ use clap::Args;
 use lanefield::comm::WholeLattice;
 use lanefield::io::npy::ArrayReal;
 use lanefield::io::sidecar::SourceInputs;
+use lanefield::observable::Source;
 use lanefield::reference::kernels::Vectors;
 use lanefield::reference::layout::Extents;
 use lanefield::reference::real::Precision;
@@ -20,19 +21,21 @@ use super::array_output::{self, ArrayOutput};
 use super::fields::FieldShape;
 use super::files::npy_name;
 use super::output::{Head, Kind, bits, facts, joined, show, with_bits};
-use super::source::{Source, require_in_range};
+use super::source::{input_of, load, require_in_range};
 
 /// Write a source as an array: the numbers that apply and solve take for the same --source.
 #[derive(Args)]
 #[command(after_help = "Examples:
   lanefield source gauss:7 --lattice 4.4.4.8 --output eta.npy
-  lanefield source z4:1 --lattice 4.4.4.8 --ls 8 --output wall.npy
+  lanefield source z4:1 --lattice 4.4.4.8 --ls 8 --output noise.npy
+  lanefield source momentum:1,0,0,0,1,2 --lattice 4.4.4.8 --output wave.npy
   lanefield source point:0,0,0,0,1,2 --lattice 4.4.4.8 --precision f32 \\
       --output point.npy")]
 pub struct MakeSource {
-    /// gauss:SEED, Gaussian random numbers of variance 1 in each real; z4:SEED, each number one of 1, i, -1, -i; or point:x,y,z,t,spin,colour, 1 there and 0
-    /// elsewhere (of colour vectors the component instead of the spin)
-    #[arg(value_name = "gauss:SEED|z4:SEED|point:x,y,z,t,spin,colour")]
+    /// gauss:SEED, Gaussian random numbers of variance 1 in each real; z4:SEED, each number one of 1, i, -1, -i; z2:SEED, 1 or -1 (with SEED,t on time slice t alone);
+    /// point:x,y,z,t,spin,colour, 1 there and 0 elsewhere (of colour vectors the component instead of the spin); wall:t,spin,colour, 1 on a time
+    /// slice; or momentum:nx,ny,nz,t,spin,colour, exp(ip·x) there with p = 2πn/L
+    #[arg(value_name = "KIND:NUMBERS", value_parser = Source::field)]
     source: Source,
     /// Extents of the lattice
     #[arg(long, value_name = "X.Y.Z.T")]
@@ -78,22 +81,22 @@ impl MakeSource {
     fn make<R: Vectors + ArrayReal>(self) -> anyhow::Result<Outcome> {
         if let Source::File(path) = &self.source {
             let name = path.display();
-            bail!("'{name}' is no source that is made: expected gauss:SEED, z4:SEED or point:x,y,z,t,spin,colour");
+            bail!("'{name}' is no source that is made: expected {}", Source::KINDS);
         }
-        array_output::require_outputs(Some(&self.output), &[], &[], |_| false)?;
+        array_output::require_outputs(Some(&self.output), &[], &[], |_| None)?;
         let shape = match (self.ls, self.components) {
             (Some(ls), _) => FieldShape::FiveDimensional(ls.into()),
             (_, Some(components)) => FieldShape::ColourVectors(components.into()),
             _ => FieldShape::Spinor,
         };
-        let loaded = self.source.load(shape, self.lattice, false, "--lattice")?;
+        let loaded = load(&self.source, shape, self.lattice, false, "--lattice")?;
         require_in_range::<R>(&loaded.values)?;
         let values: Vec<Complex<R>> =
             loaded.values.iter().map(|z| Complex::new(R::from_f64(z.re), R::from_f64(z.im))).collect();
         let lattice = WholeLattice::alone(self.lattice);
         let inputs = SourceInputs {
             lattice: self.lattice.as_array(),
-            source: self.source.described(&loaded.values, &lattice, None)?,
+            source: input_of(&self.source, &loaded.values, &lattice, None)?,
             precision: R::NAME.to_owned(),
         };
         let output = ArrayOutput::new(&self.output, "source", &[], inputs)?;

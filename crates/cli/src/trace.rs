@@ -8,9 +8,10 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, ensure};
 use clap::Args;
 use lanefield::io::atomic::write_atomically;
+use lanefield::io::claims;
 use lanefield_lab::trace::{Group, Hotspot, Recording, Timeline, chrome_events, hotspots, write_chrome};
 
-use super::files::require_outputs;
+use super::files::{refused, require_outputs};
 use super::output::{number, print, printed_json, table};
 use super::ranks;
 
@@ -22,7 +23,7 @@ const BEGINNING: &[u8] = b"{\"kind\":\"trace\"";
 #[command(next_help_heading = "Tracing")]
 pub struct TraceArgs {
     /// Write what devices and the host did, and when, as a Chrome trace for Perfetto (ui.perfetto.dev): kernels, transfers, waits, program
-    /// builds, memory in use. It is also written when the command fails. No bit of any result changes
+    /// builds, memory in use. It is also written when the command fails, unless an output is refused. No bit of any result changes
     #[arg(long, value_name = "FILE", global = true)]
     trace: Option<PathBuf>,
     /// Print the hotspots at the end: calls, time and share of each kernel, transfer and wait; with --json, on standard error
@@ -36,6 +37,8 @@ impl TraceArgs {
         if let Some(path) = &self.trace {
             require_trace(path)?;
             require_outputs(&[("--trace", path)], &[])?;
+            // Nothing that appears is replaced, not even with --force.
+            claims::claim(path, "--trace", false);
         }
         if !self.stats && self.trace.is_none() {
             return command();
@@ -49,8 +52,7 @@ impl TraceArgs {
             command()
         };
         let recording = timeline.recording();
-        let written = self.trace.as_deref().map_or(Ok(()), |path| {
-            require_trace(path)?;
+        let written = self.trace.as_deref().filter(|_| !refused()).map_or(Ok(()), |path| {
             let words = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned());
             let command = ["lanefield".to_owned()].into_iter().chain(words).collect::<Vec<_>>().join(" ");
             // Where the command failed here, others may wait elsewhere.

@@ -12,12 +12,13 @@ use lanefield::backend::{Memory as _, Threads};
 use lanefield::reference::layout::{Extents, LaneChoice};
 use lanefield::reference::links::LinkFormat;
 use lanefield::reference::real::Precision;
-use lanefield_lab::tune::{KernelReport, TuneOptions, TuneReport, save, subjects, tune};
+use lanefield_lab::tune::{KernelReport, TuneOptions, TuneReport, require_place, save, subjects, tune};
 use serde::Serialize;
 
 use super::Outcome;
 use super::args::{PlaceArgs, of_storage};
 use super::building::{Builder, JobsArgs};
+use super::files::require_writable;
 use super::interrupt;
 use super::kernels::{wanted, word};
 use super::output::{Device, Head, Kind, facts, joined, show, table};
@@ -37,7 +38,7 @@ use super::progress::with_bar;
   lanefield tune --kernels hop --lattice 8.8.8.8 --budget 20 --json")]
 pub struct Tune {
     /// Kernels: all, a family or a kernel, as far as they have tuning parameters of their own (that of a dagger takes those of its kernel)
-    #[arg(long, value_name = "KERNEL,…", value_delimiter = ',', value_parser = word, default_value = "all")]
+    #[arg(long, alias = "kernel", value_name = "KERNEL,…", value_delimiter = ',', value_parser = word, default_value = "all")]
     kernels: Vec<String>,
     /// Precisions of fields
     #[arg(long, value_name = "PRECISION,…", value_delimiter = ',', value_parser = of_storage(), default_value = "f32,f64,half")]
@@ -74,6 +75,10 @@ pub struct Tune {
     jobs: JobsArgs,
 }
 
+const UNKEPT: &str = "failed to keep the results";
+const NO_PLACE: &str =
+    "nothing was measured, since there is no place for the results (LANEFIELD_TUNING names another file)";
+
 impl Tune {
     pub fn run(self) -> anyhow::Result<Outcome> {
         let place = PlaceArgs { device: self.device.clone(), threads: self.threads };
@@ -87,6 +92,9 @@ impl Tune {
         if let Some(path) = file.as_ref().filter(|_| !super::files::replaces()) {
             TuningFile::require_replaceable(path, device.context().info()).map_err(anyhow::Error::msg)?;
         }
+        if let Some(path) = &file {
+            require_place(path).map_err(Into::into).and_then(|()| require_writable(path)).context(NO_PLACE)?;
+        }
         let mut builder = Builder::new(self.jobs).within(options.budget);
         let mut ahead = |device: &mut OpenCl, steps| builder.build(device, steps);
         // The default build of the first kernel is worth keeping, too.
@@ -94,13 +102,14 @@ impl Tune {
         let report = with_bar(|observe| tune(device, &cpu, &options, &mut ahead, observe));
 
         let info = device.context().info();
-        if let Some(path) = file.as_ref().filter(|_| !report.kernels.is_empty()) {
-            save(path, info, &report).context("failed to keep the results")?;
-        }
+        let place = file.as_ref().filter(|_| !report.kernels.is_empty());
+        let saved = place.map_or(Ok(()), |path| save(path, info, &report));
+        let file = file.filter(|_| saved.is_ok());
         let head = Head::on(Kind::Tune, Device::from(info));
         let (device, same_bits) = (device.describe(), report.same_bits());
         let results = Results { device, budget_seconds: self.budget, report, file, same_bits };
         show(self.json, head, &results, Results::text)?;
+        saved.context(UNKEPT)?;
         Ok(if same_bits { Outcome::Done } else { Outcome::CheckFailed })
     }
 
@@ -158,7 +167,7 @@ impl Results {
         let kept = match &self.file {
             _ if kernels.is_empty() => "nowhere: nothing was tuned".to_owned(),
             Some(path) => path.display().to_string(),
-            None => "nowhere: LANEFIELD_TUNING is off, or there is no directory for it".to_owned(),
+            None => "nowhere: LANEFIELD_TUNING is off, or there is no place for it".to_owned(),
         };
         let mut lines = vec![format!("{rows}\n")];
         lines.push(facts([

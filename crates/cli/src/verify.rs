@@ -17,7 +17,8 @@ use lanefield::dynamic::AnyBackend;
 use lanefield::reference::layout::{AcceleratorThreads, LaneChoice, LegOrder};
 use lanefield::reference::real::Precision;
 use lanefield::verify::{
-    Against, Findings, Row, Tested as _, UnitError, UnitReport, Verification, VerifyOptions, VerifyReport, rows,
+    Against, Findings, Lacking, Row, Tested as _, UnitError, UnitReport, Verification, VerifyOptions, VerifyReport,
+    rows,
 };
 use lanefield_ports::compare::grouped;
 use serde::Serialize;
@@ -25,10 +26,12 @@ use serde::Serialize;
 use super::Outcome;
 use super::args::{PlaceArgs, opencl_device, warn_of_tuning};
 use super::building::announce;
-use super::files::read_configuration;
+use super::configuration::ReadArgs;
 use super::interrupt::{self, interrupted};
-use super::output::{Device, Head, Kind, print, print_json, show, table};
+use super::kernels::{wanted, word};
+use super::output::{Device, Head, Kind, of_this_program, print, print_json, show, table};
 use super::progress::Steps;
+use super::ranks::RanksArgs;
 use super::ranks::are_several;
 use super::workers::{self, Workers, cores, in_processes, usual_jobs};
 
@@ -55,6 +58,7 @@ const MOST_ERRORS: usize = 10;
 #[command(after_help = "Examples:
   lanefield verify --list
   lanefield verify --smoke
+  lanefield verify --kernels hop,clover --smoke
   lanefield verify --decompositions 20 --device cpu
   lanefield verify --case 0 --device cpu --json")]
 pub struct Verify {
@@ -75,6 +79,9 @@ pub struct Verify {
     /// --full 2400]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=100_000_000))]
     sums: Option<u32>,
+    /// Compare only these kernels, and no sums or solves: a family or a kernel [default: all]
+    #[arg(long, alias = "kernel", value_name = "KERNEL,…", value_delimiter = ',', value_parser = word, conflicts_with = "decompositions")]
+    kernels: Vec<String>,
     /// Key of all random choices and data
     #[arg(long, value_name = "SEED", default_value_t = 1)]
     seed: u64,
@@ -91,9 +98,11 @@ pub struct Verify {
     /// Answer units on standard input
     #[arg(long, hide = true)]
     worker: bool,
-    /// Also solve on this NERSC configuration
+    /// Also solve on this configuration: a NERSC, ILDG, SciDAC, MILC, openQCD, DD-αAMG or HiRep file, or a NumPy or HDF5 array (T, Z, Y, X, 4, 3, 3)
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
+    #[command(flatten)]
+    read: ReadArgs,
     /// Repeat only the case of this number
     #[arg(long, value_name = "NUMBER")]
     case: Option<u64>,
@@ -281,7 +290,10 @@ impl Verify {
             _ => VerifyOptions::standard(self.seed),
         };
         if let Some(path) = &self.config {
-            options.configuration = Some(read_configuration(path)?.configuration);
+            options.configuration = Some(self.read.read(&RanksArgs::default(), path)?.configuration);
+        }
+        if !self.kernels.is_empty() {
+            options.kernels = Some(wanted(&self.kernels, |kernel| kernel.is_launched(), "is not launched by itself")?);
         }
         options.cases = self.cases.unwrap_or(options.cases);
         options.sums = self.sums.unwrap_or(options.sums);
@@ -368,6 +380,7 @@ impl Verify {
         let case = failed.or(report.errors.first().map(|error| error.case))?;
         let mut command = format!("lanefield verify --seed {} --case {case}", self.seed);
         let mut add = |argument: Option<String>| command += &argument.unwrap_or_default();
+        add((!self.kernels.is_empty()).then(|| format!(" --kernels {}", self.kernels.join(","))));
         add(self.smoke.then(|| " --smoke".to_owned()));
         add(self.full.then(|| " --full".to_owned()));
         add(self.cases.map(|cases| format!(" --cases {cases}")));
@@ -376,8 +389,8 @@ impl Verify {
         add((self.lanes != LaneChoice::Auto).then(|| format!(" --lanes {}", self.lanes)));
         add(self.legs.map(|legs| format!(" --legs {legs}")));
         add(self.accelerator_threads.map(|threads| format!(" --accelerator-threads {threads}")));
-        add(self.config.as_ref().map(|path| format!(" --config '{}'", path.display())));
-        Some(command)
+        add(self.config.as_ref().map(|path| format!(" --config '{}'{}", path.display(), self.read.text())));
+        Some(of_this_program(&command).into_owned())
     }
 }
 
@@ -391,6 +404,9 @@ impl Verdict<'_> {
                 let links = row.reconstruct.map_or_else(String::new, |reals| format!(" reconstruct {reals}"));
                 lines.push(format!("{} {precision}{links}: {mismatch}\n    {}", row.kernel, failure.description));
             }
+        }
+        for Lacking { kernel, precision, reason } in &self.report.lacking {
+            lines.push(format!("not compared: {kernel} in {precision}: {reason}"));
         }
         for UnitError { error, .. } in self.report.errors.iter().take(MOST_ERRORS) {
             lines.push(format!("could not be run: {error}"));
@@ -420,6 +436,9 @@ impl Verdict<'_> {
             lines.push(format!("\nNo OpenCL device was tested: {reason}."));
             let against = self.report.reference;
             lines.push(format!("Instead, the CPU reference was compared with the {against}."));
+        }
+        if self.verdict == "nothing compared" && self.device.is_none() {
+            lines.push("\nNone of these kernels has plain loops: name them, #[lane_kernel(twin = …)], or verify on an OpenCL device.".into());
         }
         let (components, comparisons) = (grouped(self.components), grouped(self.comparisons));
         let verdict = self.verdict;

@@ -14,6 +14,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use anyhow::{Context as _, bail, ensure};
+use lanefield::comm::Launched;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -208,6 +209,10 @@ impl Worker {
         // Its standard error is looked at only if it dies.
         let words = tempfile::tempfile()?;
         let mut command = Command::new(std::env::current_exe()?);
+        // It works for this process alone.
+        for variable in Launched::variables() {
+            command.env_remove(variable);
+        }
         command.args(&all.arguments).envs(all.environment.iter().copied());
         // A terminal's Ctrl-C is for the program alone.
         #[cfg(unix)]

@@ -99,7 +99,7 @@ fn opencl_writes_the_files_of_the_reference(number: usize) {
     let Some(device) = opencl() else { return };
     let folder = Folder::with_gauge();
     let chosen = [
-        "--operator hop --precision f32",
+        "--operator hop --precision f32 --boundary 0.3pi,1,0,-pi/3",
         "--operator hop --precision f64 --dagger --links 12 --boundary -1,1,1,-1",
         "--operator hop --precision f32 --parity even --links 12",
         "--operator hop --precision f32 --parity odd --links 8",
@@ -170,7 +170,15 @@ fn misuse_is_refused_with_what_would_be_right() {
     assert_contains(&misused("--operator hop --source gauss:1 --parity red"), &["use even or odd"]);
     assert_contains(&misused("--operator hop --source gauss:1 --lanes 48"), &["8, 16, 32, 64, 128 or 256"]);
     assert_contains(&misused("--operator hop --source gauss:1 --links 9"), &["18 (full), 12 (two rows) or 8"]);
-    assert_contains(&misused("--operator hop --source gauss:1 --boundary 1,1,1"), &["1,1,1,-1"]);
+    for boundary in ["1,1,1", "1,1,1,2", "1,1,1,nanpi", "1,1,1,infpi", "1,1,1,pi/0", "1,1,1,exp(0.25pi)"] {
+        let said = misused(&format!("--operator hop --source gauss:1 --boundary {boundary}"));
+        assert_contains(&said, &[&format!("invalid boundary phases '{boundary}'"), "as in 1,1,1,-1 or 0.25pi"]);
+    }
+    for operator in ["hop", "wilson --mass 1"] {
+        let twisted =
+            fails(&format!("--operator {operator} --source gauss:1 --boundary 0.25pi,1,1,-1 --reconstruct 12"));
+        assert_contains(&twisted, &["0.25pi,1,1,-1 need links of 18 reals: those of 12"]);
+    }
     assert_contains(&misused("--operator hop --source gauss:1 --legs +x"), &["each of -x +x"]);
     assert_contains(&misused("--operator hop --source gauss:1 --threads 0"), &["number of threads"]);
     assert_eq!(folder.names(), ["gauge.nersc"]);

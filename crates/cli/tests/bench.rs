@@ -30,7 +30,7 @@ fn timed_rows(table: &str) -> Vec<(String, String, usize)> {
         let form = cells.next().unwrap_or_default().to_owned();
         (shape.trim_end().to_owned(), form, cells.count())
     };
-    rows.filter(|line| line.ends_with('%')).map(cells).collect()
+    rows.filter(|line| line.ends_with(['%', '–'])).map(cells).collect()
 }
 
 #[test]

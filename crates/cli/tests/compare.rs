@@ -247,7 +247,7 @@ fn arrays_of_real_and_whole_numbers_are_compared() {
         &text(&said.stdout),
         &[
             "DIFFERENT: 1 of 3 real numbers (list of numbers, f64)",
-            "axis 0 2: A -2.5e0 (c004000000000000)",
+            "axis 0 2: A -2.5 (c004000000000000)",
             "1 ulp apart",
         ],
     );
@@ -301,4 +301,80 @@ fn what_cannot_be_compared_is_exit_code_2_and_says_why() {
     assert_contains(&said, &["expected one of lexicographic, even-odd, odd-even, milc, qdp, quda, gpt"]);
     folder.refuses("convert a.npy a.npy --to-order quda", &["OUT and IN name the same file"]);
     folder.refuses("convert a.npy c.npy --precision half", &["--precision half has no NumPy type"]);
+}
+
+/// A solution of the system, and one to a looser tolerance.
+fn solved(system: &str) -> Folder {
+    let folder = Folder::with_gauge();
+    for (tolerance, name) in [("1e-13", "a"), ("1e-8", "b")] {
+        folder.succeeds(&format!(
+            "solve --config gauge.nersc --source z4:3 --device cpu {system} --tolerance {tolerance} --output {name}.npy"
+        ));
+    }
+    folder
+}
+
+#[test]
+fn residuals_tell_a_tolerance_from_another_system() {
+    let folder = solved("--operator twisted-mass --mass 0.4 --mu 0.3");
+    let system = |more: &str| format!("--operator twisted-mass --config gauge.nersc --source z4:3 {more}");
+    let said = differs(&folder, &system("--mass 0.4 --mu 0.3"));
+    assert_contains(
+        &said,
+        &["cause    both solve the system, to", "allows", "system   of twisted-mass, mass 0.4, mu 0.3"],
+    );
+    assert!(!said.contains("single precision"), "{said}");
+    // The sign of μ, a boundary phase, a factor: of B alone.
+    let other = |options: &str| {
+        folder.succeeds(&format!(
+            "solve --config gauge.nersc --source z4:3 --device cpu --operator twisted-mass --mass 0.4 {options} --output b.npy"
+        ));
+        differs(&folder, &system("--mass 0.4 --mu 0.3"))
+    };
+    assert_contains(&other("--mu -0.3"), &["cause    A solves it, residual", "B is the solution with −μ, residual"]);
+    let said = other("--mu 0.3 --boundary 1,1,1,1");
+    assert_contains(&said, &["B is the solution with boundary phases 1,1,1,1 (of t another), residual"]);
+    let said = other("--mu 0.7");
+    assert_contains(&said, &["likely   A solves it", "B solves neither it nor a system that was tried"]);
+    plant(&folder, |values| values.iter_mut().for_each(|z| *z *= 0.25));
+    assert_contains(&differs(&folder, &system("--mass 0.4 --mu 0.3")), &["B is the solution times 0.25"]);
+    let output = folder.run(&format!("compare a.npy b.npy --json {}", system("--mass 0.4 --mu 0.3")));
+    let json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let residuals = &json["residuals"];
+    assert_eq!((&json["hop_of"], residuals["b"]["factor"][0].as_f64()), (&serde_json::Value::Null, Some(0.25)));
+    assert!(residuals["a"]["residual"].as_f64().unwrap() < 1e-12, "{json}");
+}
+
+#[test]
+fn a_small_mu_and_a_momentum_of_the_other_sign_are_named_and_nothing_else_is() {
+    let folder = Folder::with_gauge();
+    let solve = |source: &str, mu: &str, name: &str| {
+        folder.succeeds(&format!(
+            "solve --config gauge.nersc --source {source} --device cpu --operator twisted-mass --mass 0.4 --mu {mu} --tolerance 1e-12 --output {name}.npy"
+        ));
+    };
+    let system = "--operator twisted-mass --config gauge.nersc --mass 0.4 --mu 1e-4 --source momentum:1,0,0,0,0,0";
+    solve("momentum:1,0,0,0,0,0", "1e-4", "a");
+    // M x is near b with either sign.
+    solve("momentum:1,0,0,0,0,0", "-0.0001", "b");
+    assert_contains(&differs(&folder, system), &["A solves it, residual", "B is the solution with −μ, residual"]);
+    solve("momentum:-1,0,0,0,0,0", "1e-4", "b");
+    let said = differs(&folder, system);
+    assert_contains(&said, &["B is the solution with b*, a momentum of the other sign, residual"]);
+    solve("momentum:0,1,0,0,0,0", "1e-4", "b");
+    assert_contains(&differs(&folder, system), &["B solves neither it nor a system that was tried"]);
+}
+
+#[test]
+fn an_operator_that_cannot_be_tried_is_refused() {
+    let folder = folder();
+    let refused = |options: &str| text(&folder.ends(2, &format!("compare a.npy a.npy {options}")).stderr);
+    let input = "--config gauge.nersc --source gauss:7";
+    assert_contains(&refused("--operator wilson --mass 0.1"), &["--config and --source, which are not given"]);
+    assert_contains(&refused(&format!("--csw 1 {input}")), &["--csw is for --operator clover; hop has none"]);
+    assert_contains(&refused(&format!("--operator clover {input}")), &["--operator clover needs --mass"]);
+    assert_contains(
+        &refused(&format!("--operator mobius --mass 0.1 {input}")),
+        &["cannot take A for a solution", "complex128"],
+    );
 }

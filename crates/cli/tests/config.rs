@@ -39,7 +39,7 @@ fn info_prints_the_numbers_of_the_file() {
   lattice                 2.4.2.6, 384 links
   plaquette               1
   link trace              1
-  worst unitarity         0.00e0
+  largest deviation       0
   checksum                b8000000
   numbers                 IEEE64BIG
   datatype                4D_SU3_GAUGE_3x3
@@ -107,6 +107,8 @@ fn misuse_is_refused_with_what_would_be_right() {
     assert_contains(&fails("unit --lattice 4.4.4.4 --output a.milc --floating-point IEEE64BIG"), &["IEEE32BIG"]);
     assert_contains(&fails("unit --lattice 4.4.4.4 --output a --lfn x"), &["--lfn is for ILDG files"]);
     assert_contains(&fails("unit --lattice 4.4.4.4 --output a.npy --format milc"), &["another extension than .npy"]);
+    assert_contains(&fails("unit --lattice 4.4.4.4 --output a.cfg"), &["a.cfg does not say its format", "--format"]);
+    assert_contains(&generate("unit --lattice 4.4.4.4 --output a --format openqcd"), &["'openqcd'", "nersc, ildg"]);
     assert_contains(&fails("unit --lattice 4.4.4.4 --output a.npy --rows 2"), &["--rows", "a.npy is a NumPy array"]);
     assert!(folder.names().is_empty());
 }
@@ -123,11 +125,22 @@ fn an_output_that_cannot_be_written_is_named() {
 #[test]
 fn conversion_between_all_formats_and_back_changes_nothing() {
     let folder = Folder::with_gauge();
-    for [from, to] in [["gauge.nersc", "a.lime"], ["a.lime", "a.npy"], ["a.npy", "b.ildg"], ["b.ildg", "back.nersc"]] {
+    for [from, to] in [
+        ["gauge.nersc", "a.npy"],
+        ["a.npy", "a.lime"],
+        ["a.lime", "a.h5"],
+        ["a.h5", "b.ildg"],
+        ["b.ildg", "back.nersc"],
+    ] {
         folder.succeeds(&format!("config convert {from} {to}"));
     }
     assert_eq!(folder.read("gauge.nersc"), folder.read("back.nersc"));
     assert_eq!(folder.read("a.lime"), folder.read("b.ildg"));
+    assert_eq!(folder.json("config info a.h5")["format"], "hdf5");
+    let of = |file: &str| folder.json(&format!("config info {file}"))["provenance"]["ensemble_id"].clone();
+    folder.succeeds("config convert gauge.nersc labelled.lime");
+    assert_eq!(of("labelled.lime"), "LANEFIELD");
+    assert_eq!(of("gauge.nersc"), "LANEFIELD");
     // MILC has 32 bits.
     for [from, to] in [["gauge.nersc", "a.milc"], ["a.milc", "c.lime"], ["c.lime", "b.milc"]] {
         folder.succeeds(&format!("config convert {from} {to}"));
@@ -150,4 +163,76 @@ fn check_ends_with_1_where_there_are_defects() {
     assert_contains(&super::text(&output.stdout), &["scidac-checksum has"]);
     folder.refuses("config info b.lime", &["the file is damaged"]);
     folder.refuses("config check nowhere.lime", &["nowhere.lime"]);
+}
+
+#[test]
+fn links_far_from_su3_are_projected_when_that_is_asked_for() {
+    let folder = Folder::with_gauge();
+    folder.succeeds("config convert gauge.nersc gauge.npy");
+    let mut links = npy::read_complex(&folder.path("gauge.npy")).unwrap();
+    if let npy::ComplexValues::F64(links) = &mut links.values {
+        links.iter_mut().step_by(5).for_each(|z| *z *= 1.001);
+        npy::write_complex(&folder.path("far.npy"), &links_shape(&folder), links).unwrap();
+    }
+    folder.refuses("config info far.npy", &["not in SU(3)", "--project"]);
+    folder.refuses("solve --config far.npy --source gauss:1 --mass 0.5 --device cpu", &["not in SU(3)", "--project"]);
+    for projection in ["polar", "max-re-tr"] {
+        let near = folder.json(&format!("config project far.npy {projection}.nersc --projection {projection}"));
+        assert!(near["unitarity_defect"].as_f64().unwrap() < 1e-14, "{near}");
+        assert_eq!(near["provenance"]["ensemble_label"], format!("project:{projection}").as_str());
+        let info = folder.json(&format!("config info far.npy --project --projection {projection}"));
+        assert_eq!(info["plaquette"], near["plaquette"]);
+    }
+}
+
+fn links_shape(folder: &Folder) -> Vec<usize> {
+    npy::read_header(&folder.path("gauge.npy")).unwrap().shape
+}
+
+#[cfg(unix)]
+#[test]
+fn standard_output_and_pipes_are_files_too() {
+    let folder = Folder::with_gauge();
+    let run = |command: &str| {
+        let program = assert_cmd::cargo::cargo_bin!("lanefield");
+        let line = command.replace("lanefield", &program.display().to_string());
+        let output = std::process::Command::new("bash").args(["-c", &line]).current_dir(folder.path(".")).output();
+        let output = output.unwrap();
+        assert!(output.status.success(), "{command}: {}", super::text(&output.stderr));
+        output
+    };
+    let piped = run("cat gauge.nersc | lanefield config convert /dev/stdin /dev/stdout --format ildg | cat");
+    folder.succeeds("config convert gauge.nersc a.lime");
+    assert!(piped.stdout == folder.read("a.lime"));
+    let smeared =
+        run("lanefield smear --kind ape:0.5,1 --config <(cat a.lime) --output /dev/stdout --device cpu | cat");
+    folder.succeeds("smear --kind ape:0.5,1 --config gauge.nersc --output s.nersc --device cpu");
+    assert!(smeared.stdout == folder.read("s.nersc"));
+    assert!(super::text(&smeared.stderr).contains("plaquette before"));
+    // Redirected into a file it is no other: nothing that is there goes lost, and nothing but the output follows.
+    let solve = "solve --config gauge.nersc --source gauss:1 --mass 1 --device cpu --output";
+    folder.succeeds(&format!("{solve} x.npy"));
+    for (line, file) in [
+        ("config convert gauge.nersc /dev/stdout --format ildg", "a.lime"),
+        ("smear --kind ape:0.5,1 --config gauge.nersc --device cpu --output /dev/stdout", "s.nersc"),
+        (&format!("{solve} /dev/stdout"), "x.npy"),
+        ("convert <(cat x.npy) /dev/stdout", "x.npy"),
+    ] {
+        run(&format!("printf before > all; lanefield {line} >> all"));
+        assert!(folder.read("all") == [b"before", &folder.read(file)[..]].concat(), "{line}");
+    }
+    assert!(!std::path::Path::new("/dev/stdout.json").exists());
+}
+
+#[test]
+fn names_of_other_files_are_refused_for_arrays_and_eigenpairs() {
+    let folder = Folder::with_gauge();
+    for (line, says) in [
+        ("solve --config gauge.nersc --source gauss:1 --mass 1 --output x.h5", "expected a name that ends in .npy"),
+        ("propagator --config gauge.nersc --source point:0,0,0,0 --mass 1 --output x.dat", "ends in .npy"),
+        ("apply --operator hop --config gauge.nersc --source gauss:1 --output x.nersc", "ends in .npy"),
+        ("eigen --config gauge.nersc --operator wilson --mass 1 --number 1 --output x.npy", "expected low.eigen"),
+    ] {
+        assert_contains(&folder.misused(line), &[says]);
+    }
 }

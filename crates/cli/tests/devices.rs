@@ -1,5 +1,7 @@
 //! `lanefield devices`.
 
+use std::process::Command;
+
 use super::{Folder, assert_contains, common, text};
 
 #[test]
@@ -39,10 +41,138 @@ fn without_opencl_the_list_says_how_to_get_it() {
     );
 }
 
+/// `devices` and what is said on standard error by a solve that takes `auto`, with a variable of the environment.
+#[cfg(target_os = "linux")]
+fn fallen_back(variable: (&str, &std::path::Path)) -> [String; 2] {
+    let folder = Folder::with_gauge();
+    let run = |words: &str| folder.command(words).env(variable.0, variable.1).output().unwrap();
+    let solve = "apply --operator hop --config gauge.nersc --source gauss:1 --output o.npy --device auto";
+    [text(&run("devices").stdout), text(&run(solve).stderr)]
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_driver_that_offers_nothing_is_listed_with_its_reason_and_auto_says_it() {
+    let drivers = tempfile::tempdir().unwrap();
+    let file = drivers.path().join("broken.icd");
+    std::fs::write(&file, "/nonexistent/libdriver.so\n").unwrap();
+    for said in fallen_back(("OCL_ICD_VENDORS", drivers.path())) {
+        assert_contains(&said, &["broken.icd names '/nonexistent/libdriver.so', which cannot be loaded"]);
+        assert!(!said.contains("apt-get"), "{said}");
+    }
+    let library = std::path::Path::new("/nonexistent/libOpenCL.so");
+    for said in fallen_back(("OPENCL_DYLIB_PATH", library)) {
+        assert_contains(&said, &["OPENCL_DYLIB_PATH names '/nonexistent/libOpenCL.so', which cannot be loaded"]);
+    }
+    if common::opencl_device().is_some_and(|device| device.platform_name == "Portable Computing Language") {
+        for said in fallen_back(("POCL_CACHE_DIR", std::path::Path::new("/proc/nonexistent"))) {
+            assert_contains(&said, &["Portable Computing Language lists no device", "POCL_CACHE_DIR"]);
+            assert!(!said.contains("apt-get"), "{said}");
+        }
+        // A cache that cannot be written is noticed by the first program only.
+        let folder = Folder::with_gauge();
+        let solve = "solve --config gauge.nersc --source gauss:1 --mass 0.3 --device portable";
+        let output = folder.command(solve).env("POCL_CACHE_DIR", "/dev/null").output().unwrap();
+        assert_contains(&text(&output.stderr), &["it cannot write its cache /dev/null", "set POCL_CACHE_DIR to"]);
+    }
+}
+
+#[test]
+fn several_processes_of_a_launcher_that_know_nothing_of_each_other_are_refused() {
+    let folder = Folder::with_gauge();
+    let solve = "solve --config gauge.nersc --source gauss:1 --mass 0.3 --device cpu --threads 1 --output x.npy";
+    let run = |variables: [(&str, &str); 2]| folder.command(solve).envs(variables).output().unwrap();
+    let refused = run([("SLURM_PROCID", "3"), ("SLURM_STEP_NUM_TASKS", "8")]);
+    assert_eq!(refused.status.code(), Some(2));
+    let said = text(&refused.stderr);
+    assert_contains(&said, &["8 processes were started (Slurm: SLURM_STEP_NUM_TASKS=8)", "SLURM_STEP_NUM_TASKS=1"]);
+    assert!(!folder.path("x.npy").exists());
+    // A batch script has no step of its own.
+    let batch = run([("SLURM_PROCID", "0"), ("SLURM_NTASKS", "8")]);
+    assert!(batch.status.success(), "{}", text(&batch.stderr));
+}
+
 #[test]
 fn a_device_that_does_not_exist_is_refused_with_the_list() {
     let folder = Folder::with_gauge();
     let apply = "apply --operator hop --config gauge.nersc --source gauss:1 --output o.npy";
     folder.refuses(&format!("{apply} --device 99"), &["no OpenCL device 99", "CPU reference (cpu)"]);
     folder.refuses(&format!("{apply} --device nonesuch"), &["\"nonesuch\""]);
+}
+
+/// Whether tests run on PoCL, which takes limits and compiler flags from the environment.
+fn is_pocl() -> bool {
+    common::opencl_device().is_some_and(|device| device.platform_name == "Portable Computing Language")
+}
+
+#[test]
+fn devices_of_small_work_groups_compute_the_same_bits() {
+    if !is_pocl() {
+        return;
+    }
+    let folder = Folder::with_gauge();
+    let solve = "solve --config gauge.nersc --source gauss:1 --mass 0.3 --precision f32 --tolerance 1e-5";
+    folder.succeeds(&format!("{solve} --device cpu --threads 1 --output cpu.npy"));
+    for most in ["16", "8", "1"] {
+        let run = |words: &str| folder.command(words).env("POCL_MAX_WORK_GROUP_SIZE", most).output().unwrap();
+        // With vectors of all lanes, and with a work-item for each lane, of which a group has not all.
+        for form in ["vectors", "work-items"] {
+            let output = run(&format!("{solve} --device pocl --lane-form {form} --output x.npy"));
+            assert!(output.status.success(), "{most}, {form}: {}", text(&output.stderr));
+            assert!(folder.read("x.npy") == folder.read("cpu.npy"), "{most}, {form}");
+        }
+        let refused = run(&format!("{solve} --device pocl --accelerator-threads 32 --output x.npy"));
+        assert_eq!(refused.status.code(), Some(2));
+        assert_contains(
+            &text(&refused.stderr),
+            &[&format!("runs at most {most} for this kernel"), "where none is chosen"],
+        );
+    }
+}
+
+#[test]
+fn a_verdict_is_that_of_the_environment_of_the_compiler() {
+    if !is_pocl() {
+        return;
+    }
+    let folder = Folder::new();
+    let verdict = |flags: Option<&str>| {
+        let mut command = folder.command("devices --json");
+        command.env("LANEFIELD_CACHE_DIR", folder.path("cache"));
+        if let Some(flags) = flags {
+            command.env("POCL_EXTRA_BUILD_FLAGS", flags);
+        }
+        let listed: serde_json::Value = serde_json::from_slice(&command.output().unwrap().stdout).unwrap();
+        let pocl = common::opencl_device().unwrap().index;
+        listed["opencl"][pocl]["bitwise"].as_bool()
+    };
+    let relaxed = Some("-cl-fast-relaxed-math");
+    assert_eq!([verdict(relaxed), verdict(None), verdict(relaxed)], [Some(false), Some(true), Some(false)]);
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_driver_that_ends_the_program_while_devices_are_listed_is_told_of() {
+    let folder = Folder::with_gauge();
+    let (source, driver) = (folder.path("driver.c"), folder.path("driver.so"));
+    let crashing = "#include <signal.h>\n#include <stdlib.h>\n\
+                   void *clGetExtensionFunctionAddress(const char *name) { raise(atoi(getenv(\"SIGNAL\"))); return 0; }\n";
+    std::fs::write(&source, crashing).unwrap();
+    let compiled = Command::new("cc").args(["-shared", "-fPIC", "-o"]).args([&driver, &source]).output();
+    if !compiled.is_ok_and(|compiled| compiled.status.success()) {
+        return;
+    }
+    std::fs::write(folder.path("driver.icd"), format!("{}\n", driver.display())).unwrap();
+    let with_driver = |line: &str, signal: i32| {
+        let mut command = folder.command(line);
+        command.env("OCL_ICD_VENDORS", folder.path("driver.icd")).env("SIGNAL", signal.to_string());
+        command.output().unwrap()
+    };
+    let observe = "observe --config gauge.nersc --observables plaquette";
+    for (signal, line) in [(libc::SIGABRT, "devices"), (libc::SIGSEGV, "devices"), (libc::SIGABRT, observe)] {
+        let output = with_driver(line, signal);
+        assert_eq!(output.status.code(), Some(2), "{line}: {output:?}");
+        assert_contains(&text(&output.stderr), &["an OpenCL driver crashed", "OCL_ICD_VENDORS", "--device cpu"]);
+    }
+    assert!(with_driver(&format!("{observe} --device cpu"), libc::SIGABRT).status.success());
 }

@@ -1,5 +1,7 @@
 //! `lanefield flow`, `smear`, `gaugefix` and `observe`: the same files and numbers everywhere, which agree with each other, and honest errors.
 
+use lanefield::io::npy;
+
 use super::{Folder, assert_contains, opencl};
 
 #[test]
@@ -66,6 +68,10 @@ fn a_gauge_that_is_not_reached_is_no_file() {
     let folder = Folder::with_gauge();
     let line = "gaugefix --config gauge.nersc --output g.nersc --max-iterations 3 --device cpu";
     assert_contains(&folder.fails(1, line), &["after 3 iterations", "allow more with --max-iterations"]);
+    let line = "gaugefix --config gauge.nersc --output g.nersc --tolerance 1e-40 --max-iterations 500 --device cpu";
+    let error = folder.fails(1, line);
+    assert_contains(&error, &["that is as far as f64 goes: use a larger --tolerance"]);
+    assert!(!error.contains("allow more"), "{error}");
     assert!(!folder.path("g.nersc").exists());
 }
 
@@ -74,6 +80,9 @@ fn what_cannot_be_is_refused_by_name() {
     let folder = Folder::with_gauge();
     let refused = |line: &str, parts: &[&str]| folder.misuses(line, parts);
     refused("flow --config gauge.nersc --step 0.5", &["invalid step '0.5'", "at most 0.2"]);
+    let endless = folder.fails(2, "flow --config gauge.nersc --step 1e-320 --device cpu");
+    assert_contains(&endless, &["--step 1e-320 takes inf steps to flow time 2", "expected at most 1e9"]);
+    refused("observe --config gauge.nersc --loops -1,2", &["invalid loops '-1,2'"]);
     refused("flow --config gauge.nersc --action dbw2", &["invalid gauge action 'dbw2'", "wilson, symanzik or iwasaki"]);
     refused("smear --config gauge.nersc --output s.nersc --kind stout:0.1", &["expected stout:RHO,STEPS"]);
     refused(
@@ -91,4 +100,45 @@ fn what_cannot_be_is_refused_by_name() {
     refused("observe --config gauge.nersc --flow 1,0.5", &["invalid flow '1,0.5'", "from 0.0001 to 0.2"]);
     let too_long = folder.fails(2, "observe --config gauge.nersc --observables wilson --loops 99,1 --device cpu");
     assert_contains(&too_long, &["loops of 99 steps on"]);
+}
+
+#[test]
+fn links_of_32_bits_are_smeared_flow_and_are_fixed() {
+    let folder = Folder::with_gauge();
+    folder.succeeds("config convert gauge.nersc f32.milc");
+    let kinds =
+        ["stout:0.1,2", "stout:0.1,0", "ape:0.5,1", "spatial-ape:0.5,2", "hyp:0.75,0.6,0.3,1", "ape:0.5,1,max-re-tr"];
+    for (number, kind) in kinds.into_iter().enumerate() {
+        let of = folder.json(&format!("smear --kind {kind} --config f32.milc --output {number}.lime --device cpu"));
+        assert_eq!(of["smearing"], kind);
+        assert_eq!(folder.json(&format!("config info {number}.lime"))["plaquette"], of["plaquette"]);
+    }
+    let flow = folder.json("flow --config f32.milc --step 0.05 --time 0.1 --output f.nersc --device cpu");
+    assert!(flow["unitarity_defect"].as_f64().unwrap() > 1e-9);
+    folder.succeeds("gaugefix --config f32.milc --tolerance 1e-5 --output g.h5 --device cpu");
+    for (file, label) in [("f.nersc", "flow:wilson,0.1"), ("0.lime", "stout:0.1,2")] {
+        assert_eq!(folder.json(&format!("config info {file}"))["provenance"]["ensemble_label"], label);
+    }
+    for (sidecar, command, key, value) in [
+        ("0.lime.json", "smear", "kind", "stout:0.1,2"),
+        ("f.nersc.json", "flow", "action", "wilson"),
+        ("g.h5.json", "gaugefix", "gauge", "landau"),
+    ] {
+        let sidecar: serde_json::Value = serde_json::from_slice(&folder.read(sidecar)).unwrap();
+        assert_eq!(sidecar["command"], command);
+        assert_eq!(sidecar["inputs"]["settings"][key], value);
+        assert_eq!(sidecar["files"]["config"], "f32.milc");
+    }
+    // Nothing that the readers take is refused by the writers: here links that are off by nearly all they may be.
+    folder.succeeds("config convert gauge.nersc gauge.npy");
+    let mut array = npy::read_complex(&folder.path("gauge.npy")).unwrap();
+    let npy::ComplexValues::F64(links) = &mut array.values else { unreachable!() };
+    links.chunks_exact_mut(9).for_each(|link| link.iter_mut().for_each(|z| *z *= 1.0 + 3.3e-6));
+    npy::write_complex(&folder.path("off.npy"), &array.shape, links).unwrap();
+    for command in ["smear --kind stout:0.1,3", "flow --step 0.1 --time 0.2", "gaugefix --tolerance 1e-5"] {
+        folder.succeeds(&format!("{command} --config off.npy --output off.nersc --device cpu"));
+        let info = folder.json("config info off.nersc");
+        assert!((info["unitarity_defect"].as_f64().unwrap() - 9.9e-6).abs() < 1e-8, "{command}");
+    }
+    folder.refuses("smear --kind stout:0.1,1 --config f32.milc --output s.cfg --device cpu", &["s.cfg does not say"]);
 }

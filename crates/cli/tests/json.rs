@@ -36,9 +36,15 @@ fn shape(name: &str, value: &Value, lines: &mut BTreeMap<String, Vec<&'static st
 }
 
 /// What is there, or not, by chance or by what a driver tells: a plateau that a curve may not have, what became of a candidate.
-const BY_CHANCE: [&str; 16] = [
+const BY_CHANCE: [&str; 21] = [
     // Which orders are as fast as the best.
     "as_fast[]",
+    "fastest[].as_fast[]",
+    "rows[].share_of_same_read",
+    // Null where noise lets several ranks seem faster than they can be.
+    "rows[].implausible[]",
+    "rows[].strong_scaling",
+    "rows[].weak_scaling",
     // Null where this machine's caches hold the data.
     "rows[].share_of_ceiling",
     "rows[].share_of_read_bandwidth",
@@ -68,12 +74,13 @@ fn shape_of(document: &Value) -> String {
 }
 
 /// Each kind with a command that prints it; those that need an OpenCL device end in the word DEVICE, which stands for the arguments that name it.
-const COMMANDS: [(Kind, &str); 58] = [
+const COMMANDS: [(Kind, &str); 60] = [
     (Kind::Config, "config info gauge.nersc"),
     (Kind::Config, "config generate weak --lattice 4.4.4.8 --seed 1 --output weak.nersc"),
     (Kind::Config, "config generate unit --lattice 4.4.4.4 --output unit.lime"),
     (Kind::Config, "config generate hot --lattice 4.4.4.4 --seed 1 --output hot.milc"),
     (Kind::Config, "config convert gauge.nersc again.nersc"),
+    (Kind::Config, "config project gauge.nersc projected.nersc"),
     (Kind::ConfigCheck, "config check gauge.nersc"),
     (
         Kind::Ensemble,
@@ -84,6 +91,7 @@ const COMMANDS: [(Kind, &str); 58] = [
     (Kind::Compare, "compare hop.npy hop.npy"),
     (Kind::Compare, "compare hop.npy other.npy"),
     (Kind::Compare, "compare hop.npy other.npy --config gauge.nersc --source gauss:3 --mass 0.5 --plot difference.svg"),
+    (Kind::Compare, "compare hop.npy other.npy --config gauge.nersc --source gauss:3 --operator wilson --mass 0.5"),
     (Kind::Solve, "solve --config gauge.nersc --source gauss:1 --mass 0.5 --device cpu --record r.jsonl"),
     (Kind::Eigen, "eigen --config gauge.nersc --mass 0.5 --number 2 --output low.eigen --device cpu"),
     (Kind::SolveDifference, "solve --config gauge.nersc --source gauss:1 --mass 0.5 --device cpu --verify sooner"),
@@ -99,7 +107,7 @@ const COMMANDS: [(Kind, &str); 58] = [
         "gaugefix --gauge coulomb --config gauge.nersc --tolerance 1e-4 --output coulomb.nersc --device cpu",
     ),
     (Kind::Observe, "observe --config gauge.nersc --observables plaquette,polyakov --device cpu"),
-    (Kind::Potential, "potential gauge.nersc weak.nersc --smear hyp:0.75,0.6,0.3,1 --loops 3,2 --device cpu"),
+    (Kind::Potential, "potential gauge.nersc weak.nersc --smear spatial-ape:0.5,2 --loops 3,2 --device cpu"),
     (
         Kind::SpectrumMeasure,
         "spectrum measure gauge.nersc weak.nersc --operator wilson --mass 0.5 --source point:0,0,0,0 --hadrons pion,rho --output spectrum.json --device cpu",

@@ -355,6 +355,6 @@ fn arguments_that_need_each_other_say_so() {
     assert_contains(&misused("--checkpoint c --checkpoint-every 0"), &["from 1 to"]);
     assert_contains(&misused("--checkpoint c --resume --record r"), &["cannot be used with"]);
     assert_contains(&misused("--record r --verify v"), &["cannot be used with"]);
-    folder.refuses(&format!("{SOLVE} --mass 0.3 --checkpoint same --output same"), &["name the same file"]);
+    folder.refuses(&format!("{SOLVE} --mass 0.3 --checkpoint same.npy --output same.npy"), &["name the same file"]);
     assert_eq!(folder.names(), ["gauge.nersc"]);
 }

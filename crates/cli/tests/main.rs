@@ -33,6 +33,7 @@ mod occupancy;
 mod opencl_allocations;
 mod operators;
 mod overwriting;
+mod pages;
 mod peak;
 mod potential;
 mod profile_nvidia;
@@ -103,6 +104,14 @@ impl Folder {
         command.current_dir(self.0.path()).env_remove("LANEFIELD_DEVICE").env("LANEFIELD_TUNING", "off");
         command.args(arguments.split_whitespace());
         command
+    }
+
+    /// What careful commands end with that run at the same time.
+    fn together<const N: usize>(&self, lines: [String; N]) -> [Output; N] {
+        std::thread::scope(|scope| {
+            let runs = lines.map(|line| scope.spawn(move || self.careful_command(&line).output().unwrap()));
+            runs.map(|run| run.join().unwrap())
+        })
     }
 
     fn run(&self, arguments: &str) -> Output {
@@ -347,7 +356,7 @@ fn the_examples_of_the_help_work_as_they_are() {
         }
         command.assert().success();
     }
-    assert_eq!(examples, 158);
+    assert_eq!(examples, 163);
 }
 
 #[test]

@@ -121,6 +121,16 @@ fn the_staggered_operator_is_its_mass_and_its_hop() {
 }
 
 #[test]
+fn kappa_and_negative_counts_are_refused_with_what_would_be_right() {
+    let folder = Folder::new();
+    for command in ["solve --operator clover", "eigen --operator wilson", "compare a.npy b.npy"] {
+        folder.misuses(&format!("{command} --kappa 0.125"), &["--kappa", "mass = 1 / (2 kappa) - 4, here --mass 0"]);
+    }
+    folder.misuses("solve --operator wilson --max-iterations -5", &["invalid value '-5' for '--max-iterations"]);
+    folder.misuses("solve --source gaussian:1", &["no source 'gaussian': expected gauss:SEED"]);
+}
+
+#[test]
 fn solutions_of_grid_are_found_for_clover_and_five_dimensional_sources() {
     let folder = with_grid();
     for (name, what) in [

@@ -71,6 +71,62 @@ fn an_empty_file_may_be_written_to() {
 }
 
 #[test]
+fn of_several_solves_into_one_file_one_succeeds_and_no_result_is_lost() {
+    let folder = folder();
+    let solve =
+        |seed: u64| format!("solve --config gauge.nersc --source gauss:{seed} --mass 0.5 --device cpu --output x.npy");
+    let ended = folder.together([1, 2, 3].map(solve));
+    let mut results = vec!["x.npy".to_owned()];
+    let mut codes = Vec::new();
+    for output in ended {
+        let error = String::from_utf8(output.stderr).unwrap();
+        codes.push(output.status.code());
+        if let Some((_, name)) = error.split_once("stays as it is: the result is in ") {
+            results.push(name.trim_end().rsplit('/').next().unwrap().to_owned());
+        } else {
+            assert!(output.status.success() || error.contains("x.npy is there already"), "{error}");
+        }
+    }
+    codes.sort();
+    assert_eq!(codes, [Some(0), Some(2), Some(2)]);
+    for result in results {
+        // Which checks the digest in its sidecar.
+        folder.succeeds(&format!(
+            "apply --operator hop --config gauge.nersc --source {result} --device cpu --output y.npy"
+        ));
+    }
+}
+
+#[test]
+#[cfg(unix)]
+fn outputs_that_are_one_file_are_found_before_the_work_and_links_are_followed() {
+    let folder = folder();
+    let solve = "solve --config gauge.nersc --source gauss:1 --mass 0.5 --device cpu";
+    std::os::unix::fs::symlink("later.npy", folder.path("link.npy")).unwrap();
+    for outputs in ["--output x.npy --trace ./x.npy", "--output link.npy --trace later.npy", "--history h --record h"] {
+        folder.refuses(&format!("{solve} {outputs}"), &["name the same file"]);
+    }
+    folder.succeeds(&format!("{solve} --output link.npy"));
+    assert!(std::fs::symlink_metadata(folder.path("link.npy")).unwrap().is_symlink());
+    assert!(folder.read("later.npy").starts_with(b"\x93NUMPY"));
+}
+
+#[test]
+fn a_file_that_can_be_continued_is_not_said_to_be_replaced_first() {
+    let folder = folder();
+    for line in [
+        "spectrum measure gauge.nersc --operator wilson --mass 0.5 --source point:0,0,0,0 --output FILE",
+        "solve --config gauge.nersc --source gauss:1 --mass 0.5 --checkpoint FILE",
+    ] {
+        std::fs::write(folder.path("there"), "hours").unwrap();
+        let output = folder.careful_command(&line.replace("FILE", "there")).output().unwrap();
+        let error = String::from_utf8(output.stderr).unwrap();
+        let [resume, force] = ["--resume", "--force"].map(|option| error.find(option).unwrap());
+        assert!(resume < force, "{error}");
+    }
+}
+
+#[test]
 #[cfg(unix)]
 fn a_standard_error_that_is_closed_or_full_is_no_panic() {
     let folder = folder();

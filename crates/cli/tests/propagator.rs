@@ -156,7 +156,7 @@ fn misuse_of_propagator_is_refused_with_what_would_be_right() {
     let at = |point: &str| format!("--source point:{point} --operator wilson --mass 0.2 --output p.npy");
     assert_contains(&fails(&at("0,0,0,6")), &["t = 6 of the point source is outside 0 to 5 on 4.2.2.6"]);
     let error = folder.misused(&format!("propagator --config gauge.nersc {}", at("0,0,0,0,1,1")));
-    assert_contains(&error, &["four whole numbers"]);
+    assert_contains(&error, &["leave spin and colour out"]);
     let from = "--source point:0,0,0,0 --output";
     for operator in on_colour_vectors() {
         let error = fails(&format!("{from} p.npy --operator {operator} --mass 0.2"));
@@ -166,7 +166,9 @@ fn misuse_of_propagator_is_refused_with_what_would_be_right() {
     assert_contains(&fails(&format!("{from} p.npy --operator wilson")), &["needs --mass"]);
     assert_contains(&fails(&format!("{from} p.npy --operator wilson --mass 1 --ls 4")), &["--ls is for"]);
     assert_contains(&fails(&format!("{from} p.npy --operator wilson --mass -4")), &["--unpreconditioned"]);
-    assert_contains(&fails(&format!("{from} gauge.nersc --operator wilson --mass 1")), &["name the same file"]);
+    let same =
+        "propagator --config p.npy --device cpu --source point:0,0,0,0 --output p.npy --operator wilson --mass 1";
+    assert_contains(&folder.fails(2, same), &["name the same file"]);
     assert_contains(&fails(&format!("{from} absent/p.npy --operator wilson --mass 1")), &["absent/p.npy"]);
     assert_eq!(folder.names(), ["gauge.nersc"]);
 }
@@ -187,4 +189,76 @@ fn a_file_that_is_no_propagator_is_refused() {
     let refused = folder.misused("correlator --device cpu --propagator p.npy --plot p.png");
     assert_contains(&refused, &["'p.png'", "ends in .svg"]);
     assert_eq!(folder.names(), ["gauge.nersc", "p.npy", "p.npy.json", "spinor.npy", "spinor.npy.json"]);
+}
+
+/// Of examples-py/free-invert.log of Qlattice, by Fourier transform, for an infinite fifth dimension: 4³×8, mass 0.05, M5 = 1, periodic.
+#[test]
+fn the_free_domain_wall_propagator_has_the_norm_that_qlattice_prints() {
+    let folder = Folder::new();
+    folder.succeeds("config generate unit --lattice 4.4.4.8 --output unit.nersc");
+    let quark = "--operator dwf --mass 0.05 --m5 1 --ls 32 --boundary 1,1,1,1 --tolerance 1e-14";
+    folder.succeeds(&format!(
+        "propagator --config unit.nersc --source point:0,0,0,0 {quark} --output s.npy --device cpu"
+    ));
+    let norm = folder.json("reduce --op norm2 --input s.npy --device cpu")["values"][0]["re"].as_f64().unwrap();
+    assert!((norm / 9.736817294647487 - 1.0).abs() < 1e-13, "{norm}");
+}
+
+#[test]
+fn sources_of_all_kinds_have_sidecars_and_a_file_of_columns_is_the_source_that_it_holds() {
+    let folder = Folder::new();
+    folder.succeeds("config generate weak --lattice 4.4.4.4 --seed 3 --spread 0.3 --output gauge.nersc");
+    let propagator = |source: &str, more: &str| {
+        let run = format!(
+            "propagator --config gauge.nersc --operator wilson --mass 0.5 --device cpu --source {source} {more}"
+        );
+        folder.succeeds(&format!("{run} --output p.npy"))
+    };
+    let sidecar = || -> serde_json::Value { serde_json::from_slice(&folder.read("p.npy.json")).unwrap() };
+    assert_contains(&propagator("wall:1", ""), &["source", "wall:1"]);
+    assert_eq!(sidecar()["inputs"]["source"], serde_json::json!({"kind": "wall", "momentum": [0, 0, 0], "time": 1}));
+    propagator("z2:7,1", "--smear-source 0.25,2 --smear-links spatial-ape:0.5,2");
+    let noise = serde_json::json!({
+        "kind": "z2", "seed": 7, "nrhs": 1, "time": 1, "smearing": "0.25,2", "smear_links": "spatial-ape:0.5,2"
+    });
+    assert_eq!(sidecar()["inputs"]["source"], noise);
+    let of_kind = folder.read("p.npy");
+    // The same links from a file.
+    folder.succeeds("smear --config gauge.nersc --kind spatial-ape:0.5,2 --output smooth.npy --device cpu");
+    propagator("z2:7,1", "--smear-source 0.25,2 --smear-links smooth.npy");
+    assert!(folder.read("p.npy") == of_kind, "the links of a file are others");
+    // A wall in twelve columns.
+    propagator("momentum:1,0,0,1", "");
+    let of_name = folder.read("p.npy");
+    let columns: Vec<npy::ComplexArray> = (0..12)
+        .map(|k| {
+            let component = format!("{},{}", k / 3, k % 3);
+            folder.succeeds(&format!("source momentum:1,0,0,1,{component} --lattice 4.4.4.4 --output c.npy"));
+            npy::read_complex(&folder.path("c.npy")).unwrap()
+        })
+        .collect();
+    let all: Vec<_> = columns.into_iter().flat_map(|column| column.values.into_f64()).collect();
+    npy::write_complex(&folder.path("columns.npy"), &[12, 4, 4, 4, 4, 4, 3], &all).unwrap();
+    propagator("columns.npy", "");
+    assert!(folder.read("p.npy") == of_name, "the columns of the file are others");
+    assert_eq!(
+        (&sidecar()["inputs"]["source"]["kind"], &sidecar()["inputs"]["source"]["time"]),
+        (&"file".into(), &1.into())
+    );
+    let refused = |more: &str| {
+        text(
+            &folder
+                .ends(2, &format!("propagator --config gauge.nersc --operator wilson --mass 0.5 --output q.npy {more}"))
+                .stderr,
+        )
+    };
+    assert_contains(
+        &refused("--source c.npy"),
+        &["twelve columns", "one spinor field is what `lanefield solve` takes"],
+    );
+    assert_contains(&refused("--source wall:4"), &["t = 4 of the wall source is outside 0 to 3"]);
+    assert_contains(&refused("--source z2:7"), &["no time slice", "z2:7,0"]);
+    assert_contains(&refused("--source gauss:7,0"), &["use z2:SEED,t or z4:SEED,t"]);
+    assert_contains(&refused("--source wall:0 --smear-links smooth.npy"), &["add --smear-source, or leave it out"]);
+    assert_contains(&refused("--source wall:0,1,2"), &["leave spin and colour out"]);
 }

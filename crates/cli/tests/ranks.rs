@@ -427,7 +427,7 @@ fn eigenvectors_and_blocks_have_the_same_bytes_on_ranks() {
 #[ignore = "test-all: ranks"]
 fn hisq_fermions_have_the_same_bytes_on_parts_that_are_wide_enough() {
     let folder = Folder::with_gauge();
-    let solve = solve("--operator hisq --mass 0.5");
+    let solve = solve("--operator hisq --mass 0.5 --boundary 1,0.3pi,-0.5pi,pi/3");
     folder.succeeds(&format!("{solve} --device cpu"));
     let expected = folder.all(&FILES);
     folder.succeeds_on(2, &format!("{solve} --device cpu --ranks 1.1.1.2"));
@@ -443,7 +443,7 @@ fn hisq_fermions_have_the_same_bytes_on_parts_that_are_wide_enough() {
 fn correlators_have_the_bytes_of_one_rank_and_a_run_goes_on_on_others() {
     let folder = Folder::with_gauge();
     folder.succeeds("config generate weak --lattice 4.4.4.8 --seed 5 --output other.nersc");
-    let quark = "--operator wilson --mass 0.5 --source point:1,0,2,6 --smear-source 0.25,3 --smear-sink 0.25,2 --momentum 1,0,0 --device cpu";
+    let quark = "--operator wilson --mass 0.5 --source point:1,0,2,6 --smear-source 0.25,3 --smear-sink 0.25,2 --momentum 1,0,0 --boundary 0.3pi,1,-1,pi/3 --device cpu";
     folder.succeeds(&format!("spectrum measure gauge.nersc other.nersc {quark} --output one.json"));
     let parts = format!("{quark} --output parts.json --resume");
     folder.succeeds_on(2, &format!("spectrum measure gauge.nersc {parts} --ranks 1.1.1.2"));

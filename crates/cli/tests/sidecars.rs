@@ -53,6 +53,37 @@ fn the_sidecar_of_a_propagator_says_what_it_is() {
 }
 
 #[test]
+fn a_converted_array_keeps_its_sidecar_and_correlator_reads_it_from_hdf5() {
+    let folder = with_propagators();
+    folder.succeeds("convert p.npy p.h5 --to-dataset props/p");
+    let (of_npy, mut of_h5) = (sidecar(&folder, "p.npy"), sidecar(&folder, "p.h5"));
+    let times = |array: &str| folder.json(&format!("correlator --propagator {array} --device cpu"))["times"].clone();
+    assert_eq!(times("p.h5"), times("p.npy"));
+    (of_h5["array"], of_h5["seal"]) = (of_npy["array"].clone(), of_npy["seal"].clone());
+    assert_eq!(of_h5, of_npy);
+    // Of another basis it would say what the array is no more.
+    folder.succeeds("convert p.npy uk.npy --to-gamma ukqcd");
+    assert!(!folder.path("uk.npy.json").exists());
+    let mut bytes = folder.read("p.npy");
+    *bytes.last_mut().unwrap() ^= 1;
+    folder.write("p.npy", &bytes);
+    assert_contains(&refused(&folder, "convert p.npy other.h5"), &["the array was changed or replaced"]);
+}
+
+#[test]
+fn a_projected_configuration_has_a_label_and_a_sidecar_and_converted_ones_keep_labels() {
+    let folder = folder();
+    folder.succeeds("config project gauge.nersc near.npy --projection max-re-tr");
+    assert_eq!(sidecar(&folder, "near.npy")["command"], "config project");
+    assert_eq!(sidecar(&folder, "near.npy")["inputs"]["settings"]["projection"], "max-re-tr");
+    folder.succeeds("config convert near.npy near.h5");
+    let info = folder.json("config info near.h5");
+    assert_eq!(info["provenance"]["ensemble_label"], "project:max-re-tr");
+    let refused = refused(&folder, "config convert gauge.nersc near.h5");
+    assert_contains(&refused, &["near.h5 is there already"]);
+}
+
+#[test]
 #[ignore = "test-all: the same files on a device"]
 fn sidecars_are_the_same_files_on_every_device() {
     let folder = folder();
@@ -213,7 +244,7 @@ fn propagators_that_do_not_belong_together_are_not_averaged() {
     let fails = |files: &str| folder.fails(2, &format!("correlator --device cpu --propagator {files}"));
     let parts = ["p.npy and m.npy cannot be averaged: parameters.mass is 0.2", "and 0.3 in that of the second"];
     assert_contains(&fails("p.npy m.npy"), &parts);
-    folder.succeeds(&format!("{PROPAGATOR} --source point:0,0,0,0 --output b.npy --boundary 1,1,1,1"));
-    assert_contains(&fails("p.npy b.npy"), &["boundary is \"1,1,1,-1\""]);
+    folder.succeeds(&format!("{PROPAGATOR} --source point:0,0,0,0 --output b.npy --boundary 2.25pi,1,1,-1"));
+    assert_contains(&fails("p.npy b.npy"), &["boundary is \"1,1,1,-1\"", "\"0.25pi,1,1,-1\""]);
     assert_contains(&fails("p.npy q.npy p.npy"), &["p.npy and p.npy have the same source on the same configuration"]);
 }

@@ -15,7 +15,8 @@ fn started(folder: &Folder, arguments: &str) -> Child {
         .args(arguments.split_whitespace())
         .env("LANEFIELD_TUNING", folder.path("tuning"));
     let process = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    while !waits_for_sigterm(&process) {
+    let mut process = process;
+    while !waits_for_sigterm(&process) && process.try_wait().unwrap().is_none() {
         std::thread::sleep(Duration::from_millis(1));
     }
     process
@@ -66,7 +67,8 @@ fn a_solve_that_a_signal_ends_keeps_all_that_it_has_and_goes_on_to_the_same_hist
         let (code, out, err) = ended(process);
         assert_eq!(code, Some(130), "{name}: {out} {err}");
         assert_contains(&out, &["not converged"]);
-        assert_contains(&err, &["interrupted: a signal ended the solve after iteration "]);
+        let but = "continues from state (without --record, and with another name for --history)";
+        assert_contains(&err, &["interrupted: a signal ended the solve after iteration ", but]);
         assert!(text(&folder.read("whole.csv")).starts_with(&text(&folder.read("part.csv"))), "{name}");
         assert!(folder.read("trace.json").starts_with(b"{\"kind\":\"trace\""), "{name}");
         let files = ["gauge.nersc", "part.csv", "record", "state", "trace.json", "whole.csv"];
@@ -164,6 +166,168 @@ fn a_signal_before_there_is_anything_to_keep_ends_at_once() {
     let process = started(&folder, "config generate weak --lattice 16.16.16.64 --seed 1 --output weak.nersc");
     std::thread::sleep(Duration::from_millis(200));
     signal(&process, "-TERM");
-    assert_eq!(ended(process), (Some(130), String::new(), String::new()));
+    let said = "interrupted: a signal ended the command, and nothing new was written: run it again\n";
+    assert_eq!(ended(process), (Some(130), String::new(), said.to_owned()));
     assert!(folder.names().is_empty());
+}
+
+#[test]
+fn a_flow_that_a_signal_ends_keeps_what_it_measured_and_the_links_reached() {
+    let folder = Folder::with_gauge();
+    partly(&folder, "flow --config gauge.nersc --time 10000 --device cpu --output f.nersc --csv f.csv", &["t²E"]);
+    assert_eq!(folder.names(), ["f.csv", "f.stopped.nersc", "gauge.nersc"]);
+    folder.succeeds("flow --config f.stopped.nersc --time 0.02 --device cpu --output f.nersc");
+}
+
+#[test]
+fn a_gauge_fixing_that_a_signal_ends_continues_from_what_it_wrote() {
+    let folder = Folder::with_gauge();
+    let fix =
+        "gaugefix --config gauge.nersc --tolerance 1e-300 --max-iterations 100000000 --device cpu --output f.nersc";
+    partly(&folder, fix, &["f.stopped.nersc"]);
+    assert_eq!(folder.names(), ["f.stopped.nersc", "gauge.nersc"]);
+    let random = stopped(&folder, &format!("{} --start random --seed 1", fix.replace("f.nersc", "r.nersc")));
+    assert_contains(&random, &["--config r.stopped.nersc continues (without --start and --seed)"]);
+    folder.succeeds("gaugefix --config f.stopped.nersc --tolerance 1e-10 --device cpu --output f.nersc");
+}
+
+#[test]
+fn a_signal_of_the_batch_system_writes_a_checkpoint_and_the_run_continues() {
+    let folder = Folder::new();
+    folder.succeeds("config generate weak --lattice 8.8.8.8 --seed 3 --spread 0.3 --output gauge.nersc");
+    let run = format!("{SOLVE} --checkpoint state --checkpoint-every 1000000 --record record --record-every 1");
+    let wait = |until: &dyn Fn() -> bool| {
+        while !until() {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    };
+    for name in ["-USR1", "-USR2"] {
+        let process = started(&folder, &run);
+        wait(&|| lines(&folder.path("record")) > 20);
+        signal(&process, name);
+        wait(&|| folder.path("state").exists());
+        let refused = folder.fails(2, &run);
+        assert_contains(&refused, &["state is being written by process "]);
+        signal(&process, "-TERM");
+        let (code, _, err) = ended(process);
+        assert_eq!(code, Some(130), "{err}");
+        let continues = "the same command with --resume continues from state (without --record)";
+        assert_contains(&err, &["checkpoint of iteration ", continues]);
+        ["state", "record"].iter().for_each(|file| std::fs::remove_file(folder.path(file)).unwrap());
+    }
+    // Where there is no checkpoint, it is no reason to end.
+    let process = started(&folder, &format!("{SOLVE} --record record --record-every 1"));
+    wait(&|| lines(&folder.path("record")) > 5);
+    signal(&process, "-USR1");
+    signal(&process, "-TERM");
+    let (code, _, err) = ended(process);
+    assert_eq!(code, Some(130), "{err}");
+    assert_contains(&err, &["there is none to write here: the run continues", "it has no --checkpoint"]);
+}
+
+#[test]
+fn a_search_for_eigenvectors_that_a_signal_ends_goes_on_to_the_same_file() {
+    let folder = Folder::new();
+    folder.succeeds("config generate weak --lattice 8.4.4.8 --seed 3 --spread 0.3 --output gauge.nersc");
+    let eigen = "eigen --config gauge.nersc --mass 0.1 --number 8 --device cpu";
+    let search = format!("{eigen} --tolerance 1e-9");
+    folder.succeeds(&format!("{search} --output whole.eigen"));
+    let run = format!("{search} --checkpoint state --checkpoint-every 1");
+    for name in ["-INT", "-USR1"] {
+        let process = started(&folder, &format!("{run} --output part.eigen"));
+        while !folder.path("state").exists() {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        signal(&process, name);
+        signal(&process, "-TERM");
+        let (code, out, err) = ended(process);
+        assert_eq!(code, Some(130), "{out} {err}");
+        assert_contains(&err, &["after iteration ", "the same command with --resume continues from state"]);
+        assert_eq!(folder.names(), ["gauge.nersc", "state", "whole.eigen"]);
+        // The state is one of this search alone, and no eigenvectors.
+        assert_contains(&folder.fails(2, &format!("{run} --seed 2 --resume")), &["its seed is 1"]);
+        folder.fails(2, "solve --config gauge.nersc --mass 0.1 --source gauss:1 --deflate state");
+        assert!(folder.json(&format!("{run} --resume --output part.eigen"))["resumed_from"].as_u64().unwrap() > 0);
+        assert!(folder.read("part.eigen") == folder.read("whole.eigen"), "the eigenvectors differ");
+        ["state", "part.eigen"].iter().for_each(|file| std::fs::remove_file(folder.path(file)).unwrap());
+    }
+    // Without --checkpoint, what was done is next to the output.
+    let endless = format!("{eigen} --tolerance 1e-15");
+    let err = stopped(&folder, &format!("{endless} --max-restarts 1000000 --output low.eigen"));
+    assert_contains(&err, &["--checkpoint low.stopped.eigen --resume continues"]);
+    let more = "--checkpoint low.stopped.eigen --resume --max-restarts 1";
+    folder.fails(1, &format!("{endless} {more}"));
+}
+
+/// Ends a command by a signal, later and later, until something of it is written next to its output; what it says then.
+fn stopped(folder: &Folder, arguments: &str) -> String {
+    for attempt in 0..12 {
+        let process = started(folder, arguments);
+        std::thread::sleep(Duration::from_millis(50 << attempt));
+        signal(&process, "-TERM");
+        let (code, out, err) = ended(process);
+        assert_eq!(code, Some(130), "lanefield {arguments}: {out} {err}");
+        if err.contains(".stopped.") {
+            return err;
+        }
+    }
+    panic!("lanefield {arguments}: nothing was kept");
+}
+
+/// What follows a word in a message.
+fn after<'a>(message: &'a str, word: &str) -> &'a str {
+    let rest = message.split_once(word).unwrap_or_else(|| panic!("no '{word}' in {message}")).1;
+    rest.split_whitespace().next().unwrap()
+}
+
+#[test]
+fn smearing_that_a_signal_ends_continues_to_the_same_links() {
+    for (kind, format) in [("stout:0.1", ""), ("spatial-ape:0.4", ",max-re-tr")] {
+        let folder = Folder::with_gauge();
+        let smear = |steps: &str| format!("smear --kind {kind},{steps}{format} --device cpu");
+        let err = stopped(&folder, &format!("{} --config gauge.nersc --output s.npy", smear("1000000000")));
+        let done: usize = after(&err, "the smearing after ").parse().unwrap();
+        let left = smear(&(1_000_000_000 - done).to_string());
+        assert_contains(&err, &["--config s.stopped.npy", after(&left, "--kind ")]);
+        folder.succeeds(&format!("{} --config s.stopped.npy --output two.npy", smear("3")));
+        folder.succeeds(&format!("{} --config gauge.nersc --output one.npy", smear(&(done + 3).to_string())));
+        assert!(folder.read("one.npy") == folder.read("two.npy"), "{kind}: the links differ");
+    }
+}
+
+#[test]
+fn a_flow_that_a_signal_ends_continues_to_the_same_links() {
+    for steps in ["", "--adaptive 1e-7 --action symanzik"] {
+        let folder = Folder::with_gauge();
+        let flow = format!("flow {steps} --step 0.013 --every 1000000 --device cpu");
+        let err = stopped(&folder, &format!("{flow} --config gauge.nersc --time 10000 --output f.npy --csv f.csv"));
+        assert_contains(&err, &[" continues (with another name for --csv)"]);
+        let begin = after(&err, "--begin ");
+        let step = if err.contains("--step ") { after(&err, "--step ") } else { "0.013" };
+        let until = begin.parse::<f64>().unwrap() + 0.1;
+        let from_there = flow.replace("--step 0.013", &format!("--step {step}"));
+        let continued = format!("{from_there} --config f.stopped.npy --begin {begin} --time {until} --output two.npy");
+        let two = folder.json(&continued);
+        let one = folder.json(&format!("{flow} --config gauge.nersc --time {until} --output one.npy"));
+        assert!(folder.read("one.npy") == folder.read("two.npy"), "{steps}: the links differ");
+        let last = |document: &serde_json::Value| document["times"].as_array().unwrap().last().unwrap().clone();
+        assert_eq!(last(&one), last(&two));
+        let refused = folder.fails(2, "flow --config gauge.nersc --begin 3 --time 2 --device cpu");
+        assert_contains(&refused, &["--begin 3 lies behind the end of the flow, --time 2"]);
+    }
+}
+
+#[test]
+fn a_measurement_of_a_spectrum_ends_within_a_solve() {
+    let folder = Folder::new();
+    folder.succeeds("config generate weak --lattice 8.8.8.8 --seed 3 --spread 0.3 --output gauge.nersc");
+    let measure = "spectrum measure gauge.nersc --operator wilson --mass 0.1 --source point:0,0,0,0 --tolerance 1e-100 \
+                   --max-iterations 100000000 --device cpu --output s.json";
+    let process = started(&folder, measure);
+    std::thread::sleep(Duration::from_millis(500));
+    signal(&process, "-TERM");
+    let (code, _, err) = ended(process);
+    assert_eq!(code, Some(130), "{err}");
+    assert_contains(&err, &["interrupted: a signal ended the ", "nothing ", " written: run it again"]);
+    assert_eq!(folder.names(), ["gauge.nersc"]);
 }

@@ -53,7 +53,7 @@ fn the_history_is_decimal_and_bits_of_the_squared_residual() {
     }
     let (iterations, bits) = last.unwrap();
     assert_eq!(json["iterations"], iterations);
-    assert_eq!(json["residual_bits"], bits);
+    assert_eq!(json["residual_squared_bits"], bits);
     assert!(history.ends_with('\n') && !history.contains('\r'));
 }
 
@@ -126,6 +126,8 @@ fn negative_masses_and_coefficients_are_values() {
     let json = folder.json(&format!("{solve} clover --mass -0.1 --csw -0.5 --csw-t -0.25"));
     let expected = serde_json::json!({ "mass": -0.1, "csw_r": -0.5, "csw_t": -0.25 });
     assert_eq!(json["parameters"], expected);
+    let json = folder.json(&format!("{solve} twisted-mass --mass -1e-1 --mu -1e-4"));
+    assert_eq!(json["parameters"], serde_json::json!({ "mass": -0.1, "mu": -1e-4 }));
     let json = folder.json(&format!("{solve} mobius --mass 0.1 --ls 4 --m5 1.5 --b 1.25 --c 0.25 --s-inverse dense"));
     let expected = serde_json::json!({ "mass": 0.1, "ls": 4, "m5": 1.5, "b": 1.25, "c": 0.25, "s_inverse": "dense" });
     assert_eq!(json["parameters"], expected);
@@ -169,7 +171,7 @@ fn misuse_is_refused_with_what_would_be_right() {
     assert_contains(&misused("--mass 1 --operator hop"), &["possible values: wilson"]);
     assert_contains(&fails("--history absent/h.csv"), &["absent/h.csv"]);
     assert_contains(&fails("--output ."), &["directory"]);
-    for same in ["--output same --history same", "--output same --history ./same", "--output ./gauge.nersc"] {
+    for same in ["--output s.npy --history s.npy", "--output s.npy --history ./s.npy", "--history ./gauge.nersc"] {
         assert_contains(&fails(same), &["name the same file"]);
     }
     let error = folder.fails(2, "solve --config gauge.nersc --source gauss:1 --device cpu --mass -4");

@@ -84,6 +84,27 @@ fn commands_are_queued_submitted_started_and_ended_in_this_order_and_within_the_
 }
 
 #[test]
+fn a_solve_takes_the_memory_that_the_page_says() {
+    let Some(device) = opencl() else { return };
+    let page = include_str!("../../../docs/memory.md");
+    let folder = Folder::new();
+    folder.succeeds("config generate weak --lattice 8.8.8.8 --seed 1 --output gauge.nersc");
+    for (operator, column, how) in
+        [("wilson", 2, ""), ("staggered", 3, "--solver mixed-f32"), ("wilson", 4, "--batch 12")]
+    {
+        let row = page.lines().find(|line| line.starts_with(&format!("| {operator} |"))).unwrap();
+        let said: f64 = row.split('|').nth(column).unwrap().trim().parse().unwrap();
+        folder.succeeds(&format!(
+            "solve --operator {operator} --config gauge.nersc --source gauss:4 --mass 0.5 --tolerance 1e-3 {how} {device} --trace t.json"
+        ));
+        let trace = trace(&folder, "t.json");
+        let held = trace["traceEvents"].as_array().unwrap().iter().filter(|event| event["name"] == "memory held");
+        let most = held.filter_map(|event| event["args"]["bytes"].as_f64()).fold(0.0, f64::max) / 4096.0;
+        assert!((said..1.05 * said).contains(&most), "{operator} {how}: {most} bytes a site, and the page says {said}");
+    }
+}
+
+#[test]
 fn spans_of_the_host_nest() {
     let folder = Folder::with_gauge();
     folder.succeeds(&format!("{SOLVE} --device cpu --trace t.json"));
@@ -153,10 +174,17 @@ fn a_file_that_is_no_trace_is_not_replaced() {
     let folder = Folder::with_gauge();
     let error = folder.fails(2, "config info gauge.nersc --trace gauge.nersc");
     assert_contains(&error, &["gauge.nersc", "not a trace"]);
-    // What the command writes itself is there only at its end.
-    folder.run("config convert gauge.nersc same.npy --trace same.npy");
-    assert_ne!(folder.read("same.npy").first(), Some(&b'{'));
+    folder.refuses("config convert gauge.nersc same.npy --trace same.npy", &["OUT and --trace name the same file"]);
+    folder.refuses("smear --kind stout:0.1,1 --config gauge.nersc --output a.nersc --trace ./a.nersc", &["same file"]);
+    // Of a command whose output is refused, nothing is written.
+    folder.refuses("config convert gauge.nersc gauge.nersc --trace u.json", &["name the same file"]);
+    assert_eq!(folder.names(), ["gauge.nersc"]);
     folder.succeeds("config info gauge.nersc --trace t.json");
+    let before = folder.read("t.json");
+    for reads in ["doctor --timeline t.json", "report t.json --output r.html"] {
+        folder.refuses(&format!("{reads} --trace t.json"), &["--trace and ", " name the same file, t.json"]);
+    }
+    assert!(folder.read("t.json") == before, "the trace was replaced");
     folder.succeeds("config info gauge.nersc --trace t.json");
     assert_contains(&folder.fails(2, "config info gauge.nersc --trace absent/t.json"), &["absent/t.json"]);
 }

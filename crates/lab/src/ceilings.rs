@@ -8,7 +8,9 @@ use lanefield::backend::{BackendError, Cpu, Memory as _};
 use serde::{Deserialize, Serialize};
 
 use crate::bandwidth::{Operation, Shape, device_bandwidth, device_ways, host_bandwidth};
+use crate::empty::empty_kernel;
 use crate::machine::{Machine, last_cache_of_host};
+use crate::plausible::{self, Implausible};
 
 /// Memory is used so long before it is measured: clocks go up.
 pub(crate) const WARM_UP: Duration = Duration::from_millis(300);
@@ -101,8 +103,20 @@ impl MemoryOf<'_> {
     }
 
     /// What kernels are held against that move `bytes` bytes, at `rate` bytes a second, where the ceiling is `ceiling`.
-    pub fn share(self, bytes: u64, rate: f64, ceiling: f64) -> Share {
+    ///
+    /// # Errors
+    /// [`Implausible::Share`].
+    pub fn share(self, bytes: u64, rate: f64, ceiling: f64) -> Result<Share, Implausible> {
         share(self.cache_bytes(), bytes, rate / ceiling)
+    }
+
+    /// Seconds of a kernel that does nothing, by the device's clock: no kernel takes less. 0 of the CPU reference, which calls functions. `seen`: the least
+    /// seconds of other kernels; where these are less than what is kept, it is measured again.
+    pub fn empty_launch(self, seen: Option<f64>) -> Result<f64, BackendError> {
+        let Self::Device(context) = self else { return Ok(0.0) };
+        let key = Key::new(context.info(), "launches a second", "");
+        let rate = || Ok(empty_kernel(context)?.least.recip());
+        Ok(kept_or_measured((context.cache(), &key), seen.map(f64::recip), rate)?.recip())
     }
 
     fn place(self, operation: Operation) -> (Cache, Key) {
@@ -121,9 +135,9 @@ impl MemoryOf<'_> {
     }
 }
 
-fn share(cache: u64, bytes: u64, share: f64) -> Share {
+fn share(cache: u64, bytes: u64, share: f64) -> Result<Share, Implausible> {
     let partly = share > 1.0 + NOTICEABLE && bytes <= PARTLY * cache;
-    if bytes <= cache || partly { Share::InCache } else { Share::Of(share) }
+    if bytes <= cache || partly { Ok(Share::InCache) } else { plausible::share(share).map(Share::Of) }
 }
 
 fn load(cache: &Cache, key: &Key) -> Option<Kept> {
@@ -208,10 +222,11 @@ mod tests {
     #[test]
     fn what_fits_the_cache_has_no_share_of_a_ceiling() {
         let mib = |number: u64| number << 20;
-        assert_eq!(share(mib(32), mib(32), 0.5), Share::InCache);
-        assert_eq!(share(mib(32), mib(100), 30.1), Share::InCache);
-        assert_eq!(share(mib(32), mib(100), 0.9), Share::Of(0.9));
-        assert_eq!(share(mib(32), mib(1000), 1.05), Share::Of(1.05));
-        assert_eq!(share(0, 1, 0.9), Share::Of(0.9));
+        assert_eq!(share(mib(32), mib(32), 0.5), Ok(Share::InCache));
+        assert_eq!(share(mib(32), mib(100), 30.1), Ok(Share::InCache));
+        assert_eq!(share(mib(32), mib(100), 0.9), Ok(Share::Of(0.9)));
+        assert_eq!(share(mib(32), mib(1000), 1.05), Ok(Share::Of(1.05)));
+        assert_eq!(share(mib(32), mib(1000), 30.1), Err(Implausible::Share { share: 30.1 }));
+        assert_eq!(share(0, 1, 0.9), Ok(Share::Of(0.9)));
     }
 }

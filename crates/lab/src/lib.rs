@@ -38,6 +38,7 @@ pub mod counters;
 pub mod description;
 mod device;
 pub mod doctor;
+mod empty;
 pub mod estimate;
 pub mod guidelines;
 mod kind;
@@ -45,6 +46,7 @@ pub mod machine;
 pub mod occupancy;
 pub mod orders;
 pub mod peak;
+pub mod plausible;
 mod record;
 pub mod reduce;
 #[cfg(feature = "report")]
@@ -64,6 +66,6 @@ pub use bench::{BenchCase, BenchOptions, Progress, kernels_to_time, usual_sites}
 pub use device::Device;
 pub use kind::Kind;
 pub use record::{FieldFacts, KernelRecord};
-pub use spread::Spread;
+pub use spread::{Compared, Spread};
 pub use timed::Timed;
 pub use timing::{Sampling, TimedCase, sample};

@@ -10,6 +10,7 @@ use lanefield_reference::real::Precision;
 use serde::Serialize;
 
 use super::ceilings::{MemoryOf, Share};
+use super::plausible::{self, Implausible};
 use super::spread::Spread;
 
 /// The fields that a kernel acts on.
@@ -147,12 +148,24 @@ impl KernelRecord {
         Some((work.flops as f64 / seconds, work.bytes as f64 / seconds))
     }
 
-    /// Takes its rates, and holds it against a bandwidth of a memory, in bytes a second.
-    pub fn hold_against(&mut self, memory: MemoryOf<'_>, ceiling: Option<f64>) {
-        let (Some(work), Some((flops, bytes))) = (self.work, self.rates()) else { return };
-        (self.flops_per_second, self.bytes_per_second) = (Some(flops), Some(bytes));
-        let share = ceiling.map(|ceiling| memory.share(work.bytes, bytes, ceiling));
-        self.share_of_ceiling = share.and_then(Share::of_ceiling);
-        self.in_cache = share == Some(Share::InCache);
+    /// Takes its rates, and holds it against a bandwidth of a memory, in bytes a second, and against a launch that does nothing. A time that cannot be is a
+    /// failure.
+    pub fn hold_against(&mut self, memory: MemoryOf<'_>, ceiling: Option<f64>, empty_launch: f64) {
+        let (Some(work), Some(seconds), Some((flops, bytes))) = (self.work, self.seconds, self.rates()) else { return };
+        let share = || -> Result<Option<Share>, Implausible> {
+            plausible::time(seconds.median, empty_launch)?;
+            ceiling.map(|ceiling| memory.share(work.bytes, bytes, ceiling)).transpose()
+        };
+        match share() {
+            Ok(share) => {
+                (self.flops_per_second, self.bytes_per_second) = (Some(flops), Some(bytes));
+                self.share_of_ceiling = share.and_then(Share::of_ceiling);
+                self.in_cache = share == Some(Share::InCache);
+            }
+            Err(reason) => {
+                (self.seconds, self.back_to_back_seconds) = (None, None);
+                self.failure = Some(reason.to_string());
+            }
+        }
     }
 }

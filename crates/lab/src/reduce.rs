@@ -104,7 +104,9 @@ pub fn measure<R: Vectors, B: Timed>(
     let beyond_caches = rows.iter().filter(|row| row.bytes > memory.cache_bytes());
     let seen = beyond_caches.filter_map(|row| Some(row.bytes as f64 / row.seconds?.most)).reduce(f64::max);
     let read_bandwidth = memory.ceiling(bandwidth::Operation::Read, seen)?;
-    rows.iter_mut().for_each(|row| row.hold_against(memory, read_bandwidth));
+    let least = rows.iter().filter_map(|row| Some(row.seconds?.median)).reduce(f64::min);
+    let empty_launch = memory.empty_launch(least)?;
+    rows.iter_mut().for_each(|row| row.hold_against(memory, read_bandwidth, empty_launch));
     let plan = plan.ok().map(|plan| plan.to_string());
     Ok(ReduceReport { lattice, plan, read_bandwidth, rows, agreement })
 }

@@ -30,6 +30,45 @@ impl Spread {
     }
 }
 
+/// Seconds of something as it is, and of the same with a change.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
+pub struct Compared {
+    #[serde(rename = "present_seconds")]
+    pub present: Spread,
+    #[serde(rename = "seconds")]
+    pub changed: Spread,
+}
+
+/// How often a comparison is made before it counts.
+const ROUNDS: usize = 3;
+
+impl Compared {
+    /// Measures both alternately, so that what happens meanwhile happens to both. `once` takes the seconds of one run, with the change or without. A
+    /// difference has to stay over three rounds of so many runs.
+    pub fn alternately<E>(samples: usize, mut once: impl FnMut(bool) -> Result<f64, E>) -> Result<Self, E> {
+        let mut seconds = [Vec::new(), Vec::new()];
+        loop {
+            for sample in 0..samples.max(1) {
+                // Nothing is always the second.
+                for changed in [sample % 2 == 1, sample % 2 == 0] {
+                    seconds[usize::from(changed)].push(once(changed)?);
+                }
+            }
+            let [present, changed] = seconds.clone().map(Spread::of_some);
+            let compared = Self { present, changed };
+            if compared.gain().is_none() || seconds[0].len() >= ROUNDS * samples.max(1) {
+                return Ok(compared);
+            }
+        }
+    }
+
+    /// The share of the time that the change saves, below 0 where it costs some; none where the ranges of both overlap.
+    pub fn gain(&self) -> Option<f64> {
+        let differ = !self.present.overlaps(&self.changed);
+        differ.then(|| 1.0 - self.changed.median / self.present.median)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -47,5 +86,23 @@ mod tests {
         let spread = |tenth, median, ninetieth| Spread { median, tenth, ninetieth };
         let (a, b, c) = (spread(1.0, 2.0, 3.0), spread(3.0, 4.0, 5.0), spread(3.5, 4.0, 5.0));
         assert!(a.overlaps(&b) && b.overlaps(&a) && !a.overlaps(&c) && !c.overlaps(&a));
+    }
+
+    #[test]
+    fn a_change_counts_where_three_rounds_in_turns_agree() {
+        let run = |noise: f64, gain: f64| {
+            let mut runs = 0;
+            let compared = Compared::alternately(8, |changed| -> Result<f64, ()> {
+                runs += 1;
+                // The machine becomes slower and slower.
+                let seconds = 1.0 + f64::from(runs) * 1e-4 + noise * f64::from(runs / 2 % 3);
+                Ok(if changed { seconds * (1.0 - gain) } else { seconds })
+            });
+            (compared.unwrap().gain(), runs)
+        };
+        let (gain, runs) = run(0.01, 0.2);
+        assert!((gain.unwrap() - 0.2).abs() < 0.01 && runs == 3 * 16, "{gain:?}, {runs}");
+        assert_eq!(run(0.01, 0.0), (None, 16));
+        assert_eq!(run(0.1, 0.05), (None, 16));
     }
 }

@@ -403,6 +403,19 @@ mod tests {
                 "fields of Any stand with fields of Any: name what all of them hold, or nothing",
             ),
             (
+                "fn f<S: Site>(out: Write<S, Spinor>) {}",
+                "Spinor is a value, of a field that holds Spinors: Write<S, Spinors>",
+            ),
+            (
+                "fn f<S: Site>(out: Write<S, One<S::Complex>>) {}",
+                "One < S :: Complex > is a value, of a field that holds ComplexNumber: Write<S, ComplexNumber>",
+            ),
+            (
+                "fn f<T: Site>(out: Write<T, ComplexNumber>, x: Read<T, ComplexNumber>) { for _ in 0..2 { if x.here().0[0].re() > y { g() } } }",
+                "numbers of the lattice differ from lane to lane, so that no `if` can depend on them: take both values and choose one, \
+                 S::Real::select(a.less(b), yes, no)",
+            ),
+            (
                 "fn f<S: Site>(out: Write<S>) {}",
                 "Write takes the site and what the field holds: Write<S, ColourVectors>",
             ),

@@ -1,6 +1,6 @@
 //! The signature of a body, as far as a macro sees it: its arguments by name and role.
 
-use proc_macro2::{Span, TokenStream};
+use proc_macro2::{Delimiter, Span, TokenStream, TokenTree};
 use quote::{ToTokens, format_ident, quote};
 use syn::{Error, FnArg, GenericArgument, GenericParam, Ident, ItemFn, Pat, PathArguments, Type};
 
@@ -55,6 +55,7 @@ impl Signature {
             function.sig.inputs.iter().map(|input| argument(input, &site)).collect::<Result<Vec<_>, _>>()?;
         let signature = Self { site, arguments };
         signature.check(function.sig.ident.span())?;
+        require_no_branch(function.block.to_token_stream())?;
         Ok(signature)
     }
 
@@ -178,9 +179,69 @@ impl<'a> Declared<'a> {
     }
 }
 
+/// What a field holds whose values are of this type; none of a type that is no value.
+fn object_of(value: &Type) -> Option<&'static str> {
+    const OBJECTS: [(&str, &str); 7] = [
+        ("Spinor", "Spinors"),
+        ("ColourVector", "ColourVectors"),
+        ("Matrix", "ColourMatrix"),
+        ("One", "ComplexNumber"),
+        ("Links4", "Gauge"),
+        ("SpinColourMatrix", "Propagator"),
+        ("List", "WordList<N>"),
+    ];
+    let Type::Path(path) = value else { return None };
+    let name = path.path.segments.last()?.ident.to_string();
+    OBJECTS.iter().find(|(value, _)| *value == name).map(|(_, object)| *object)
+}
+
+/// Refuses an `if` or a `while` that compares numbers of the lattice, of which each lane has others.
+fn require_no_branch(tokens: TokenStream) -> Result<(), Error> {
+    let mut condition: Option<(Span, bool, bool)> = None;
+    let mut is_method = false;
+    for token in tokens {
+        match &token {
+            TokenTree::Ident(word) if *word == "if" || *word == "while" => {
+                condition = Some((word.span(), false, false))
+            }
+            // Methods that numbers of bodies alone have.
+            TokenTree::Ident(word) => {
+                let is_number = is_method && ["re", "im", "norm2", "promoted"].iter().any(|name| *word == name);
+                condition = condition.map(|(span, numbers, compares)| (span, numbers || is_number, compares));
+            }
+            TokenTree::Punct(sign) => {
+                let is_comparison = matches!(sign.as_char(), '<' | '>');
+                condition = condition.map(|(span, numbers, compares)| (span, numbers, compares || is_comparison));
+            }
+            TokenTree::Group(group) => {
+                if let (Delimiter::Brace, Some((span, true, true))) = (group.delimiter(), condition) {
+                    return Err(Error::new(
+                        span,
+                        "numbers of the lattice differ from lane to lane, so that no `if` can depend on them: take both values and choose one, \
+                         S::Real::select(a.less(b), yes, no)",
+                    ));
+                }
+                if group.delimiter() == Delimiter::Brace {
+                    condition = None;
+                }
+                require_no_branch(group.stream())?;
+            }
+            TokenTree::Literal(_) => {}
+        }
+        is_method = matches!(&token, TokenTree::Punct(sign) if sign.as_char() == '.');
+    }
+    Ok(())
+}
+
 fn argument(input: &FnArg, site: &Ident) -> Result<Argument, Error> {
     let declared = Declared::of(input, "body", ROLES)?;
     let field = |written, at| match declared.generics[..] {
+        [_, GenericArgument::Type(value)] if object_of(value).is_some() => {
+            let object = object_of(value).unwrap_or_default();
+            let (kind, value_text) = (declared.kind, value.to_token_stream());
+            let message = format!("{value_text} is a value, of a field that holds {object}: {kind}<{site}, {object}>");
+            Err(Error::new_spanned(value, message))
+        }
         [GenericArgument::Type(_), GenericArgument::Type(object)] => {
             Ok(Role::Field { written, at, object: Box::new(object.clone()) })
         }

@@ -1,6 +1,7 @@
 //! `compare` names planted faults. Each is a change to a hop, to its output or to its file; the tables of `docs/ports.md` are what was said about them.
 
 mod axes;
+mod conventions;
 mod explain;
 mod hints;
 mod reading;

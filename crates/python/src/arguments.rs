@@ -1,6 +1,7 @@
 //! Arguments by their names. A wrong one is told as "seed is -1: expected a whole number that is not negative", whatever it was given to: `ValueError`
 //! where it has the right type, else `TypeError`.
 
+use lanefield::observable::{Source, TwistAngle};
 use lanefield::reference::layout::{Coordinate, Parity};
 use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -96,9 +97,40 @@ impl Argument for Coordinate {
     }
 }
 
+/// A point, or the name of a source in each spin and colour.
+impl Argument for Source {
+    fn read(name: &str, given: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let Ok(text) = given.extract::<String>() else {
+            return Ok(Self::Point { position: Coordinate::read(name, given)?, component: None });
+        };
+        match Self::columns(&text) {
+            Ok(Self::File(_)) => {
+                Err(wrong(name, given, "the name of a source, as in 'wall:0'; files are for the program"))
+            }
+            Ok(source) => Ok(source),
+            Err(error) => Err(PyValueError::new_err(error)),
+        }
+    }
+}
+
 impl Argument for Parity {
     fn read(name: &str, given: &Bound<'_, PyAny>) -> PyResult<Self> {
         Ok(if word(name, given, &["even", "odd"])? == "even" { Self::Even } else { Self::Odd })
+    }
+}
+
+impl Argument for TwistAngle {
+    fn read(name: &str, given: &Bound<'_, PyAny>) -> PyResult<Self> {
+        const EXPECTED: &str = "degrees from -180 to 180, or 'maximal'";
+        match given.extract::<String>() {
+            // Its sign changes no meson.
+            Ok(text) if text == "maximal" => Ok(Self::maximal(1.0)),
+            Ok(_) => Err(wrong(name, given, EXPECTED)),
+            Err(_) => {
+                let degrees = given.extract().map_err(|_| mistyped(name, given, EXPECTED))?;
+                Self::new(degrees).ok_or_else(|| wrong(name, given, EXPECTED))
+            }
+        }
     }
 }
 
@@ -151,7 +183,7 @@ named! {
     overwrite: bool,
     parity: Option<Parity>,
     physical: Option<bool>,
-    point: Coordinate,
+    point: Source,
     position: Coordinate,
     precisions: Option<Vec<String>>,
     seed: u64,
@@ -159,6 +191,7 @@ named! {
     spread: f64,
     threads: Option<usize>,
     tol: Option<f64>,
+    twist_angle: Option<TwistAngle>,
     ulps: u64,
 }
 

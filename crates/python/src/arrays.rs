@@ -1,7 +1,12 @@
 //! NumPy arrays of complex numbers. Those in C order are read where they lie; others are first brought into C order by NumPy. Results are written into
 //! arrays, or handed over without a copy.
 
-use lanefield::io::npy::ArrayReal;
+use std::path::PathBuf;
+
+use lanefield::io::hdf5;
+use lanefield::io::npy::{self, ArrayReal, ComplexArray, ComplexValues};
+use lanefield::io::open::{Reopenable, begins_an_array};
+use lanefield::io::sidecar::Sidecar;
 use lanefield::reference::kernels::Vectors;
 use lanefield::reference::real::Precision;
 use lanefield::reference::tasks;
@@ -14,7 +19,7 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 
 use super::device::on_host;
-use super::errors::value;
+use super::errors::{self, value};
 
 /// Real numbers of arrays in which one computes: f32, f64.
 pub trait Number: Vectors + ArrayReal {
@@ -72,6 +77,29 @@ pub fn array<'py, T: Element>(py: Python<'py>, values: Vec<T>, axes: &[usize]) -
     Ok(PyArray1::from_vec(py, values).reshape(axes.to_vec())?.into_any())
 }
 
+/// Reads an array of complex numbers of NumPy, or in an HDF5 file, as QDP++ (Chroma) writes propagators in it, too. An array that has a sidecar must be the
+/// one that it describes.
+///
+/// dataset: of an HDF5 file, "a/b/c"; the only one with complex numbers where not given.
+#[pyfunction]
+#[pyo3(signature = (path, *, dataset=None))]
+pub fn read_array<'py>(py: Python<'py>, path: PathBuf, dataset: Option<&str>) -> PyResult<Bound<'py, PyAny>> {
+    let ComplexArray { shape, values } = on_host(py, || {
+        if let Some(sidecar) = Sidecar::<serde_json::Value>::read(&path).map_err(value)? {
+            sidecar.check(&path).map_err(value)?;
+        }
+        let file = Reopenable::open(&path, begins_an_array).map_err(|error| errors::unopened(&error))?;
+        match hdf5::is_hdf5(file.path()) {
+            true => hdf5::read_complex(file.path(), dataset).map_err(|error| errors::array(&path, error)),
+            false => npy::read_complex(file.path()).map_err(|error| errors::array(&path, error)),
+        }
+    })??;
+    match values {
+        ComplexValues::F32(values) => array(py, values, &shape),
+        ComplexValues::F64(values) => array(py, values, &shape),
+    }
+}
+
 /// A new array, which NumPy makes: where there is no memory for it, that is a `MemoryError`.
 fn empty<'py, T: Element>(py: Python<'py>, axes: &[usize]) -> PyResult<Bound<'py, PyArrayDyn<T>>> {
     let array = py.import("numpy")?.call_method1("empty", (axes.to_vec(), T::get_dtype(py)))?;
@@ -125,6 +153,10 @@ pub(crate) use on_values;
 /// An object as an array in C order, of this machine's byte order.
 pub fn in_c_order<'py>(object: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyUntypedArray>> {
     let numpy = object.py().import("numpy")?;
+    let masked = numpy.getattr("ma")?;
+    if masked.call_method1("is_masked", (object,))?.is_truthy()? {
+        return Err(value("an array has masked elements, which have no numbers: fill them, as with array.filled(0)"));
+    }
     let array = numpy.call_method1("asarray", (object,))?;
     let native = array.getattr("dtype")?.call_method1("newbyteorder", ("=",))?;
     let array = numpy.call_method1("require", (array, native, ["C_CONTIGUOUS", "ALIGNED"]))?;

@@ -1,21 +1,24 @@
 //! Gauge configurations: from files, from seeds, from arrays, and back.
 
+use std::ffi::CString;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
+use lanefield::comm::WholeLattice;
+use lanefield::io::claims;
+use lanefield::io::configuration::{self, Format, Origin, ReadOptions, WriteOptions};
 use lanefield::io::identity::digest_of_numbers;
-use lanefield::io::nersc::{self, FloatingPoint, WriteOptions};
-use lanefield::io::npy::{self, NpyError};
+use lanefield::io::sidecar;
 use lanefield::reference::field::{FieldError, list_of};
-use lanefield::reference::gauge::{self, ColourMatrix, LINK_WORDS, SITE_WORDS};
+use lanefield::reference::gauge::{self, ColourMatrix, LINK_WORDS, Projection, SITE_WORDS, SU3_TOLERANCE};
 use lanefield::reference::layout::{DIMENSIONS, Extents};
 use lanefield::reference::random::{su3_random, su3_weak};
-use lanefield::reference::real::{Precision, Real as _};
+use lanefield::reference::real::Real as _;
 use lanefield::reference::tasks::for_each_chunk;
 use num_complex::Complex;
 use numpy::ndarray::{ArrayView, IxDyn};
 use numpy::{PyArray, PyArrayMethods as _};
-use pyo3::exceptions::PyFileExistsError;
+use pyo3::exceptions::{PyFileExistsError, PyUserWarning};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
@@ -32,11 +35,14 @@ pub struct Configuration {
     shared: Arc<gauge::Configuration>,
     /// Computed when it is first asked for.
     digest: OnceLock<String>,
+    /// What its file says, and what was done to its links since.
+    origin: Option<Arc<Origin>>,
+    made_by: Option<String>,
 }
 
 impl Configuration {
     fn of(configuration: gauge::Configuration) -> Self {
-        Self { shared: Arc::new(configuration), digest: OnceLock::new() }
+        Self { shared: Arc::new(configuration), digest: OnceLock::new(), origin: None, made_by: None }
     }
 
     pub fn get(&self) -> &gauge::Configuration {
@@ -101,33 +107,31 @@ fn links_of(extents: Extents, links: impl IntoIterator<Item = Complex<f64>>) -> 
     list_of(|| format!("links on {extents}"), extents.volume() * SITE_WORDS, links)
 }
 
-fn is_npy(path: &Path) -> bool {
-    path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("npy"))
-}
-
-fn read_npy(path: &Path) -> Result<gauge::Configuration, NpyError> {
-    let array = npy::read_complex(path)?;
-    let like = match array.values.precision() {
-        npy::Precision::F32 => FloatingPoint::F32Little,
-        npy::Precision::F64 => FloatingPoint::F64Little,
-    };
-    let configuration = array.into_gauge()?;
-    configuration.require_su3(like.unitarity_tolerance())?;
-    Ok(configuration)
-}
-
 #[pymethods]
 impl Configuration {
-    /// Reads a NERSC file, or a NumPy array (T, Z, Y, X, 4, 3, 3) if the name ends in .npy, and checks all that it says of itself.
+    /// Reads a NERSC, ILDG, SciDAC, MILC, openQCD, DD-αAMG or HiRep file, or a NumPy or HDF5 array (T, Z, Y, X, 4, 3, 3), which its first bytes tell, and checks all that it
+    /// says of itself.
+    ///
+    /// lattice: the extents, for files that do not say them. project: "polar" or "max-re-tr" brings links to SU(3), however far from it they are.
     #[staticmethod]
-    fn read(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
-        let path = path.as_path();
-        on_host(py, || match is_npy(path) {
-            true => read_npy(path).map(Self::of).map_err(|error| errors::npy(path, error)),
-            false => {
-                nersc::read(path).map(|file| Self::of(file.configuration)).map_err(|error| errors::nersc(path, error))
-            }
-        })?
+    #[pyo3(signature = (path, *, lattice=None, project=None))]
+    fn read(
+        py: Python<'_>,
+        path: PathBuf,
+        lattice: Option<&Bound<'_, PyAny>>,
+        project: Option<&str>,
+    ) -> PyResult<Self> {
+        let options = ReadOptions {
+            lattice: lattice.map(extents_of).transpose()?,
+            projection: project.map(str::parse).transpose().map_err(value)?,
+        };
+        let read = on_host(py, || configuration::read(&path, options))?.map_err(errors::configuration)?;
+        for problem in &read.problems {
+            let text = format!("{}: {problem}; it was read without it", path.display());
+            PyErr::warn(py, &py.get_type::<PyUserWarning>(), &CString::new(text).map_err(value)?, 1)?;
+        }
+        let made_by = options.projection.map(|projection| format!("project:{projection}"));
+        Ok(Self { origin: Some(Arc::new(read.origin)), made_by, ..Self::of(read.configuration) })
     }
 
     /// The free field: every link is 1.
@@ -176,16 +180,12 @@ impl Configuration {
         if given.shape() != axes {
             return Err(value(format!("the shape of links is {}: expected {}", tuple(given.shape()), tuple(&axes))));
         }
-        let like = match given.precision() {
-            Precision::F32 => FloatingPoint::F32Little,
-            _ => FloatingPoint::F64Little,
-        };
         let ours = Order::together(extents, DIMENSIONS);
         on_values!(&given, values => on_host(py, || {
             let mut links = links_of(extents, std::iter::repeat(Complex::ZERO)).map_err(errors::field)?;
             fill((&mut links, ours), (values, order), LINK_WORDS);
             let configuration = gauge::Configuration::new(extents, links).map_err(value)?;
-            configuration.require_su3(like.unitarity_tolerance()).map_err(value)?;
+            configuration.require_su3(SU3_TOLERANCE).map_err(value)?;
             Ok(Self::of(configuration))
         })?)
     }
@@ -238,28 +238,55 @@ impl Configuration {
         on_host(py, || self.get().link_trace())
     }
 
-    /// Writes a NERSC file, or a NumPy array if the name ends in .npy. A file that is there already raises FileExistsError unless `overwrite`.
-    #[pyo3(signature = (path, *, overwrite=false))]
+    /// The configuration whose links are projected to SU(3): "polar", by polar decomposition, or "max-re-tr", to the largest Re tr U V†.
+    #[pyo3(signature = (projection="polar"))]
+    fn projected(&self, py: Python<'_>, projection: &str) -> PyResult<Self> {
+        let projection: Projection = projection.parse().map_err(value)?;
+        let projected = on_host(py, || self.get().projected(projection))?;
+        let before = self.made_by.as_ref().map_or_else(String::new, |before| format!("{before} "));
+        let made_by = Some(format!("{before}project:{projection}"));
+        Ok(Self { origin: self.origin.clone(), made_by, ..Self::of(projected) })
+    }
+
+    /// Writes a file in the format that its name says: .nersc (or no extension), .lime (ILDG), .milc, .npy, .h5. A file that is there already raises
+    /// FileExistsError unless `overwrite`. Of a configuration that was read the numbers are those of its file, and its labels go with it: what the format
+    /// cannot say of them is in a sidecar, PATH.json.
+    ///
+    /// format: "nersc", "ildg", "milc", "npy" or "hdf5", whatever the name is.
+    #[pyo3(signature = (path, *, overwrite=false, format=None))]
     fn save(
         &self,
         py: Python<'_>,
         path: PathBuf,
         #[pyo3(from_py_with = arguments::overwrite)] overwrite: bool,
+        format: Option<&str>,
     ) -> PyResult<()> {
-        let path = path.as_path();
-        if !overwrite && path.metadata().is_ok_and(|metadata| metadata.is_file() && metadata.len() > 0) {
+        let (path, beside) = (path.as_path(), sidecar::path_of(&path));
+        let known = |name: &str| Format::ALL.into_iter().find(|format| format.to_string() == name);
+        let unknown = |name| value(format!("format is {name:?}: expected nersc, ildg, milc, npy or hdf5"));
+        let format = format.map(|name| known(name).ok_or_else(|| unknown(name))).transpose()?;
+        let is_there = |path: &&Path| path.metadata().is_ok_and(|metadata| metadata.is_file() && metadata.len() > 0);
+        if let Some(path) = [path, &beside].into_iter().find(is_there).filter(|_| !overwrite) {
             let path = path.display();
             return Err(PyFileExistsError::new_err(format!(
                 "{path} is there already: give another name, or overwrite=True"
             )));
         }
-        on_host(py, || match is_npy(path) {
-            true => npy::write_gauge(path, self.get()).map_err(|error| errors::npy(path, error)),
-            false => {
-                let written = nersc::write(path, self.get(), &WriteOptions::default());
-                written.map_err(|error| errors::nersc(path, error))
-            }
-        })?
+        claims::claim(path, "save", overwrite);
+        claims::claim(&beside, "the sidecar", overwrite);
+        let written = on_host(py, || {
+            let lattice = WholeLattice::alone(self.get().extents());
+            let (origin, made_by) = (self.origin.as_deref(), self.made_by.clone());
+            let options = WriteOptions { format, origin, made_by, ..WriteOptions::default() };
+            configuration::write(path, self.get(), &lattice, &options)
+        })?;
+        written.map_err(errors::configuration)?;
+        let written = claims::written_to(path);
+        if written == *path {
+            return Ok(());
+        }
+        let (path, written) = (path.display(), written.display());
+        Err(PyFileExistsError::new_err(format!("{path} appeared in the meantime: the configuration is in {written}")))
     }
 
     fn __eq__(&self, other: &Self) -> bool {
@@ -292,7 +319,7 @@ impl Configuration {
     }
 }
 
-/// The configuration that was pickled. Its links are in SU(3) within what their precision was, which is not known any more.
+/// The configuration that was pickled.
 #[pyfunction(name = "_configuration")]
 pub fn restored(links: &Bound<'_, PyAny>) -> PyResult<Configuration> {
     let given = Given::new("links", links)?;
@@ -300,7 +327,7 @@ pub fn restored(links: &Bound<'_, PyAny>) -> PyResult<Configuration> {
     on_values!(&given, values => on_host(links.py(), || {
         let links = links_of(extents, values.iter().map(|z| Complex::new(z.re.to_f64(), z.im.to_f64())));
         let configuration = gauge::Configuration::new(extents, links.map_err(errors::field)?).map_err(value)?;
-        configuration.require_su3(FloatingPoint::F32Little.unitarity_tolerance()).map_err(value)?;
+        configuration.require_su3(SU3_TOLERANCE).map_err(value)?;
         Ok(Configuration::of(configuration))
     })?)
 }

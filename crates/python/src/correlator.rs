@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use lanefield::observable::{EffectiveMass, MesonCorrelators, meson_correlators};
+use lanefield::observable::{EffectiveMass, MesonCorrelators, TwistAngle, meson_correlators};
 use lanefield::reference::field::{Propagator, list_of};
 use num_complex::Complex;
 use numpy::{PyArray1, PyArrayDescrMethods as _, PyReadonlyArrayDyn, PyUntypedArrayMethods as _};
@@ -20,7 +20,7 @@ use super::running;
 
 /// Correlators of the pion and the rho at times 0 to T - 1 from the source.
 #[pyclass(frozen, module = "lanefield")]
-pub struct Correlators(MesonCorrelators);
+pub struct Correlators(MesonCorrelators, Option<TwistAngle>);
 
 #[pymethods]
 impl Correlators {
@@ -42,6 +42,12 @@ impl Correlators {
         array(py, self.0.rho_components.concat(), &[3, self.0.pion.len()])
     }
 
+    /// The twist angle in degrees by which the propagator was rotated to the physical basis of twisted mass; None where none was given.
+    #[getter]
+    fn twist_angle(&self) -> Option<f64> {
+        self.1.map(TwistAngle::degrees)
+    }
+
     fn __repr__(&self) -> String {
         format!("<lanefield.Correlators of {} times>", self.0.pion.len())
     }
@@ -51,12 +57,15 @@ impl Correlators {
 /// tr[γ5 S† γ5 Γ S Γ], the exact sum over its sites of the sites' traces, each computed in f64 (docs/arithmetic.md §11). On the CPU where no device is
 /// given.
 ///
+/// twist_angle: of a propagator of twisted mass, "maximal" or ω in degrees, tan ω = mu / (m - m_cr). It is rotated to the physical basis first; without it
+///     the rho is that of the twisted basis, at maximal twist the physical a1. Mesons are charged.
 /// lattice: the extents, which arrays of gpt do not tell; others must have them.
 #[pyfunction]
-#[pyo3(signature = (propagator, *, origin_time=0, device=None, convention="lanefield", lattice=None))]
+#[pyo3(signature = (propagator, *, origin_time=0, twist_angle=None, device=None, convention="lanefield", lattice=None))]
 pub fn correlator(
     propagator: &Bound<'_, PyAny>,
     #[pyo3(from_py_with = arguments::origin_time)] origin_time: usize,
+    #[pyo3(from_py_with = arguments::twist_angle)] twist_angle: Option<TwistAngle>,
     device: Option<&Bound<'_, PyAny>>,
     #[pyo3(from_py_with = arguments::convention)] convention: &'static str,
     lattice: Option<&Bound<'_, PyAny>>,
@@ -76,10 +85,16 @@ pub fn correlator(
     let (backend, lanes) = (device.get().backend().as_ref(), device.get().lanes());
     let order = convention.order(extents, 1);
     let correlators = on_values!(&given, values => {
-        let values = on_host(py, || in_site_order(values, order, Order::together(extents, 1)))??;
+        let values = on_host(py, || {
+            let ours = Order::together(extents, 1);
+            let Some(angle) = twist_angle else { return in_site_order(values, order, ours) };
+            let mut values = copied(values, order, ours)?;
+            angle.rotate(&mut values);
+            Ok(Cow::Owned(values))
+        })??;
         running::run(py, None, |_| backend.install(|| meson_correlators(backend, extents, &values, origin_time, lanes)))
     })?;
-    correlators.map(Correlators).map_err(errors::correlator)
+    correlators.map(|correlators| Correlators(correlators, twist_angle)).map_err(errors::correlator)
 }
 
 /// A propagator's numbers in site order.
@@ -87,10 +102,14 @@ fn in_site_order<R: Number>(values: &[Complex<R>], order: Order, ours: Order) ->
     if order == ours {
         return Ok(Cow::Borrowed(values));
     }
+    copied(values, order, ours).map(Cow::Owned)
+}
+
+fn copied<R: Number>(values: &[Complex<R>], order: Order, ours: Order) -> PyResult<Vec<Complex<R>>> {
     let zeros = std::iter::repeat(Complex::new(R::default(), R::default()));
     let mut copy = list_of(|| "a propagator".to_owned(), values.len(), zeros).map_err(errors::field)?;
     fill((&mut copy, ours), (values, order), Propagator::WORDS);
-    Ok(Cow::Owned(copy))
+    Ok(copy)
 }
 
 /// The effective mass between times t and t + 1: (…, T - 1) of correlators (…, T), the m of C(t) / C(t+1) = cosh(m(T/2 - t)) / cosh(m(T/2 - t - 1));

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use lanefield::backend::opencl::{OpenCl, OpenClError, devices as listed, probe};
-use lanefield::backend::select::{DeviceChoice, Selected, resolve};
+use lanefield::backend::select::{DeviceChoice, SelectError, Selected, select};
 use lanefield::backend::{Cpu, Memory as _, Threads};
+use lanefield::comm::Launched;
 use lanefield::dynamic::AnyBackend;
 use lanefield::reference::layout::LaneChoice;
 use pyo3::exceptions::PyUserWarning;
@@ -12,7 +13,7 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 
 use super::arguments::{self, mistyped, wrong};
-use super::errors::{self, value};
+use super::errors::{self, DeviceError, value};
 
 /// Runs `work` on the threads of the CPU reference while the interpreter is free. What takes long enough to be ended belongs into `running::run`.
 pub fn on_host<T: Send>(py: Python<'_>, work: impl FnOnce() -> T + Send) -> PyResult<T> {
@@ -68,6 +69,7 @@ impl Device {
     }
 
     fn open(py: Python<'_>, choice: &str, threads: Option<Threads>, lanes: LaneChoice) -> PyResult<Self> {
+        require_alone(py)?;
         let choice: DeviceChoice = choice.parse().map_err(value)?;
         let (device, warnings) = py.detach(|| Self::opened(&choice, threads, lanes))?;
         for warning in warnings {
@@ -79,18 +81,17 @@ impl Device {
 
     /// The device, and what is to be said of it.
     fn opened(choice: &DeviceChoice, threads: Option<Threads>, lanes: LaneChoice) -> PyResult<(Self, Vec<String>)> {
-        // The CPU reference needs no driver, and none is loaded for it.
-        let devices = match (choice, listed) {
-            (DeviceChoice::Cpu, _) => Vec::new(),
-            (_, listed) => match listed() {
-                Err(OpenClError::NoOpenCl { .. }) if *choice == DeviceChoice::Auto => Vec::new(),
-                listed => listed.map_err(errors::opencl)?,
-            },
-        };
-        match resolve(choice, &devices).map_err(value)? {
+        let (selected, note) = select(choice, (0, 1)).map_err(|error| match error {
+            SelectError::NoOpenCl { .. } => DeviceError::new_err(error.to_string()),
+            error => value(error),
+        })?;
+        match selected {
             Selected::Cpu => {
                 let backend = Arc::new(Cpu::new(threads).map_err(errors::backend)?.into());
-                Ok((Self { backend, lanes, not_bitwise: None }, Vec::new()))
+                // That there is no OpenCL at all is no news.
+                let is_absent = || matches!(listed(), Err(OpenClError::NoOpenCl { is_installed: false, .. }));
+                let warnings = note.filter(|_| !is_absent()).into_iter().collect();
+                Ok((Self { backend, lanes, not_bitwise: None }, warnings))
             }
             Selected::OpenCl(info) => {
                 let opened = OpenCl::open(&info).map_err(errors::backend)?;
@@ -98,12 +99,24 @@ impl Device {
                 let not_bitwise = verdict.why_not().map(|reason| reason.to_string());
                 let of_tuning = opened.tuned().warnings().iter().map(ToString::to_string);
                 let of_probe = not_bitwise.iter().map(|why| format!("results of this device are not bitwise: {why}"));
-                let warnings = of_tuning.chain(of_probe).collect();
+                let warnings = note.into_iter().chain(of_tuning).chain(of_probe).collect();
                 let backend = Arc::new(opened.into());
                 Ok((Self { backend, lanes, not_bitwise }, warnings))
             }
         }
     }
+}
+
+/// Refuses several processes of a launcher, unless they share their work by mpi4py: the module has no ranks of its own.
+fn require_alone(py: Python<'_>) -> PyResult<()> {
+    let launched = Launched::of_environment().filter(Launched::are_several);
+    let Some(launched) = launched else { return Ok(()) };
+    if py.import("sys")?.getattr("modules")?.contains("mpi4py")? {
+        return Ok(());
+    }
+    let why = "the Python module shares no lattice among them";
+    let cure = "run the program lanefield on ranks, or import mpi4py first and share the work by it";
+    Err(DeviceError::new_err(launched.in_words(why, cure)))
 }
 
 /// What is opened where nothing is named.

@@ -1,14 +1,18 @@
 //! Errors of the library as exceptions of Python: what was given is wrong (`ValueError`), files (`OSError`), memory (`MemoryError`), devices, and solves
 //! that found no solution.
 
+use std::error::Error;
 use std::fmt::Display;
 use std::io;
+use std::path::Path;
 
 use lanefield::backend::BackendError;
 use lanefield::backend::opencl::OpenClError;
 use lanefield::io::atomic::WriteError;
-use lanefield::io::nersc::NerscError;
+use lanefield::io::configuration::ConfigurationError;
+use lanefield::io::hdf5::Hdf5Error;
 use lanefield::io::npy::NpyError;
+use lanefield::io::open::OpenError;
 use lanefield::observable::{CorrelatorError, PropagatorError};
 use lanefield::reference::field::FieldError;
 use lanefield::solver::{Method, SolveError, SolverError};
@@ -46,6 +50,15 @@ fn refused(kind: io::ErrorKind, message: String) -> PyErr {
     }
 }
 
+/// A file that was not opened.
+pub fn unopened(error: &OpenError) -> PyErr {
+    let kind = match error {
+        OpenError::System { source, .. } | OpenError::Spool { source, .. } => source.kind(),
+        _ => io::ErrorKind::Other,
+    };
+    refused(kind, error.to_string())
+}
+
 /// A file that was not written.
 fn unwritten(error: &WriteError) -> PyErr {
     let kind = match error {
@@ -80,34 +93,28 @@ pub fn opencl(error: OpenClError) -> PyErr {
     DeviceError::new_err(error.to_string())
 }
 
-/// `path` is told where the error does not.
-pub fn nersc(path: &std::path::Path, error: NerscError) -> PyErr {
-    match error {
-        NerscError::Open { ref source, .. } => refused(source.kind(), error.to_string()),
-        NerscError::Write(error) => unwritten(&error),
-        NerscError::NotAFile { .. } | NerscError::Read(_) => PyOSError::new_err(error.to_string()),
-        error => value(format!("{}: {error}", path.display())),
-    }
+/// An array that was not read.
+pub fn array(path: &Path, error: impl Into<Box<dyn Error>>) -> PyErr {
+    let error = error.into();
+    let opening = match (error.downcast_ref(), error.downcast_ref()) {
+        (Some(NpyError::Open(error)), _) | (_, Some(Hdf5Error::Open(error))) => Some(error),
+        _ => None,
+    };
+    opening.map_or_else(|| value(format!("failed to read {}: {error}", path.display())), unopened)
 }
 
-/// The same.
-pub fn npy(path: &std::path::Path, error: NpyError) -> PyErr {
+pub fn configuration(error: ConfigurationError) -> PyErr {
     match error {
-        NpyError::Open { ref source, .. } => refused(source.kind(), error.to_string()),
-        NpyError::Write(error) => unwritten(&error),
-        NpyError::NotAFile { .. } | NpyError::Read(_) => PyOSError::new_err(error.to_string()),
-        error => value(format!("{}: {error}", path.display())),
+        ConfigurationError::Open(error) => unopened(&error),
+        ConfigurationError::Write(error) => unwritten(&error),
+        ConfigurationError::Name { .. } => value(format!("{error}, as in format=\"nersc\"")),
+        error => value(error),
     }
 }
 
 pub fn solve(py: Python<'_>, error: SolveError) -> PyErr {
     if let Some(history) = error.history() {
-        let message = match &error {
-            // There is nothing above it.
-            SolveError::TrueResidual { precision: "f64", .. } => error.to_string().replace(", or use f64", ""),
-            error => error.to_string(),
-        };
-        return not_converged(py, message, history).unwrap_or_else(|error| error);
+        return not_converged(py, error.to_string(), history).unwrap_or_else(|error| error);
     }
     match error {
         SolveError::Backend(error) | SolveError::Recurrence(SolverError::Backend(error)) => backend(error),

@@ -38,6 +38,8 @@ mod module {
     use pyo3::prelude::*;
 
     #[pymodule_export]
+    use super::arrays::read_array;
+    #[pymodule_export]
     use super::configuration::Configuration;
     #[pymodule_export]
     use super::correlator::{Correlators, correlator, effective_masses};
@@ -56,7 +58,7 @@ mod module {
     #[pymodule_export]
     use super::solve::solve;
     #[pymodule_export]
-    use super::sources::{gaussian, point};
+    use super::sources::{gaussian, point, source};
     #[pymodule_export]
     use super::sums::{inner, norm2, sum_sites, sum_slices};
 

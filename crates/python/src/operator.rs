@@ -1,10 +1,12 @@
 //! Operators by name, with the parameters of the library's definitions as keywords: an operator that is added there is here by itself.
 
 use lanefield::dynamic::{KeptOperator, Piece, What, beyond};
-use lanefield::operator::{AnyModel, Definition, HopParameters, Parameter, ParameterKind, definition, definitions};
+use lanefield::operator::{
+    AnyModel, Definition, HopParameters, KAPPA, Parameter, ParameterKind, definition, definitions,
+};
 use lanefield::reference::kernels::Vectors;
 use lanefield::reference::layout::Parity;
-use lanefield::reference::links::BoundaryPhases;
+use lanefield::reference::links::{BoundaryPhases, Phase};
 use num_complex::Complex;
 use pyo3::IntoPyObjectExt as _;
 use pyo3::prelude::*;
@@ -35,7 +37,8 @@ use super::fields::{Axes, Physical};
 ///
 /// There is no kappa: it is 1 / (2 (4 + mass)). Sections 6, 9, 13 to 17 and 25 of docs/arithmetic.md define every rounding.
 ///
-/// boundary: phases of the fermion in x, y, z, t: 1 periodic, -1 antiperiodic, 0 fixed; (1, 1, 1, -1) where not given.
+/// boundary: phases of the fermion in x, y, z, t: 1 periodic, -1 antiperiodic, 0 fixed, or e^{iθ} of ψ(x+L) = e^{iθ} ψ(x), as a complex number or as text,
+///     "0.25pi" of θ = π/4, which need links=18; (1, 1, 1, -1) where not given.
 /// links: reals stored per link. Part of the operator: it changes the last bits.
 /// legs: the order in which the hop adds its legs, likewise.
 /// device: where to apply it; that of LANEFIELD_DEVICE, else "auto", where not given.
@@ -112,8 +115,8 @@ fn unknown(definition: &Definition, key: &str) -> PyErr {
     let keywords: Vec<String> = definition.parameters.iter().map(keyword).collect();
     let hint = match keywords.iter().find(|known| known.eq_ignore_ascii_case(key)) {
         Some(known) => format!("; did you mean {known}?"),
-        None if key == "kappa" && matches!(definition.name, "wilson" | "twisted-mass" | "clover") => {
-            "; kappa is 1 / (2 (4 + mass)): give mass = 1 / (2 kappa) - 4".to_owned()
+        None if key == "kappa" && definition.has_kappa() => {
+            format!("; {KAPPA}")
         }
         None => String::new(),
     };
@@ -136,14 +139,24 @@ fn given(
         .collect()
 }
 
-/// "1,1,1,-1" of (1, 1, 1, -1), or of itself.
+/// The phases of (1, 1, 1, -1), ("0.25pi", 1, 1j, 0) or "1,1,1,-1".
 fn boundary_of(given: &Bound<'_, PyAny>) -> PyResult<BoundaryPhases> {
-    let text = given.extract::<String>().or_else(|_| {
-        let phases: Vec<f64> = given.extract()?;
-        Ok::<_, PyErr>(phases.iter().map(ToString::to_string).collect::<Vec<_>>().join(","))
-    });
-    let expected = "phases of x, y, z and t, each 1, -1 or 0, as (1, 1, 1, -1)";
-    text.map_err(|_| mistyped("boundary", given, expected))?.parse().map_err(|_| wrong("boundary", given, expected))
+    let expected = "phases of x, y, z and t, each 1, -1, 0, a complex number of modulus 1 or an angle as '0.25pi', as (1, 1, 1, -1)";
+    if let Ok(text) = given.extract::<String>() {
+        return text.parse().map_err(|_| wrong("boundary", given, expected));
+    }
+    let phase = |given: Bound<'_, PyAny>| match given.extract::<String>() {
+        Ok(text) => Ok(text.parse::<Phase>().ok()),
+        // Numbers of Python and of NumPy have both.
+        Err(_) => {
+            Ok(Phase::of_number(Complex::new(given.getattr("real")?.extract()?, given.getattr("imag")?.extract()?)))
+        }
+    };
+    let phases = given.extract::<Vec<_>>().and_then(|phases| phases.into_iter().map(phase).collect());
+    let phases: Vec<Option<Phase>> = phases.map_err(|_| mistyped("boundary", given, expected))?;
+    let phases: Option<Vec<Phase>> = phases.into_iter().collect();
+    let phases = phases.and_then(|phases| phases.try_into().ok());
+    phases.map(BoundaryPhases::new).ok_or_else(|| wrong("boundary", given, expected))
 }
 
 fn as_python<'py>(py: Python<'py>, parameter: &Parameter, number: f64) -> PyResult<Bound<'py, PyAny>> {
@@ -197,8 +210,11 @@ impl Operator {
             dictionary.set_item(keyword(parameter), as_python(py, parameter, number)?)?;
         }
         let HopParameters { boundary, links, legs } = self.model.hop();
-        let phases = boundary.to_string();
-        let phases: Vec<i64> = phases.split(',').filter_map(|phase| phase.parse().ok()).collect();
+        // Whole numbers, and text of other phases.
+        let phase = |phase: &str| {
+            phase.parse::<i64>().map_or_else(|_| phase.into_bound_py_any(py), |phase| phase.into_bound_py_any(py))
+        };
+        let phases = boundary.to_string().split(',').map(phase).collect::<PyResult<Vec<_>>>()?;
         dictionary.set_item("boundary", PyTuple::new(py, phases)?)?;
         dictionary.set_item("links", links.reals())?;
         dictionary.set_item("legs", legs.to_string())?;

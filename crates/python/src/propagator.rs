@@ -1,11 +1,10 @@
-//! Propagators of quarks from a point.
+//! Propagators of quarks from a source.
 
 use lanefield::dynamic::AnyBackend;
-use lanefield::observable::{self, COLUMNS, PropagatorError, require_inside, require_quark};
+use lanefield::observable::{self, COLUMNS, PropagatorError, QuarkSource, Source, require_quark};
 use lanefield::operator::AnyModel;
-use lanefield::reference::field::{FieldError, Propagator, Spinors, list_of};
+use lanefield::reference::field::{Propagator, Spinors, list_of};
 use lanefield::reference::gauge::Configuration;
-use lanefield::reference::layout::{Coordinate, Extents};
 use lanefield::reference::real::Precision;
 use lanefield::solver::{Method, Solve, SolveReport};
 use num_complex::Complex;
@@ -18,13 +17,17 @@ use super::errors::{self, value};
 use super::operator::Operator;
 use super::result::SolveResult;
 use super::running::{self, Courier};
-use super::solve::{How, of_physical};
+use super::solve::How;
 
 /// Axes of a propagator's site: sink spin, source spin, sink colour, source colour.
 pub const OF_SITE: [usize; 4] = [4, 4, 3, 3];
 
-/// The propagator S(x, point) of a quark: M S = δ for each spin and colour of the source. `solution` is (T, Z, Y, X, 4, 4, 3, 3): sink spin, source
-/// spin, sink colour, source colour.
+/// The source where none is given.
+const ORIGIN: Source = Source::Point { position: [0; 4], component: None };
+
+/// The propagator S(x, point) of a quark: M S = δ for each spin and colour of the source. In place of (x, y, z, t) `point` may be the name of a source: "wall:t",
+/// "momentum:nx,ny,nz,t", "z2:SEED,t" or "z4:SEED,t". `solution` is (T, Z, Y, X, 4, 4, 3, 3): sink spin, source
+/// spin, sink colour, source colour. That of twisted mass is in the twisted basis, for which `correlator` takes the twist angle.
 ///
 /// method: "cg" solves all twelve in one batch, others one after the other, and `progress` then counts the iterations of each anew.
 ///
@@ -32,7 +35,7 @@ pub const OF_SITE: [usize; 4] = [4, 4, 3, 3];
 #[pyfunction]
 #[pyo3(
     signature = (
-        operator, point=[0; 4], *, method="cg", tol=None, max_iterations=None, precision="f64", even_odd=true, progress=None,
+        operator, point=ORIGIN, *, method="cg", tol=None, max_iterations=None, precision="f64", even_odd=true, progress=None,
         every=10, convention="lanefield"
     ),
     text_signature = "(operator, point=(0, 0, 0, 0), *, method='cg', tol=None, max_iterations=None, precision='f64', even_odd=True, \
@@ -42,7 +45,7 @@ pub const OF_SITE: [usize; 4] = [4, 4, 3, 3];
 pub fn propagator<'py>(
     py: Python<'py>,
     #[pyo3(from_py_with = arguments::operator)] operator: Py<Operator>,
-    #[pyo3(from_py_with = arguments::point)] point: Coordinate,
+    #[pyo3(from_py_with = arguments::point)] point: Source,
     #[pyo3(from_py_with = arguments::method)] method: &'static str,
     #[pyo3(from_py_with = arguments::tol)] tol: Option<f64>,
     #[pyo3(from_py_with = arguments::max_iterations)] max_iterations: Option<usize>,
@@ -54,7 +57,8 @@ pub fn propagator<'py>(
 ) -> PyResult<SolveResult> {
     let operator = operator.bind(py);
     let how = How::new(method, tol, max_iterations, even_odd, progress, every)?;
-    require_inside(operator.get().configuration().get().extents(), point).map_err(value)?;
+    point.require_inside(operator.get().configuration().get().extents()).map_err(value)?;
+    let point = &QuarkSource::from(point);
     match how.precision(precision, Precision::F64)? {
         Precision::F32 => in_precision::<f32>(operator, point, &how, Convention::of(convention)),
         _ => in_precision::<f64>(operator, point, &how, Convention::of(convention)),
@@ -63,7 +67,7 @@ pub fn propagator<'py>(
 
 fn in_precision<R: Number>(
     operator: &Bound<'_, Operator>,
-    point: Coordinate,
+    point: &QuarkSource<'_>,
     how: &How<'_>,
     convention: Convention,
 ) -> PyResult<SolveResult> {
@@ -75,7 +79,7 @@ fn in_precision<R: Number>(
         device.install(|| match solve.method {
             // All columns in one batch.
             Method::ConjugateGradients => {
-                let mut report = observable::propagator(device, configuration, point.into(), &solve, courier, None)?;
+                let mut report = observable::propagator(device, configuration, point.clone(), &solve, courier, None)?;
                 report.require_intact()?;
                 Ok((std::mem::take(&mut report.solution), vec![report]))
             }
@@ -100,7 +104,7 @@ type Solved<R> = (Vec<Complex<R>>, Vec<SolveReport<R>>);
 fn one_by_one<R: Number>(
     backend: &AnyBackend,
     configuration: &Configuration,
-    point: Coordinate,
+    point: &QuarkSource<'_>,
     solve: &Solve<AnyModel>,
     courier: &mut Courier<'_>,
 ) -> Result<Solved<R>, PropagatorError> {
@@ -110,8 +114,11 @@ fn one_by_one<R: Number>(
         .map_err(lanefield::backend::BackendError::from)?;
     let mut reports = Vec::with_capacity(COLUMNS);
     for column in 0..COLUMNS {
-        let eta = point_source(extents, point, column).map_err(lanefield::backend::BackendError::from)?;
-        let (psi, report) = of_physical::<R>(backend, configuration, eta, solve, courier)?;
+        let columns = (point, column..column + 1);
+        let mut report =
+            observable::solve_columns::<R, _, _>(backend, configuration, columns, (solve, None), courier, None)?;
+        report.require_intact()?;
+        let psi = std::mem::take(&mut report.solution);
         let [source_spin, source_colour] = [column / 3, column % 3];
         for (site, psi) in solution.chunks_exact_mut(Propagator::WORDS).zip(psi.chunks_exact(Spinors::WORDS)) {
             for (word, number) in psi.iter().enumerate() {
@@ -122,12 +129,4 @@ fn one_by_one<R: Number>(
         reports.push(report);
     }
     Ok((solution, reports))
-}
-
-/// 1 in the spin and colour of a column, in site order.
-fn point_source(extents: Extents, point: Coordinate, column: usize) -> Result<Vec<Complex<f64>>, FieldError> {
-    let what = || format!("a source on {extents}");
-    let mut source = list_of(what, extents.volume() * Spinors::WORDS, std::iter::repeat(Complex::ZERO))?;
-    source[extents.site(point) * Spinors::WORDS + column].re = 1.0;
-    Ok(source)
 }

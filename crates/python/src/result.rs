@@ -28,6 +28,18 @@ impl RightHandSide {
         PyArray1::from_slice(py, &self.0.info.history)
     }
 
+    /// The last |r|² of the history.
+    #[getter]
+    fn residual_squared(&self) -> Option<f64> {
+        self.0.info.history.last().copied()
+    }
+
+    /// |r| / |b| of the recurrence at its end.
+    #[getter]
+    fn relative_residual(&self) -> f64 {
+        self.0.info.relative_residual()
+    }
+
     /// SHA-256 of the file that `lanefield solve --history` writes of it, 64 hex digits.
     #[getter]
     fn history_sha256(&self) -> String {
@@ -51,9 +63,16 @@ impl RightHandSide {
         self.0.solution_residual
     }
 
+    /// The power of two that the source was multiplied by for the solve, and every |r|² twice; 0 unless its numbers are very small or large.
+    #[getter]
+    fn source_scale(&self) -> i32 {
+        self.0.source_scale
+    }
+
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, RightHandSideState<'py>)> {
-        let SolvedRhs { info, true_residual, solution_residual } = &self.0;
-        let state = (info.iterations, self.history(py), info.source_norm2, *true_residual, *solution_residual);
+        let SolvedRhs { info, true_residual, solution_residual, source_scale } = &self.0;
+        let of = (*true_residual, *solution_residual, *source_scale);
+        let state = (info.iterations, self.history(py), info.source_norm2, of.0, of.1, of.2);
         Ok((restorer(py, "_right_hand_side")?, state))
     }
 
@@ -82,12 +101,12 @@ pub struct SolveResult {
     /// Wall time of building kernels.
     #[pyo3(get)]
     building_seconds: f64,
-    /// The power of two that the source was multiplied by for the solve, and every |r|² twice; 0 unless its numbers are very small or large.
-    #[pyo3(get)]
-    source_scale: i32,
     /// Why the true residuals could not be computed, if they could not.
     #[pyo3(get)]
     unchecked: Option<String>,
+    /// Of a propagator its estimated relative error on each time slice, from the source on, the largest of all right-hand sides. Empty of others.
+    #[pyo3(get)]
+    relative_errors: Vec<f64>,
 }
 
 impl SolveResult {
@@ -99,8 +118,8 @@ impl SolveResult {
             rhs: rhs.collect::<PyResult<_>>()?,
             seconds: reports.iter().map(|report| report.seconds).sum(),
             building_seconds: reports.iter().map(|report| report.building).sum(),
-            source_scale: reports.first().map_or(0, |report| report.scale),
             unchecked: reports.iter().find_map(|report| report.unchecked.clone()),
+            relative_errors: largest(reports.iter().map(|report| &report.relative_errors)),
         })
     }
 
@@ -124,10 +143,28 @@ impl SolveResult {
         self.longest().map(|rhs| rhs.history(py))
     }
 
+    /// The last |r|² of that history.
+    #[getter]
+    fn residual_squared(&self) -> Option<f64> {
+        self.longest().and_then(RightHandSide::residual_squared)
+    }
+
+    /// The largest |r| / |b| of the recurrences at their end.
+    #[getter]
+    fn relative_residual(&self) -> f64 {
+        self.largest(RightHandSide::relative_residual)
+    }
+
     /// SHA-256 of the file that `lanefield solve --history` writes of that history, 64 hex digits.
     #[getter]
     fn history_sha256(&self) -> Option<String> {
         self.longest().map(RightHandSide::history_sha256)
+    }
+
+    /// The power of two that the source of that history was multiplied by for the solve, and every |r|² twice; 0 unless its numbers are very small or large.
+    #[getter]
+    fn source_scale(&self) -> i32 {
+        self.longest().map_or(0, RightHandSide::source_scale)
     }
 
     /// The largest |b - Aψ| / |b| of the systems that were solved, computed anew in f64; NaN where it could not be computed.
@@ -152,7 +189,7 @@ impl SolveResult {
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, SolveResultState)> {
         let (py, of) = (slf.py(), slf.get());
         let rhs = of.rhs.iter().map(|rhs| rhs.clone_ref(py)).collect();
-        let told = (of.seconds, of.building_seconds, of.source_scale, of.unchecked.clone());
+        let told = (of.seconds, of.building_seconds, of.unchecked.clone(), of.relative_errors.clone());
         Ok((restorer(py, "_solve_result")?, (of.solution.clone_ref(py), rhs, told)))
     }
 
@@ -177,10 +214,19 @@ impl SolveResult {
     }
 }
 
-/// What is pickled of a right-hand side: iterations, history, |b|², and both residuals.
-type RightHandSideState<'py> = (usize, Bound<'py, PyArray1<f64>>, f64, f64, f64);
-/// And of a result: the solution, right-hand sides, and times, scale and why the residuals were not computed.
-type SolveResultState = (Py<PyAny>, Vec<Py<RightHandSide>>, (f64, f64, i32, Option<String>));
+/// What is pickled of a right-hand side: iterations, history, |b|², both residuals and the scale.
+type RightHandSideState<'py> = (usize, Bound<'py, PyArray1<f64>>, f64, f64, f64, i32);
+/// And of a result: the solution, right-hand sides, and the rest.
+type SolveResultState = (Py<PyAny>, Vec<Py<RightHandSide>>, Told);
+/// Times, why the residuals were not computed, and errors of time slices.
+type Told = (f64, f64, Option<String>, Vec<f64>);
+
+/// The largest at each time.
+fn largest<'a>(all: impl Iterator<Item = &'a Vec<f64>>) -> Vec<f64> {
+    all.cloned()
+        .reduce(|one, other| one.iter().zip(&other).map(|(one, other)| one.max(*other)).collect())
+        .unwrap_or_default()
+}
 
 /// The right-hand side that was pickled.
 #[pyfunction(name = "_right_hand_side")]
@@ -190,19 +236,16 @@ pub fn restored_rhs(
     source_norm2: f64,
     true_residual: f64,
     solution_residual: f64,
+    source_scale: i32,
 ) -> PyResult<RightHandSide> {
     let history = history.as_slice().map_err(value)?.to_vec();
     let info = SolverInfo { iterations, history, source_norm2 };
-    Ok(RightHandSide(SolvedRhs { info, true_residual, solution_residual }))
+    Ok(RightHandSide(SolvedRhs { info, true_residual, solution_residual, source_scale }))
 }
 
 /// The result that was pickled.
 #[pyfunction(name = "_solve_result")]
-pub fn restored_result(
-    solution: Py<PyAny>,
-    rhs: Vec<Py<RightHandSide>>,
-    told: (f64, f64, i32, Option<String>),
-) -> SolveResult {
-    let (seconds, building_seconds, source_scale, unchecked) = told;
-    SolveResult { solution, rhs, seconds, building_seconds, source_scale, unchecked }
+pub fn restored_result(solution: Py<PyAny>, rhs: Vec<Py<RightHandSide>>, told: Told) -> SolveResult {
+    let (seconds, building_seconds, unchecked, relative_errors) = told;
+    SolveResult { solution, rhs, seconds, building_seconds, unchecked, relative_errors }
 }

@@ -1,6 +1,6 @@
-//! Sources: Gaussian numbers from a seed, and points.
+//! Sources: Gaussian numbers from a seed, points, and others by name.
 
-use lanefield::observable::require_inside;
+use lanefield::observable::{Source, require_inside};
 use lanefield::reference::layout::{Coordinate, Extents};
 use lanefield::reference::random::{Stream, gaussian_pair};
 use lanefield::reference::tasks::{for_each_chunk, items_a_task};
@@ -125,6 +125,43 @@ pub fn point<'py>(
     f64::written(lattice.py(), &shape.axes()?, None, |values| {
         values.fill(Complex::ZERO);
         values[shape.order().place(0, shape.extents.site(position)) * shape.words() + 3 * spin + colour].re = 1.0;
+        Ok(())
+    })
+}
+
+/// The source of a name, that of `--source`: "z2:SEED", "z4:SEED", "gauss:SEED" (with "SEED,t" on time slice t alone), "wall:t,spin,colour",
+/// "momentum:nx,ny,nz,t,spin,colour", exp(ip·x) on a time slice with p = 2πn/L, or "point:x,y,z,t,spin,colour".
+///
+/// (T, Z, Y, X, 4, 3); with `ls` (Ls, T, Z, Y, X, 4, 3), with `components` colour vectors (T, Z, Y, X, components, 3).
+#[pyfunction]
+#[pyo3(signature = (lattice, name, *, ls=None, components=None, convention="lanefield"))]
+pub fn source<'py>(
+    lattice: &Bound<'py, PyAny>,
+    #[pyo3(from_py_with = arguments::name)] name: String,
+    #[pyo3(from_py_with = arguments::ls)] ls: Option<usize>,
+    #[pyo3(from_py_with = arguments::components)] components: Option<usize>,
+    #[pyo3(from_py_with = arguments::convention)] convention: &'static str,
+) -> PyResult<Bound<'py, PyAny>> {
+    let source = Source::field(&name).map_err(value)?;
+    let shape = Shape::new(lattice, convention, ls, components)?;
+    source.require_inside(shape.extents).map_err(value)?;
+    match source {
+        Source::File(_) => return Err(value(format!("name is '{name}': expected {}", Source::KINDS))),
+        Source::Wall { component: Some([spin, _]), .. } | Source::Point { component: Some([spin, _]), .. }
+            if spin >= shape.components =>
+        {
+            let (kind, last) = (source.kind(), shape.components - 1);
+            return Err(value(format!("spin {spin} of the {kind} source is outside 0 to {last}")));
+        }
+        _ => {}
+    }
+    let (order, words) = (shape.order(), shape.words());
+    f64::written(lattice.py(), &shape.axes()?, None, |values| {
+        for (place, object) in values.chunks_exact_mut(words).enumerate() {
+            let (part, site) = order.at(place);
+            let x = shape.extents.coordinate(site);
+            source.fill(shape.extents, x, part * words..(part + 1) * words, object);
+        }
         Ok(())
     })
 }

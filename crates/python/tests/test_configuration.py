@@ -56,7 +56,7 @@ def test_the_plaquette_is_that_of_numpy(hot):
     assert lf.Configuration.unit("4.4.4.4").plaquette == 1.0
 
 
-@pytest.mark.parametrize("name", ["c.nersc", "c.npy"])
+@pytest.mark.parametrize("name", ["c.nersc", "c", "c.lime", "c.npy", "c.h5"])
 def test_files_give_back_the_same_links_and_are_not_replaced(tmp_path, hot, name):
     path = tmp_path / name
     hot.save(path)
@@ -67,6 +67,61 @@ def test_files_give_back_the_same_links_and_are_not_replaced(tmp_path, hot, name
     assert lf.Configuration.read(str(path)) == hot
     other.save(path, overwrite=True)
     assert lf.Configuration.read(path) == other
+
+
+def test_names_say_formats_and_bytes_tell_them(tmp_path, hot):
+    for name, start in [("c.lime", b"\x45\x67\x89\xab"), ("c.milc", b"\x87\x4e\0\0"), ("c.h5", b"\x89HDF")]:
+        hot.save(tmp_path / name)
+        assert (tmp_path / name).read_bytes().startswith(start)
+    with pytest.raises(ValueError, match="does not say its format"):
+        hot.save(tmp_path / "c.cfg")
+    hot.save(tmp_path / "c.cfg", format="ildg")
+    assert lf.Configuration.read(tmp_path / "c.cfg") == hot
+    with pytest.raises(ValueError, match="not 4.4.4.4"):
+        lf.Configuration.read(tmp_path / "c.cfg", lattice=(4, 4, 4, 4))
+
+
+def test_links_far_from_su3_are_projected(tmp_path, hot):
+    np.save(tmp_path / "far.npy", hot.links * 1.5)
+    with pytest.raises(ValueError, match="not in SU"):
+        lf.Configuration.read(tmp_path / "far.npy")
+    for projection in ["polar", "max-re-tr"]:
+        near = lf.Configuration.read(tmp_path / "far.npy", project=projection)
+        assert np.abs(near.links - hot.links).max() < 1e-14
+        assert np.abs(near.projected(projection).links - hot.links).max() < 1e-14
+    with pytest.raises(ValueError, match="expected polar or max-re-tr"):
+        hot.projected("nearest")
+
+
+def test_labels_survive_reading_and_saving(tmp_path, hot):
+    hot.save(tmp_path / "a.nersc")
+    text = (tmp_path / "a.nersc").read_bytes().replace(b"ENSEMBLE_LABEL = \n", b"ENSEMBLE_LABEL = DWF 2+1f\n")
+    (tmp_path / "a.nersc").write_bytes(text.replace(b"SEQUENCE_NUMBER = 1\n", b"SEQUENCE_NUMBER = 40\n"))
+    lf.Configuration.read(tmp_path / "a.nersc").save(tmp_path / "b.npy")
+    read = lf.Configuration.read(tmp_path / "b.npy")
+    read.save(tmp_path / "c.nersc")
+    assert (tmp_path / "c.nersc").read_bytes() == (tmp_path / "a.nersc").read_bytes()
+    read.projected().save(tmp_path / "d.nersc")
+    assert b"ENSEMBLE_LABEL = DWF 2+1f project:polar\n" in (tmp_path / "d.nersc").read_bytes()
+    with pytest.raises(FileExistsError, match="b.npy.json"):
+        (tmp_path / "b.npy").unlink()
+        hot.save(tmp_path / "b.npy")
+    (tmp_path / "b.npy.json").write_text("notes")
+    hot.save(tmp_path / "b.npy", overwrite=True)
+    with pytest.warns(UserWarning, match="read without it"):
+        assert lf.Configuration.read(tmp_path / "b.npy") == hot
+
+
+def test_arrays_of_numpy_and_hdf5_are_read(tmp_path, hot):
+    np.save(tmp_path / "a.npy", hot.links.astype(np.complex64))
+    array = lf.read_array(tmp_path / "a.npy")
+    assert array.dtype == np.complex64 and (array == hot.links.astype(np.complex64)).all()
+    hot.save(tmp_path / "a.h5")
+    assert (lf.read_array(tmp_path / "a.h5", dataset="data") == hot.links).all()
+    with pytest.raises(ValueError, match="a.h5.*nothing"):
+        lf.read_array(tmp_path / "a.h5", dataset="nothing")
+    with pytest.raises(FileNotFoundError, match="b.npy"):
+        lf.read_array(tmp_path / "b.npy")
 
 
 def test_an_array_that_numpy_writes_is_read(tmp_path, hot):
@@ -110,7 +165,7 @@ def test_wrong_input_is_told(tmp_path, hot):
     with pytest.raises(OSError):
         lf.Configuration.read(tmp_path)
     (tmp_path / "x.nersc").write_bytes(b"something else")
-    with pytest.raises(ValueError, match="not a NERSC file"):
+    with pytest.raises(ValueError, match="files of no known format"):
         lf.Configuration.read(tmp_path / "x.nersc")
     with pytest.raises(ValueError, match="SU\\(3\\)"):
         lf.Configuration.from_array(2 * hot.links)

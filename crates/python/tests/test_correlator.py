@@ -44,6 +44,31 @@ def test_the_mass_of_a_cosh_is_found():
             lf.effective_masses(wrong)
 
 
+def test_twisted_mass_is_rotated_to_the_physical_basis(weak, cpu):
+    twisted = lf.propagator(lf.Operator("twisted-mass", weak, device=cpu, mass=-0.2, mu=0.3), (0, 1, 2, 3)).solution
+    for given, degrees in [("maximal", 90), (25, 25)]:
+        # exp(iωγ5/2) on both sides.
+        half = np.exp(0.5j * np.radians(degrees) * np.array([1, 1, -1, -1]))
+        rotated = twisted * half[:, None, None, None] * half[:, None, None]
+        found = lf.correlator(twisted, origin_time=3, twist_angle=given)
+        expected = lf.correlator(rotated, origin_time=3)
+        assert np.allclose(found.rho_components, expected.rho_components, rtol=1e-11)
+        assert np.allclose(found.pion, expected.pion, rtol=1e-12) and found.twist_angle == degrees
+    assert not np.allclose(found.rho, lf.correlator(twisted, origin_time=3).rho, rtol=1e-2)
+    with pytest.raises(ValueError, match="twist_angle is 'full': expected degrees from -180 to 180, or 'maximal'"):
+        lf.correlator(twisted, twist_angle="full")
+
+
+def test_residuals_of_far_times_are_told(weak, cpu):
+    heavy = lf.Operator("wilson", weak, device=cpu, mass=20)
+    rough, method = (lf.propagator(heavy, (0, 1, 2, 3), tol=1e-5, method=method) for method in ("cg", "bicgstab"))
+    for found in (rough, method):
+        assert len(found.relative_errors) == 8
+        near, far = found.relative_errors[0], found.relative_errors[4]
+        assert near < 1e-4 and far > 100 * near
+    assert lf.solve(heavy, lf.gaussian(weak, 1)).relative_errors == []
+
+
 def test_wrong_arguments_are_told(propagator):
     with pytest.raises(ValueError, match="time slice 8"):
         lf.correlator(propagator, origin_time=8)
@@ -55,3 +80,9 @@ def test_wrong_arguments_are_told(propagator):
         lf.correlator(propagator, origin_time=-1)
     with pytest.raises(TypeError, match="propagator is None"):
         lf.correlator(None)
+
+
+@pytest.mark.parametrize("scale", [1e-200, 1e-160, 1e160])
+def test_numbers_whose_squares_are_out_of_range_are_refused(propagator, scale):
+    with pytest.raises(ValueError, match="the pion's correlator at t = .* multiply it by a power of two"):
+        lf.correlator(propagator * scale)

@@ -42,7 +42,7 @@ def wilson(links, psi, mass, boundary):
     return out
 
 
-@pytest.mark.parametrize("boundary", [(1, 1, 1, -1), (-1, 1, 0, 1)])
+@pytest.mark.parametrize("boundary", [(1, 1, 1, -1), (-1, 1, 0, 1), (np.exp(0.3j * np.pi), 1j, -1, 0.6 + 0.8j)])
 def test_wilson_is_that_of_numpy(hot, cpu, boundary):
     psi = lf.gaussian(hot, 3)
     expected = wilson(hot.links, psi, 0.3, boundary)
@@ -262,6 +262,9 @@ def test_parameters_are_those_given_and_the_defaults(hot, cpu):
     assert m.name == "clover"
     assert m.parameters["mass"] == float(np.float32(0.1)) and m.parameters["csw"] == 1.5
     assert m.parameters["boundary"] == (1, 1, 1, 1) and m.parameters["links"] == 8
+    phases = ("0.25pi", 1, -1, "-0.5pi")
+    for boundary in (phases, np.array([np.exp(0.25j * np.pi), 1, -1, -1j]), "2.25pi,1,pi,-pi/2"):
+        assert lf.Operator("wilson", hot, device=cpu, mass=1, boundary=boundary).parameters["boundary"] == phases
     follows = [name for name, told in lf.operators()["clover"]["parameters"].items() if told.get("follows") == "csw"]
     assert follows and all(m.parameters[name] == 1.5 for name in follows)
     assert m.configuration is hot and m.device is cpu
@@ -289,8 +292,14 @@ def test_wrong_arguments_are_told(hot, cpu):
     refused("it has mass, ls, m5, s_inverse; did you mean ls?", "dwf", Ls=8)
     refused("s_inverse is 'exact': expected 'sweep' or 'dense'", "dwf", s_inverse="exact")
     refused("give mass = 1 / (2 kappa) - 4", kappa=0.12)
+    refused("operator clover is given csw twice: give it once", "clover", csw=1, csw_r=1)
     refused("boundary is (1, 1, 1): expected phases", boundary=(1, 1, 1))
     refused("boundary is (1, 1, 1, 2): expected phases", boundary=(1, 1, 1, 2))
+    refused("boundary is (1, 1, 1, (1+1j)): expected phases", boundary=(1, 1, 1, 1 + 1j))
+    refused("boundary is (1, 1, 1, nan): expected phases", boundary=(1, 1, 1, float("nan")))
+    refused("boundary is (1, 1, 1, '1/4'): expected phases", boundary=(1, 1, 1, "1/4"))
+    refused("boundary is (1, 1, 1, None): expected phases", boundary=(1, 1, 1, None), error=TypeError)
+    refused("need links of 18 reals", boundary=(1, 1j, 1, 1), links=12)
     refused("boundary is -1: expected phases", boundary=-1, error=TypeError)
     refused("links is 10: expected 18, 12 or 8", links=10)
     refused("links is 'all': expected a whole number", links="all", error=TypeError)
@@ -338,3 +347,14 @@ def test_sources_of_walls_and_colour_vectors(hot, cpu):
     laplace = operator_of("laplace", hot, cpu)
     chi = lf.gaussian(hot, 3, components=1)
     assert np.array_equal(laplace.apply(chi[..., 0, :]), laplace.apply(chi)[..., 0, :])
+
+
+def test_masked_elements_are_refused(hot, cpu):
+    operator = lf.Operator("wilson", hot, device=cpu, **GIVEN)
+    psi = lf.gaussian(hot, 3)
+    unmasked = np.ma.masked_array(psi)
+    assert np.array_equal(operator.apply(unmasked), operator.apply(psi))
+    unmasked[0, 0, 0, 0, 1, 2] = np.ma.masked
+    for work in (operator.apply, lambda psi: lf.solve(operator, psi)):
+        with pytest.raises(ValueError, match="an array has masked elements"):
+            work(unmasked)

@@ -120,7 +120,7 @@ def test_things_say_what_they_are(weak, cpu):
     operator = lf.Operator("clover", weak, device=cpu, csw=1, csw_t=2, **GIVEN)
     assert "clover, mass 0.3, csw 1, csw_t 2" in repr(operator) and cpu.description in repr(operator)
     assert "4.4.4.8" in repr(weak) and cpu.description in repr(cpu)
-    assert repr(lf.correlator(np.zeros((8, 4, 4, 4, 4, 4, 3, 3), complex))) == "<lanefield.Correlators of 8 times>"
+    assert repr(lf.correlator(np.ones((8, 4, 4, 4, 4, 4, 3, 3), complex))) == "<lanefield.Correlators of 8 times>"
 
 
 def test_the_example_needs_a_configuration_elsewhere(tmp_path):
@@ -179,3 +179,13 @@ def test_wrong_devices_are_told():
         lf.norm2(np.zeros((2, 2, 2, 2), complex), device=-1)
     with pytest.raises(ValueError, match="lanes is -1"):
         lf.Device("cpu", lanes=-1)
+
+
+def test_processes_that_know_nothing_of_each_other_are_refused():
+    program = "import lanefield; lanefield.Device('cpu')"
+    run = lambda **variables: subprocess.run(
+        [sys.executable, "-c", program], env={**os.environ, **variables}, capture_output=True, text=True
+    )
+    refused = run(SLURM_PROCID="3", SLURM_STEP_NUM_TASKS="8")
+    assert "DeviceError: 8 processes were started (Slurm: SLURM_STEP_NUM_TASKS=8)" in refused.stderr
+    assert run(SLURM_PROCID="0", SLURM_NTASKS="8").returncode == 0

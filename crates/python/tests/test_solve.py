@@ -80,6 +80,63 @@ def test_a_batch_has_the_bits_of_single_solves(weak, cpu):
             lf.solve(operator, sources, method=method)
 
 
+@pytest.mark.parametrize("name", ["wilson", "clover", "mobius", "staggered", "hisq", "twisted-mass"])
+@pytest.mark.parametrize("even_odd", [True, False])
+@pytest.mark.parametrize(
+    ("dtype", "scales"),
+    [
+        (np.complex128, (1, 1e-150, 1e-155, 1e-170, 1e-290, 1e150, 1e160, 1e290, 0)),
+        (np.complex64, (1, 1e-18, 1e-24, 1e-30, 1e20, 1e30, 0)),
+    ],
+)
+def test_each_column_of_a_batch_is_scaled_by_itself(name, even_odd, dtype, scales, weak, cpu):
+    if name not in lf.operators():
+        pytest.skip(f"no operator {name}")
+    operator = operator_of(name, weak, cpu)
+    source = source_of(operator, 3).astype(dtype)
+    columns = [source * dtype(scale) for scale in scales]
+    batch = lf.solve(operator, np.stack(columns), even_odd=even_odd)
+    for k, (scale, column) in enumerate(zip(scales, columns)):
+        alone = lf.solve(operator, column, even_odd=even_odd)
+        assert np.array_equal(alone.solution, batch.solution[k]), scale
+        assert alone.source_scale == batch.rhs[k].source_scale
+        assert alone.history_sha256 == batch.rhs[k].history_sha256
+        if scale == 0:
+            assert (batch.rhs[k].iterations, batch.rhs[k].true_residual) == (0, 0) and not batch.solution[k].any()
+        else:
+            usual = 2.0 ** -np.floor(np.log2(scale))
+            times = lambda array: array.astype(np.complex128) * 2.0 ** (np.log2(usual) / 2) * 2.0 ** (np.log2(usual) / 2)
+            assert residual(operator, times(batch.solution[k]), times(column)) < (1e-4 if dtype == np.complex64 else 1e-8)
+
+
+@pytest.mark.parametrize("method", ["cg", "bicgstab", "mixed", "mixed-half"])
+def test_every_method_solves_sources_of_any_scale(method, weak, cpu):
+    operator = lf.Operator("wilson", weak, device=cpu, **GIVEN)
+    source = lf.gaussian(weak, 3)
+    usual = lf.solve(operator, source, method=method)
+    for power in (-515, -940, 530, 900):
+        found = lf.solve(operator, source * 2.0**power, method=method)
+        assert np.array_equal(found.solution, usual.solution * 2.0**power) and found.source_scale != 0
+
+
+def test_a_solution_that_its_precision_cannot_hold_is_refused(weak, cpu):
+    operator = lf.Operator("wilson", weak, device=cpu, **GIVEN)
+    with pytest.raises(ValueError, match="the solution of right-hand side 1 has numbers such as .*, which f64 cannot hold"):
+        lf.solve(operator, np.stack([lf.gaussian(weak, 3), lf.point(weak) * 5e-324]))
+    # Subnormal numbers that have digits enough.
+    found = lf.solve(operator, np.stack([lf.gaussian(weak, 3), lf.gaussian(weak, 3) * 1e-310]))
+    assert np.array_equal(found.solution[1], lf.solve(operator, lf.gaussian(weak, 3) * 1e-310).solution)
+    assert 0 < found.rhs[1].true_residual < 1e-9
+
+
+def test_a_system_whose_right_hand_side_underflows_is_an_error(weak, cpu):
+    operator = lf.Operator("staggered", weak, mass=1e-200, device=cpu)
+    source = np.zeros_like(lf.gaussian(weak, 3, components=1))
+    source[0, 0, 0, 1] = 1
+    with pytest.raises((ValueError, lf.NotConverged), match="is so small that .* would underflow"):
+        lf.solve(operator, source)
+
+
 def test_a_physical_source_goes_onto_the_walls(weak, cpu):
     mobius = lf.Operator("mobius", weak, device=cpu, ls=4, **GIVEN)
     source = lf.point(weak, (0, 0, 0, 2), spin=1, colour=2)

@@ -10,7 +10,7 @@ use lanefield::body::prelude::*;
 pub fn covariant_sum<S: Site>(sum: Write<S, ColourVectors>, links: Links<S>, phi: Neighbours<S, ColourVectors>) {
     let mut total = ColourVector::empty_sum();
     for leg in links.legs() {
-        total = total + links.times(leg, phi.at(leg));
+        total += links.times(leg, phi.at(leg));
     }
     sum.write(total);
 }

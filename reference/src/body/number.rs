@@ -1,7 +1,7 @@
 //! The numbers that a kernel body computes with, as traits: lanes of vectors on the CPU, recorded operations for OpenCL C and other languages, or
 //! plain numbers. Each operation is exact or defined by `docs/arithmetic.md` §2; none is ever fused, contracted or reordered unless a body says so.
 
-use std::ops::{Add, Div, Mul, Neg, Sub};
+use std::ops::{Add, AddAssign, Div, DivAssign, Mul, MulAssign, Neg, Sub, SubAssign};
 
 /// What a loop of [`super::Site::repeat`] hands from one turn to the next: numbers, and lists and structures of them.
 pub trait Carried: Copy {
@@ -29,12 +29,83 @@ impl<A: Carried, B: Carried> Carried for (A, B) {
     }
 }
 
-/// A real number of each lane. `a + b`, `a − b` and `a · b` are each rounded once.
-pub trait Number: Carried + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self> + Neg<Output = Self> {
+/// A real number of each lane. `a + b`, `a − b` and `a · b` are each rounded once. A literal stands for its [`Self::constant`]: `2.0` in `a * 2.0`.
+pub trait Number:
+    Carried
+    + From<f64>
+    + Add<Output = Self>
+    + Sub<Output = Self>
+    + Mul<Output = Self>
+    + Neg<Output = Self>
+    + Add<f64, Output = Self>
+    + Sub<f64, Output = Self>
+    + Mul<f64, Output = Self>
+    + AddAssign
+    + SubAssign
+    + MulAssign
+{
     /// A constant, rounded to the precision in which one computes.
     fn constant(value: f64) -> Self;
     /// self · b + c, rounded once.
     fn fma(self, b: Self, c: Self) -> Self;
+}
+
+/// `+=` and its like of a type of numbers, and its operators with literals.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! with_literals {
+    (number $generics:tt $Number:ty) => {
+        $crate::with_literals! { from $generics $Number }
+        $crate::with_literals! { literal $generics $Number: Add add; Sub sub; Mul mul; }
+        $crate::with_literals! { assign $generics $Number: AddAssign add_assign Add add; SubAssign sub_assign Sub sub; MulAssign mul_assign Mul mul; }
+    };
+    (real $generics:tt $Number:ty) => {
+        $crate::with_literals! { number $generics $Number }
+        $crate::with_literals! { literal $generics $Number: Div div; }
+        $crate::with_literals! { assign $generics $Number: DivAssign div_assign Div div; }
+    };
+    (complex $generics:tt $Number:ty) => {
+        $crate::with_literals! { times $generics $Number }
+        $crate::with_literals! { assign $generics $Number: AddAssign add_assign Add add; SubAssign sub_assign Sub sub; MulAssign mul_assign Mul mul; }
+    };
+    (from [$($generics:tt)*] $Number:ty) => {
+        impl<$($generics)*> From<f64> for $Number {
+            #[inline(always)]
+            fn from(value: f64) -> Self {
+                <Self as $crate::body::number::Number>::constant(value)
+            }
+        }
+    };
+    (times [$($generics:tt)*] $Number:ty) => {
+        impl<$($generics)*> ::std::ops::Mul<f64> for $Number {
+            type Output = Self;
+            #[inline(always)]
+            fn mul(self, factor: f64) -> Self {
+                $crate::body::number::ComplexNumber::scaled(self, factor)
+            }
+        }
+    };
+    (literal $generics:tt $Number:ty:) => {};
+    (literal [$($generics:tt)*] $Number:ty: $Operator:ident $operator:ident; $($rest:tt)*) => {
+        impl<$($generics)*> ::std::ops::$Operator<f64> for $Number {
+            type Output = Self;
+            #[inline(always)]
+            fn $operator(self, literal: f64) -> Self {
+                ::std::ops::$Operator::<Self>::$operator(self, Self::from(literal))
+            }
+        }
+        $crate::with_literals! { literal [$($generics)*] $Number: $($rest)* }
+    };
+    (assign $generics:tt $Number:ty:) => {};
+    (assign [$($generics:tt)*] $Number:ty: $Assign:ident $assign:ident $Operator:ident $operator:ident; $($rest:tt)*) => {
+        impl<$($generics)*> ::std::ops::$Assign for $Number {
+            #[inline(always)]
+            fn $assign(&mut self, other: Self) {
+                *self = ::std::ops::$Operator::<Self>::$operator(*self, other);
+            }
+        }
+        $crate::with_literals! { assign [$($generics)*] $Number: $($rest)* }
+    };
 }
 
 /// Yes or no of each lane.
@@ -48,7 +119,7 @@ pub trait Choice: Carried {
 }
 
 /// A real number of each lane, in the precision in which a field is computed with. `a / b` is correctly rounded.
-pub trait RealNumber: Number + Div<Output = Self> {
+pub trait RealNumber: Number + Div<Output = Self> + Div<f64, Output = Self> + DivAssign {
     /// Yes or no of each lane.
     type Choice: Choice;
     /// A double of each lane.
@@ -68,9 +139,18 @@ pub trait RealNumber: Number + Div<Output = Self> {
     fn promoted(self) -> Self::Double;
 }
 
-/// A complex number of each lane. `a + b` and `a − b` round each part once; `a · b` is `mul` of `docs/arithmetic.md` §2.
+/// A complex number of each lane. `a + b` and `a − b` round each part once; `a · b` is `mul` of `docs/arithmetic.md` §2, and
+/// `a · 2.0` is `a.scaled(2.0)`.
 pub trait ComplexNumber:
-    Carried + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self> + Neg<Output = Self>
+    Carried
+    + Add<Output = Self>
+    + Sub<Output = Self>
+    + Mul<Output = Self>
+    + Neg<Output = Self>
+    + Mul<f64, Output = Self>
+    + AddAssign
+    + SubAssign
+    + MulAssign
 {
     /// Its parts.
     type Real: RealNumber<Choice = Self::Choice, Double = Self::Double>;
@@ -90,9 +170,9 @@ pub trait ComplexNumber:
     /// The complex conjugate, exactly.
     fn conj(self) -> Self;
     /// s · self: each part rounded once.
-    fn scaled(self, s: Self::Real) -> Self;
+    fn scaled(self, s: impl Into<Self::Real>) -> Self;
     /// s · self + c: each part rounded once.
-    fn scaled_add(self, s: Self::Real, c: Self) -> Self;
+    fn scaled_add(self, s: impl Into<Self::Real>, c: Self) -> Self;
     /// self · b + c, `madd` of `docs/arithmetic.md` §2.
     fn madd(self, b: Self, c: Self) -> Self;
     /// a · b of three colours: `mul` of the first, then `madd` of the others, in order.

@@ -308,6 +308,7 @@ impl<S: Site, K: BodyObject> OddDistance<S, K> {
     /// # Panics
     /// If it has an even number of steps.
     #[inline(always)]
+    #[track_caller]
     pub fn at(self, displacement: Displacement) -> K::Value<S::Complex> {
         assert!(displacement.is_odd(), "a field of odd distances is read at one of an even number of steps");
         self.site.read_displaced(self.number, displacement)
@@ -325,6 +326,7 @@ impl<S: Site, K: BodyObject> EvenDistance<S, K> {
     /// # Panics
     /// If it has an odd number of steps.
     #[inline(always)]
+    #[track_caller]
     pub fn at(self, displacement: Displacement) -> K::Value<S::Complex> {
         assert!(!displacement.is_odd(), "a field of even distances is read at one of an odd number of steps");
         self.site.read_displaced(self.number, displacement)

@@ -1,7 +1,7 @@
 //! What a body reads and writes at a site, made of complex numbers: colour vectors, matrices, spinors, lists of words. All of it is generic over the
 //! number, so that the same lines are the CPU kernel and the recorded one. Counterparts: `reference/src/tensor`, `cl/su3.clh`, `cl/spin.clh`.
 
-use std::ops::{Add, Mul, Neg, Sub};
+use std::ops::{Add, AddAssign, Mul, Neg, Sub, SubAssign};
 
 use super::number::{Carried, ComplexNumber};
 use crate::dagger::Dagger;
@@ -73,7 +73,7 @@ macro_rules! linear {
             #[inline(always)]
             fn add(mut self, other: Self) -> Self {
                 for k in 0..$words {
-                    self.0[k] = self.0[k] + other.0[k];
+                    self.0[k] += other.0[k];
                 }
                 self
             }
@@ -83,9 +83,29 @@ macro_rules! linear {
             #[inline(always)]
             fn sub(mut self, other: Self) -> Self {
                 for k in 0..$words {
-                    self.0[k] = self.0[k] - other.0[k];
+                    self.0[k] -= other.0[k];
                 }
                 self
+            }
+        }
+        impl<C: ComplexNumber> AddAssign for $name<C> {
+            #[inline(always)]
+            fn add_assign(&mut self, other: Self) {
+                *self = Add::add(*self, other);
+            }
+        }
+        impl<C: ComplexNumber> SubAssign for $name<C> {
+            #[inline(always)]
+            fn sub_assign(&mut self, other: Self) {
+                *self = Sub::sub(*self, other);
+            }
+        }
+        impl<C: ComplexNumber> Mul<f64> for $name<C> {
+            type Output = Self;
+            /// As [`Self::scaled`].
+            #[inline(always)]
+            fn mul(self, factor: f64) -> Self {
+                self.scaled(factor)
             }
         }
         impl<C: ComplexNumber> Neg for $name<C> {
@@ -111,7 +131,8 @@ macro_rules! linear {
             }
             /// s · self: each part of each word rounded once.
             #[inline(always)]
-            pub fn scaled(mut self, s: C::Real) -> Self {
+            pub fn scaled(mut self, s: impl Into<C::Real>) -> Self {
+                let s = s.into();
                 for k in 0..$words {
                     self.0[k] = self.0[k].scaled(s);
                 }
@@ -119,7 +140,8 @@ macro_rules! linear {
             }
             /// s · self + c: each part of each word rounded once.
             #[inline(always)]
-            pub fn scaled_add(mut self, s: C::Real, c: Self) -> Self {
+            pub fn scaled_add(mut self, s: impl Into<C::Real>, c: Self) -> Self {
+                let s = s.into();
                 for k in 0..$words {
                     self.0[k] = self.0[k].scaled_add(s, c.0[k]);
                 }
@@ -432,8 +454,8 @@ impl<C: ComplexNumber> Spinor<C> {
         with_projector!(leg, dagger, |projector| {
             let [(join2, upper2), (join3, upper3)] = projector.lower;
             for colour in 0..3 {
-                self.0[colour] = self.0[colour] + h.0[colour];
-                self.0[3 + colour] = self.0[3 + colour] + h.0[3 + colour];
+                self.0[colour] += h.0[colour];
+                self.0[3 + colour] += h.0[3 + colour];
                 self.0[6 + colour] = join2.of(self.0[6 + colour], h.0[3 * upper2 + colour]);
                 self.0[9 + colour] = join3.of(self.0[9 + colour], h.0[3 * upper3 + colour]);
             }

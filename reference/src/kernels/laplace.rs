@@ -26,7 +26,7 @@ pub fn ideal_bytes_per_site(format: LinkFormat, real_bytes: usize, vectors: usiz
 pub fn laplace_hop_at<S: Site>(links: Links<S>, source: Neighbours<S, ColourVectors>) -> ColourVector<S::Complex> {
     let mut sum = ColourVector::empty_sum();
     for leg in links.legs() {
-        sum = sum + links.times(leg, source.at(leg));
+        sum += links.times(leg, source.at(leg));
     }
     sum.scaled(S::Real::constant(2.0))
 }

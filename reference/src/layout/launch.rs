@@ -110,6 +110,20 @@ impl LaunchGeometry {
         }
     }
 
+    /// The same launch in groups that a device takes: of at most `most` work-items, and of at most `most_of` in each dimension. Those `dimensions` become
+    /// smaller, the first one first, each to a divisor of what it was; others stay as they are.
+    #[must_use]
+    pub fn fitted(mut self, most: usize, most_of: [usize; 3], dimensions: &[usize]) -> Self {
+        for &dimension in dimensions {
+            let local = self.local[dimension];
+            let others = self.group_size() / local;
+            // The dimensions that follow can give way as well.
+            let most = (most / others).clamp(1, most_of[dimension].max(1));
+            self.local[dimension] = (1..=local.min(most)).rev().find(|&size| local.is_multiple_of(size)).unwrap_or(1);
+        }
+        self
+    }
+
     /// Number of work-groups.
     pub fn groups(&self) -> usize {
         self.global.iter().zip(self.local).map(|(global, local)| global / local).product()
@@ -132,4 +146,23 @@ pub fn reduction_groups(elements: usize, stretch: usize, most: usize) -> usize {
     let stretches = elements.div_ceil(stretch.max(1));
     let rounds = stretches.div_ceil(most.max(1)).max(1);
     stretches.div_ceil(rounds).max(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn groups_that_a_device_does_not_take_become_smaller_from_the_first_dimension_named_on() {
+        let geometry = LaunchGeometry { global: [8, 12, 64], local: [8, 4, 16] };
+        let local = |most, most_of, dimensions: &[usize]| geometry.fitted(most, most_of, dimensions).local;
+        assert_eq!(local(1024, [1024; 3], &[2, 1, 0]), [8, 4, 16]);
+        assert_eq!(local(256, [1024; 3], &[2, 1, 0]), [8, 4, 8]);
+        assert_eq!(local(16, [1024; 3], &[2, 1, 0]), [8, 2, 1]);
+        assert_eq!(local(5, [1024; 3], &[2, 1, 0]), [4, 1, 1]);
+        assert_eq!(local(1, [1; 3], &[2, 1, 0]), [1, 1, 1]);
+        assert_eq!(local(1024, [1024, 1024, 4], &[2, 1, 0]), [8, 4, 4]);
+        // Others stay, even where it does not fit then.
+        assert_eq!(local(16, [1024; 3], &[0]), [1, 4, 16]);
+    }
 }

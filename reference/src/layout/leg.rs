@@ -15,14 +15,22 @@ pub struct Leg(u8);
 
 impl Leg {
     /// The leg one step up in dimension `dimension` (0…3).
+    ///
+    /// # Panics
+    /// For another dimension.
+    #[track_caller]
     pub const fn forward(dimension: usize) -> Self {
-        assert!(dimension < DIMENSIONS);
+        assert!(dimension < DIMENSIONS, "a leg goes along dimension 0, 1, 2 or 3");
         Self(dimension as u8)
     }
 
     /// The leg one step down in dimension `dimension` (0…3).
+    ///
+    /// # Panics
+    /// For another dimension.
+    #[track_caller]
     pub const fn backward(dimension: usize) -> Self {
-        assert!(dimension < DIMENSIONS);
+        assert!(dimension < DIMENSIONS, "a leg goes along dimension 0, 1, 2 or 3");
         Self((dimension + DIMENSIONS) as u8)
     }
 

@@ -2,7 +2,7 @@
 
 use num_complex::Complex;
 
-use super::{DoubledGauge, LINK_WORDS, LinkFormat, Phase};
+use super::{DoubledGauge, LINK_WORDS, LinkFormat};
 use crate::field::{Field, FieldError};
 use crate::gauge::NearCoordinate;
 use crate::layout::{Lattice, Leg, Sites};
@@ -45,20 +45,13 @@ pub fn double_long<R: Real>(
             if !extents.is_cut(d) {
                 owner[d] = owner[d].rem_euclid(extents[d] as isize);
             }
-            let factor = match kind.boundary.phase(d) {
-                Phase::Antiperiodic if crossings % 2 != 0 => 0.5,
-                Phase::Fixed if crossings != 0 => {
-                    link.fill(Complex::new(R::default(), R::default()));
-                    continue;
-                }
-                _ => -0.5,
-            };
+            let phase = kind.boundary.phase(d).of_crossings(crossings);
+            let half = R::from_f64(-0.5);
             let u = long(owner, d);
             for (k, v) in link.iter_mut().enumerate() {
                 let (row, column) = (k / 3, k % 3);
                 let u = if leg.is_forward() { u[3 * row + column] } else { u[3 * column + row].conj() };
-                let factor = R::from_f64(factor);
-                *v = Complex::new(factor * R::from_f64(u.re), factor * R::from_f64(u.im));
+                *v = phase.times(Complex::new(half * R::from_f64(u.re), half * R::from_f64(u.im)));
             }
         }
     })

@@ -6,7 +6,7 @@ use std::fmt;
 
 use crate::layout::{LEGS, Reach};
 
-pub use link_format::{BoundaryPhases, LinkError, LinkFormat, Phase};
+pub use link_format::{Angle, BoundaryPhases, LinkError, LinkFormat, Phase, cis_pi};
 
 /// A site object known at run time: what kernels and backends see of a field.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]

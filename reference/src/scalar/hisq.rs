@@ -10,7 +10,7 @@ use super::{
 };
 use crate::gauge::{Configuration, GaugeError};
 use crate::layout::{Coordinate, DIMENSIONS, Extents, Leg, LegOrder, Sites};
-use crate::links::{BoundaryPhases, Phase};
+use crate::links::BoundaryPhases;
 use crate::real::Real;
 
 /// A matrix at each site, in site order.
@@ -168,16 +168,9 @@ impl ScalarHisq<'_> {
         };
         let u = matrix(configuration.link(configuration.extents().site(owner), d));
         let u = if leg.is_forward() { u } else { matrix_adjoint(&u) };
-        u.map(|row| {
-            row.map(|u| {
-                let halved: Complex<R> = real_times(R::from_f64(-0.5), complex(u.re, u.im));
-                match self.boundary.phase(d) {
-                    Phase::Antiperiodic if crossings % 2 == 1 => -halved,
-                    Phase::Fixed if crossings > 0 => complex(0.0, 0.0),
-                    _ => halved,
-                }
-            })
-        })
+        let crossings = if leg.is_forward() { crossings as isize } else { -(crossings as isize) };
+        let phase = self.boundary.phase(d).of_crossings(crossings);
+        u.map(|row| row.map(|u| phase.times(real_times(R::from_f64(-0.5), complex(u.re, u.im)))))
     }
 
     /// §25: hisq_hop at `sites` (zero elsewhere), of a ψ of `vectors` colour vectors a site.

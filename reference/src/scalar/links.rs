@@ -53,14 +53,10 @@ impl ScalarWilson<'_> {
             let row = |row| [element(row, 0), element(row, 1), element(row, 2)];
             return eight_reals(row(0), row(1)).map(|word| complex(word.re, word.im)).to_vec();
         }
+        let phase = self.boundary.phase(leg.dimension()).of_leg(leg, crosses);
         let word = |k: usize| {
             let element = element(k / COLOURS, k % COLOURS);
-            let halved = real_times(R::from_f64(-0.5), complex(element.re, element.im));
-            match self.boundary.phase(leg.dimension()) {
-                Phase::Antiperiodic if crosses => -halved,
-                Phase::Fixed if crosses => complex(0.0, 0.0),
-                _ => halved,
-            }
+            phase.times(real_times(R::from_f64(-0.5), complex(element.re, element.im)))
         };
         (0..self.format.words()).map(word).collect()
     }

@@ -270,13 +270,16 @@ pub fn is_gauge_covariant(hop: impl Hop) {
     }
 }
 
+/// Boundary phases e^{iθ} in all directions.
+pub const TWISTED: &str = "0.3pi,-0.5pi,-1,2pi/3";
+
 /// Momenta of the tests of plane waves, in waves around the lattice.
 pub const WAVES: [[u32; 4]; 6] = [[0, 0, 0, 0], [1, 0, 0, 0], [0, 2, 0, 0], [0, 0, 1, 0], [0, 0, 0, 3], [3, 4, 1, 6]];
 
-/// The momentum of n waves around the lattice; half-integer where antiperiodic.
+/// The momentum (2πn + θ)/L of n waves around the lattice, with the boundary phase e^{iθ}.
 pub fn momentum(extents: Extents, n: [u32; 4], boundary: BoundaryPhases) -> [f64; 4] {
-    let half = |d| if boundary.is_antiperiodic(d) { 0.5 } else { 0.0 };
-    std::array::from_fn(|d| std::f64::consts::TAU * (f64::from(n[d]) + half(d)) / extents[d] as f64)
+    let turns = |d: usize| f64::from(n[d]) + boundary.phase(d).angle() / 2.0;
+    std::array::from_fn(|d| std::f64::consts::TAU * turns(d) / extents[d] as f64)
 }
 
 /// e^{ipx} χ.

@@ -373,38 +373,46 @@ impl Memory for OpenCl {
     }
 
     fn allocate(&self, shape: &FieldShape) -> Result<DeviceStorage, BackendError> {
+        self.context.check_process()?;
         let storage = self.room(shape)?;
         self.context.fill_zero(&storage.buffer)?;
         Ok(storage)
     }
 
     fn fill_zero(&self, field: &mut AnyField<DeviceStorage>) -> Result<(), BackendError> {
+        self.context.check_process()?;
         Ok(self.context.fill_zero(&field.storage().buffer)?)
     }
 
     fn store(&self, field: Cow<'_, HostField>) -> Result<DeviceStorage, BackendError> {
+        self.context.check_process()?;
         self.upload_field(&field)
     }
 
     fn load(&self, field: &AnyField<DeviceStorage>) -> Result<HostField, BackendError> {
+        self.context.check_process()?;
         self.download_field(field)
     }
 
     fn stencil(&self, stencil: Stencil) -> Result<DeviceTable, BackendError> {
+        self.context.check_process()?;
         self.upload_stencil(&stencil)
     }
 
     fn matrix(&self, matrix: &SMatrix, precision: Precision) -> Result<DeviceTable, BackendError> {
+        self.context.check_process()?;
         self.upload_matrix(matrix, precision)
     }
 
     fn finish(&self) -> Result<(), BackendError> {
+        self.context.check_process()?;
         Ok(self.context.finish()?)
     }
 }
 
 impl LaunchCalls for OpenCl {
     fn launch(&self, call: Call<'_, Self>) -> Result<(), BackendError> {
+        self.context.check_process()?;
         call.check_launched()?;
         self.takes(call.shape())?;
         self.launch_call(&call, self.context.own_place()).map(drop)

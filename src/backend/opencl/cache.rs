@@ -8,6 +8,7 @@
 use std::fs::File;
 use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use etcetera::BaseStrategy;
 use sha2::{Digest, Sha256};
@@ -126,6 +127,74 @@ pub enum EntryKind {
     Ceiling,
 }
 
+/// What variables that drivers read begin with: they change what compilers make, or which are taken.
+const OF_DRIVERS: [&str; 23] = [
+    "POCL_",
+    "OCL_ICD_",
+    "OPENCL_",
+    "AMD_",
+    "GPU_",
+    "HSA_",
+    "ROCR_",
+    "IGC_",
+    "NEO",
+    "CL_CONFIG_",
+    "INTEL_",
+    "SYCL_",
+    "ONEAPI_",
+    "CUDA_",
+    "NV_",
+    "RUSTICL_",
+    "MESA_",
+    "GALLIUM_",
+    "GALLIVM_",
+    "LP_",
+    "NIR_",
+    "CLVK_",
+    "CLC_",
+];
+/// What those begin with that change no code: where files are kept, what is said, how many threads there are, and which device is which.
+const OF_NO_CODE: [&str; 21] = [
+    "POCL_CACHE_DIR",
+    "POCL_DEBUG",
+    "POCL_TRACING",
+    "POCL_MAX_PTHREAD_COUNT",
+    "POCL_LEAVE_KERNEL_COMPILER_TEMP_FILES",
+    "POCL_AFFINITY",
+    "OCL_ICD_DEBUG",
+    "CUDA_VISIBLE_DEVICES",
+    "CUDA_DEVICE_ORDER",
+    "CUDA_CACHE_",
+    "CUDA_MPS_",
+    "CUDA_HOME",
+    "CUDA_PATH",
+    "CUDA_ROOT",
+    "CUDA_VERSION",
+    "GPU_DEVICE_ORDINAL",
+    "ROCR_VISIBLE_DEVICES",
+    "ONEAPI_ROOT",
+    "INTEL_LICENSE",
+    "MESA_SHADER_CACHE",
+    "AMD_LOG_",
+];
+
+/// The environment variables that change what drivers' compilers produce, one `NAME=value` per line, sorted by name; empty if none is set.
+pub(super) fn compiler_environment() -> &'static str {
+    static LINES: OnceLock<String> = OnceLock::new();
+    LINES.get_or_init(|| {
+        let text = |text: std::ffi::OsString| text.to_string_lossy().into_owned();
+        environment_of(std::env::vars_os().map(|(name, value)| (text(name), text(value))))
+    })
+}
+
+fn environment_of(variables: impl Iterator<Item = (String, String)>) -> String {
+    let begins = |name: &str, prefixes: &[&str]| prefixes.iter().any(|prefix| name.starts_with(prefix));
+    let of_compilers = variables.filter(|(name, _)| begins(name, &OF_DRIVERS) && !begins(name, &OF_NO_CODE));
+    let mut lines: Vec<String> = of_compilers.map(|(name, value)| format!("environment {name}={value:?}\n")).collect();
+    lines.sort();
+    lines.concat()
+}
+
 /// Everything that a cached result depends on, as text: one line each.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Key(String);
@@ -136,13 +205,14 @@ impl Key {
         let source = hex::encode(Sha256::digest(source.as_bytes()));
         // Debug formatting quotes a text on one line, so that no text can run into the next.
         Key(format!(
-            "lanefield {}\nsource {source}\noptions {options:?}\ndevice {:?}\nvendor {:?}\ndriver {:?}\nplatform {:?} {:?}\n",
+            "lanefield {}\nsource {source}\noptions {options:?}\ndevice {:?}\nvendor {:?}\ndriver {:?}\nplatform {:?} {:?}\n{}",
             env!("CARGO_PKG_VERSION"),
             device.name,
             device.vendor,
             device.driver_version,
             device.platform_name,
             device.platform_version,
+            compiler_environment(),
         ))
     }
 
@@ -206,6 +276,26 @@ mod tests {
         assert_eq!(cache.load(EntryKind::Program, &key()).unwrap(), b"\x7fELF\n\0");
         cache.store(EntryKind::Program, &key(), b"");
         assert_eq!(cache.load(EntryKind::Program, &key()).unwrap(), b"");
+    }
+
+    #[test]
+    fn variables_that_change_code_are_part_of_a_key_and_others_are_not() {
+        let of = |variables: &[(&str, &str)]| {
+            environment_of(variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())))
+        };
+        let none =
+            [("HOME", "/root"), ("POCL_CACHE_DIR", "/tmp"), ("CUDA_VISIBLE_DEVICES", "3"), ("POCL_DEBUG", "err")];
+        assert_eq!(of(&none), "");
+        for name in [
+            "POCL_EXTRA_BUILD_FLAGS",
+            "AMD_OCL_BUILD_OPTIONS_APPEND",
+            "IGC_ForceOCLSIMDWidth",
+            "NEOReadDebugKeys",
+            "CL_CONFIG_CPU_VECTORIZER_MODE",
+        ] {
+            assert_eq!(of(&[("HOME", "x"), (name, "1")]), format!("environment {name}=\"1\"\n"));
+        }
+        assert_eq!(of(&[("IGC_B", "2"), ("IGC_A", "1")]), of(&[("IGC_A", "1"), ("IGC_B", "2")]));
     }
 
     #[test]

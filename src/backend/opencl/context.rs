@@ -12,7 +12,8 @@ use opencl3::types::{CL_BLOCKING, cl_command_queue, cl_event};
 
 use super::ahead::Builds;
 use super::cache::{Cache, Key};
-use super::device::{DeviceInfo, handle_of};
+use super::device::DeviceInfo;
+use super::discovery::{handle_of, is_of_parent};
 use super::error::{ClStatus, OpenClError};
 use super::memory::limit_from_environment;
 use super::pool::{Block, MemoryKind, Pool};
@@ -169,6 +170,11 @@ impl Context {
             Some(recorder) => recorder.timeline().span(group, name().as_ref()),
             None => SpanGuard::none(),
         }
+    }
+
+    /// Refuses to work where the driver's threads are not.
+    pub(super) fn check_process(&self) -> Result<(), OpenClError> {
+        if is_of_parent() { Err(OpenClError::Forked) } else { Ok(()) }
     }
 
     /// The device, as it was listed.
@@ -442,7 +448,7 @@ impl Drop for Context {
     /// What was queued last is recorded too. Memory that waits goes back to the driver, also where a buffer outlives the context.
     fn drop(&mut self) {
         self.trim_memory();
-        if let Some(recorder) = self.recorder() {
+        if let Some(recorder) = self.recorder().filter(|_| !is_of_parent()) {
             // There is nobody to be told of an error.
             let _ = queue::finish(self.queue.get());
             recorder.resolve_done();

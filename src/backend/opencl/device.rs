@@ -2,19 +2,16 @@
 //! can be used at all. Counterpart on the CPU: the reference backend, which needs none of this.
 
 use std::fmt;
-use std::sync::OnceLock;
 
 use lanefield_reference::links::LinkFormat;
 use lanefield_reference::real::Precision;
 use opencl3::device as cl;
-use opencl3::error_codes::{DLOPEN_FUNCTION_NOT_AVAILABLE, DLOPEN_RUNTIME_LOAD_FAILED};
-use opencl3::platform::platform::{CL_PLATFORM_NAME, CL_PLATFORM_VERSION, get_platform_data, get_platform_ids};
+use opencl3::platform::platform::{CL_PLATFORM_NAME, CL_PLATFORM_VERSION, get_platform_data};
 use opencl3::types::{cl_device_id, cl_platform_id};
 use serde::Serialize;
 
 use super::DeviceError;
-use super::error::{ClStatus, OpenClError};
-use super::raw::{RawDevice, text, unsigned};
+use super::raw::{text, unsigned};
 
 /// What kind of processor a device is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -165,9 +162,17 @@ impl DeviceInfo {
             Some("the driver has no OpenCL C compiler")
         } else if !self.fp64 {
             Some("the device has no double precision (cl_khr_fp64)")
+        } else if self.max_work_group_size == 0 || self.max_work_item_sizes.contains(&0) {
+            Some("the driver says that a work-group has no work-items")
         } else {
             None
         }
+    }
+
+    /// Work-items of a group along one dimension, where `wanted` are best, which is a power of two: as many as the device takes.
+    pub fn group_of(&self, wanted: usize) -> usize {
+        let most = wanted.min(self.max_work_group_size).min(self.max_work_item_sizes[0]).max(1);
+        1 << most.ilog2()
     }
 
     /// Whether the device lists the extension `name`.
@@ -205,7 +210,7 @@ impl DeviceInfo {
     }
 
     fn is_pocl(&self) -> bool {
-        self.platform_name.contains("Portable Computing Language")
+        self.platform_name == POCL
     }
 
     /// Whether the compiler can be told how many registers a kernel may take.
@@ -220,63 +225,8 @@ impl fmt::Display for DeviceInfo {
     }
 }
 
-/// Every device of every platform, also those that cannot be used (see [`DeviceInfo::unusable_because`]). The list is made once
-/// in a process.
-///
-/// # Errors
-///
-/// [`OpenClError::NoOpenCl`] where the library cannot be loaded or knows no platform. A platform that fails to list its
-/// devices is passed over, as OpenCL loaders do: drivers stay installed when their device is taken out.
-pub fn devices() -> Result<Vec<DeviceInfo>, OpenClError> {
-    Ok(enumerated()?.iter().map(|(info, _)| info.clone()).collect())
-}
-
-/// The driver's handle of a device that [`devices`] listed.
-pub(super) fn handle_of(info: &DeviceInfo) -> Result<RawDevice, OpenClError> {
-    let listed = enumerated()?;
-    match listed.iter().find(|(listed, _)| listed == info) {
-        Some((_, handle)) => Ok(*handle),
-        None => Err(OpenClError::UnknownDevice { device: info.to_string(), listed: listed.len() }),
-    }
-}
-
-/// The one list of the process. Made by one thread while others wait, because PoCL 3.1 crashes when two threads call it for the
-/// first time at once.
-fn enumerated() -> Result<&'static [(DeviceInfo, RawDevice)], OpenClError> {
-    static LIST: OnceLock<Result<Vec<(DeviceInfo, RawDevice)>, String>> = OnceLock::new();
-    // A driver makes the threads of a CPU as its devices are listed for the first time.
-    match LIST.get_or_init(|| with_large_stacks(enumerate)) {
-        Ok(list) => Ok(list),
-        Err(reason) => Err(OpenClError::NoOpenCl { reason: reason.clone() }),
-    }
-}
-
-fn enumerate() -> Result<Vec<(DeviceInfo, RawDevice)>, String> {
-    let mut found = Vec::new();
-    for (platform_index, platform) in platforms()?.into_iter().enumerate() {
-        let devices = cl::get_device_ids(platform, cl::CL_DEVICE_TYPE_ALL).unwrap_or_default();
-        for (device_index, device) in devices.into_iter().enumerate() {
-            let info = describe(found.len(), (platform_index, platform), (device_index, device));
-            found.push((info, RawDevice(device)));
-        }
-    }
-    Ok(found)
-}
-
-fn platforms() -> Result<Vec<cl_platform_id>, String> {
-    match get_platform_ids() {
-        Ok(platforms) if !platforms.is_empty() => Ok(platforms),
-        Err(DLOPEN_RUNTIME_LOAD_FAILED) => Err("the OpenCL library cannot be loaded".to_owned()),
-        Err(DLOPEN_FUNCTION_NOT_AVAILABLE) => Err("the library that was loaded is not OpenCL".to_owned()),
-        Ok(_) | Err(NO_PLATFORM) => Err("the OpenCL library is there, but no driver is registered with it".to_owned()),
-        Err(status) => Err(format!("clGetPlatformIDs failed with {}", ClStatus(status))),
-    }
-}
-
-/// `CL_PLATFORM_NOT_FOUND_KHR`: the loader found no driver.
-const NO_PLATFORM: i32 = -1001;
-
-fn describe(index: usize, platform: (usize, cl_platform_id), device: (usize, cl_device_id)) -> DeviceInfo {
+/// What a driver tells of a device.
+pub(super) fn describe(index: usize, platform: (usize, cl_platform_id), device: (usize, cl_device_id)) -> DeviceInfo {
     let (platform_index, platform) = platform;
     let (device_index, id) = device;
     let query = |what| cl::get_device_data(id, what);
@@ -332,47 +282,14 @@ fn describe(index: usize, platform: (usize, cl_platform_id), device: (usize, cl_
     info
 }
 
+/// The name of PoCL's platform.
+pub(super) const POCL: &str = "Portable Computing Language";
+
 /// Bytes of local memory that NVIDIA's driver reports and gives no launch.
 const KEPT_BACK_BY_NVIDIA: u64 = 16;
 
-/// A thread of a CPU has the private memory of all work-items of a group on its stack: so many fit, of any kernel, with [`STACK_BYTES`].
+/// A thread of a CPU has the private memory of all work-items of a group on its stack: so many fit, of any kernel, on the stacks of [`super::discovery`].
 const MOST_WORK_ITEMS_ON_CPUS: usize = 1024;
-/// Stacks for such groups, by an estimate: a work-item of a stencil keeps some 64 words, which is 32 KiB for two spinors in lanes of 256 bytes.
-#[cfg(all(target_os = "linux", target_env = "gnu"))]
-const STACK_BYTES: usize = 64 << 20;
-
-/// Runs `work` while new threads get large stacks. On the usual 8 MiB, a group of 1024 work-items overwrites what lies below, or crashes.
-#[cfg(all(target_os = "linux", target_env = "gnu"))]
-fn with_large_stacks<T>(work: impl FnOnce() -> T) -> T {
-    unsafe extern "C" {
-        fn pthread_getattr_default_np(attributes: *mut libc::pthread_attr_t) -> libc::c_int;
-        fn pthread_setattr_default_np(attributes: *const libc::pthread_attr_t) -> libc::c_int;
-    }
-    let mut usual = std::mem::MaybeUninit::<libc::pthread_attr_t>::uninit();
-    // SAFETY: the attributes are written before they are read, as the status says; they are this function's own, and destroyed once. Attributes of
-    // other threads are set when these are made: Rust gives its threads a size of its own.
-    unsafe {
-        if pthread_getattr_default_np(usual.as_mut_ptr()) != 0 {
-            return work();
-        }
-        let mut usual = usual.assume_init();
-        let mut bytes = 0;
-        libc::pthread_attr_getstacksize(&raw const usual, &raw mut bytes);
-        let mut large = usual;
-        if bytes < STACK_BYTES && libc::pthread_attr_setstacksize(&raw mut large, STACK_BYTES) == 0 {
-            pthread_setattr_default_np(&raw const large);
-        }
-        let result = work();
-        pthread_setattr_default_np(&raw const usual);
-        libc::pthread_attr_destroy(&raw mut usual);
-        result
-    }
-}
-
-#[cfg(not(all(target_os = "linux", target_env = "gnu")))]
-fn with_large_stacks<T>(work: impl FnOnce() -> T) -> T {
-    work()
-}
 
 fn kind(bits: u64) -> DeviceKind {
     if bits & cl::CL_DEVICE_TYPE_GPU != 0 {

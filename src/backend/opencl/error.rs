@@ -8,8 +8,8 @@ use opencl3::error_codes as codes;
 use super::pool::Held;
 use super::sources::SourceError;
 
-/// How to get an OpenCL device onto a machine that has none; part of [`OpenClError::NoOpenCl`].
-pub const HOW_TO_GET_OPENCL: &str = if cfg!(target_feature = "crt-static") {
+/// How to get an OpenCL device onto a machine that has none; part of [`OpenClError::NoOpenCl`] where that would help.
+pub(super) const HOW_TO_GET_OPENCL: &str = if cfg!(target_feature = "crt-static") {
     "this program is linked statically, and cannot load OpenCL: take the one that is linked with glibc"
 } else {
     "a CPU device comes with PoCL (on Debian and Ubuntu: apt-get install pocl-opencl-icd ocl-icd-libopencl1), a GPU device with its \
@@ -77,8 +77,15 @@ impl fmt::Display for ClStatus {
 #[allow(missing_docs, reason = "the messages name the fields")]
 pub enum OpenClError {
     /// The machine has no OpenCL library, or no platform is registered with it.
-    #[error("there is no OpenCL here ({reason}); {HOW_TO_GET_OPENCL}")]
-    NoOpenCl { reason: String },
+    #[error("there is no OpenCL here: {reason}")]
+    NoOpenCl { reason: String, is_installed: bool },
+
+    /// The drivers' threads are those of a parent process.
+    #[error(
+        "OpenCL was used before this process was forked, and does not survive a fork: use the device \"cpu\" here, start processes with \"spawn\" \
+         instead of \"fork\", or use OpenCL first in the child"
+    )]
+    Forked,
 
     /// A device description that is not one of this process's list.
     #[error("device {device} is not among the {listed} OpenCL devices of this machine; list the devices again")]
@@ -149,7 +156,8 @@ pub enum OpenClError {
     /// A work-group larger than the device or the kernel allows.
     #[error(
         "kernel {kernel}: local size {local:?} is {} work-items, and {device} runs at most {kernel_max} for this kernel \
-         ({device_max} for any, per dimension {item_max:?}); try fewer accelerator threads",
+         ({device_max} for any, per dimension {item_max:?}): a group has its accelerator threads, or work items, times the lanes of a site, {kernel_max} in all \
+         at most; where none is chosen, the size fits",
         .local.iter().product::<usize>()
     )]
     LocalSize {
@@ -164,7 +172,7 @@ pub enum OpenClError {
     /// More local memory than a work-group of the device has.
     #[error(
         "kernel {kernel}: the arguments ask for {bytes} bytes of local memory in a work-group, and {device} has \
-         {available}; try fewer accelerator threads"
+         {available}: choose fewer accelerator threads or work items, or none, and leave accumulators and neighbours in registers"
     )]
     LocalMemory { kernel: String, bytes: usize, device: String, available: u64 },
 
@@ -236,7 +244,7 @@ mod tests {
 
     #[test]
     fn no_opencl_says_how_to_get_it() {
-        let text = OpenClError::NoOpenCl { reason: "no platform".into() }.to_string();
+        let text = HOW_TO_GET_OPENCL;
         for word in ["pocl-opencl-icd", "ocl-icd-libopencl1", "OPENCL_DYLIB_PATH", "/etc/OpenCL/vendors"] {
             assert!(text.contains(word), "{word} is missing from: {text}");
         }

@@ -180,9 +180,10 @@ impl OpenCl {
         let [to, from, places] = buffers;
         let ([first, end], items) =
             ([stage.start, stage.end].map(|packet| packets.firsts[packet]), packets.work_items[number]);
-        let global = ((end - first) * items).next_multiple_of(GROUP);
+        let group = self.context.info().group_of(GROUP);
+        let global = ((end - first) * items).next_multiple_of(group);
         let (launch, place) =
-            (Launch { global: [global, 1, 1], local: [GROUP, 1, 1] }, Place { offset: [first * items, 0, 0], ..place });
+            (Launch { global: [global, 1, 1], local: [group, 1, 1] }, Place { offset: [first * items, 0, 0], ..place });
         let counts = [end, packets.parts].map(|count| Arg::U32(count as u32));
         let arguments = [Arg::Buffer(to), Arg::Buffer(from), Arg::Buffer(places), counts[0], counts[1]];
         self.launch_at(place, (&packets.program, kernel), launch, &arguments)

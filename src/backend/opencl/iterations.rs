@@ -11,7 +11,7 @@ use super::context::lock;
 use super::reduce::{Workspace, sum_arguments};
 use super::sum_plan::{Reduction, exchange_bytes, sums_file};
 use super::tape::{Tape, Taping};
-use super::{Arg, Launch, Layout, OpenCl, Program, Source};
+use super::{Arg, Launch, Layout, Mapping, OpenCl, Program, Source};
 use crate::backend::specification::{Call, Shape};
 use crate::backend::{BackendError, Bounds, MOST_QUEUED, QueuedIterations, QueuedSums};
 
@@ -203,12 +203,13 @@ impl Iterations {
         let planner = device.planner(layout);
         let (nsimd, name) = (shape.lattice().nsimd(), shape.kernel.name);
         let tree = if let Sum::Tree(_) = self.sum { " -DTREE" } else { "" };
+        let osites = shape.target.osites() * shape.parts();
+        let geometry = LaunchGeometry::over_sites(nsimd, osites, planner.threads());
+        let (LaunchGeometry { global, local }, lane_groups) = planner.fitted(geometry, Mapping::LaneFast);
         let program = self.program(device, name, || {
             let common = planner.common_options(shape.precision(), nsimd, planner.access(shape));
-            Ok((file_of(shape), format!("{common} -DWORDS={}{tree}", shape.target.object.part_words())))
+            Ok((file_of(shape), format!("{common}{lane_groups} -DWORDS={}{tree}", shape.target.object.part_words())))
         })?;
-        let osites = shape.target.osites() * shape.parts();
-        let LaunchGeometry { global, local } = LaunchGeometry::over_sites(nsimd, osites, planner.threads());
         let Some(workspace) = &self.workspace else { unreachable!("sums come first") };
         let at = (self.sums / SUMS - 1, &self.bounds);
         let result = [Arg::Buffer(workspace.result())];

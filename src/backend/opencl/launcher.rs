@@ -13,7 +13,7 @@ use super::field::{DeviceTable, Tables};
 use super::launch::Place;
 use super::plan::{Layout, LocalMemory, Plan};
 use super::raw::RawEvent;
-use super::{Arg, Buffer, DeviceError, Launch, OpenCl, Program};
+use super::{Arg, Buffer, DeviceError, DeviceInfo, Launch, OpenCl, Program};
 use crate::backend::BackendError;
 use crate::backend::specification::{Argument, Call, ComputedTable, Rows, Shape, Value};
 use crate::backend::timeline::announce;
@@ -132,9 +132,19 @@ impl OpenCl {
         if let Some(prepared) = lock(&self.prepared).get(&key) {
             return Ok(prepared.clone());
         }
-        let plan = Arc::new(self.planner(layout).plan(shape)?);
-        let program = self.program(&plan.source, &plan.options)?;
-        let launched = plan.launched(self.context.info(), program.log(), shape.kernel.name);
+        let info = self.context.info();
+        let planner = self.planner(layout);
+        let mut plan = planner.plan(shape)?;
+        let mut program = self.program(&plan.source, &plan.options)?;
+        // A kernel may take smaller groups than the device: of its registers, say.
+        let most = program.kernel_info(shape.kernel.name)?.max_work_group_size;
+        if most < plan.geometry.group_size() {
+            let device = DeviceInfo { max_work_group_size: most, ..info.clone() };
+            plan = super::plan::Planner { device: &device, ..planner }.plan(shape)?;
+            program = self.program(&plan.source, &plan.options)?;
+        }
+        let plan = Arc::new(plan);
+        let launched = plan.launched(info, program.log(), shape.kernel.name);
         let prepared = Prepared { program, plan, launched };
         let mut all = lock(&self.prepared);
         if all.len() >= MOST_PREPARED {

@@ -210,6 +210,20 @@ impl Planner<'_> {
         LaunchGeometry::over_parts(nsimd, parts_and_osites, shape, self.threads(), most_osites)
     }
 
+    /// A launch in groups that the device takes, and the build option of one whose groups have not all lanes. Sizes that were chosen by hand stay: what does not
+    /// fit then is refused by the launch.
+    pub fn fitted(&self, geometry: LaunchGeometry, mapping: Mapping) -> (LaunchGeometry, &'static str) {
+        let Tuning { accelerator_threads, work_items, rhs_per_group, .. } = self.tuning;
+        let by_hand = accelerator_threads.is_some() || work_items.is_some() || rhs_per_group.is_some();
+        let (order, lane) = match mapping {
+            Mapping::LaneFast => ([2, 1, 0], 0),
+            Mapping::SiteFast => ([0, 2, 1], 1),
+        };
+        let dimensions = if by_hand { &[lane][..] } else { &order[..] };
+        let fitted = geometry.fitted(self.device.max_work_group_size, self.device.max_work_item_sizes, dimensions);
+        (fitted, if fitted.local[lane] < geometry.local[lane] { " -DLANE_GROUPS" } else { "" })
+    }
+
     /// The access width of a kernel: those that see a site as one object, whatever its components, may not find words together.
     pub fn access(&self, shape: &Shape) -> AccessWidth {
         use crate::backend::specification::Argument;
@@ -293,8 +307,10 @@ impl Planner<'_> {
                 (one, self.over_parts(nsimd, (parts, osites), cut))
             }
         };
+        let (geometry, lane_groups) = self.fitted(geometry, Mapping::LaneFast);
         let mut options = self.common_options(precision, nsimd, self.access(shape));
         options += &lanes.options();
+        options += lane_groups;
         options += &self.options(shape, at_once, Accumulators::Registers)?;
         let local = LocalMemory::default();
         let source = self.source(shape, at_once)?;
@@ -417,6 +433,8 @@ impl Planner<'_> {
             }
         };
 
+        let (geometry, lane_groups) = self.fitted(geometry, build.mapping);
+
         // A place that was tuned for other groups may not hold these.
         let real = precision.scalar().bytes() / 2;
         let accumulator_bytes = |items: usize| items * Spinors::WORDS * at_once * 2 * real;
@@ -434,7 +452,13 @@ impl Planner<'_> {
         let one_lane = lanes == WorkItemLanes::One;
         let together = self.layout.access.together(precision.bits(), nsimd);
         let taken = |local: &LocalMemory| local.bytes();
-        if stages && one_lane && parts > 1 && chosen.link_sharing.unwrap_or_default() == super::LinkSharing::Shared {
+        let whole_lanes = lane_groups.is_empty();
+        if stages
+            && one_lane
+            && whole_lanes
+            && parts > 1
+            && chosen.link_sharing.unwrap_or_default() == super::LinkSharing::Shared
+        {
             let format = shape.links().map(|links| links.format).unwrap_or_default();
             let shared = shared_bytes(precision, geometry, build.mapping, format, together);
             local.shared_links = shared.filter(|bytes| (taken(&local) + bytes) as u64 <= device.local_memory_bytes);
@@ -454,6 +478,7 @@ impl Planner<'_> {
         };
         let mut options = self.common_options(precision, nsimd, self.layout.access);
         options += &lanes.options();
+        options += lane_groups;
         options += &build.options();
         // A stencil takes no sums.
         options += &self.options(shape, at_once, place).unwrap_or_default();

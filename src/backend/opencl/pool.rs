@@ -17,6 +17,7 @@ use opencl3::memory::{CL_MEM_ALLOC_HOST_PTR, CL_MEM_READ_WRITE};
 use opencl3::types::{cl_mem, cl_mem_flags};
 
 use super::context::lock;
+use super::discovery::is_of_parent;
 use super::error::MEMORY_LIMIT;
 use super::raw::{RawEvent, RawMem, RawQueue};
 use super::recorder::Recorder;
@@ -227,7 +228,7 @@ impl Block {
 
 impl Drop for Block {
     fn drop(&mut self) {
-        let Some(Mapping { queue, start }) = &self.mapping else { return };
+        let Some(Mapping { queue, start }) = self.mapping.as_ref().filter(|_| !is_of_parent()) else { return };
         // SAFETY: this maps nothing else and unmaps once; the wait list is empty. A failure leaves nothing to do: the driver gives the memory back
         // with the buffer.
         let event = unsafe {

@@ -119,7 +119,7 @@ fn source() -> Result<String, SourceError> {
 const KERNEL: &str = "probe";
 /// Fixed, so that a verdict can be reproduced; the digits mean nothing.
 const SEED: u64 = 20_260_417;
-/// Every device runs work-groups of this size, and the number of operands is a multiple of it.
+/// Work-groups have this size where the device takes it, and the number of operands is a multiple of it.
 const LOCAL: usize = 64;
 
 /// Numbers of a vector.
@@ -150,7 +150,7 @@ fn measure_precision<R: Real>(context: &Context, lanes: usize) -> Result<Vec<Pro
     let mut x = vec![R::from_low_bits(0); cases];
     let mut y = x.clone();
     let (x_device, y_device) = (upload(&x)?, upload(&y)?);
-    let launch = Launch { global: [cases / lanes, 1, 1], local: [LOCAL, 1, 1] };
+    let launch = Launch { global: [cases / lanes, 1, 1], local: [context.info().group_of(LOCAL), 1, 1] };
 
     let mut checks = Vec::new();
     for (number, operation) in (0u32..).zip(operations::<R>()) {

@@ -11,11 +11,13 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use opencl3::kernel as cl_kernel;
 use opencl3::program as cl;
 use opencl3::types::cl_context;
+use sha2::{Digest as _, Sha256};
 
 use super::ahead::PROGRAM_ALONE;
-use super::cache::{EntryKind, Key};
+use super::cache::{EntryKind, Key, compiler_environment};
 use super::context::{Context, lock};
 use super::device::DeviceInfo;
+use super::discovery::unusable_cache;
 use super::error::{ClStatus, OpenClError};
 use super::raw::{RawDevice, RawKernel, RawProgram, text, unsigned};
 use crate::backend::timeline::Group;
@@ -208,7 +210,13 @@ impl Context {
                 )
             })?;
         let built = cl::build_program(raw.get(), &[device], &c_options, None, ptr::null_mut());
-        let log = text(cl::get_program_build_data(raw.get(), device, cl::CL_PROGRAM_BUILD_LOG));
+        let mut log = text(cl::get_program_build_data(raw.get(), device, cl::CL_PROGRAM_BUILD_LOG));
+        let platform = &self.info().platform_name;
+        if built.is_err()
+            && let Some(why) = unusable_cache(platform)
+        {
+            log = format!("{platform}: {why}\n{log}");
+        }
         built.map_err(|status| OpenClError::Build {
             call: "clBuildProgram",
             status: ClStatus(status),
@@ -390,7 +398,13 @@ pub(super) fn full_options(device: &DeviceInfo, options: &str) -> String {
         full.push("-w");
     }
     full.extend(options.split_whitespace());
-    full.join(" ")
+    let mut full = full.join(" ");
+    let environment = compiler_environment();
+    if !environment.is_empty() {
+        // Drivers keep programs as well, by source and options alone.
+        full += &format!(" -DLANEFIELD_ENVIRONMENT=0x{}", &hex::encode(Sha256::digest(environment))[..16]);
+    }
+    full
 }
 
 fn address(context: cl_context) -> usize {

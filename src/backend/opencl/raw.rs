@@ -25,9 +25,12 @@ macro_rules! owned {
 
         impl Drop for $name {
             fn drop(&mut self) {
-                // SAFETY: the reference was taken over in `own` and is given back only here. A failure leaves nothing to
-                // do: the driver has already lost the object.
-                let _ = unsafe { $release(self.0) };
+                // A forked child has none of the threads that a driver may wait for.
+                if !super::discovery::is_of_parent() {
+                    // SAFETY: the reference was taken over in `own` and is given back only here. A failure leaves nothing to
+                    // do: the driver has already lost the object.
+                    let _ = unsafe { $release(self.0) };
+                }
             }
         }
 

@@ -6,7 +6,7 @@ use lanefield_reference::kernels::reduce::{PartialSums, Sum};
 use super::context::lock;
 use super::plan::Planner;
 use super::sum_plan::{COUNTS_AT_ONCE, Reduction, SumBuild, SumForm, SumOptions, exchange_bytes, sums_file};
-use super::{Arg, Buffer, Context, DeviceError, Launch, NeededKernel, OpenCl, Program};
+use super::{Arg, Buffer, Context, DeviceError, DeviceInfo, Launch, NeededKernel, OpenCl, Program};
 use crate::backend::BackendError;
 use crate::backend::specification::{Call, Geometry, Shape};
 
@@ -64,19 +64,32 @@ impl OpenCl {
     /// Runs a kernel that sums.
     pub(super) fn sum(&self, call: &Call<'_, Self>, sum: Sum) -> Result<PartialSums, BackendError> {
         let (shape, layout) = (call.shape(), self.layout_of(call)?);
-        let planner = self.planner(layout);
+        let mut planner = self.planner(layout);
         let work = planner.reduction(shape, sum)?;
         let is_of_words = work.of.bundle.is_some() && shape.kernel.geometry == Geometry::SumOfWords;
         if is_of_words && matches!(planner.form(sum), SumForm::Staged(_)) {
             return self.sum_staged(call, &planner, &work);
         }
-        let (group, groups) = planner.groups(&work)?;
-        let build = planner.sum_build(work.of, sum, Some(group))?.in_order_of_the_host(&work);
-        let program = self.program(&planner.source(shape, 1)?, &planner.options_of_sum(&work, &build))?;
+        let name = shape.kernel.name;
+        let built = |planner: &Planner<'_>| -> Result<_, BackendError> {
+            let (group, groups) = planner.groups(&work)?;
+            let build = planner.sum_build(work.of, sum, Some(group))?.in_order_of_the_host(&work);
+            let program = self.program(&planner.source(shape, 1)?, &planner.options_of_sum(&work, &build))?;
+            Ok((group, groups, build, program))
+        };
+        let (mut group, mut groups, mut build, mut program) = built(&planner)?;
+        // A kernel may take smaller groups than the device.
+        let most = program.kernel_info(name)?.max_work_group_size;
+        let device;
+        if most < group {
+            device = DeviceInfo { max_work_group_size: most, ..self.context.info().clone() };
+            planner = Planner { device: &device, ..planner };
+            (group, groups, build, program) = built(&planner)?;
+        }
         let packed = self.pack(call, layout, None)?;
         let mut held = lock(&self.workspace);
         let workspace = self.workspace(&mut held, &work, groups)?;
-        self.launch_sum(&program, shape.kernel.name, &packed.arguments(), &work, workspace, (group, groups))?;
+        self.launch_sum(&program, name, &packed.arguments(), &work, workspace, (group, groups))?;
         self.finish_sums(&planner, &work, workspace, (group, groups), build)
     }
 
@@ -103,7 +116,7 @@ impl OpenCl {
         let Some(field) = call.field("x") else { unreachable!("the call was checked") };
         let mut held = lock(&self.workspace);
         let workspace = self.workspace(&mut held, whole, groups)?;
-        let threads = self.sums.pack.get();
+        let threads = self.sums.pack.get().min(self.context.info().max_work_group_size / nsimd).max(1);
         let local = [nsimd, threads, 1];
         let global = [nsimd, bundle.div_ceil(threads) * threads, osites];
         let count = |number: usize| Arg::U32(number as u32);

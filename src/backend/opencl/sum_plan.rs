@@ -425,7 +425,7 @@ impl Planner<'_> {
 
     /// Work-items of a group of exact sums, `sums` for each of them.
     pub fn exact_group(&self, bundle: Option<usize>, sums: usize) -> usize {
-        let most = self.device.max_work_group_size;
+        let most = self.device.max_work_group_size.min(self.device.max_work_item_sizes[0]).max(1);
         if let Some(group) = self.sums.group {
             return group.clamp(1, most);
         }
@@ -434,7 +434,10 @@ impl Planner<'_> {
             (false, None) => GPU_GROUP,
             (false, Some(_)) => GPU_BUNDLE_GROUP,
         };
-        while group > 32 && (group > most || exchange_bytes(Sum::Exact, sums, group) > LOCAL_BYTES) {
+        let bytes = |group| exchange_bytes(Sum::Exact, sums, group);
+        let fits = |group| group <= most && bytes(group) as u64 <= self.device.local_memory_bytes;
+        // Below 32, several groups on a compute unit gain less than is lost.
+        while group > 1 && (!fits(group) || (group > 32 && bytes(group) > LOCAL_BYTES)) {
             group /= 2;
         }
         group

@@ -19,6 +19,7 @@ use rayon::{ScopeFifo, Yield};
 use serde::Serialize;
 
 use super::context::{Buffer, Context, lock};
+use super::discovery::is_of_parent;
 use super::error::OpenClError;
 use super::host_memory::HostBuffer;
 use super::raw::RawEvent;
@@ -93,7 +94,7 @@ impl Slot {
 impl Drop for Slot {
     /// The memory may be used again only when no command reaches it.
     fn drop(&mut self) {
-        if let Some(event) = &self.busy {
+        if let Some(event) = self.busy.as_ref().filter(|_| !is_of_parent()) {
             // A failure leaves nothing to do: the driver has given the command up.
             let _ = cl::wait_for_events(&[event.get()]);
         }

@@ -133,7 +133,7 @@ impl Tuned {
         paths.retain(|path| path.to_string_lossy().ends_with(SUFFIX) && path != own);
         paths.sort();
         for path in paths {
-            let file = std::fs::read_to_string(path).ok().and_then(|text| TuningFile::parse(&text).ok());
+            let file = crate::bounded::read_text(&path).ok().and_then(|text| TuningFile::parse(&text).ok());
             let related = |file: &TuningFile| {
                 file.tuned.as_ref().is_some_and(|tuned| {
                     tuned.architecture == device.architecture && tuned.lanefield == env!("CARGO_PKG_VERSION")

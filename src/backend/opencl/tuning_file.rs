@@ -323,7 +323,7 @@ impl TuningFile {
         let is = |what: String| {
             Err(format!("{} {what}: name another file with LANEFIELD_TUNING, or --force to replace it", path.display()))
         };
-        let text = match std::fs::read_to_string(path) {
+        let text = match crate::bounded::read_text(path) {
             Ok(text) => text,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
             Err(error) => return is(format!("cannot be read ({error})")),
@@ -353,7 +353,7 @@ impl TuningFile {
     pub fn read(path: &Path, device: &DeviceInfo) -> Result<Self, String> {
         let renew = format!("renew it with `lanefield tune --device '{}'`", device.name);
         let unused = |why: String| format!("the tuning file {} is not used: {why}; {renew}", path.display());
-        let text = std::fs::read_to_string(path).map_err(|error| unused(error.to_string()))?;
+        let text = crate::bounded::read_text(path).map_err(|error| unused(error.to_string()))?;
         let file = Self::parse(&text).map_err(|fault| unused(format!("it is damaged ({fault})")))?;
         match file.tuned.as_ref().and_then(|tuned| tuned.stale(device)) {
             Some(change) => Err(unused(change)),

@@ -48,6 +48,9 @@ pub enum Hdf5Error {
     /// The file has too many groups, or they contain each other.
     #[error("the file has more than {MOST_GROUPS} groups to search; name the dataset")]
     TooManyGroups,
+    /// Some numbers are not those that were written.
+    #[error("dataset {dataset:?} is damaged: its numbers do not belong to its attribute lanefield_sha256")]
+    Damaged { dataset: String },
     /// The elements are not complex numbers.
     #[error(
         "dataset {dataset:?} is {found}; its elements should be compounds {{r, i}} of two f32 or two f64, \

@@ -1,6 +1,6 @@
 //! Arrays of complex numbers in HDF5 files (`.h5`), in and out. A complex number is what h5py makes of complex64 and
 //! complex128: a compound of two floats, the real part first. Real arrays whose last axis is 2, as other lattice
-//! programs write them, are read too. The counterpart for NumPy's own format is `npy`; the format itself is that of the
+//! programs write them, are read too, and so are elements that are arrays, as QDP++ writes its fields: their axes follow those of the dataset. The counterpart for NumPy's own format is `npy`; the format itself is that of the
 //! HDF5 library, and `hdf5_pure` reads and writes it.
 //!
 //! What a file claims is held against its length before anything is allocated for it, and `Metered` bounds how much is read.
@@ -15,10 +15,11 @@ use std::path::Path;
 use std::thread;
 
 use hdf5_pure::{
-    CompoundTypeBuilder, Dataset, Datatype, DatatypeByteOrder, FileBuilder, FormatError, LibVer, Source as _,
-    make_f32_type, make_f64_type,
+    AttrValue, CompoundTypeBuilder, Dataset, Datatype, DatatypeByteOrder, FileBuilder, FormatError, LibVer,
+    Source as _, make_f32_type, make_f64_type,
 };
 use num_complex::Complex;
+use sha2::{Digest as _, Sha256};
 
 use super::atomic::write_atomically;
 use super::npy::{ComplexArray, ComplexValues, Precision, show_shape};
@@ -77,7 +78,16 @@ fn read_here(reader: impl Read + Seek + Send + 'static, dataset: Option<&str>) -
     };
     let kind = Kind::of(&dataset)?;
     match kind.numbers {
-        Some(numbers) => Stored { path, dataset, numbers, length }.read(),
+        Some(numbers) => {
+            // Attributes of other programs may be of any type.
+            let attributes = dataset.attrs().unwrap_or_default();
+            let seal = attributes.get(SEAL).and_then(|seal| seal.as_str()).map(str::to_owned);
+            let array = Stored { path: path.clone(), dataset, numbers, length }.read()?;
+            match seal.is_none_or(|seal| seal == seal_of(&array)) {
+                true => Ok(array),
+                false => Err(Hdf5Error::Damaged { dataset: path }),
+            }
+        }
         None => Err(Hdf5Error::NotComplex { dataset: path, found: kind.description }),
     }
 }
@@ -157,29 +167,44 @@ struct Numbers {
     shape: Vec<u64>,
     precision: Precision,
     big_endian: bool,
-    /// Elements of the dataset that are one complex number: 1 compound or 2 floats.
-    elements: u64,
+    /// Of the dataset.
+    extents: Vec<u64>,
+    /// Bytes of one of its elements.
+    element: u64,
 }
 
 impl Kind {
     fn of(dataset: &Dataset) -> Result<Self, hdf5_pure::Error> {
-        let (datatype, shape) = (dataset.datatype()?, dataset.shape()?);
-        let description = one_line(&format!("{datatype} {}", show_shape(&shape)));
-        let numbers = match &datatype {
+        let (datatype, extents) = (dataset.datatype()?, dataset.shape()?);
+        let description = one_line(&format!("{datatype} {}", show_shape(&extents)));
+        // Elements that are arrays have axes of their own.
+        let (mut shape, mut scalar) = (extents.clone(), &datatype);
+        while let Datatype::Array { base_type, dimensions } = scalar {
+            shape.extend(dimensions.iter().map(|&dimension| u64::from(dimension)));
+            scalar = base_type;
+        }
+        let in_element = product(&shape[extents.len()..]);
+        let element = |bytes: usize| in_element.and_then(|count| count.checked_mul(bytes as u64));
+        let numbers = match scalar {
             Datatype::Compound { size, members } => match members.as_slice() {
                 [first, second] if are_parts(&first.name, &second.name) && first.datatype == second.datatype => {
                     let half = u64::from(*size / 2);
                     float(&first.datatype)
                         .filter(|(precision, _)| *size as usize == precision.complex_size())
                         .filter(|_| first.byte_offset == 0 && second.byte_offset == half)
-                        .map(|(precision, big_endian)| Numbers { shape, precision, big_endian, elements: 1 })
+                        .and_then(|(precision, big_endian)| {
+                            let element = element(precision.complex_size())?;
+                            Some(Numbers { shape, precision, big_endian, extents, element })
+                        })
                 }
                 _ => None,
             },
             other => match (float(other), shape.split_last()) {
                 // Two numbers alone may be anything.
                 (Some((precision, big_endian)), Some((2, axes))) if !axes.is_empty() => {
-                    Some(Numbers { shape: axes.to_vec(), precision, big_endian, elements: 2 })
+                    let shape = axes.to_vec();
+                    let element = element(precision.complex_size() / 2);
+                    element.map(|element| Numbers { shape, precision, big_endian, extents, element })
                 }
                 _ => None,
             },
@@ -212,6 +237,25 @@ fn float(datatype: &Datatype) -> Option<(Precision, bool)> {
         .into_iter()
         .find(|(ieee, _)| *ieee == little_endian)
         .map(|(_, precision)| (precision, big_endian))
+}
+
+/// The attribute of a dataset with the SHA-256 of what it was when it was written.
+const SEAL: &str = "lanefield_sha256";
+
+/// The SHA-256 of the shape, as `(4, 8)` and a newline, and of all numbers in little-endian f64.
+fn seal_of(array: &ComplexArray) -> String {
+    let mut digest = Sha256::new();
+    let shape: Vec<u64> = array.shape.iter().map(|&extent| extent as u64).collect();
+    digest.update(format!("{}\n", show_shape(&shape)));
+    let mut add = |re: f64, im: f64| {
+        digest.update(re.to_le_bytes());
+        digest.update(im.to_le_bytes());
+    };
+    match &array.values {
+        ComplexValues::F32(values) => values.iter().for_each(|z| add(z.re.into(), z.im.into())),
+        ComplexValues::F64(values) => values.iter().for_each(|z| add(z.re, z.im)),
+    }
+    hex::encode(digest.finalize())
 }
 
 /// Writes a file with one dataset, whole or not at all: compounds {r, i}, little-endian, contiguous, as h5py writes
@@ -251,15 +295,16 @@ fn builder(dataset: &str, array: &ComplexArray) -> Result<FileBuilder, Hdf5Error
     let complex = CompoundTypeBuilder::new().field("r", real.clone()).field("i", real).build();
     let complex = complex.map_err(hdf5_pure::Error::from)?;
 
+    let (count, seal) = (array.values.len() as u64, AttrValue::AsciiString(seal_of(array)));
     let mut file = FileBuilder::new();
     file.with_libver_bounds(LibVer::Earliest, LibVer::V18);
     let name = names.pop().unwrap_or_default();
     let Some(innermost) = names.pop() else {
-        file.create_dataset(name).with_compound_data(complex, bytes, array.values.len() as u64).with_shape(&shape);
+        file.create_dataset(name).with_compound_data(complex, bytes, count).with_shape(&shape).set_attr(SEAL, seal);
         return Ok(file);
     };
     let mut group = file.create_group(innermost);
-    group.create_dataset(name).with_compound_data(complex, bytes, array.values.len() as u64).with_shape(&shape);
+    group.create_dataset(name).with_compound_data(complex, bytes, count).with_shape(&shape).set_attr(SEAL, seal);
     for outer in names.into_iter().rev() {
         let inner = std::mem::replace(&mut group, file.create_group(outer));
         group.add_group(inner.finish());

@@ -62,15 +62,9 @@ impl Stored {
         }
     }
 
-    /// Extents of the dataset: those of the array, and of the two parts of a number where they are an axis.
-    fn extents(&self) -> Vec<u64> {
-        let parts = (self.numbers.elements == 2).then_some(2);
-        self.numbers.shape.iter().copied().chain(parts).collect()
-    }
-
-    /// Extent of the slowest axis.
+    /// Extent of the slowest axis of the dataset.
     fn rows(&self) -> u64 {
-        self.numbers.shape.first().copied().unwrap_or(1)
+        self.numbers.extents.first().copied().unwrap_or(1)
     }
 
     /// How many rows are read at once: whole chunks, in about [`PARTS`] parts. Before that is known, all `bytes` of the
@@ -110,12 +104,11 @@ impl Stored {
             );
             return Err(self.storage(reason));
         }
-        let extents = self.extents();
+        let (extents, element) = (&self.numbers.extents, self.numbers.element);
         if chunk.len() != extents.len() || chunk.contains(&0) {
             return Err(self.storage(format!("are in chunks of shape {}, which cannot be", show_shape(chunk))));
         }
         let counts: Vec<u64> = extents.iter().zip(chunk).map(|(extent, edge)| extent.div_ceil(*edge)).collect();
-        let element = self.numbers.precision.complex_size() as u64 / self.numbers.elements;
         let inflation = if filters.is_empty() { 1 } else { MOST_INFLATION };
         let inflated = |stored: u64| stored.saturating_mul(inflation);
         // A chunk takes a byte and its address at least. Only then may the chunks be listed.
@@ -131,7 +124,7 @@ impl Stored {
                 return Err(self.too_large());
             }
             stored = stored.saturating_add(found.storage_size);
-            let place = || found.offset.iter().zip(&extents).zip(chunk);
+            let place = || found.offset.iter().zip(extents).zip(chunk);
             if found.offset.len() == chunk.len() && place().all(|((at, extent), edge)| at % edge == 0 && at < extent) {
                 places.insert(found.offset);
             }

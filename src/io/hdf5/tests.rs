@@ -292,6 +292,19 @@ fn check(result: Result<ComplexArray, Hdf5Error>) {
 }
 
 #[test]
+fn a_bit_that_flips_in_what_was_written_is_found() {
+    let array = complex64(&[2, 3]);
+    let sound = to_bytes("a/b", &array);
+    for at in 0..sound.len() {
+        let mut bytes = sound.clone();
+        bytes[at] ^= 1 << (at % 8);
+        if let Ok(read) = parse(bytes, Some("a/b")) {
+            assert_eq!((&read.shape, bits(&read)), (&array.shape, bits(&array)), "byte {at}");
+        }
+    }
+}
+
+#[test]
 fn a_type_of_thousands_of_levels_is_refused() {
     let write = || {
         let outer = |base_type| Datatype::VariableLength {
@@ -352,4 +365,22 @@ fn a_file_with_a_wrong_byte_does_not_panic() {
             }
         }
     }
+}
+
+/// As QDP++ writes a propagator: each element is an array of spins of arrays of colours.
+#[test]
+fn elements_that_are_arrays_add_their_axes() {
+    let array = complex128(&[2, 3, 4, 4, 3, 3]);
+    let real = make_f64_type();
+    let complex = CompoundTypeBuilder::new().field("r", real.clone()).field("i", real).build().unwrap();
+    let of = |base_type, side| Datatype::Array { base_type: Box::new(base_type), dimensions: vec![side, side] };
+    let ComplexValues::F64(values) = &array.values else { unreachable!() };
+    let mut file = FileBuilder::new();
+    let bytes = bytes_of(values, f64::to_le_bytes).unwrap();
+    file.create_dataset("prop").with_raw_data(of(of(complex, 3), 4), bytes, 6).with_shape(&[2, 3]);
+    let mut written = Vec::new();
+    emit(file, &mut written).unwrap();
+    assert_eq!(parse(written.clone(), None).unwrap(), array);
+    written.truncate(written.len() - 64);
+    assert!(parse(written, None).is_err());
 }

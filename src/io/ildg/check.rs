@@ -3,6 +3,7 @@
 use std::io::BufReader;
 use std::path::Path;
 
+use lanefield_reference::gauge::SU3_TOLERANCE;
 use lanefield_reference::layout::Extents;
 
 use super::header::{record_for, text_of};
@@ -63,6 +64,8 @@ pub fn check(path: &Path, given: Option<Extents>) -> Result<Vec<String>, IldgErr
         }
         Ok(header) => header,
     };
+    let unseen = header.problems.iter().filter(|problem| !defects.contains(problem)).cloned().collect::<Vec<_>>();
+    defects.extend(unseen);
     let lattice = WholeLattice::alone(header.extents);
     let (configuration, sums) = links(reader, &header, &lattice)?;
     if let Some(said) = header.checksums.filter(|said| *said != sums) {
@@ -73,7 +76,7 @@ pub fn check(path: &Path, given: Option<Extents>) -> Result<Vec<String>, IldgErr
     match configuration.require_finite() {
         Err(error) => defects.push(error.to_string()),
         Ok(()) => {
-            let su3 = configuration.require_su3(header.floating_point.unitarity_tolerance());
+            let su3 = configuration.require_su3(SU3_TOLERANCE);
             defects.extend(su3.err().map(|error| error.to_string()));
             let of_observables = observables(&header.observables, &configuration, &lattice)?;
             defects.extend(of_observables.into_iter().map(|error| error.to_string()));

@@ -34,14 +34,14 @@ pub enum IldgError {
     #[error("the record {record} cannot be understood: {problem}")]
     Malformed { record: &'static str, problem: String },
     /// Nothing says how large the lattice is.
-    #[error("no record says how large the lattice is: give its extents, as in --lattice 8.8.8.16")]
-    NoExtents,
+    #[error("{problems}no record says how large the lattice is: give its extents, as in --lattice 8.8.8.16")]
+    NoExtents { problems: String },
     /// The extents given are not those of the file.
     #[error("the lattice is {found}, not {expected}")]
     OtherExtents { found: String, expected: String },
     /// The data are not as long as the lattice needs.
-    #[error("the record {record} has {found} bytes: {extents} in {bits}-bit numbers needs {expected}")]
-    Length { record: String, extents: String, bits: usize, expected: u64, found: u64 },
+    #[error("the record {record} has {found} bytes: {extents} in {bits}-bit numbers needs {expected}{hint}")]
+    Length { record: String, extents: String, bits: usize, expected: u64, found: u64, hint: String },
     /// There is not enough memory for the links.
     #[error("not enough memory for a configuration on {extents}: {bytes} bytes")]
     OutOfMemory { extents: Extents, bytes: usize },

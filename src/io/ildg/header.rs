@@ -40,6 +40,8 @@ pub struct IldgHeader {
     pub observables: Observables,
     /// The text of `<info>` in usqcdInfo.
     pub info: Option<String>,
+    /// What is wrong with records that were not needed.
+    pub problems: Vec<String>,
 }
 
 /// The record of a kind that goes with the data: in their message, where there is one, else the first in the file.
@@ -97,26 +99,25 @@ impl IldgHeader {
             return Err(IldgError::NoData(kinds.join(", ")));
         };
         let of = (&records[..], &records[data]);
-        let format = xml_of(reader, of, FORMAT)?;
-        let private_file = xml_of(reader, of, PRIVATE_FILE)?;
-        let private_record = xml_of(reader, of, PRIVATE_RECORD)?;
+        let mut problems = Vec::new();
+        let format = needed(xml_of(reader, of, FORMAT), &mut problems)?;
+        let private_file = needed(xml_of(reader, of, PRIVATE_FILE), &mut problems)?;
+        let private_record = needed(xml_of(reader, of, PRIVATE_RECORD), &mut problems)?;
 
-        let in_format = match &format {
-            Some(format) => {
-                let numbers: Vec<&str> = ["lx", "ly", "lz", "lt"]
-                    .into_iter()
-                    .map(|name| element(format, name).unwrap_or("missing"))
-                    .collect();
-                Some(extents_of(FORMAT, &numbers)?)
-            }
-            None => None,
+        let in_format = format.as_ref().map(|format| {
+            let of_direction = |name| element(format, name).unwrap_or("missing");
+            extents_of(FORMAT, &["lx", "ly", "lz", "lt"].map(of_direction)).map(Some)
+        });
+        let in_format = needed(in_format.unwrap_or(Ok(None)), &mut problems)?;
+        let in_scidac = private_file.as_deref().and_then(|file| element(file, "dims"));
+        let in_scidac =
+            in_scidac.map(|dims| extents_of(PRIVATE_FILE, &dims.split_whitespace().collect::<Vec<_>>()).map(Some));
+        let in_scidac = needed(in_scidac.unwrap_or(Ok(None)), &mut problems)?;
+        let Some(extents) = in_format.or(in_scidac).or(given) else {
+            return Err(IldgError::NoExtents {
+                problems: problems.iter().map(|problem| format!("{problem}; ")).collect(),
+            });
         };
-        let in_scidac = match private_file.as_deref().and_then(|file| element(file, "dims")) {
-            Some(dims) => Some(extents_of(PRIVATE_FILE, &dims.split_whitespace().collect::<Vec<_>>())?),
-            None => None,
-        };
-        let known = in_format.or(in_scidac).or(given);
-        let extents = known.ok_or(IldgError::NoExtents)?;
         if let Some(other) = [in_scidac, given].into_iter().flatten().find(|other| *other != extents) {
             return Err(IldgError::OtherExtents { found: extents.to_string(), expected: other.to_string() });
         }
@@ -127,7 +128,10 @@ impl IldgHeader {
             Some("32") => Some(FloatingPoint::F32Big),
             Some("64") => Some(FloatingPoint::F64Big),
             Some(other) => {
-                return Err(malformed(FORMAT, format!("the precision is {}: expected 32 or 64", shown(other))));
+                problems.push(
+                    malformed(FORMAT, format!("the precision is {}: expected 32 or 64", shown(other))).to_string(),
+                );
+                None
             }
         };
         let in_scidac = match private_record.as_deref().and_then(|record| element(record, "precision")) {
@@ -135,7 +139,9 @@ impl IldgHeader {
             Some("F") => Some(FloatingPoint::F32Big),
             Some("D") => Some(FloatingPoint::F64Big),
             Some(other) => {
-                return Err(malformed(PRIVATE_RECORD, format!("the precision is {}: expected F or D", shown(other))));
+                let problem = format!("the precision is {}: expected F or D", shown(other));
+                problems.push(malformed(PRIVATE_RECORD, problem).to_string());
+                None
             }
         };
         let bytes = |floating_point| extents.volume() as u64 * site_bytes(floating_point) as u64;
@@ -145,10 +151,10 @@ impl IldgHeader {
         if let Some(record) = &private_record {
             let count = element(record, "datacount").unwrap_or("4");
             if count != "4" {
-                return Err(malformed(
-                    PRIVATE_RECORD,
-                    format!("datacount is {}: links have 4 matrices a site", shown(count)),
-                ));
+                let datatype = element(record, "datatype").unwrap_or("unknown");
+                let problem =
+                    format!("datacount is {} of {}: links have 4 matrices a site", shown(count), shown(datatype));
+                return Err(malformed(PRIVATE_RECORD, problem));
             }
         }
         if bytes(floating_point) != records[data].length {
@@ -158,13 +164,17 @@ impl IldgHeader {
                 bits: 8 * floating_point.size(),
                 expected: bytes(floating_point),
                 found: records[data].length,
+                hint: other_group(extents, records[data].length),
             });
         }
 
-        let checksums = match xml_of(reader, of, CHECKSUM)? {
-            Some(sums) => Some(Checksums { a: hexadecimal(&sums, "suma")?, b: hexadecimal(&sums, "sumb")? }),
-            None => None,
-        };
+        let sums = xml_of(reader, of, CHECKSUM).and_then(|sums| {
+            let of = |sums: &[(String, String)]| {
+                Ok(Checksums { a: hexadecimal(sums, "suma")?, b: hexadecimal(sums, "sumb")? })
+            };
+            sums.as_deref().map(of).transpose()
+        });
+        let checksums = needed(sums, &mut problems)?;
         let lfn = match record_for(&records, &records[data], LFN) {
             Some(record) => {
                 let text = text_of(reader, record, LFN)?;
@@ -181,13 +191,34 @@ impl IldgHeader {
         let number = |name| record.as_deref().and_then(|record| element(record, name)).and_then(|x| x.parse().ok());
         let observables = Observables { plaquette: number("plaq"), link_trace: number("linktr") };
         let info = record.as_deref().and_then(|record| element(record, "info")).map(str::to_owned);
-        Ok(Self { data, extents, floating_point, checksums, lfn, observables, info, records })
+        Ok(Self { data, extents, floating_point, checksums, lfn, observables, info, records, problems })
     }
 
     /// The record that holds the links.
     pub fn data_record(&self) -> &Record {
         &self.records[self.data]
     }
+}
+
+/// What a record says, if it can be understood; what cannot is a problem, and is done without.
+fn needed<T>(read: Result<Option<T>, IldgError>, problems: &mut Vec<String>) -> Result<Option<T>, IldgError> {
+    match read {
+        Err(error @ (IldgError::Malformed { .. } | IldgError::TooLong { .. })) => {
+            problems.push(error.to_string());
+            Ok(None)
+        }
+        other => other,
+    }
+}
+
+/// Says of which other group matrices of so many bytes could be.
+fn other_group(extents: Extents, bytes: u64) -> String {
+    let of = |colours: u64, size: u64| extents.volume() as u64 * 4 * 2 * colours * colours * size == bytes;
+    let found = [2, 4, 5, 6].into_iter().flat_map(|colours| [(colours, 32), (colours, 64)]);
+    let found = found.into_iter().find(|&(colours, bits)| of(colours, bits / 8));
+    found.map_or_else(String::new, |(colours, bits)| {
+        format!("; that is the length of links of SU({colours}) in {bits}-bit numbers, and links of SU(3) are read")
+    })
 }
 
 fn hexadecimal(sums: &[(String, String)], name: &str) -> Result<u32, IldgError> {

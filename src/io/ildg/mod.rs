@@ -14,7 +14,8 @@ use crate::io::nersc::FloatingPoint;
 pub use check::check;
 pub use error::IldgError;
 pub use header::{IldgHeader, Observables};
-pub use reader::{IldgFile, is_lime, parse, read, read_header, read_part};
+pub(super) use reader::read_links;
+pub use reader::{IldgFile, parse, read, read_header, read_part};
 pub use writer::{WriteOptions, to_bytes, write, write_part};
 
 const FORMAT: &str = "ildg-format";

@@ -8,10 +8,9 @@ use lanefield_reference::layout::Extents;
 
 use super::{Checksums, IldgError, IldgHeader, Observables, site_bytes};
 use crate::comm::WholeLattice;
-use crate::io::lime::MAGIC;
 use crate::io::nersc::{LINK_TRACE_TOLERANCE, PLAQUETTE_TOLERANCE};
-use crate::io::open::{first_bytes, open};
-use crate::io::rows::{SitesOfFile, require_room};
+use crate::io::open::open;
+use crate::io::rows::{Demand, SitesOfFile, require_room};
 
 /// An ILDG or SciDAC file: what its records say, and its links, which agree with them.
 #[derive(Clone, PartialEq, Debug)]
@@ -20,11 +19,6 @@ pub struct IldgFile {
     pub header: IldgHeader,
     /// The links; f32 values are widened.
     pub configuration: Configuration,
-}
-
-/// Whether the file at a path begins as LIME files do.
-pub fn is_lime(path: &Path) -> bool {
-    first_bytes(path).is_some_and(|bytes| u32::from_be_bytes(bytes) == MAGIC)
 }
 
 /// Reads the file at `path`, and verifies its structure, its length, checksums, plaquette and link trace where it has them, and that its links are finite and
@@ -53,26 +47,35 @@ pub fn parse(bytes: &[u8], given: Option<Extents>) -> Result<IldgFile, IldgError
 /// # Errors
 /// [`IldgError`], on each rank by itself where its own links are damaged.
 pub fn read_part(path: &Path, lattice: &WholeLattice) -> Result<IldgFile, IldgError> {
+    read_links(path, lattice, Demand::Su3)
+}
+
+/// As [`read_part`], of links that need not be in SU(3) if that is not demanded.
+pub(in crate::io) fn read_links(path: &Path, lattice: &WholeLattice, demand: Demand) -> Result<IldgFile, IldgError> {
     let (mut file, length) = open(path)?;
     let header = IldgHeader::read(&mut file, length, Some(lattice.extents()))?;
-    read_sites(file, header, lattice)
+    read_sites(file, header, lattice, demand)
 }
 
 fn read_from(mut reader: impl Read + Seek, length: u64, given: Option<Extents>) -> Result<IldgFile, IldgError> {
     let header = IldgHeader::read(&mut reader, length, given)?;
     let lattice = WholeLattice::alone(header.extents);
-    read_sites(reader, header, &lattice)
+    read_sites(reader, header, &lattice, Demand::Su3)
 }
 
-fn read_sites(reader: impl Read + Seek, header: IldgHeader, lattice: &WholeLattice) -> Result<IldgFile, IldgError> {
+fn read_sites(
+    reader: impl Read + Seek,
+    header: IldgHeader,
+    lattice: &WholeLattice,
+    demand: Demand,
+) -> Result<IldgFile, IldgError> {
     let (configuration, found) = links(reader, &header, lattice)?;
     if let Some(said) = header.checksums.filter(|said| *said != found) {
         // Damage is told before what it does to the links.
         let (header, data) = (said, found);
         return Err(IldgError::Checksum { header: header.a, header_b: header.b, data: data.a, data_b: data.b });
     }
-    configuration.require_finite()?;
-    configuration.require_su3(header.floating_point.unitarity_tolerance())?;
+    demand.require(&configuration)?;
     match observables(&header.observables, &configuration, lattice)?.into_iter().next() {
         Some(problem) => Err(problem),
         None => Ok(IldgFile { header, configuration }),

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use std::io::{self, Write};
 use std::path::Path;
 
-use lanefield_reference::gauge::Configuration;
+use lanefield_reference::gauge::{Configuration, SU3_TOLERANCE};
 use lanefield_reference::layout::Extents;
 
 use super::xml::escaped;
@@ -100,8 +100,7 @@ impl Frame {
         let (extents, floating_point) = (lattice.extents(), options.floating_point());
         check_text("the logical file name", options.lfn.as_deref().unwrap_or_default())?;
         check_text("info", &options.info)?;
-        let require_su3 =
-            |configuration: &Configuration| configuration.require_su3(floating_point.unitarity_tolerance());
+        let require_su3 = |configuration: &Configuration| configuration.require_su3(SU3_TOLERANCE);
         configuration.require_finite()?;
         require_su3(configuration)?;
         let stored = match floating_point {

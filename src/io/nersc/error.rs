@@ -1,31 +1,27 @@
 //! What can be wrong with a NERSC file, and how it is said: with the header field that is concerned, and both values.
 
 use std::io;
-use std::path::PathBuf;
 
 use lanefield_reference::gauge::GaugeError;
 use lanefield_reference::layout::Extents;
 use thiserror::Error;
 
-use super::FloatingPoint;
 use crate::io::atomic::WriteError;
+use crate::io::open::OpenError;
 
 /// Why a NERSC file was not read or written.
 #[derive(Debug, Error)]
 #[allow(missing_docs, reason = "the messages name the fields")]
 pub enum NerscError {
-    /// The system refused to open or read the file.
-    #[error("cannot read {}: {source}", .path.display())]
-    Open { path: PathBuf, source: io::Error },
-    /// The path does not name a regular file.
-    #[error("{} is not a file", .path.display())]
-    NotAFile { path: PathBuf },
+    /// The file was not opened.
+    #[error(transparent)]
+    Open(#[from] OpenError),
     /// The data could not be read, though the file is long enough.
     #[error("reading stopped in the middle: {0}")]
     Read(#[from] io::Error),
     /// The first line is not BEGIN_HEADER.
-    #[error("not a NERSC file: it begins with {found}, not with the line BEGIN_HEADER{hint}")]
-    NotNersc { found: String, hint: &'static str },
+    #[error("not a NERSC file: it begins with {found}, not with the line BEGIN_HEADER")]
+    NotNersc { found: String },
     /// There is no END_HEADER where it should be.
     #[error("the header has no line END_HEADER in the first {searched} bytes")]
     NoEndOfHeader { searched: usize },
@@ -56,12 +52,6 @@ pub enum NerscError {
     /// There is not enough memory for the links.
     #[error("not enough memory for a configuration on {extents}: {bytes} bytes")]
     OutOfMemory { extents: Extents, bytes: usize },
-    /// The data are in the other byte order.
-    #[error(
-        "the data is {} though FLOATING_POINT says {} ({evidence}); it should say {}",
-        .declared.swapped().byte_order(), .declared.name(), .declared.swapped().name()
-    )]
-    ByteOrder { declared: FloatingPoint, evidence: String },
     /// The data are not those that the header was made for.
     #[error("header field CHECKSUM is {header:08x}, but the data sums to {data:08x}: the file is damaged")]
     Checksum { header: u32, data: u32 },

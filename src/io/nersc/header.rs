@@ -18,14 +18,14 @@ pub struct NerscHeader {
     pub extents: Extents,
     /// DATATYPE.
     pub rows: StoredRows,
-    /// FLOATING_POINT.
+    /// FLOATING_POINT, in the byte order that the data have.
     pub floating_point: FloatingPoint,
     /// LINK_TRACE: mean of Re tr U / 3.
-    pub link_trace: f64,
+    pub link_trace: Option<f64>,
     /// PLAQUETTE: mean of Re tr P / 3.
-    pub plaquette: f64,
+    pub plaquette: Option<f64>,
     /// CHECKSUM: wrapping sum of the 32-bit words of the data, as integers in the file's byte order.
-    pub checksum: u32,
+    pub checksum: Option<u32>,
     /// BOUNDARY_1 to BOUNDARY_4. Not interpreted: phases are given to an operator.
     pub boundary: [String; DIMENSIONS],
     /// ENSEMBLE_ID.
@@ -53,7 +53,7 @@ impl NerscHeader {
         let mut lines = bytes.split_inclusive(|&b| b == b'\n');
         let first = lines.next().unwrap_or_default();
         if first.trim_ascii() != b"BEGIN_HEADER" {
-            return Err(NerscError::NotNersc { found: excerpt(first), hint: known_format(bytes) });
+            return Err(NerscError::NotNersc { found: excerpt(first) });
         }
         let mut length = first.len();
         let mut fields: Vec<(&'static str, &[u8])> = Vec::new();
@@ -95,12 +95,14 @@ impl NerscHeader {
         for (field, extent) in DIMENSION_FIELDS.iter().zip(self.extents.as_array()) {
             line(field, &extent.to_string());
         }
-        line("LINK_TRACE", &ten_digits(self.link_trace));
-        line("PLAQUETTE", &ten_digits(self.plaquette));
+        let mut number =
+            |key: &str, value: Option<f64>| value.into_iter().for_each(|value| line(key, &ten_digits(value)));
+        number("LINK_TRACE", self.link_trace);
+        number("PLAQUETTE", self.plaquette);
         for (field, boundary) in BOUNDARY_FIELDS.iter().zip(&self.boundary) {
             line(field, boundary);
         }
-        line("CHECKSUM", &format!("{:>10x}", self.checksum));
+        self.checksum.into_iter().for_each(|checksum| line("CHECKSUM", &format!("{checksum:>10x}")));
         // Sums of ILDG files. Grid writes 0 into NERSC files, and does not read them back.
         line("SCIDAC_CHECKSUMA", &format!("{:>10x}", 0));
         line("SCIDAC_CHECKSUMB", &format!("{:>10x}", 0));
@@ -161,16 +163,27 @@ impl Fields<'_> {
         expected: &'static str,
         parse: impl FnOnce(&str) -> Option<T>,
     ) -> Result<T, NerscError> {
-        let value = self.get(field).ok_or(NerscError::MissingField { field })?;
-        parse(&value).ok_or(NerscError::BadField { field, value, expected })
+        self.read(field, expected, parse)?.ok_or(NerscError::MissingField { field })
+    }
+
+    /// A field that need not be there.
+    fn read<T>(
+        &self,
+        field: &'static str,
+        expected: &'static str,
+        parse: impl FnOnce(&str) -> Option<T>,
+    ) -> Result<Option<T>, NerscError> {
+        let Some(value) = self.get(field) else { return Ok(None) };
+        parse(&value).map(Some).ok_or(NerscError::BadField { field, value, expected })
     }
 
     fn interpret(&self) -> Result<NerscHeader, NerscError> {
-        let rows = self.required("DATATYPE", "4D_SU3_GAUGE or 4D_SU3_GAUGE_3x3", |value| match value {
-            "4D_SU3_GAUGE" => Some(StoredRows::Two),
-            "4D_SU3_GAUGE_3x3" => Some(StoredRows::Three),
-            _ => None,
-        })?;
+        let rows =
+            self.required("DATATYPE", "4D_SU3_GAUGE or 4D_SU3_GAUGE_3x3: links of SU(3)", |value| match value {
+                "4D_SU3_GAUGE" => Some(StoredRows::Two),
+                "4D_SU3_GAUGE_3x3" => Some(StoredRows::Three),
+                _ => None,
+            })?;
         let floating_point = self.required(
             "FLOATING_POINT",
             "IEEE32BIG, IEEE32, IEEE32LITTLE, IEEE64BIG, IEEE64 or IEEE64LITTLE",
@@ -191,9 +204,9 @@ impl Fields<'_> {
             extents,
             rows,
             floating_point,
-            link_trace: self.required("LINK_TRACE", "a real number", |value| value.parse().ok())?,
-            plaquette: self.required("PLAQUETTE", "a real number", |value| value.parse().ok())?,
-            checksum: self.required("CHECKSUM", "a 32-bit hexadecimal number", |value| {
+            link_trace: self.read("LINK_TRACE", "a real number", |value| value.parse().ok())?,
+            plaquette: self.read("PLAQUETTE", "a real number", |value| value.parse().ok())?,
+            checksum: self.read("CHECKSUM", "a 32-bit hexadecimal number", |value| {
                 let digits = value.strip_prefix("0x").or_else(|| value.strip_prefix("0X")).unwrap_or(value);
                 u32::from_str_radix(digits, 16).ok()
             })?,
@@ -229,15 +242,6 @@ fn excerpt(bytes: &[u8]) -> String {
     }
     shown.push('"');
     shown
-}
-
-fn known_format(bytes: &[u8]) -> &'static str {
-    match bytes {
-        [0x45, 0x67, 0x89, 0xab, ..] => " (this is LIME, the container of ILDG and SciDAC files)",
-        [0x93, b'N', b'U', b'M', b'P', b'Y', ..] => " (this is a NumPy array)",
-        [0x1f, 0x8b, ..] => " (this is compressed by gzip)",
-        _ => "",
-    }
 }
 
 /// A number with ten significant digits, as C's `%.10g` and Grid's streams write it.

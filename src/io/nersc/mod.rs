@@ -12,8 +12,8 @@ use lanefield_reference::layout::Extents;
 
 pub use error::NerscError;
 pub use header::{MAXIMUM_HEADER, NerscHeader};
-pub(super) use reader::decode;
 pub use reader::{NerscFile, parse, read, read_from, read_header, read_part};
+pub(super) use reader::{decode, read_links};
 pub(super) use writer::encode;
 pub use writer::{WriteOptions, to_bytes, write, write_part};
 
@@ -62,7 +62,7 @@ pub enum ByteOrder {
 
 lanefield_reference::named!(ByteOrder: Big = "big-endian", Little = "little-endian");
 
-/// Number format of a file: FLOATING_POINT. As in Grid the names without a byte order mean little-endian.
+/// Number format of a file: FLOATING_POINT. Of names without a byte order, and of wrong ones, the first links tell it: programs differ in what IEEE32 means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum FloatingPoint {
     /// `IEEE32BIG`.
@@ -109,17 +109,6 @@ impl FloatingPoint {
             Self::F32Little => Self::F32Big,
             Self::F64Big => Self::F64Little,
             Self::F64Little => Self::F64Big,
-        }
-    }
-
-    /// Largest distance from SU(3) (max |U U† − 1| and |det U − 1|) with which links are read or written.
-    ///
-    /// 32-bit links are off by some 1e-7 when they were just projected onto SU(3), and drift to a few 1e-6 in programs
-    /// that evolve them in that precision. 64-bit files may hold links that were once rounded to 32 bits.
-    pub fn unitarity_tolerance(self) -> f64 {
-        match self.size() {
-            4 => 1e-5,
-            _ => 1e-6,
         }
     }
 }

@@ -1,16 +1,16 @@
 //! Reading a NERSC file: header, length, data; then all that the header says about the data is verified. The
 //! counterpart is `writer.rs`.
 
-use std::fs::{self, File};
 use std::io::{self, Cursor, Read};
 use std::path::Path;
 
-use lanefield_reference::gauge::{Configuration, GaugeError, SITE_WORDS, third_row};
-use lanefield_reference::layout::Extents;
+use lanefield_reference::gauge::{Configuration, SITE_WORDS, third_row};
+use lanefield_reference::layout::{Coordinate, Extents};
 use num_complex::Complex;
 
 use crate::comm::WholeLattice;
-use crate::io::rows::SitesOfFile;
+use crate::io::open::open;
+use crate::io::rows::{Demand, SitesOfFile, require_room};
 
 use super::header::{MAXIMUM_HEADER, NerscHeader};
 use super::{ByteOrder, FloatingPoint, LINK_TRACE_TOLERANCE, NerscError, PLAQUETTE_TOLERANCE, StoredRows, data_length};
@@ -27,11 +27,12 @@ pub struct NerscFile {
 /// Bytes of data that are decoded at a time.
 const CHUNK: usize = 1 << 18;
 
-/// Sites that are looked at to tell the byte order.
+/// Sites that are looked at to tell the byte order, and how far their links may be from SU(3): bytes in the wrong order are much further.
 const SAMPLE_SITES: usize = 16;
+const SAMPLE_TOLERANCE: f64 = 0.1;
 
 /// Reads the NERSC file at `path`, and verifies its length, CHECKSUM, LINK_TRACE and PLAQUETTE, and that its links are
-/// finite and in SU(3) (see [`FloatingPoint::unitarity_tolerance`]).
+/// finite and in SU(3) within [`SU3_TOLERANCE`](lanefield_reference::gauge::SU3_TOLERANCE).
 ///
 /// # Errors
 /// [`NerscError`]. Nothing is allocated for links before the length of the file is known to be right.
@@ -51,8 +52,13 @@ pub fn read_header(path: &Path) -> Result<NerscHeader, NerscError> {
 /// # Errors
 /// [`NerscError`], on each rank by itself where its own links are damaged.
 pub fn read_part(path: &Path, lattice: &WholeLattice) -> Result<NerscFile, NerscError> {
+    read_links(path, lattice, Demand::Su3)
+}
+
+/// As [`read_part`], of links that need not be in SU(3) if that is not demanded.
+pub(in crate::io) fn read_links(path: &Path, lattice: &WholeLattice, demand: Demand) -> Result<NerscFile, NerscError> {
     let (mut file, length) = open(path)?;
-    let (header, data_start, _) = begin(&mut file, length)?;
+    let (mut header, data_start, _) = begin(&mut file, length)?;
     if header.extents != lattice.extents() {
         return Err(NerscError::OtherExtents {
             found: header.extents.to_string(),
@@ -61,19 +67,22 @@ pub fn read_part(path: &Path, lattice: &WholeLattice) -> Result<NerscFile, Nersc
     }
     let site_bytes = header.rows.reals_per_site() * header.floating_point.size();
     let mut sites = SitesOfFile::new(file, data_start as u64, site_bytes, header.extents);
-    let mut words = WordSums::default();
-    let (mut sample, mut links) = (Vec::new(), Vec::new());
+    let mut sample = Vec::new();
+    for site in 0..header.extents.volume().min(SAMPLE_SITES) {
+        let x: Coordinate = header.extents.coordinate(site);
+        sample.extend(sites.site(x)?);
+    }
+    settle_byte_order(&mut header, &sample);
+    let (mut words, mut links) = (WordSums::default(), Vec::new());
     let part = lattice.part();
     let mut own = part.volume();
+    require_room(part).map_err(|bytes| NerscError::OutOfMemory { extents: part, bytes })?;
     // The sites of the part come first, and then those around it.
     let configuration = Configuration::from_sites(part, |x, site| {
         let bytes = sites.site(x)?;
         if own > 0 {
             own -= 1;
             words.add(bytes);
-            if sample.len() < SAMPLE_SITES * site_bytes {
-                sample.extend(bytes);
-            }
         }
         links.clear();
         decode(bytes, header.rows, header.floating_point, &mut links);
@@ -83,22 +92,11 @@ pub fn read_part(path: &Path, lattice: &WholeLattice) -> Result<NerscFile, Nersc
     let mut sums = [words.big, words.little].map(i64::from);
     lattice.communicator().sum(&mut sums).map_err(io::Error::from)?;
     let [big, little] = sums.map(|sum| sum as u32);
-    let data = Data { configuration, words: WordSums { big, little }, sample };
-    let configuration = data.verify(&header)?;
+    let data = Data { configuration, words: WordSums { big, little } };
+    let configuration = data.verify(&header, demand)?;
     let link_trace = lattice.link_trace(&configuration).map_err(io::Error::from)?;
     check_observables(&header, link_trace, lattice.plaquette(&configuration).map_err(io::Error::from)?)?;
     Ok(NerscFile { header, configuration })
-}
-
-/// A file and its length.
-fn open(path: &Path) -> Result<(File, u64), NerscError> {
-    let open = |source| NerscError::Open { path: path.to_owned(), source };
-    // Asked before the file is opened: opening a pipe would wait for its writer.
-    let metadata = fs::metadata(path).map_err(open)?;
-    if !metadata.is_file() {
-        return Err(NerscError::NotAFile { path: path.to_owned() });
-    }
-    Ok((File::open(path).map_err(open)?, metadata.len()))
 }
 
 /// The header, where the data begin, and what was read; the length is checked.
@@ -119,9 +117,9 @@ pub fn parse(bytes: &[u8]) -> Result<NerscFile, NerscError> {
 /// As [`read`], from a reader that holds `length` bytes. Memory for the links is allocated according to `length`, so it
 /// must be true; a reader that ends early is an error.
 pub fn read_from(mut reader: impl Read, length: u64) -> Result<NerscFile, NerscError> {
-    let (header, data_start, head) = begin(&mut reader, length)?;
-    let data = Data::read(&header, Cursor::new(&head[data_start..]).chain(reader))?;
-    let configuration = data.verify(&header)?;
+    let (mut header, data_start, head) = begin(&mut reader, length)?;
+    let data = Data::read(&mut header, Cursor::new(&head[data_start..]).chain(reader))?;
+    let configuration = data.verify(&header, Demand::Su3)?;
     check_observables(&header, configuration.link_trace(), configuration.plaquette())?;
     Ok(NerscFile { header, configuration })
 }
@@ -148,8 +146,6 @@ fn check_length(header: &NerscHeader, found: u64) -> Result<(), NerscError> {
 struct Data {
     configuration: Configuration,
     words: WordSums,
-    /// The first sites as in the file.
-    sample: Vec<u8>,
 }
 
 /// Wrapping sums of 32-bit words in either byte order.
@@ -168,17 +164,17 @@ impl WordSums {
         }
     }
 
-    /// In the declared byte order, and in the other one.
-    fn declared(self, floating_point: FloatingPoint) -> [u32; 2] {
+    /// In the byte order of the file.
+    fn of(self, floating_point: FloatingPoint) -> u32 {
         match floating_point.byte_order() {
-            ByteOrder::Big => [self.big, self.little],
-            ByteOrder::Little => [self.little, self.big],
+            ByteOrder::Big => self.big,
+            ByteOrder::Little => self.little,
         }
     }
 }
 
 impl Data {
-    fn read(header: &NerscHeader, mut reader: impl Read) -> Result<Self, NerscError> {
+    fn read(header: &mut NerscHeader, mut reader: impl Read) -> Result<Self, NerscError> {
         let extents = header.extents;
         let words = extents.volume() * SITE_WORDS;
         let mut links = Vec::new();
@@ -188,7 +184,6 @@ impl Data {
         let site_bytes = header.rows.reals_per_site() * header.floating_point.size();
         let chunk_sites = (CHUNK / site_bytes).min(extents.volume());
         let mut buffer = vec![0; chunk_sites * site_bytes];
-        let mut sample = Vec::new();
         let mut sums = WordSums::default();
         let mut left = extents.volume();
         while left > 0 {
@@ -196,70 +191,56 @@ impl Data {
             let bytes = &mut buffer[..sites * site_bytes];
             reader.read_exact(bytes)?;
             sums.add(bytes);
-            decode(bytes, header.rows, header.floating_point, &mut links);
-            if sample.is_empty() {
-                sample = bytes[..sites.min(SAMPLE_SITES) * site_bytes].to_vec();
+            if links.is_empty() {
+                settle_byte_order(header, &bytes[..sites.min(SAMPLE_SITES) * site_bytes]);
             }
+            decode(bytes, header.rows, header.floating_point, &mut links);
             left -= sites;
         }
         let without_checksum = |source| NerscError::Links { source, checksum: None };
         let configuration = Configuration::new(extents, links).map_err(without_checksum)?;
-        Ok(Self { configuration, words: sums, sample })
+        Ok(Self { configuration, words: sums })
     }
 
     /// The links, if they have the header's checksum, are finite, and are in SU(3).
-    fn verify(self, header: &NerscHeader) -> Result<Configuration, NerscError> {
-        let byte_order =
-            |evidence: &str| NerscError::ByteOrder { declared: header.floating_point, evidence: evidence.to_owned() };
-        let [checksum, swapped] = self.words.declared(header.floating_point);
-        let checksum = (checksum != header.checksum).then_some([header.checksum, checksum]);
-        if checksum.is_some() && swapped == header.checksum {
-            return Err(byte_order("in that order the data sums to CHECKSUM"));
-        }
-        let sample_is_swapped = || {
-            is_su3(&self.sample, header, header.floating_point.swapped())
-                && !is_su3(&self.sample, header, header.floating_point)
-        };
-        let links_error = |source: GaugeError| {
-            if sample_is_swapped() {
-                byte_order("the first links are in SU(3) in that order only")
-            } else {
-                NerscError::Links { source, checksum }
-            }
-        };
-        let configuration = self.configuration;
-        configuration.require_finite().map_err(links_error)?;
+    fn verify(self, header: &NerscHeader, demand: Demand) -> Result<Configuration, NerscError> {
+        let data = self.words.of(header.floating_point);
+        let checksum = header.checksum.filter(|said| *said != data).map(|said| [said, data]);
+        let links_error = |source| NerscError::Links { source, checksum };
+        self.configuration.require_finite().map_err(links_error)?;
         if let Some([header, data]) = checksum {
-            return Err(if sample_is_swapped() {
-                byte_order("the first links are in SU(3) in that order only; the data sums to CHECKSUM in neither")
-            } else {
-                NerscError::Checksum { header, data }
-            });
+            return Err(NerscError::Checksum { header, data });
         }
-        configuration.require_su3(header.floating_point.unitarity_tolerance()).map_err(links_error)?;
-        Ok(configuration)
+        demand.require(&self.configuration).map_err(links_error)?;
+        Ok(self.configuration)
     }
 }
 
-fn is_su3(bytes: &[u8], header: &NerscHeader, floating_point: FloatingPoint) -> bool {
-    let sites = bytes.len() / (header.rows.reals_per_site() * floating_point.size());
-    let mut links = Vec::new();
-    decode(bytes, header.rows, floating_point, &mut links);
-    Extents::new([sites, 1, 1, 1]).is_ok_and(|extents| {
-        Configuration::new(extents, links).is_ok_and(|c| c.require_su3(floating_point.unitarity_tolerance()).is_ok())
-    })
+/// Takes the data to be in the other byte order than the header says where the first sites are in SU(3) in that order alone.
+fn settle_byte_order(header: &mut NerscHeader, sample: &[u8]) {
+    let is_su3 = |floating_point| {
+        let mut links = Vec::new();
+        decode(sample, header.rows, floating_point, &mut links);
+        Extents::new([links.len() / SITE_WORDS, 1, 1, 1]).is_ok_and(|extents| {
+            Configuration::new(extents, links).is_ok_and(|c| c.require_su3(SAMPLE_TOLERANCE).is_ok())
+        })
+    };
+    let swapped = header.floating_point.swapped();
+    if !is_su3(header.floating_point) && is_su3(swapped) {
+        header.floating_point = swapped;
+    }
 }
 
 fn check_observables(header: &NerscHeader, link_trace: f64, plaquette: f64) -> Result<(), NerscError> {
     // Written so that a header value that is not a number fails.
     let agree = |a: f64, b: f64, tolerance: f64| (a - b).abs() < tolerance;
-    if !agree(link_trace, header.link_trace, LINK_TRACE_TOLERANCE) {
-        return Err(NerscError::LinkTrace { header: header.link_trace, data: link_trace });
+    if let Some(header) = header.link_trace.filter(|said| !agree(link_trace, *said, LINK_TRACE_TOLERANCE)) {
+        return Err(NerscError::LinkTrace { header, data: link_trace });
     }
-    if !agree(plaquette, header.plaquette, PLAQUETTE_TOLERANCE) {
-        return Err(NerscError::Plaquette { header: header.plaquette, data: plaquette });
+    match header.plaquette.filter(|said| !agree(plaquette, *said, PLAQUETTE_TOLERANCE)) {
+        Some(header) => Err(NerscError::Plaquette { header, data: plaquette }),
+        None => Ok(()),
     }
-    Ok(())
 }
 
 /// Appends the links in `bytes`, whole sites of a file, to `links`.

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::io::{self, Write};
 use std::path::Path;
 
-use lanefield_reference::gauge::{Configuration, LINK_WORDS, SITE_WORDS};
+use lanefield_reference::gauge::{Configuration, LINK_WORDS, SITE_WORDS, SU3_TOLERANCE};
 use num_complex::Complex;
 
 use super::header::NerscHeader;
@@ -99,9 +99,7 @@ fn prepare(
     check_text("ENSEMBLE_ID", &options.ensemble_id)?;
     check_text("ENSEMBLE_LABEL", &options.ensemble_label)?;
     let require_su3 = |configuration: &Configuration| {
-        configuration
-            .require_su3(floating_point.unitarity_tolerance())
-            .map_err(|source| NerscError::Links { source, checksum: None })
+        configuration.require_su3(SU3_TOLERANCE).map_err(|source| NerscError::Links { source, checksum: None })
     };
     require_su3(configuration)?;
     let mut checksum = 0u32;
@@ -127,9 +125,9 @@ fn prepare(
         extents: lattice.extents(),
         rows,
         floating_point,
-        link_trace: lattice.link_trace(&stored).map_err(io::Error::from)?,
-        plaquette: lattice.plaquette(&stored).map_err(io::Error::from)?,
-        checksum,
+        link_trace: Some(lattice.link_trace(&stored).map_err(io::Error::from)?),
+        plaquette: Some(lattice.plaquette(&stored).map_err(io::Error::from)?),
+        checksum: Some(checksum),
         boundary: std::array::from_fn(|_| "PERIODIC".to_owned()),
         ensemble_id: options.ensemble_id.clone(),
         ensemble_label: options.ensemble_label.clone(),

@@ -273,7 +273,14 @@ pub(super) fn any_field(shape: &[usize]) -> Result<(Extents, Words), NpyError> {
 
 /// The lattice of a gauge configuration of that shape.
 pub(super) fn gauge_extents(shape: &[usize]) -> Result<Extents, NpyError> {
-    field_extents(shape, "gauge configuration", "(T, Z, Y, X, 4, 3, 3)", &[4, 3, 3])
+    let (field, axes) = ("gauge configuration", "(T, Z, Y, X, 4, 3, 3)");
+    match shape {
+        &[_, _, _, _, 4, rows, columns] if rows == columns && rows != 3 => {
+            let reason = format!("its links are of SU({rows}), and those of SU(3) are read");
+            Err(NpyError::Shape { shape: shape.to_owned(), field, axes, reason })
+        }
+        _ => field_extents(shape, field, axes, &[4, 3, 3]),
+    }
 }
 
 /// What one calls the object whose axes at each site are `site`.

@@ -1,7 +1,6 @@
 //! What can be wrong with an array, and how it is said.
 
 use std::io;
-use std::path::PathBuf;
 
 use lanefield_reference::gauge::GaugeError;
 use num_complex::Complex;
@@ -9,17 +8,15 @@ use thiserror::Error;
 
 use super::{Element, Precision};
 use crate::io::atomic::WriteError;
+use crate::io::open::OpenError;
 
 /// Why an array was not read or written.
 #[derive(Debug, Error)]
 #[allow(missing_docs, reason = "the messages name the fields")]
 pub enum NpyError {
-    /// The system refused to open or read the file.
-    #[error("cannot read {}: {source}", .path.display())]
-    Open { path: PathBuf, source: io::Error },
-    /// The path does not name a regular file.
-    #[error("{} is not a file", .path.display())]
-    NotAFile { path: PathBuf },
+    /// The file was not opened.
+    #[error(transparent)]
+    Open(#[from] OpenError),
     /// The data could not be read, though the file is long enough.
     #[error("reading stopped in the middle: {0}")]
     Read(#[from] io::Error),

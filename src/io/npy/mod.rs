@@ -7,7 +7,7 @@ mod error;
 mod header;
 mod raw;
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, SeekFrom, Write};
 use std::marker::PhantomData;
 use std::path::Path;
@@ -18,6 +18,7 @@ use lanefield_reference::layout::{DIMENSIONS, Extents};
 use num_complex::Complex;
 
 use super::atomic::write_atomically;
+use super::open::open;
 use super::rows::SitesOfFile;
 pub use array::{
     ArrayReal, ComplexArray, ComplexValues, Fermion5Array, FieldArray, Precision, PropagatorArray, SpinorArray,
@@ -38,17 +39,6 @@ pub use raw::{Element, RawArray};
 pub fn read_complex(path: &Path) -> Result<ComplexArray, NpyError> {
     let (file, length) = open(path)?;
     read_from(file, length)
-}
-
-/// A file and its length.
-fn open(path: &Path) -> Result<(File, u64), NpyError> {
-    let open = |source| NpyError::Open { path: path.to_owned(), source };
-    // Asked before the file is opened: opening a pipe would wait for its writer.
-    let metadata = fs::metadata(path).map_err(open)?;
-    if !metadata.is_file() {
-        return Err(NpyError::NotAFile { path: path.to_owned() });
-    }
-    Ok((File::open(path).map_err(open)?, metadata.len()))
 }
 
 /// What the array in a file is, whose length agrees with it.

@@ -1,14 +1,13 @@
 //! Arrays of any of the types that golden data and tables have, as bytes: complex, real, and whole numbers.
 
 use std::fmt;
-use std::fs::{self, File};
 use std::io::Read;
 use std::path::Path;
 
 use num_complex::Complex;
 
 use super::header::{self, NpyHeader};
-use super::{ArrayReal, ComplexArray, NpyError, to_bytes};
+use super::{ArrayReal, ComplexArray, NpyError, open, to_bytes};
 
 /// The type of an element, little-endian.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -103,13 +102,8 @@ impl RawArray {
 
     /// Reads a file.
     pub fn read(path: &Path) -> Result<Self, NpyError> {
-        let open = |source| NpyError::Open { path: path.to_owned(), source };
-        let metadata = fs::metadata(path).map_err(open)?;
-        if !metadata.is_file() {
-            return Err(NpyError::NotAFile { path: path.to_owned() });
-        }
         let mut bytes = Vec::new();
-        File::open(path).map_err(open)?.read_to_end(&mut bytes).map_err(open)?;
+        open(path)?.0.read_to_end(&mut bytes)?;
         Self::parse(&bytes)
     }
 

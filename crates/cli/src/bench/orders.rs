@@ -11,7 +11,7 @@ use lanefield_lab::study::Run;
 use serde::Serialize;
 
 use super::arguments::{LayoutArgs, TimingArgs, extents_or_usual, tuning_of};
-use super::table::Report;
+use super::table::{Report, fastest, or_others};
 use crate::Outcome;
 use crate::args::of_storage;
 use crate::output::Kind;
@@ -69,28 +69,16 @@ impl Orders {
 
 impl Study {
     fn new(report: Report) -> Self {
-        let timed = || report.rows.iter().filter_map(|row| Some((row.fields.legs.clone()?, row.seconds?)));
-        let fastest = timed().min_by(|(_, a), (_, b)| a.median.total_cmp(&b.median));
-        let as_fast = fastest.iter().flat_map(|(best, least)| {
-            let others = timed().filter(move |(legs, spread)| legs != best && spread.overlaps(least));
-            others.map(|(legs, _)| legs)
-        });
-        Self {
-            as_fast: as_fast.collect(),
-            fastest: fastest.as_ref().map(|(legs, _)| legs.clone()),
-            report,
-            note: PART_OF_THE_OPERATOR,
-        }
+        let timed = report.rows.iter().filter_map(|row| Some((row.fields.legs.clone()?, row.seconds?)));
+        let (fastest, as_fast) = fastest(timed).map(|(legs, _, others)| (legs, others)).unzip();
+        Self { fastest, as_fast: as_fast.unwrap_or_default(), report, note: PART_OF_THE_OPERATOR }
     }
 
     fn text(&self) -> String {
         let table = self.report.text();
-        let verdict = match (&self.fastest, self.as_fast.as_slice()) {
-            (None, _) => "none could be timed".to_owned(),
-            (Some(fastest), []) => format!("fastest here: {fastest}, beyond the spread of the samples"),
-            (Some(fastest), others) => {
-                format!("fastest here: {fastest}; within the spread of the samples as fast: {}", others.join(", "))
-            }
+        let verdict = match &self.fastest {
+            None => "none could be timed".to_owned(),
+            Some(fastest) => format!("fastest here: {fastest}{}", or_others(&self.as_fast)),
         };
         format!("{table}\n\n{verdict}\n{}", self.note)
     }

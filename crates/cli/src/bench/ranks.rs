@@ -1,8 +1,6 @@
 //! `lanefield bench ranks`: what several ranks gain, and what their talk costs: kernels and iterations on parts of a lattice beside the same on one rank,
 //! and the links between ranks.
 
-use std::time::Instant;
-
 use anyhow::Context as _;
 use clap::Args;
 use lanefield::backend::Memory as _;
@@ -10,15 +8,18 @@ use lanefield::backend::ghosts::{Halo, PacketRoom as _};
 use lanefield::comm::WholeLattice;
 use lanefield::dynamic::AnyBackend;
 use lanefield::kernel::Case;
-use lanefield::operator::{CloverParameters, HopParameters};
+use lanefield::operator::{CloverParameters, HopParameters, Model as _, Operator as _, SchurComplement, System};
 use lanefield::reference::exact::ExactSum;
+use lanefield::reference::field::{Field, Spinors};
 use lanefield::reference::gauge::Configuration;
 use lanefield::reference::kernels::Vectors;
-use lanefield::reference::layout::{Extents, Leg};
+use lanefield::reference::layout::{Extents, Lattice, LatticeOptions, Leg, Parity, Sites};
 use lanefield::reference::links::BoundaryPhases;
 use lanefield::reference::real::Precision;
-use lanefield::solver::{Method, Preconditioning, Solve, SolverParams, solve};
+use lanefield::solver::{SolverParams, conjugate_gradient};
+use lanefield_lab::plausible;
 use lanefield_lab::{BenchCase, Spread, Timed as _, TimedCase, kernels_to_time};
+use num_complex::Complex;
 use serde::Serialize;
 
 use super::arguments::{LayoutArgs, TimingArgs, sampled};
@@ -34,7 +35,7 @@ use crate::source::gaussian;
 ///
 /// "Alone" is one rank on a lattice of the extents of its part, which needs nothing of others: its time over that on ranks is the weak scaling. "Whole" is
 /// rank 0 on the whole lattice: its time over that on ranks is the strong scaling, of which the number of ranks is the best. Times are wall times per launch
-/// of several in a row, of the slowest rank. What packing and unpacking take, --stats shows.
+/// of several in a row, of the slowest rank, until the device is done. A number that cannot be is left out, with the reason. What packing and unpacking take, --stats shows.
 #[derive(Args)]
 #[command(after_help = "Examples:
   lanefield bench ranks --lattice 4.4.4.8 --samples 3 --iterations 10
@@ -95,8 +96,10 @@ struct Row {
     /// Rank 0 on the whole lattice; null where it was left out.
     #[serde(rename = "whole_seconds")]
     whole: Option<Spread>,
-    weak_scaling: f64,
+    weak_scaling: Option<f64>,
     strong_scaling: Option<f64>,
+    /// Why a scaling is null although it was measured.
+    implausible: Vec<String>,
 }
 
 #[derive(Serialize)]
@@ -113,6 +116,8 @@ struct LinkRow {
     to_host: Option<Spread>,
     #[serde(rename = "between_ranks_seconds")]
     between_ranks: Spread,
+    /// Whether neighbours read packets where they lie: then nothing is sent, and the time is that of telling.
+    in_place: bool,
     /// From pinned memory to the device.
     #[serde(rename = "to_device_seconds")]
     to_device: Option<Spread>,
@@ -191,7 +196,7 @@ impl Ranks {
     }
 
     fn iteration<R: Vectors>(&self, on: &On<'_>) -> anyhow::Result<Row> {
-        let times = self.everywhere(on, |_, backend, extents| self.iterate::<R>(backend, extents))?;
+        let times = self.everywhere(on, |lattice, backend, extents| self.iterate::<R>(lattice, backend, extents))?;
         Ok(Row::new("clover CG iteration".to_owned(), R::PRECISION, None, times))
     }
 
@@ -210,6 +215,11 @@ impl Ranks {
             false => Some(time(&WholeLattice::alone(all), on.alone, all)?),
         };
         on.lattice.communicator().barrier()?;
+        let medians = [Some(alone), Some(on_ranks), whole].into_iter().flatten().map(|spread| spread.median);
+        let empty_launch = on.alone.memory().empty_launch(medians.clone().reduce(f64::min))?;
+        for seconds in medians {
+            plausible::time(seconds, empty_launch)?;
+        }
         Ok((alone, on_ranks, whole))
     }
 
@@ -220,45 +230,51 @@ impl Ranks {
             (0..IN_A_ROW).try_for_each(|_| timed.launch(backend))?;
             Ok(backend.finish()?)
         })?;
-        let each = |seconds: f64| seconds / IN_A_ROW as f64;
-        let Spread { median, tenth, ninetieth } = in_a_row;
-        Ok(Spread { median: each(median), tenth: each(tenth), ninetieth: each(ninetieth) })
+        Ok(each(in_a_row, IN_A_ROW))
     }
 
-    /// The seconds of the iterations on a lattice, but for the first ones.
-    fn iterate<R: Vectors>(&self, backend: &AnyBackend, extents: Extents) -> anyhow::Result<Spread> {
-        const WARM_UP: usize = 5;
+    /// Seconds an iteration, of solves of so many from their start until the device has done all of it, of the slowest rank. Backends that queue iterations do so.
+    fn iterate<R: Vectors>(
+        &self,
+        ranks: &WholeLattice,
+        backend: &AnyBackend,
+        extents: Extents,
+    ) -> anyhow::Result<Spread> {
         let (boundary, links) = (BoundaryPhases::ANTIPERIODIC_IN_TIME, self.layout.links);
         let hop = HopParameters { boundary, links, ..HopParameters::default() };
-        let how = Solve {
-            operator: CloverParameters { mass: 0.1, csw_r: 1.0, csw_t: 1.0, hop },
-            preconditioning: Preconditioning::EvenOdd,
-            method: Method::ConjugateGradients,
-            // No iteration reaches it.
-            params: SolverParams { tolerance: 1e-99, max_iterations: self.iterations, ..SolverParams::auto::<R>() },
-            lanes: self.layout.lanes,
-        };
-        let configuration = Configuration::weak(extents, 1, 0.2);
+        let operator = CloverParameters { mass: 0.1, csw_r: 1.0, csw_t: 1.0, hop };
+        let options = LatticeOptions { lanes: self.layout.lanes, ..LatticeOptions::default() };
+        let lattice = Lattice::new(extents, R::COMPLEX, options)?;
+        let pieces = operator.even_odd::<AnyBackend, R>(backend, &Configuration::weak(extents, 1, 0.2), lattice)?;
+        let mut normal = System::new(SchurComplement::new(pieces)?, true)?;
         let eta = gaussian(7, FieldShape::Spinor, extents)?;
-        let mut seconds = Vec::new();
-        let mut last = Instant::now();
-        let watch = |iteration: usize, _: f64| {
-            let now = Instant::now();
-            if iteration > WARM_UP {
-                seconds.push((now - last).as_secs_f64());
+        let eta: Vec<_> = eta.iter().map(|z| Complex::new(R::from_f64(z.re), R::from_f64(z.im))).collect();
+        let source = Field::from_site_order(lattice, Sites::Parity(Parity::Odd), Spinors::ONE, &eta)?;
+        let source = backend.upload(source)?;
+        // No iteration reaches it.
+        let params = SolverParams { tolerance: 1e-99, max_iterations: self.iterations, ..SolverParams::auto::<R>() };
+        let mut iterations = self.iterations;
+        let solves = sampled(ranks, self.timing.samples, || {
+            let mut psi = normal.zeros()?;
+            let solved = conjugate_gradient(&mut normal, &source, &mut psi, params, |_, _| ());
+            backend.finish()?;
+            iterations = match &solved {
+                Ok(info) => info.iterations,
+                Err(error) => error.info().map_or(0, |info| info.iterations),
+            };
+            match solved {
+                Err(error) if iterations == 0 => Err(error.into()),
+                _ => Ok(()),
             }
-            last = now;
-        };
-        match solve::<R, _, _>(backend, &configuration, &eta, &how, watch) {
-            Err(error) if error.history().is_none() => Err(error).context("failed to solve"),
-            _ => Spread::of(seconds).context("too few iterations to time one: give --iterations 10 or more"),
-        }
+        });
+        Ok(each(solves.context("failed to solve")?, iterations))
     }
 
     /// Packets of that size to all neighbours, step by step.
     fn links(&self, on: &On<'_>, sent: &[(Leg, usize)]) -> anyhow::Result<LinkRow> {
         let samples = self.timing.samples;
         let mut room = on.ranks.room(sent)?.context("there is one rank, which sends nothing")?;
+        let in_place = room.is_in_place();
         let between_ranks = sampled(on.lattice, samples, || {
             let packets = 0..sent.len();
             room.outgoing(&packets);
@@ -266,7 +282,7 @@ impl Ranks {
         })?;
         let bytes: usize = sent.iter().map(|(_, bytes)| bytes).sum();
         let Some(device) = on.alone.opencl() else {
-            return Ok(LinkRow { bytes, to_host: None, between_ranks, to_device: None });
+            return Ok(LinkRow { bytes, to_host: None, between_ranks, in_place, to_device: None });
         };
         let context = device.context();
         let buffer = context.allocate(bytes, "packets")?;
@@ -275,7 +291,7 @@ impl Ranks {
         let to_device = sampled(on.lattice, samples, write)?;
         let read = || Ok(context.read(&buffer, 0, &mut pinned.as_mut_slice()[..bytes])?);
         let to_host = sampled(on.lattice, samples, read)?;
-        Ok(LinkRow { bytes, to_host: Some(to_host), between_ranks, to_device: Some(to_device) })
+        Ok(LinkRow { bytes, to_host: Some(to_host), between_ranks, in_place, to_device: Some(to_device) })
     }
 }
 
@@ -292,9 +308,14 @@ impl Row {
         sent_bytes: Option<usize>,
         (alone, on_ranks, whole): (Spread, Spread, Option<Spread>),
     ) -> Self {
-        let ratio = |of: Spread| of.median / on_ranks.median;
-        let (weak_scaling, strong_scaling) = (ratio(alone), whole.map(ratio));
-        Self { name, precision, sent_bytes, alone, on_ranks, whole, weak_scaling, strong_scaling }
+        let mut implausible = Vec::new();
+        let mut ratio = |of: Spread, ranks| {
+            let found = plausible::speedup(of, on_ranks, ranks);
+            found.map_err(|reason| implausible.push(reason.to_string())).ok()
+        };
+        let weak_scaling = ratio(alone, 1);
+        let strong_scaling = whole.and_then(|whole| ratio(whole, ranks::communicator().ranks()));
+        Self { name, precision, sent_bytes, alone, on_ranks, whole, weak_scaling, strong_scaling, implausible }
     }
 
     fn cells(&self) -> [(&'static str, String); 8] {
@@ -306,10 +327,16 @@ impl Row {
             ("alone, µs", microseconds(Some(self.alone))),
             ("on ranks, µs", microseconds(Some(self.on_ranks))),
             ("whole, µs", microseconds(self.whole)),
-            ("weak", format!("{:.1}%", 100.0 * self.weak_scaling)),
+            ("weak", or_dash(self.weak_scaling.map(|share| format!("{:.1}%", 100.0 * share)))),
             ("strong", or_dash(self.strong_scaling.map(|times| format!("{times:.2}×")))),
         ]
     }
+}
+
+/// Seconds of one of `number` that were timed together.
+fn each(Spread { median, tenth, ninetieth }: Spread, number: usize) -> Spread {
+    let each = |seconds: f64| seconds / number as f64;
+    Spread { median: each(median), tenth: each(tenth), ninetieth: each(ninetieth) }
 }
 
 /// `123.4 (120.0–130.1)`, in microseconds.
@@ -329,19 +356,24 @@ impl Study {
             ("lattice", format!("{}, the part of rank 0 {}", joined(&self.lattice, "."), joined(&self.part, "."))),
         ]);
         let mut text = format!("{heading}\n{}", table_of(self.rows.iter().map(Row::cells), 2..));
+        for Row { name, precision, implausible, .. } in &self.rows {
+            implausible.iter().for_each(|reason| text += &format!("\n{name} in {precision}: {reason}"));
+        }
         for SumRow { sums, seconds } in &self.sums {
             text += &format!("\n{sums} exact sums merged in {} µs", microseconds(Some(*seconds)));
         }
         if !self.links.is_empty() {
             let rate = |spread: Option<Spread>, sent: usize| {
-                let gb = spread.map(|spread| sent as f64 / spread.median / 1e9);
-                format!("{} at {} GB/s", microseconds(spread), number(gb, 1))
+                let at = |spread: Spread| format!(" at {} GB/s", number(Some(sent as f64 / spread.median / 1e9), 1));
+                microseconds(spread) + &spread.map(at).unwrap_or_default()
             };
             let mut links = table(["packets", "to host, µs", "between ranks, µs", "to device, µs"], 0..);
-            for LinkRow { bytes: sent, to_host, between_ranks, to_device } in &self.links {
-                let spreads = [*to_host, Some(*between_ranks), *to_device];
-                let cells = spreads.map(|spread| rate(spread, *sent));
-                links.add_row(std::iter::once(bytes(*sent as u64)).chain(cells));
+            for LinkRow { bytes: sent, to_host, between_ranks, in_place, to_device } in &self.links {
+                let between = match in_place {
+                    true => format!("{}, read in place", microseconds(Some(*between_ranks))),
+                    false => rate(Some(*between_ranks), *sent),
+                };
+                links.add_row([bytes(*sent as u64), rate(*to_host, *sent), between, rate(*to_device, *sent)]);
             }
             text += &format!("\n\nwhat a launch sends, step by step\n{links}");
         }

@@ -16,7 +16,7 @@ use lanefield_lab::{BenchCase, KernelRecord, Timed as _};
 use serde::Serialize;
 
 use super::arguments::{LayoutArgs, TimingArgs};
-use super::table::Report;
+use super::table::{self, Report, or_others};
 use crate::Outcome;
 use crate::args::of_storage;
 use crate::output::Kind;
@@ -63,6 +63,8 @@ struct Fastest {
     stage: String,
     /// How much faster it is than the first stage.
     times_the_first: f64,
+    /// Stages whose times overlap with its own.
+    as_fast: Vec<String>,
 }
 
 impl Sprint {
@@ -140,11 +142,10 @@ impl Study {
             }
             let stages = report.rows.iter().filter(|row| row.fields.lattice == lattice && row.kernel.name == kernel);
             // What has other bits is no way to run it.
-            let timed = stages.filter(|row| row.bit_true).filter_map(|row| Some((row.seconds?.median, &row.variant)));
-            let best = timed.min_by(|(a, _), (b, _)| a.total_cmp(b));
-            if let (Some((least, stage)), Some(seconds)) = (best, first.seconds) {
-                let (stage, times_the_first) = (stage.clone(), seconds.median / least);
-                fastest.push(Fastest { lattice, kernel, stage, times_the_first });
+            let timed = stages.filter(|row| row.bit_true).filter_map(|row| Some((row.variant.clone(), row.seconds?)));
+            if let (Some((stage, least, as_fast)), Some(seconds)) = (table::fastest(timed), first.seconds) {
+                let times_the_first = seconds.median / least.median;
+                fastest.push(Fastest { lattice, kernel, stage, times_the_first, as_fast });
             }
         }
         Self { report, fastest }
@@ -156,11 +157,13 @@ impl Study {
             let lattice = extents.as_array();
             let on_lattice = |row: &KernelRecord| row.fields.lattice == lattice;
             text += &format!("\n\n{extents}\n{}", self.report.table_of(on_lattice));
-            for Fastest { kernel, stage, times_the_first, .. } in
+            for Fastest { kernel, stage, times_the_first, as_fast, .. } in
                 self.fastest.iter().filter(|one| one.lattice == lattice)
             {
                 let stage = stage.trim_start_matches("+ ");
-                text += &format!("\n{kernel} is fastest with {stage}: {times_the_first:.2} times the first stage");
+                let others = or_others(as_fast);
+                text +=
+                    &format!("\n{kernel} is fastest with {stage}: {times_the_first:.2} times the first stage{others}");
             }
         }
         text

@@ -1,5 +1,7 @@
 //! What was measured, as a table and as JSON.
 
+use std::fmt::Display;
+
 use anyhow::bail;
 use lanefield::backend::Memory as _;
 use lanefield::dynamic::AnyBackend;
@@ -7,7 +9,7 @@ use lanefield::kernel::Ceiling;
 use lanefield::reference::layout::Extents;
 use lanefield_lab::bandwidth::Operation;
 use lanefield_lab::study::Run;
-use lanefield_lab::{KernelRecord, Timed as _};
+use lanefield_lab::{KernelRecord, Spread, Timed as _};
 use serde::Serialize;
 
 use crate::output::{facts, number, table_of};
@@ -25,6 +27,25 @@ pub struct Report {
     /// Read bandwidth, likewise; null where no row is held against it.
     read_bytes_per_second: Option<f64>,
     pub rows: Vec<KernelRecord>,
+}
+
+/// The fastest of what was timed, its times, and what is as fast as far as these samples tell: times from the 10th to the 90th percentile overlap. One sample
+/// tells nothing.
+pub fn fastest<T>(timed: impl IntoIterator<Item = (T, Spread)>) -> Option<(T, Spread, Vec<T>)> {
+    let mut timed: Vec<(T, Spread)> = timed.into_iter().collect();
+    let place = timed.iter().enumerate().min_by(|(_, (_, a)), (_, (_, b))| a.median.total_cmp(&b.median))?.0;
+    let (best, spread) = timed.remove(place);
+    let others = timed.into_iter().filter(|(_, other)| spread.tenth == spread.ninetieth || other.overlaps(&spread));
+    Some((best, spread, others.map(|(other, _)| other).collect()))
+}
+
+/// What follows the name of the fastest.
+pub fn or_others<T: Display>(as_fast: &[T]) -> String {
+    let names: Vec<String> = as_fast.iter().map(T::to_string).collect();
+    match names.as_slice() {
+        [] => ", beyond the spread of the samples".to_owned(),
+        names => format!("; within the spread of the samples as fast: {}", names.join(", ")),
+    }
 }
 
 fn giga(rate: Option<f64>) -> String {
@@ -79,8 +100,10 @@ impl Report {
         };
         let read = reads.then(|| memory.ceiling(Operation::Read, seen(Ceiling::Read))).transpose()?;
         let copy = memory.ceiling(Operation::Copy, seen(Ceiling::Copy))?;
+        let least = rows.iter().filter_map(|row| Some(row.seconds?.median)).reduce(f64::min);
+        let empty_launch = memory.empty_launch(least)?;
         for row in &mut rows {
-            row.hold_against(memory, if row.ceiling == Ceiling::Read { read } else { Some(copy) });
+            row.hold_against(memory, if row.ceiling == Ceiling::Read { read } else { Some(copy) }, empty_launch);
         }
         let mut lattices: Vec<Extents> = runs.iter().map(|run| run.case.extents).collect();
         lattices.dedup();
@@ -120,5 +143,28 @@ impl Report {
 
     pub fn text(&self) -> String {
         format!("{}\n{}", self.heading(&self.lattices), self.table_of(|_| true))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_samples_do_not_tell_from_the_fastest_is_named_with_it() {
+        let spread = |tenth, median, ninetieth| Spread { median, tenth, ninetieth };
+        let said = |timed: [Spread; 3]| {
+            let (best, _, others) = fastest([2, 4, 8].into_iter().zip(timed)).unwrap();
+            format!("{best}{}", or_others(&others))
+        };
+        let slow = spread(5.0, 6.0, 7.0);
+        assert_eq!(said([slow, spread(1.0, 2.0, 3.0), slow]), "4, beyond the spread of the samples");
+        assert_eq!(
+            said([spread(2.5, 2.6, 9.0), spread(1.0, 2.0, 3.0), slow]),
+            "4; within the spread of the samples as fast: 2"
+        );
+        let one_sample = |seconds| spread(seconds, seconds, seconds);
+        assert_eq!(said([3.0, 2.0, 1.0].map(one_sample)), "8; within the spread of the samples as fast: 2, 4");
+        assert!(fastest::<usize>([]).is_none());
     }
 }

@@ -11,7 +11,7 @@ use lanefield_lab::{BenchCase, KernelRecord, kernels_to_time};
 use serde::Serialize;
 
 use super::arguments::{LayoutArgs, TimingArgs, extents_or_usual};
-use super::table::Report;
+use super::table::{Report, fastest, or_others};
 use crate::Outcome;
 use crate::args::of_storage;
 use crate::kernels::word;
@@ -59,6 +59,8 @@ struct Fastest {
     kernel: String,
     precision: Precision,
     accelerator_threads: usize,
+    /// Numbers whose times overlap with its own.
+    as_fast: Vec<usize>,
 }
 
 impl Threads {
@@ -93,14 +95,14 @@ impl Threads {
 
 impl Study {
     fn new(report: Report) -> Self {
-        let fastest = columns(&report.rows).filter_map(|column| {
+        let of_columns = columns(&report.rows).filter_map(|column| {
             let timed = column.iter();
-            let timed = timed.filter_map(|row| Some((row.seconds?.median, row.tuning.accelerator_threads?.get())));
-            let (_, accelerator_threads) = timed.min_by(|(a, _), (b, _)| a.total_cmp(b))?;
+            let timed = timed.filter_map(|row| Some((row.tuning.accelerator_threads?.get(), row.seconds?)));
+            let (accelerator_threads, _, as_fast) = fastest(timed)?;
             let (kernel, precision) = (column[0].kernel.to_string(), column[0].fields.precision);
-            Some(Fastest { kernel, precision, accelerator_threads })
+            Some(Fastest { kernel, precision, accelerator_threads, as_fast })
         });
-        Self { fastest: fastest.collect(), report }
+        Self { fastest: of_columns.collect(), report }
     }
 
     /// GFlop/s: a line for each number of threads, and a column for each kernel and precision, with the work-items of a group.
@@ -118,8 +120,9 @@ impl Study {
         }
         let heading = self.report.heading(&self.report.lattices);
         let mut text = format!("{heading}\n\nGFlop/s, and in brackets the work-items per work-group\n{lines}");
-        for Fastest { kernel, precision, accelerator_threads } in &self.fastest {
-            text += &format!("\n{kernel} in {precision} is fastest with {accelerator_threads}");
+        for Fastest { kernel, precision, accelerator_threads, as_fast } in &self.fastest {
+            let others = or_others(as_fast);
+            text += &format!("\n{kernel} in {precision} is fastest with {accelerator_threads}{others}");
         }
         for row in rows {
             if let Some(reason) = &row.failure {

@@ -18,16 +18,17 @@ use serde::Serialize;
 
 use super::require_memory;
 use crate::Outcome;
-use crate::args::BackendArgs;
-use crate::interrupt::{interrupted, keep};
+use crate::args::{BackendArgs, finite};
+use crate::interrupt::{heed_requests, interrupted, keep, takes_request};
 use crate::output::{Head, Kind, facts, joined, show};
 use crate::progress::progress_bar;
 use crate::ranks::RanksArgs;
 
 /// Make an ensemble of quenched configurations: heat bath and overrelaxation. The same bits on every device and any number of ranks.
 ///
-/// DIR gets a configuration after the sweeps of --thermalise and then after every few sweeps, named by its sweep (000100.nersc), and the plaquette after
-/// each sweep (history.csv). A run that was ended goes on with --resume, to the bits of one that never was; with a larger --sweeps it gets longer.
+/// DIR gets a configuration after each --every sweeps that follow those of --thermalise, named by its sweep: with --thermalise 100 --every 30 the first is
+/// 000130.nersc. It also gets the plaquette after each sweep (history.csv). A run that was ended continues with --resume, to the bits of one that never was;
+/// with a larger --sweeps it gets longer. One process at a time writes to DIR, and each configuration names its ensemble.
 #[derive(Args)]
 #[command(after_help = "Examples:
   lanefield config generate heatbath --beta 5.7 --lattice 4.4.4.8 --seed 1 \\
@@ -41,7 +42,7 @@ pub struct Heatbath {
     #[arg(long, value_name = "ACTION", default_value_t)]
     action: Action,
     /// β of the action, β Σ (c0 plaquettes + c1 rectangles) with c0 = 1 − 8 c1
-    #[arg(long, value_name = "BETA", value_parser = crate::args::finite)]
+    #[arg(long, value_name = "BETA", value_parser = beta)]
     beta: f64,
     /// Extents of the lattice, all even
     #[arg(long, value_name = "X.Y.Z.T")]
@@ -55,7 +56,7 @@ pub struct Heatbath {
     /// Seed of the random numbers
     #[arg(long, value_name = "N", value_parser = crate::args::seed)]
     seed: u64,
-    /// Sweeps before the first configuration is kept
+    /// Sweeps after which configurations are counted: the first is kept --every sweeps later
     #[arg(long, value_name = "N", default_value = "0")]
     thermalise: u64,
     /// Sweeps from one configuration to the next
@@ -82,6 +83,11 @@ pub struct Heatbath {
     ranks: RanksArgs,
 }
 
+fn beta(text: &str) -> Result<f64, String> {
+    let value = finite(text).ok().filter(|&beta| beta >= 0.0);
+    value.ok_or_else(|| format!("invalid β '{text}': expected a finite number from 0 on"))
+}
+
 /// What an ensemble begins with.
 #[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum Start {
@@ -98,6 +104,12 @@ impl Heatbath {
             "--precision {} is for --action wilson: {} has its heat bath in f64",
             self.precision,
             self.action
+        );
+        let first = self.thermalise.saturating_add(self.every);
+        ensure!(
+            self.sweeps >= first,
+            "--sweeps {} would keep no configuration: the first one is kept after sweep {first}, --thermalise and --every together",
+            self.sweeps
         );
         let lattice = self.ranks.lattice(self.lattice)?;
         require_memory(lattice.part())?;
@@ -153,6 +165,7 @@ impl Heatbath {
         lattice: &WholeLattice,
         mut ensemble: Ensemble,
     ) -> anyhow::Result<Outcome> {
+        heed_requests();
         let bar = progress_bar();
         bar.set_length(self.sweeps);
         let mut kept = Vec::new();
@@ -163,14 +176,21 @@ impl Heatbath {
             bar.set_position(field.sweeps());
             bar.set_message(format!("plaquette {plaquette:.6}"));
             let stopped = lattice.communicator().any(interrupted())?;
+            let saves = lattice.communicator().any(takes_request())?;
             if ensemble.keeps(field.sweeps()) {
                 kept.push(ensemble.keep(&field.configuration()?)?.display().to_string());
-            } else if stopped || field.sweeps() == self.sweeps {
+            } else if stopped || saves || field.sweeps() == self.sweeps {
                 ensemble.stop(&field.configuration()?)?;
+            }
+            if saves {
+                say!("checkpoint after sweep {}, in {}", field.sweeps(), self.output.display());
             }
             if stopped {
                 bar.finish_and_clear();
-                say!("a signal ended the run after sweep {}: --resume goes on with it", field.sweeps());
+                let sweeps = field.sweeps();
+                say!(
+                    "interrupted: a signal ended the run after sweep {sweeps}: the same command with --resume continues"
+                );
                 return Ok(Outcome::Done);
             }
             keep();

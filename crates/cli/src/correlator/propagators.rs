@@ -16,6 +16,14 @@ pub struct Propagator {
     pub origin_time: usize,
 }
 
+impl Propagator {
+    /// Estimated errors at times from the source, where they are known.
+    pub fn relative_errors(&self) -> &Vec<f64> {
+        const UNKNOWN: &Vec<f64> = &Vec::new();
+        self.sidecar.as_ref().map_or(UNKNOWN, |sidecar| &sidecar.relative_errors)
+    }
+}
+
 /// A propagator, in JSON.
 #[derive(Serialize)]
 pub struct PropagatorFacts {
@@ -26,14 +34,17 @@ pub struct PropagatorFacts {
     source: Option<SourceInput>,
     /// Null without a sidecar.
     configuration: Option<ConfigurationInput>,
+    /// Estimated on each time slice, from the source on; empty where they are not known.
+    relative_errors: Vec<f64>,
 }
 
 impl From<&Propagator> for PropagatorFacts {
     fn from(propagator: &Propagator) -> Self {
+        let relative_errors = propagator.relative_errors().clone();
         let inputs = propagator.sidecar.as_ref().map(|sidecar| sidecar.inputs.clone());
         let (source, configuration) = inputs.map(|inputs| (inputs.source, inputs.configuration)).unzip();
         let file = propagator.path.display().to_string();
-        Self { file, origin_time: propagator.origin_time, source, configuration }
+        Self { file, origin_time: propagator.origin_time, source, configuration, relative_errors }
     }
 }
 
@@ -78,7 +89,7 @@ fn open_one(path: &Path, origin_time: Option<usize>, several: bool) -> anyhow::R
 fn require_same_quark(one: &Propagator, other: &Propagator) -> anyhow::Result<()> {
     let (Some(first), Some(second)) = (&one.sidecar, &other.sidecar) else { return Ok(()) };
     let counts = |name: &str| {
-        ["operator", "boundary", "precision"].contains(&name)
+        ["operator", "boundary", "precision", "source.kind", "source.momentum"].contains(&name)
             || ["parameters.", "configuration.lattice"].iter().any(|start| name.starts_with(start))
     };
     if let Some(found) = first.inputs.difference(&second.inputs, counts) {

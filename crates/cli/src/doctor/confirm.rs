@@ -4,7 +4,7 @@ use std::path::Path;
 
 use lanefield::backend::opencl::{Context, Mapping, Tuning};
 use lanefield::reference::layout::AcceleratorThreads;
-use lanefield_lab::doctor::{Described, Description, Finding, Machine, Observation, Remedy, beside};
+use lanefield_lab::doctor::{Described, Description, Finding, Remedy, Timeline, beside};
 
 /// The tuning with a change made; `None` where the change is one of the source.
 pub fn changed(tuning: Tuning, remedy: Remedy) -> Option<Tuning> {
@@ -26,9 +26,7 @@ pub fn changed(tuning: Tuning, remedy: Remedy) -> Option<Tuning> {
 /// Confirms the findings of a described run, by a change of how it is run, or by the description of the same work without the fault.
 pub fn described(
     context: &Context,
-    machine: &Machine,
     (path, described): (&Path, &Described),
-    before: &Observation,
     findings: &mut [Finding],
     samples: usize,
 ) -> anyhow::Result<()> {
@@ -44,8 +42,8 @@ pub fn described(
                     Some("the change is one of the source; give its description as [[remedy]]".to_owned())
             }
             Some(changed) => {
-                let after = changed.observe(context, machine, samples)?;
-                finding.confirmed_gain = Some(1.0 - after.run_seconds() / before.run_seconds());
+                let of_run = |passes: &[f64], timeline: &Timeline| timeline.wall.max(passes.iter().sum());
+                finding.confirm(described.compared(&changed, context, samples, of_run)?);
             }
         }
     }

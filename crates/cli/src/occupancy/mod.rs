@@ -56,7 +56,7 @@ pub struct Occupancy {
     #[arg(long, value_name = "N")]
     group: Option<usize>,
     /// Kernels of the library: all, a family or a kernel
-    #[arg(long, value_name = "KERNEL,…", value_delimiter = ',', value_parser = word)]
+    #[arg(long, alias = "kernels", value_name = "KERNEL,…", value_delimiter = ',', value_parser = word)]
     kernel: Vec<String>,
     /// Precisions of fields [default: all, on a device f32]
     #[arg(long, value_name = "PRECISION,…", value_delimiter = ',', value_parser = of_storage())]

@@ -104,6 +104,7 @@ impl Run {
         extents: Extents,
     ) -> anyhow::Result<Case> {
         let kernel = self.kernel;
+        self.hop.boundary.require_links(self.hop.links)?;
         let options = LatticeOptions { lanes: backend.lanes(self.backend.lanes), ..LatticeOptions::default() };
         let of_scalar = |precision: Precision| {
             Lattice::new(extents, precision.scalar(), options).context("failed to lay out the lattice")

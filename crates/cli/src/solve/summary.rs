@@ -45,13 +45,17 @@ pub struct Summary {
     pub course: Course,
     iterations: usize,
     /// The last |r|² of the history; null where the source was not finite.
-    residual: Option<f64>,
+    residual_squared: Option<f64>,
     /// Its 16 hex digits.
-    residual_bits: Option<String>,
+    residual_squared_bits: Option<String>,
+    /// |r| / |b| of the recurrence at its end.
+    relative_residual: Option<f64>,
     /// |b − Aψ| / |b| of the system that the solver solved, in f64.
     true_residual: Option<f64>,
     /// |η − Mψ| / |η| on all sites, in f64.
     solution_residual: Option<f64>,
+    /// The power of two that the source was multiplied by for the solve, and every |r|² twice.
+    source_scale: i32,
     /// Each right-hand side; empty where the solver did not converge. What stands above is the first one's.
     rhs: Vec<RhsSummary>,
     #[serde(flatten)]
@@ -87,10 +91,12 @@ impl Summary {
             fields: Fields::new::<R>(lattice, &command.hop),
             course: Course::new(how, plaquette),
             iterations: 0,
-            residual: None,
-            residual_bits: None,
+            residual_squared: None,
+            residual_squared_bits: None,
+            relative_residual: None,
             true_residual: None,
             solution_residual: None,
+            source_scale: 0,
             rhs: Vec::new(),
             rates: Rates::default(),
             fallback_bytes: 0,
@@ -106,14 +112,16 @@ impl Summary {
 
     fn set_history(&mut self, history: &[f64]) {
         self.iterations = history.len().saturating_sub(1);
-        self.residual = history.last().copied();
-        self.residual_bits = self.residual.map(bits);
+        self.residual_squared = history.last().copied();
+        self.residual_squared_bits = self.residual_squared.map(bits);
     }
 
     /// `work` are the operations and the bytes of all ranks.
     pub fn converged<R>(&mut self, report: &SolveReport<R>, [flops, bytes]: [u64; 2], bandwidth: Option<f64>) {
         self.course.converge(report);
         self.set_history(&report.info().history);
+        self.source_scale = report.rhs[0].source_scale;
+        self.relative_residual = Some(report.info().relative_residual());
         if self.course.is_checked() {
             self.true_residual = Some(report.rhs[0].true_residual);
             self.solution_residual = Some(report.rhs[0].solution_residual);
@@ -153,7 +161,7 @@ impl Summary {
         row(each, (batch.len() > 1).then(|| format!("{} iterations", batch.join(", "))));
         let residuals = self.rhs.iter().map(|rhs| format!("{:.3e}", rhs.true_residual)).collect::<Vec<_>>().join(", ");
         row("true residuals", (self.shifts.is_some() && self.course.is_checked()).then_some(residuals));
-        row("last |r|²", self.residual.map(with_bits));
+        row("last |r|²", self.residual_squared.map(with_bits));
         row("true residual", self.true_residual.map(|r| format!("{r:.3e} of the system that was solved")));
         row("|η − Mψ| / |η|", self.solution_residual.map(|r| format!("{r:.3e}")));
         let fallback = (self.fallback_bytes > 0).then(|| {
@@ -163,7 +171,7 @@ impl Summary {
             )
         });
         rows.extend(fallback.map(|text| ("memory", text)));
-        rows.extend(self.course.facts());
+        rows.extend(self.course.facts(self.rhs.iter()));
         let beside = self
             .share_of_copy_bandwidth
             .zip(self.copy_bytes_per_second)

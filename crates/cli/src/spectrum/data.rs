@@ -1,13 +1,16 @@
 //! The file of measured correlators: what the quark and its sources are, and for each configuration its correlators. `docs/spectrum.md` describes it.
 
-use std::fs;
 use std::path::Path;
 
 use anyhow::{Context as _, bail, ensure};
+use lanefield::bounded;
 use lanefield::io::atomic::write_atomically;
-use lanefield::observable::{Hadron, Momentum};
+use lanefield::io::seal::{sealed, unseal};
+use lanefield::observable::{Hadron, Momentum, TwistAngle};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+
+use crate::quark_source::NamedSource;
 
 /// The `kind` of every such file.
 const KIND: &str = "lanefield spectrum";
@@ -49,12 +52,18 @@ pub struct Inputs {
     pub tolerance: f64,
     /// `even-odd` or `none`.
     pub preconditioning: String,
-    /// Points x, y, z, t: the correlators are the averages over them.
-    pub sources: Vec<[usize; 4]>,
+    /// Points x, y, z, t, or names of other sources: the correlators are the averages over them.
+    pub sources: Vec<NamedSource>,
+    /// The links of the smearing, if they are not the operator's: how they were smeared, or their SHA-256.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub smear_links: Option<String>,
     /// α and steps of Wuppertal smearing, or null.
     pub source_smearing: Option<String>,
     /// The same at the sink.
     pub sink_smearing: Option<String>,
+    /// ω in degrees, of the rotation to the physical basis; null without twisted mass.
+    #[serde(default)]
+    pub twist_angle: Option<TwistAngle>,
     /// Which.
     pub hadrons: Vec<Hadron>,
     /// In units of 2π/L.
@@ -69,6 +78,9 @@ pub struct Measured {
     /// Of its links.
     pub sha256_of_links: String,
     pub plaquette: f64,
+    /// Estimated relative errors of the propagators on each time slice, from the source on: the largest of all solves. Empty where they are not known.
+    #[serde(default)]
+    pub relative_errors: Vec<f64>,
     /// Of each hadron at each momentum.
     pub correlators: Vec<Correlator>,
 }
@@ -82,6 +94,21 @@ pub struct Correlator {
     pub values: Vec<f64>,
 }
 
+impl Measured {
+    /// Whether it was measured on the same links, but for rounding to 32 bits or a gauge transformation: then plaquette and all correlators are the same to
+    /// more digits than configurations of an ensemble have in common.
+    pub fn is_copy_of(&self, other: &Self) -> bool {
+        let near = |(a, b): (&Correlator, &Correlator)| {
+            let most = a.values.iter().fold(0.0, |most: f64, value| most.max(value.abs()));
+            let close = |(a, b): (&f64, &f64)| (a - b).abs() <= 1e-4 * a.abs() + 1e-6 * most;
+            a.values.iter().zip(&b.values).all(close)
+        };
+        self.sha256_of_links == other.sha256_of_links
+            || (self.plaquette - other.plaquette).abs() <= 1e-7
+                && self.correlators.iter().zip(&other.correlators).all(near)
+    }
+}
+
 impl Data {
     /// Of nothing measured yet.
     pub fn new(inputs: Inputs) -> Self {
@@ -92,9 +119,9 @@ impl Data {
     /// Reads a file, whose correlators are as many and as long as it says.
     pub fn read(path: &Path) -> anyhow::Result<Self> {
         let name = path.display();
-        let text = fs::read_to_string(path).with_context(|| format!("cannot read {name}"))?;
+        let text = bounded::read_text(path).with_context(|| format!("cannot read {name}"))?;
         let not = || format!("{name} is not a file of lanefield spectrum measure");
-        let value: Value = serde_json::from_str(&text).with_context(not)?;
+        let mut value: Value = serde_json::from_str(&text).with_context(not)?;
         ensure!(value.get("kind").and_then(Value::as_str) == Some(KIND), "{}: its kind is not \"{KIND}\"", not());
         let format = value.get("format").and_then(Value::as_u64);
         ensure!(
@@ -102,7 +129,12 @@ impl Data {
             "{name} has format {}, and this program reads {FORMAT}",
             format.map_or_else(|| "none".to_owned(), |format| format.to_string())
         );
+        unseal(&mut value).map_err(|damage| anyhow::anyhow!("{name}: {damage}"))?;
         let data: Self = serde_json::from_value(value).with_context(not)?;
+        ensure!(
+            !data.inputs.parameters.contains_key("mu") || data.inputs.twist_angle.is_some(),
+            "{name} has correlators of twisted mass, and no twist angle: an earlier version measured them in the twisted basis; measure them again"
+        );
         let times = data.inputs.lattice[3];
         for measured in &data.configurations {
             let of = &measured.file;
@@ -122,8 +154,8 @@ impl Data {
 
     /// Writes the file, whose bytes depend on the numbers alone.
     pub fn write(&self, path: &Path) -> anyhow::Result<()> {
-        let text = serde_json::to_string_pretty(self)?;
-        write_atomically(path, |writer| writeln!(writer, "{text}"))?;
+        let text = sealed(self)?;
+        write_atomically(path, |writer| writer.write_all(text.as_bytes()))?;
         Ok(())
     }
 

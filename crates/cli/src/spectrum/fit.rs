@@ -3,26 +3,31 @@
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use anyhow::{Context as _, ensure};
+use anyhow::{Context as _, bail, ensure};
 use clap::Args;
 use lanefield::io::atomic::write_atomically;
-use lanefield::observable::{Hadron, Momentum};
+use lanefield::observable::{Hadron, Momentum, TwistAngle};
 use lanefield::reference::layout::Extents;
-use lanefield::statistics::{self, Covariance, Fitted, States, Window};
+use lanefield::statistics::{self, Covariance, Fitted, Regularised, Samples, States, Window};
 use serde::Serialize;
 
-use super::data::{Data, Inputs, name_of};
+use super::data::{Data, Inputs, Measured, name_of};
 use crate::Outcome;
 use crate::correlator_plot::{Band, Curve, Title, plot};
 use crate::csv_output::{decimal, with_bits, write_csv};
+use crate::far_times;
 use crate::files::{given, require_outputs, svg};
 use crate::output::{Head, Kind, bits, ruled_table, show, table};
-use crate::resampling::{Number, ResamplingArgs, digits};
+use crate::resampling::{Bins, Number, Quality, ResamplingArgs, digits};
+use crate::twist;
 
 /// Effective masses of measured correlators, and fits of one or two states, with jackknife or bootstrap errors over configurations.
 ///
 /// A fit is of C(t) = Σ A exp(-m t), for mesons plus the same of T - t, to the times of its window by least squares with their covariance. Correlators of
 /// successive configurations are not independent: --bin takes means of so many as one sample.
+///
+/// The p-value is the probability of such a χ² or a larger one, if the fit is right: below 0.05 the fit is poor. It accounts for the number of samples that
+/// determine the covariance (Hotelling). Ten samples for each time or more determine it well; of fewer, --shrink or --svd-cut make it more reliable.
 #[derive(Args)]
 #[command(after_help = "Examples:
   lanefield config generate heatbath --beta 5.7 --lattice 4.4.4.8 --seed 1 \\
@@ -45,6 +50,12 @@ pub struct Fit {
     /// Weigh each time by its own error, without the covariance between times
     #[arg(long)]
     uncorrelated: bool,
+    /// Shrink the correlations between times to none, as far as Ledoit and Wolf's estimate says
+    #[arg(long, conflicts_with = "uncorrelated")]
+    shrink: bool,
+    /// Raise the eigenvalues of the correlations between times to X times the largest one (SVD cut)
+    #[arg(long, value_name = "X", value_parser = part, conflicts_with_all = ["uncorrelated", "shrink"])]
+    svd_cut: Option<f64>,
     #[command(flatten)]
     errors: ResamplingArgs,
     /// Write correlators and effective masses with their errors as CSV; what does not exist is empty
@@ -64,6 +75,12 @@ struct Wanted {
     hadron: Hadron,
     window: Window,
     states: States,
+}
+
+/// A number above 0 and below 1.
+fn part(text: &str) -> Result<f64, String> {
+    let number = text.parse().ok().filter(|number| *number > 0.0 && *number < 1.0);
+    number.ok_or_else(|| format!("invalid part '{text}': expected a number above 0 and below 1, as in 0.01"))
 }
 
 impl FromStr for Wanted {
@@ -99,12 +116,16 @@ impl Fit {
             data.inputs.momenta.iter().map(ToString::to_string).collect::<Vec<_>>().join(" or ")
         );
         let extents = Extents::new(data.inputs.lattice)?;
-        let hadrons: Vec<Series> = data.inputs.hadrons.iter().map(|&hadron| self.series(&data, hadron)).collect();
+        self.errors.require(data.configurations.len())?;
+        let hadrons = data.inputs.hadrons.iter().map(|&hadron| self.series(&data, hadron));
+        let hadrons = hadrons.collect::<anyhow::Result<Vec<_>>>()?;
         let fits = self.fits.iter().map(|wanted| self.fitted(&data, wanted)).collect::<anyhow::Result<Vec<_>>>()?;
-        write_csv(self.csv.as_deref(), HEADER, rows(&hadrons))?;
-        let errors = self.errors.describe();
+        let names: Vec<String> = data.configurations.iter().map(|measured| measured.file.clone()).collect();
+        let bins = self.errors.bins(&names);
+        let header = HEADER.iter().chain(&Quality::COLUMNS).chain(&Bins::COLUMNS);
+        write_csv(self.csv.as_deref(), header, rows(&hadrons, &fits, &bins))?;
         if let Some(path) = &self.plot {
-            let of = format!("{}; {} configurations; {errors}", describe(&data.inputs), data.configurations.len());
+            let of = format!("{}; {}", describe(&data.inputs), bins.describe());
             let title = Title { extents, of: Some(of), errors_from: None };
             let curves: Vec<Curve> = hadrons.iter().map(|series| series.curve(&fits)).collect();
             let svg = plot(&curves, &title)?;
@@ -114,54 +135,74 @@ impl Fit {
             lattice: data.inputs.lattice,
             operator: data.inputs.operator.clone(),
             parameters: data.inputs.parameters.clone(),
-            configurations: data.configurations.len(),
-            bin: self.errors.bin,
-            bootstrap: self.errors.bootstrap,
-            seed: self.errors.seed,
+            basis: data.inputs.twist_angle.map(TwistAngle::basis),
+            twist_angle: data.inputs.twist_angle,
+            relative_errors: far_times::largest(data.configurations.iter().map(|measured| &measured.relative_errors)),
+            bins,
             correlated: !self.uncorrelated,
+            covariance: self.covariance().to_string(),
             momentum: self.momentum,
             hadrons,
             fits,
         };
-        show(self.json, Head::of(Kind::SpectrumFit), &report, |report| report.text(&errors))
+        far_times::warn(&report.relative_errors);
+        for fit in &report.fits {
+            fit.quality.say(&format!("--fit {}:{}:{}", fit.hadron, fit.first, fit.last));
+        }
+        show(self.json, Head::of(Kind::SpectrumFit), &report, Report::text)
     }
 
     /// All files together.
     fn read(&self) -> anyhow::Result<Data> {
         let mut data = Data::read(&self.files[0])?;
+        let mut all: Vec<(&PathBuf, Measured)> = Vec::new();
+        all.extend(std::mem::take(&mut data.configurations).into_iter().map(|measured| (&self.files[0], measured)));
         for path in &self.files[1..] {
             let more = Data::read(path)?;
             let names = [self.files[0].display().to_string(), path.display().to_string()];
             data.require_same(&more.inputs, [&names[0], &names[1]])?;
-            for measured in more.configurations {
-                ensure!(
-                    !data.has(&measured.sha256_of_links),
-                    "{} and a file before it have the same configuration, {}: it would count twice",
+            all.extend(more.configurations.into_iter().map(|measured| (path, measured)));
+        }
+        for (k, (path, measured)) in all.iter().enumerate() {
+            if let Some((file, earlier)) = all[..k].iter().find(|(_, earlier)| measured.is_copy_of(earlier)) {
+                bail!(
+                    "{} in {} is the same configuration as {} in {}: it would count twice; leave one of them out",
+                    measured.file,
                     path.display(),
-                    measured.file
+                    earlier.file,
+                    file.display()
                 );
-                data.configurations.push(measured);
             }
         }
+        data.configurations = all.into_iter().map(|(_, measured)| measured).collect();
         ensure!(!data.configurations.is_empty(), "{} has no configuration", self.files[0].display());
         Ok(data)
     }
 
-    fn samples(&self, data: &Data, hadron: Hadron) -> Vec<Vec<f64>> {
+    fn covariance(&self) -> Covariance {
+        match self.svd_cut {
+            Some(cut) => Covariance::Cut(cut),
+            None if self.shrink => Covariance::Shrunk,
+            None if self.uncorrelated => Covariance::Diagonal,
+            None => Covariance::Full,
+        }
+    }
+
+    fn samples(&self, data: &Data, hadron: Hadron) -> anyhow::Result<Samples> {
         self.errors.samples(&data.measured(hadron, self.momentum))
     }
 
     /// Correlator and effective masses of a hadron.
-    fn series(&self, data: &Data, hadron: Hadron) -> Series {
-        let samples = self.samples(data, hadron);
+    fn series(&self, data: &Data, hadron: Hadron) -> anyhow::Result<Series> {
+        let samples = self.samples(data, hadron)?;
         let estimates = |of: &dyn Fn(&[f64]) -> Vec<Option<f64>>| self.errors.resampling().estimates(&samples, of);
         let values = estimates(&|mean| mean.iter().copied().map(Some).collect());
         let masses = estimates(&|mean| hadron.effective_mass().of(mean));
-        Series {
+        Ok(Series {
             hadron,
             correlator: values.into_iter().flatten().map(Number::from).collect(),
             effective_masses: masses.into_iter().map(|mass| mass.map(Number::from)).collect(),
-        }
+        })
     }
 
     fn fitted(&self, data: &Data, wanted: &Wanted) -> anyhow::Result<FitOf> {
@@ -171,11 +212,29 @@ impl Fit {
             "--fit {hadron}:{window}: the {hadron} was not measured: expected {}",
             data.inputs.hadrons.iter().map(|hadron| hadron.name()).collect::<Vec<_>>().join(", ")
         );
-        let covariance = if self.uncorrelated { Covariance::Diagonal } else { Covariance::Full };
+        let covariance = self.covariance();
         let fit = statistics::Fit { shape: hadron.effective_mass(), states, window, covariance };
-        let fitted = fit.of(&self.samples(data, hadron), self.errors.resampling());
-        let Fitted { amplitudes, masses, chi_squared, degrees } =
-            fitted.with_context(|| format!("--fit {hadron}:{window}"))?;
+        let samples = self.samples(data, hadron)?;
+        let fitted = fit.of(&samples, self.errors.resampling()).with_context(|| format!("--fit {hadron}:{window}"))?;
+        let Fitted { amplitudes, masses, chi_squared, degrees, p_value, regularised } = fitted;
+        let (count, times) = (samples.bins().len(), window.last - window.first + 1);
+        // Two states have four parameters.
+        let more = if states == States::One && times > 4 { ", or two states" } else { "" };
+        let mut quality = Quality::of(chi_squared, degrees, p_value, &format!("take other times{more}"));
+        quality.warn((covariance == Covariance::Full && count < SAMPLES_A_TIME * times).then(|| {
+            let bins = if samples.size() > 1 { "smaller bins, " } else { "" };
+            let fewer = if degrees > 1 { "fewer times, " } else { "" };
+            format!(
+                "{count} samples are few for the covariance of {times} times, which needs {} to be well known: take more configurations, \
+                 {bins}{fewer}--shrink or --svd-cut",
+                SAMPLES_A_TIME * times
+            )
+        }));
+        quality.warn((regularised.is_some() && count <= times).then(|| {
+            format!("{count} samples of {times} times make errors too small: take more configurations, or fewer times")
+        }));
+        let without = masses.iter().any(|mass| mass.error.is_none());
+        quality.warn(without.then(|| "it has no errors, since a fit to a resample did not converge".to_owned()));
         let states = amplitudes.into_iter().zip(masses).map(|(amplitude, mass)| State {
             mass: mass.value,
             mass_bits: bits(mass.value),
@@ -184,14 +243,24 @@ impl Fit {
             amplitude_error: amplitude.error,
         });
         let states = states.collect();
-        Ok(FitOf { hadron, first: window.first, last: window.last, states, chi_squared, degrees })
+        let (shrinkage, raised) = match regularised {
+            Some(Regularised::Shrunk(intensity)) => (Some(intensity), None),
+            Some(Regularised::Raised(raised)) => (None, Some(raised)),
+            None => (None, None),
+        };
+        Ok(FitOf { hadron, first: window.first, last: window.last, states, shrinkage, raised, quality })
     }
 }
 
-/// "wilson, mass 0.5".
+/// Fewer samples than this for each time leave the covariance of times uncertain (C. Michael, Phys. Rev. D 49 (1994) 2616).
+const SAMPLES_A_TIME: usize = 10;
+
+/// "wilson, mass 0.5"; of twisted mass also μ and the basis.
 fn describe(inputs: &Inputs) -> String {
     let mass = inputs.parameters.get("mass").map_or_else(String::new, |mass| format!(", mass {mass}"));
-    format!("{}{mass}", inputs.operator)
+    let mu = inputs.parameters.get("mu").map_or_else(String::new, |mu| format!(", mu {mu}"));
+    let basis = inputs.twist_angle.map_or_else(String::new, |angle| format!("; {}", twist::describe(angle)));
+    format!("{}{mass}{mu}{basis}", inputs.operator)
 }
 
 /// What was found. As JSON, these fields.
@@ -200,14 +269,17 @@ struct Report {
     lattice: [usize; 4],
     operator: String,
     parameters: serde_json::Map<String, serde_json::Value>,
-    configurations: usize,
-    /// Configurations a sample.
-    bin: u32,
-    /// Bootstrap samples; null where errors are those of the jackknife.
-    bootstrap: Option<u32>,
-    seed: Option<u64>,
+    /// `physical` or `twisted`, of twisted mass; null of others, and so is the angle in degrees.
+    basis: Option<&'static str>,
+    twist_angle: Option<TwistAngle>,
+    /// At times from the source, the largest of all configurations; empty where they are not known.
+    relative_errors: Vec<f64>,
+    #[serde(flatten)]
+    bins: Bins,
     /// Whether fits know of the covariance between times.
     correlated: bool,
+    /// `full`, `diagonal`, `shrunk` or `cut`: what of it.
+    covariance: String,
     momentum: Momentum,
     hadrons: Vec<Series>,
     fits: Vec<FitOf>,
@@ -231,9 +303,12 @@ struct FitOf {
     last: usize,
     /// The lowest first.
     states: Vec<State>,
-    chi_squared: f64,
-    /// Times less parameters.
-    degrees: usize,
+    /// λ of shrunk correlations.
+    shrinkage: Option<f64>,
+    /// How many eigenvalues a cut raised.
+    raised: Option<usize>,
+    #[serde(flatten)]
+    quality: Quality,
 }
 
 #[derive(Serialize)]
@@ -252,6 +327,7 @@ impl Series {
             first: fit.first,
             last: fit.last,
             mass: (fit.states[0].mass, fit.states[0].mass_error),
+            label: format!("{}, {} to {}: {}", fit.hadron, fit.first, fit.last, fit.quality.label()),
         };
         let number = |number: &Number| (number.value, number.error);
         // Some correlators are negative in Grid's sign; on a logarithmic axis they are shown with the other one.
@@ -266,7 +342,7 @@ impl Series {
 }
 
 impl Report {
-    fn text(&self, errors: &str) -> String {
+    fn text(&self) -> String {
         let names = self.hadrons.iter().map(|series| name_of(series.hadron, self.momentum));
         let mut masses = ruled_table(std::iter::once("t".to_owned()).chain(names));
         for t in 0..self.lattice[3].saturating_sub(1) {
@@ -275,37 +351,86 @@ impl Report {
         }
         let mut text = format!("effective masses between t and t + 1\n{masses}");
         if !self.fits.is_empty() {
-            let mut fits = table(["fit", "times", "mass", "second mass", "χ² / degrees"], []);
+            let mut fits = table(["fit", "times", "mass", "second mass"].into_iter().chain(Quality::TITLES), []);
             for fit in &self.fits {
                 let mass =
                     |k: usize| fit.states.get(k).map_or_else(String::new, |state| digits(state.mass, state.mass_error));
-                let quality = format!("{:.2} / {}", fit.chi_squared, fit.degrees);
                 let times = format!("{} to {}", fit.first, fit.last);
-                fits.add_row([name_of(fit.hadron, self.momentum), times, mass(0), mass(1), quality]);
+                let cells = [name_of(fit.hadron, self.momentum), times, mass(0), mass(1)];
+                fits.add_row(cells.into_iter().chain(fit.quality.shown()));
             }
             text += &format!("\n\n{fits}");
         }
-        let weights = if self.correlated { "" } else { "; fits without covariance" };
-        text + &format!("\n\n{} configurations, {errors}{weights}", self.configurations)
+        let weights = match self.covariance.as_str() {
+            _ if self.fits.is_empty() => String::new(),
+            "diagonal" => "; fits without covariance: χ² and p are as if times were independent".to_owned(),
+            "shrunk" => {
+                format!("; correlations shrunk by {}", self.of_fits(|fit| Some(format!("{:.3}", fit.shrinkage?))))
+            }
+            "cut" => format!(
+                "; eigenvalues of correlations that the cut raised: {}",
+                self.of_fits(|fit| Some(fit.raised?.to_string()))
+            ),
+            _ => String::new(),
+        };
+        let basis = self.twist_angle.map_or_else(String::new, |angle| format!("; {}", twist::describe(angle)));
+        text + &format!("\n\n{}{weights}{basis}", self.bins.describe())
+    }
+
+    /// A number of each fit.
+    fn of_fits(&self, of: impl Fn(&FitOf) -> Option<String>) -> String {
+        self.fits.iter().filter_map(of).collect::<Vec<_>>().join(", ")
     }
 }
 
-/// The columns of the CSV.
-const HEADER: [&str; 8] =
-    ["hadron", "t", "value", "value_bits", "error", "effective_mass", "effective_mass_bits", "effective_mass_error"];
+/// The columns of the CSV, before those of the quality of fits and of bins.
+const HEADER: [&str; 14] = [
+    "hadron",
+    "t",
+    "value",
+    "value_bits",
+    "error",
+    "effective_mass",
+    "effective_mass_bits",
+    "effective_mass_error",
+    "fit_first",
+    "fit_last",
+    "mass",
+    "mass_error",
+    "second_mass",
+    "second_mass_error",
+];
 
-/// The rows of the CSV.
-fn rows(hadrons: &[Series]) -> impl Iterator<Item = Vec<String>> {
-    hadrons.iter().flat_map(|Series { hadron, correlator, effective_masses }| {
-        correlator.iter().enumerate().map(move |(t, value)| {
+/// The rows of the CSV: those of a hadron's correlator, then those of its fits, which have no t.
+fn rows(hadrons: &[Series], fits: &[FitOf], bins: &Bins) -> impl Iterator<Item = Vec<String>> {
+    let of_hadron = move |series: &Series| {
+        let Series { hadron, correlator, effective_masses } = series;
+        let cells = |number: Option<&Number>| {
+            let [value, bits] = with_bits(number.map(|number| number.value));
+            [value, bits, decimal(number.and_then(|number| number.error))]
+        };
+        let mut rows: Vec<Vec<String>> = Vec::new();
+        for (t, value) in correlator.iter().enumerate() {
             let mass = effective_masses.get(t).and_then(Option::as_ref);
-            let cells = |number: Option<&Number>| {
-                let [value, bits] = with_bits(number.map(|number| number.value));
-                [value, bits, decimal(number.and_then(|number| number.error))]
-            };
-            [vec![hadron.to_string(), t.to_string()], cells(Some(value)).into(), cells(mass).into()].concat()
-        })
-    })
+            let mut row =
+                [vec![hadron.to_string(), t.to_string()], cells(Some(value)).into(), cells(mass).into()].concat();
+            row.resize(HEADER.len() + Quality::COLUMNS.len(), String::new());
+            rows.push(row);
+        }
+        for fit in fits.iter().filter(|fit| fit.hadron == *hadron) {
+            let mut row = vec![hadron.to_string()];
+            row.resize(8, String::new());
+            row.extend([fit.first, fit.last].map(|t| t.to_string()));
+            for state in [fit.states.first(), fit.states.get(1)] {
+                row.extend([state.map(|state| state.mass), state.and_then(|state| state.mass_error)].map(decimal));
+            }
+            row.extend(fit.quality.cells());
+            rows.push(row);
+        }
+        rows.iter_mut().for_each(|row| row.extend(bins.cells()));
+        rows
+    };
+    hadrons.iter().flat_map(of_hadron)
 }
 
 #[cfg(test)]

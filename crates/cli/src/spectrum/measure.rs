@@ -2,21 +2,24 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, bail};
+use anyhow::{Context as _, bail, ensure};
 use clap::Args;
 use lanefield::backend::Memory as _;
 use lanefield::comm::WholeLattice;
 use lanefield::dynamic::AnyBackend;
+use lanefield::io::claims;
+use lanefield::io::configuration::ConfigurationFile;
 use lanefield::io::npy::ArrayReal;
 use lanefield::io::sidecar::ConfigurationInput;
 use lanefield::observable::{
-    Hadron, Momentum, PointSource, Projection, PropagatorError, Wuppertal, propagator, require_inside, require_quark,
+    Hadron, Momentum, Projection, PropagatorError, QuarkSource, Source, TwistAngle, Wuppertal, propagator,
+    require_quark,
 };
 use lanefield::operator::{AnyModel, HopParameters};
 use lanefield::reference::field::list_of;
 use lanefield::reference::kernels::Vectors;
 use lanefield::reference::real::Precision;
-use lanefield::solver::{Method, Solve};
+use lanefield::solver::{Method, Solve, SolveError, SolverError, Stopped, Watchers};
 use lanefield::statistics::mean;
 use lanefield_lab::Timed as _;
 use num_complex::Complex;
@@ -25,20 +28,26 @@ use serde::Serialize;
 use super::data::{Correlator, Data, Inputs, Measured};
 use crate::Outcome;
 use crate::args::{BackendArgs, HopArgs};
-use crate::configurations::{Configurations, files_of};
-use crate::files::{ConfigurationFile, require_outputs_but};
+use crate::configuration::ReadArgs;
+use crate::configurations::{Configurations, files_of, twice};
+use crate::far_times;
+use crate::files::{lock_file, require_outputs_but};
 use crate::interrupt::{interrupted, keep};
+use crate::long_run::{Interrupted, LongRun};
 use crate::operator::{OnSpinors, OperatorArgs, check, json_of};
 use crate::output::{Head, Kind, facts, joined, show};
 use crate::progress::progress_bar;
+use crate::quark_source::{Columns, Links, SmearArgs, SmearLinks};
 use crate::ranks::RanksArgs;
 use crate::solver::{SolverArgs, lay_out};
-use crate::source::Point;
+use crate::twist::{self, TwistArgs};
 
 /// Compute propagators and correlators of hadrons on configurations, and write them to a file, which grows with each configuration.
 ///
-/// The quark masses of up and down are the same; disconnected contractions are left out. A run that was ended goes on with --resume, also with more
+/// The quark masses of up and down are the same; disconnected contractions are left out. Of twisted mass, mesons are charged, and the nucleon is a proton,
+/// for which the equation is solved with −μ too. A run that was ended goes on with --resume, also with more
 /// configurations. Several runs can share the configurations: spectrum fit takes several files.
+/// docs/agreement.md lists the conventions of other programs.
 #[derive(Args)]
 #[command(after_help = "Examples:
   lanefield config generate heatbath --beta 5.7 --lattice 4.4.4.8 --seed 1 \\
@@ -47,17 +56,20 @@ use crate::source::Point;
       --operator wilson --mass 0.5 --source point:0,0,0,0 point:2,2,2,4 \\
       --smear-source 0.25,10 --momentum 1,0,0 --output smeared.json")]
 pub struct Measure {
-    /// The configurations: NERSC, ILDG, SciDAC or MILC files, NumPy arrays (T, Z, Y, X, 4, 3, 3) if they end in .npy, or the directory of an ensemble
+    /// The configurations: NERSC, ILDG, SciDAC, MILC, openQCD, DD-αAMG or HiRep files, NumPy or HDF5 arrays (T, Z, Y, X, 4, 3, 3), or the directory of an ensemble
     #[arg(value_name = "FILES", required = true)]
     configurations: Vec<PathBuf>,
-    /// The point from which the quarks propagate, or several, over which correlators are averaged
-    #[arg(long = "source", value_name = "point:x,y,z,t", required = true, num_args = 1..)]
-    sources: Vec<Point>,
-    /// Smear the source about the point within its time slice (Wuppertal): ALPHA,STEPS
-    #[arg(long, value_name = "ALPHA,STEPS")]
-    smear_source: Option<Wuppertal>,
+    #[command(flatten)]
+    read: ReadArgs,
+    /// Where the quarks propagate from, or several such sources, over which correlators are averaged: point:x,y,z,t; wall:t, 1 on a time slice;
+    /// momentum:nx,ny,nz,t, exp(ip·x) there with p = 2πn/L; z2:SEED,t or z4:SEED,t, the same noise in each spin and colour there; or the file of twelve columns
+    /// as of propagator
+    #[arg(long = "source", value_name = "FILE.npy|KIND:NUMBERS", required = true, num_args = 1.., value_parser = Source::columns)]
+    sources: Vec<Source>,
+    #[command(flatten)]
+    smear: SmearArgs,
     /// Smear the sink alike
-    #[arg(long, value_name = "ALPHA,STEPS")]
+    #[arg(long, value_name = "ALPHA,STEPS", allow_hyphen_values = true)]
     smear_sink: Option<Wuppertal>,
     /// Which hadrons
     #[arg(long, value_name = "NAMES", value_delimiter = ',', default_value = "pion,rho,a0,a1,b1,nucleon")]
@@ -67,6 +79,8 @@ pub struct Measure {
     momenta: Vec<Momentum>,
     #[command(flatten)]
     operator: OperatorArgs<OnSpinors>,
+    #[command(flatten)]
+    twist: TwistArgs,
     #[command(flatten)]
     hop: HopArgs,
     #[command(flatten)]
@@ -89,30 +103,77 @@ pub struct Measure {
 impl Measure {
     pub fn run(self) -> anyhow::Result<Outcome> {
         let model = self.operator.model(&self.hop)?;
+        let twist = self.twist.of(Some((model.name(), &json_of(&model))))?;
         let files = files_of(&self.configurations)?;
-        let inputs: Vec<(&str, &Path)> = files.iter().map(|path| ("FILES", path.as_path())).collect();
-        require_outputs_but(&[("--output", &self.output)], &inputs, |_| self.resume)?;
+        self.require_contractions(files.len())?;
+        let of_sources = self.sources.iter().filter_map(|source| match source {
+            Source::File(path) => Some(("--source", path.as_path())),
+            _ => None,
+        });
+        let inputs = files.iter().map(|path| ("FILES", path.as_path())).chain(of_sources).chain(self.smear.file());
+        let inputs: Vec<(&str, &Path)> = inputs.collect();
+        require_outputs_but(&[("--output", &self.output)], &inputs, |_| Some(self.resume))?;
         match self.settings.precision {
-            Precision::F32 => self.with_precision::<f32>(model, &files),
-            _ => self.with_precision::<f64>(model, &files),
+            Precision::F32 => self.with_precision::<f32>((model, twist), &files),
+            _ => self.with_precision::<f64>((model, twist), &files),
         }
     }
 
-    fn with_precision<R: Vectors + ArrayReal>(&self, model: AnyModel, files: &[PathBuf]) -> anyhow::Result<Outcome> {
-        check::<R>(&model, !self.settings.unpreconditioned)?;
-        require_quark(&model)?;
-        self.compute::<R>(model, files)
+    /// Refuses correlators that the sources do not give.
+    fn require_contractions(&self, files: usize) -> anyhow::Result<()> {
+        self.smear.require_use(self.smear_sink.is_some())?;
+        ensure!(
+            files == 1 || !matches!(self.smear.smear_links, Some(SmearLinks::File(_))),
+            "--smear-links names the links of one configuration, and there are {files}: give the smearing instead, as in spatial-ape:0.5,10, or measure one at a time"
+        );
+        for source in &self.sources {
+            let is_moving = matches!(source, Source::Wall { momentum, .. } if *momentum != Momentum::ZERO);
+            if self.hadrons.contains(&Hadron::Nucleon) {
+                const WITHOUT: &str = "leave it out, as in --hadrons pion,rho,a0,a1,b1";
+                ensure!(
+                    !matches!(source, Source::Noise { .. }),
+                    "the nucleon has no contraction from noise, of which the average of three equal numbers is not δ: {WITHOUT}, or use other sources than {source}"
+                );
+                ensure!(
+                    !is_moving,
+                    "three quarks from {source} have three times its momentum, and the nucleon is projected to another one: {WITHOUT}"
+                );
+            }
+            ensure!(
+                self.momenta.iter().all(|momentum| *momentum == Momentum::ZERO)
+                    || matches!(source, Source::Point { .. }),
+                "--momentum is for points: a quark and an antiquark from {source} have no momentum together, so that a correlator at another one is zero on average"
+            );
+        }
+        Ok(())
     }
 
-    fn compute<R: Vectors + ArrayReal>(&self, model: AnyModel, files: &[PathBuf]) -> anyhow::Result<Outcome> {
-        let configurations = Configurations::begin(files, &self.ranks)?;
+    fn with_precision<R: Vectors + ArrayReal>(&self, quark: Twisted, files: &[PathBuf]) -> anyhow::Result<Outcome> {
+        check::<R>(&quark.0, !self.settings.unpreconditioned)?;
+        require_quark(&quark.0)?;
+        self.compute::<R>(quark, files)
+    }
+
+    fn compute<R: Vectors + ArrayReal>(&self, (model, twist): Twisted, files: &[PathBuf]) -> anyhow::Result<Outcome> {
+        let configurations = Configurations::begin(files, self.read, &self.ranks)?;
         let lattice = configurations.lattice().clone();
         let extents = lattice.extents();
-        self.sources.iter().try_for_each(|source| require_inside(extents, source.0))?;
         let solve = self.settings.solve::<R, _>(model, Method::ConjugateGradients, self.backend.lanes);
         // One that does not fit is refused before a device is opened.
         configurations.first().map(|first| lay_out::<R, _>(&solve, &first.configuration)).transpose()?;
-        let mut data = self.data::<R>(&model, &solve, &lattice)?;
+        let _lock = lattice.is_first().then(|| lock_file(&self.output)).transpose()?.flatten();
+        let part = configurations.first().map_or(extents, |first| first.configuration.extents());
+        let columns = |source: &Source| {
+            let columns = Columns::read(source, part, &lattice)?;
+            ensure!(
+                columns.time().is_some(),
+                "the source {source} lies in several time slices, and correlators count from one"
+            );
+            Ok(columns)
+        };
+        let sources = self.sources.iter().map(columns).collect::<anyhow::Result<Vec<_>>>()?;
+        let links = self.smear.links(&self.read, &self.ranks, &lattice)?;
+        let mut data = self.data::<R>((&model, twist), &solve, &lattice, (&sources, links.as_ref()))?;
         let there = data.configurations.len();
         let backend = self.backend.open_on(&lattice, &self.ranks)?;
         let bar = progress_bar();
@@ -122,11 +183,23 @@ impl Measure {
             let (path, file) = configuration?;
             let input = ConfigurationInput::of(&file.configuration, &file.lattice)?;
             if !data.has(&input.sha256_of_links) {
-                let correlators = backend.install(|| self.correlators::<R>(&backend, &file, solve, &data, &bar));
-                let correlators = correlators.with_context(|| format!("failed to measure on {}", path.display()))?;
+                let correlators = backend.install(|| {
+                    let of = (&sources[..], links.as_ref());
+                    self.correlators::<R>(&backend, &file, of, solve, &data, &bar)
+                });
+                if correlators.as_ref().is_err_and(is_interrupted) {
+                    stopped = true;
+                    break;
+                }
+                let (correlators, relative_errors) =
+                    correlators.with_context(|| format!("failed to measure on {}", path.display()))?;
                 let file = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
                 let ConfigurationInput { sha256_of_links, plaquette, .. } = input;
-                data.configurations.push(Measured { file, sha256_of_links, plaquette, correlators });
+                let measured = Measured { file, sha256_of_links, plaquette, relative_errors, correlators };
+                if let Some(earlier) = data.configurations.iter().find(|earlier| measured.is_copy_of(earlier)) {
+                    bail!("{}", twice(Path::new(&earlier.file), path));
+                }
+                data.configurations.push(measured);
                 if lattice.is_first() {
                     data.write(&self.output)?;
                 }
@@ -141,17 +214,30 @@ impl Measure {
         }
         bar.finish_and_clear();
         if stopped {
-            say!("a signal ended the run after {} configurations: --resume goes on with it", data.configurations.len());
+            let (done, file) = (data.configurations.len(), claims::written_to(&self.output));
+            let (those, file) =
+                (if done == 1 { "configuration, which is" } else { "configurations, which are" }, file.display());
+            match done {
+                0 => say!("interrupted: a signal ended the first configuration, and nothing was written: run it again"),
+                _ => say!(
+                    "interrupted: a signal ended the run after {done} {those} in {file}: the same command with --resume continues"
+                ),
+            }
             return Ok(Outcome::Done);
         }
+        let relative_errors = far_times::largest(data.configurations.iter().map(|measured| &measured.relative_errors));
+        far_times::warn(&relative_errors);
         let summary = Summary {
             file: self.output.display().to_string(),
             operator: model.describe(),
+            basis: twist.map(TwistAngle::basis),
+            twist_angle: twist,
             lattice: extents.as_array(),
             configurations: data.configurations.len(),
             new_configurations: data.configurations.len() - there,
             sources: self.sources.len(),
             hadrons: data.inputs.hadrons.clone(),
+            relative_errors,
         };
         show(self.json, Head::on(Kind::SpectrumMeasure, backend.device()), &summary, Summary::text)
     }
@@ -159,9 +245,10 @@ impl Measure {
     /// What was measured already, or nothing yet.
     fn data<R: Vectors>(
         &self,
-        model: &AnyModel,
+        (model, twist_angle): (&AnyModel, Option<TwistAngle>),
         solve: &Solve<AnyModel>,
         lattice: &WholeLattice,
+        (sources, smear_links): (&[Columns], Option<&Links>),
     ) -> anyhow::Result<Data> {
         let HopParameters { boundary, links, legs } = self.hop.parameters();
         let mut momenta = vec![Momentum::ZERO];
@@ -176,9 +263,11 @@ impl Measure {
             precision: R::NAME.to_owned(),
             tolerance: solve.params.tolerance,
             preconditioning: solve.preconditioning.name().to_owned(),
-            sources: self.sources.iter().map(|source| source.0).collect(),
-            source_smearing: self.smear_source.map(|smearing| smearing.to_string()),
+            sources: sources.iter().map(Columns::named).collect(),
+            smear_links: smear_links.map(|links| links.description.clone()),
+            source_smearing: self.smear.smear_source.map(|smearing| smearing.to_string()),
             sink_smearing: self.smear_sink.map(|smearing| smearing.to_string()),
+            twist_angle,
             hadrons: once(&self.hadrons),
             momenta: once(&momenta),
         };
@@ -192,24 +281,45 @@ impl Measure {
         Ok(data)
     }
 
-    /// The correlators of a configuration, averaged over the sources.
+    /// The correlators of a configuration, averaged over the sources, and the errors of their propagators by time.
     fn correlators<R: Vectors + ArrayReal>(
         &self,
         backend: &AnyBackend,
         file: &ConfigurationFile,
+        (sources, links): (&[Columns], Option<&Links>),
         mut solve: Solve<AnyModel>,
         data: &Data,
         bar: &indicatif::ProgressBar,
-    ) -> anyhow::Result<Vec<Correlator>> {
+    ) -> anyhow::Result<(Vec<Correlator>, Vec<f64>)> {
         solve.lanes = backend.lanes(solve.lanes);
         let extents = file.configuration.extents();
+        let twist = data.inputs.twist_angle;
+        let baryons = data.inputs.hadrons.contains(&Hadron::Nucleon);
+        let down = solve.operator.of_other_flavour().filter(|_| baryons).map(|operator| Solve { operator, ..solve });
         let mut of_sources: Vec<Vec<Vec<f64>>> = Vec::new();
-        for source in &self.sources {
-            let source = PointSource { point: source.0, smearing: self.smear_source };
-            let s = self.propagator::<R>(backend, file, &solve, source, bar)?;
+        let mut residuals = Vec::new();
+        let links = links.map(|links| links.on(backend, &file.configuration)).transpose()?;
+        for source in sources {
+            let source = source.of(self.smear.smear_source, links.as_ref());
+            let mut quark = |solve: &Solve<AnyModel>, twist: Option<TwistAngle>| {
+                let (mut s, relative_errors) = self.propagator::<R>(backend, file, solve, source.clone(), bar)?;
+                twist.unwrap_or(TwistAngle::ZERO).rotate(&mut s);
+                residuals.push(relative_errors);
+                anyhow::Ok(s)
+            };
+            let up = quark(&solve, twist)?;
+            let down = match &down {
+                Some(down) => Some(quark(down, twist.map(TwistAngle::of_other_flavour))?),
+                None => None,
+            };
+            let quarks = [&up, down.as_ref().unwrap_or(&up)].map(|s| &s[..]);
             let correlator = |(hadron, momentum): (Hadron, Momentum)| {
-                let at = Projection { source: source.point, momentum, lanes: solve.lanes };
-                let correlator = hadron.correlator(backend, extents, &s, at, self.hop.parameters().boundary)?;
+                let origin = match source.source {
+                    Source::Point { position, .. } => position,
+                    _ => [0, 0, 0, source.time().unwrap_or_default()],
+                };
+                let at = Projection { source: origin, momentum, lanes: solve.lanes };
+                let correlator = hadron.correlator(backend, extents, quarks, at, self.hop.parameters().boundary)?;
                 Ok(correlator.into_iter().map(|c| c.re).collect())
             };
             of_sources.push(data.kinds().map(correlator).collect::<anyhow::Result<_>>()?);
@@ -220,21 +330,24 @@ impl Measure {
             mean(&samples).unwrap_or_default()
         };
         let kinds = data.kinds().enumerate();
-        Ok(kinds.map(|(k, (hadron, momentum))| Correlator { hadron, momentum, values: average(k) }).collect())
+        let correlators = kinds.map(|(k, (hadron, momentum))| Correlator { hadron, momentum, values: average(k) });
+        Ok((correlators.collect(), far_times::largest(&residuals)))
     }
 
-    /// The propagator from a source, whose residuals were computed anew.
+    /// The propagator from a source, whose residuals were computed anew, and its errors by time.
     fn propagator<R: Vectors + ArrayReal>(
         &self,
         backend: &AnyBackend,
         file: &ConfigurationFile,
         solve: &Solve<AnyModel>,
-        source: PointSource,
+        source: QuarkSource<'_>,
         bar: &indicatif::ProgressBar,
-    ) -> anyhow::Result<Vec<Complex<f64>>> {
+    ) -> anyhow::Result<(Vec<Complex<f64>>, Vec<f64>)> {
         let mut watch = |iteration: usize, c: f64| bar.set_message(format!("iteration {iteration}, |r|² {c:.1e}"));
-        let solved = propagator::<R, _, _>(backend, &file.configuration, source, solve, &mut watch, None);
-        let report = solved.map_err(|error| match error {
+        let mut long_run = LongRun::of(&file.lattice);
+        let mut watcher = Watchers::default().with(Some(&mut long_run)).with(Some(&mut watch));
+        let solved = propagator::<R, _, _>(backend, &file.configuration, source.clone(), solve, &mut watcher, None);
+        let mut report = solved.map_err(|error| match error {
             PropagatorError::Solve(error) => anyhow::Error::from(*error),
             error => error.into(),
         })?;
@@ -242,15 +355,31 @@ impl Measure {
         if let Some(why) = &report.unchecked {
             bail!("the solution could not be checked, so that it may be wrong: {why}");
         }
-        match self.smear_sink {
-            Some(smearing) => Ok(smearing.smear_sink(backend, &file.configuration, &report.solution)?),
+        let s = match self.smear_sink {
+            Some(smearing) => {
+                let links = source.links.unwrap_or(&file.configuration);
+                smearing.smear_sink(backend, links, self.hop.boundary, &report.solution)?
+            }
             None => {
                 let words = report.solution.iter().map(|z| Complex::new(z.re.to_f64(), z.im.to_f64()));
-                Ok(list_of(|| "a propagator in f64".to_owned(), report.solution.len(), words)?)
+                list_of(|| "a propagator in f64".to_owned(), report.solution.len(), words)?
             }
-        }
+        };
+        Ok((s, std::mem::take(&mut report.relative_errors)))
     }
 }
+
+/// Whether a signal ended a solve.
+fn is_interrupted(error: &anyhow::Error) -> bool {
+    let stopped = match error.downcast_ref() {
+        Some(SolveError::Recurrence(SolverError::Stopped(Stopped(error)))) => error,
+        _ => return false,
+    };
+    stopped.is::<Interrupted>()
+}
+
+/// An operator, and the twist angle that its hadrons have.
+type Twisted = (AnyModel, Option<TwistAngle>);
 
 /// Each once, in the order in which they come.
 fn once<T: Copy + PartialEq>(given: &[T]) -> Vec<T> {
@@ -268,6 +397,9 @@ fn once<T: Copy + PartialEq>(given: &[T]) -> Vec<T> {
 struct Summary {
     file: String,
     operator: String,
+    /// `physical` or `twisted`, of twisted mass; null of others, and so is the angle in degrees.
+    basis: Option<&'static str>,
+    twist_angle: Option<TwistAngle>,
     lattice: [usize; 4],
     /// That the file has now.
     configurations: usize,
@@ -276,18 +408,21 @@ struct Summary {
     /// Over which correlators were averaged.
     sources: usize,
     hadrons: Vec<Hadron>,
+    /// The largest of all configurations, at times from the source.
+    relative_errors: Vec<f64>,
 }
 
 impl Summary {
     fn text(&self) -> String {
         let hadrons: Vec<&str> = self.hadrons.iter().map(|hadron| hadron.name()).collect();
-        let rows = [
-            ("operator", self.operator.clone()),
+        let rows = [("operator", self.operator.clone())].into_iter();
+        let rows = rows.chain(self.twist_angle.map(|angle| ("basis", twist::describe(angle)))).chain([
             ("lattice", joined(&self.lattice, ".")),
             ("configurations", format!("{}, {} of them new", self.configurations, self.new_configurations)),
             ("sources", format!("{} on each", self.sources)),
             ("hadrons", hadrons.join(", ")),
-        ];
+        ]);
+        let rows = rows.chain(far_times::describe(&self.relative_errors).map(|error| ("far times", error)));
         format!("{}\n{}", self.file, facts(rows))
     }
 }

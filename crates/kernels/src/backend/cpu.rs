@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use lanefield_reference::domains;
 use lanefield_reference::exact::ExactSum;
 use lanefield_reference::field::{FieldData, FieldShape};
+use lanefield_reference::forks;
 use lanefield_reference::gauge::Configuration;
 use lanefield_reference::instructions::Instructions;
 use lanefield_reference::kernels::blas;
@@ -18,7 +19,7 @@ use lanefield_reference::layout::{Face, LaneChoice, LaneWidth, Lattice, Reach, S
 use lanefield_reference::links::BoundaryPhases;
 use lanefield_reference::real::Precision;
 use lanefield_reference::tasks;
-use rayon::{ThreadPool, ThreadPoolBuilder};
+use rayon::{ThreadPool, ThreadPoolBuildError, ThreadPoolBuilder};
 
 use super::ghosts::{Ghosts, Halo, HaloRoom, PacketForm, field_of, fill, has_come};
 use super::specification::{Call, HostFunction, PlainLinks, Value};
@@ -59,10 +60,51 @@ type FacesOf = HashMap<(Lattice, Sites, Reach), Arc<[Face]>>;
 /// Fields with their ghosts, by the names of the arguments that read them.
 type CopiesOf = Vec<(&'static str, Arc<AnyField<HostField>>)>;
 
+/// Threads, which a child that was forked has anew.
+struct Pool {
+    threads: Arc<ThreadPool>,
+    /// [`forks::count`] when they were started.
+    forks: usize,
+    /// Those of a child of that process.
+    of_child: OnceLock<Box<Pool>>,
+}
+
+impl Pool {
+    fn new(number: usize) -> Result<Self, ThreadPoolBuildError> {
+        let keep = move |thread| domains::keep_in_domain(thread, number);
+        let threads = Arc::new(ThreadPoolBuilder::new().num_threads(number).start_handler(keep).build()?);
+        Ok(Self { threads, forks: forks::count(), of_child: OnceLock::new() })
+    }
+
+    /// The threads of this process.
+    fn here(&self) -> &Arc<ThreadPool> {
+        if self.forks == forks::count() {
+            return &self.threads;
+        }
+        let number = self.threads.current_num_threads();
+        let anew = || match Self::new(number) {
+            Ok(pool) => Box::new(pool),
+            Err(error) => {
+                panic!("failed to start {number} CPU threads in a forked process: {error}; fork fewer processes")
+            }
+        };
+        self.of_child.get_or_init(anew).here()
+    }
+}
+
+impl Drop for Pool {
+    fn drop(&mut self) {
+        if self.forks != forks::count() {
+            // The threads are the parent's, and one of them may have held a lock at the fork.
+            std::mem::forget(Arc::clone(&self.threads));
+        }
+    }
+}
+
 /// The reference's kernels on a thread pool of its own, which clones share. The calling thread works on its kernel, too, in place of one of the pool's.
 #[derive(Clone)]
 pub struct Cpu {
-    pool: Arc<ThreadPool>,
+    pool: Arc<Pool>,
     timeline: OnceLock<Arc<Timeline>>,
     /// The links of the plain loops, where these take the kernels' place.
     plain: Option<Arc<(Configuration, BoundaryPhases)>>,
@@ -90,13 +132,11 @@ impl Cpu {
             0 => std::thread::available_parallelism().map_or(1, usize::from),
             threads => threads,
         };
-        let keep = move |thread| domains::keep_in_domain(thread, number);
-        let pool = |threads| ThreadPoolBuilder::new().num_threads(threads).start_handler(keep).build();
         let fewer =
             || std::iter::successors(Some(number / 2), |number| Some(number / 2)).take_while(|&number| number > 0);
         // Nobody asked for so many: fewer will do.
-        let pool = pool(number).or_else(|error| match threads {
-            0 => fewer().find_map(|number| pool(number).ok()).ok_or(error),
+        let pool = Pool::new(number).or_else(|error| match threads {
+            0 => fewer().find_map(|number| Pool::new(number).ok()).ok_or(error),
             _ => Err(error),
         });
         let cpu = |pool| {
@@ -119,7 +159,7 @@ impl Cpu {
 
     /// Number of threads.
     pub fn threads(&self) -> usize {
-        self.pool.current_num_threads()
+        self.pool.threads.current_num_threads()
     }
 
     /// Records on a timeline, from now on, when each call ran. Whether it does: a backend records into one timeline, and into that of the
@@ -131,12 +171,12 @@ impl Cpu {
     /// Runs one call of the backend.
     fn run<T: Send>(&self, name: &str, work: impl FnOnce() -> T + Send) -> T {
         let _span = self.timeline.get().map_or_else(SpanGuard::none, |timeline| timeline.span(Group::Cpu, name));
-        tasks::lead(&self.pool, work)
+        tasks::lead(self.pool.here(), work)
     }
 
     /// Runs `work` on this backend's threads.
     pub fn install<T: Send>(&self, work: impl FnOnce() -> T + Send) -> T {
-        self.pool.install(work)
+        self.pool.here().install(work)
     }
 
     /// The vector instructions that the kernels use on this processor.

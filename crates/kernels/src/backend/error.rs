@@ -7,6 +7,7 @@ use lanefield_reference::kernels::domain_wall::DomainWallError;
 use lanefield_reference::kernels::reduce::MergeError;
 use lanefield_reference::layout::{Coordinate, Direction, LayoutError};
 use lanefield_reference::links::LinkFormat;
+use lanefield_reference::real::for_people;
 use num_complex::Complex;
 use thiserror::Error;
 
@@ -32,16 +33,16 @@ pub enum BackendError {
     Merge(#[from] MergeError),
     /// A block of a clover term that has no inverse.
     #[error(
-        "block {block} of the clover term at site x,y,z,t = {} is singular: pivot {pivot} with mass {mass}, csw_r {csw_r}, csw_t {csw_t}; \
+        "block {block} of the clover term at site x,y,z,t = {} is singular with mass {}, csw_r {}, csw_t {}; \
          even-odd pieces need its inverse: change the mass, or act on the full lattice",
-        site.map(|x| x.to_string()).join(",")
+        site.map(|x| x.to_string()).join(","), for_people(*mass), for_people(*csw_r), for_people(*csw_t)
     )]
     SingularClover { site: Coordinate, block: usize, pivot: f64, mass: f64, csw_r: f64, csw_t: f64 },
     /// A twisted mass operator whose diagonal part, or its inverse, is no number.
     #[error(
-        "mass {mass} and twisted mass mu {mu} make the {what} {} + i·γ5·{}, which is beyond {precision}: give finite numbers, not too large, of which \
+        "mass {} and twisted mass mu {} make the {what} {} + i·γ5·{}, which is beyond {precision}: give finite numbers, not too large, of which \
          4 + mass or mu is not 0",
-        diagonal.re, diagonal.im
+        for_people(*mass), for_people(*mu), for_people(diagonal.re), for_people(diagonal.im)
     )]
     TwistedMass { mass: f64, mu: f64, what: &'static str, diagonal: Complex<f64>, precision: &'static str },
     /// Fat links in a format of matrices of SU(3).

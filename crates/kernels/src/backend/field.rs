@@ -229,6 +229,15 @@ impl HostField {
         self.any().downcast_ref()
     }
 
+    /// Makes every bit of it 1.
+    pub fn fill_with_ones(&mut self) {
+        match self {
+            Self::F32(field) => field.reals_mut().fill(f32::from_bits(u32::MAX)),
+            Self::F64(field) => field.reals_mut().fill(f64::from_bits(u64::MAX)),
+            Self::Half(field) => bytemuck::cast_slice_mut::<_, u8>(field.reals_mut()).fill(u8::MAX),
+        }
+    }
+
     /// The same, to be written.
     pub fn get_mut<R: Vectors>(&mut self) -> Option<&mut FieldData<R>> {
         let any: &mut dyn Any = match self {

@@ -79,6 +79,14 @@ pub enum BodyError {
          it did before"
     )]
     Impure { kernel: &'static str },
+    /// It panicked; the line was printed by the panic itself.
+    #[error("the body of {kernel} panicked: {why}")]
+    Panicked { kernel: &'static str, why: String },
+    /// It leaves something that it is to write.
+    #[error(
+        "the body of {kernel} never writes {argument}: write it, add to it if it is a sum, or leave the argument out"
+    )]
+    Unwritten { kernel: &'static str, argument: &'static str },
     /// It does what the kind of kernel that its arguments make cannot.
     #[error("the body of {kernel} {does}: {expected}")]
     Unsupported { kernel: &'static str, does: &'static str, expected: &'static str },
@@ -108,7 +116,7 @@ impl Written {
     /// The recording, made once.
     ///
     /// # Errors
-    /// As [`record()`].
+    /// As [`record()`], and for an output that it never writes.
     pub fn program(&self, name: &'static str, legs: LegOrder) -> Result<Arc<Program>, BodyError> {
         let mut recorded = RECORDED.lock().unwrap_or_else(PoisonError::into_inner);
         let known = recorded.iter().find(|(body, of, order, _)| {
@@ -117,7 +125,15 @@ impl Written {
         if let Some((.., program)) = known {
             return Ok(Arc::clone(program));
         }
-        let program = Arc::new((self.record)(name, legs, self.dagger)?);
+        let program = (self.record)(name, legs, self.dagger)?;
+        let is_output = |role: &Role| {
+            role.sums() > 0 || matches!(role, Role::Field { used: FieldUse::Write | FieldUse::Update, .. })
+        };
+        let outputs = (0..self.roles.len()).filter(|&argument| is_output(&self.roles[argument]));
+        if let Some(argument) = outputs.into_iter().find(|&argument| !program.writes(argument)) {
+            return Err(BodyError::Unwritten { kernel: name, argument: self.names[argument] });
+        }
+        let program = Arc::new(program);
         recorded.push((*self, name, legs, Arc::clone(&program)));
         Ok(program)
     }

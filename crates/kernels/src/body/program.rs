@@ -230,6 +230,20 @@ fn flat<'a>(statements: &'a [Statement]) -> Vec<&'a Statement> {
 }
 
 impl Program {
+    /// Whether it writes into an argument, or adds to it.
+    pub fn writes(&self, argument: usize) -> bool {
+        fn write(statements: &[Statement], argument: usize) -> bool {
+            statements.iter().any(|statement| match statement {
+                Statement::Write { argument: of, .. }
+                | Statement::WriteWord { argument: of, .. }
+                | Statement::Sum { argument: of, .. } => *of == argument,
+                Statement::Loop { statements, .. } => write(statements, argument),
+                _ => false,
+            })
+        }
+        write(&self.statements, argument)
+    }
+
     /// The displacements at which it reads, in the order of first use.
     pub fn displacements(&self) -> Vec<Displacement> {
         let mut known = Vec::new();

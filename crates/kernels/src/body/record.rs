@@ -73,6 +73,13 @@ type Complex = Recorded<Sites, WorkingComplex>;
 type Double = Recorded<Sites, f64>;
 type Choice = Recorded<Sites, bool>;
 
+impl std::ops::Mul<f64> for Complex {
+    type Output = Self;
+    fn mul(self, factor: f64) -> Self {
+        self.scaled(factor)
+    }
+}
+
 impl ComplexNumber for Complex {
     type Real = Real;
     type Choice = Choice;
@@ -93,11 +100,11 @@ impl ComplexNumber for Complex {
     fn conj(self) -> Self {
         Self::of(Operation::Conj(self.0))
     }
-    fn scaled(self, s: Real) -> Self {
-        Self::of(Operation::Scaled(s.0, self.0))
+    fn scaled(self, s: impl Into<Real>) -> Self {
+        Self::of(Operation::Scaled(s.into().0, self.0))
     }
-    fn scaled_add(self, s: Real, c: Self) -> Self {
-        Self::of(Operation::ScaledAdd(s.0, self.0, c.0))
+    fn scaled_add(self, s: impl Into<Real>, c: Self) -> Self {
+        Self::of(Operation::ScaledAdd(s.into().0, self.0, c.0))
     }
     fn madd(self, b: Self, c: Self) -> Self {
         Self::of(Operation::MulAdd(self.0, b.0, c.0))

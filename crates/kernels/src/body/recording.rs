@@ -5,9 +5,11 @@ use std::cell::RefCell;
 use std::fmt::Debug;
 use std::marker::PhantomData;
 use std::ops::{Add, Div, Mul, Neg, Rem, Sub};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::thread::LocalKey;
 
 use lanefield_reference::body::number::{Carried, Choice, Number, RealNumber};
+use lanefield_reference::with_literals;
 
 use super::BodyError;
 use super::program::{Carry, Id, Operation};
@@ -92,10 +94,16 @@ impl<L: Language> Tape<L> {
 pub fn recorded<L: Language>(name: &'static str, body: &dyn Fn()) -> Result<(Vec<L::Statement>, L::Noted), BodyError> {
     let once = || {
         on_tape::<L, _>(|tape| *tape = Tape::default());
-        body();
-        on_tape::<L, _>(std::mem::take)
+        // Nothing but the tape is left half-done, and that is emptied before it is used again.
+        let ended = catch_unwind(AssertUnwindSafe(body));
+        let tape = on_tape::<L, _>(std::mem::take);
+        ended.map(|()| tape).map_err(|panic| {
+            let text = panic.downcast_ref::<String>().map(String::as_str);
+            let why = text.or_else(|| panic.downcast_ref().copied()).unwrap_or("it says not why").to_owned();
+            BodyError::Panicked { kernel: name, why }
+        })
     };
-    let (first, second) = (once(), once());
+    let (first, second) = (once()?, once()?);
     if first.length > MOST_STATEMENTS {
         return Err(BodyError::TooLong { kernel: name, statements: first.length, most: MOST_STATEMENTS });
     }
@@ -225,15 +233,28 @@ macro_rules! operators {
                 Self::of(Operation::$Operator(self.0, other.0))
             }
         }
-        impl<L: Language, T: Integers<L>> $Operator<T> for Recorded<L, T> {
+        operators!(of $Operator $operator: i32 u32);
+    )+};
+    (of $Operator:ident $operator:ident: $($T:ident)+) => {$(
+        impl<L: Language> $Operator<$T> for Recorded<L, $T>
+        where
+            $T: Integers<L>,
+        {
             type Output = Self;
-            fn $operator(self, other: T) -> Self {
+            fn $operator(self, other: $T) -> Self {
                 $Operator::<Self>::$operator(self, Self::of(Operation::Integer(other.into())))
             }
         }
     )+};
 }
 operators!(Add add Sub sub Mul mul Div div Rem rem);
+
+with_literals! { from [L: Language, T: Reals<L>] Recorded<L, T> }
+with_literals! { literal [L: Language, T: Reals<L>] Recorded<L, T>: Add add; Sub sub; Mul mul; Div div; }
+with_literals! {
+    assign [L: Language, T: Numeric<L>] Recorded<L, T>:
+        AddAssign add_assign Add add; SubAssign sub_assign Sub sub; MulAssign mul_assign Mul mul; DivAssign div_assign Div div;
+}
 
 impl<L: Language, T: Numeric<L>> Neg for Recorded<L, T> {
     type Output = Self;

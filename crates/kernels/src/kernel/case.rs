@@ -336,6 +336,17 @@ impl Case {
         }
     }
 
+    /// Fills the fields that the kernel writes and does not read with ones in every bit, a NaN that no operation gives: what a run leaves of them it did not
+    /// write.
+    pub fn spoil_outputs(&mut self) {
+        let kernel = self.kernel();
+        for (name, fields) in &mut self.fields {
+            if kernel.fields().any(|role| role.name == *name && role.access == Access::Write) {
+                fields.iter_mut().for_each(HostField::fill_with_ones);
+            }
+        }
+    }
+
     /// Adds the legs in another order from now on; no argument depends on it.
     pub fn set_legs(&mut self, legs: LegOrder) {
         self.shape.legs = legs;

@@ -108,7 +108,9 @@ impl<'c> DeviceStreams<'c> {
         self.operation.buffers() * self.bytes
     }
 
+    /// Seconds of a run. Groups of a shape that the device does not take are as large as it does.
     pub fn run(&self, shape: &Shape) -> Result<f64, BackendError> {
+        let shape = &Shape { group: self.context.info().group_of(shape.group), ..*shape };
         let elements = self.bytes / shape.element_bytes;
         let units = self.context.info().compute_units.max(1) as usize;
         let (groups, chunk) = shape.groups(units, elements);
@@ -135,8 +137,8 @@ pub fn random_words(context: &Context, bytes: usize, first: u32) -> Result<Buffe
     let words = bytes / 4;
     let buffer = context.allocate(bytes, "source of a bandwidth measurement")?;
     let program = sources::program(context, "peak.cl", &Shape::PLAIN.options())?;
-    let launch =
-        Launch { global: [words.max(1).next_multiple_of(Shape::PLAIN.group), 1, 1], local: [Shape::PLAIN.group, 1, 1] };
+    let group = context.info().group_of(Shape::PLAIN.group);
+    let launch = Launch { global: [words.max(1).next_multiple_of(group), 1, 1], local: [group, 1, 1] };
     let arguments = [Arg::Buffer(&buffer), Arg::U32(first), Arg::U64(words as u64)];
     context.launch(&program, "fill_random", launch, &arguments)?;
     Ok(buffer)

@@ -14,6 +14,8 @@ use super::{Operation, RUNS, TRIAD_FACTOR, median, random_word};
 /// Words of a cache line; every piece of a buffer is a whole number of lines.
 const LINE: usize = 8;
 const HOST_BYTES: usize = 256 << 20;
+/// Words that a thread reads at least.
+const LEAST_TASK: usize = (64 << 10) / size_of::<u64>();
 
 /// How threads go through memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -89,8 +91,8 @@ impl HostStreams {
                     Way::Ahead(_) => read::<4096>,
                     Way::Plain | Way::PastCaches => read::<0>,
                 };
-                // Tasks smaller than a thread's share, so that no thread waits long for another.
-                let a_task = words.len().div_ceil(8 * threads).next_multiple_of(LINE);
+                // Tasks smaller than a thread's share, so that no thread waits long for another; what is less than a task is read before another thread wakes.
+                let a_task = words.len().div_ceil(8 * threads).next_multiple_of(LINE).max(LEAST_TASK);
                 let all: u64 = words.par_chunks(a_task).map(read).reduce(|| 0, |a, b| a ^ b);
                 std::hint::black_box(all);
             }

@@ -59,7 +59,8 @@ pub struct Beside {
 /// # Errors
 /// [`CountersError::Unfit`], with what is missing.
 pub fn our_kernels(path: &Path) -> Result<Vec<OurKernel>, CountersError> {
-    let text = std::fs::read(path).map_err(|source| CountersError::Read { path: path.to_owned(), source })?;
+    let text =
+        lanefield::bounded::read(path).map_err(|source| CountersError::Read { path: path.to_owned(), source })?;
     let no_bench = |reason: &str| CountersError::unfit(path, format!("is no JSON of `lanefield bench`: {reason}"));
     let document: Value = serde_json::from_slice(&text).map_err(|error| no_bench(&error.to_string()))?;
     let kind = document["kind"].as_str().and_then(Kind::of).filter(|kind| kind.name().starts_with(Kind::Bench.name()));

@@ -326,7 +326,8 @@ impl Collected {
 impl Profile {
     /// Adds what a file has. Files of one run belong together: times of one that counts nothing are taken before those of one that does.
     pub fn read(&mut self, path: &Path, kilobyte: Kilobyte) -> Result<(), CountersError> {
-        let text = std::fs::read(path).map_err(|source| CountersError::Read { path: path.to_owned(), source })?;
+        let text =
+            lanefield::bounded::read(path).map_err(|source| CountersError::Read { path: path.to_owned(), source })?;
         let sheet = Sheet::parse(path, &String::from_utf8_lossy(&text))?;
         let mut of_file = Self::default();
         let added = match sheet.has("Kernel Name") {

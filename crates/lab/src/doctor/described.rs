@@ -7,6 +7,7 @@ use serde::Deserialize;
 
 use super::finding::Fault;
 use super::run::Described;
+use crate::access::{ExpressionError, Index, Pattern};
 
 #[derive(Debug, thiserror::Error)]
 pub enum DescriptionError {
@@ -117,6 +118,23 @@ pub struct AccessOf {
     pub element: usize,
 }
 
+impl AccessOf {
+    /// How the work-items of one group reach it, in wavefronts of so many.
+    pub fn pattern(&self, group: usize, wavefront: usize) -> Result<Pattern, ExpressionError> {
+        Ok(Pattern {
+            address: self.pattern.parse()?,
+            element: self.element as u64,
+            lanes: 1,
+            sites: group as u64,
+            words: 1,
+            groups: 1,
+            fast: Index::Site,
+            serial: Vec::new(),
+            wavefront: wavefront as u64,
+        })
+    }
+}
+
 #[derive(Clone, PartialEq, Debug, Deserialize)]
 #[serde(untagged)]
 pub enum ArgumentOf {
@@ -155,7 +173,13 @@ impl Description {
         if self.passes.is_empty() {
             return Err("there is nothing to launch: give at least one [[pass]]".to_owned());
         }
+        if self.bytes == 0 {
+            return Err("bytes = 0: a run moves at least 1".to_owned());
+        }
         for buffer in &self.buffers {
+            if buffer.bytes == 0 {
+                return Err(format!("buffer {}: bytes = 0, and at least 1 is needed", buffer.name));
+            }
             if self.buffers.iter().filter(|other| other.name == buffer.name).count() > 1 {
                 return Err(format!("buffer {} is declared twice", buffer.name));
             }
@@ -201,6 +225,26 @@ impl Description {
                 let element = access.element;
                 return Err(format!("{kernel}: an element of {element} bytes; 1, 2, 4, 8 and 16 can be read at once"));
             }
+            let bytes_of = |name: &str| self.buffers.iter().find(|buffer| buffer.name == name).map_or(0, |b| b.bytes);
+            for Moved { buffer, bytes } in pass.reads.iter().chain(&pass.writes) {
+                let has = bytes_of(buffer);
+                if *bytes > has as u64 {
+                    return Err(format!(
+                        "{kernel} moves {bytes} bytes of buffer {buffer}, which has {has}: count each byte once"
+                    ));
+                }
+            }
+            for access in &pass.accesses {
+                let (has, end) = (bytes_of(&access.buffer) as u64, pass.end_of(access)?);
+                if end > has {
+                    return Err(format!(
+                        "{kernel} reaches byte {} of buffer {}, which has {has}, by '{}': give the buffer more bytes, or launch fewer work-items",
+                        end - 1,
+                        access.buffer,
+                        access.pattern
+                    ));
+                }
+            }
         }
         Ok(())
     }
@@ -215,6 +259,15 @@ impl PassOf {
     pub fn group(&self) -> usize {
         self.local.iter().product()
     }
+
+    /// The byte behind the last one that the first group reaches of a buffer.
+    fn end_of(&self, access: &AccessOf) -> Result<u64, String> {
+        let refused = |reason: String| format!("buffer {}, pattern '{}': {reason}", access.buffer, access.pattern);
+        let pattern = access.pattern(self.group(), 1).map_err(|error| refused(error.to_string()))?;
+        let accesses = pattern.accesses().map_err(|error| refused(error.to_string()))?;
+        let last = accesses.iter().flat_map(|access| &access.addresses).max().copied().unwrap_or(0);
+        Ok(last.saturating_add(access.element as u64))
+    }
 }
 
 pub fn beside(path: &Path, name: &Path) -> PathBuf {
@@ -222,7 +275,7 @@ pub fn beside(path: &Path, name: &Path) -> PathBuf {
 }
 
 pub(super) fn read(path: &Path) -> Result<String, DescriptionError> {
-    std::fs::read_to_string(path).map_err(|source| DescriptionError::Read { path: path.to_owned(), source })
+    lanefield::bounded::read_text(path).map_err(|source| DescriptionError::Read { path: path.to_owned(), source })
 }
 
 #[cfg(test)]
@@ -273,6 +326,16 @@ mod tests {
         wrong("local = [64]", "local = [48]", "1024 work-items are not 1 slices of whole groups of 48");
         wrong("local = [64]", "local = [8, 8]", "the same one to three dimensions");
         wrong("element = 4", "element = 12", "an element of 12 bytes");
+        wrong("bytes = 8192", "bytes = 0", "a run moves at least 1");
+        wrong("bytes = 8192", "bytes = -1", "bytes");
+        wrong("bytes = 4096\n        written", "bytes = 0\n        written", "buffer in: bytes = 0");
+        wrong(
+            "bytes = 4096\n        written",
+            "bytes = 64\n        written",
+            "moves 4096 bytes of buffer in, which has 64",
+        );
+        wrong("\"4*item\"", "\"80*item\"", "reaches byte 5043 of buffer in, which has 4096, by '80*item'");
+        wrong("\"4*item\"", "\"4*itme\"", "pattern '4*itme'");
         wrong("name = \"out\"", "name = \"in\"", "declared twice");
         wrong("output = true", "outptu = true", "outptu");
         wrong("[[pass]]", "[[passes]]", "passes");

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::{Compared, Spread};
+
 /// What can be wrong with the way a kernel is written or run.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -52,7 +54,8 @@ pub struct Finding {
     pub evidence: Vec<String>,
     /// What to change: a flag, an axis of the tuner, or what in the source.
     pub change: String,
-    /// What the change did gain, where it was made: the share of the time that it saved, below 0 where it cost some.
+    /// What the change did gain, where it was made and the times with it and without it differ: the share of the time that it saved, below 0 where it
+    /// cost some.
     pub confirmed_gain: Option<f64>,
     /// Why it could not be confirmed, where that was asked for.
     pub unconfirmed: Option<String>,
@@ -61,6 +64,23 @@ pub struct Finding {
 }
 
 impl Finding {
+    /// Takes what the change gained, run in turns with what there was.
+    pub fn confirm(&mut self, compared: Compared) {
+        let Compared { present, changed } = compared;
+        self.confirmed_gain = compared.gain();
+        let in_words = |Spread { median, tenth, ninetieth }: Spread| {
+            let [median, tenth, ninetieth] = [median, tenth, ninetieth].map(|seconds| 1e6 * seconds);
+            format!("{median:.1} µs (10 – 90 %: {tenth:.1} – {ninetieth:.1})")
+        };
+        self.unconfirmed = self.confirmed_gain.is_none().then(|| {
+            format!(
+                "in turns, the change takes {} and what there was {}: no difference",
+                in_words(changed),
+                in_words(present)
+            )
+        });
+    }
+
     /// One that nobody tried to confirm, of the run as a whole.
     pub(super) fn new(
         fault: Fault,

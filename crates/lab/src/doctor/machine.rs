@@ -5,11 +5,10 @@ use lanefield::backend::opencl::{BuiltKernel, Context, DeviceKind, Program};
 use super::DoctorError;
 use super::described::AccessOf;
 use super::observation::{Code, Machine};
-use crate::access::{ExpressionError, Index, Pattern};
 use crate::bandwidth::Operation;
 use crate::ceilings::MemoryOf;
 use crate::code::{self, Clang, CodeFacts};
-use crate::peak::empty_kernel;
+use crate::empty::empty_kernel;
 
 pub(super) const LINE: u64 = 128;
 
@@ -25,7 +24,7 @@ impl Machine {
             wavefront: wavefront.unwrap_or(own).max(1),
             units: (info.compute_units as usize).max(1),
             copy_bandwidth: MemoryOf::Device(context).ceiling(Operation::Copy, None)?,
-            launch: empty_kernel(context)?,
+            launch: empty_kernel(context)?.median,
             is_cpu,
             stands_for_gpu: is_cpu && wavefront.is_some(),
             compiled_for: None,
@@ -79,17 +78,7 @@ pub(super) fn efficiencies_of(access: &AccessOf, machine: &Machine, group: usize
         pattern: access.pattern.clone(),
         reason,
     };
-    let pattern = Pattern {
-        address: access.pattern.parse().map_err(|error: ExpressionError| refused(error.to_string()))?,
-        element: access.element as u64,
-        lanes: 1,
-        sites: group as u64,
-        words: 1,
-        groups: 1,
-        fast: Index::Site,
-        serial: Vec::new(),
-        wavefront: machine.wavefront as u64,
-    };
+    let pattern = access.pattern(group, machine.wavefront).map_err(|error| refused(error.to_string()))?;
     let counts = pattern.report(LINE).map_err(|error| refused(error.to_string()))?.all;
     Ok((counts.sector_efficiency(), counts.line_efficiency(LINE)))
 }

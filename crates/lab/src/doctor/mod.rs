@@ -28,7 +28,7 @@ mod trace_file;
 pub use checks::diagnose;
 pub use described::{Description, DescriptionError, Often, beside};
 pub use finding::{Fault, Finding, Remedy};
-pub use observation::{ArrayAccess, Binding, Code, Machine, Observation, Pass, Timeline};
+pub use observation::{ArrayAccess, Binding, Code, Machine, Observation, OtherGroup, Pass, Timeline};
 pub use product::Examination;
 pub use profile::of_profile;
 pub use run::Described;

@@ -2,9 +2,9 @@
 
 use serde::Serialize;
 
-use crate::Spread;
 use crate::counters::KernelCounters;
 use crate::estimate::LimitKind;
+use crate::{Compared, Spread};
 
 /// The device, as far as it matters for the checks.
 #[derive(Clone, PartialEq, Debug, Default, Serialize)]
@@ -51,6 +51,15 @@ pub struct ArrayAccess {
     pub pattern: String,
 }
 
+/// The same work in groups of another size.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
+pub struct OtherGroup {
+    /// Outer sites a group; work-items where there are none.
+    pub size: usize,
+    #[serde(flatten)]
+    pub compared: Compared,
+}
+
 /// One launch of a run, or several that are alike.
 #[derive(Clone, PartialEq, Debug, Default, Serialize)]
 pub struct Pass {
@@ -74,8 +83,8 @@ pub struct Pass {
     pub writes: Vec<(String, u64)>,
     /// Whether lanes are the fast dimension of its groups; `None` where it has none.
     pub lane_fast: Option<bool>,
-    /// The same work in groups of other sizes: outer sites a group (work-items where there are none), and seconds.
-    pub other_groups: Vec<(usize, Spread)>,
+    /// The same work in groups of other sizes.
+    pub other_groups: Vec<OtherGroup>,
     pub counters: Option<KernelCounters>,
 }
 

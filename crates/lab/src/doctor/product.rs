@@ -7,8 +7,8 @@ use lanefield_reference::layout::AcceleratorThreads;
 use super::DoctorError;
 use super::machine::code_of_kernel;
 use super::model::modelled;
-use super::observation::{Code, Machine, Observation, Pass, Timeline};
-use crate::{FieldFacts, Sampling, Spread, TimedCase, sample};
+use super::observation::{Code, Machine, Observation, OtherGroup, Pass, Timeline};
+use crate::{Compared, FieldFacts, Sampling, Spread, TimedCase, sample};
 
 /// Outer sites a group that each stencil is tried with, as in Grid's study of `accelerator_threads`.
 const THREADS: [usize; 4] = [4, 8, 16, 32];
@@ -36,7 +36,7 @@ impl Examination<'_> {
         if let Some(pass) = longest {
             pass.accesses = accesses;
             if self.other_groups {
-                pass.other_groups = self.others(backend, case, pass.group)?;
+                pass.other_groups = self.others(backend, case, &launches)?;
             }
         }
         backend.set_tuning(self.tuning);
@@ -105,24 +105,50 @@ impl Examination<'_> {
         }
     }
 
-    /// The kernel in groups of other numbers of outer sites than make `group` work-items.
+    /// The kernel in groups of other numbers of outer sites than those of `launches`, where the device takes them.
     fn others(
         &self,
         backend: &mut OpenCl,
         case: &mut TimedCase<OpenCl>,
-        group: usize,
-    ) -> Result<Vec<(usize, Spread)>, DoctorError> {
-        let (most, nsimd) = (backend.context().info().max_work_group_size, case.case.shape().lattice().nsimd());
+        launches: &[LaunchEvent],
+    ) -> Result<Vec<OtherGroup>, DoctorError> {
+        let sizes = |launches: &[LaunchEvent]| launches.iter().map(LaunchEvent::work_items).collect::<Vec<_>>();
+        let present = sizes(launches);
         let mut others = Vec::new();
-        for threads in THREADS.into_iter().filter(|threads| threads * nsimd != group && threads * nsimd <= most) {
-            let accelerator_threads = Some(AcceleratorThreads::new(threads).map_err(BackendError::from)?);
-            // A device may refuse a size; then it is not one to change to.
-            let Ok((_, times)) = self.timed(backend, case, Tuning { accelerator_threads, ..self.tuning }) else {
-                continue;
-            };
-            others.extend(whole_runs(&times).map(|seconds| (threads, seconds)));
+        for size in THREADS {
+            let accelerator_threads = Some(AcceleratorThreads::new(size).map_err(BackendError::from)?);
+            let changed = Tuning { accelerator_threads, ..self.tuning };
+            // A device may refuse a size; then it is not one to change to. Nor is one that comes to the same launches.
+            let launched =
+                case.prepare(backend, changed).and_then(|()| backend.launches_of(&mut || case.launch(backend)));
+            match launched {
+                Ok(launches) if sizes(&launches) != present => {}
+                _ => continue,
+            }
+            others.push(OtherGroup { size, compared: self.compared(backend, case, changed)? });
         }
         Ok(others)
+    }
+
+    /// The kernel in its tuning and in another one, alternately.
+    pub fn compared(
+        &self,
+        backend: &mut OpenCl,
+        case: &mut TimedCase<OpenCl>,
+        changed: Tuning,
+    ) -> Result<Compared, DoctorError> {
+        let present = self.tuning;
+        // Programs are built, and clocks are up.
+        for tuning in [present, changed] {
+            case.prepare(backend, tuning)?;
+            sample(&*backend, Sampling { samples: 1, back_to_back: false }, |backend| case.launch(backend))?;
+        }
+        let compared = Compared::alternately(self.samples, |is_changed| {
+            case.prepare(backend, if is_changed { changed } else { present })?;
+            backend.time(&mut || case.launch(backend))
+        });
+        backend.set_tuning(present);
+        Ok(compared?)
     }
 }
 

@@ -6,9 +6,9 @@ use super::DoctorError;
 use super::described::{Description, Moved, Often, PassOf};
 use super::finding::Remedy;
 use super::machine::{code_of, efficiencies_of};
-use super::observation::{ArrayAccess, Machine, Observation, Pass};
-use super::runner::Runner;
-use crate::Spread;
+use super::observation::{ArrayAccess, Machine, Observation, OtherGroup, Pass, Timeline};
+use super::runner::{BACK_TO_BACK, Runner};
+use crate::{Compared, Spread};
 
 #[derive(Clone, Debug)]
 pub struct Described {
@@ -131,7 +131,7 @@ impl Described {
         machine: &Machine,
         pass: &PassOf,
         samples: usize,
-    ) -> Result<Vec<(usize, Spread)>, DoctorError> {
+    ) -> Result<Vec<OtherGroup>, DoctorError> {
         let number = self.description.passes.iter().position(|other| other == pass).unwrap_or(0);
         let sizes = [1, 2, 4, 8].map(|wavefronts| wavefronts * machine.wavefront.max(32));
         let mut others = Vec::new();
@@ -142,10 +142,30 @@ impl Described {
                 // The kernel might not know where to stop.
                 continue;
             }
-            let (times, _) = Runner::new(context, &changed, changed.options(context))?.watch(samples)?;
-            others.extend(times.get(number).map(|&seconds| (size, seconds)));
+            let compared = self.compared(&changed, context, samples, |passes, _| passes[number])?;
+            others.push(OtherGroup { size, compared });
         }
         Ok(others)
+    }
+
+    /// Runs it and the same with a change alternately. `of` takes what counts of a run from the seconds of its passes and its timeline.
+    pub fn compared(
+        &self,
+        changed: &Self,
+        context: &Context,
+        samples: usize,
+        of: impl Fn(&[f64], &Timeline) -> f64,
+    ) -> Result<Compared, DoctorError> {
+        let mut runners = [
+            Runner::new(context, self, self.options(context))?,
+            Runner::new(context, changed, changed.options(context))?,
+        ];
+        // Each is run several times at once.
+        Compared::alternately(samples.div_ceil(BACK_TO_BACK), |is_changed| {
+            let (times, timeline) = runners[usize::from(is_changed)].watch(1)?;
+            let passes: Vec<f64> = times.iter().map(|spread| spread.median).collect();
+            Ok(of(&passes, &timeline))
+        })
     }
 }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use lanefield::backend::opencl::{Arg, Buffer, Context, Launch, LaunchEvent, OpenClError, Program};
+use lanefield::backend::opencl::{Arg, Buffer, Context, Launch, LaunchEvent, OpenClError, Program, explaining_crashes};
 
 use super::DoctorError;
 use super::described::{ArgumentOf, BufferOf, Description, Often, PassOf, ValueOf};
@@ -12,8 +12,11 @@ use super::run::Described;
 use crate::Spread;
 
 const WARM_UP: usize = 2;
+/// A kernel of others may touch any memory, which is the program's where the device is the host.
+const CRASHED: &str = "a kernel of the description crashed: it touches memory outside its buffers, or runs for ever; compare the bytes of the buffers with \
+                       the global sizes, with the arguments and with the source";
 /// Runs that are queued one after the other when the timeline is watched.
-const BACK_TO_BACK: usize = 4;
+pub(super) const BACK_TO_BACK: usize = 4;
 
 /// A description with its program and the buffers that stay.
 pub(super) struct Runner<'c> {
@@ -58,6 +61,10 @@ impl<'c> Runner<'c> {
 
     /// Seconds of each pass over the runs, and what a run takes among several that follow each other.
     pub fn watch(&mut self, samples: usize) -> Result<(Vec<Spread>, Timeline), DoctorError> {
+        explaining_crashes(CRASHED, || self.watched(samples))
+    }
+
+    fn watched(&mut self, samples: usize) -> Result<(Vec<Spread>, Timeline), DoctorError> {
         for _ in 0..WARM_UP {
             self.run(&mut Timeline::default())?;
         }

@@ -159,7 +159,10 @@ mod tests {
         let trouble = Trouble::DoesNotApply { reason: "it has no images".to_owned() };
         let missing = outcome(Err(trouble));
         assert_eq!((missing.verdict, missing.remark.as_deref()), (Verdict::DoesNotApply, Some("it has no images")));
-        let refused = outcome(Err(Trouble::OpenCl(OpenClError::NoOpenCl { reason: "no driver".to_owned() })));
+        let refused = outcome(Err(Trouble::OpenCl(OpenClError::NoOpenCl {
+            reason: "no driver".to_owned(),
+            is_installed: false,
+        })));
         assert_eq!(refused.verdict, Verdict::Failed);
         assert!(refused.remark.unwrap().contains("no driver") && refused.without_seconds.is_none());
         let differing = outcome(Err(Trouble::Differs { at: 3, without: 1, with: 2 }));

@@ -12,6 +12,7 @@ pub(crate) use caches::{cache_of_host, last_cache_of_host};
 pub use cluster::Cluster;
 
 use crate::description::{Description, DescriptionError, shipped};
+use crate::plausible;
 use crate::si::{giga, mega, micro};
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -213,6 +214,26 @@ impl Description for Machine {
             |lanes| lanes <= MOST_LANES,
             "a number from 1 to 4096",
         )?;
+        // What contradicts another number of the description.
+        let refused = |name, value, expected| Err(DescriptionError::value(what, name, value, expected));
+        if !self.lanes.is_power_of_two() {
+            return refused("lanes", f64::from(self.lanes), "a power of two");
+        }
+        if !self.lanes_active.is_multiple_of(self.lanes) {
+            return refused("lanes-active", f64::from(self.lanes_active), "a multiple of lanes");
+        }
+        if !self.line_bytes.is_multiple_of(self.sector_bytes) {
+            return refused("sector-bytes", self.sector_bytes as f64, "a divisor of line-bytes");
+        }
+        if self.l1_bytes > self.l2_bytes {
+            return refused("l1-bytes", self.l1_bytes as f64, "at most l2-bytes");
+        }
+        for (name, rate) in [("read", self.read_gb_per_second), ("copy", self.copy_gb_per_second)] {
+            if plausible::share(rate / self.peak_gb_per_second).is_err() {
+                let name = format!("{name}-gb-per-second");
+                return refused(&name, rate, "at most 1.5 times peak-gb-per-second");
+            }
+        }
         let launch = ("launch-microseconds", self.launch_microseconds);
         let is_time = |value| (0.0..=MOST).contains(&value);
         DescriptionError::check(what, &[launch], is_time, "a number of at least 0, and at most 10^12,")
@@ -231,6 +252,26 @@ mod tests {
             assert!(machine.l2_gb_per_second > machine.copy_gb_per_second, "{name}");
         }
         assert_eq!(Machine::shipped().len(), SHIPPED.len());
+    }
+
+    #[test]
+    fn a_description_that_contradicts_itself_is_refused() {
+        let h200 = Machine::named("H200").unwrap();
+        let refused = |machine: Machine| machine.check("m.toml").unwrap_err().to_string();
+        for (machine, named) in [
+            (Machine { lanes: 48, ..h200.clone() }, "lanes = 48, and a power of two is needed"),
+            (Machine { lanes_active: 48, ..h200.clone() }, "lanes-active = 48, and a multiple of lanes is needed"),
+            (Machine { sector_bytes: 48, ..h200.clone() }, "sector-bytes = 48, and a divisor of line-bytes is needed"),
+            (Machine { l1_bytes: 2 * h200.l2_bytes, ..h200.clone() }, "and at most l2-bytes is needed"),
+            (
+                Machine { copy_gb_per_second: 1e6, ..h200.clone() },
+                "copy-gb-per-second = 1000000, and at most 1.5 times",
+            ),
+            (Machine { clock_mhz: f64::NAN, ..h200.clone() }, "clock-mhz = NaN"),
+        ] {
+            let error = refused(machine);
+            assert!(error.starts_with("m.toml says ") && error.contains(named), "{error}");
+        }
     }
 
     #[test]

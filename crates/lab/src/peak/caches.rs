@@ -45,7 +45,7 @@ impl<'c> Reader<'c> {
     pub fn new(context: &'c Context, is_cpu: bool, past_l1: bool) -> Result<Self, BackendError> {
         let (element_bytes, at_once, wanted) = match is_cpu {
             true => (64, 8, 1),
-            false => (16, 4, GROUP.min(context.info().max_work_group_size)),
+            false => (16, 4, context.info().group_of(GROUP)),
         };
         let hints = if past_l1 && !is_cpu { " -DPAST_CACHES -DPAST_L1" } else { "" };
         let build = |group: usize| {

@@ -39,7 +39,7 @@ impl<'c> Mixed<'c> {
         // Of half precision a vector in registers is one of f32.
         let in_a_vector = vector_bytes / stored.bytes().max(4);
         let options = format!("-DSTORED_BITS={} -DVECTOR_BYTES={vector_bytes} -DCHAINS={chains}", 8 * stored.bytes());
-        Self { context, options, group, an_item: in_a_vector * chains }
+        Self { context, options, group: context.info().group_of(group), an_item: in_a_vector * chains }
     }
 
     /// The build options for a device, and the work-items of a group.

@@ -3,17 +3,16 @@
 use std::sync::Arc;
 
 use lanefield::backend::BackendError;
-use lanefield::backend::opencl::{Arg, Buffer, Context, Launch, LaunchEvent, OpenClError, Program};
+use lanefield::backend::opencl::{Arg, Buffer, Context, LaunchEvent, OpenClError, Program};
 
 use super::record::{Chase, Place};
 use super::{Measuring, chain, ladder, sampled};
 use crate::Spread;
+use crate::empty::{ONE, OPTIONS};
 use crate::sources;
 
 /// Steps of a launch: long beside a launch, and short beside a second where each takes 1 µs.
 const STEPS: u32 = 1 << 15;
-
-const ONE: Launch = Launch { global: [1, 1, 1], local: [1, 1, 1] };
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Visited {
@@ -31,9 +30,7 @@ pub struct Chaser<'c> {
 
 impl<'c> Chaser<'c> {
     pub fn new(context: &'c Context) -> Result<Self, BackendError> {
-        // The options of a reader on a CPU, so that there it is the same program.
-        let options = "-DELEMENT_BYTES=64 -DAT_ONCE=8 -DGROUP=1";
-        let program = sources::program(context, "peak_caches.cl", options)?;
+        let program = sources::program(context, "peak_caches.cl", OPTIONS)?;
         Ok(Self { context, program, out: context.allocate(8, "end of a chase")? })
     }
 

@@ -21,14 +21,6 @@ fn ready(context: &Context) -> Result<Chaser<'_>, BackendError> {
     Ok(chaser)
 }
 
-/// Seconds that a kernel runs which does nothing, at the median.
-pub fn empty_kernel(context: &Context) -> Result<f64, BackendError> {
-    let chaser = ready(context)?;
-    let run = || Ok(context.times(&chaser.nothing()?)?.seconds());
-    let times = (0..WAITED).map(|_| run()).collect::<Result<Vec<f64>, BackendError>>()?;
-    Ok(Spread::of_some(times).median)
-}
-
 pub(super) fn measure(Measuring { context, peak, tell, .. }: Measuring<'_>) -> Result<(), BackendError> {
     tell("launches")?;
     let chaser = ready(context)?;

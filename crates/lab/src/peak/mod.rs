@@ -35,7 +35,6 @@ use serde::Serialize;
 
 pub use crate::bandwidth::Operation;
 pub use chain::chain;
-pub use launches::empty_kernel;
 pub use plateau::{Plateau, flat_ranges, ladder, nearest_caches, plateaus};
 pub use record::{
     Chase, Clocks, Drift, HostMemory, Intensity, Latencies, LaunchCost, Peak, Place, Stored, Stream, Transfer,
@@ -47,7 +46,7 @@ use lanefield::backend::opencl::Context;
 use lanefield::backend::{BackendError, Cpu, Memory as _};
 
 use crate::bandwidth::Shape;
-use crate::{Progress, Spread};
+use crate::{Progress, Spread, plausible};
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize)]
 #[serde(rename_all = "lowercase")]
@@ -212,7 +211,9 @@ pub(crate) fn in_order(wanted: &[Part]) -> impl Iterator<Item = Part> {
 fn sampled(samples: usize, mut run: impl FnMut() -> Result<f64, BackendError>) -> Result<Spread, BackendError> {
     run()?;
     let times = (0..samples.max(1)).map(|_| run()).collect::<Result<Vec<f64>, _>>()?;
-    Ok(Spread::of_some(times))
+    let spread = Spread::of_some(times);
+    plausible::time(spread.median, 0.0).map_err(BackendError::device)?;
+    Ok(spread)
 }
 
 fn rate(amount: usize, seconds: &Spread) -> f64 {

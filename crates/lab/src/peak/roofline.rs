@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use super::{Peak, Stored};
 use crate::KernelRecord;
+use crate::plausible;
 use crate::si::giga;
 
 #[derive(Clone, PartialEq, Debug, Serialize)]
@@ -30,7 +31,7 @@ pub struct Point {
     pub flops_per_byte: f64,
     #[serde(rename = "flops_per_second", serialize_with = "giga")]
     pub gflop_per_second: f64,
-    /// Its share of what the memory roof allows; above 1 where fields stay in a cache.
+    /// Its share of what the memory roof allows; none where fields stay in a cache, which is seen from a share that no memory gives.
     pub share_of_memory_roof: Option<f64>,
 }
 
@@ -89,7 +90,8 @@ fn point(peak: &Peak, kernel: &KernelRecord) -> Option<Point> {
         name: format!("{} {}{links}", kernel.kernel, kernel.fields.precision),
         flops_per_byte,
         gflop_per_second: rate / 1e9,
-        share_of_memory_roof: usable(memory).map(|memory| rate / 1e9 / (memory * flops_per_byte)),
+        share_of_memory_roof: usable(memory)
+            .and_then(|memory| plausible::share(rate / 1e9 / (memory * flops_per_byte)).ok()),
     })
 }
 

@@ -6,6 +6,7 @@ use lanefield_reference::layout::Lattice;
 use serde::Serialize;
 
 use crate::ceilings::{MemoryOf, Share};
+use crate::plausible::{self, Implausible};
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -69,20 +70,29 @@ pub struct ReduceRow {
     pub share_of_read_bandwidth: Option<f64>,
     /// Whether the fields stay in a cache, as a whole or in part.
     pub in_cache: bool,
-    /// The time in which a kernel that does nothing else reads as many bytes, launch included, over this row's median time.
+    /// The time in which a kernel that does nothing else reads as many bytes, launch included, over this row's median time; none if that cannot be.
     pub share_of_same_read: Option<f64>,
 }
 
 impl ReduceRow {
-    /// Holds it against the bandwidth at which a memory is read.
-    pub(super) fn hold_against(&mut self, memory: MemoryOf<'_>, read_bandwidth: f64) {
+    /// Holds it against the bandwidth at which a memory is read, and against a launch that does nothing. A time that cannot be is a failure.
+    pub(super) fn hold_against(&mut self, memory: MemoryOf<'_>, read_bandwidth: f64, empty_launch: f64) {
         let Some(seconds) = self.seconds else { return };
         let rate = self.bytes as f64 / seconds.median;
-        let share = memory.share(self.bytes, rate, read_bandwidth);
-        self.bytes_per_second = Some(rate);
-        self.share_of_read_bandwidth = share.of_ceiling();
-        self.in_cache = share == Share::InCache;
-        self.share_of_same_read = self.read_seconds.map(|read| read / seconds.median);
+        let share = || -> Result<Share, Implausible> {
+            plausible::time(seconds.median, empty_launch)?;
+            memory.share(self.bytes, rate, read_bandwidth)
+        };
+        match share() {
+            Ok(share) => {
+                self.bytes_per_second = Some(rate);
+                self.share_of_read_bandwidth = share.of_ceiling();
+                self.in_cache = share == Share::InCache;
+                self.share_of_same_read =
+                    self.read_seconds.and_then(|read| plausible::share(read / seconds.median).ok());
+            }
+            Err(reason) => (self.seconds, self.failure) = (None, Some(reason.to_string())),
+        }
     }
 }
 

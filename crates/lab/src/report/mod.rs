@@ -64,7 +64,8 @@ pub struct Document {
 
 impl Document {
     pub fn read(path: &Path) -> Result<Self, ReportError> {
-        let text = std::fs::read(path).map_err(|source| ReportError::Read { path: path.to_owned(), source })?;
+        let text =
+            lanefield::bounded::read(path).map_err(|source| ReportError::Read { path: path.to_owned(), source })?;
         Self::parse(path, &text)
     }
 

@@ -20,12 +20,16 @@ pub enum SaveError {
     Write(#[from] WriteError),
 }
 
-/// Puts the results of `report` into the file at `path`. Those of other kernels stay, if they still hold for `device`; a stale or damaged
-/// file is replaced.
+/// Refuses a place where [`save`] could not write, before the results are found.
 ///
 /// # Errors
-/// [`SaveError`]; the file is as it was.
-pub fn save(path: &Path, device: &DeviceInfo, report: &TuneReport) -> Result<(), SaveError> {
+/// [`SaveError`].
+pub fn require_place(path: &Path) -> Result<(), SaveError> {
+    locked(path).map(drop)
+}
+
+/// The lock on the file at `path`, in a directory that is made.
+fn locked(path: &Path) -> Result<File, SaveError> {
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(".lock");
     let lock = path.with_file_name(name);
@@ -36,7 +40,16 @@ pub fn save(path: &Path, device: &DeviceInfo, report: &TuneReport) -> Result<(),
     // It stays: whoever removed it could take it from under another process that waits for it.
     let locked = File::options().create(true).truncate(false).write(true).open(&lock).map_err(failed)?;
     locked.lock().map_err(failed)?;
+    Ok(locked)
+}
 
+/// Puts the results of `report` into the file at `path`. Those of other kernels stay, if they still hold for `device`; a stale or damaged
+/// file is replaced.
+///
+/// # Errors
+/// [`SaveError`]; the file is as it was.
+pub fn save(path: &Path, device: &DeviceInfo, report: &TuneReport) -> Result<(), SaveError> {
+    let _locked = locked(path)?;
     let mut file = TuningFile::read(path, device).unwrap_or_default();
     file.tuned = Some(TunedOn::now(device, report.access, report.site_order));
     for kernel in &report.kernels {
@@ -44,7 +57,8 @@ pub fn save(path: &Path, device: &DeviceInfo, report: &TuneReport) -> Result<(),
         file.kernel.retain(|known| known.holds_for != entry.holds_for);
         file.kernel.push(entry);
     }
-    let text = file.text().map_err(|error| failed(io::Error::other(error)))?;
+    let text =
+        file.text().map_err(|error| SaveError::Lock { path: path.to_owned(), source: io::Error::other(error) })?;
     Ok(write_atomically(path, |writer| writer.write_all(text.as_bytes()))?)
 }
 

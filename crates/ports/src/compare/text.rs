@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use lanefield::reference::real::for_people;
+
 use super::numbers::Kind;
 use super::{Axes, AxisIndex, Comparison, Confidence, Difference, Histogram, Side};
 use crate::Content;
@@ -16,7 +18,7 @@ impl fmt::Display for Difference {
         let (a, b) = (digits(&self.a_bits, &self.b_bits), digits(&self.b_bits, &self.a_bits));
         let number = |x: f64| match self.is_whole {
             true => x.to_string(),
-            false => scientific(x),
+            false => for_people(x),
         };
         write!(f, "{}: A {} ({a}), B {} ({b}), ", self.place(), number(self.a), number(self.b))?;
         match self.ulp {
@@ -75,7 +77,7 @@ impl fmt::Display for Comparison {
         if self.causes.is_empty() {
             f.write_str("\nno pattern found that would tell the cause")?;
             if self.hop.is_none() && self.holds == Content::Spinor && self.precision != Kind::Whole.name() {
-                f.write_str(": if B is a hop of Wilson fermions, --config and --source let more be tried")?;
+                f.write_str(": --config and --source let more be tried if B is a hop of Wilson fermions, and with --operator if A and B are solutions")?;
             }
         }
         Ok(())
@@ -173,11 +175,6 @@ fn line(histogram: &Histogram) -> String {
     format!("by {:5}  {}", histogram.by, words.chain(rest).collect::<Vec<_>>().join("  "))
 }
 
-/// A number as `1.5e-3`; zeros as they are.
-fn scientific(x: f64) -> String {
-    if x == 0.0 { x.to_string() } else { format!("{x:e}") }
-}
-
 /// A share with two digits: "3.1%", "0.033%".
 pub(super) fn percent(part: u64, whole: u64) -> String {
     let share = 100.0 * part as f64 / whole.max(1) as f64;
@@ -242,6 +239,5 @@ mod tests {
     fn one_thing_is_no_plural() {
         assert_eq!([1, 2].map(|number| counted(number, "axis")), ["1 axis", "2 axes"]);
         assert_eq!(counted(12_288, "site"), "12 288 sites");
-        assert_eq!([0.0, -0.0, 1.5].map(scientific), ["0", "-0", "1.5e0"]);
     }
 }

@@ -5,7 +5,9 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
+use lanefield::bounded;
 use lanefield::io::npy::{NpyError, RawArray};
+use lanefield::io::open::OpenError;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -217,7 +219,7 @@ fn one(
     let expected = RawArray::read(expected)?;
     let array = match RawArray::read(found) {
         Ok(array) => array,
-        Err(NpyError::Open { path, source }) => return Err(GoldenError::File { path, source }),
+        Err(NpyError::Open(OpenError::System { path, source })) => return Err(GoldenError::File { path, source }),
         Err(error) => return Ok(Outcome::other(error.to_string())),
     };
     if (expected.element, &expected.shape) != (array.element, &array.shape) {
@@ -265,7 +267,7 @@ fn agrees(expected: &Value, found: &Value) -> bool {
 /// Records are compared line by line, by what they say: not the header, which says what solve it is. A port's record may have fewer digests.
 fn records(expected: &Path, found: &Path) -> Result<Outcome, GoldenError> {
     let read = |path: &Path| {
-        let text = fs::read_to_string(path);
+        let text = bounded::read_text(path);
         text.map_err(|source| GoldenError::File { path: path.to_owned(), source })
     };
     let (expected, found) = (read(expected)?, read(found)?);

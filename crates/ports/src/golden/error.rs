@@ -10,6 +10,7 @@ use lanefield::io::record::RecordError;
 use lanefield::reference::field::FieldError;
 use lanefield::reference::kernels::domain_wall::DomainWallError;
 use lanefield::reference::layout::LayoutError;
+use lanefield::reference::links::LinkError;
 use lanefield::solver::SolveError;
 use thiserror::Error;
 
@@ -42,6 +43,9 @@ pub enum GoldenError {
         .other.display(), .path.display(), .found.as_ref().map_or_else(String::new, |found| format!(", and not as {found}"))
     )]
     NothingInCommon { path: PathBuf, other: PathBuf, example: String, found: Option<String> },
+    /// Boundary phases that not all links can have.
+    #[error("golden data have links of 12 and 8 reals, too: {0}")]
+    Boundary(LinkError),
     /// What a backend cannot do.
     #[error("cannot make the case {case}: {source}")]
     Case { case: String, source: Box<BackendError> },

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 
+use lanefield::bounded;
 use lanefield::reference::real::Precision;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
@@ -219,7 +220,8 @@ impl Manifest {
     /// [`GoldenError::NotGolden`] where there is none of this format and version.
     pub fn read(directory: &Path) -> Result<Self, GoldenError> {
         let not_golden = |why: String| GoldenError::NotGolden { path: directory.to_owned(), why };
-        let bytes = fs::read(directory.join(MANIFEST)).map_err(|error| not_golden(format!("{MANIFEST}: {error}")))?;
+        let bytes =
+            bounded::read(&directory.join(MANIFEST)).map_err(|error| not_golden(format!("{MANIFEST}: {error}")))?;
         let value: serde_json::Value =
             serde_json::from_slice(&bytes).map_err(|error| not_golden(format!("{MANIFEST}: {error}")))?;
         if value["format"] != FORMAT {
@@ -254,7 +256,9 @@ impl Manifest {
                 let (path, file) = (directory.to_owned(), file.clone());
                 Err(GoldenError::Damaged { path, file, what })
             };
-            match fs::read(directory.join(file)) {
+            let path = directory.join(file);
+            let read = if path.is_file() { fs::read(path) } else { bounded::read(&path) };
+            match read {
                 Ok(bytes) if sha256(&bytes) == entry.sha256 => {}
                 Ok(_) => return damaged("has not the SHA-256 of its manifest".to_owned()),
                 Err(error) => return damaged(format!("cannot be read: {error}")),

@@ -15,7 +15,7 @@ use lanefield::dynamic::AnyBackend;
 use lanefield::kernel::{Kernel, Shape, TestData};
 use lanefield::reference::gauge::Configuration;
 use lanefield::reference::layout::{Extents, LaneChoice, Lattice, LatticeOptions, LegOrder, Scalar};
-use lanefield::reference::links::BoundaryPhases;
+use lanefield::reference::links::{BoundaryPhases, LinkFormat};
 use lanefield::reference::real::Precision;
 use std::path::Path;
 
@@ -83,6 +83,7 @@ impl<'a> Setup<'a> {
     ) -> Result<Self, GoldenError> {
         let (extents, seed) = (options.extents, options.seed);
         let configuration = Configuration::hot(extents, seed);
+        options.boundary.require_links(LinkFormat::TwoRows).map_err(GoldenError::Boundary)?;
         let setup = Self { backend, options, configuration, data: TestData::new(seed), tell };
         setup.lattice(Precision::F32)?;
         Ok(setup)
@@ -128,6 +129,14 @@ impl<'a> Setup<'a> {
 /// As [`export`], of what can be known before anything is computed.
 pub fn calls(backend: &AnyBackend, options: &GoldenOptions) -> Result<Vec<Shape>, GoldenError> {
     cases::shapes(&Setup::new(backend, options, &|_| true)?)
+}
+
+/// Refuses a directory to which [`export`] could not write, before anything is computed.
+///
+/// # Errors
+/// [`GoldenError`].
+pub fn require_place(directory: &Path, replace: bool) -> Result<(), GoldenError> {
+    Writer::new(directory, replace).map(drop)
 }
 
 /// Writes golden data to the directory `directory`, all of them or none: they are made beside it first. `replace` allows to replace a directory that

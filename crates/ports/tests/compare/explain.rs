@@ -268,6 +268,24 @@ fn the_faults_of_one_leg_are_certain_also_in_single_precision_and_in_the_dagger(
 }
 
 #[test]
+fn an_angle_that_is_left_out_or_has_the_other_sign_is_named() {
+    let (configuration, psi) = (configuration(), spinors(source()));
+    let with = |boundary: &str| hop_with(&source(), with_boundary(boundary));
+    let inputs = HopInputs { boundary: "0.25pi,1,1,-1".parse().unwrap(), ..inputs(&configuration, &psi) };
+    let right = spinors(with("0.25pi,1,1,-1"));
+    for (found, sentence) in [
+        ("-0.25pi,1,1,-1", "the boundary in x is twisted (-0.25pi), and should be twisted (0.25pi)"),
+        ("1,1,1,-1", "there is no boundary phase in x"),
+        ("-0.25pi,1,1,1", "the boundary phases are -0.25pi,1,1,1, and should be 0.25pi,1,1,-1"),
+    ] {
+        let found = explain_hop(&right, &spinors(with(found)), &inputs).unwrap();
+        assert_eq!(found.causes[0].sentence, sentence);
+    }
+    let refused = explain_hop(&right, &right, &HopInputs { links: LinkFormat::TwoRows, ..inputs }).unwrap_err();
+    assert!(refused.to_string().contains("need links of 18 reals"), "{refused}");
+}
+
+#[test]
 fn what_the_arrays_are_is_said_whatever_differs() {
     let (configuration, psi) = (configuration(), spinors(source()));
     let inputs = inputs(&configuration, &psi);

@@ -54,7 +54,9 @@ __all__ = [
     "operators",
     "point",
     "propagator",
+    "read_array",
     "solve",
+    "source",
     "sum_sites",
     "sum_slices",
 ]
@@ -72,6 +74,13 @@ _Piece = Literal["full", "meooe", "mooee", "mooeeinv", "mpc"]
 _Method = Literal["cg", "bicgstab", "mixed", "mixed-f32", "mixed-half"]
 _Precision = Literal["f32", "f64"]
 _Convention = Literal["lanefield", "pyquda", "gpt"]
+
+def read_array(path: _Path, *, dataset: str | None = None) -> _Complex:
+    """Reads an array of complex numbers of NumPy, or in an HDF5 file, as QDP++ (Chroma) writes propagators in it, too. An array that has a sidecar must be the
+    one that it describes.
+
+    dataset: of an HDF5 file, "a/b/c"; the only one with complex numbers where not given.
+    """
 
 class NotConverged(RuntimeError):
     """A solve found no solution. `history` is the array of |r|² of the recurrence until then, `iterations` the number of iterations; the iterate is not kept."""
@@ -113,8 +122,14 @@ class Configuration:
     """A gauge configuration in SU(3) on a periodic lattice. It does not change; two are equal where all bits are, and may be pickled and be keys."""
 
     @staticmethod
-    def read(path: _Path) -> Configuration:
-        """Reads a NERSC file, or a NumPy array (T, Z, Y, X, 4, 3, 3) if the name ends in .npy, and checks all that it says of itself."""
+    def read(
+        path: _Path, *, lattice: _Lattice | None = None, project: Literal["polar", "max-re-tr"] | None = None
+    ) -> Configuration:
+        """Reads a NERSC, ILDG, SciDAC, MILC, openQCD, DD-αAMG or HiRep file, or a NumPy or HDF5 array (T, Z, Y, X, 4, 3, 3), which its first bytes tell, and checks all that it
+        says of itself.
+
+        lattice: the extents, for files that do not say them. project: "polar" or "max-re-tr" brings links to SU(3), however far from it they are.
+        """
 
     @staticmethod
     def unit(lattice: _Lattice) -> Configuration:
@@ -161,8 +176,22 @@ class Configuration:
     def link_trace(self) -> float:
         """Link trace: the mean of Re tr U / 3. The sum over all diagonal elements is exact."""
 
-    def save(self, path: _Path, *, overwrite: bool = False) -> None:
-        """Writes a NERSC file, or a NumPy array if the name ends in .npy. A file that is there already raises FileExistsError unless `overwrite`."""
+    def projected(self, projection: Literal["polar", "max-re-tr"] = "polar") -> Configuration:
+        """The configuration whose links are projected to SU(3): "polar", by polar decomposition, or "max-re-tr", to the largest Re tr U V†."""
+
+    def save(
+        self,
+        path: _Path,
+        *,
+        overwrite: bool = False,
+        format: Literal["nersc", "ildg", "milc", "npy", "hdf5"] | None = None,
+    ) -> None:
+        """Writes a file in the format that its name says: .nersc (or no extension), .lime (ILDG), .milc, .npy, .h5. A file that is there already raises
+        FileExistsError unless `overwrite`. Of a configuration that was read the numbers are those of its file, and its labels go with it: what the format
+        cannot say of them is in a sidecar, PATH.json.
+
+        format: "nersc", "ildg", "milc", "npy" or "hdf5", whatever the name is.
+        """
 
     def __eq__(self, other: object, /) -> bool: ...
     def __hash__(self) -> int: ...
@@ -191,6 +220,20 @@ def point(
     (T, Z, Y, X, 4, 3), or with `components` (T, Z, Y, X, components, 3).
     """
 
+def source(
+    lattice: _Lattice,
+    name: str,
+    *,
+    ls: int | None = None,
+    components: int | None = None,
+    convention: _Convention = "lanefield",
+) -> NDArray[np.complex128]:
+    """The source of a name, that of `--source`: "z2:SEED", "z4:SEED", "gauss:SEED" (with "SEED,t" on time slice t alone), "wall:t,spin,colour",
+    "momentum:nx,ny,nz,t,spin,colour", exp(ip·x) on a time slice with p = 2πn/L, or "point:x,y,z,t,spin,colour".
+
+    (T, Z, Y, X, 4, 3); with `ls` (Ls, T, Z, Y, X, 4, 3), with `components` colour vectors (T, Z, Y, X, components, 3).
+    """
+
 def operators() -> dict[str, dict[str, Any]]:
     """The operators there are, and the keywords of their parameters:
     {name: {"meaning": …, "parameters": {keyword: {"meaning": …, "default": …}}}}. A default of None: it must be given; "follows" names the parameter
@@ -215,7 +258,8 @@ class Operator:
 
     There is no kappa: it is 1 / (2 (4 + mass)). Sections 6, 9, 13 to 17 and 25 of docs/arithmetic.md define every rounding.
 
-    boundary: phases of the fermion in x, y, z, t: 1 periodic, -1 antiperiodic, 0 fixed; (1, 1, 1, -1) where not given.
+    boundary: phases of the fermion in x, y, z, t: 1 periodic, -1 antiperiodic, 0 fixed, or e^{iθ} of ψ(x+L) = e^{iθ} ψ(x), as a complex number or as text,
+        "0.25pi" of θ = π/4, which need links=18; (1, 1, 1, -1) where not given.
     links: reals stored per link. Part of the operator: it changes the last bits.
     legs: the order in which the hop adds its legs, likewise.
     device: where to apply it; that of LANEFIELD_DEVICE, else "auto", where not given.
@@ -226,7 +270,7 @@ class Operator:
         name: str,
         configuration: Configuration,
         *,
-        boundary: Union[_Four, str, None] = None,
+        boundary: Union[_Four, Sequence[Union[complex, str]], NDArray[np.complexfloating[Any, Any]], str, None] = None,
         links: Literal[18, 12, 8] = 18,
         legs: str | None = None,
         device: _Place | None = None,
@@ -281,6 +325,14 @@ class RightHandSide:
         """|r|² of the recurrence, of the guess 0 and after each iteration: (iterations + 1), the same bits on every device."""
 
     @property
+    def residual_squared(self) -> float | None:
+        """The last |r|² of the history."""
+
+    @property
+    def relative_residual(self) -> float:
+        """|r| / |b| of the recurrence at its end."""
+
+    @property
     def history_sha256(self) -> str:
         """SHA-256 of the file that `lanefield solve --history` writes of it, 64 hex digits."""
 
@@ -291,6 +343,10 @@ class RightHandSide:
     @property
     def solution_residual(self) -> float:
         """|η - Mψ| / |η| on all sites, in f64; NaN where it could not be computed."""
+
+    @property
+    def source_scale(self) -> int:
+        """The power of two that the source was multiplied by for the solve, and every |r|² twice; 0 unless its numbers are very small or large."""
 
 @final
 class SolveResult:
@@ -315,8 +371,20 @@ class SolveResult:
         """|r|² of the recurrence that took longest, of the guess 0 and after each iteration: (iterations + 1), the same bits on every device."""
 
     @property
+    def residual_squared(self) -> float | None:
+        """The last |r|² of that history."""
+
+    @property
+    def relative_residual(self) -> float:
+        """The largest |r| / |b| of the recurrences at their end."""
+
+    @property
     def history_sha256(self) -> str:
         """SHA-256 of the file that `lanefield solve --history` writes of that history, 64 hex digits."""
+
+    @property
+    def source_scale(self) -> int:
+        """The power of two that the source of that history was multiplied by for the solve, and every |r|² twice; 0 unless its numbers are very small or large."""
 
     @property
     def true_residual(self) -> float:
@@ -333,6 +401,10 @@ class SolveResult:
         """
 
     @property
+    def relative_errors(self) -> list[float]:
+        """Of a propagator its estimated relative error on each time slice, from the source on, the largest of all right-hand sides. Empty of others."""
+
+    @property
     def unchecked(self) -> str | None:
         """Why the true residuals could not be computed, if they could not."""
 
@@ -343,10 +415,6 @@ class SolveResult:
     @property
     def building_seconds(self) -> float:
         """Wall time of building kernels."""
-
-    @property
-    def source_scale(self) -> int:
-        """The power of two that the source was multiplied by for the solve, and every |r|² twice; 0 unless its numbers are very small or large."""
 
 def solve(
     operator: Operator,
@@ -381,7 +449,7 @@ def solve(
 
 def propagator(
     operator: Operator,
-    point: _Four = (0, 0, 0, 0),
+    point: _Four | str = (0, 0, 0, 0),
     *,
     method: _Method = "cg",
     tol: float | None = None,
@@ -392,8 +460,9 @@ def propagator(
     every: int = 10,
     convention: _Convention = "lanefield",
 ) -> SolveResult:
-    """The propagator S(x, point) of a quark: M S = δ for each spin and colour of the source. `solution` is (T, Z, Y, X, 4, 4, 3, 3): sink spin, source
-    spin, sink colour, source colour.
+    """The propagator S(x, point) of a quark: M S = δ for each spin and colour of the source. In place of (x, y, z, t) `point` may be the name of a source: "wall:t",
+    "momentum:nx,ny,nz,t", "z2:SEED,t" or "z4:SEED,t". `solution` is (T, Z, Y, X, 4, 4, 3, 3): sink spin, source
+    spin, sink colour, source colour. That of twisted mass is in the twisted basis, for which `correlator` takes the twist angle.
 
     method: "cg" solves all twelve in one batch, others one after the other, and `progress` then counts the iterations of each anew.
 
@@ -416,10 +485,15 @@ class Correlators:
     def rho_components(self) -> NDArray[np.float64]:
         """Γ = γx, γy, γz: (3, T)."""
 
+    @property
+    def twist_angle(self) -> float | None:
+        """The twist angle in degrees by which the propagator was rotated to the physical basis of twisted mass; None where none was given."""
+
 def correlator(
     propagator: _Complex,
     *,
     origin_time: int = 0,
+    twist_angle: float | Literal["maximal"] | None = None,
     device: _Place | None = None,
     convention: _Convention = "lanefield",
     lattice: _Lattice | None = None,
@@ -428,6 +502,8 @@ def correlator(
     tr[γ5 S† γ5 Γ S Γ], the exact sum over its sites of the sites' traces, each computed in f64 (docs/arithmetic.md §11). On the CPU where no device is
     given.
 
+    twist_angle: of a propagator of twisted mass, "maximal" or ω in degrees, tan ω = mu / (m - m_cr). It is rotated to the physical basis first; without it
+        the rho is that of the twisted basis, at maximal twist the physical a1. Mesons are charged.
     lattice: the extents, which arrays of gpt do not tell; others must have them.
     """
 

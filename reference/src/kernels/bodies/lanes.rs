@@ -7,6 +7,7 @@ use crate::body::number::{Carried, Choice, ComplexNumber, Number, RealNumber};
 use crate::real::Real as _;
 use crate::tensor::su3::{Factor, Left};
 use crate::tensor::{Doubles, LaneVector, eight};
+use crate::with_literals;
 
 /// Complex lanes.
 #[derive(Clone, Copy)]
@@ -71,6 +72,10 @@ macro_rules! operators {
 operators! { Lanes: Add add add; Sub sub sub; }
 operators! { RealLanes: Add add add; Sub sub sub; Mul mul times; Div div divided_by; }
 operators! { DoubleLanes: Add add add; Sub sub sub; }
+
+with_literals! { complex [V: LaneVector, const N: usize] Lanes<V, N> }
+with_literals! { real [V: LaneVector, const N: usize] RealLanes<V, N> }
+with_literals! { number [V: LaneVector, const N: usize] DoubleLanes<V, N> }
 
 impl<V: LaneVector, const N: usize> Mul for Lanes<V, N> {
     type Output = Self;
@@ -211,11 +216,13 @@ impl<V: LaneVector, const N: usize> ComplexNumber for Lanes<V, N> {
         Self(each!(self; |a| a.with_imaginary_parts(a.negate())))
     }
     #[inline(always)]
-    fn scaled(self, s: RealLanes<V, N>) -> Self {
+    fn scaled(self, s: impl Into<RealLanes<V, N>>) -> Self {
+        let s = s.into();
         Self(each!(self, s; |a, s| s.times(a)))
     }
     #[inline(always)]
-    fn scaled_add(self, s: RealLanes<V, N>, c: Self) -> Self {
+    fn scaled_add(self, s: impl Into<RealLanes<V, N>>, c: Self) -> Self {
+        let s = s.into();
         Self(each!(self, s, c; |a, s, c| s.fused(a, c)))
     }
     #[inline(always)]

@@ -2,7 +2,8 @@
 
 use super::{micros, percent};
 use crate::doctor::finding::{Fault, Finding, Remedy};
-use crate::doctor::observation::{Observation, Pass};
+use crate::doctor::observation::{Observation, OtherGroup, Pass};
+use crate::{Compared, Spread};
 
 /// Wavefronts that each compute unit must have at least: one for each of its four schedulers.
 const WAVEFRONTS_A_UNIT: usize = 4;
@@ -14,14 +15,13 @@ const AS_GOOD: f64 = 1.015;
 
 /// Idle lanes, or another size that was measured to be faster. Where other sizes were measured, the measurement decides.
 pub fn group_size(observation: &Observation, pass: &Pass) -> Option<Finding> {
-    let (wavefront, now) = (observation.machine.wavefront, pass.seconds);
+    let wavefront = observation.machine.wavefront;
     let (filled, sites) = (pass.filled(wavefront), pass.group / pass.lanes.max(1));
     let idle = 1.0 - filled;
-    let faster = pass.other_groups.iter().filter(|(_, seconds)| !seconds.overlaps(&now));
-    let fastest = faster.clone().map(|(_, seconds)| seconds.median).fold(f64::INFINITY, f64::min);
+    let faster = pass.other_groups.iter().filter_map(|other| Some((other.size, other.compared.gain()?)));
+    let most = faster.clone().map(|(_, gain)| gain).fold(0.0, f64::max);
     // Of sizes that are as good, the smallest: it leaves the scheduler the most freedom.
-    let best = faster.filter(|(_, seconds)| seconds.median <= AS_GOOD * fastest).min_by_key(|(size, _)| *size);
-    let measured = best.map(|&(size, seconds)| (size, 1.0 - seconds.median / now.median));
+    let measured = faster.filter(|(_, gain)| 1.0 - gain <= AS_GOOD * (1.0 - most)).min_by_key(|(size, _)| *size);
     let (size, gain) = match measured {
         Some((size, gain)) if gain >= WORTH_ANOTHER_SIZE => (size, gain),
         _ if !pass.other_groups.is_empty() || idle == 0.0 => return None,
@@ -35,13 +35,14 @@ pub fn group_size(observation: &Observation, pass: &Pass) -> Option<Finding> {
         pass.group.div_ceil(wavefront.max(1)),
         if pass.group > wavefront { "s" } else { "" },
     )];
-    for (other, seconds) in &pass.other_groups {
+    for OtherGroup { size, compared: Compared { present, changed } } in &pass.other_groups {
+        let in_words = |Spread { median, tenth, ninetieth }: &Spread| {
+            format!("{} (10 – 90 %: {} – {})", micros(*median), micros(*tenth), micros(*ninetieth))
+        };
         evidence.push(format!(
-            "{other} a group: {} (10 – 90 %: {} – {}), now {}",
-            micros(seconds.median),
-            micros(seconds.tenth),
-            micros(seconds.ninetieth),
-            micros(now.median)
+            "{size} a group: {}, alternating with {} as it is",
+            in_words(changed),
+            in_words(present)
         ));
     }
     let what = if pass.lanes > 1 { "outer sites" } else { "work-items" };

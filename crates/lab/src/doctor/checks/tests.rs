@@ -1,14 +1,19 @@
 //! Each fault planted in an observation that is otherwise good: the check of that fault finds it, and no other does.
 
 use super::diagnose;
-use crate::Spread;
 use crate::counters::{KernelCounters, Kilobyte, Profile, Stall, Unit};
 use crate::doctor::finding::{Fault, Finding, Remedy};
-use crate::doctor::observation::{ArrayAccess, Code, Machine, Observation, Pass, Timeline};
+use crate::doctor::observation::{ArrayAccess, Code, Machine, Observation, OtherGroup, Pass, Timeline};
 use crate::doctor::of_profile;
+use crate::{Compared, Spread};
 
 fn spread(median: f64) -> Spread {
     Spread { median, tenth: 0.99 * median, ninetieth: 1.01 * median }
+}
+
+/// Groups of another size, and the groups as they are meanwhile.
+fn other(size: usize, seconds: f64, present: f64) -> OtherGroup {
+    OtherGroup { size, compared: Compared { present: spread(present), changed: spread(seconds) } }
 }
 
 /// A copy of 64 MB on a GPU of 1 TB/s, in 128 µs.
@@ -44,7 +49,7 @@ fn good() -> Observation {
         reads: vec![source],
         writes: vec![target],
         lane_fast: None,
-        other_groups: vec![(128, spread(131e-6)), (512, spread(129.5e-6))],
+        other_groups: vec![other(128, 131e-6, 130e-6), other(512, 129.5e-6, 130e-6)],
         counters: None,
     };
     Observation {
@@ -183,18 +188,20 @@ fn what_is_done_between_kernels_in_every_run_is_found() {
 
 #[test]
 fn other_sizes_of_groups_that_were_measured_decide() {
-    let threads = |others: Vec<(usize, Spread)>| {
+    let threads = |others: Vec<OtherGroup>| {
         let mut run = good();
         slow(&mut run, 200e-6);
         (run.passes[0].lanes, run.passes[0].group) = (8, 128);
         run.passes[0].other_groups = others;
         diagnose(&run)
     };
-    let found = threads(vec![(8, spread(150e-6)), (32, spread(400e-6))]);
+    let found = threads(vec![other(8, 150e-6, 200e-6), other(32, 400e-6, 200e-6)]);
     assert_eq!(found.len(), 1);
     assert_eq!((found[0].fault, found[0].change.as_str()), (Fault::GroupSize, "--accelerator-threads 8"));
     assert!((found[0].gain - 50.0 / 202.0).abs() < 1e-9);
-    assert!(threads(vec![(8, spread(198e-6)), (32, spread(203e-6))]).is_empty());
+    assert!(threads(vec![other(8, 198e-6, 200e-6), other(32, 203e-6, 200e-6)]).is_empty());
+    // What was slower by itself was no faster in turns with it.
+    assert!(threads(vec![other(8, 150e-6, 150e-6)]).is_empty());
     // Idle lanes that cost nothing are no finding.
     let mut run = good();
     run.passes[0].group = 48;

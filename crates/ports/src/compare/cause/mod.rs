@@ -2,6 +2,7 @@
 //! exchanged, sites shifted, a lane read for another, numbers rounded? Each cause has what speaks for it, in numbers. None is better than a wrong one.
 
 mod bits;
+mod conventions;
 mod factor;
 mod legs;
 mod moved;
@@ -17,6 +18,7 @@ use lanefield::reference::layout::Extents;
 use super::numbers::{Kind, Numbers, same, ulps_between};
 use super::text::counted;
 use super::{Axes, CompareOptions, Comparison};
+use crate::Content;
 
 /// How sure a cause is.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize)]
@@ -137,6 +139,18 @@ pub(super) fn causes(
     let is_explained = |causes: &[Cause]| causes.iter().any(|cause| cause.confidence == Confidence::Certain);
     for family in [reading::causes, spins::causes, moved::causes, legs::causes] {
         if case.parts == 2 && !is_explained(&causes) {
+            causes.extend(family(&case));
+        }
+    }
+    // Signs of half of the numbers may be a γ matrix.
+    if matches!(&causes[..], [sign] if sign.kind == "unit") && comparison.differing < comparison.numbers {
+        let found: Vec<Cause> = conventions::causes(&case);
+        if matches!(&found[..], [cause] if cause.kind == "gamma") {
+            causes = found;
+        }
+    }
+    for family in [conventions::of_lists, conventions::causes] {
+        if !is_explained(&causes) && (case.parts == 2 || axes.content == Content::List) {
             causes.extend(family(&case));
         }
     }

@@ -1,5 +1,6 @@
 //! Differences of the size of roundings: contracted or uncontracted products, sums in another order.
 
+use super::super::Histogram;
 use super::super::numbers::Kind;
 use super::super::text::percent;
 use super::{Case, Cause, Confidence};
@@ -7,11 +8,16 @@ use crate::order::GammaBasis;
 
 /// Roundings of a site's largest number that operators with few terms differ by at most.
 const MOST: f64 = 64.0;
-/// Half an ulp of f32 that the largest difference must have for a step in single precision.
+/// Half an ulp of f32 that the difference of half of the sites must have for a step in single precision.
 const LEAST: f64 = 0.1;
+/// The largest relative norm of a difference that a solver's tolerance is taken for.
+const TOLERANCE: f64 = 1e-3;
+/// What it leaves of the numbers of half of the sites at most: more is another field.
+const OF_SITE: f64 = 0.05;
 
 pub(super) fn causes(case: &Case<'_>) -> Vec<Cause> {
-    let Some(largest) = largest_share(case) else { return Vec::new() };
+    let Some(shares) = shares(case) else { return Vec::new() };
+    let (Some(&largest), Some(&middle)) = (shares.last(), shares.get(shares.len() / 2)) else { return Vec::new() };
     let roundings = largest / case.unit();
     let comparison = case.comparison;
     let share = percent(comparison.differing, comparison.numbers);
@@ -36,12 +42,26 @@ pub(super) fn causes(case: &Case<'_>) -> Vec<Cause> {
         );
         return vec![Cause::new("rounding", Confidence::Likely, sentence, evidence)];
     }
-    let in_single = largest / (f64::from(f32::EPSILON) / 2.0);
-    if case.kind == Kind::F64 && (LEAST..=MOST).contains(&in_single) {
-        let sentence = "they differ by roundings of f32, though both are f64: something on the way was in single precision (a constant, a literal, a link)";
-        let evidence =
-            format!("no |A-B| above {largest:.1e} of its site's largest number; half an ulp of f32 is 6.0e-8");
+    let half_ulp = f64::from(f32::EPSILON) / 2.0;
+    // Roundings are of one size everywhere; what a solver leaves is not, and may be of any.
+    if case.kind == Kind::F64 && middle >= LEAST * half_ulp && largest <= MOST * half_ulp {
+        let sentence = "they differ by roundings of f32, though both are f64: something on the way was in single precision (a constant, a literal, a link), or a solver stopped at such a residual";
+        let evidence = format!(
+            "no |A-B| above {largest:.1e} of its site's largest number, {middle:.1e} at half of the sites; half an ulp of f32 is 6.0e-8"
+        );
         return vec![Cause::new("single_steps", Confidence::Likely, sentence, evidence)];
+    }
+    let norm = comparison.relative_norm;
+    // Nearly all numbers differ, nearly all of them by much more than roundings.
+    let far: u64 = comparison.histograms.iter().filter(|histogram| histogram.by == "ulp").map(above_roundings).sum();
+    if norm <= TOLERANCE && middle <= OF_SITE && 10 * far >= 9 * comparison.numbers {
+        let sentence = format!(
+            "all differ by about {norm:.0e} of the norm, not by roundings: two solutions, of which one has a tolerance near that, or a parameter that has few digits: their residuals tell which"
+        );
+        let evidence = format!(
+            "|A-B| is {largest:.1e} of its site's largest number at most, {middle:.1e} at half of the sites; {share} of the numbers differ"
+        );
+        return vec![Cause::new("tolerance", Confidence::Likely, sentence, evidence)];
     }
     Vec::new()
 }
@@ -51,9 +71,15 @@ fn rounded_basis(case: &Case<'_>) -> Option<GammaBasis> {
     [case.options.b.gamma, case.options.a.gamma].into_iter().find(|basis| !basis.to_ours().is_exact())
 }
 
-/// The largest |a − b| of a site, divided by the largest number of that site; `None` where numbers are not finite.
-fn largest_share(case: &Case<'_>) -> Option<f64> {
-    let mut largest = 0.0f64;
+/// Numbers that differ by more than a few roundings.
+fn above_roundings(histogram: &Histogram) -> u64 {
+    let few = ["1", "2", "3-4", "5-8", "9-16"];
+    histogram.bins.iter().filter(|bin| !few.contains(&bin.at.as_str())).map(|bin| bin.differing).sum()
+}
+
+/// The largest |a − b| of each site that differs, divided by the largest number of that site, ascending; `None` where numbers are not finite.
+fn shares(case: &Case<'_>) -> Option<Vec<f64>> {
+    let mut shares = Vec::new();
     let words = case.axes.words() * case.parts;
     for &site in &case.sites {
         for s in 0..case.axes.ls {
@@ -65,9 +91,10 @@ fn largest_share(case: &Case<'_>) -> Option<f64> {
                 return None;
             }
             if far > 0.0 {
-                largest = largest.max(far / size);
+                shares.push(far / size);
             }
         }
     }
-    (largest > 0.0).then_some(largest)
+    shares.sort_by(f64::total_cmp);
+    Some(shares)
 }

@@ -5,6 +5,7 @@ use super::super::Axes;
 use super::super::numbers::same;
 use super::super::text::{counted, grouped, plural};
 use super::{Case, Cause, Confidence};
+use crate::Content;
 
 pub(super) fn causes(case: &Case<'_>) -> Vec<Cause> {
     // One or two numbers fit some exchange by chance, if they are zeros.
@@ -71,6 +72,9 @@ fn unit(case: &Case<'_>) -> Option<Cause> {
     let unit = Unit::all().skip(1).find(fits)?;
     let name = match unit {
         Unit { power: 2, conjugated: false } => "B is −A: a sign".to_owned(),
+        Unit { power: 0, conjugated: true } if case.axes.content == Content::List => {
+            "B is the complex conjugate of A: the sign of a momentum, e^{ipx} for e^{−ipx}".to_owned()
+        }
         Unit { power: 0, conjugated: true } => "B is the complex conjugate of A".to_owned(),
         Unit { power: 1, conjugated: true } => "real and imaginary parts are exchanged".to_owned(),
         unit => format!("B is {}", unit.of("A")),

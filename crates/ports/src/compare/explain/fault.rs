@@ -311,12 +311,18 @@ fn permutations() -> impl Iterator<Item = [usize; 4]> {
 
 const PHASES: [Phase; 3] = [Phase::Periodic, Phase::Antiperiodic, Phase::Fixed];
 
-/// All others, those first that differ in one direction.
+/// All others, those first that differ in one direction. Where an angle is expected it may be right, or have the other sign.
 fn boundaries(expected: BoundaryPhases) -> Vec<BoundaryPhases> {
-    let all = (0..81).map(|k| BoundaryPhases::new([k / 27, k / 9 % 3, k / 3 % 3, k % 3].map(|phase| PHASES[phase])));
-    let mut others: Vec<_> = all.filter(|phases| *phases != expected).collect();
-    others.sort_by_key(|phases| changed(expected, *phases).count());
-    others
+    let mut all = vec![BoundaryPhases::PERIODIC];
+    for d in 0..4 {
+        let phase = expected.phase(d);
+        let turned = [phase, phase.of_crossings(-1)].into_iter().filter(|phase| !PHASES.contains(phase));
+        let phases: Vec<Phase> = PHASES.into_iter().chain(turned).collect();
+        all = all.iter().flat_map(|known| phases.iter().map(|&phase| known.with(d, phase))).collect();
+    }
+    all.retain(|phases| *phases != expected);
+    all.sort_by_key(|phases| changed(expected, *phases).count());
+    all
 }
 
 /// The directions in which phases differ.
@@ -327,13 +333,16 @@ fn changed(a: BoundaryPhases, b: BoundaryPhases) -> impl Iterator<Item = usize> 
 fn boundary(expected: BoundaryPhases, found: BoundaryPhases) -> String {
     let mut differ = changed(expected, found);
     let name = |phase| match phase {
-        Phase::Periodic => "periodic (1)",
-        Phase::Antiperiodic => "antiperiodic (-1)",
-        Phase::Fixed => "fixed (0)",
+        Phase::Periodic => "periodic (1)".to_owned(),
+        Phase::Antiperiodic => "antiperiodic (-1)".to_owned(),
+        Phase::Fixed => "fixed (0)".to_owned(),
+        Phase::Twisted(_) => format!("twisted ({phase})"),
     };
     match (differ.next(), differ.next()) {
         (Some(d), None) => match (expected.phase(d), found.phase(d)) {
-            (Phase::Antiperiodic, Phase::Periodic) => format!("there is no boundary phase in {}", DIMENSION_NAMES[d]),
+            (Phase::Antiperiodic | Phase::Twisted(_), Phase::Periodic) => {
+                format!("there is no boundary phase in {}", DIMENSION_NAMES[d])
+            }
             (expected, found) => {
                 format!("the boundary in {} is {}, and should be {}", DIMENSION_NAMES[d], name(found), name(expected))
             }

@@ -2,7 +2,7 @@
 
 use lanefield::reference::kernels::hop::Dagger;
 use lanefield::reference::layout::{Coordinate, Extents, Leg};
-use lanefield::reference::links::{BoundaryPhases, Phase};
+use lanefield::reference::links::BoundaryPhases;
 use lanefield::reference::real::Real;
 use lanefield::reference::scalar::{Link, ScalarWilson, step};
 use num_complex::Complex;
@@ -169,11 +169,9 @@ impl<R: Real> Hop<'_, R> {
 
     /// A link with the boundary phase of a leg.
     fn phased(&self, x: Coordinate, leg: Leg, v: Link<R>) -> Link<R> {
-        match (step(self.extents, x, leg).1, self.inputs.boundary.phase(leg.dimension())) {
-            (true, Phase::Antiperiodic) => LinkChange::Negated.apply(v),
-            (true, Phase::Fixed) => Link::default(),
-            _ => v,
-        }
+        let crosses = step(self.extents, x, leg).1;
+        let phase = self.inputs.boundary.phase(leg.dimension()).of_leg(leg, crosses);
+        v.map(|row| row.map(|z| phase.times(z)))
     }
 }
 

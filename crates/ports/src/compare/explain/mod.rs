@@ -13,7 +13,7 @@ use lanefield::io::npy::{ComplexArray, ComplexValues};
 use lanefield::reference::gauge::Configuration;
 use lanefield::reference::kernels::hop::Dagger;
 use lanefield::reference::layout::LegOrder;
-use lanefield::reference::links::{BoundaryPhases, LinkFormat};
+use lanefield::reference::links::{BoundaryPhases, LinkError, LinkFormat};
 use lanefield::reference::real::Real;
 use num_complex::Complex;
 use serde::Serialize;
@@ -62,6 +62,9 @@ pub enum ExplainError {
     /// An array that is no spinor field on the lattice of the links.
     #[error("{name} is {found}, and no spinor field {expected} on the lattice of the configuration")]
     NoSpinors { name: &'static str, found: String, expected: String },
+    /// Links that cannot have their boundary phases.
+    #[error(transparent)]
+    Links(#[from] LinkError),
 }
 
 /// How much an array is like the hop that it should be.
@@ -140,6 +143,7 @@ impl Comparison {
 /// # Errors
 /// [`ExplainError`] where A, B or the source is no spinor field on the lattice.
 pub fn explain_hop(a: &ComplexArray, b: &ComplexArray, inputs: &HopInputs<'_>) -> Result<HopFindings, ExplainError> {
+    inputs.boundary.require_links(inputs.links)?;
     let [x, y, z, t] = inputs.configuration.extents().as_array();
     let shape = vec![t, z, y, x, 4, 3];
     for (name, array) in [("A", a), ("B", b), ("the source", inputs.source)] {

@@ -7,6 +7,7 @@ use std::ptr::NonNull;
 use super::machine::Machine;
 use super::operations::Operation;
 use crate::body::number::{Carried, Choice, ComplexNumber, Number, RealNumber};
+use crate::with_literals;
 
 /// Where a block stands.
 pub type Block = NonNull<u8>;
@@ -68,6 +69,10 @@ macro_rules! operators {
 operators! { Complexes, complex, ComplexNegate: Add add ComplexAdd; Sub sub ComplexSub; Mul mul ComplexMul; }
 operators! { Reals, real, Negate: Add add Add; Sub sub Sub; Mul mul Mul; Div div Div; }
 operators! { Doubles, double, Negate: Add add Add; Sub sub Sub; Mul mul Mul; }
+
+with_literals! { complex [] Complexes }
+with_literals! { real [] Reals }
+with_literals! { number [] Doubles }
 
 impl Number for Reals {
     fn constant(value: f64) -> Self {
@@ -143,11 +148,11 @@ impl ComplexNumber for Complexes {
     fn conj(self) -> Self {
         complex(Operation::ComplexConj, [self.0])
     }
-    fn scaled(self, s: Reals) -> Self {
-        complex(Operation::ComplexScaled, [s.0, self.0])
+    fn scaled(self, s: impl Into<Reals>) -> Self {
+        complex(Operation::ComplexScaled, [s.into().0, self.0])
     }
-    fn scaled_add(self, s: Reals, c: Self) -> Self {
-        complex(Operation::ComplexScaledAdd, [s.0, self.0, c.0])
+    fn scaled_add(self, s: impl Into<Reals>, c: Self) -> Self {
+        complex(Operation::ComplexScaledAdd, [s.into().0, self.0, c.0])
     }
     fn madd(self, b: Self, c: Self) -> Self {
         complex(Operation::ComplexMadd, [self.0, b.0, c.0])

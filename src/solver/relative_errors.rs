@@ -1,0 +1,93 @@
+//! How well a propagator is known on each time slice: far from the source it is smaller than the solver's tolerance, and the residual of the whole lattice does
+//! not show it.
+
+use lanefield_reference::field::{ComplexNumber, Field, Repeated};
+use lanefield_reference::gauge::Configuration;
+use lanefield_reference::kernels::Vectors;
+use lanefield_reference::kernels::hop::Dagger;
+use lanefield_reference::layout::{Direction, Sites};
+use num_complex::Complex;
+
+use super::made::{Operators, OperatorsTask, with_operators};
+use super::solve::SolveError;
+use super::{Preconditioning, Solve};
+use crate::backend::{Backend, Sum};
+use crate::kernel::prelude::*;
+use crate::operator::ModelChoice;
+
+/// The relative error of ψ on each time slice, estimated in f64 from that of the source on, the largest of the right-hand sides: δψ = M⁻¹ r, of which a slice has
+/// about Σ_t' |r(t')| g(|t − t'|) with g the norms of ψ / |η| on time slices, as of a propagator. (A residual divided by ψ at the same time only says how much is
+/// wrong there, and not how much comes from other times.)
+///
+/// # Errors
+/// What the backend reports.
+pub(crate) fn relative_errors<R: Vectors, B: Backend, M: ModelChoice>(
+    backend: &B,
+    configuration: &Configuration,
+    (eta, origin): (&[Complex<f64>], usize),
+    solve: &Solve<M>,
+    solution: &[Complex<R>],
+) -> Result<Vec<f64>, SolveError> {
+    let on_all_sites = Solve { preconditioning: Preconditioning::None, ..*solve };
+    with_operators::<R, _, _, _>(backend, configuration, &on_all_sites, Errors { eta, origin, solution })
+}
+
+struct Errors<'a, R> {
+    eta: &'a [Complex<f64>],
+    /// The time slice of the source.
+    origin: usize,
+    solution: &'a [Complex<R>],
+}
+
+impl<B: Backend, R: Vectors> OperatorsTask<B, R> for Errors<'_, R> {
+    type Output = Result<Vec<f64>, SolveError>;
+
+    fn run<K: Repeated>(self, operators: &Operators<'_, B, R, K>) -> Self::Output {
+        let Self { eta, origin, solution } = self;
+        let &Operators { configuration, backend, one, .. } = operators;
+        let lattice = operators.how.lattice::<f64>(configuration)?;
+        let rhs = eta.len() / (configuration.extents().volume() * one.words());
+        let all = operators.object(rhs);
+        let words = all.words();
+        let psi = Field::from_sites(lattice, Sites::Full, all, |site, object| {
+            for (word, value) in object.iter_mut().zip(&solution[site * words..]) {
+                *word = Complex::new(value.re.to_f64(), value.im.to_f64());
+            }
+        })?;
+        let mut operator = operators.full(operators.in_f64, lattice)?;
+        let mut image = operator.zeros_of(rhs)?;
+        operator.apply(&mut image, &backend.upload(psi)?, Dagger::No)?;
+        let image = backend.download(&image)?.try_to_site_order()?;
+        let mut largest = vec![0.0_f64; configuration.extents().global()[3]];
+        // Norms on the time slices, from the source on: of what the parts of a complex number at each site add up to.
+        let norms = |squares: &(dyn Fn(usize) -> Complex<f64> + Sync)| -> Result<Vec<[f64; 2]>, SolveError> {
+            let field =
+                Field::from_sites(lattice, Sites::Full, ComplexNumber, |site, object| object[0] = squares(site))?;
+            let mut sums = backend.slice_sums(&backend.upload(field)?, Direction::T, Sum::Exact)?.concat();
+            sums.rotate_left(origin);
+            Ok(sums.into_iter().map(|sum| [sum.re.sqrt(), sum.im.sqrt()]).collect())
+        };
+        for k in 0..rhs {
+            let of_site = |site: usize| site * words + k * one.words()..site * words + (k + 1) * one.words();
+            let left = norms(&|site| {
+                let squares = of_site(site).map(|w| {
+                    let psi = Complex::new(solution[w].re.to_f64(), solution[w].im.to_f64());
+                    Complex::new((eta[w] - image[w]).norm_sqr(), psi.norm_sqr())
+                });
+                squares.sum()
+            })?;
+            let source = norms(&|site| of_site(site).map(|w| Complex::from(eta[w].norm_sqr())).sum())?;
+            let source = source.iter().map(|[eta, _]| eta * eta).sum::<f64>().sqrt();
+            let times = left.len();
+            // The larger of both ways around the lattice, of which a fixed boundary leaves one.
+            let after = |time: usize| left[time][1].max(left[(times - time) % times][1]);
+            for (t, largest) in largest.iter_mut().enumerate() {
+                let error: f64 = (0..times).map(|from| left[from][0] * after(t.abs_diff(from))).sum();
+                if error > 0.0 {
+                    *largest = largest.max(error / source / left[t][1]).min(f64::MAX);
+                }
+            }
+        }
+        Ok(largest)
+    }
+}
