@@ -13,12 +13,13 @@ PACKAGES="pocl-opencl-icd ocl-icd-libopencl1"
 
 have() { command -v "$1" >/dev/null 2>&1; }
 
-# An OpenCL loader, and at least one driver that it is told of.
+# An OpenCL loader, and at least one driver that it is told of. Mesa's do not count: without RUSTICL_ENABLE and a GPU of theirs they list no device.
 have_opencl() {
     [ -n "${OPENCL_DYLIB_PATH:-}" ] && return 0
     ldconfig -p 2>/dev/null | grep -q 'libOpenCL\.so' || return 1
     [ -n "${OCL_ICD_VENDORS:-}" ] && return 0
     for driver in /etc/OpenCL/vendors/*.icd; do
+        case "${driver##*/}" in mesa.icd | rusticl.icd) continue ;; esac
         [ -e "$driver" ] && return 0
     done
     return 1
