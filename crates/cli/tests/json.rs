@@ -233,6 +233,7 @@ fn is_of_usual_driver(document: &Value) -> bool {
     let mut platforms = devices.filter_map(|device| device["platform"].as_str());
     platforms.all(|platform| platform == "Portable Computing Language")
         && listed.is_none_or(|listed| !listed.is_empty())
+        && document["faults"].as_array().is_none_or(Vec::is_empty)
 }
 
 /// Fails where a key names a unit other than those of SI, or bits are not 16 digits.
