@@ -75,9 +75,6 @@ pub const TERMS: usize = LIMBS + 4;
 /// Bits from one limb's unit to the next one's.
 pub const LIMB_BITS: u32 = 32;
 
-/// log₂ of the unit of limb 0: the smallest subnormal double.
-pub const UNIT_EXPONENT: i32 = -1074;
-
 /// How many changes of less than 2⁵² a limb holds: 2047 · 2⁵² < 2⁶³. What a carry propagation leaves in a limb counts as one.
 pub const TERMS_BEFORE_CARRY: u32 = 2047;
 

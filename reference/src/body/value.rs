@@ -463,15 +463,6 @@ impl<C: ComplexNumber> Spinor<C> {
         self
     }
 
-    /// γ5 · self, exactly: spins 2 and 3 change sign.
-    #[inline(always)]
-    pub fn times_gamma5(mut self) -> Self {
-        for k in 6..12 {
-            self.0[k] = -self.0[k];
-        }
-        self
-    }
-
     /// (a.re + i·a.im·γ5) · self: spins 0 and 1 times a, spins 2 and 3 times its conjugate, by `mul` (`docs/arithmetic.md` §17).
     #[inline(always)]
     pub fn twisted(mut self, a: C) -> Self {

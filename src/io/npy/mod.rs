@@ -335,11 +335,6 @@ pub fn write_spinor<R: ArrayReal>(path: &Path, extents: Extents, values: &[Compl
     write_complex(path, &spinor_shape(extents), values)
 }
 
-/// Writes a propagator in site order (144 complex numbers a site) as `(T, Z, Y, X, 4, 4, 3, 3)`.
-pub fn write_propagator<R: ArrayReal>(path: &Path, extents: Extents, values: &[Complex<R>]) -> Result<(), NpyError> {
-    write_complex(path, &propagator_shape(extents), values)
-}
-
 /// Writes a five-dimensional fermion, given in site order with s faster than the site (12·ls complex numbers a site), as
 /// `(Ls, T, Z, Y, X, 4, 3)`.
 pub fn write_fermion5<R: ArrayReal>(

@@ -7,7 +7,7 @@ use std::path::Path;
 use num_complex::Complex;
 
 use super::header::{self, NpyHeader};
-use super::{ArrayReal, ComplexArray, NpyError, open, to_bytes};
+use super::{ArrayReal, NpyError, open, to_bytes};
 
 /// The type of an element, little-endian.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -149,14 +149,6 @@ impl RawArray {
     pub fn to_f32(&self) -> Option<Vec<f32>> {
         let of = |bytes: &[u8]| f32::from_le_bytes(std::array::from_fn(|k| bytes[k]));
         matches!(self.element, Element::F32 | Element::ComplexF32).then(|| self.bytes.chunks_exact(4).map(of).collect())
-    }
-
-    /// The array as one of complex numbers.
-    ///
-    /// # Errors
-    /// [`NpyError::ElementType`] for one of other numbers.
-    pub fn into_complex(self) -> Result<ComplexArray, NpyError> {
-        super::parse(&self.to_file()?)
     }
 }
 

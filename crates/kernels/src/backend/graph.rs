@@ -594,12 +594,6 @@ impl<B: Launch> Graph<'_, B> {
         field.ok_or(GraphError::NoField { slot: slot.0, slots: self.homes.len() })
     }
 
-    /// The same, to be written.
-    pub fn field_mut(&mut self, slot: Slot) -> Result<&mut AnyField<B::Storage>, GraphError> {
-        let (home, slots) = (self.home(slot)?, self.homes.len());
-        self.fields[home].as_mut().ok_or(GraphError::NoField { slot: slot.0, slots })
-    }
-
     /// Takes a field out. The graph runs again when another was put in its place.
     pub fn take(&mut self, slot: Slot) -> Result<AnyField<B::Storage>, GraphError> {
         let (home, slots) = (self.home(slot)?, self.homes.len());
