@@ -14,19 +14,29 @@ use crate::operator::{
     AnyModel, CloverParameters, DomainWallParameters, Model as _, ModelChoice, TwistedMassParameters, WilsonParameters,
 };
 
-/// An operator that describes a quark. Fields are in site order over the whole lattice, the spinors of all right-hand sides at each site.
-pub trait Quark: ModelChoice {
+/// An operator that describes a quark; one that is known at run time may be another ([`require_quark`]). Fields are in site order over the whole lattice, the
+/// spinors of all right-hand sides at each site. Onto the walls of domain wall fermions physical sources go, and physical solutions are read from them
+/// (`docs/arithmetic.md` §14).
+pub trait Quark: ModelChoice + Into<AnyModel> {
     /// Its boundary phases.
-    fn boundary(&self) -> BoundaryPhases;
+    fn boundary(&self) -> BoundaryPhases {
+        (*self).into().hop().boundary
+    }
 
-    /// The sources that the operator is solved with, for physical sources `eta`.
+    /// The sources that the operator is solved with, for physical sources `eta`. They are computed in f64, whatever the precision of the solve, which rounds
+    /// them.
     fn import_sources<B: Backend>(
         &self,
-        _backend: &B,
-        _configuration: &Configuration,
+        backend: &B,
+        configuration: &Configuration,
         eta: Vec<Complex<f64>>,
     ) -> Result<Vec<Complex<f64>>, BackendError> {
-        Ok(eta)
+        let AnyModel::DomainWall(walls) = (*self).into() else { return Ok(eta) };
+        let options = LatticeOptions { checkerboard: Checkerboard::FullOnly, ..LatticeOptions::default() };
+        let lattice = Lattice::new(configuration.extents(), f64::COMPLEX, options)?;
+        let eta = backend.upload(field(lattice, &eta)?)?;
+        let mut operator = walls.full::<B, f64>(backend, configuration, lattice)?;
+        Ok(backend.download(&operator.import_physical_source(&eta)?)?.try_to_site_order()?)
     }
 
     /// The physical solutions of the operator's solutions `psi`. `lattice` is one of fields of precision `R`.
@@ -35,87 +45,21 @@ pub trait Quark: ModelChoice {
     /// Spinors that make no whole columns.
     fn export_solutions<R: Vectors>(
         &self,
-        _lattice: Lattice,
-        psi: Vec<Complex<R>>,
-    ) -> Result<Vec<Complex<R>>, BackendError> {
-        Ok(psi)
-    }
-}
-
-impl Quark for WilsonParameters {
-    fn boundary(&self) -> BoundaryPhases {
-        self.hop.boundary
-    }
-}
-impl Quark for TwistedMassParameters {
-    fn boundary(&self) -> BoundaryPhases {
-        self.hop.boundary
-    }
-}
-impl Quark for CloverParameters {
-    fn boundary(&self) -> BoundaryPhases {
-        self.hop.boundary
-    }
-}
-
-/// Physical sources go onto the walls and physical solutions are read from them (`docs/arithmetic.md` §14). Sources are computed in f64,
-/// whatever the precision of the solve, which rounds them.
-impl Quark for DomainWallParameters {
-    fn boundary(&self) -> BoundaryPhases {
-        self.hop.boundary
-    }
-
-    fn import_sources<B: Backend>(
-        &self,
-        backend: &B,
-        configuration: &Configuration,
-        eta: Vec<Complex<f64>>,
-    ) -> Result<Vec<Complex<f64>>, BackendError> {
-        let options = LatticeOptions { checkerboard: Checkerboard::FullOnly, ..LatticeOptions::default() };
-        let lattice = Lattice::new(configuration.extents(), f64::COMPLEX, options)?;
-        let eta = backend.upload(field(lattice, &eta)?)?;
-        let mut operator = self.full::<B, f64>(backend, configuration, lattice)?;
-        Ok(backend.download(&operator.import_physical_source(&eta)?)?.try_to_site_order()?)
-    }
-
-    fn export_solutions<R: Vectors>(
-        &self,
         lattice: Lattice,
         psi: Vec<Complex<R>>,
     ) -> Result<Vec<Complex<R>>, BackendError> {
-        Ok(from_walls(&field(lattice, &psi)?, self.ls)?.try_to_site_order()?)
-    }
-}
-
-/// One that is known at run time: see [`require_quark`].
-impl Quark for AnyModel {
-    fn boundary(&self) -> BoundaryPhases {
-        self.hop().boundary
-    }
-
-    fn import_sources<B: Backend>(
-        &self,
-        backend: &B,
-        configuration: &Configuration,
-        eta: Vec<Complex<f64>>,
-    ) -> Result<Vec<Complex<f64>>, BackendError> {
-        match self {
-            Self::DomainWall(walls) => walls.import_sources(backend, configuration, eta),
-            _ => Ok(eta),
-        }
-    }
-
-    fn export_solutions<R: Vectors>(
-        &self,
-        lattice: Lattice,
-        psi: Vec<Complex<R>>,
-    ) -> Result<Vec<Complex<R>>, BackendError> {
-        match self {
-            Self::DomainWall(walls) => walls.export_solutions(lattice, psi),
+        match (*self).into() {
+            AnyModel::DomainWall(walls) => Ok(from_walls(&field(lattice, &psi)?, walls.ls)?.try_to_site_order()?),
             _ => Ok(psi),
         }
     }
 }
+
+impl Quark for WilsonParameters {}
+impl Quark for TwistedMassParameters {}
+impl Quark for CloverParameters {}
+impl Quark for DomainWallParameters {}
+impl Quark for AnyModel {}
 
 /// An operator of no quark. The message is a fragment.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

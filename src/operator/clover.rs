@@ -20,6 +20,7 @@ use lanefield_reference::layout::{
 use lanefield_reference::links::{raw, raw_with_border};
 
 use super::hop::{PARITIES, number_of_sites};
+use super::model::acts_as;
 use super::{
     AXPY_FLOPS, ActsOn, AnyModel, Definition, EvenOdd, HopOperator, HopParameters, Model, Operator, Parameter,
     SpinorsOn, bytes_of, fit,
@@ -275,25 +276,9 @@ fn clover_term<B: Backend, R: Vectors>(
     Ok(term)
 }
 
-impl<B: Backend, R: Vectors> ActsOn<B> for Clover<'_, B, R> {
-    type Object = Spinors;
-
-    fn backend(&self) -> &B {
-        self.hop.backend()
-    }
-    fn lattice(&self) -> Lattice {
-        self.hop.lattice()
-    }
-    fn object(&self, rhs: usize) -> Spinors {
-        Spinors::new(rhs)
-    }
-}
+acts_as!(Clover<'_, B, R>, [B: Backend, R: Vectors], hop, Spinors, |_, rhs| Spinors::new(rhs));
 
 impl<B: Backend, R: Vectors> Operator<B, R> for Clover<'_, B, R> {
-    fn sites(&self) -> Sites {
-        Sites::Full
-    }
-
     fn apply(&mut self, out: &mut SpinorsOn<B, R>, psi: &SpinorsOn<B, R>, dagger: Dagger) -> Result<(), BackendError> {
         let backend = self.hop.backend();
         backend.clover_apply(out, &self.piece(Sites::Full)?.term, psi)?;

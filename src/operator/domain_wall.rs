@@ -11,6 +11,7 @@ use lanefield_reference::kernels::hop::{Dagger, FLOPS_PER_SITE, ideal_bytes_per_
 use lanefield_reference::layout::{Lattice, Sites};
 
 use super::hop::{PARITIES, number_of_sites};
+use super::model::acts_as;
 use super::{
     AXPY_FLOPS, ActsOn, AnyModel, Definition, EvenOdd, HopOperator, HopParameters, Model, Operator, Parameter,
     ParameterKind, ParameterValues, SpinorsOn, bytes_of, fit,
@@ -237,25 +238,9 @@ impl<B: Backend, R: Vectors> DomainWall<'_, B, R> {
     }
 }
 
-impl<B: Backend, R: Vectors> ActsOn<B> for DomainWall<'_, B, R> {
-    type Object = Spinors;
-
-    fn backend(&self) -> &B {
-        self.common.hop.backend()
-    }
-    fn lattice(&self) -> Lattice {
-        self.common.hop.lattice()
-    }
-    fn object(&self, rhs: usize) -> Spinors {
-        self.common.object(rhs)
-    }
-}
+acts_as!(DomainWall<'_, B, R>, [B: Backend, R: Vectors], common.hop, Spinors, |this, rhs| this.common.object(rhs));
 
 impl<B: Backend, R: Vectors> Operator<B, R> for DomainWall<'_, B, R> {
-    fn sites(&self) -> Sites {
-        Sites::Full
-    }
-
     fn apply(&mut self, out: &mut SpinorsOn<B, R>, psi: &SpinorsOn<B, R>, dagger: Dagger) -> Result<(), BackendError> {
         let Self { common, walls, temporary: [first, second] } = self;
         let backend = common.hop.backend();
@@ -301,19 +286,7 @@ pub struct DomainWallEvenOdd<'b, B: Backend, R: Vectors> {
     between: Option<Two<B, R>>,
 }
 
-impl<B: Backend, R: Vectors> ActsOn<B> for DomainWallEvenOdd<'_, B, R> {
-    type Object = Spinors;
-
-    fn backend(&self) -> &B {
-        self.common.hop.backend()
-    }
-    fn lattice(&self) -> Lattice {
-        self.common.hop.lattice()
-    }
-    fn object(&self, rhs: usize) -> Spinors {
-        self.common.object(rhs)
-    }
-}
+acts_as!(DomainWallEvenOdd<'_, B, R>, [B: Backend, R: Vectors], common.hop, Spinors, |this, rhs| this.common.object(rhs));
 
 impl<B: Backend, R: Vectors> EvenOdd<B, R> for DomainWallEvenOdd<'_, B, R> {
     fn meooe(&mut self, out: &mut SpinorsOn<B, R>, psi: &SpinorsOn<B, R>, dagger: Dagger) -> Result<(), BackendError> {

@@ -7,7 +7,7 @@ use lanefield_reference::kernels::Vectors;
 use lanefield_reference::layout::{LaneChoice, Lattice, Reach, Sites};
 use lanefield_reference::links::LinkFormat;
 
-use super::hop::PARITIES;
+use super::model::made_alike;
 use super::{AnyModel, Definition, HopParameters, Model, Parameter, Staggered, StaggeredParameters};
 use crate::backend::{Backend, BackendError};
 use crate::gauge::{GaugeField, LinkFields};
@@ -48,40 +48,32 @@ pub static DEFINITIONS: &[Definition] = &[Definition {
 impl HisqParameters {
     /// The operator on fat and long links.
     fn on<'b, B: Backend, R: Vectors>(
-        &self,
         backend: &'b B,
         configuration: &Configuration,
         lattice: Lattice,
+        model: Self,
         targets: &[Sites],
     ) -> Result<Staggered<'b, B, R>, BackendError> {
-        if !self.takes_links(self.hop.links) {
-            return Err(BackendError::FatLinks { format: self.hop.links });
+        if !model.takes_links(model.hop.links) {
+            return Err(BackendError::FatLinks { format: model.hop.links });
         }
         let field = GaugeField::new(backend, configuration, LaneChoice::Auto)?;
-        let [fat, long] = field.hisq_fields(self.naik_epsilon)?;
+        let [fat, long] = field.hisq_fields(model.naik_epsilon)?;
         let fat = LinkFields::configuration(&[&fat], backend)?;
         let long = LinkFields::on_host(&[&long], backend, Reach::ThreeSteps)?;
-        let parameters = StaggeredParameters { mass: self.mass, components: self.components, hop: self.hop };
+        let parameters = StaggeredParameters { mass: model.mass, components: model.components, hop: model.hop };
         Staggered::new(backend, (&fat, Some(&long)), lattice, parameters, targets)
     }
 }
 
 impl Model for HisqParameters {
-    type Object = ColourVectors;
-    type Full<'b, B: Backend + 'b, R: Vectors> = Staggered<'b, B, R>;
-    type Pieces<'b, B: Backend + 'b, R: Vectors> = Staggered<'b, B, R>;
+    made_alike!(Staggered, ColourVectors, Self::on);
 
     fn name(&self) -> &'static str {
         "hisq"
     }
-    fn mass(&self) -> f64 {
-        self.mass
-    }
     fn diagonal(&self) -> f64 {
         self.mass
-    }
-    fn hop(&self) -> HopParameters {
-        self.hop
     }
     fn object(&self, rhs: usize) -> ColourVectors {
         ColourVectors::new(rhs * self.components)
@@ -97,21 +89,5 @@ impl Model for HisqParameters {
     /// mass² − Doe Deo is; D is not Hermitian.
     fn is_positive(&self, even_odd: bool) -> bool {
         even_odd
-    }
-    fn full<'b, B: Backend, R: Vectors>(
-        &self,
-        backend: &'b B,
-        configuration: &Configuration,
-        lattice: Lattice,
-    ) -> Result<Staggered<'b, B, R>, BackendError> {
-        self.on(backend, configuration, lattice, &[Sites::Full])
-    }
-    fn even_odd<'b, B: Backend, R: Vectors>(
-        &self,
-        backend: &'b B,
-        configuration: &Configuration,
-        lattice: Lattice,
-    ) -> Result<Staggered<'b, B, R>, BackendError> {
-        self.on(backend, configuration, lattice, &PARITIES)
     }
 }

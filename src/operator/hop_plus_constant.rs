@@ -7,11 +7,13 @@ use lanefield_reference::layout::{Lattice, Sites};
 use lanefield_reference::object::SiteObject as _;
 
 use super::hop::{PARITIES, number_of_sites};
+use super::model::acts_as;
 use super::schur::{diagonal_minus_hop_in_steps, inverse_hop_in_steps};
 use super::{AXPY_FLOPS, ActsOn, EvenOdd, HopOperator, Model, Operator, SCALE_FLOPS, bytes_of};
-use crate::backend::{Backend, BackendError, FieldOn, HopOn};
+use crate::backend::{Backend, BackendError, FieldOn};
+use crate::kernel::Value;
 use crate::kernel::prelude::*;
-use crate::kernel::with_hop::{WithHop, has_bits_of_steps};
+use crate::kernel::with_hop::{Kernels, WithHop, has_bits_of_steps};
 
 /// The parameters of such an operator. [`Model::diagonal`] is d.
 pub trait HopPlusConstantModel: Model {
@@ -25,16 +27,8 @@ pub trait HopPlusConstantModel: Model {
         psi: &FieldOn<B, R, Self::Object>,
         dagger: Dagger,
     ) -> Result<(), BackendError>;
-    /// out = what is done with a hop, in one launch.
-    ///
-    /// # Errors
-    /// As [`Self::apply_hop`].
-    fn apply_with_hop<B: Backend, R: Vectors>(
-        backend: &B,
-        out: &mut FieldOn<B, R, Self::Object>,
-        done: WithHop<'_, FieldOn<B, R, Self::Object>>,
-        hop: HopOn<'_, B, R, Self::Object>,
-    ) -> Result<(), BackendError>;
+    /// What is done with a hop in one launch.
+    const WITH_HOP: &'static Kernels;
     /// Whether that is faster than one launch a step, for fields of so many components.
     fn are_fused(&self, parts: usize) -> bool;
     /// Floating-point operations a site of the hop of one right-hand side.
@@ -85,7 +79,7 @@ impl<'b, B: Backend, R: Vectors, P: HopPlusConstantModel> HopPlusConstant<'b, B,
         dagger: Dagger,
     ) -> Result<(), BackendError> {
         let hop = self.legs.term(out.sites(), psi, dagger)?;
-        P::apply_with_hop(self.legs.backend(), out, done, hop)
+        done.launch(self.legs.backend(), P::WITH_HOP, out, hop, Value::Scalar)
     }
 
     fn hop_flops(&self, sites: Sites) -> u64 {
@@ -97,25 +91,9 @@ impl<'b, B: Backend, R: Vectors, P: HopPlusConstantModel> HopPlusConstant<'b, B,
     }
 }
 
-impl<B: Backend, R: Vectors, P: HopPlusConstantModel> ActsOn<B> for HopPlusConstant<'_, B, R, P> {
-    type Object = P::Object;
-
-    fn backend(&self) -> &B {
-        self.legs.backend()
-    }
-    fn lattice(&self) -> Lattice {
-        self.legs.lattice()
-    }
-    fn object(&self, rhs: usize) -> P::Object {
-        self.parameters.object(rhs)
-    }
-}
+acts_as!(HopPlusConstant<'_, B, R, P>, [B: Backend, R: Vectors, P: HopPlusConstantModel], legs, P::Object, |this, rhs| this.parameters.object(rhs));
 
 impl<B: Backend, R: Vectors, P: HopPlusConstantModel> Operator<B, R> for HopPlusConstant<'_, B, R, P> {
-    fn sites(&self) -> Sites {
-        Sites::Full
-    }
-
     fn apply(&mut self, out: &mut On<B, R, P>, psi: &On<B, R, P>, dagger: Dagger) -> Result<(), BackendError> {
         let diagonal = self.parameters.diagonal();
         if self.is_fused(psi.kind().object().parts()) {

@@ -8,12 +8,13 @@ use lanefield_reference::kernels::hop::Dagger;
 use lanefield_reference::kernels::laplace::{FLOPS_PER_VECTOR, ideal_bytes_per_site};
 use lanefield_reference::layout::{Lattice, Sites};
 
-use super::hop::PARITIES;
 use super::hop_plus_constant::{HopPlusConstant, HopPlusConstantModel};
+use super::model::made_alike;
 use super::{AnyModel, Definition, HopOperator, HopParameters, Model, Parameter};
-use crate::backend::{Backend, BackendError, FieldOn, HopOn};
+use crate::backend::{Backend, BackendError, FieldOn};
+use crate::kernel::laplace;
 use crate::kernel::prelude::*;
-use crate::kernel::with_hop::WithHop;
+use crate::kernel::with_hop::Kernels;
 
 /// What defines a Laplacian, beside the configuration.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -46,6 +47,8 @@ pub static DEFINITIONS: &[Definition] = &[Definition {
 pub type Laplace<'b, B, R> = HopPlusConstant<'b, B, R, LaplaceParameters>;
 
 impl HopPlusConstantModel for LaplaceParameters {
+    const WITH_HOP: &'static Kernels = &laplace::WITH_HOP;
+
     fn are_fused(&self, _: usize) -> bool {
         true
     }
@@ -59,14 +62,6 @@ impl HopPlusConstantModel for LaplaceParameters {
         let onto = legs.onto(out.sites())?;
         legs.backend().laplace_hop(out, &onto.stencil, &onto.links, psi, legs.legs())
     }
-    fn apply_with_hop<B: Backend, R: Vectors>(
-        backend: &B,
-        out: &mut FieldOn<B, R, ColourVectors>,
-        done: WithHop<'_, FieldOn<B, R, ColourVectors>>,
-        hop: HopOn<'_, B, R, ColourVectors>,
-    ) -> Result<(), BackendError> {
-        backend.laplace_with_hop(out, done, hop)
-    }
     fn hop_flops_per_site(&self) -> u64 {
         self.components as u64 * FLOPS_PER_VECTOR
     }
@@ -76,43 +71,19 @@ impl HopPlusConstantModel for LaplaceParameters {
 }
 
 impl Model for LaplaceParameters {
-    type Object = ColourVectors;
-    type Full<'b, B: Backend + 'b, R: Vectors> = Laplace<'b, B, R>;
-    type Pieces<'b, B: Backend + 'b, R: Vectors> = Laplace<'b, B, R>;
+    made_alike!(Laplace, ColourVectors, Laplace::new);
 
     fn name(&self) -> &'static str {
         "laplace"
     }
-    fn mass(&self) -> f64 {
-        self.mass
-    }
     /// 8 + mass².
     fn diagonal(&self) -> f64 {
         8.0 + self.mass * self.mass
-    }
-    fn hop(&self) -> HopParameters {
-        self.hop
     }
     fn object(&self, rhs: usize) -> ColourVectors {
         ColourVectors::new(rhs * self.components)
     }
     fn is_positive(&self, _: bool) -> bool {
         true
-    }
-    fn full<'b, B: Backend, R: Vectors>(
-        &self,
-        backend: &'b B,
-        configuration: &Configuration,
-        lattice: Lattice,
-    ) -> Result<Laplace<'b, B, R>, BackendError> {
-        Laplace::new(backend, configuration, lattice, *self, &[Sites::Full])
-    }
-    fn even_odd<'b, B: Backend, R: Vectors>(
-        &self,
-        backend: &'b B,
-        configuration: &Configuration,
-        lattice: Lattice,
-    ) -> Result<Laplace<'b, B, R>, BackendError> {
-        Laplace::new(backend, configuration, lattice, *self, &PARITIES)
     }
 }

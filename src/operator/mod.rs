@@ -83,7 +83,9 @@ pub trait ActsOn<B: Backend> {
 /// A linear operator on fields of precision `R` held by `B`. It may hold temporary fields, hence `&mut self`.
 pub trait Operator<B: Backend, R: Vectors>: ActsOn<B> {
     /// The sites that it acts on.
-    fn sites(&self) -> Sites;
+    fn sites(&self) -> Sites {
+        Sites::Full
+    }
     /// out = D ψ, or D† ψ, of each right-hand side. Where that is launches alone, a solver may have the backend make the same ones again instead.
     ///
     /// # Errors

@@ -136,6 +136,12 @@ macro_rules! models {
             $($(#[$doc])+ $model($parameters),)+
         }
 
+        $(impl From<$parameters> for AnyModel {
+            fn from(parameters: $parameters) -> Self {
+                Self::$model(parameters)
+            }
+        })+
+
         impl ModelChoice for AnyModel {
             fn run<T: ModelTask>(self, task: T) -> T::Output {
                 match self {
@@ -200,3 +206,57 @@ macro_rules! models {
     };
 }
 pub(super) use models;
+
+/// What models have in common whose operator is of one type, on all sites and in even-odd pieces: `new` makes it for the sites that it is told.
+macro_rules! made_alike {
+    ($operator:ident, $object:ty, $new:expr) => {
+        type Object = $object;
+        type Full<'b, B: Backend + 'b, R: Vectors> = $operator<'b, B, R>;
+        type Pieces<'b, B: Backend + 'b, R: Vectors> = $operator<'b, B, R>;
+
+        fn mass(&self) -> f64 {
+            self.mass
+        }
+        fn hop(&self) -> HopParameters {
+            self.hop
+        }
+        fn full<'b, B: Backend, R: Vectors>(
+            &self,
+            backend: &'b B,
+            configuration: &Configuration,
+            lattice: Lattice,
+        ) -> Result<$operator<'b, B, R>, BackendError> {
+            $new(backend, configuration, lattice, *self, &[Sites::Full])
+        }
+        fn even_odd<'b, B: Backend, R: Vectors>(
+            &self,
+            backend: &'b B,
+            configuration: &Configuration,
+            lattice: Lattice,
+        ) -> Result<$operator<'b, B, R>, BackendError> {
+            $new(backend, configuration, lattice, *self, &$crate::operator::hop::PARITIES)
+        }
+    };
+}
+pub(super) use made_alike;
+
+/// [`ActsOn`](super::ActsOn) of what has the backend and the lattice of something in it.
+macro_rules! acts_as {
+    ($type:ty, [$($generics:tt)*], $($inner:ident).+, $object:ty, |$this:pat_param, $rhs:ident| $of_rhs:expr) => {
+        impl<$($generics)*> ActsOn<B> for $type {
+            type Object = $object;
+
+            fn backend(&self) -> &B {
+                self.$($inner).+.backend()
+            }
+            fn lattice(&self) -> Lattice {
+                self.$($inner).+.lattice()
+            }
+            fn object(&self, $rhs: usize) -> $object {
+                let $this = self;
+                $of_rhs
+            }
+        }
+    };
+}
+pub(super) use acts_as;

@@ -6,6 +6,7 @@ use lanefield_reference::kernels::Vectors;
 use lanefield_reference::kernels::hop::Dagger;
 use lanefield_reference::layout::{Lattice, Parity, Sites};
 
+use super::model::acts_as;
 use super::{ActsOn, Operator, fit};
 use crate::backend::{Backend, BackendError, FieldOn};
 use crate::kernel::prelude::*;
@@ -187,19 +188,7 @@ impl<'b, B: Backend, R: Vectors, K: Repeated> SchurComplement<'b, B, R, K> {
     }
 }
 
-impl<B: Backend, R: Vectors, K: Repeated> ActsOn<B> for SchurComplement<'_, B, R, K> {
-    type Object = K;
-
-    fn backend(&self) -> &B {
-        self.pieces.backend()
-    }
-    fn lattice(&self) -> Lattice {
-        self.pieces.lattice()
-    }
-    fn object(&self, rhs: usize) -> K {
-        self.pieces.object(rhs)
-    }
-}
+acts_as!(SchurComplement<'_, B, R, K>, [B: Backend, R: Vectors, K: Repeated], pieces, K, |this, rhs| this.pieces.object(rhs));
 
 impl<B: Backend, R: Vectors, K: Repeated> Operator<B, R> for SchurComplement<'_, B, R, K> {
     fn sites(&self) -> Sites {

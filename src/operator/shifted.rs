@@ -4,6 +4,7 @@ use lanefield_reference::kernels::Vectors;
 use lanefield_reference::kernels::hop::Dagger;
 use lanefield_reference::layout::{Lattice, Sites};
 
+use super::model::acts_as;
 use super::{AXPY_FLOPS, ActsOn, Operator, bytes_of};
 use crate::backend::{Backend, BackendError, FieldOn};
 use crate::kernel::prelude::*;
@@ -21,19 +22,7 @@ impl<D> Shifted<D> {
     }
 }
 
-impl<B: Backend, D: ActsOn<B>> ActsOn<B> for Shifted<D> {
-    type Object = D::Object;
-
-    fn backend(&self) -> &B {
-        self.operator.backend()
-    }
-    fn lattice(&self) -> Lattice {
-        self.operator.lattice()
-    }
-    fn object(&self, rhs: usize) -> D::Object {
-        self.operator.object(rhs)
-    }
-}
+acts_as!(Shifted<D>, [B: Backend, D: ActsOn<B>], operator, D::Object, |this, rhs| this.operator.object(rhs));
 
 impl<B: Backend, R: Vectors, D: Operator<B, R>> Operator<B, R> for Shifted<D> {
     fn sites(&self) -> Sites {

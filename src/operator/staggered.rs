@@ -12,6 +12,7 @@ use lanefield_reference::layout::{LEGS, Lattice, Sites};
 use lanefield_reference::links::{DoubledGauge, double_long};
 
 use super::hop::{PARITIES, number_of_sites};
+use super::model::{acts_as, made_alike};
 use super::{
     AXPY_FLOPS, ActsOn, AnyModel, Definition, EvenOdd, HopOperator, HopParameters, Model, Operator, Parameter,
     SCALE_FLOPS, bytes_of, fit,
@@ -85,6 +86,16 @@ impl<'b, B: Backend, R: Vectors> Staggered<'b, B, R> {
         Ok(Self { legs, long_links, parameters, between: None })
     }
 
+    fn naive(
+        backend: &'b B,
+        configuration: &Configuration,
+        lattice: Lattice,
+        parameters: StaggeredParameters,
+        targets: &[Sites],
+    ) -> Result<Self, BackendError> {
+        Self::new(backend, (configuration, None), lattice, parameters, targets)
+    }
+
     /// The doubled long links of these sites, where it has some.
     fn long_links(&self, onto: Sites) -> Option<&FieldOn<B, R, DoubledGauge>> {
         self.long_links.iter().find(|(sites, _)| *sites == onto).map(|(_, links)| links)
@@ -141,25 +152,9 @@ impl<'b, B: Backend, R: Vectors> Staggered<'b, B, R> {
     }
 }
 
-impl<B: Backend, R: Vectors> ActsOn<B> for Staggered<'_, B, R> {
-    type Object = ColourVectors;
-
-    fn backend(&self) -> &B {
-        self.legs.backend()
-    }
-    fn lattice(&self) -> Lattice {
-        self.legs.lattice()
-    }
-    fn object(&self, rhs: usize) -> ColourVectors {
-        ColourVectors::new(rhs * self.parameters.components)
-    }
-}
+acts_as!(Staggered<'_, B, R>, [B: Backend, R: Vectors], legs, ColourVectors, |this, rhs| ColourVectors::new(rhs * this.parameters.components));
 
 impl<B: Backend, R: Vectors> Operator<B, R> for Staggered<'_, B, R> {
-    fn sites(&self) -> Sites {
-        Sites::Full
-    }
-
     /// out = mass ψ + hop ψ, or mass ψ − hop ψ, in which mass ψ is rounded by itself.
     fn apply(&mut self, out: &mut On<B, R>, psi: &On<B, R>, dagger: Dagger) -> Result<(), BackendError> {
         let (backend, mass) = (self.legs.backend(), self.parameters.mass);
@@ -251,21 +246,13 @@ impl<B: Backend, R: Vectors> EvenOdd<B, R> for Staggered<'_, B, R> {
 }
 
 impl Model for StaggeredParameters {
-    type Object = ColourVectors;
-    type Full<'b, B: Backend + 'b, R: Vectors> = Staggered<'b, B, R>;
-    type Pieces<'b, B: Backend + 'b, R: Vectors> = Staggered<'b, B, R>;
+    made_alike!(Staggered, ColourVectors, Staggered::naive);
 
     fn name(&self) -> &'static str {
         "staggered"
     }
-    fn mass(&self) -> f64 {
-        self.mass
-    }
     fn diagonal(&self) -> f64 {
         self.mass
-    }
-    fn hop(&self) -> HopParameters {
-        self.hop
     }
     fn object(&self, rhs: usize) -> ColourVectors {
         ColourVectors::new(rhs * self.components)
@@ -273,21 +260,5 @@ impl Model for StaggeredParameters {
     /// mass² − Doe Deo is; D is not Hermitian.
     fn is_positive(&self, even_odd: bool) -> bool {
         even_odd
-    }
-    fn full<'b, B: Backend, R: Vectors>(
-        &self,
-        backend: &'b B,
-        configuration: &Configuration,
-        lattice: Lattice,
-    ) -> Result<Staggered<'b, B, R>, BackendError> {
-        Staggered::new(backend, (configuration, None), lattice, *self, &[Sites::Full])
-    }
-    fn even_odd<'b, B: Backend, R: Vectors>(
-        &self,
-        backend: &'b B,
-        configuration: &Configuration,
-        lattice: Lattice,
-    ) -> Result<Staggered<'b, B, R>, BackendError> {
-        Staggered::new(backend, (configuration, None), lattice, *self, &PARITIES)
     }
 }

@@ -5,6 +5,7 @@ use lanefield_reference::kernels::Vectors;
 use lanefield_reference::kernels::hop::Dagger;
 use lanefield_reference::layout::{Lattice, Sites};
 
+use super::model::acts_as;
 use super::{ActsOn, Operator, fit};
 use crate::backend::{Backend, BackendError, FieldOn};
 use crate::kernel::prelude::*;
@@ -52,19 +53,7 @@ impl<B: Backend, R: Vectors, D: Operator<B, R>> System<B, R, D> {
     }
 }
 
-impl<B: Backend, R: Vectors, D: Operator<B, R>> ActsOn<B> for System<B, R, D> {
-    type Object = D::Object;
-
-    fn backend(&self) -> &B {
-        self.operator.backend()
-    }
-    fn lattice(&self) -> Lattice {
-        self.operator.lattice()
-    }
-    fn object(&self, rhs: usize) -> D::Object {
-        self.operator.object(rhs)
-    }
-}
+acts_as!(System<B, R, D>, [B: Backend, R: Vectors, D: Operator<B, R>], operator, D::Object, |this, rhs| this.operator.object(rhs));
 
 impl<B: Backend, R: Vectors, D: Operator<B, R>> Operator<B, R> for System<B, R, D> {
     fn sites(&self) -> Sites {

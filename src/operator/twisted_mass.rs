@@ -9,6 +9,7 @@ use lanefield_reference::layout::{Lattice, Sites};
 use num_complex::Complex;
 
 use super::hop::{PARITIES, number_of_sites};
+use super::model::{acts_as, made_alike};
 use super::{
     ActsOn, AnyModel, Definition, EvenOdd, HopOperator, HopParameters, Model, Operator, Parameter, SpinorsOn, bytes_of,
 };
@@ -104,7 +105,23 @@ const SUM_FLOPS: u64 = 8 * Spinors::WORDS as u64;
 /// Those of a difference.
 const DIFFERENCE_FLOPS: u64 = 2 * Spinors::WORDS as u64;
 
-impl<B: Backend, R: Vectors> TwistedMass<'_, B, R> {
+impl<'b, B: Backend, R: Vectors> TwistedMass<'b, B, R> {
+    fn new(
+        backend: &'b B,
+        configuration: &Configuration,
+        lattice: Lattice,
+        parameters: TwistedMassParameters,
+        targets: &[Sites],
+    ) -> Result<Self, BackendError> {
+        let (diagonal, inverse) = (parameters.diagonal_of_chirality(), parameters.inverse_of_chirality());
+        parameters.require_in_range::<R>("diagonal", diagonal)?;
+        if targets != [Sites::Full] {
+            parameters.require_in_range::<R>("inverse of the diagonal", inverse)?;
+        }
+        let hop = HopOperator::new(backend, configuration, lattice, parameters.hop, targets)?;
+        Ok(Self { hop, diagonal, inverse })
+    }
+
     /// Sites, and their operations: a hop, and others.
     fn flops_on(&self, sites: Sites, others: u64) -> u64 {
         number_of_sites(self.hop.lattice(), sites) * (FLOPS_PER_SITE + others)
@@ -125,25 +142,9 @@ fn of_dagger(a: Complex<f64>, dagger: Dagger) -> Complex<f64> {
     }
 }
 
-impl<B: Backend, R: Vectors> ActsOn<B> for TwistedMass<'_, B, R> {
-    type Object = Spinors;
-
-    fn backend(&self) -> &B {
-        self.hop.backend()
-    }
-    fn lattice(&self) -> Lattice {
-        self.hop.lattice()
-    }
-    fn object(&self, rhs: usize) -> Spinors {
-        Spinors::new(rhs)
-    }
-}
+acts_as!(TwistedMass<'_, B, R>, [B: Backend, R: Vectors], hop, Spinors, |_, rhs| Spinors::new(rhs));
 
 impl<B: Backend, R: Vectors> Operator<B, R> for TwistedMass<'_, B, R> {
-    fn sites(&self) -> Sites {
-        Sites::Full
-    }
-
     /// In one launch.
     fn apply(&mut self, out: &mut SpinorsOn<B, R>, psi: &SpinorsOn<B, R>, dagger: Dagger) -> Result<(), BackendError> {
         let hop = self.hop.term(out.sites(), psi, dagger)?;
@@ -212,48 +213,17 @@ impl<B: Backend, R: Vectors> EvenOdd<B, R> for TwistedMass<'_, B, R> {
 }
 
 impl Model for TwistedMassParameters {
-    type Object = Spinors;
-    type Full<'b, B: Backend + 'b, R: Vectors> = TwistedMass<'b, B, R>;
-    type Pieces<'b, B: Backend + 'b, R: Vectors> = TwistedMass<'b, B, R>;
+    made_alike!(TwistedMass, Spinors, TwistedMass::new);
 
     fn name(&self) -> &'static str {
         "twisted-mass"
-    }
-    fn mass(&self) -> f64 {
-        self.mass
     }
     /// The magnitude of 4 + mass + iμ.
     fn diagonal(&self) -> f64 {
         let Complex { re, im } = self.diagonal_of_chirality();
         re.hypot(im)
     }
-    fn hop(&self) -> HopParameters {
-        self.hop
-    }
     fn object(&self, rhs: usize) -> Spinors {
         Spinors::new(rhs)
-    }
-    fn full<'b, B: Backend, R: Vectors>(
-        &self,
-        backend: &'b B,
-        configuration: &Configuration,
-        lattice: Lattice,
-    ) -> Result<TwistedMass<'b, B, R>, BackendError> {
-        let (diagonal, inverse) = (self.diagonal_of_chirality(), self.inverse_of_chirality());
-        self.require_in_range::<R>("diagonal", diagonal)?;
-        let hop = HopOperator::new(backend, configuration, lattice, self.hop, &[Sites::Full])?;
-        Ok(TwistedMass { hop, diagonal, inverse })
-    }
-    fn even_odd<'b, B: Backend, R: Vectors>(
-        &self,
-        backend: &'b B,
-        configuration: &Configuration,
-        lattice: Lattice,
-    ) -> Result<TwistedMass<'b, B, R>, BackendError> {
-        let (diagonal, inverse) = (self.diagonal_of_chirality(), self.inverse_of_chirality());
-        self.require_in_range::<R>("diagonal", diagonal)?;
-        self.require_in_range::<R>("inverse of the diagonal", inverse)?;
-        let hop = HopOperator::new(backend, configuration, lattice, self.hop, &PARITIES)?;
-        Ok(TwistedMass { hop, diagonal, inverse })
     }
 }

@@ -6,12 +6,12 @@ use lanefield_reference::kernels::Vectors;
 use lanefield_reference::kernels::hop::{Dagger, FLOPS_PER_SITE, ideal_bytes_per_site};
 use lanefield_reference::layout::{Lattice, Sites};
 
-use super::hop::PARITIES;
 use super::hop_plus_constant::{HopPlusConstant, HopPlusConstantModel};
+use super::model::made_alike;
 use super::{AnyModel, Definition, HopOperator, HopParameters, Model, Parameter};
-use crate::backend::{Backend, BackendError, FieldOn, HopOn};
-use crate::kernel::prelude::*;
-use crate::kernel::with_hop::WithHop;
+use crate::backend::{Backend, BackendError, FieldOn};
+use crate::kernel::wilson;
+use crate::kernel::with_hop::Kernels;
 
 /// What defines a Wilson operator, beside the configuration.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
@@ -36,6 +36,8 @@ pub static DEFINITIONS: &[Definition] = &[Definition {
 pub type Wilson<'b, B, R> = HopPlusConstant<'b, B, R, WilsonParameters>;
 
 impl HopPlusConstantModel for WilsonParameters {
+    const WITH_HOP: &'static Kernels = &wilson::WITH_HOP;
+
     /// Several spinors have a hop of their own, which shares links among them.
     fn are_fused(&self, parts: usize) -> bool {
         parts == 1
@@ -48,14 +50,6 @@ impl HopPlusConstantModel for WilsonParameters {
     ) -> Result<(), BackendError> {
         legs.apply(out, psi, dagger)
     }
-    fn apply_with_hop<B: Backend, R: Vectors>(
-        backend: &B,
-        out: &mut FieldOn<B, R, Spinors>,
-        done: WithHop<'_, FieldOn<B, R, Spinors>>,
-        hop: HopOn<'_, B, R, Spinors>,
-    ) -> Result<(), BackendError> {
-        backend.wilson_with_hop(out, done, hop)
-    }
     fn hop_flops_per_site(&self) -> u64 {
         FLOPS_PER_SITE
     }
@@ -65,39 +59,15 @@ impl HopPlusConstantModel for WilsonParameters {
 }
 
 impl Model for WilsonParameters {
-    type Object = Spinors;
-    type Full<'b, B: Backend + 'b, R: Vectors> = Wilson<'b, B, R>;
-    type Pieces<'b, B: Backend + 'b, R: Vectors> = Wilson<'b, B, R>;
+    made_alike!(Wilson, Spinors, Wilson::new);
 
     fn name(&self) -> &'static str {
         "wilson"
     }
-    fn mass(&self) -> f64 {
-        self.mass
-    }
     fn diagonal(&self) -> f64 {
         4.0 + self.mass
     }
-    fn hop(&self) -> HopParameters {
-        self.hop
-    }
     fn object(&self, rhs: usize) -> Spinors {
         Spinors::new(rhs)
-    }
-    fn full<'b, B: Backend, R: Vectors>(
-        &self,
-        backend: &'b B,
-        configuration: &Configuration,
-        lattice: Lattice,
-    ) -> Result<Wilson<'b, B, R>, BackendError> {
-        Wilson::new(backend, configuration, lattice, *self, &[Sites::Full])
-    }
-    fn even_odd<'b, B: Backend, R: Vectors>(
-        &self,
-        backend: &'b B,
-        configuration: &Configuration,
-        lattice: Lattice,
-    ) -> Result<Wilson<'b, B, R>, BackendError> {
-        Wilson::new(backend, configuration, lattice, *self, &PARITIES)
     }
 }

@@ -55,11 +55,6 @@ pub fn hisq_full<S: Site>(
     out.write(x.here().scaled_add(a.get(), hisq_hop_at(links, long_links, psi, site)));
 }
 
-fn hisq_full_twin<R: Vectors>(call: &mut PlainCall<'_, R>) {
-    let (a, hop) = (call.scalar("a"), plain_hop(call));
-    with_hop::twin(call, &hop, |x, hop| with_hop::sum(a, x, hop));
-}
-
 /// out = a·hisq_hop(psi).
 #[lane_kernel(family = "hisq", twin = eo_hisq_twin, hot)]
 pub fn eo_hisq<S: Site>(
@@ -71,11 +66,6 @@ pub fn eo_hisq<S: Site>(
     site: Coordinates<S>,
 ) {
     out.write(hisq_hop_at(links, long_links, psi, site).scaled(a.get()));
-}
-
-fn eo_hisq_twin<R: Vectors>(call: &mut PlainCall<'_, R>) {
-    let (a, hop) = (call.scalar("a"), plain_hop(call));
-    with_hop::twin(call, &hop, |_, hop| with_hop::product(a, hop));
 }
 
 /// out = a·x − hisq_hop(psi).
@@ -92,9 +82,10 @@ pub fn oe_hisq<S: Site>(
     out.write(x.here().scaled(a.get()) - hisq_hop_at(links, long_links, psi, site));
 }
 
-fn oe_hisq_twin<R: Vectors>(call: &mut PlainCall<'_, R>) {
-    let (a, hop) = (call.scalar("a"), plain_hop(call));
-    with_hop::twin(call, &hop, |x, hop| with_hop::difference(a, x, hop));
+with_hop::twins! { |call| plain_hop(call), scalar:
+    hisq_full_twin = with_hop::sum;
+    eo_hisq_twin = with_hop::product;
+    oe_hisq_twin = with_hop::difference;
 }
 
 /// The hop of the field psi in site order. All fields of links of a twin's call are of one configuration.

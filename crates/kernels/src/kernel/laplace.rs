@@ -10,10 +10,10 @@ use super::Argument::{Boundary, Osites, Parts, Stencil};
 use super::colour_vectors::{IN, OUT, work};
 use super::hop::LINKS;
 use super::twin::PlainCall;
-use super::with_hop::{self, WithHop};
+use super::with_hop;
 use super::written::STENCIL;
-use super::{Arguments, Kernel, KernelSource, Value};
-use crate::backend::{BackendError, FieldOn, HopOn, Launch};
+use super::{Arguments, Kernel, KernelSource};
+use crate::backend::{BackendError, FieldOn, Launch};
 use crate::body::Written;
 use crate::body::prelude::*;
 
@@ -54,11 +54,6 @@ pub fn laplace_full<S: Site>(
     out.write(x.here().scaled_add(a.get(), laplace_hop_at(links, psi)));
 }
 
-fn laplace_full_twin<R: Vectors>(call: &mut PlainCall<'_, R>) {
-    let (a, hop) = (call.scalar("a"), call.laplace_hop("psi"));
-    with_hop::twin(call, &hop, |x, hop| with_hop::sum(a, x, hop));
-}
-
 /// out = a·laplace_hop(psi).
 #[lane_kernel(family = "laplace", twin = eo_laplace_twin, parts = 12, hot)]
 pub fn eo_laplace<S: Site>(
@@ -68,11 +63,6 @@ pub fn eo_laplace<S: Site>(
     psi: Neighbours<S, ColourVectors>,
 ) {
     out.write(laplace_hop_at(links, psi).scaled(a.get()));
-}
-
-fn eo_laplace_twin<R: Vectors>(call: &mut PlainCall<'_, R>) {
-    let (a, hop) = (call.scalar("a"), call.laplace_hop("psi"));
-    with_hop::twin(call, &hop, |_, hop| with_hop::product(a, hop));
 }
 
 /// out = a·x − laplace_hop(psi).
@@ -87,17 +77,22 @@ pub fn oe_laplace<S: Site>(
     out.write(x.here().scaled(a.get()) - laplace_hop_at(links, psi));
 }
 
-fn oe_laplace_twin<R: Vectors>(call: &mut PlainCall<'_, R>) {
-    let (a, hop) = (call.scalar("a"), call.laplace_hop("psi"));
-    with_hop::twin(call, &hop, |x, hop| with_hop::difference(a, x, hop));
+with_hop::twins! { |call| call.laplace_hop("psi"), scalar:
+    laplace_full_twin = with_hop::sum;
+    eo_laplace_twin = with_hop::product;
+    oe_laplace_twin = with_hop::difference;
 }
 
-/// The Laplacian's hop, and what the operator does with it, on any backend.
+/// What the operator does with its hop, which is its own Hermitian conjugate.
+pub static WITH_HOP: with_hop::Kernels =
+    with_hop::Kernels { sum: [&LAPLACE_FULL; 2], product: [&EO_LAPLACE; 2], difference: [&OE_LAPLACE; 2] };
+
+/// The Laplacian's hop, on any backend.
 pub trait LaplaceKernels: Launch {
     /// out = laplace_hop of each colour vector of `source`, at the stencil's sites.
     ///
     /// # Errors
-    /// [`BackendError::Argument`] for fields that do not match; what the backend reports; so for every function here.
+    /// [`BackendError::Argument`] for fields that do not match; what the backend reports.
     fn laplace_hop<R: Vectors>(
         &self,
         out: &mut FieldOn<Self, R, ColourVectors>,
@@ -108,17 +103,5 @@ pub trait LaplaceKernels: Launch {
     ) -> Result<(), BackendError> {
         let arguments = Arguments::new(&LAPLACE_HOP).write("out", out).stencil(stencil).legs(legs);
         self.launch(arguments.read("links", links).read("in", source).call()?)
-    }
-
-    /// out = what is done with a hop, which is its own Hermitian conjugate, on the stencil's sites.
-    fn laplace_with_hop<R: Vectors>(
-        &self,
-        out: &mut FieldOn<Self, R, ColourVectors>,
-        done: WithHop<'_, FieldOn<Self, R, ColourVectors>>,
-        hop: HopOn<'_, Self, R, ColourVectors>,
-    ) -> Result<(), BackendError> {
-        let kernels =
-            with_hop::Kernels { sum: [&LAPLACE_FULL; 2], product: [&EO_LAPLACE; 2], difference: [&OE_LAPLACE; 2] };
-        done.launch(self, &kernels, out, hop, Value::Scalar)
     }
 }

@@ -95,16 +95,16 @@ fn moved(shape: &Shape, flops: u64) -> Work {
     Work { flops: flops * shape.components(), bytes: shape.field_bytes() }
 }
 
-/// Lists the families, in the order of tables, each with the trait of its functions, what a backend must do to have them, and the section of
+/// Lists the families, in the order of tables, each with the trait of its functions, if it has some, what a backend must do to have them, and the section of
 /// `docs/arithmetic.md` that defines them.
 macro_rules! families {
-    ($($family:ident: $functions:ident of $backend:ident, section $section:literal);+ $(;)?) => {
+    ($($family:ident $(: $functions:ident of $backend:ident)?, section $section:literal);+ $(;)?) => {
         /// The functions of all families, as methods of every backend.
         pub mod prelude {
-            $(pub use super::$family::$functions;)+
+            $($(pub use super::$family::$functions;)?)+
         }
 
-        $(impl<B: crate::backend::$backend + ?Sized> $family::$functions for B {})+
+        $($(impl<B: crate::backend::$backend + ?Sized> $family::$functions for B {})?)+
 
         static FAMILIES: &[(&[&Kernel], &str)] =
             &[$(($family::KERNELS, $section),)+ (ghosts::KERNELS, "19")];
@@ -115,7 +115,7 @@ families! {
     clover: CloverKernels of Launch, section "13";
     clover_term: CloverTermKernels of Launch, section "13";
     domain_wall: DomainWallKernels of Launch, section "14";
-    wilson: WilsonKernels of Launch, section "9";
+    wilson, section "9";
     laplace: LaplaceKernels of Launch, section "15";
     staggered: StaggeredKernels of Launch, section "16";
     twisted_mass: TwistedMassKernels of Launch, section "17";

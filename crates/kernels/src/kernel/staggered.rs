@@ -67,11 +67,6 @@ pub fn staggered_full<S: Site>(
     out.write(x.here().scaled_add(a.get(), staggered_hop_at(links, psi, site)));
 }
 
-fn staggered_full_twin<R: Vectors>(call: &mut PlainCall<'_, R>) {
-    let (a, hop) = (call.scalar("a"), call.staggered_hop("psi"));
-    with_hop::twin(call, &hop, |x, hop| with_hop::sum(a, x, hop));
-}
-
 /// out = a·staggered_hop(psi).
 #[lane_kernel(family = "staggered", twin = eo_staggered_twin, hot)]
 pub fn eo_staggered<S: Site>(
@@ -82,11 +77,6 @@ pub fn eo_staggered<S: Site>(
     site: Coordinates<S>,
 ) {
     out.write(staggered_hop_at(links, psi, site).scaled(a.get()));
-}
-
-fn eo_staggered_twin<R: Vectors>(call: &mut PlainCall<'_, R>) {
-    let (a, hop) = (call.scalar("a"), call.staggered_hop("psi"));
-    with_hop::twin(call, &hop, |_, hop| with_hop::product(a, hop));
 }
 
 /// out = a·x − staggered_hop(psi).
@@ -102,9 +92,10 @@ pub fn oe_staggered<S: Site>(
     out.write(x.here().scaled(a.get()) - staggered_hop_at(links, psi, site));
 }
 
-fn oe_staggered_twin<R: Vectors>(call: &mut PlainCall<'_, R>) {
-    let (a, hop) = (call.scalar("a"), call.staggered_hop("psi"));
-    with_hop::twin(call, &hop, |x, hop| with_hop::difference(a, x, hop));
+with_hop::twins! { |call| call.staggered_hop("psi"), scalar:
+    staggered_full_twin = with_hop::sum;
+    eo_staggered_twin = with_hop::product;
+    oe_staggered_twin = with_hop::difference;
 }
 
 /// The staggered hop, and what the operator does with it, on any backend.

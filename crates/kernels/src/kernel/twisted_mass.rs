@@ -50,11 +50,6 @@ pub fn eo_twisted_mass<S: Site>(
     out.write(wilson_hop(site, links, psi).twisted(a.get()));
 }
 
-fn eo_twisted_mass_twin<R: Vectors>(call: &mut PlainCall<'_, R>) {
-    let (a, hop) = (call.complex("a"), call.wilson_hop("psi", call.dagger()));
-    with_hop::twin(call, &hop, |_, hop| scalar::twist(a, hop));
-}
-
 /// out = (a.re + i·a.im·γ5)·x + hop(psi).
 #[lane_kernel(family = "twisted_mass", twin = twisted_mass_full_twin, dagger, hot)]
 pub fn twisted_mass_full<S: Site>(
@@ -66,11 +61,6 @@ pub fn twisted_mass_full<S: Site>(
     psi: Neighbours<S, Spinors>,
 ) {
     out.write(x.here().twisted_add(a.get(), wilson_hop(site, links, psi)));
-}
-
-fn twisted_mass_full_twin<R: Vectors>(call: &mut PlainCall<'_, R>) {
-    let (a, hop) = (call.complex("a"), call.wilson_hop("psi", call.dagger()));
-    with_hop::twin(call, &hop, |x, hop| scalar::twist_add(a, x, hop));
 }
 
 /// out = (a.re + i·a.im·γ5)·x − hop(psi).
@@ -86,9 +76,14 @@ pub fn oe_twisted_mass<S: Site>(
     out.write(x.here().twisted(a.get()) - wilson_hop(site, links, psi));
 }
 
-fn oe_twisted_mass_twin<R: Vectors>(call: &mut PlainCall<'_, R>) {
-    let (a, hop) = (call.complex("a"), call.wilson_hop("psi", call.dagger()));
-    with_hop::twin(call, &hop, |x, hop| difference(a, x, hop));
+with_hop::twins! { |call| call.wilson_hop("psi", call.dagger()), complex:
+    twisted_mass_full_twin = scalar::twist_add;
+    eo_twisted_mass_twin = product;
+    oe_twisted_mass_twin = difference;
+}
+
+fn product<R: Vectors>(a: Complex<R>, _: &[Complex<R>], hop: &[Complex<R>]) -> Vec<Complex<R>> {
+    scalar::twist(a, hop)
 }
 
 fn difference<R: Vectors>(a: Complex<R>, x: &[Complex<R>], hop: &[Complex<R>]) -> Vec<Complex<R>> {

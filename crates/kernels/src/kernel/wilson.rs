@@ -3,10 +3,9 @@
 use lanefield_reference::field::Spinors;
 use lanefield_reference::kernels::Vectors;
 
+use super::Kernel;
 use super::twin::PlainCall;
-use super::with_hop::{self, WithHop};
-use super::{Kernel, Value};
-use crate::backend::{BackendError, FieldOn, HopOn, Launch};
+use super::with_hop;
 use crate::body::prelude::*;
 
 /// The kernels of the family.
@@ -36,20 +35,10 @@ pub fn wilson_full<S: Site>(
     out.write(x.here().scaled_add(a.get(), wilson_hop(site, links, psi)));
 }
 
-fn wilson_full_twin<R: Vectors>(call: &mut PlainCall<'_, R>) {
-    let (a, hop) = (call.scalar("a"), call.wilson_hop("psi", call.dagger()));
-    with_hop::twin(call, &hop, |x, hop| with_hop::sum(a, x, hop));
-}
-
 /// out = a·hop(psi).
 #[lane_kernel(family = "wilson", twin = eo_wilson_twin, dagger, hot)]
 pub fn eo_wilson<S: Site>(site: S, out: Write<S, Spinors>, a: Scalar<S>, links: Links<S>, psi: Neighbours<S, Spinors>) {
     out.write(wilson_hop(site, links, psi).scaled(a.get()));
-}
-
-fn eo_wilson_twin<R: Vectors>(call: &mut PlainCall<'_, R>) {
-    let (a, hop) = (call.scalar("a"), call.wilson_hop("psi", call.dagger()));
-    with_hop::twin(call, &hop, |_, hop| with_hop::product(a, hop));
 }
 
 /// out = a·x − hop(psi).
@@ -65,28 +54,15 @@ pub fn oe_wilson<S: Site>(
     out.write(x.here().scaled(a.get()) - wilson_hop(site, links, psi));
 }
 
-fn oe_wilson_twin<R: Vectors>(call: &mut PlainCall<'_, R>) {
-    let (a, hop) = (call.scalar("a"), call.wilson_hop("psi", call.dagger()));
-    with_hop::twin(call, &hop, |x, hop| with_hop::difference(a, x, hop));
+with_hop::twins! { |call| call.wilson_hop("psi", call.dagger()), scalar:
+    wilson_full_twin = with_hop::sum;
+    eo_wilson_twin = with_hop::product;
+    oe_wilson_twin = with_hop::difference;
 }
 
-/// What the Wilson operator does with its hop, on any backend.
-pub trait WilsonKernels: Launch {
-    /// out = what is done with a hop, on the stencil's sites.
-    ///
-    /// # Errors
-    /// [`BackendError::Argument`] for fields that do not match; what the backend reports.
-    fn wilson_with_hop<R: Vectors>(
-        &self,
-        out: &mut FieldOn<Self, R, Spinors>,
-        done: WithHop<'_, FieldOn<Self, R, Spinors>>,
-        hop: HopOn<'_, Self, R>,
-    ) -> Result<(), BackendError> {
-        let kernels = with_hop::Kernels {
-            sum: [&WILSON_FULL, &WILSON_FULL_DAGGER],
-            product: [&EO_WILSON, &EO_WILSON_DAGGER],
-            difference: [&OE_WILSON, &OE_WILSON_DAGGER],
-        };
-        done.launch(self, &kernels, out, hop, Value::Scalar)
-    }
-}
+/// What the Wilson operator does with its hop.
+pub static WITH_HOP: with_hop::Kernels = with_hop::Kernels {
+    sum: [&WILSON_FULL, &WILSON_FULL_DAGGER],
+    product: [&EO_WILSON, &EO_WILSON_DAGGER],
+    difference: [&OE_WILSON, &OE_WILSON_DAGGER],
+};

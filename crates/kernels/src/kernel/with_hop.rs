@@ -29,18 +29,23 @@ pub const fn has_bits_of_steps<R: Vectors>() -> bool {
 }
 
 /// A kernel, and that of the Hermitian conjugate.
-pub(super) type Pair = [&'static Kernel; 2];
+pub type Pair = [&'static Kernel; 2];
 
 /// The kernels that do something with a hop.
-pub(super) struct Kernels {
+#[derive(Clone, Copy, Debug)]
+#[allow(missing_docs, reason = "they are those of `WithHop`")]
+pub struct Kernels {
     pub sum: Pair,
     pub product: Pair,
     pub difference: Pair,
 }
 
 impl<'a, B: Launch + ?Sized, R: Vectors, K: SiteObject, N> WithHop<'a, FieldOn<B, R, K>, N> {
-    /// Launches the kernel that does this. `value`: the number as an argument.
-    pub(super) fn launch(
+    /// out = this, on the stencil's sites. `value`: the number as an argument.
+    ///
+    /// # Errors
+    /// [`BackendError::Argument`] for fields that do not match; what the backend reports.
+    pub fn launch(
         self,
         backend: &B,
         kernels: &Kernels,
@@ -92,13 +97,24 @@ pub(super) fn twin<R: Vectors>(
     });
 }
 
+/// The twins of kernels of a family, by what each makes of the number a, x and the hop.
+macro_rules! twins {
+    (|$call:ident| $hop:expr, $number:ident: $($twin:ident = $made:expr;)+) => {$(
+        fn $twin<R: Vectors>($call: &mut PlainCall<'_, R>) {
+            let (a, hop) = ($call.$number("a"), $hop);
+            with_hop::twin($call, &hop, |x, hop| $made(a, x, hop));
+        }
+    )+};
+}
+pub(super) use twins;
+
 /// a·x + hop.
 pub(super) fn sum<R: Vectors>(a: R, x: &[Complex<R>], hop: &[Complex<R>]) -> Vec<Complex<R>> {
     x.iter().zip(hop).map(|(&x, &hop)| real_madd(a, x, hop)).collect()
 }
 
 /// a·hop.
-pub(super) fn product<R: Vectors>(a: R, hop: &[Complex<R>]) -> Vec<Complex<R>> {
+pub(super) fn product<R: Vectors>(a: R, _: &[Complex<R>], hop: &[Complex<R>]) -> Vec<Complex<R>> {
     hop.iter().map(|&hop| real_times(a, hop)).collect()
 }
 
