@@ -7,9 +7,8 @@ use lanefield::check::builds;
 use lanefield::kernel::prelude::*;
 use lanefield::kernel::{Links, Numbers, TestData};
 use lanefield::operator::{
-    ActsOn as _, EvenOdd as _, HopParameters, Laplace, LaplaceParameters, Model as _, Operator, SchurComplement,
+    ActsOn as _, HopParameters, Laplace, LaplaceParameters, Model as _, Operator, SchurComplement,
 };
-use lanefield::solver::{SolverParams, conjugate_gradient};
 use lanefield::verify::compare_fields;
 use lanefield_reference::field::{ColourVectors, Field};
 use lanefield_reference::gauge::Configuration;
@@ -253,64 +252,6 @@ fn a_plane_wave_on_the_free_field_is_an_eigenvector<B: Backend>(backend: &B) {
     }
 }
 
-fn its_even_odd_pieces_together_are_the_operator<B: Backend>(backend: &B) {
-    let (configuration, hop) = random_case();
-    let extents = configuration.extents();
-    let lattice = lattice::<f64>(extents);
-    let parameters = LaplaceParameters { mass: MASS, components: 2, hop };
-    let psi = gaussian(extents, 2 * COLOURS, 7);
-    let full = laplace(backend, &configuration, lattice, hop, 2);
-    let mut pieces = parameters.even_odd::<B, f64>(backend, &configuration, lattice).unwrap();
-    let hopped = applied(backend, lattice, [Sites::Full; 2], &psi, |out, psi| full.hop(out, psi, Dagger::No).unwrap());
-    for sites in [EVEN, ODD] {
-        let on_sites = |values: &[Complex<f64>]| -> Vec<_> {
-            let there = |k: usize| sites.contain(extents.coordinate(k / (2 * COLOURS)));
-            values.iter().enumerate().map(|(k, &value)| if there(k) { value } else { Complex::ZERO }).collect()
-        };
-        let piece = applied(backend, lattice, [sites, sites.neighbours()], &psi, |out, psi| {
-            pieces.meooe(out, psi, Dagger::No).unwrap();
-        });
-        assert!(piece == on_sites(&hopped), "{sites}");
-        let diagonal = applied(backend, lattice, [sites; 2], &psi, |out, psi| {
-            pieces.mooee(out, psi, Dagger::No).unwrap();
-        });
-        assert!(distance(&diagonal, &on_sites(&psi.iter().map(|c| c * 8.09).collect::<Vec<_>>())) < 1e-15);
-        let back = applied(backend, lattice, [sites; 2], &diagonal, |out, psi| {
-            pieces.mooee_inv(out, psi, Dagger::No).unwrap();
-        });
-        assert!(distance(&back, &on_sites(&psi)) < 1e-15);
-    }
-}
-
-fn the_even_odd_solution_is_the_full_solution<B: Backend>(backend: &B) {
-    let (configuration, hop) = random_case();
-    let lattice = lattice::<f64>(configuration.extents());
-    let components = 2;
-    let parameters = LaplaceParameters { mass: MASS, components, hop };
-    let eta = gaussian(lattice.extents(), components * COLOURS, 21);
-    let params = SolverParams { tolerance: 1e-12, ..SolverParams::auto::<f64>() };
-
-    let mut full = laplace(backend, &configuration, lattice, hop, components);
-    let source = upload::<f64, ColourVectors, B>(backend, lattice, Sites::Full, &eta);
-    let mut psi = full.zeros().unwrap();
-    let iterations = conjugate_gradient(&mut full, &source, &mut psi, params, |_, _| ()).unwrap().iterations;
-    let psi = backend.download(&psi).unwrap().to_site_order();
-
-    let pieces = parameters.even_odd(backend, &configuration, lattice).unwrap();
-    let mut schur = SchurComplement::new(pieces).unwrap();
-    let [eta_even, eta_odd] = [EVEN, ODD].map(|sites| upload::<f64, ColourVectors, B>(backend, lattice, sites, &eta));
-    let [mut source, mut odd] = [schur.zeros().unwrap(), schur.zeros().unwrap()];
-    let mut even = backend.zeros(lattice, EVEN, eta_even.kind()).unwrap();
-    schur.odd_source(&mut source, &eta_even, &eta_odd).unwrap();
-    let fewer = conjugate_gradient(&mut schur, &source, &mut odd, params, |_, _| ()).unwrap().iterations;
-    schur.even_solution(&mut even, &eta_even, &odd).unwrap();
-    let [even, odd] = [even, odd].map(|half| backend.download(&half).unwrap().to_site_order());
-    let both: Vec<_> = even.iter().zip(&odd).map(|(a, b)| a + b).collect();
-
-    assert!(distance(&both, &psi) < 1e-10, "{:e}", distance(&both, &psi));
-    assert!(fewer < iterations, "{fewer} iterations even-odd, {iterations} without");
-}
-
 fn fields_that_do_not_belong_together_are_refused<B: Backend>(backend: &B) {
     let (configuration, hop) = random_case();
     let lattice = lattice::<f64>(configuration.extents());
@@ -339,7 +280,5 @@ on_every_backend! {
     it_is_hermitian_and_positive,
     its_schur_complement_is_hermitian_and_positive,
     a_plane_wave_on_the_free_field_is_an_eigenvector,
-    its_even_odd_pieces_together_are_the_operator,
-    the_even_odd_solution_is_the_full_solution,
     fields_that_do_not_belong_together_are_refused,
 }

@@ -68,6 +68,7 @@ fn even_odd_pieces_make_the_operator<B: Backend>(backend: &B) {
     models::pieces_make_the_operator(backend, twisted_mass(hop), &configuration);
     models::pieces_make_the_operator(backend, staggered(hop), &configuration);
     models::pieces_make_the_operator(backend, hisq(hop), &configuration);
+    models::pieces_make_the_operator(backend, laplace(hop), &configuration);
 }
 
 fn the_hop_of_staggered_fermions_is_anti_hermitian<B: Backend>(backend: &B) {
@@ -96,6 +97,7 @@ fn solves_solve<B: Backend>(backend: &B) {
     let usual = [(EvenOdd, ConjugateGradients), (None, ConjugateGradients)];
     let with =
         |others: &[Method]| [&usual[..], &others.iter().map(|&method| (EvenOdd, method)).collect::<Vec<_>>()].concat();
+    models::solves_solve(backend, laplace(antiperiodic()), &configuration, &usual);
     models::solves_solve(backend, staggered(antiperiodic()), &configuration, &with(&[MixedF32]));
     models::solves_solve(backend, hisq(antiperiodic()), &configuration, &with(&[MixedHalf]));
     let all = with(&[MixedF32, MixedHalf, BiCgStab]);

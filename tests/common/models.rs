@@ -84,7 +84,7 @@ pub fn image<R: Vectors, B: Backend, M: Model>(
     })
 }
 
-/// The even-odd pieces of M, and of M†, add up to it.
+/// The even-odd pieces of M, and of M†, add up to it; the diagonal part has its inverse.
 pub fn pieces_make_the_operator<B: Backend, M: Model>(backend: &B, model: M, configuration: &Configuration) {
     let lattice = lattice::<f64>(configuration.extents());
     let psi = gaussian(lattice.extents(), model.object(1).words(), 31);
@@ -97,6 +97,11 @@ pub fn pieces_make_the_operator<B: Backend, M: Model>(backend: &B, model: M, con
                 applied(backend, lattice, [target, source], &psi, |out, psi| pieces.meooe(out, psi, dagger).unwrap());
             let on = applied(backend, lattice, [target; 2], &psi, |out, psi| pieces.mooee(out, psi, dagger).unwrap());
             sum.iter_mut().zip(off.iter().zip(&on)).for_each(|(sum, (off, on))| *sum += off + on);
+            let [there, back] = [&psi, &on].map(|values| upload::<f64, M::Object, B>(backend, lattice, target, values));
+            let mut back_again = backend.zeros(lattice, target, there.kind()).unwrap();
+            pieces.mooee_inv(&mut back_again, &back, dagger).unwrap();
+            let far = distance(&download(backend, &back_again), &download(backend, &there));
+            assert!(far < 1e-15, "{} {dagger:?}: {far:e} from 1", model.name());
         }
         assert!(distance(&sum, &whole) < 1e-15, "{} {dagger:?}: {:e}", model.name(), distance(&sum, &whole));
     }
