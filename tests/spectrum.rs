@@ -381,5 +381,5 @@ fn the_other_parity_partners_differ_and_names_are_read_back() {
         assert_eq!(Hadron::ALL[k].name().parse(), Ok(Hadron::ALL[k]));
     }
     let error = "proton".parse::<Hadron>().unwrap_err();
-    assert_eq!(error, "unknown hadron 'proton': expected pion, rho, a0, a1, b1, nucleon");
+    assert_eq!(error, "invalid hadron 'proton': expected pion, rho, a0, a1, b1 or nucleon");
 }

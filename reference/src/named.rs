@@ -10,13 +10,18 @@ macro_rules! named {
         impl $type {
             /// All values.
             pub const ALL: [Self; [$($name),+].len()] = [$(Self::$variant),+];
+
+            /// The word for it.
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(Self::$variant => $name,)+
+                }
+            }
         }
 
         impl std::fmt::Display for $type {
             fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.write_str(match self {
-                    $(Self::$variant => $name,)+
-                })
+                f.write_str(self.name())
             }
         }
     };

@@ -1,8 +1,5 @@
 //! Correlators of hadrons by name: mesons of two quarks, and the nucleon of three (`docs/arithmetic.md` §11).
 
-use std::fmt;
-use std::str::FromStr;
-
 use lanefield_reference::layout::Extents;
 use lanefield_reference::links::{BoundaryPhases, Phase};
 use lanefield_reference::real::Real;
@@ -33,21 +30,6 @@ pub enum Hadron {
 }
 
 impl Hadron {
-    /// All of them.
-    pub const ALL: [Self; 6] = [Self::Pion, Self::Rho, Self::A0, Self::A1, Self::B1, Self::Nucleon];
-
-    /// The word for it.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Pion => "pion",
-            Self::Rho => "rho",
-            Self::A0 => "a0",
-            Self::A1 => "a1",
-            Self::B1 => "b1",
-            Self::Nucleon => "nucleon",
-        }
-    }
-
     /// The spin matrices of a meson; none of the nucleon.
     pub fn gammas(self) -> Vec<Gamma> {
         let vectors = [Gamma::X, Gamma::Y, Gamma::Z];
@@ -122,19 +104,6 @@ fn nucleon<R: Real, B: Backend>(
     Ok((0..times).map(average).collect())
 }
 
-impl fmt::Display for Hadron {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
-impl FromStr for Hadron {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        Self::ALL
-            .into_iter()
-            .find(|hadron| hadron.name() == text)
-            .ok_or_else(|| format!("unknown hadron '{text}': expected {}", Self::ALL.map(Self::name).join(", ")))
-    }
-}
+lanefield_reference::named!(Hadron, "hadron":
+    Pion = "pion", Rho = "rho", A0 = "a0", A1 = "a1", B1 = "b1", Nucleon = "nucleon"
+);

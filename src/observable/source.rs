@@ -31,16 +31,9 @@ pub enum Noise {
     Z2,
 }
 
-impl Noise {
-    /// The word for it.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Gauss => "gauss",
-            Self::Z4 => "z4",
-            Self::Z2 => "z2",
-        }
-    }
+lanefield_reference::named!(Noise: Gauss = "gauss", Z4 = "z4", Z2 = "z2");
 
+impl Noise {
     fn number(self, seed: u64, site: u64, word: u32) -> Complex<f64> {
         match self {
             Self::Gauss => {
@@ -121,9 +114,6 @@ impl FromStr for Source {
         };
         let source = match kind {
             _ if !text.contains(':') => None,
-            "gauss" => Some(noise(Noise::Gauss)?),
-            "z4" => Some(noise(Noise::Z4)?),
-            "z2" => Some(noise(Noise::Z2)?),
             "point" => {
                 let expected = "four whole numbers, as in point:0,0,0,0 for x,y,z,t, or six with a spin and a colour";
                 let (position, component) =
@@ -145,7 +135,7 @@ impl FromStr for Source {
                 let (momentum, ([time], component)) = read().ok_or_else(|| invalid("source", expected))?;
                 Some(Self::Wall { momentum, time, component })
             }
-            _ => None,
+            _ => Noise::ALL.into_iter().find(|known| known.name() == kind).map(noise).transpose()?,
         };
         let is_word = !kind.is_empty() && kind.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_'));
         match source {
@@ -163,25 +153,15 @@ impl FromStr for Source {
 
 impl fmt::Display for Source {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let component = match self {
+        let (numbers, component) = match self {
             Self::File(path) => return write!(f, "{}", path.display()),
-            Self::Noise { noise, seed, time } => {
-                write!(f, "{}:{seed}", noise.name())?;
-                return time.map_or(Ok(()), |time| write!(f, ",{time}"));
-            }
-            Self::Wall { momentum: Momentum::ZERO, time, component } => {
-                write!(f, "wall:{time}")?;
-                component
-            }
-            Self::Wall { momentum, time, component } => {
-                write!(f, "momentum:{momentum},{time}")?;
-                component
-            }
-            Self::Point { position: [x, y, z, t], component } => {
-                write!(f, "point:{x},{y},{z},{t}")?;
-                component
-            }
+            Self::Noise { seed, time: None, .. } => (seed.to_string(), None),
+            Self::Noise { seed, time: Some(time), .. } => (format!("{seed},{time}"), None),
+            Self::Wall { momentum: Momentum::ZERO, time, component } => (time.to_string(), *component),
+            Self::Wall { momentum, time, component } => (format!("{momentum},{time}"), *component),
+            Self::Point { position: [x, y, z, t], component } => (format!("{x},{y},{z},{t}"), *component),
         };
+        write!(f, "{}:{numbers}", self.kind())?;
         component.map_or(Ok(()), |[spin, colour]| write!(f, ",{spin},{colour}"))
     }
 }

@@ -283,7 +283,7 @@ fn what_cannot_be_is_refused_by_name() {
     fails(&resumed, &["--output all.json was measured with", "mass 0.6"]);
     let misused = |line: &str, parts: &[&str]| MEASURED.misuses(line, parts);
     misused("spectrum fit all.json --fit pion", &["invalid fit 'pion'", "pion:5:12"]);
-    misused(&format!("spectrum measure e {QUARK},proton --output p.json"), &["unknown hadron 'proton'"]);
+    misused(&format!("spectrum measure e {QUARK},proton --output p.json"), &["invalid hadron 'proton'"]);
     misused("spectrum measure e --mass 1 --source point:0,0,0,0 --smear-source 0.2 --output p.json", &["0.25,20"]);
 }
 

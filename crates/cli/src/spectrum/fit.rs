@@ -446,6 +446,6 @@ mod tests {
         for wrong in ["rho", "rho:3", "rho:3:12:3", "rho:3:x", "3:12"] {
             assert!(wrong.parse::<Wanted>().unwrap_err().contains("expected"), "{wrong}");
         }
-        assert!("kaon:3:12".parse::<Wanted>().unwrap_err().contains("unknown hadron 'kaon'"));
+        assert!("kaon:3:12".parse::<Wanted>().unwrap_err().contains("invalid hadron 'kaon'"));
     }
 }

@@ -31,7 +31,7 @@ pub enum Limit {
 impl Limit {
     pub fn name(self) -> &'static str {
         match self {
-            Self::Unit(unit) => unit.name(),
+            Self::Unit(unit) => unit.key(),
             Self::Latency => "latency",
             Self::Launch => "launch",
         }

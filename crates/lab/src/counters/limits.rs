@@ -27,7 +27,7 @@ pub enum Unit {
 impl Unit {
     pub const MEMORY: [Self; 3] = [Self::Dram, Self::L2, Self::L1];
 
-    pub fn name(self) -> &'static str {
+    pub fn key(self) -> &'static str {
         match self {
             Self::Dram => "dram",
             Self::L2 => "l2",

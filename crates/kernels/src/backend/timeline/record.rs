@@ -28,25 +28,10 @@ pub enum Group {
     Host,
 }
 
-impl Group {
-    /// All, in the order in which they are listed.
-    pub const ALL: [Self; 8] =
-        [Self::Kernel, Self::Cpu, Self::Transfer, Self::Wait, Self::Build, Self::File, Self::Ranks, Self::Host];
-
-    /// Its name.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Kernel => "kernel",
-            Self::Cpu => "CPU reference",
-            Self::Transfer => "transfer",
-            Self::Wait => "wait",
-            Self::Build => "build",
-            Self::File => "file",
-            Self::Ranks => "ranks",
-            Self::Host => "host",
-        }
-    }
-}
+lanefield_reference::named!(Group:
+    Kernel = "kernel", Cpu = "CPU reference", Transfer = "transfer", Wait = "wait", Build = "build", File = "file", Ranks = "ranks",
+    Host = "host"
+);
 
 /// What a command does.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]

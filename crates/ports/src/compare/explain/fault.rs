@@ -71,8 +71,11 @@ pub(super) enum LinkChange {
     Negated,
 }
 
+lanefield::reference::named!(LinkChange:
+    Transposed = "transposed", Conjugated = "complex conjugated", Daggered = "daggered", Negated = "of the opposite sign"
+);
+
 impl LinkChange {
-    pub const ALL: [Self; 4] = [Self::Transposed, Self::Conjugated, Self::Daggered, Self::Negated];
     /// Those that are tried of whole legs, whose sign is another fault.
     const OF_LEGS: [Self; 3] = [Self::Daggered, Self::Transposed, Self::Conjugated];
 
@@ -84,15 +87,6 @@ impl LinkChange {
             Self::Conjugated => v.map(|row| row.map(|z| z.conj())),
             Self::Daggered => transposed(v).map(|row: [Complex<R>; 3]| row.map(|z| z.conj())),
             Self::Negated => v.map(|row| row.map(|z| -z)),
-        }
-    }
-
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Transposed => "transposed",
-            Self::Conjugated => "complex conjugated",
-            Self::Daggered => "daggered",
-            Self::Negated => "of the opposite sign",
         }
     }
 
