@@ -77,17 +77,10 @@ impl<T: Copy> Carried for Plain<T> {}
 impl Carried for PlainChoice {}
 
 impl Choice for PlainChoice {
-    #[inline(always)]
-    fn and(self, other: Self) -> Self {
-        Self(self.0 & other.0)
-    }
-    #[inline(always)]
-    fn or(self, other: Self) -> Self {
-        Self(self.0 | other.0)
-    }
-    #[inline(always)]
-    fn not(self) -> Self {
-        Self(!self.0)
+    lanefield_reference::operations! {
+        and(a, other) = Self(a.0 & other.0);
+        or(a, other) = Self(a.0 | other.0);
+        not(a) = Self(!a.0);
     }
 }
 
@@ -151,13 +144,9 @@ macro_rules! reals {
         impl RealNumber for Plain<$T> {
             type Choice = PlainChoice;
             type Double = Plain<f64>;
-            #[inline(always)]
-            fn sqrt(self) -> Self {
-                Self(self.0.sqrt())
-            }
-            #[inline(always)]
-            fn abs(self) -> Self {
-                Self(self.0.abs())
+            lanefield_reference::operations! {
+                sqrt(a) = Self(a.0.sqrt());
+                abs(a) = Self(a.0.abs());
             }
             #[inline(always)]
             fn less(self, other: Self) -> PlainChoice {
@@ -232,25 +221,12 @@ macro_rules! integers {
             fn select(choice: PlainChoice, yes: Self, no: Self) -> Self {
                 if choice.0 { yes } else { no }
             }
-            #[inline(always)]
-            fn least(self, other: Self) -> Self {
-                Self(self.0.min(other.0))
-            }
-            #[inline(always)]
-            fn greatest(self, other: Self) -> Self {
-                Self(self.0.max(other.0))
-            }
-            #[inline(always)]
-            fn bit_and(self, other: Self) -> Self {
-                Self(self.0 & other.0)
-            }
-            #[inline(always)]
-            fn bit_or(self, other: Self) -> Self {
-                Self(self.0 | other.0)
-            }
-            #[inline(always)]
-            fn bit_xor(self, other: Self) -> Self {
-                Self(self.0 ^ other.0)
+            lanefield_reference::operations! {
+                least(a, other) = Self(a.0.min(other.0));
+                greatest(a, other) = Self(a.0.max(other.0));
+                bit_and(a, other) = Self(a.0 & other.0);
+                bit_or(a, other) = Self(a.0 | other.0);
+                bit_xor(a, other) = Self(a.0 ^ other.0);
             }
             #[inline(always)]
             fn shifted_left(self, bits: u32) -> Self {

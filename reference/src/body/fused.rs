@@ -86,6 +86,16 @@ impl<S: Site, const BETWEEN: usize> OneOf<'_, S, BETWEEN> {
     }
 }
 
+/// What both bodies do with an argument of their own.
+macro_rules! of_argument {
+    ($($name:ident $(<$T:ident: $Bound:path>)? ($($parameter:ident: $type:ty),*) $(-> $result:ty)?;)+) => {$(
+        #[inline(always)]
+        fn $name $(<$T: $Bound>)? (self, argument: usize $(, $parameter: $type)*) $(-> $result)? {
+            self.site.$name(self.number(argument) $(, $parameter)*)
+        }
+    )+};
+}
+
 impl<S: Site, const BETWEEN: usize> Site for OneOf<'_, S, BETWEEN> {
     type Real = S::Real;
     type Complex = S::Complex;
@@ -116,26 +126,6 @@ impl<S: Site, const BETWEEN: usize> Site for OneOf<'_, S, BETWEEN> {
         }
     }
     #[inline(always)]
-    fn read_at<T: Value<S::Complex>>(self, argument: usize, leg: Leg) -> T {
-        self.site.read_at(self.number(argument), leg)
-    }
-    #[inline(always)]
-    fn read_displaced<T: Value<S::Complex>>(self, argument: usize, displacement: Displacement) -> T {
-        self.site.read_displaced(self.number(argument), displacement)
-    }
-    #[inline(always)]
-    fn read_projected(self, argument: usize, leg: Leg, dagger: Dagger) -> HalfSpinor<S::Complex> {
-        self.site.read_projected(self.number(argument), leg, dagger)
-    }
-    #[inline(always)]
-    fn link(self, argument: usize, leg: Leg) -> Matrix<S::Complex> {
-        self.site.link(self.number(argument), leg)
-    }
-    #[inline(always)]
-    fn link_times<T: Coloured<S::Complex>>(self, argument: usize, leg: Leg, h: T) -> T {
-        self.site.link_times(self.number(argument), leg, h)
-    }
-    #[inline(always)]
     fn write<T: Value<S::Complex>>(self, argument: usize, value: T) {
         if argument == BETWEEN && self.writes {
             for (between, word) in self.between.iter().zip(value.to_words().as_ref()) {
@@ -146,22 +136,6 @@ impl<S: Site, const BETWEEN: usize> Site for OneOf<'_, S, BETWEEN> {
         }
     }
     #[inline(always)]
-    fn read_word(self, argument: usize, word: S::Index) -> S::Complex {
-        self.site.read_word(self.number(argument), word)
-    }
-    #[inline(always)]
-    fn read_converted(self, argument: usize, word: S::Index) -> S::Complex {
-        self.site.read_converted(self.number(argument), word)
-    }
-    #[inline(always)]
-    fn write_word(self, argument: usize, word: S::Index, value: S::Complex) {
-        self.site.write_word(self.number(argument), word, value);
-    }
-    #[inline(always)]
-    fn words(self, argument: usize) -> S::Index {
-        self.site.words(self.number(argument))
-    }
-    #[inline(always)]
     fn count(self, number: usize) -> S::Index {
         self.site.count(number)
     }
@@ -169,28 +143,21 @@ impl<S: Site, const BETWEEN: usize> Site for OneOf<'_, S, BETWEEN> {
     fn repeat<T: Carried>(self, turns: S::Index, initial: T, turn: impl FnMut(S::Index, T) -> T) -> T {
         self.site.repeat(turns, initial, turn)
     }
-    #[inline(always)]
-    fn scalar(self, argument: usize) -> S::Real {
-        self.site.scalar(self.number(argument))
-    }
-    #[inline(always)]
-    fn complex_scalar(self, argument: usize) -> S::Complex {
-        self.site.complex_scalar(self.number(argument))
-    }
-    #[inline(always)]
-    fn add_to_sum(self, argument: usize, part: usize, term: S::Double) {
-        self.site.add_to_sum(self.number(argument), part, term);
-    }
-    #[inline(always)]
-    fn coordinate(self, argument: usize, direction: Direction) -> S::Real {
-        self.site.coordinate(self.number(argument), direction)
-    }
-    #[inline(always)]
-    fn uniform(self, argument: usize, key: [S::Real; 3], event: S::Real, draw: S::Real) -> [S::Real; 4] {
-        self.site.uniform(self.number(argument), key, event, draw)
-    }
-    #[inline(always)]
-    fn is_odd(self, argument: usize, directions: &[Direction]) -> S::Choice {
-        self.site.is_odd(self.number(argument), directions)
+    of_argument! {
+        read_at<T: Value<S::Complex>>(leg: Leg) -> T;
+        read_displaced<T: Value<S::Complex>>(displacement: Displacement) -> T;
+        read_projected(leg: Leg, dagger: Dagger) -> HalfSpinor<S::Complex>;
+        link(leg: Leg) -> Matrix<S::Complex>;
+        link_times<T: Coloured<S::Complex>>(leg: Leg, h: T) -> T;
+        read_word(word: S::Index) -> S::Complex;
+        read_converted(word: S::Index) -> S::Complex;
+        write_word(word: S::Index, value: S::Complex);
+        words() -> S::Index;
+        scalar() -> S::Real;
+        complex_scalar() -> S::Complex;
+        add_to_sum(part: usize, term: S::Double);
+        coordinate(direction: Direction) -> S::Real;
+        uniform(key: [S::Real; 3], event: S::Real, draw: S::Real) -> [S::Real; 4];
+        is_odd(directions: &[Direction]) -> S::Choice;
     }
 }

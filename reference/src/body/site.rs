@@ -433,38 +433,29 @@ pub trait Body: 'static {
 /// Arguments that a body may have.
 pub const MOST_ARGUMENTS: usize = 16;
 
+/// Whether one of the roles is such.
+macro_rules! has {
+    ($roles:ident, $role:pat) => {{
+        let (mut k, mut found) = (0, false);
+        while k < $roles.len() {
+            found |= matches!($roles[k], $role);
+            k += 1;
+        }
+        found
+    }};
+}
+
 /// Whether a body sums over slices.
 pub const fn sums_over_slices(roles: &[Role]) -> bool {
-    let mut k = 0;
-    while k < roles.len() {
-        if let Role::SliceSums(_) = roles[k] {
-            return true;
-        }
-        k += 1;
-    }
-    false
+    has!(roles, Role::SliceSums(_))
 }
 
 /// Whether a body reads at neighbours, or further away.
 pub const fn uses_neighbours(roles: &[Role]) -> bool {
-    let mut k = 0;
-    while k < roles.len() {
-        if let Role::Links | Role::Field { used: FieldUse::Neighbours, .. } = roles[k] {
-            return true;
-        }
-        k += 1;
-    }
-    uses_displacements(roles)
+    has!(roles, Role::Links | Role::Field { used: FieldUse::Neighbours, .. }) || uses_displacements(roles)
 }
 
 /// Whether a body reads at displacements.
 pub const fn uses_displacements(roles: &[Role]) -> bool {
-    let mut k = 0;
-    while k < roles.len() {
-        if let Role::Field { used: FieldUse::OddDistance | FieldUse::EvenDistance, .. } = roles[k] {
-            return true;
-        }
-        k += 1;
-    }
-    false
+    has!(roles, Role::Field { used: FieldUse::OddDistance | FieldUse::EvenDistance, .. })
 }

@@ -12,6 +12,19 @@ use super::sets::{Baseline, InstructionSet};
 use crate::doubles::Doubles;
 use crate::real::Real;
 
+/// Operations on numbers of one type that are one expression each: `add(a, b) = a + b;`.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! operations {
+    ($($name:ident($this:ident $(, $other:ident)*) = $value:expr;)+) => {$(
+        #[inline(always)]
+        fn $name(self $(, $other: Self)*) -> Self {
+            let $this = self;
+            $value
+        }
+    )+};
+}
+
 /// A vector of complex lanes, real part first. All operations act on each lane alone, and are exact or rounded once.
 pub trait LaneVector: Pod + Send + Sync {
     /// The precision.
@@ -144,65 +157,22 @@ impl<R: Real, I: InstructionSet> LaneVector for Pair<R, I> {
     fn from_reals(real: impl Fn(usize) -> R) -> Self {
         Self::new(std::array::from_fn(real))
     }
-    #[inline(always)]
-    fn add(self, b: Self) -> Self {
-        Self::new([self.0[0] + b.0[0], self.0[1] + b.0[1]])
-    }
-    #[inline(always)]
-    fn sub(self, b: Self) -> Self {
-        Self::new([self.0[0] - b.0[0], self.0[1] - b.0[1]])
-    }
-    #[inline(always)]
-    fn times(self, b: Self) -> Self {
-        Self::new([self.0[0] * b.0[0], self.0[1] * b.0[1]])
-    }
-    #[inline(always)]
-    fn negate(self) -> Self {
-        Self::new([-self.0[0], -self.0[1]])
-    }
-    #[inline(always)]
-    fn fused(self, b: Self, c: Self) -> Self {
-        Self::new([self.0[0].fused_here(b.0[0], c.0[0]), self.0[1].fused_here(b.0[1], c.0[1])])
-    }
-    #[inline(always)]
-    fn divided_by(self, b: Self) -> Self {
-        Self::new([self.0[0] / b.0[0], self.0[1] / b.0[1]])
-    }
-    #[inline(always)]
-    fn times_sign_of(self, sign: Self) -> Self {
-        Self::new(std::array::from_fn(|k| if sign.0[k].to_f64().is_sign_negative() { -self.0[k] } else { self.0[k] }))
-    }
-    #[inline(always)]
-    fn sqrt(self) -> Self {
-        Self::new(self.0.map(|x| R::from_f64(x.to_f64().sqrt())))
-    }
-    #[inline(always)]
-    fn less(self, b: Self) -> Self {
-        Self::new(std::array::from_fn(|k| sign_bit(self.0[k] < b.0[k])))
-    }
-    #[inline(always)]
-    fn at_most(self, b: Self) -> Self {
-        Self::new(std::array::from_fn(|k| sign_bit(self.0[k] <= b.0[k])))
-    }
-    #[inline(always)]
-    fn real_parts(self) -> Self {
-        Self::new([self.0[0]; 2])
-    }
-    #[inline(always)]
-    fn imaginary_parts(self) -> Self {
-        Self::new([self.0[1]; 2])
-    }
-    #[inline(always)]
-    fn with_imaginary_parts(self, imaginary: Self) -> Self {
-        Self::new([self.0[0], imaginary.0[1]])
-    }
-    #[inline(always)]
-    fn times_i(self) -> Self {
-        Self::new([-self.0[1], self.0[0]])
-    }
-    #[inline(always)]
-    fn times_minus_i(self) -> Self {
-        Self::new([self.0[1], -self.0[0]])
+    operations! {
+        add(a, b) = Self::new([a.0[0] + b.0[0], a.0[1] + b.0[1]]);
+        sub(a, b) = Self::new([a.0[0] - b.0[0], a.0[1] - b.0[1]]);
+        times(a, b) = Self::new([a.0[0] * b.0[0], a.0[1] * b.0[1]]);
+        negate(a) = Self::new([-a.0[0], -a.0[1]]);
+        fused(a, b, c) = Self::new([a.0[0].fused_here(b.0[0], c.0[0]), a.0[1].fused_here(b.0[1], c.0[1])]);
+        divided_by(a, b) = Self::new([a.0[0] / b.0[0], a.0[1] / b.0[1]]);
+        times_sign_of(a, sign) = Self::new(std::array::from_fn(|k| if sign.0[k].to_f64().is_sign_negative() { -a.0[k] } else { a.0[k] }));
+        sqrt(a) = Self::new(a.0.map(|x| R::from_f64(x.to_f64().sqrt())));
+        less(a, b) = Self::new(std::array::from_fn(|k| sign_bit(a.0[k] < b.0[k])));
+        at_most(a, b) = Self::new(std::array::from_fn(|k| sign_bit(a.0[k] <= b.0[k])));
+        real_parts(a) = Self::new([a.0[0]; 2]);
+        imaginary_parts(a) = Self::new([a.0[1]; 2]);
+        with_imaginary_parts(a, imaginary) = Self::new([a.0[0], imaginary.0[1]]);
+        times_i(a) = Self::new([-a.0[1], a.0[0]]);
+        times_minus_i(a) = Self::new([a.0[1], -a.0[0]]);
     }
     fn permutation(positions: &[u32]) -> [u32; 2] {
         std::array::from_fn(|k| positions[k])
@@ -363,21 +333,11 @@ macro_rules! lane_vector {
             fn from_reals(real: impl Fn(usize) -> $real) -> Self {
                 <$vector>::from(std::array::from_fn::<$real, $n, _>(real))
             }
-            #[inline(always)]
-            fn add(self, b: Self) -> Self {
-                self + b
-            }
-            #[inline(always)]
-            fn sub(self, b: Self) -> Self {
-                self - b
-            }
-            #[inline(always)]
-            fn times(self, b: Self) -> Self {
-                self * b
-            }
-            #[inline(always)]
-            fn negate(self) -> Self {
-                self ^ <$vector>::splat(-0.0)
+            operations! {
+                add(a, b) = a + b;
+                sub(a, b) = a - b;
+                times(a, b) = a * b;
+                negate(a) = a ^ <$vector>::splat(-0.0);
             }
             #[inline(always)]
             fn fused(self, b: Self, c: Self) -> Self {
@@ -388,33 +348,14 @@ macro_rules! lane_vector {
                     <$vector>::from(std::array::from_fn::<$real, $n, _>(|k| x[k].fused_here(y[k], z[k])))
                 }
             }
-            #[inline(always)]
-            fn divided_by(self, b: Self) -> Self {
-                self / b
-            }
-            #[inline(always)]
-            fn times_sign_of(self, sign: Self) -> Self {
-                self ^ (sign & <$vector>::splat(-0.0))
-            }
-            #[inline(always)]
-            fn sqrt(self) -> Self {
-                <$vector>::sqrt(self)
-            }
-            #[inline(always)]
-            fn less(self, b: Self) -> Self {
-                self.simd_lt(b)
-            }
-            #[inline(always)]
-            fn at_most(self, b: Self) -> Self {
-                self.simd_le(b)
-            }
-            #[inline(always)]
-            fn real_parts(self) -> Self {
-                shuffles::$shuffles::real_parts(self)
-            }
-            #[inline(always)]
-            fn imaginary_parts(self) -> Self {
-                shuffles::$shuffles::imaginary_parts(self)
+            operations! {
+                divided_by(a, b) = a / b;
+                times_sign_of(a, sign) = a ^ (sign & <$vector>::splat(-0.0));
+                sqrt(a) = <$vector>::sqrt(a);
+                less(a, b) = a.simd_lt(b);
+                at_most(a, b) = a.simd_le(b);
+                real_parts(a) = shuffles::$shuffles::real_parts(a);
+                imaginary_parts(a) = shuffles::$shuffles::imaginary_parts(a);
             }
             #[inline(always)]
             fn with_imaginary_parts(self, imaginary: Self) -> Self {

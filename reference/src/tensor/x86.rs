@@ -150,6 +150,17 @@ mod double8 {
     duplicating_loads!("avx512f", zmm_reg, Raw: "vmovddup {}, [{}]", "vpermilpd {}, [{}], 255");
 }
 
+/// Operations of a vector that are a function of the processor's.
+macro_rules! by_instructions {
+    ($operations:ident: $($name:ident($($other:ident),*) = $function:ident;)+) => {$(
+        #[inline(always)]
+        fn $name(self $(, $other: Self)*) -> Self {
+            // SAFETY: see `lane_vector`.
+            Self(unsafe { $operations::$function(self.0 $(, $other.0)*) })
+        }
+    )+};
+}
+
 macro_rules! lane_vector {
     ($(#[$meta:meta])* $Vector:ident, $real:ty, $n:literal, $operations:ident, $Set:ident, $Doubles:ident, $one_block:literal) => {
         $(#[$meta])*
@@ -191,64 +202,14 @@ macro_rules! lane_vector {
                 cast(std::array::from_fn::<$real, $n, _>(real))
             }
             #[inline(always)]
-            fn add(self, b: Self) -> Self {
-                // SAFETY: see above.
-                Self(unsafe { $operations::add(self.0, b.0) })
-            }
-            #[inline(always)]
-            fn sub(self, b: Self) -> Self {
-                // SAFETY: see above.
-                Self(unsafe { $operations::sub(self.0, b.0) })
-            }
-            #[inline(always)]
-            fn times(self, b: Self) -> Self {
-                // SAFETY: see above.
-                Self(unsafe { $operations::mul(self.0, b.0) })
-            }
-            #[inline(always)]
             fn negate(self) -> Self {
                 // SAFETY: see above.
                 Self(unsafe { $operations::xor(self.0, Self::raw(Self::SIGNS)) })
             }
             #[inline(always)]
-            fn fused(self, b: Self, c: Self) -> Self {
-                // SAFETY: see above.
-                Self(unsafe { $operations::fused(self.0, b.0, c.0) })
-            }
-            #[inline(always)]
-            fn divided_by(self, b: Self) -> Self {
-                // SAFETY: see above.
-                Self(unsafe { $operations::div(self.0, b.0) })
-            }
-            #[inline(always)]
             fn times_sign_of(self, sign: Self) -> Self {
                 // SAFETY: see above.
                 Self(unsafe { $operations::xor(self.0, $operations::and(sign.0, Self::raw(Self::SIGNS))) })
-            }
-            #[inline(always)]
-            fn sqrt(self) -> Self {
-                // SAFETY: see above.
-                Self(unsafe { $operations::sqrt(self.0) })
-            }
-            #[inline(always)]
-            fn less(self, b: Self) -> Self {
-                // SAFETY: see above.
-                Self(unsafe { $operations::less(self.0, b.0) })
-            }
-            #[inline(always)]
-            fn at_most(self, b: Self) -> Self {
-                // SAFETY: see above.
-                Self(unsafe { $operations::at_most(self.0, b.0) })
-            }
-            #[inline(always)]
-            fn real_parts(self) -> Self {
-                // SAFETY: see above.
-                Self(unsafe { $operations::real_parts(self.0) })
-            }
-            #[inline(always)]
-            fn imaginary_parts(self) -> Self {
-                // SAFETY: see above.
-                Self(unsafe { $operations::imaginary_parts(self.0) })
             }
             #[inline(always)]
             fn real_parts_at(memory: &Self) -> Self {
@@ -259,11 +220,6 @@ macro_rules! lane_vector {
             fn imaginary_parts_at(memory: &Self) -> Self {
                 // SAFETY: see above.
                 Self(unsafe { $operations::imaginary_parts_at(&memory.0) })
-            }
-            #[inline(always)]
-            fn with_imaginary_parts(self, imaginary: Self) -> Self {
-                // SAFETY: see above.
-                Self(unsafe { $operations::with_imaginary_parts(self.0, imaginary.0) })
             }
             #[inline(always)]
             fn times_i(self) -> Self {
@@ -277,15 +233,21 @@ macro_rules! lane_vector {
                 // SAFETY: see above.
                 Self(unsafe { $operations::xor($operations::swapped(self.0), signs) })
             }
-            #[inline(always)]
-            fn add_i(self, b: Self) -> Self {
-                // SAFETY: see above.
-                Self(unsafe { $operations::add_i(self.0, b.0) })
-            }
-            #[inline(always)]
-            fn sub_i(self, b: Self) -> Self {
-                // SAFETY: see above.
-                Self(unsafe { $operations::sub_i(self.0, b.0) })
+            by_instructions! { $operations:
+                add(b) = add;
+                sub(b) = sub;
+                times(b) = mul;
+                fused(b, c) = fused;
+                divided_by(b) = div;
+                sqrt() = sqrt;
+                less(b) = less;
+                at_most(b) = at_most;
+                real_parts() = real_parts;
+                imaginary_parts() = imaginary_parts;
+                with_imaginary_parts(imaginary) = with_imaginary_parts;
+                blend(b, mask) = blend;
+                add_i(b) = add_i;
+                sub_i(b) = sub_i;
             }
             fn permutation(positions: &[u32]) -> Self::Permutation {
                 std::array::from_fn(|k| $operations::place(positions[k]))
@@ -294,11 +256,6 @@ macro_rules! lane_vector {
             fn permute(self, places: &Self::Permutation) -> Self {
                 // SAFETY: see above; both types are as many bytes, of numbers.
                 Self(unsafe { $operations::permute(self.0, transmute::<Self::Permutation, $operations::Places>(*places)) })
-            }
-            #[inline(always)]
-            fn blend(self, b: Self, mask: Self) -> Self {
-                // SAFETY: see above.
-                Self(unsafe { $operations::blend(self.0, b.0, mask.0) })
             }
             #[inline(always)]
             fn store_past_caches(self, memory: &mut Self) {

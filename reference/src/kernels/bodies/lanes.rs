@@ -117,17 +117,10 @@ impl<V: LaneVector, const N: usize> Number for RealLanes<V, N> {
 }
 
 impl<V: LaneVector, const N: usize> Choice for ChoiceLanes<V, N> {
-    #[inline(always)]
-    fn and(self, other: Self) -> Self {
-        Self(each!(self, other; |a, b| a.blend(b, a)))
-    }
-    #[inline(always)]
-    fn or(self, other: Self) -> Self {
-        Self(each!(self, other; |a, b| b.blend(a, a)))
-    }
-    #[inline(always)]
-    fn not(self) -> Self {
-        Self(each!(self; |a| a.negate()))
+    crate::operations! {
+        and(this, other) = Self(each!(this, other; |a, b| a.blend(b, a)));
+        or(this, other) = Self(each!(this, other; |a, b| b.blend(a, a)));
+        not(this) = Self(each!(this; |a| a.negate()));
     }
 }
 
@@ -163,13 +156,9 @@ impl<V: LaneVector, const N: usize> RealNumber for RealLanes<V, N> {
     type Choice = ChoiceLanes<V, N>;
     type Double = DoubleLanes<V, N>;
 
-    #[inline(always)]
-    fn sqrt(self) -> Self {
-        Self(each!(self; |a| a.sqrt()))
-    }
-    #[inline(always)]
-    fn abs(self) -> Self {
-        Self(each!(self; |a| a.magnitude()))
+    crate::operations! {
+        sqrt(this) = Self(each!(this; |a| a.sqrt()));
+        abs(this) = Self(each!(this; |a| a.magnitude()));
     }
     #[inline(always)]
     fn less(self, other: Self) -> ChoiceLanes<V, N> {
@@ -207,13 +196,9 @@ impl<V: LaneVector, const N: usize> ComplexNumber for Lanes<V, N> {
     fn im(self) -> RealLanes<V, N> {
         RealLanes(each!(self; |a| a.imaginary_parts()))
     }
-    #[inline(always)]
-    fn times_i(self) -> Self {
-        Self(each!(self; |a| a.times_i()))
-    }
-    #[inline(always)]
-    fn conj(self) -> Self {
-        Self(each!(self; |a| a.with_imaginary_parts(a.negate())))
+    crate::operations! {
+        times_i(this) = Self(each!(this; |a| a.times_i()));
+        conj(this) = Self(each!(this; |a| a.with_imaginary_parts(a.negate())));
     }
     #[inline(always)]
     fn scaled(self, s: impl Into<RealLanes<V, N>>) -> Self {
@@ -245,12 +230,8 @@ impl<V: LaneVector, const N: usize> ComplexNumber for Lanes<V, N> {
     fn zero() -> Self {
         Self([V::splat(V::Real::from_f64(0.0)); N])
     }
-    #[inline(always)]
-    fn add_i(self, b: Self) -> Self {
-        Self(each!(self, b; |a, b| a.add_i(b)))
-    }
-    #[inline(always)]
-    fn sub_i(self, b: Self) -> Self {
-        Self(each!(self, b; |a, b| a.sub_i(b)))
+    crate::operations! {
+        add_i(this, b) = Self(each!(this, b; |a, b| a.add_i(b)));
+        sub_i(this, b) = Self(each!(this, b; |a, b| a.sub_i(b)));
     }
 }
