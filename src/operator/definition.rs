@@ -109,46 +109,23 @@ pub const KAPPA: &str = "kappa is 1 / (2 (4 + mass)): give mass = 1 / (2 kappa) 
 
 /// Why an operator cannot be made of some parameters. Messages are fragments.
 #[derive(Clone, PartialEq, Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages name the fields")]
 pub enum DefinitionError {
     /// An operator that does not exist.
     #[error("unknown operator '{name}': expected {known}")]
-    Operator {
-        /// The name given.
-        name: String,
-        /// The names there are.
-        known: String,
-    },
+    Operator { name: String, known: String },
     /// A parameter that the operator does not have.
     #[error(
         "operator {operator} has no parameter {parameter}: it has {known}{}",
         if parameter == "kappa" { format!("; {KAPPA}") } else { String::new() }
     )]
-    Parameter {
-        /// The operator.
-        operator: &'static str,
-        /// The parameter given.
-        parameter: String,
-        /// Those that it has.
-        known: String,
-    },
+    Parameter { operator: &'static str, parameter: String, known: String },
     /// A parameter that must be given.
     #[error("operator {operator} needs {parameter}: {meaning}")]
-    Missing {
-        /// The operator.
-        operator: &'static str,
-        /// The parameter.
-        parameter: &'static str,
-        /// What it means.
-        meaning: &'static str,
-    },
+    Missing { operator: &'static str, parameter: &'static str, meaning: &'static str },
     /// A parameter with two values.
     #[error("operator {operator} is given {parameter} twice: give it once")]
-    Twice {
-        /// The operator.
-        operator: &'static str,
-        /// The parameter.
-        parameter: &'static str,
-    },
+    Twice { operator: &'static str, parameter: &'static str },
     /// A value that a parameter does not take.
     #[error("{0}")]
     Value(String),

@@ -1,6 +1,8 @@
 //! A solve from configuration and source to solution: any operator, even-odd preconditioned or not, in any of the solvers, with the true
 //! residual computed in f64 at the end.
 
+mod error;
+
 use std::time::{Duration, Instant};
 
 use lanefield_reference::field::{Field, FieldError, Repeated, list_of};
@@ -9,7 +11,8 @@ use lanefield_reference::kernels::Vectors;
 use lanefield_reference::layout::{Checkerboard, LaneChoice, Lattice, LatticeOptions, LayoutError, Parity, Sites};
 use lanefield_reference::real::Real;
 use num_complex::Complex;
-use thiserror::Error;
+
+pub use error::SolveError;
 
 use super::check::{Checked, Checksum, Inputs, Residuals, checksum, rounding};
 use super::eigenpairs::Deflation;
@@ -18,10 +21,10 @@ use super::mixed::MixedOperators;
 use super::recurrence::{Recurrence, Watcher, run};
 use super::scale::Undone;
 use super::{
-    BatchConjugateGradients, BatchSolution, BiCgStab, BlockConjugateGradients, ConjugateGradients, EigenError,
-    Eigenpairs, MixedConjugateGradients, SavedState, SolverError, SolverInfo, SolverParams,
+    BatchConjugateGradients, BatchSolution, BiCgStab, BlockConjugateGradients, ConjugateGradients, Eigenpairs,
+    MixedConjugateGradients, SavedState, SolverError, SolverInfo, SolverParams,
 };
-use crate::backend::{Backend, BackendError, FieldOn, Memory};
+use crate::backend::{Backend, FieldOn, Memory};
 use crate::operator::{
     ActsOn as _, DynOperator, Makes, ModelChoice, Operator as _, SchurComplement, System, WilsonParameters,
 };
@@ -191,165 +194,6 @@ impl<R> SolveReport<R> {
     /// Iterations and history of the first right-hand side: of the only one, where there is no batch.
     pub fn info(&self) -> &SolverInfo {
         &self.rhs[0].info
-    }
-}
-
-/// Why a solve failed. Messages are fragments.
-#[derive(Debug, Error)]
-#[non_exhaustive]
-pub enum SolveError {
-    /// The recurrence failed.
-    #[error(transparent)]
-    Recurrence(#[from] SolverError),
-    /// The solution is not one: the recurrence's residual went astray.
-    #[error(
-        "the true residual is {true_residual:.3e}, over ten times the tolerance {tolerance:e}, though the recurrence says \
-         {recurrence:.3e} after {iterations} iterations: rounding has the better of {precision}; \
-         ask for less{}", if *precision == "f64" { "" } else { ", or use f64" }
-    )]
-    TrueResidual {
-        /// Computed anew in f64.
-        true_residual: f64,
-        /// What the recurrence says.
-        recurrence: f64,
-        /// The tolerance asked for.
-        tolerance: f64,
-        /// The precision of the solve.
-        precision: &'static str,
-        /// Iterations taken.
-        iterations: usize,
-        /// The whole history.
-        history: Vec<f64>,
-    },
-    /// A source whose length is no multiple of that of one right-hand side.
-    #[error("a source of {length} complex numbers has no whole number of right-hand sides of {of_one} each")]
-    RightHandSides {
-        /// Length given.
-        length: usize,
-        /// Complex numbers of one right-hand side.
-        of_one: usize,
-    },
-    /// A batch by a solver that takes one right-hand side.
-    #[error(
-        "{method:?} takes one right-hand side, not {rhs}: solve them one by one, or by (block) conjugate gradients"
-    )]
-    NoBatch {
-        /// The solver.
-        method: Method,
-        /// Right-hand sides given.
-        rhs: usize,
-    },
-    /// Eigenvectors for a solver that they are none of.
-    #[error(
-        "{method:?} solves the operator itself, and the eigenvectors are of what conjugate gradients solve: use these, or no deflation"
-    )]
-    NoDeflation {
-        /// The solver.
-        method: Method,
-    },
-    /// Eigenvectors that are not of this operator or lattice.
-    #[error(transparent)]
-    Deflation(Box<EigenError>),
-    /// Several right-hand sides, or none, where a solve with shifts takes one.
-    #[error(
-        "a solve with shifts takes one right-hand side of {of_one} complex numbers, not a source of {length}: solve them one by one"
-    )]
-    OneRightHandSide {
-        /// Length given.
-        length: usize,
-        /// Complex numbers of one right-hand side.
-        of_one: usize,
-    },
-    /// Shifts by a solver that takes none.
-    #[error("{method:?} takes no shifts: solve for each by itself, or by conjugate gradients")]
-    NoShifts {
-        /// The solver.
-        method: Method,
-    },
-    /// Mixed precision in a precision that has nothing below.
-    #[error("mixed precision computes solutions in f64, not in {precision}")]
-    NotMixed {
-        /// The precision asked for.
-        precision: &'static str,
-    },
-    /// The solution on the even sites is not what follows from that on the odd ones.
-    #[error(
-        "on the even sites the solution leaves a residual of {residual:.3e} of its terms, and rounding at most {bound:.3e}: memory, or the device, lost \
-         bits; solve again, and test the memory"
-    )]
-    EvenSites {
-        /// |η − Mψ| / (|η| + |Mee ψ| + |Meo ψ|) there.
-        residual: f64,
-        /// What is accepted.
-        bound: f64,
-        /// The whole history.
-        history: Vec<f64>,
-    },
-    /// A source so small or so large that its solution is none in the precision asked for.
-    #[error(
-        "the solution of right-hand side {rhs} has numbers such as {value:e} · 2^{power}, which {precision} cannot hold: multiply that source by a power of \
-         two{}", if *precision == "f32" { ", or use f64" } else { "" }
-    )]
-    Range {
-        /// Which right-hand side, from 0.
-        rhs: usize,
-        /// A number of the solution is `value` · 2^`power`.
-        value: f64,
-        /// Its power of two.
-        power: i32,
-        /// The precision asked for.
-        precision: &'static str,
-    },
-    /// A source with a number that is NaN or infinite.
-    #[error(
-        "right-hand side {rhs} of the source is not finite: it has {value} {}",
-        site.map_or_else(|| "on another rank".to_owned(), |site| format!("at site {site}, counted from 0 in site order"))
-    )]
-    Source {
-        /// Which right-hand side, from 0.
-        rhs: usize,
-        /// The first such site, unless it is on another rank.
-        site: Option<usize>,
-        /// NaN or infinity.
-        value: f64,
-    },
-    /// What was given, or made of it, is no longer what it was.
-    #[error("{what} changed during the solve: memory lost bits; solve again, and test the memory")]
-    Changed {
-        /// What it is, and where.
-        what: &'static str,
-    },
-    /// The backend failed.
-    #[error(transparent)]
-    Backend(#[from] BackendError),
-}
-
-impl From<FieldError> for SolveError {
-    fn from(error: FieldError) -> Self {
-        Self::Backend(error.into())
-    }
-}
-
-impl From<EigenError> for SolveError {
-    fn from(error: EigenError) -> Self {
-        Self::Deflation(Box::new(error))
-    }
-}
-
-impl From<LayoutError> for SolveError {
-    fn from(error: LayoutError) -> Self {
-        Self::Backend(error.into())
-    }
-}
-
-impl SolveError {
-    /// The residual history until the failure, where there is one.
-    pub fn history(&self) -> Option<&[f64]> {
-        match self {
-            Self::Recurrence(error) => error.info().map(|info| &info.history[..]),
-            Self::TrueResidual { history, .. } | Self::EvenSites { history, .. } => Some(history),
-            _ => None,
-        }
     }
 }
 

@@ -8,57 +8,27 @@ use crate::kernels::hop::Dagger;
 /// Why there is no such matrix. Messages are fragments.
 #[derive(Debug, Clone, PartialEq, Error)]
 #[non_exhaustive]
+#[allow(missing_docs, reason = "the messages name the fields")]
 pub enum DomainWallError {
     /// An extent of the fifth dimension that cannot be.
     #[error("ls is {ls}: the fifth dimension has 1 to {most} sites")]
-    Ls {
-        /// The extent given.
-        ls: usize,
-        /// The largest accepted.
-        most: usize,
-    },
+    Ls { ls: usize, most: usize },
     /// A parameter that is infinite or no number.
     #[error("{parameter} is {value}: it must be finite")]
-    NotFinite {
-        /// Its name.
-        parameter: &'static str,
-        /// Its value.
-        value: f64,
-    },
+    NotFinite { parameter: &'static str, value: f64 },
     /// Lists of coefficients of different lengths.
     #[error(
         "{diagonal} coefficients of the diagonal, {plus} for chirality + and {minus} for chirality −: there must be ls of each"
     )]
-    Lengths {
-        /// Coefficients of the diagonal.
-        diagonal: usize,
-        /// Coefficients beside it of chirality +.
-        plus: usize,
-        /// Coefficients beside it of chirality −.
-        minus: usize,
-    },
+    Lengths { diagonal: usize, plus: usize, minus: usize },
     /// A table of another number of coefficients.
     #[error("{found} coefficients: {form} with ls = {ls} has {expected}")]
-    Table {
-        /// What it is.
-        form: &'static str,
-        /// The extent of the fifth dimension.
-        ls: usize,
-        /// Coefficients that it has.
-        expected: usize,
-        /// Coefficients given.
-        found: usize,
-    },
+    Table { form: &'static str, ls: usize, expected: usize, found: usize },
     /// A matrix without an inverse in f64.
     #[error(
         "the part of M along s has no inverse: its pivot at s = {s} is {pivot}; change M5, b or the mass (M5 = 4 + 1/b is singular)"
     )]
-    Singular {
-        /// Where.
-        s: usize,
-        /// What one would have to divide by.
-        pivot: f64,
-    },
+    Singular { s: usize, pivot: f64 },
 }
 
 /// The largest extent of the fifth dimension.
