@@ -36,7 +36,8 @@ fn read_most(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     if metadata.is_dir() {
         return Err(invalid("it is a directory".to_owned()));
     }
-    if is_device(&metadata) {
+    let [is_pipe, is_device] = is_pipe_or_device(&metadata);
+    if is_device {
         return Err(invalid("it is a device, not a file".to_owned()));
     }
     let too_large =
@@ -45,7 +46,7 @@ fn read_most(path: &Path, most: u64) -> io::Result<Vec<u8>> {
         return Err(too_large(metadata.len().to_string()));
     }
     let mut content = Vec::new();
-    let file = match is_pipe(&metadata) {
+    let file = match is_pipe {
         true => open_pipe(path, &mut content)?,
         false => File::open(path)?,
     };
@@ -92,29 +93,18 @@ fn open_pipe(path: &Path, _: &mut Vec<u8>) -> io::Result<File> {
     File::open(path)
 }
 
-fn is_pipe(metadata: &fs::Metadata) -> bool {
+/// Whether it is a pipe, and whether it is a device.
+fn is_pipe_or_device(metadata: &fs::Metadata) -> [bool; 2] {
     #[cfg(unix)]
     {
         use std::os::unix::fs::FileTypeExt as _;
-        metadata.file_type().is_fifo()
+        let kind = metadata.file_type();
+        [kind.is_fifo(), kind.is_char_device() || kind.is_block_device()]
     }
     #[cfg(not(unix))]
     {
         let _ = metadata;
-        false
-    }
-}
-
-fn is_device(metadata: &fs::Metadata) -> bool {
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::FileTypeExt as _;
-        metadata.file_type().is_char_device() || metadata.file_type().is_block_device()
-    }
-    #[cfg(not(unix))]
-    {
-        let _ = metadata;
-        false
+        [false; 2]
     }
 }
 

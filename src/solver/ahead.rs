@@ -8,7 +8,7 @@ use lanefield_reference::field::Repeated;
 use lanefield_reference::kernels::Vectors;
 use lanefield_reference::kernels::hop::Dagger;
 
-use super::recurrence::Watcher;
+use super::recurrence::{Recurrence, Watcher};
 use super::{SolverError, SolverInfo, SolverParams};
 use crate::backend::{Backend, Bounds, FieldOn, MOST_QUEUED, QueuedIterations, QueuedSums, Sum};
 use crate::kernel::Arguments;
@@ -89,10 +89,9 @@ fn until_stagnation(params: &SolverParams, info: &SolverInfo) -> usize {
 }
 
 /// A recurrence whose iterations can be queued.
-pub(super) trait Queueable {
+pub(super) trait Queueable: Recurrence {
     type Backend: Backend;
     fn params(&self) -> &SolverParams;
-    fn info(&self) -> &SolverInfo;
     fn ahead(&self) -> &Ahead<Self::Backend>;
     fn ahead_mut(&mut self) -> &mut Ahead<Self::Backend>;
     /// Where queued iterations begin and halt.

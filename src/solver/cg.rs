@@ -58,9 +58,6 @@ impl<B: Backend, R: Vectors, K: Repeated> Queueable for ConjugateGradients<'_, B
     fn params(&self) -> &SolverParams {
         &self.params
     }
-    fn info(&self) -> &SolverInfo {
-        &self.info
-    }
     fn ahead(&self) -> &Ahead<B> {
         &self.ahead
     }

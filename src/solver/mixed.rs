@@ -153,9 +153,6 @@ impl<B: Backend, S: Vectors, K: Repeated> Queueable for MixedConjugateGradients<
     fn params(&self) -> &SolverParams {
         &self.params
     }
-    fn info(&self) -> &SolverInfo {
-        &self.info
-    }
     fn ahead(&self) -> &Ahead<B> {
         &self.ahead
     }

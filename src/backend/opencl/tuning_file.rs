@@ -20,7 +20,6 @@ pub(super) const SUFFIX: &str = ".tuning.toml";
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct TuningFile {
     /// The device that was tuned, and with what; the defaults of the crate name none.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub tuned: Option<TunedOn>,
     /// The entries.
     #[serde(default)]
@@ -88,13 +87,10 @@ pub struct TunedKernel {
     /// What is chosen.
     pub choose: Tuning,
     /// The device on which it was measured; none: it was reasoned.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub measured: Option<String>,
     /// Microseconds of a launch with the defaults.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub default_us: Option<f64>,
     /// Microseconds of a launch with what is chosen.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub tuned_us: Option<f64>,
     /// What was tried, for how long it ran, and why it lost: a line each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -106,49 +102,34 @@ pub struct TunedKernel {
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Where {
     /// Name of the device.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub device: Option<String>,
     /// Its architecture.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub architecture: Option<String>,
     /// Part of its vendor's name.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub vendor: Option<String>,
     /// `cpu`, or `gpu` for all that is no CPU.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub kind: Option<Kind>,
     /// The kernel, or kernels.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub kernel: Option<OneOf<String>>,
     /// How fields are stored.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub precision: Option<OneOf<Precision>>,
     /// Reals a link.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub reconstruct: Option<OneOf<usize>>,
     /// Spinors or colour vectors a site.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub spinors: Option<usize>,
     /// Whether they are several.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub several: Option<bool>,
     /// Lanes.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub lanes: Option<usize>,
     /// The access width; another one is taken where no entry has the right one.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub access: Option<AccessWidth>,
     /// The order of outer sites; another one is taken where no entry has the right one.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub site_order: Option<SiteOrder>,
     /// The power of two of the volume; the next one is taken where no entry has the right one.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub volume_class: Option<u32>,
     /// The largest power of two of the volume.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub volume_class_at_most: Option<u32>,
     /// Whether three slices of the source fit the device's cache.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub slices_in_cache: Option<bool>,
 }
 

@@ -82,21 +82,10 @@ fn a_file_that_is_written_twice_has_the_same_bytes() {
 }
 
 #[test]
-fn an_array_of_more_rows_than_parts_is_read_whole() {
-    let array = complex128(&[4 * PARTS as usize + 3, 2]);
-    assert_eq!(parse(to_bytes("field", &array), None).unwrap(), array);
-}
-
-#[test]
-fn an_array_without_axes_has_one_number() {
-    let array = complex128(&[]);
-    assert_eq!(parse(to_bytes("field", &array), None).unwrap(), array);
-}
-
-#[test]
-fn an_array_without_numbers_keeps_its_shape() {
-    let array = complex128(&[2, 0, 3]);
-    assert_eq!(parse(to_bytes("field", &array), None).unwrap(), array);
+fn arrays_of_no_axes_no_numbers_and_more_rows_than_parts_are_read_whole() {
+    for shape in [&[][..], &[2, 0, 3], &[4 * PARTS as usize + 3, 2]] {
+        assert_eq!(parse(to_bytes("field", &complex128(shape)), None).unwrap(), complex128(shape), "{shape:?}");
+    }
 }
 
 #[test]
@@ -143,40 +132,27 @@ fn a_written_file_is_there_under_its_name() {
 }
 
 #[test]
-fn h5py_complex64_and_complex128_are_read() {
-    assert_eq!(fixture("contiguous", Some("complex64")).unwrap(), complex64(&[2, 3]));
-    assert_eq!(fixture("contiguous", Some("complex128")).unwrap(), complex128(&[2, 3]));
-}
-
-#[test]
-fn big_endian_compounds_are_read() {
-    assert_eq!(fixture("contiguous", Some("big_endian_f64")).unwrap(), complex128(&[2, 3]));
-    assert_eq!(fixture("contiguous", Some("big_endian_f32")).unwrap(), complex64(&[2, 3]));
-}
-
-#[test]
-fn a_last_axis_of_two_reals_is_a_complex_number() {
-    assert_eq!(fixture("contiguous", Some("trailing_f64")).unwrap(), complex128(&[2, 3]));
-    assert_eq!(fixture("contiguous", Some("trailing_big_endian_f32")).unwrap(), complex64(&[2, 3]));
-}
-
-#[test]
-fn a_scalar_an_empty_and_a_compact_dataset_are_read() {
+fn datasets_of_h5py_are_read_whatever_their_type_and_layout() {
     let scalar = ComplexValues::F64(vec![Complex::new(1.5, -2.0)]);
-    assert_eq!(fixture("contiguous", Some("scalar")).unwrap(), ComplexArray { shape: vec![], values: scalar });
-    assert_eq!(fixture("contiguous", Some("empty")).unwrap(), complex128(&[0, 3]));
-    assert_eq!(fixture("contiguous", Some("compact")).unwrap(), complex128(&[2, 3]));
-}
-
-#[test]
-fn deflated_chunks_are_read() {
-    assert_eq!(fixture("chunked", None).unwrap(), complex128(&[7, 5]));
-}
-
-#[test]
-fn what_hdf5_1_14_writes_is_read() {
-    for dataset in ["contiguous", "fixed_array", "single_chunk", "extensible_array", "committed_type"] {
-        assert_eq!(fixture("v114", Some(dataset)).unwrap(), complex64(&[7, 5]), "{dataset}");
+    for (file, datasets, expected) in [
+        ("contiguous", &["complex64", "big_endian_f32", "trailing_big_endian_f32"][..], complex64(&[2, 3])),
+        ("contiguous", &["complex128", "big_endian_f64", "trailing_f64", "compact"], complex128(&[2, 3])),
+        ("contiguous", &["scalar"], ComplexArray { shape: vec![], values: scalar }),
+        ("contiguous", &["empty"], complex128(&[0, 3])),
+        // Deflated; in a group.
+        ("chunked", &[], complex128(&[7, 5])),
+        ("nested", &[], complex128(&[2, 3])),
+        // HDF5 1.14.
+        (
+            "v114",
+            &["contiguous", "fixed_array", "single_chunk", "extensible_array", "committed_type"],
+            complex64(&[7, 5]),
+        ),
+    ] {
+        let named = datasets.iter().map(|name| Some(*name));
+        for dataset in named.chain(datasets.is_empty().then_some(None)) {
+            assert_eq!(fixture(file, dataset).unwrap(), expected, "{file} {dataset:?}");
+        }
     }
 }
 
@@ -200,11 +176,6 @@ fn a_file_with_soft_links_is_read_by_name() {
 fn chunks_of_several_unlimited_axes_are_refused_where_they_are_in_a_tree_of_version_2() {
     let message = message(fixture("v114", Some("b_tree_2")));
     assert!(message.contains("B-tree"), "{message}");
-}
-
-#[test]
-fn the_only_complex_dataset_is_found_in_its_group() {
-    assert_eq!(fixture("nested", None).unwrap(), complex128(&[2, 3]));
 }
 
 #[test]
