@@ -80,6 +80,9 @@ pub trait ActsOn<B: Backend> {
     }
 }
 
+/// What an operator acts on, in precision `R`.
+type On<B, R, D> = FieldOn<B, R, <D as ActsOn<B>>::Object>;
+
 /// A linear operator on fields of precision `R` held by `B`. It may hold temporary fields, hence `&mut self`.
 pub trait Operator<B: Backend, R: Vectors>: ActsOn<B> {
     /// The sites that it acts on.
@@ -90,12 +93,7 @@ pub trait Operator<B: Backend, R: Vectors>: ActsOn<B> {
     ///
     /// # Errors
     /// Fields that do not lie on the operator's lattice and sites; what the backend reports.
-    fn apply(
-        &mut self,
-        out: &mut FieldOn<B, R, Self::Object>,
-        psi: &FieldOn<B, R, Self::Object>,
-        dagger: Dagger,
-    ) -> Result<(), BackendError>;
+    fn apply(&mut self, out: &mut On<B, R, Self>, psi: &On<B, R, Self>, dagger: Dagger) -> Result<(), BackendError>;
     /// Floating-point operations of one application to one right-hand side, as the field counts them.
     fn flops(&self) -> u64;
     /// Bytes that one application to one right-hand side has to move at least, each of its kernels' inputs and outputs once.
@@ -105,7 +103,7 @@ pub trait Operator<B: Backend, R: Vectors>: ActsOn<B> {
     ///
     /// # Errors
     /// What the backend reports.
-    fn zeros_of(&self, rhs: usize) -> Result<FieldOn<B, R, Self::Object>, BackendError> {
+    fn zeros_of(&self, rhs: usize) -> Result<On<B, R, Self>, BackendError> {
         self.backend().zeros(self.lattice(), self.sites(), self.object(rhs))
     }
 
@@ -113,7 +111,7 @@ pub trait Operator<B: Backend, R: Vectors>: ActsOn<B> {
     ///
     /// # Errors
     /// What the backend reports.
-    fn zeros(&self) -> Result<FieldOn<B, R, Self::Object>, BackendError> {
+    fn zeros(&self) -> Result<On<B, R, Self>, BackendError> {
         self.zeros_of(1)
     }
 }
@@ -139,12 +137,7 @@ impl<B: Backend, R: Vectors, D: Operator<B, R> + ?Sized> Operator<B, R> for &mut
     fn sites(&self) -> Sites {
         (**self).sites()
     }
-    fn apply(
-        &mut self,
-        out: &mut FieldOn<B, R, D::Object>,
-        psi: &FieldOn<B, R, D::Object>,
-        dagger: Dagger,
-    ) -> Result<(), BackendError> {
+    fn apply(&mut self, out: &mut On<B, R, D>, psi: &On<B, R, D>, dagger: Dagger) -> Result<(), BackendError> {
         (**self).apply(out, psi, dagger)
     }
     fn flops(&self) -> u64 {

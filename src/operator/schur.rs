@@ -7,7 +7,7 @@ use lanefield_reference::kernels::hop::Dagger;
 use lanefield_reference::layout::{Lattice, Parity, Sites};
 
 use super::model::acts_as;
-use super::{ActsOn, Operator, fit};
+use super::{ActsOn, On, Operator, fit};
 use crate::backend::{Backend, BackendError, FieldOn};
 use crate::kernel::prelude::*;
 
@@ -17,41 +17,27 @@ pub trait EvenOdd<B: Backend, R: Vectors>: ActsOn<B> {
     ///
     /// # Errors
     /// Fields that do not match; what the backend reports; as for all functions here.
-    fn meooe(
-        &mut self,
-        out: &mut FieldOn<B, R, Self::Object>,
-        psi: &FieldOn<B, R, Self::Object>,
-        dagger: Dagger,
-    ) -> Result<(), BackendError>;
+    fn meooe(&mut self, out: &mut On<B, R, Self>, psi: &On<B, R, Self>, dagger: Dagger) -> Result<(), BackendError>;
     /// out = the part of M that stays on a parity.
     ///
     /// # Errors
     /// As [`Self::meooe`].
-    fn mooee(
-        &mut self,
-        out: &mut FieldOn<B, R, Self::Object>,
-        psi: &FieldOn<B, R, Self::Object>,
-        dagger: Dagger,
-    ) -> Result<(), BackendError>;
+    fn mooee(&mut self, out: &mut On<B, R, Self>, psi: &On<B, R, Self>, dagger: Dagger) -> Result<(), BackendError>;
     /// out = its inverse.
     ///
     /// # Errors
     /// As [`Self::meooe`].
-    fn mooee_inv(
-        &mut self,
-        out: &mut FieldOn<B, R, Self::Object>,
-        psi: &FieldOn<B, R, Self::Object>,
-        dagger: Dagger,
-    ) -> Result<(), BackendError>;
+    fn mooee_inv(&mut self, out: &mut On<B, R, Self>, psi: &On<B, R, Self>, dagger: Dagger)
+    -> Result<(), BackendError>;
     /// out = Mee⁻¹ Meo ψ, with `between` like out. In one launch, where an operator can; the bits are the same, but in half precision.
     ///
     /// # Errors
     /// As [`Self::meooe`].
     fn inverse_hop(
         &mut self,
-        out: &mut FieldOn<B, R, Self::Object>,
-        between: &mut FieldOn<B, R, Self::Object>,
-        psi: &FieldOn<B, R, Self::Object>,
+        out: &mut On<B, R, Self>,
+        between: &mut On<B, R, Self>,
+        psi: &On<B, R, Self>,
         dagger: Dagger,
     ) -> Result<(), BackendError> {
         inverse_hop_in_steps(self, out, between, psi, dagger)
@@ -63,10 +49,10 @@ pub trait EvenOdd<B: Backend, R: Vectors>: ActsOn<B> {
     /// As [`Self::meooe`].
     fn diagonal_minus_hop(
         &mut self,
-        out: &mut FieldOn<B, R, Self::Object>,
-        between: &mut FieldOn<B, R, Self::Object>,
-        chi: &FieldOn<B, R, Self::Object>,
-        psi: &FieldOn<B, R, Self::Object>,
+        out: &mut On<B, R, Self>,
+        between: &mut On<B, R, Self>,
+        chi: &On<B, R, Self>,
+        psi: &On<B, R, Self>,
         dagger: Dagger,
     ) -> Result<(), BackendError> {
         diagonal_minus_hop_in_steps(self, out, between, chi, psi, dagger)
@@ -84,9 +70,9 @@ pub trait EvenOdd<B: Backend, R: Vectors>: ActsOn<B> {
 /// [`EvenOdd::inverse_hop`], step by step.
 pub(super) fn inverse_hop_in_steps<B: Backend, R: Vectors, P: EvenOdd<B, R> + ?Sized>(
     pieces: &mut P,
-    out: &mut FieldOn<B, R, P::Object>,
-    between: &mut FieldOn<B, R, P::Object>,
-    psi: &FieldOn<B, R, P::Object>,
+    out: &mut On<B, R, P>,
+    between: &mut On<B, R, P>,
+    psi: &On<B, R, P>,
     dagger: Dagger,
 ) -> Result<(), BackendError> {
     pieces.meooe(between, psi, dagger)?;
@@ -96,10 +82,10 @@ pub(super) fn inverse_hop_in_steps<B: Backend, R: Vectors, P: EvenOdd<B, R> + ?S
 /// [`EvenOdd::diagonal_minus_hop`], step by step.
 pub(super) fn diagonal_minus_hop_in_steps<B: Backend, R: Vectors, P: EvenOdd<B, R> + ?Sized>(
     pieces: &mut P,
-    out: &mut FieldOn<B, R, P::Object>,
-    between: &mut FieldOn<B, R, P::Object>,
-    chi: &FieldOn<B, R, P::Object>,
-    psi: &FieldOn<B, R, P::Object>,
+    out: &mut On<B, R, P>,
+    between: &mut On<B, R, P>,
+    chi: &On<B, R, P>,
+    psi: &On<B, R, P>,
     dagger: Dagger,
 ) -> Result<(), BackendError> {
     pieces.meooe(between, psi, dagger)?;

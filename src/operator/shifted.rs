@@ -5,8 +5,8 @@ use lanefield_reference::kernels::hop::Dagger;
 use lanefield_reference::layout::{Lattice, Sites};
 
 use super::model::acts_as;
-use super::{AXPY_FLOPS, ActsOn, Operator, bytes_of};
-use crate::backend::{Backend, BackendError, FieldOn};
+use super::{AXPY_FLOPS, ActsOn, On, Operator, bytes_of};
+use crate::backend::{Backend, BackendError};
 use crate::kernel::prelude::*;
 
 /// A + σ, with a real σ: A ψ, and then an `axpy`, unless σ is 0.
@@ -29,12 +29,7 @@ impl<B: Backend, R: Vectors, D: Operator<B, R>> Operator<B, R> for Shifted<D> {
         self.operator.sites()
     }
 
-    fn apply(
-        &mut self,
-        out: &mut FieldOn<B, R, D::Object>,
-        psi: &FieldOn<B, R, D::Object>,
-        dagger: Dagger,
-    ) -> Result<(), BackendError> {
+    fn apply(&mut self, out: &mut On<B, R, D>, psi: &On<B, R, D>, dagger: Dagger) -> Result<(), BackendError> {
         self.operator.apply(out, psi, dagger)?;
         match self.shift {
             0.0 => Ok(()),

@@ -6,15 +6,15 @@ use lanefield_reference::kernels::hop::Dagger;
 use lanefield_reference::layout::{Lattice, Sites};
 
 use super::model::acts_as;
-use super::{ActsOn, Operator, fit};
-use crate::backend::{Backend, BackendError, FieldOn};
+use super::{ActsOn, On, Operator, fit};
+use crate::backend::{Backend, BackendError};
 use crate::kernel::prelude::*;
 
 /// D, or D†D.
 pub struct System<B: Backend, R: Vectors, D: Operator<B, R>> {
     operator: D,
     /// Dψ, of the normal equations.
-    between: Option<FieldOn<B, R, D::Object>>,
+    between: Option<On<B, R, D>>,
 }
 
 impl<B: Backend, R: Vectors, D: Operator<B, R>> System<B, R, D> {
@@ -36,11 +36,7 @@ impl<B: Backend, R: Vectors, D: Operator<B, R>> System<B, R, D> {
     ///
     /// # Errors
     /// As [`Operator::apply`].
-    pub fn source(
-        &mut self,
-        out: &mut FieldOn<B, R, D::Object>,
-        eta: &FieldOn<B, R, D::Object>,
-    ) -> Result<(), BackendError> {
+    pub fn source(&mut self, out: &mut On<B, R, D>, eta: &On<B, R, D>) -> Result<(), BackendError> {
         match self.between {
             None => self.operator.backend().copy(out, eta),
             Some(_) => self.operator.apply(out, eta, Dagger::Yes),
@@ -61,12 +57,7 @@ impl<B: Backend, R: Vectors, D: Operator<B, R>> Operator<B, R> for System<B, R, 
     }
 
     /// The normal equations are their own Hermitian conjugate, so that `dagger` makes no difference to them.
-    fn apply(
-        &mut self,
-        out: &mut FieldOn<B, R, D::Object>,
-        psi: &FieldOn<B, R, D::Object>,
-        dagger: Dagger,
-    ) -> Result<(), BackendError> {
+    fn apply(&mut self, out: &mut On<B, R, D>, psi: &On<B, R, D>, dagger: Dagger) -> Result<(), BackendError> {
         let Some(between) = &mut self.between else { return self.operator.apply(out, psi, dagger) };
         fit::<B, R, _>(between, psi, self.operator.backend())?;
         self.operator.apply(between, psi, Dagger::No)?;
