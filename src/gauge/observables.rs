@@ -184,6 +184,19 @@ impl<B: Backend> GaugeField<'_, B> {
     /// # Errors
     /// [`GaugeFieldError::Loops`] of loops that are longer than the lattice; what the backend reports.
     pub fn wilson_loops(&self, most_r: usize, most_t: usize) -> Result<Vec<Vec<f64>>, GaugeFieldError> {
+        self.wilson_loops_while(most_r, most_t, || true).map(Option::unwrap_or_default)
+    }
+
+    /// As [`Self::wilson_loops`], as long as `goes_on`, which is asked for each time and direction; none if it does not.
+    ///
+    /// # Errors
+    /// As [`Self::wilson_loops`].
+    pub fn wilson_loops_while(
+        &self,
+        most_r: usize,
+        most_t: usize,
+        mut goes_on: impl FnMut() -> bool,
+    ) -> Result<Option<Vec<Vec<f64>>>, GaugeFieldError> {
         let extents = self.lattice.extents().global();
         let longest = extents.as_array();
         let in_space = longest[..3].iter().copied().min().unwrap_or(1);
@@ -196,6 +209,9 @@ impl<B: Backend> GaugeField<'_, B> {
         let mut sums: Vec<Vec<Option<PartialSums>>> = vec![vec![None; most_t]; most_r];
         for space in [Direction::X, Direction::Y, Direction::Z] {
             for t in 1..=most_t {
+                if !goes_on() {
+                    return Ok(None);
+                }
                 // Lines along time, and the same r steps away; lines along space, and the same t steps later.
                 let times = self.line(Direction::T, t)?;
                 let (mut away, mut spare) = (self.zeros()?, self.zeros()?);
@@ -217,6 +233,6 @@ impl<B: Backend> GaugeField<'_, B> {
             let sum = sum.as_ref().and_then(|sum| sum.round().first().copied()).unwrap_or(f64::NAN);
             sum / (9.0 * self.volume())
         };
-        Ok(sums.iter().map(|row| row.iter().map(average).collect()).collect())
+        Ok(Some(sums.iter().map(|row| row.iter().map(average).collect()).collect()))
     }
 }

@@ -3,7 +3,11 @@
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
+#[cfg(unix)]
+use std::os::unix::fs::{FileTypeExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 use thiserror::Error;
 
@@ -43,8 +47,8 @@ pub fn write_atomically(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::R
     let failed = |source| WriteError::Write { path: path.to_owned(), source };
     let target = match Target::of(path)? {
         Ok(target) => target,
-        Err(mut no_file) => {
-            let mut writer = BufWriter::new(&mut no_file);
+        Err(no_file) => {
+            let mut writer = BufWriter::new(Stream(no_file));
             return write(&mut writer).and_then(|()| writer.flush()).map_err(failed);
         }
     };
@@ -106,8 +110,63 @@ pub fn write_together(
     }
 }
 
+/// Whether the program is to end: it then waits for readers of pipes no longer than [`PATIENCE`].
+static ENDS: AtomicBool = AtomicBool::new(false);
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// The program is to end, and whoever waits for the reader of a pipe gives up soon.
+pub fn give_up_pipes() {
+    ENDS.store(true, Ordering::Relaxed);
+}
+
+/// Tries again while a pipe has no reader or no room, which `is_awaited` tells; `wait` takes some time, up to [`PATIENCE`] / 10.
+fn awaited<T>(
+    mut attempt: impl FnMut() -> io::Result<T>,
+    is_awaited: impl Fn(&io::Error) -> bool,
+    wait: impl Fn(),
+) -> io::Result<T> {
+    let mut ending: Option<Instant> = None;
+    loop {
+        match attempt() {
+            Err(error) if is_awaited(&error) => wait(),
+            ended => return ended,
+        }
+        if ENDS.load(Ordering::Relaxed) && ending.get_or_insert_with(Instant::now).elapsed() > PATIENCE {
+            return Err(io::Error::other("nobody reads the pipe, and a signal ended the wait"));
+        }
+    }
+}
+
+/// What is no regular file. A pipe that was opened here does not block: a signal ends the wait for its reader.
+struct Stream(File);
+
+impl Write for Stream {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let file = &self.0;
+        let wait = || {
+            #[cfg(unix)]
+            {
+                use std::os::fd::AsRawFd as _;
+                let mut room = libc::pollfd { fd: file.as_raw_fd(), events: libc::POLLOUT, revents: 0 };
+                // SAFETY: one descriptor, which is open and outlives the call.
+                unsafe { libc::poll(&mut room, 1, PATIENCE.as_millis() as libc::c_int / 10) };
+            }
+        };
+        awaited(|| (&mut &*file).write(bytes), |error| error.kind() == io::ErrorKind::WouldBlock, wait)
+    }
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
+}
+
 /// Opens what is no regular file to be written to. Standard output may be in the middle of a file, where it continues.
 fn open_stream(path: &Path) -> io::Result<File> {
+    #[cfg(unix)]
+    if path.metadata()?.file_type().is_fifo() && !path.starts_with("/dev") && !path.starts_with("/proc") {
+        let open = || File::options().write(true).custom_flags(libc::O_NONBLOCK).open(path);
+        let has_no_reader = |error: &io::Error| error.raw_os_error() == Some(libc::ENXIO);
+        return awaited(open, has_no_reader, || std::thread::sleep(PATIENCE / 100));
+    }
     #[cfg(unix)]
     if path == Path::new("/dev/stdout") {
         use std::os::fd::AsFd as _;

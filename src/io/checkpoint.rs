@@ -79,6 +79,11 @@ pub enum CheckpointError {
     /// The content is not what was written.
     #[error("it is damaged: the SHA-256 of its content is {found}, and it says {expected}")]
     Digest { expected: String, found: String },
+    /// It holds something else than the state of such a computation.
+    #[error(
+        "it holds {found}, and not the state of this computation: give a file that the same command wrote as its --checkpoint"
+    )]
+    OtherKind { found: String },
     /// It is of another solve.
     #[error(transparent)]
     OtherSolve(#[from] IdentityMismatch),
@@ -280,6 +285,14 @@ pub fn write(path: &Path, identity: &Identity, state: &SavedState, lattice: &Who
     })
 }
 
+/// Refuses the state of another solve. One whose identity has other names is of another kind.
+fn check(ours: &Identity, theirs: &Identity, state: &SavedState) -> Result<(), CheckpointError> {
+    match ours.has_names_of(theirs) {
+        true => Ok(ours.check(theirs)?),
+        false => Err(CheckpointError::OtherKind { found: state.recurrence.clone() }),
+    }
+}
+
 /// Reads the state of the solve `identity`: of fields the part of this rank. Rank 0 reads all, and checks the digest; the others read what is theirs.
 ///
 /// # Errors
@@ -347,7 +360,7 @@ fn read_from(
     }
     let Hashing { mut inner, hasher, hashes } = reader;
     if !hashes {
-        identity.check(&header.identity)?;
+        check(identity, &header.identity, &state)?;
         return Ok(state);
     }
     let mut digest = [0; DIGEST as usize];
@@ -356,7 +369,7 @@ fn read_from(
     if computed[..] != digest[..] {
         return Err(CheckpointError::Digest { expected: hex::encode(digest), found: hex::encode(computed) });
     }
-    identity.check(&header.identity)?;
+    check(identity, &header.identity, &state)?;
     Ok(state)
 }
 

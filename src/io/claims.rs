@@ -52,6 +52,8 @@ struct Claim {
     seen: Option<Seen>,
     /// Where its content is.
     written: PathBuf,
+    /// Whether this process has written it.
+    is_written: bool,
 }
 
 static CLAIMS: Mutex<BTreeMap<PathBuf, Claim>> = Mutex::new(BTreeMap::new());
@@ -100,7 +102,10 @@ fn insert(place: PathBuf, argument: &str, replaces: bool, seen: Option<Seen>) ->
     let mut claims = claims();
     let other = claims.get(&place).map(|claim| claim.argument.clone()).filter(|other| other != argument);
     if other.is_none() {
-        claims.insert(place.clone(), Claim { argument: argument.to_owned(), replaces, seen, written: place });
+        claims.insert(
+            place.clone(),
+            Claim { argument: argument.to_owned(), replaces, seen, written: place, is_written: false },
+        );
     }
     other
 }
@@ -122,6 +127,15 @@ pub fn displaced() -> Vec<[PathBuf; 2]> {
     let claims = claims();
     let others = claims.iter().filter(|(place, claim)| claim.written != **place);
     others.map(|(place, claim)| [place.clone(), claim.written.clone()]).collect()
+}
+
+/// Keeps outputs from getting their names from here on, at the end of the process, and returns those that were written; none if one gets its name at this moment.
+pub fn close() -> Option<Vec<PathBuf>> {
+    // Whoever holds it may wait for another process.
+    let claims = CLAIMS.try_lock().ok()?;
+    let written = claims.values().filter(|claim| claim.is_written).map(|claim| claim.written.clone()).collect();
+    std::mem::forget(claims);
+    Some(written)
 }
 
 /// Whether something else is in the place of a claimed output than was there, or than was written.
@@ -158,7 +172,9 @@ pub fn remove(path: &Path) -> io::Result<()> {
 pub fn create(path: &Path) -> io::Result<File> {
     let place = claimed_place(path);
     let mut claims = claims();
-    let Some(claim) = claims.get_mut(&place).filter(|claim| !claim.replaces) else { return File::create(place) };
+    let mut claim = claims.get_mut(&place);
+    claim.iter_mut().for_each(|claim| claim.is_written = true);
+    let Some(claim) = claim.filter(|claim| !claim.replaces) else { return File::create(place) };
     if claim.seen.is_some() && claim.seen == Seen::at(&place) {
         return File::create(place);
     }
@@ -176,7 +192,12 @@ pub fn create(path: &Path) -> io::Result<File> {
 /// Gives a file that is whole its place ([`place`]), or a name next to it where another one has appeared.
 pub(super) fn put(place: &Path, temporary: Temporary) -> io::Result<()> {
     let mut claims = claims();
-    let Some(claim) = claims.get_mut(place).filter(|claim| !claim.replaces) else { return temporary.persist(place) };
+    let Some(claim) = claims.get_mut(place) else { return temporary.persist(place) };
+    if claim.replaces {
+        temporary.persist(place)?;
+        claim.is_written = true;
+        return Ok(());
+    }
     let written = Seen::of(&temporary.file().metadata()?);
     let mut left = Some(temporary);
     if claim.seen.is_some() {
@@ -194,7 +215,7 @@ pub(super) fn put(place: &Path, temporary: Temporary) -> io::Result<()> {
         left = temporary.persist_new(&name)?;
         claim.written = name;
     }
-    claim.seen = Some(written);
+    (claim.seen, claim.is_written) = (Some(written), true);
     Ok(())
 }
 

@@ -1,6 +1,7 @@
 //! What makes a solve the solve that it is: all that its bits depend on, as names and values. Checkpoints and records carry it, so that one of
 //! another solve is refused by what differs.
 
+use std::collections::BTreeSet;
 use std::fmt;
 
 use lanefield_reference::gauge::Configuration;
@@ -44,6 +45,12 @@ impl Identity {
             self.0.iter().cloned().partition(|(name, _)| theirs.0.iter().any(|(known, _)| known == name));
         Self(given).check(theirs)?;
         Ok(left_out.into_iter().map(|(name, _)| name).collect())
+    }
+
+    /// Whether both have the same names.
+    pub(crate) fn has_names_of(&self, other: &Self) -> bool {
+        let names = |of: &Self| of.0.iter().map(|(name, _)| name.clone()).collect::<BTreeSet<_>>();
+        names(self) == names(other)
     }
 
     /// Whether `theirs`, of a file, is this one.

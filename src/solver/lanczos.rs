@@ -571,6 +571,7 @@ fn restarted<B: Backend, K: Repeated>(
             }
         }
     }
+    watcher.given_up(lanczos)?;
     let (restarts, tolerance) = (params.max_restarts, params.tolerance);
     Err(EigenError::NotConverged { found, count, restarts, tolerance })
 }

@@ -62,6 +62,13 @@ pub trait Watcher {
     fn passed(&mut self, _: &SolverInfo) -> Result<(), Stopped> {
         Ok(())
     }
+    /// When no more iterations are allowed, before the solve ends without convergence. The state is that after the last iteration.
+    ///
+    /// # Errors
+    /// A reason to end.
+    fn given_up(&mut self, _: &dyn Recurrence) -> Result<(), Stopped> {
+        Ok(())
+    }
     /// After so many iterations, the number of the next one whose state is needed: a recurrence may tell of those before by [`Self::passed`] alone, and be
     /// faster.
     fn next_state(&self, iterations: usize) -> usize {
@@ -124,7 +131,13 @@ pub trait Recurrence {
 pub fn run(recurrence: &mut dyn Recurrence, watcher: &mut dyn Watcher) -> Result<(), SolverError> {
     watcher.begin(recurrence)?;
     while !recurrence.is_done() {
-        recurrence.step(watcher)?;
+        if let Err(error) = recurrence.step(watcher) {
+            // Told before anything of the next iteration is done.
+            if matches!(error, SolverError::NotConverged { .. }) {
+                watcher.given_up(recurrence)?;
+            }
+            return Err(error);
+        }
         watcher.iteration(recurrence)?;
     }
     Ok(())

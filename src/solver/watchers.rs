@@ -42,6 +42,9 @@ impl Watcher for Watchers<'_> {
     fn passed(&mut self, info: &SolverInfo) -> Result<(), Stopped> {
         self.0.iter_mut().try_for_each(|watcher| watcher.passed(info))
     }
+    fn given_up(&mut self, recurrence: &dyn Recurrence) -> Result<(), Stopped> {
+        self.0.iter_mut().try_for_each(|watcher| watcher.given_up(recurrence))
+    }
     fn next_state(&self, iterations: usize) -> usize {
         self.0.iter().map(|watcher| watcher.next_state(iterations)).min().unwrap_or(usize::MAX)
     }
@@ -51,7 +54,7 @@ fn stop(error: impl std::error::Error + Send + Sync + 'static) -> Stopped {
     Stopped(Box::new(error))
 }
 
-/// Writes a checkpoint every so many iterations. That one cannot be written, because the disk is full say, does not end the solve: the one before stays.
+/// Writes a checkpoint every so many iterations, and when no more are allowed. That one cannot be written, because the disk is full say, does not end the solve: the one before stays.
 pub struct Checkpoints {
     /// The file, which is replaced each time.
     pub path: PathBuf,
@@ -86,6 +89,9 @@ impl Watcher for Checkpoints {
             true => Ok(()),
             false => self.write(recurrence).map(drop).map_err(stop),
         }
+    }
+    fn given_up(&mut self, recurrence: &dyn Recurrence) -> Result<(), Stopped> {
+        self.write(recurrence).map(drop).map_err(stop)
     }
     fn next_state(&self, iterations: usize) -> usize {
         next_multiple(iterations, self.every)

@@ -2,9 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::Context as _;
+use anyhow::{Context as _, bail};
 use clap::Args;
-use lanefield::io::checkpoint;
+use lanefield::io::checkpoint::{self, CheckpointError};
 use lanefield::io::configuration::ConfigurationFile;
 use lanefield::operator::{AnyModel, HopParameters};
 use lanefield::solver::{Eigenpairs, Preconditioning, eigen_identity};
@@ -44,9 +44,11 @@ impl DeflationArgs {
         let Some(path) = &self.deflate else { return Ok(None) };
         let of_solve = (&file.configuration, &file.lattice);
         let identity = eigen_identity(&model.describe(), hop, preconditioning, of_solve)?;
-        let read = || {
-            let pairs = Eigenpairs::of_state(checkpoint::read(path, &identity, &file.lattice)?)?;
-            anyhow::Ok(pairs)
+        let read = || match checkpoint::read(path, &identity, &file.lattice) {
+            Err(CheckpointError::OtherKind { found }) => {
+                bail!("it holds {found}, and no eigenpairs: give a file that 'lanefield eigen' wrote as its --output")
+            }
+            state => Ok(Eigenpairs::of_state(state?)?),
         };
         let pairs = read().with_context(|| format!("cannot deflate with {}", path.display()))?;
         let description = format!("{} eigenvectors of SHA-256 {}", pairs.len(), pairs.digest(&file.lattice)?);

@@ -15,7 +15,7 @@ use serde::Serialize;
 use super::Outcome;
 use super::args::{BackendArgs, HopArgs, finite};
 use super::configuration::ReadArgs;
-use super::files::{failed_to_write, given, has_extension, require_outputs_but};
+use super::files::{given, has_extension, require_outputs_but};
 use super::long_run::{CheckpointArgs, Interrupted, since};
 use super::operator::{Invertible, OperatorArgs, check, json_of};
 use super::output::{Head, Kind, bits, facts, joined, show, table_of};
@@ -27,7 +27,7 @@ use super::solver::{SolverArgs, lay_out};
 ///
 /// A is M†M, by even-odd Mpc†Mpc on the odd sites, or M or Mpc itself where that is Hermitian and positive definite. It is done by Lanczos with thick restarts on a
 /// Chebyshev polynomial of A, in f64. Of an eigenvalue that occurs several times, as those of free fermions do, not all eigenvectors need be found.
-/// Exit code 1, and no file, if not all eigenpairs were found. An iteration, of which checkpoints are made, adds a vector to the basis. docs/agreement.md lists the conventions of other programs.
+/// Exit code 1 if not all eigenpairs were found: the search is then in the --checkpoint, or in x.stopped.eigen for x.eigen, from which it continues. An iteration, of which checkpoints are made, adds a vector to the basis. docs/agreement.md lists the conventions of other programs.
 #[derive(Args)]
 #[command(after_help = "Examples:
   lanefield config generate weak --lattice 4.4.4.8 --seed 1 --output weak.nersc
@@ -118,7 +118,7 @@ impl Eigen {
             eigen_identity(&model.describe(), self.hop.parameters(), how.preconditioning, of_file)?
         };
         let search = search_identity(identity.clone(), self.hop.parameters(), &self.params());
-        let mut long_run = self.checkpoints.open(&search, &file.lattice, self.output.as_deref())?;
+        let mut long_run = self.checkpoints.open(&search, &file.lattice, ("search", self.output.as_deref()))?;
         let (resumed_from, state) = (long_run.resumed_from(), long_run.take_state());
         let backend = self.backend.open_on(&file.lattice, &self.ranks)?;
         let bar = ShareBar::new();
@@ -138,7 +138,7 @@ impl Eigen {
         let (pairs, run) = match found {
             Ok(found) => found,
             Err(error @ (EigenError::NotConverged { .. } | EigenError::TooLow { .. })) => {
-                say!("error: {error}");
+                say!("error: {error}{}", long_run.continues("--max-restarts", String::new));
                 return Ok(Outcome::CheckFailed);
             }
             Err(EigenError::Stopped(Stopped(error))) if error.is::<Interrupted>() => {
@@ -169,11 +169,11 @@ impl Eigen {
             output: self.output.as_ref().map(|output| output.display().to_string()),
             eigenpairs: pairs.values().iter().zip(pairs.residuals()).map(Row::of).collect(),
         };
-        if let Some(path) = &self.output {
-            let written = checkpoint::write(path, &identity, &pairs.into_state(), &file.lattice);
-            written.with_context(|| failed_to_write(path))?;
-        }
+        let write = |path: &PathBuf| checkpoint::write(path, &identity, &pairs.into_state(), &file.lattice);
+        let written = self.output.as_ref().map(write).transpose();
+        // What cannot be kept is printed.
         show(self.json, Head::on(Kind::Eigen, backend.device()), &summary, Summary::text)?;
+        written?;
         Ok(Outcome::Done)
     }
 

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, bail, ensure};
+use anyhow::{bail, ensure};
 use clap::Args;
 use lanefield::backend::opencl::Tuning;
 use lanefield::backend::select::DeviceChoice;
@@ -17,7 +17,7 @@ use lanefield_lab::BenchCase;
 use super::Outcome;
 use super::args::{PlaceArgs, default_device, of_storage};
 use super::bench::arguments::extents_or_usual;
-use super::files::{failed_to_write, require_outputs};
+use super::files::require_outputs;
 use super::kernel_case::require_precision;
 use super::kernel_work::require_rhs;
 use super::output::print;
@@ -117,8 +117,7 @@ impl Emit {
             None => self.ptx()?,
         };
         match self.output {
-            Some(path) => write_atomically(&path, |out| out.write_all(source.as_bytes()))
-                .with_context(|| failed_to_write(&path))?,
+            Some(path) => write_atomically(&path, |out| out.write_all(source.as_bytes()))?,
             None => print(source.trim_end())?,
         }
         Ok(Outcome::Done)

@@ -139,19 +139,19 @@ impl Flow {
             unitarity_defect: file.lattice.largest(flowed.unitarity_defect().defect)?,
             times: rows,
         };
-        let write = || -> anyhow::Result<Option<(PathBuf, &str)>> {
-            write_csv(self.csv.as_deref(), columns_with_bits(&COLUMNS), report.times.iter().map(cells))?;
-            if let Some(path) = self.plot.as_ref().filter(|_| is_first()) {
-                let svg = plot(&points, &format!("{} flow of {}", self.action, self.config.display()))?;
-                write_atomically(path, |writer| writer.write_all(svg.as_bytes()))?;
-            }
-            let write = |output: MadeOutput<'_>| match stopped {
-                true => output.write_stopped(&flowed, Some(format!("flow:{},{until}", self.action))),
-                false => output.write(&flowed).map(|path| (path, "")),
-            };
-            output.map(write).transpose()
+        let write = |output: MadeOutput<'_>| match stopped {
+            true => output.write_stopped(&flowed, Some(format!("flow:{},{until}", self.action))),
+            false => output.write(&flowed).map(|path| (path, "")),
         };
-        let written = write();
+        // Each file, whatever becomes of the others.
+        let written: anyhow::Result<Option<(PathBuf, &str)>> = output.map(write).transpose();
+        let csv = write_csv(self.csv.as_deref(), columns_with_bits(&COLUMNS), report.times.iter().map(cells));
+        let plot = || -> anyhow::Result<()> {
+            let Some(path) = self.plot.as_ref().filter(|_| is_first()) else { return Ok(()) };
+            let svg = plot(&points, &format!("{} flow of {}", self.action, self.config.display()))?;
+            Ok(write_atomically(path, |writer| writer.write_all(svg.as_bytes()))?)
+        };
+        let plotted = plot();
         if let Ok(output) = written.as_ref()
             && stopped
         {
@@ -168,7 +168,10 @@ impl Flow {
         }
         // What cannot be kept is printed.
         show(self.json, Head::on(Kind::Flow, backend.device()), &report, Report::text)?;
-        written.map(|_| Outcome::Done)
+        written?;
+        csv?;
+        plotted?;
+        Ok(Outcome::Done)
     }
 
     /// The configuration at the end, the size of the step that would come next, the number of steps, and what was measured.

@@ -22,7 +22,7 @@ use super::ranks::RanksArgs;
 ///
 /// F, which is maximised, is the average of Re tr U / 3 over the links of the directions that are fixed. θ is the average over sites of tr Δ Δ† / 3, with Δ the
 /// divergence of the traceless anti-Hermitian parts of links; in Coulomb gauge it is that of the time slice where it is largest.
-/// Exit code 1, and no file, if θ is not below the tolerance after all iterations. docs/agreement.md lists the conventions of other programs.
+/// Exit code 1 if θ is not below the tolerance after all iterations: the links are then in x.stopped.nersc for x.nersc, from which it continues. docs/agreement.md lists the conventions of other programs.
 #[derive(Args)]
 #[command(after_help = "Examples:
   lanefield config generate weak --lattice 4.4.4.8 --seed 1 --output weak.nersc
@@ -143,10 +143,9 @@ impl Gaugefix {
         bar.end();
         let GaugeFixed { converged, history } = fixed;
         let stopped = !converged && file.lattice.is_stopping();
-        let written = match (converged, stopped) {
-            (true, _) => Some((output.write(&links)?, "")),
-            (false, true) => Some(output.write_stopped(&links, None)?),
-            (false, false) => None,
+        let (written, note) = match converged {
+            true => (output.write(&links)?, ""),
+            false => output.write_stopped(&links, None)?,
         };
         let history: Vec<_> = history.iter().map(Row::of).collect();
         let Some(Row { iteration, functional, functional_bits, theta, theta_bits }) = history.last().cloned() else {
@@ -154,7 +153,7 @@ impl Gaugefix {
         };
         let plaquette = file.lattice.plaquette(&links)?;
         let report = Report {
-            file: written.as_ref().map(|(path, _)| path.display().to_string()),
+            file: written.display().to_string(),
             gauge: gauge.to_string(),
             time_direction: time,
             lattice: file.lattice.extents().as_array(),
@@ -176,13 +175,11 @@ impl Gaugefix {
             history,
         };
         show(self.json, Head::on(Kind::Gaugefix, backend.device()), &report, Report::text)?;
-        if let Some((output, note)) = written.filter(|_| stopped) {
-            let left_out: &[&str] = if self.start == Start::Random { &["--start", "--seed"] } else { &[] };
-            let but = but_with(left_out, std::iter::empty());
-            let (iterations, path) = (report.iterations, output.display());
-            say!(
-                "interrupted: a signal ended it after iteration {iterations}: the same command with --config {path} continues{note}{but}"
-            );
+        let left_out: &[&str] = if self.start == Start::Random { &["--start", "--seed"] } else { &[] };
+        let but = but_with(left_out, std::iter::empty());
+        let continues = format!("the same command with --config {} continues{note}{but}", written.display());
+        if stopped {
+            say!("interrupted: a signal ended it after iteration {}: {continues}", report.iterations);
             return Ok(Outcome::Done);
         }
         if !converged {
@@ -191,7 +188,9 @@ impl Gaugefix {
                 true => "that is as far as f64 goes: use a larger --tolerance",
                 false => "allow more with --max-iterations, or try another --overrelaxation",
             };
-            say!("error: θ is {theta:.3e} after {iterations} iterations, and not below {tolerance:e}: {cure}");
+            say!(
+                "error: θ is {theta:.3e} after {iterations} iterations, and not below {tolerance:e}: {cure}; {continues}"
+            );
         }
         Ok(if converged { Outcome::Done } else { Outcome::CheckFailed })
     }
@@ -247,8 +246,8 @@ impl Row {
 /// What came out. As JSON, these fields.
 #[derive(Serialize)]
 struct Report {
-    /// The file that was written; null where θ did not become small enough.
-    file: Option<String>,
+    /// The file that was written: where θ did not become small enough, one that it continues from.
+    file: String,
     /// `landau` or `coulomb`.
     gauge: String,
     /// Of Coulomb gauge; null of Landau gauge.
@@ -294,6 +293,6 @@ impl Report {
             ("plaquette", with_bits(self.plaquette)),
             ("largest deviation", small(self.unitarity_defect, 2)),
         ];
-        format!("{}\n{}", self.file.as_deref().unwrap_or("not written: θ is above the tolerance"), facts(rows))
+        format!("{}\n{}", self.file, facts(rows))
     }
 }

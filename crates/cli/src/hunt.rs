@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Outcome;
 use super::args::{opencl_device, seed};
-use super::files::{failed_to_write, require_outputs};
+use super::files::require_outputs;
 use super::interrupt::{self, interrupted};
 use super::output::{Device, Head, Kind, show};
 use super::progress::Steps;
@@ -122,9 +122,12 @@ impl Hunt {
         say!("hunting on {info} for {} s, seed {first}{}", self.seconds, in_processes(jobs));
         let mut hunted = self.hunt(first, jobs)?;
         if let Some(program) = hunted.find.as_ref().and_then(|find| find.program.as_deref()) {
-            write_atomically(output, |out| out.write_all(program.as_bytes()))
-                .with_context(|| failed_to_write(output))?;
+            write_atomically(output, |out| out.write_all(program.as_bytes()))?;
             hunted.program = Some(self.output.clone());
+        }
+        if hunted.bodies == 0 && interrupted() {
+            say!("interrupted: a signal ended the hunt before anything was compared: run it again");
+            return Ok(Outcome::Done);
         }
         ensure!(hunted.bodies > 0 || hunted.failure.is_some(), "nothing was compared: give --seconds more time");
         show(self.json, Head::on(Kind::Hunt, Device::from(&*info)), &hunted, |hunted| hunted.to_string())?;

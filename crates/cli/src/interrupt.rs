@@ -4,13 +4,17 @@
 //! now and then whether to end, and then writes and says what there is. A second signal, half a second later or more, ends it at once in any case.
 
 use std::io;
+#[cfg(unix)]
+use std::path::PathBuf;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
 use lanefield::comm::WholeLattice;
-use lanefield::io::lock;
+use lanefield::io::atomic::give_up_pipes;
+#[cfg(unix)]
+use lanefield::io::{claims, lock};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::low_level;
 
@@ -34,6 +38,7 @@ impl Signals {
     fn ends_at_once(&self) -> bool {
         let now = self.start.elapsed().as_millis() as u64 + 1;
         let earlier = self.came.compare_exchange(0, now, Ordering::Relaxed, Ordering::Relaxed).err();
+        give_up_pipes();
         let is_second = earlier.is_some_and(|earlier| now.saturating_sub(earlier) >= SAME.as_millis() as u64);
         is_second || self.nothing_to_keep.load(Ordering::Relaxed)
     }
@@ -44,6 +49,27 @@ static SIGNALS: OnceLock<Signals> = OnceLock::new();
 /// Whether this command writes a checkpoint when a signal asks for it, and whether one has asked.
 static HEEDS_REQUESTS: AtomicBool = AtomicBool::new(false);
 static REQUESTED: AtomicBool = AtomicBool::new(false);
+
+/// Whether it was said what became of the work at a signal.
+static TOLD: AtomicBool = AtomicBool::new(false);
+
+/// It was said.
+pub fn tell() {
+    TOLD.store(true, Ordering::Relaxed);
+}
+
+/// Whether it was.
+pub fn is_told() -> bool {
+    TOLD.load(Ordering::Relaxed)
+}
+
+/// How the work of a command that keeps nothing can be kept all the same.
+static CURE: OnceLock<&str> = OnceLock::new();
+
+/// Sets what is said at a signal while there is nothing to keep.
+pub fn advise(cure: &'static str) {
+    let _ = CURE.set(cure);
+}
 
 /// From now on signals can ask for a checkpoint.
 pub fn heed_requests() {
@@ -111,7 +137,7 @@ fn listen(ends_at_once: impl Fn(i32) -> bool + Clone + Send + Sync + 'static) ->
                 } else if ends_at_once(signal) {
                     // At a second signal, standard error may be what it waits for.
                     if SIGNALS.get().is_some_and(|signals| signals.nothing_to_keep.load(Ordering::Relaxed)) {
-                        say!("interrupted: a signal ended the command, and nothing new was written: run it again");
+                        say!("interrupted: a signal ended the command{}", at_once());
                     }
                     lock::remove_all();
                     low_level::exit(EXIT_CODE.into());
@@ -125,6 +151,21 @@ fn listen(ends_at_once: impl Fn(i32) -> bool + Clone + Send + Sync + 'static) ->
         handle(&signals, ends_at_once)?;
     }
     Ok(())
+}
+
+/// What a command that ends at once says of its outputs, which get no names from here on.
+#[cfg(unix)]
+fn at_once() -> String {
+    let here = std::env::current_dir().unwrap_or_default();
+    let name = |path: &PathBuf| path.strip_prefix(&here).unwrap_or(path).display().to_string();
+    match claims::close() {
+        Some(written) if written.is_empty() => {
+            let cure = CURE.get().map_or_else(String::new, |cure| format!("; {cure}"));
+            format!(", and nothing new was written: run it again{cure}")
+        }
+        Some(written) => format!(" after it wrote {}", written.iter().map(name).collect::<Vec<_>>().join(" and ")),
+        None => " while it wrote its output, which is whole if it is there".to_owned(),
+    }
 }
 
 #[cfg(not(unix))]

@@ -223,6 +223,9 @@ fn run(
     }
     limits::start_threads(limits::threads_of(matches));
     let ended = trace.around(|| use_instructions().and_then(|()| command()));
+    if interrupt::interrupted() && matches!(ended, Ok(Outcome::Done)) && !interrupt::is_told() {
+        say!("interrupted: a signal came; what was done until then is printed, and written where a file was wanted");
+    }
     let displaced = claims::displaced();
     for [wanted, written] in &displaced {
         say!(

@@ -65,16 +65,21 @@ pub struct LongRun {
     lattice: Option<WholeLattice>,
     /// Of the checkpoint.
     lock: Option<Lock>,
+    /// What was written when no more iterations were allowed.
+    given_up: Option<LastCheckpoint>,
+    /// What it is called.
+    what: &'static str,
 }
 
-/// A signal ended a solve.
+/// A signal ended a solve, or a search.
 #[derive(Debug)]
 pub struct Interrupted {
+    what: &'static str,
     iterations: usize,
     checkpoint: Option<LastCheckpoint>,
 }
 
-/// The checkpoint that a signal asked for.
+/// The checkpoint that was to be the last one.
 #[derive(Debug)]
 struct LastCheckpoint {
     path: PathBuf,
@@ -83,25 +88,33 @@ struct LastCheckpoint {
     is_named: bool,
 }
 
-impl fmt::Display for Interrupted {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "a signal ended the solve after iteration {}", self.iterations)?;
-        match &self.checkpoint {
-            Some(LastCheckpoint { path, is_written: true, is_named: true }) => {
-                write!(f, ": the same command with --resume continues from {}", path.display())
-            }
-            Some(LastCheckpoint { path, is_written: true, .. }) => {
-                write!(f, ": the same command with --checkpoint {} --resume continues", path.display())
-            }
-            Some(LastCheckpoint { path, .. }) => {
-                write!(
-                    f,
-                    ": with --resume it continues from the last checkpoint that was written, if {} is there",
-                    path.display()
+impl LastCheckpoint {
+    /// How the same command, with `more` arguments, continues.
+    fn continues(&self, more: &str) -> String {
+        let Self { path, is_written, is_named } = self;
+        let path = path.display();
+        match (is_written, is_named) {
+            (true, true) => format!("the same command with --resume{more} continues from {path}"),
+            (true, false) => format!("the same command with --checkpoint {path} --resume{more} continues"),
+            (false, true) => {
+                format!(
+                    "with --resume{more} it continues from the last checkpoint that was written, if {path} is there"
                 )
             }
-            None => f.write_str(": it cannot be continued, since it has no --checkpoint"),
+            (false, false) => {
+                format!("it cannot be continued, since {path} could not be written: give a --checkpoint elsewhere")
+            }
         }
+    }
+}
+
+impl fmt::Display for Interrupted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let continues = match &self.checkpoint {
+            Some(last) => last.continues(""),
+            None => "it cannot be continued, since it has no --checkpoint".to_owned(),
+        };
+        write!(f, "a signal ended the {} after iteration {}: {continues}", self.what, self.iterations)
     }
 }
 
@@ -140,12 +153,13 @@ impl Watcher for LongRun {
         if let Some(recorder) = &mut self.recorder {
             recorder.flush();
         }
-        let last = self.checkpoints.as_ref().map(|last| {
-            let is_written = last.write(recurrence)?;
-            Ok(LastCheckpoint { path: claims::written_to(&last.path), is_written, is_named: last.every > 0 })
-        });
-        let checkpoint = last.transpose().map_err(|error: BackendError| stop(error.into()))?;
-        Err(stop(Box::new(Interrupted { iterations: recurrence.info().iterations, checkpoint })))
+        let checkpoint = self.write_last(recurrence)?;
+        Err(stop(Box::new(Interrupted { what: self.what, iterations: recurrence.info().iterations, checkpoint })))
+    }
+
+    fn given_up(&mut self, recurrence: &dyn Recurrence) -> Result<(), Stopped> {
+        self.given_up = self.write_last(recurrence)?;
+        Ok(())
     }
 
     fn passed(&mut self, info: &SolverInfo) -> Result<(), Stopped> {
@@ -165,7 +179,24 @@ impl Watcher for LongRun {
 impl LongRun {
     /// One that a signal ends, and of which nothing is kept.
     pub fn of(lattice: &WholeLattice) -> Self {
-        Self { lattice: Some(lattice.clone()), ..Self::default() }
+        Self { lattice: Some(lattice.clone()), what: "solve", ..Self::default() }
+    }
+
+    /// Writes the checkpoint that a run ends with, if it has any.
+    fn write_last(&self, recurrence: &dyn Recurrence) -> Result<Option<LastCheckpoint>, Stopped> {
+        let last = self.checkpoints.as_ref().map(|last| {
+            let is_written = last.write(recurrence)?;
+            Ok(LastCheckpoint { path: claims::written_to(&last.path), is_written, is_named: last.every > 0 })
+        });
+        last.transpose().map_err(|error: BackendError| Stopped(error.into()))
+    }
+
+    /// How a run that needs a larger `limit` continues, `but` with other arguments: what follows its error.
+    pub fn continues(&self, limit: &str, but: impl FnOnce() -> String) -> String {
+        let last = self.given_up.as_ref();
+        last.map_or_else(String::new, |last| {
+            format!("; {}{}", last.continues(&format!(" and a larger {limit}")), but())
+        })
     }
 
     /// Adds what is new in the histories.
@@ -255,7 +286,7 @@ pub fn since(resumed_from: Option<usize>, compared: Option<usize>) -> impl Itera
 }
 
 fn warn(error: &WriteError) {
-    say!("warning: the solve goes on without this checkpoint, and the one before stays: {error}");
+    say!("warning: a checkpoint was not written, and the one before stays, if there is one: {error}");
 }
 
 fn warn_of_record(error: &RecordError) {
@@ -273,9 +304,14 @@ impl CheckpointArgs {
         (argument == "--checkpoint").then_some(self.resume)
     }
 
-    /// Opens the checkpoint. Without one, what a signal ends is written to `spare`.
-    pub fn open(&self, identity: &Identity, lattice: &WholeLattice, spare: Option<&Path>) -> anyhow::Result<LongRun> {
-        let mut run = LongRun::of(lattice);
+    /// Opens the checkpoint of a solve, or of `what` it is. Without one, what a signal ends is written to `spare`.
+    pub fn open(
+        &self,
+        identity: &Identity,
+        lattice: &WholeLattice,
+        (what, spare): (&'static str, Option<&Path>),
+    ) -> anyhow::Result<LongRun> {
+        let mut run = LongRun { what, ..LongRun::of(lattice) };
         let checkpoints = |path: PathBuf, every| {
             let (identity, lattice) = (identity.clone(), lattice.clone());
             Some(Checkpoints { path, every, identity, lattice, warn })
@@ -335,7 +371,7 @@ impl LongRunArgs {
 
     /// Opens all files: those of a record at rank 0 alone.
     pub fn open(&self, identity: &Identity, lattice: &WholeLattice) -> anyhow::Result<LongRun> {
-        let mut run = self.checkpoints.open(identity, lattice, None)?;
+        let mut run = self.checkpoints.open(identity, lattice, ("solve", None))?;
         let (lattice, is_first) = (lattice.clone(), lattice.is_first());
         if let Some(path) = &self.record {
             let writer = is_first.then(|| RecordWriter::create(path, identity, self.record_every)).transpose()?;

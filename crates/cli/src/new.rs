@@ -65,7 +65,7 @@ impl New {
         let outputs: Vec<(&str, &Path)> = files.iter().map(|(path, _)| ("DIR", path.as_path())).collect();
         require_outputs(&outputs, &[])?;
         for (path, text) in &files {
-            write_atomically(path, |out| out.write_all(text.as_bytes())).with_context(|| failed_to_write(path))?;
+            write_atomically(path, |out| out.write_all(text.as_bytes()))?;
         }
         if let Some(source) = &source {
             self.lock(source)?;

@@ -17,7 +17,7 @@ use serde::Serialize;
 use super::Outcome;
 use super::args::BackendArgs;
 use super::configuration::ReadArgs;
-use super::interrupt::{ends_on, keep};
+use super::interrupt::{advise, ends_on, keep};
 use super::output::{Head, Kind, bits, joined, show, table};
 use super::ranks::RanksArgs;
 
@@ -139,6 +139,15 @@ impl Observe {
     fn measure(&self, backend: &AnyBackend, file: &ConfigurationFile) -> Result<Vec<Value>, GaugeFieldError> {
         let configuration = &file.configuration;
         let mut field = GaugeField::new(backend, configuration, self.backend.lanes)?;
+        if self.flow.is_some() {
+            advise(
+                "lanefield flow --output FILE keeps the links that it has reached, and continues; observe --config FILE measures them",
+            );
+        } else if self.smear.is_some() {
+            advise(
+                "lanefield smear --output FILE keeps the links that it has reached, and continues; observe --config FILE measures them",
+            );
+        }
         if let Some(FlowFirst { time, step }) = self.flow {
             let mut flow = Flow::new(field, Action::Wilson, StepChoice::Fixed(step))?;
             // As `flow` goes: steps end at multiples of their size.

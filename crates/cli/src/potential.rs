@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, bail, ensure};
 use clap::Args;
 use lanefield::dynamic::AnyBackend;
-use lanefield::gauge::{Cornell, GaugeField, GaugeFieldError, PotentialPoint, Smearing, potential};
-use lanefield::reference::gauge::Configuration;
+use lanefield::gauge::{Cornell, GaugeField, PotentialPoint, Smearing, potential};
+use lanefield::io::configuration::ConfigurationFile;
 use lanefield::statistics::{Estimate, Samples, Window, chi_squared_tail};
 use lanefield_lab::Timed as _;
 use serde::Serialize;
@@ -23,6 +23,7 @@ use super::output::{Head, Kind, ruled_table, show, table};
 use super::progress::progress_bar;
 use super::ranks::RanksArgs;
 use super::resampling::{Bins, Number, Quality, ResamplingArgs};
+use super::smear::smear_until_a_signal;
 
 /// The potential of static quarks on the axes, V(r) = ln [W(r, t) / W(r, t + 1)] of Wilson loops averaged over configurations, and its fit.
 ///
@@ -110,8 +111,9 @@ impl Potential {
         let (mut measurements, mut names) = (Vec::<Vec<f64>>::new(), Vec::new());
         for configuration in configurations {
             let (path, file) = configuration?;
-            let measured = backend.install(|| self.measure(&backend, &file.configuration, longest));
+            let measured = backend.install(|| self.measure(&backend, &file, longest));
             let measured = measured.with_context(|| format!("failed to measure on {}", path.display()))?;
+            let Some(measured) = measured else { break };
             if let Some(k) = measurements.iter().position(|earlier| are_of_one(earlier, &measured)) {
                 bail!("{}", twice(&files[k], path));
             }
@@ -130,9 +132,17 @@ impl Potential {
                 "interrupted: a signal ended it after {done} of {all} configurations, whose potential follows; it cannot be continued"
             );
         }
-        let found = Averaged::of(&measurements, longest, self.errors)?;
-        let potential = |r: usize| (1..longest.t).map(|t| found.potential(r, t).map(Number::from)).collect();
         let mut warnings: Vec<String> = self.warning(longest).into_iter().collect();
+        let errors = match self.errors.require(measurements.len()) {
+            // Fewer than were given, after a signal.
+            Err(why) => {
+                warnings.push(format!("errors are those of the jackknife of single configurations: {why:#}"));
+                ResamplingArgs::default()
+            }
+            Ok(()) => self.errors,
+        };
+        let found = Averaged::of(&measurements, longest, errors)?;
+        let potential = |r: usize| (1..longest.t).map(|t| found.potential(r, t).map(Number::from)).collect();
         let mut fits = Vec::new();
         let fitted = window.filter(|_| measurements.len() > 1);
         if window.is_some() && fitted.is_none() {
@@ -147,7 +157,7 @@ impl Potential {
         let report = Report {
             lattice: extents.as_array(),
             smearing: self.smear.iter().map(Smearing::to_string).collect(),
-            bins: self.errors.bins(&names),
+            bins: errors.bins(&names),
             distances: (1..=longest.r).map(|r| Distance { r, potential: potential(r) }).collect(),
             first: window.map(|window| window.first),
             last: window.map(|window| window.last),
@@ -198,18 +208,21 @@ impl Potential {
         }
     }
 
-    /// W(r, t), those of a distance together.
+    /// W(r, t), those of a distance together; none if a signal came before they were measured.
     fn measure(
         &self,
         backend: &AnyBackend,
-        configuration: &Configuration,
+        file: &ConfigurationFile,
         longest: Longest,
-    ) -> Result<Vec<f64>, GaugeFieldError> {
-        let mut field = GaugeField::new(backend, configuration, self.backend.lanes)?;
+    ) -> anyhow::Result<Option<Vec<f64>>> {
+        let mut field = GaugeField::new(backend, &file.configuration, self.backend.lanes)?;
         for smearing in &self.smear {
-            field.smear(smearing)?;
+            if smear_until_a_signal(&mut field, smearing, (backend, &file.lattice), || ())? < smearing.steps() {
+                return Ok(None);
+            }
         }
-        Ok(field.wilson_loops(longest.r, longest.t)?.concat())
+        let loops = field.wilson_loops_while(longest.r, longest.t, || !ends_on(&file.lattice))?;
+        Ok(loops.map(|loops| loops.concat()))
     }
 }
 

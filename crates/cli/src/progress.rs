@@ -24,6 +24,9 @@ fn aside<T>(print: impl FnOnce() -> T) -> T {
 /// Prints a line on standard error, above the bars. That nobody reads it any more is no error.
 pub fn say(words: fmt::Arguments<'_>) {
     let words = words.to_string();
+    if words.starts_with("interrupted:") {
+        interrupt::tell();
+    }
     let words = of_this_program(&words);
     let rank = ranks::rank();
     // Rank 0 speaks for all, but for what went wrong elsewhere.

@@ -158,7 +158,7 @@ impl Propagator {
                 )?;
                 self.long_run.open(&identity, &file.lattice)?
             }
-            false => LongRun::default(),
+            false => LongRun::of(&file.lattice),
         };
         let output = self.array_output::<R>(&model, &solve, &file, (&columns, links.as_ref()), deflating.as_ref())?;
         let backend = self.backend.open_on(&file.lattice, &self.ranks)?;
@@ -329,7 +329,8 @@ impl Propagator {
             error if error.history().is_some() => {
                 summary.course.failure = Some(error.to_string());
                 show(self.json, Head::on(Kind::Propagator, backend.device()), &summary, Summary::text)?;
-                say!("error: {error}");
+                let but = || self.long_run.but_with(std::iter::empty());
+                say!("error: {error}{}", long_run.continues("--max-iterations", but));
                 Ok(Outcome::CheckFailed)
             }
             error => Err(error).context("failed to compute the propagator"),

@@ -22,6 +22,13 @@ pub struct ResamplingArgs {
     pub seed: Option<u64>,
 }
 
+impl Default for ResamplingArgs {
+    /// The jackknife of single configurations.
+    fn default() -> Self {
+        Self { bin: 1, bootstrap: None, seed: None }
+    }
+}
+
 impl ResamplingArgs {
     pub fn resampling(&self) -> Resampling {
         match (self.bootstrap, self.seed) {

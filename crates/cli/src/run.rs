@@ -19,7 +19,7 @@ use super::Outcome;
 use super::args::{BackendArgs, HopArgs, SumArgs, of_storage};
 use super::configuration::ReadArgs;
 use super::emit::one;
-use super::files::{failed_to_write, npy_name, require_outputs};
+use super::files::{npy_name, require_outputs};
 use super::output::{Head, Kind, bits, facts, joined, print, show, with_bits};
 use super::ranks::RanksArgs;
 
@@ -220,7 +220,7 @@ impl Run {
             let Some((_, field)) = outcome.fields.iter().find(|(known, _)| known == name) else { continue };
             let path = Path::new(value);
             let file = field_array(field)?.to_file()?;
-            write_atomically(path, |out| out.write_all(&file)).with_context(|| failed_to_write(path))?;
+            write_atomically(path, |out| out.write_all(&file))?;
             files.push(value.clone());
         }
         let report = Report {

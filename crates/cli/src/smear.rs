@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use lanefield::backend::Memory as _;
+use lanefield::comm::WholeLattice;
 use lanefield::dynamic::AnyBackend;
 use lanefield::gauge::{GaugeField, Smearing};
 use lanefield::io::configuration::ConfigurationFile;
@@ -111,20 +112,29 @@ impl Smear {
     /// The links after all steps, or after those before a signal, and how many these are.
     fn smear(&self, backend: &AnyBackend, file: &ConfigurationFile) -> anyhow::Result<(Configuration, usize)> {
         let mut field = GaugeField::new(backend, &file.configuration, self.backend.lanes)?;
-        let (one, steps) = (self.kind.with_steps(1), self.kind.steps());
-        let mut done = 0;
-        while done < steps {
-            field.smear(&one)?;
-            // A step that is queued is not done.
-            backend.finish()?;
-            done += 1;
-            keep();
-            if file.lattice.communicator().any(interrupted())? {
-                break;
-            }
-        }
+        let done = smear_until_a_signal(&mut field, &self.kind, (backend, &file.lattice), keep)?;
         Ok((field.configuration()?, done))
     }
+}
+
+/// Smears links until a signal comes; `keep` is called after each step. Gives the number of steps that were done.
+pub fn smear_until_a_signal(
+    field: &mut GaugeField<'_, AnyBackend>,
+    kind: &Smearing,
+    (backend, lattice): (&AnyBackend, &WholeLattice),
+    keep: impl Fn(),
+) -> anyhow::Result<usize> {
+    let one = kind.with_steps(1);
+    for done in 1..=kind.steps() {
+        field.smear(&one)?;
+        // A step that is queued is not done.
+        backend.finish()?;
+        keep();
+        if lattice.communicator().any(interrupted())? {
+            return Ok(done);
+        }
+    }
+    Ok(kind.steps())
 }
 
 /// How far links may be from SU(3) for rounding.

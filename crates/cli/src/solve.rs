@@ -199,7 +199,7 @@ impl Solve {
                 let identity = self.identity::<R>(&how, lattice, (&file, &eta), deflating.as_ref())?;
                 self.long_run.open(&identity, &file.lattice)?
             }
-            false => LongRun::default(),
+            false => LongRun::of(&file.lattice),
         };
         let output = self.array_output::<R>(&how, lattice, (&file, &eta), deflating.as_ref())?;
         let backend = self.backend.open_on(&file.lattice, &self.input.ranks)?;
@@ -285,10 +285,11 @@ impl Solve {
         match solved {
             Ok(report) => {
                 let histories = report.rhs.iter().map(|rhs| &rhs.info.history[..]);
-                match self.number_of_solutions() {
-                    Some(_) => write_batch_history(self.history.as_deref(), histories)?,
-                    None => write_history(self.history.as_deref(), &report.info().history)?,
-                }
+                // The solution is written, whatever becomes of the history.
+                let history = match self.number_of_solutions() {
+                    Some(_) => write_batch_history(self.history.as_deref(), histories),
+                    None => write_history(self.history.as_deref(), &report.info().history),
+                };
                 let mut axes = Vec::new();
                 if let (Some(path), Some(output)) = (&self.output, &output) {
                     let nrhs = self.number_of_solutions();
@@ -333,6 +334,7 @@ impl Solve {
                 if let Some(output) = output.filter(|_| summary.course.is_checked()) {
                     output.describe::<R>(axes)?;
                 }
+                history?;
                 Ok(long_run.outcome(summary.course.outcome()))
             }
             Err(SolveError::Recurrence(SolverError::Stopped(Stopped(error)))) => {
@@ -340,18 +342,21 @@ impl Solve {
                     return differs(error, (self.json, difference()));
                 }
                 let history = long_run.history();
-                write_until_then(history)?;
+                let written = write_until_then(history);
                 summary.failed(&*error, history);
                 show(self.json, Head::on(Kind::Solve, backend.device()), &summary, Summary::text)?;
                 say!("interrupted: {error}{}", self.long_run.but_with(given([("--history", &self.history)])));
+                written?;
                 Ok(Outcome::Done)
             }
             Err(error) => {
                 let Some(history) = error.history() else { return Err(error).context("failed to solve") };
-                write_until_then(history)?;
+                let written = write_until_then(history);
                 summary.failed(&error, history);
                 show(self.json, Head::on(Kind::Solve, backend.device()), &summary, Summary::text)?;
-                say!("error: {error}");
+                let but = || self.long_run.but_with(given([("--history", &self.history)]));
+                say!("error: {error}{}", long_run.continues("--max-iterations", but));
+                written?;
                 Ok(Outcome::CheckFailed)
             }
         }

@@ -58,9 +58,28 @@ fn solves_begin_with_eigenvectors_of_their_own_operator_alone() {
     fails(&format!("{solve} --deflate gauge.nersc"), "it is no checkpoint");
     fails(&format!("{solve} --deflate none.eigen"), "cannot deflate with none.eigen");
     fails(&format!("{EIGEN} --basis 7 --device cpu"), "a basis of 7 vectors is too small for 6 eigenpairs");
-    let lost = folder.fails(1, &format!("{EIGEN} --max-restarts 1 --output lost.eigen --device cpu"));
-    assert_contains(&lost, &["eigenpairs were found in 1 restarts"]);
-    assert!(!folder.path("lost.eigen").exists());
+}
+
+#[test]
+fn a_search_whose_restarts_run_out_continues_to_the_same_file() {
+    let folder = Folder::with_gauge();
+    let search = format!("{EIGEN} --device cpu --tolerance 1e-9");
+    folder.succeeds(&format!("{search} --output whole.eigen"));
+    let error = folder.fails(1, &format!("{search} --max-restarts 1 --output low.eigen"));
+    let continues = "--checkpoint low.stopped.eigen --resume and a larger --max-restarts continues";
+    assert_contains(&error, &["eigenpairs were found in 1 restarts", continues]);
+    let run = format!("{search} --checkpoint state --checkpoint-every 1000");
+    let error = folder.fails(1, &format!("{run} --max-restarts 1 --output low.eigen"));
+    assert_contains(&error, &["with --resume and a larger --max-restarts continues from state"]);
+    assert!(!folder.path("low.eigen").exists() && folder.read("state") == folder.read("low.stopped.eigen"));
+    assert!(folder.json(&format!("{run} --resume --output low.eigen"))["resumed_from"].as_u64().unwrap() > 0);
+    assert!(folder.read("low.eigen") == folder.read("whole.eigen"), "the eigenvectors differ");
+    // A file of the other kind is no state, and no eigenpairs.
+    let refused = folder.fails(2, &format!("{search} --checkpoint low.eigen --resume"));
+    assert_contains(&refused, &["low.eigen", "it holds lowest eigenpairs", "wrote as its --checkpoint"]);
+    let solve = "solve --config gauge.nersc --source gauss:3 --mass 0.1 --device cpu";
+    let refused = folder.fails(2, &format!("{solve} --deflate state"));
+    assert_contains(&refused, &["cannot deflate with state", "Lanczos", "no eigenpairs", "lanefield eigen"]);
 }
 
 #[test]

@@ -64,10 +64,12 @@ fn a_gauge_is_the_same_file_on_every_device() {
 }
 
 #[test]
-fn a_gauge_that_is_not_reached_is_no_file() {
+fn a_gauge_that_is_not_reached_is_kept_under_another_name() {
     let folder = Folder::with_gauge();
     let line = "gaugefix --config gauge.nersc --output g.nersc --max-iterations 3 --device cpu";
-    assert_contains(&folder.fails(1, line), &["after 3 iterations", "allow more with --max-iterations"]);
+    let continues = "the same command with --config g.stopped.nersc continues";
+    assert_contains(&folder.fails(1, line), &["after 3 iterations", "allow more with --max-iterations", continues]);
+    folder.succeeds("gaugefix --config g.stopped.nersc --output further.nersc --tolerance 1e-8 --device cpu");
     let line = "gaugefix --config gauge.nersc --output g.nersc --tolerance 1e-40 --max-iterations 500 --device cpu";
     let error = folder.fails(1, line);
     assert_contains(&error, &["that is as far as f64 goes: use a larger --tolerance"]);

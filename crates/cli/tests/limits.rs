@@ -29,6 +29,31 @@ fn too_many_open_files_are_an_error_that_names_the_limit() {
     assert_eq!(folder.names(), ["gauge.nersc", "record"]);
 }
 
+#[test]
+#[cfg(target_os = "linux")]
+fn what_one_file_cannot_hold_is_said_once_and_the_other_files_are_written() {
+    let folder = Folder::with_gauge();
+    let solve = "solve --config gauge.nersc --source gauss:4 --mass 0.5 --device cpu";
+    let flow = "flow --config gauge.nersc --time 0.04 --device cpu";
+    let eigen = "eigen --config gauge.nersc --mass 0.1 --number 2 --tolerance 1e-6 --device cpu";
+    for (line, printed) in [
+        (format!("{solve} --history /dev/full --output x.npy"), "true residual"),
+        (format!("{solve} --max-iterations 2 --history /dev/full"), "not converged"),
+        (format!("{flow} --csv /dev/full --plot f.svg --output f.npy"), "t²E"),
+        (format!("{flow} --plot /dev/full --csv f.csv --output g.npy"), "t²E"),
+        (format!("{eigen} --output /dev/full"), "SHA-256"),
+        ("emit hop --language opencl --output /dev/full".to_owned(), ""),
+    ] {
+        let output = folder.ends(2, &line);
+        let error = text(&output.stderr);
+        assert_eq!(error.matches("/dev/full").count(), 1, "{line}: {error}");
+        assert_contains(&error, &["error: cannot write /dev/full: No space left on device"]);
+        assert_contains(&text(&output.stdout), &[printed]);
+    }
+    let names = ["f.csv", "f.npy", "f.npy.json", "f.svg", "g.npy", "g.npy.json", "gauge.nersc", "x.npy", "x.npy.json"];
+    assert_eq!(folder.names(), names);
+}
+
 /// The system's limit of processes is one for a user, and none for root.
 #[test]
 #[cfg(target_os = "linux")]

@@ -86,7 +86,7 @@ fn a_solve_goes_on_from_its_checkpoint_on_another_layout_and_device() {
     folder.fails(1, &format!("{solve} --device cpu --checkpoint state --checkpoint-every 5 --max-iterations 12"));
     let elsewhere = opencl().unwrap_or_else(|| "--device cpu --threads 1".to_owned());
     let resumed = format!("{solve} {elsewhere} --lanes 16 --checkpoint state --resume --history h.csv");
-    assert_eq!(folder.json(&resumed)["resumed_from"], 10);
+    assert_eq!(folder.json(&resumed)["resumed_from"], 12);
     assert_eq!(folder.read("h.csv"), folder.read("whole.csv"));
 }
 
@@ -327,12 +327,28 @@ fn a_checkpoint_that_cannot_be_written_is_a_warning_and_the_solve_goes_on() {
     );
     let error = text(&output.stderr);
     assert_eq!(output.status.code(), Some(0), "{error}");
-    assert_contains(
-        &error,
-        &["warning: the solve goes on without this checkpoint", "cannot write state", "File too large"],
-    );
+    assert_contains(&error, &["warning: a checkpoint was not written", "cannot write state", "File too large"]);
     assert!(folder.read("h.csv") == folder.read("whole.csv") && folder.read("state") == state);
     assert_eq!(folder.names(), ["gauge.nersc", "h.csv", "state", "whole.csv"]);
+}
+
+#[test]
+fn iterations_that_run_out_are_kept_by_every_solver() {
+    let folder = Folder::with_gauge();
+    for solver in ["cg", "bicgstab", "mixed-f32", "mixed-half", "block-cg"] {
+        let solve = format!("{SOLVE} --mass 0.3 --solver {solver}");
+        folder.succeeds(&format!("{solve} --history whole.csv"));
+        let run = format!("{solve} --checkpoint state --checkpoint-every 1000");
+        let error = folder.fails(1, &format!("{run} --max-iterations 7 --history part.csv"));
+        let continues =
+            "with --resume and a larger --max-iterations continues from state (with another name for --history)";
+        assert_contains(&error, &["no convergence in 7 iterations", continues]);
+        assert_eq!(folder.json(&format!("{run} --resume --history h.csv"))["resumed_from"], 7, "{solver}");
+        assert!(folder.read("h.csv") == folder.read("whole.csv"), "{solver}: the histories differ");
+        ["whole.csv", "part.csv", "h.csv", "state"]
+            .iter()
+            .for_each(|file| std::fs::remove_file(folder.path(file)).unwrap());
+    }
 }
 
 #[test]

@@ -331,3 +331,148 @@ fn a_measurement_of_a_spectrum_ends_within_a_solve() {
     assert_contains(&err, &["interrupted: a signal ended the ", "nothing ", " written: run it again"]);
     assert_eq!(folder.names(), ["gauge.nersc"]);
 }
+
+#[test]
+fn a_measurement_of_a_spectrum_keeps_the_sources_that_are_done() {
+    let folder = Folder::new();
+    for seed in 1..3 {
+        folder.succeeds(&format!(
+            "config generate weak --lattice 4.4.4.8 --seed {seed} --spread 0.3 --output {seed}.nersc"
+        ));
+    }
+    let measure = "spectrum measure 1.nersc 2.nersc --operator wilson --mass 0.3 --device cpu \
+                   --source point:0,0,0,0 point:2,0,0,1 point:1,1,1,1 point:0,0,1,2";
+    folder.succeeds(&format!("{measure} --output whole.json"));
+    let run = format!("{measure} --output s.json --resume");
+    let mut parts = 0;
+    for attempt in 0.. {
+        let before = std::fs::read(folder.path("s.json")).ok();
+        let process = started(&folder, &run);
+        // Until the next source is done.
+        while std::fs::read(folder.path("s.json")).ok() == before && process_runs(&process) {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        signal(&process, "-TERM");
+        let (code, _, err) = ended(process);
+        if code == Some(0) {
+            break;
+        }
+        assert_eq!(code, Some(130), "{err}");
+        assert_contains(&err, &["all in s.json: the same command with --resume continues"]);
+        parts += usize::from(err.contains(" of 4 sources of the next one"));
+        assert!(attempt < 20, "it does not get on");
+    }
+    assert!(parts > 0, "no signal came between two sources");
+    assert!(folder.read("s.json") == folder.read("whole.json"), "the correlators differ");
+}
+
+/// Whether a process has not ended yet.
+fn process_runs(process: &Child) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{}/stat", process.id())).unwrap();
+    !stat.rsplit(')').next().unwrap().trim_start().starts_with('Z')
+}
+
+#[test]
+fn a_potential_that_a_signal_ends_is_that_of_the_configurations_before() {
+    let folder = Folder::new();
+    folder.succeeds(
+        "config generate heatbath --beta 5.7 --lattice 4.4.4.8 --seed 1 --sweeps 12 --every 1 --overrelax 0 --device cpu --output all",
+    );
+    let smear = "--smear spatial-ape:0.5,100 --loops 2,4 --device cpu";
+    let done = (0..12).find_map(|attempt| {
+        let process = started(&folder, &format!("potential all {smear} --bin 5 --csv {attempt}.csv"));
+        std::thread::sleep(Duration::from_millis(50 << attempt));
+        signal(&process, "-TERM");
+        let (code, out, err) = ended(process);
+        assert_eq!(code, Some(130), "{out} {err}");
+        err.contains("configurations, whose potential follows")
+            .then(|| (attempt, after(&err, "ended it after ").to_owned(), out, err))
+    });
+    let (attempt, done, out, err) = done.unwrap();
+    assert_contains(&out, &["V(r)"]);
+    let done: usize = done.parse().unwrap();
+    // Too few for two bins.
+    assert_eq!(err.contains("--bin 5"), done < 10, "{err}");
+    let bin = if done < 10 { "" } else { "--bin 5" };
+    let files: Vec<String> = (1..=done).map(|sweep| format!("all/{sweep:06}.nersc")).collect();
+    folder.succeeds(&format!("potential {} {smear} {bin} --csv these.csv", files.join(" ")));
+    assert!(folder.read("these.csv") == folder.read(&format!("{attempt}.csv")), "the potentials differ");
+}
+
+#[test]
+fn what_was_written_before_a_signal_is_named() {
+    let folder = Folder::new();
+    folder.succeeds("config generate hot --lattice 8.8.8.16 --seed 1 --output hot.nersc");
+    for pause in 0.. {
+        let process = started(&folder, "config project hot.nersc near.npy");
+        std::thread::sleep(Duration::from_millis(20 * pause));
+        signal(&process, "-TERM");
+        let (code, _, err) = ended(process);
+        let names = folder.names();
+        match (code, names.len()) {
+            (Some(0), _) => break,
+            (_, 1) => assert_contains(&err, &["nothing new was written: run it again"]),
+            (_, 2) => assert_contains(&err, &["after it wrote near.npy\n"]),
+            _ => assert_contains(&err, &["after it wrote near.npy and near.npy.json\n"]),
+        }
+        assert_eq!(code, Some(130), "{err}");
+        if names.len() > 1 {
+            folder.succeeds("config info near.npy");
+        }
+        names[1..].iter().for_each(|name| std::fs::remove_file(folder.path(name)).unwrap());
+    }
+}
+
+#[test]
+fn a_pipe_without_a_reader_does_not_keep_a_command_that_a_signal_ends() {
+    let folder = Folder::with_gauge();
+    assert!(Command::new("mkfifo").arg(folder.path("x.npy")).status().unwrap().success());
+    let solve = "solve --config gauge.nersc --source gauss:4 --mass 0.5 --device cpu --history h.csv --output x.npy";
+    let process = started(&folder, solve);
+    while !folder.path("h.csv").exists() {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    signal(&process, "-TERM");
+    let (code, _, err) = ended(process);
+    assert_eq!(code, Some(130), "{err}");
+    assert_contains(&err, &["cannot write x.npy: nobody reads the pipe, and a signal ended the wait"]);
+    // A reader that comes late has all.
+    let process = started(&folder, &format!("{solve} --force"));
+    std::thread::sleep(Duration::from_millis(300));
+    let piped = folder.read("x.npy");
+    assert_eq!(ended(process).0, Some(0));
+    folder.succeeds(&solve.replace("x.npy", "y.npy").replace("h.csv", "i.csv"));
+    assert!(piped == folder.read("y.npy"), "the solutions differ");
+}
+
+#[test]
+fn a_state_that_could_not_be_written_is_not_said_to_continue() {
+    let folder = Folder::with_gauge();
+    for attempt in 0..12 {
+        std::fs::create_dir(folder.path("there")).unwrap();
+        let eigen =
+            "eigen --config gauge.nersc --mass 0.1 --number 4 --tolerance 1e-15 --max-restarts 1000000 --device cpu";
+        let process = started(&folder, &format!("{eigen} --output there/low.eigen"));
+        std::thread::sleep(Duration::from_millis(50 << attempt));
+        std::fs::remove_dir(folder.path("there")).unwrap();
+        signal(&process, "-TERM");
+        let (code, _, err) = ended(process);
+        assert_eq!(code, Some(130), "{err}");
+        if err.contains("ended the search after iteration ") {
+            let said = "it cannot be continued, since there/low.stopped.eigen could not be written";
+            return assert_contains(&err, &[said, "the directory there does not exist"]);
+        }
+    }
+    panic!("no iteration was done");
+}
+
+#[test]
+fn links_that_an_observation_does_not_keep_are_kept_by_the_flow() {
+    let folder = Folder::with_gauge();
+    let process = started(&folder, "observe --config gauge.nersc --flow 10000,0.001 --device cpu");
+    std::thread::sleep(Duration::from_millis(500));
+    signal(&process, "-TERM");
+    let (code, out, err) = ended(process);
+    assert_eq!((code, &*out), (Some(130), ""), "{err}");
+    assert_contains(&err, &["nothing new was written", "lanefield flow --output FILE keeps the links"]);
+}

@@ -30,6 +30,9 @@ pub struct Data {
     pub inputs: Inputs,
     /// In the order in which they were measured.
     pub configurations: Vec<Measured>,
+    /// The configuration under way, if some of its sources are done.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub under_way: Option<UnderWay>,
 }
 
 /// A quark, its sources, and what was measured.
@@ -68,6 +71,23 @@ pub struct Inputs {
     pub hadrons: Vec<Hadron>,
     /// In units of 2π/L.
     pub momenta: Vec<Momentum>,
+}
+
+/// A configuration of which some sources are done.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct UnderWay {
+    pub sha256_of_links: String,
+    /// The first ones, in the order of [`Inputs::sources`].
+    pub sources: Vec<OfSource>,
+}
+
+/// What one source gave.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct OfSource {
+    /// Real parts, of each hadron at each momentum ([`Data::kinds`]).
+    pub correlators: Vec<Vec<f64>>,
+    /// Of each propagator, as those of [`Measured`].
+    pub relative_errors: Vec<Vec<f64>>,
 }
 
 /// A configuration, and its correlators.
@@ -113,7 +133,7 @@ impl Data {
     /// Of nothing measured yet.
     pub fn new(inputs: Inputs) -> Self {
         let lanefield = env!("CARGO_PKG_VERSION").to_owned();
-        Self { kind: KIND.to_owned(), format: FORMAT, lanefield, inputs, configurations: Vec::new() }
+        Self { kind: KIND.to_owned(), format: FORMAT, lanefield, inputs, configurations: Vec::new(), under_way: None }
     }
 
     /// Reads a file, whose correlators are as many and as long as it says.
@@ -149,6 +169,15 @@ impl Data {
                 }
             }
         }
+        let kinds = data.kinds().count();
+        let is_whole =
+            |of: &OfSource| of.correlators.len() == kinds && of.correlators.iter().all(|values| values.len() == times);
+        if let Some(UnderWay { sources, .. }) = &data.under_way {
+            ensure!(
+                sources.len() < data.inputs.sources.len() && sources.iter().all(is_whole),
+                "{name}: the configuration under way has other sources or correlators than the file says"
+            );
+        }
         Ok(data)
     }
 
@@ -171,6 +200,12 @@ impl Data {
     /// Whether the configuration of these links was measured.
     pub fn has(&self, sha256_of_links: &str) -> bool {
         self.configurations.iter().any(|measured| measured.sha256_of_links == sha256_of_links)
+    }
+
+    /// What the first sources gave on the configuration of these links, which was under way.
+    pub fn sources_of(&self, sha256_of_links: &str) -> Vec<OfSource> {
+        let of_links = self.under_way.iter().filter(|under_way| under_way.sha256_of_links == sha256_of_links);
+        of_links.flat_map(|under_way| under_way.sources.clone()).collect()
     }
 
     /// A correlator on each configuration.

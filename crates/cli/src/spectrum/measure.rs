@@ -25,7 +25,7 @@ use lanefield_lab::Timed as _;
 use num_complex::Complex;
 use serde::Serialize;
 
-use super::data::{Correlator, Data, Inputs, Measured};
+use super::data::{Correlator, Data, Inputs, Measured, OfSource, UnderWay};
 use crate::Outcome;
 use crate::args::{BackendArgs, HopArgs};
 use crate::configuration::ReadArgs;
@@ -185,7 +185,7 @@ impl Measure {
             if !data.has(&input.sha256_of_links) {
                 let correlators = backend.install(|| {
                     let of = (&sources[..], links.as_ref());
-                    self.correlators::<R>(&backend, &file, of, solve, &data, &bar)
+                    self.correlators::<R>(&backend, (&file, &input), of, solve, &mut data, &bar)
                 });
                 if correlators.as_ref().is_err_and(is_interrupted) {
                     stopped = true;
@@ -200,6 +200,7 @@ impl Measure {
                     bail!("{}", twice(Path::new(&earlier.file), path));
                 }
                 data.configurations.push(measured);
+                data.under_way = None;
                 if lattice.is_first() {
                     data.write(&self.output)?;
                 }
@@ -215,12 +216,16 @@ impl Measure {
         bar.finish_and_clear();
         if stopped {
             let (done, file) = (data.configurations.len(), claims::written_to(&self.output));
-            let (those, file) =
-                (if done == 1 { "configuration, which is" } else { "configurations, which are" }, file.display());
-            match done {
+            let (of, file) = (if done == 1 { "configuration" } else { "configurations" }, file.display());
+            let sources = data.under_way.as_ref().map_or(0, |under_way| under_way.sources.len());
+            let and = match sources {
+                0 => String::new(),
+                _ => format!(" and {sources} of {} sources of the next one", self.sources.len()),
+            };
+            match done + sources {
                 0 => say!("interrupted: a signal ended the first configuration, and nothing was written: run it again"),
                 _ => say!(
-                    "interrupted: a signal ended the run after {done} {those} in {file}: the same command with --resume continues"
+                    "interrupted: a signal ended the run after {done} {of}{and}, all in {file}: the same command with --resume continues"
                 ),
             }
             return Ok(Outcome::Done);
@@ -281,14 +286,15 @@ impl Measure {
         Ok(data)
     }
 
-    /// The correlators of a configuration, averaged over the sources, and the errors of their propagators by time.
+    /// The correlators of a configuration, averaged over the sources, and the errors of their propagators by time. What a source gave is written as soon as it is
+    /// there, and is taken from `data` if it was there before.
     fn correlators<R: Vectors + ArrayReal>(
         &self,
         backend: &AnyBackend,
-        file: &ConfigurationFile,
+        (file, input): (&ConfigurationFile, &ConfigurationInput),
         (sources, links): (&[Columns], Option<&Links>),
         mut solve: Solve<AnyModel>,
-        data: &Data,
+        data: &mut Data,
         bar: &indicatif::ProgressBar,
     ) -> anyhow::Result<(Vec<Correlator>, Vec<f64>)> {
         solve.lanes = backend.lanes(solve.lanes);
@@ -296,10 +302,11 @@ impl Measure {
         let twist = data.inputs.twist_angle;
         let baryons = data.inputs.hadrons.contains(&Hadron::Nucleon);
         let down = solve.operator.of_other_flavour().filter(|_| baryons).map(|operator| Solve { operator, ..solve });
-        let mut of_sources: Vec<Vec<Vec<f64>>> = Vec::new();
-        let mut residuals = Vec::new();
+        let mut of_sources = data.sources_of(&input.sha256_of_links);
+        bar.inc(of_sources.len() as u64);
         let links = links.map(|links| links.on(backend, &file.configuration)).transpose()?;
-        for source in sources {
+        for source in &sources[of_sources.len()..] {
+            let mut residuals = Vec::new();
             let source = source.of(self.smear.smear_source, links.as_ref());
             let mut quark = |solve: &Solve<AnyModel>, twist: Option<TwistAngle>| {
                 let (mut s, relative_errors) = self.propagator::<R>(backend, file, solve, source.clone(), bar)?;
@@ -322,16 +329,26 @@ impl Measure {
                 let correlator = hadron.correlator(backend, extents, quarks, at, self.hop.parameters().boundary)?;
                 Ok(correlator.into_iter().map(|c| c.re).collect())
             };
-            of_sources.push(data.kinds().map(correlator).collect::<anyhow::Result<_>>()?);
+            let correlators = data.kinds().map(correlator).collect::<anyhow::Result<_>>()?;
+            of_sources.push(OfSource { correlators, relative_errors: residuals });
             bar.inc(1);
+            if of_sources.len() < sources.len() {
+                let sha256_of_links = input.sha256_of_links.clone();
+                data.under_way = Some(UnderWay { sha256_of_links, sources: of_sources.clone() });
+                if file.lattice.is_first() {
+                    data.write(&self.output)?;
+                }
+                keep();
+            }
         }
         let average = |k: usize| {
-            let samples: Vec<&[f64]> = of_sources.iter().map(|correlators| &correlators[k][..]).collect();
+            let samples: Vec<&[f64]> = of_sources.iter().map(|of| &of.correlators[k][..]).collect();
             mean(&samples).unwrap_or_default()
         };
+        let residuals = of_sources.iter().flat_map(|of| &of.relative_errors);
         let kinds = data.kinds().enumerate();
         let correlators = kinds.map(|(k, (hadron, momentum))| Correlator { hadron, momentum, values: average(k) });
-        Ok((correlators.collect(), far_times::largest(&residuals)))
+        Ok((correlators.collect(), far_times::largest(residuals)))
     }
 
     /// The propagator from a source, whose residuals were computed anew, and its errors by time.
