@@ -259,6 +259,14 @@ pub fn remove(array: &Path) -> Result<(), SidecarError> {
     }
 }
 
+/// Refuses an array that is not the one that its sidecar describes, if it has one.
+///
+/// # Errors
+/// Those of [`Sidecar::read`] and [`Sidecar::check`].
+pub fn check(array: &Path) -> Result<(), SidecarError> {
+    Sidecar::<Value>::read(array)?.map_or(Ok(()), |sidecar| sidecar.check(array))
+}
+
 /// The SHA-256 of a file, 64 hex digits.
 pub fn sha256_of_file(path: &Path) -> Result<String, SidecarError> {
     let digest = || {

@@ -34,6 +34,8 @@ pub use hadron::Hadron;
 pub use momentum::Momentum;
 pub use propagator::{COLUMNS, PropagatorError, propagator, solve_columns, sources};
 pub use quark::{NoQuark, Quark, require_quark};
-pub use source::{Component, Noise, OutsidePoint, QuarkSource, Source, require_inside};
+pub use source::{
+    Component, Noise, OutsidePoint, QuarkSource, Source, columns_of_propagator, require_inside, times_of_columns,
+};
 pub use twist::TwistAngle;
 pub use wuppertal::Wuppertal;

@@ -6,7 +6,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use lanefield_reference::field::{Spinors, list_of};
+use lanefield_reference::field::{FieldError, Propagator, Spinors, list_of};
 use lanefield_reference::gauge::Configuration;
 use lanefield_reference::layout::{Coordinate, DIMENSION_NAMES, Extents};
 use lanefield_reference::links::BoundaryPhases;
@@ -16,6 +16,7 @@ use thiserror::Error;
 
 use super::{Momentum, Wuppertal};
 use crate::backend::{Backend, BackendError};
+use crate::comm::{CommError, WholeLattice};
 
 /// Colours of a source.
 const COLOURS: usize = 3;
@@ -235,6 +236,35 @@ impl Source {
         outside(self.kind(), extents, first)
     }
 
+    /// Refuses a spin, or the component of colour vectors, that is not one of `count`.
+    ///
+    /// # Errors
+    /// With the numbers that there are.
+    pub fn require_component(&self, name: &str, count: usize) -> Result<(), String> {
+        match self {
+            Self::Wall { component: Some([spin, _]), .. } | Self::Point { component: Some([spin, _]), .. }
+                if *spin >= count =>
+            {
+                Err(format!("{name} {spin} of the {} source is outside 0 to {}", self.kind(), count - 1))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// All numbers of a field with `words` numbers a site, in site order; on a part of a lattice those of its sites. A file has none.
+    ///
+    /// # Errors
+    /// [`FieldError::OutOfMemory`].
+    pub fn field_on(&self, extents: Extents, words: usize) -> Result<Vec<Complex<f64>>, FieldError> {
+        let what = || format!("a source on {extents}");
+        let mut values = list_of(what, extents.volume() * words, std::iter::repeat(Complex::ZERO))?;
+        for (site, object) in values.chunks_exact_mut(words).enumerate() {
+            let x = extents.in_whole(extents.coordinate(site).map(|x| x as isize));
+            self.fill(extents.global(), x, 0..words, object);
+        }
+        Ok(values)
+    }
+
     /// The number that each spin and colour has at a site of the whole lattice; of noise that of word 0.
     fn number(&self, whole: Extents, x: Coordinate, word: u32) -> Complex<f64> {
         match *self {
@@ -318,6 +348,41 @@ fn outside(kind: &'static str, extents: Extents, point: Coordinate) -> Result<()
         }
     }
     Ok(())
+}
+
+/// The time slices in which some twelve columns, spinors at each site of this rank's part, are not zero.
+///
+/// # Errors
+/// Those of other ranks.
+pub fn times_of_columns(
+    columns: &[Complex<f64>],
+    extents: Extents,
+    lattice: &WholeLattice,
+) -> Result<Vec<usize>, CommError> {
+    let mut here = vec![false; lattice.extents()[3]];
+    for (site, numbers) in columns.chunks_exact(Propagator::WORDS).enumerate() {
+        here[extents.coordinate(site)[3] + extents.origin()[3]] |= numbers.iter().any(|z| *z != Complex::ZERO);
+    }
+    let mut times = Vec::new();
+    for (t, is_here) in here.into_iter().enumerate() {
+        if lattice.communicator().any(is_here)? {
+            times.push(t);
+        }
+    }
+    Ok(times)
+}
+
+/// The twelve columns of a propagator in site order, as spinors at each site.
+///
+/// # Errors
+/// [`FieldError::OutOfMemory`].
+pub fn columns_of_propagator(propagator: &[Complex<f64>]) -> Result<Vec<Complex<f64>>, FieldError> {
+    // Sink spin, source spin, sink colour, source colour.
+    let number = |k: usize| {
+        let (site, column, word) = (k / 144, k / 12 % 12, k % 12);
+        propagator[144 * site + (4 * (word / 3) + column / 3) * 9 + 3 * (word % 3) + column % 3]
+    };
+    list_of(|| "the columns of a propagator".to_owned(), propagator.len(), (0..propagator.len()).map(number))
 }
 
 impl QuarkSource<'_> {

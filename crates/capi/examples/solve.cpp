@@ -12,8 +12,7 @@ int main() try {
 
     lanefield::op clover(context, links, "clover", {{"mass", 0.5}, {"csw", 1.2}, {"boundary", "1,1,1,-1"}});
     std::printf("%s\n", clover.describe().c_str());
-    std::vector<lanefield::complex> eta(clover.size());
-    eta[12 * 7 + 5] = {0, 1};
+    auto eta = clover.source("point:3,1,0,0,1,2");
 
     lf_solve_options options{};
     options.method = "mixed-f32";

@@ -40,8 +40,7 @@ program solve
   if (reals /= 2 * size(eta)) error stop "the arrays have another size"
 
   ! A point source.
-  eta = 0
-  eta(1, 2, 3, 0, 1, 2) = 1
+  call must(lf_source(wilson, "point:3,0,1,2,2,1" // c_null_char, c_loc(eta), reals))
   options%tolerance = 1d-9
   options%progress = c_funloc(watch)
   call must(lf_solve(wilson, c_loc(eta), c_loc(psi), reals, options, info))

@@ -213,6 +213,14 @@ module lanefield
       integer(c_int32_t) :: status
     end function
 
+    function lf_source(op, name, values, reals) bind(C) result(status)
+      import :: c_ptr, c_char, c_size_t, c_int32_t
+      type(c_ptr), value :: op, values
+      character(kind=c_char), intent(in) :: name(*)
+      integer(c_size_t), value :: reals
+      integer(c_int32_t) :: status
+    end function
+
     function lf_operator_apply_f64(op, piece, sites, dagger, source, answer, reals) bind(C) result(status)
       import :: c_ptr, c_int32_t, c_size_t
       type(c_ptr), value :: op, source, answer

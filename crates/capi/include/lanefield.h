@@ -393,7 +393,8 @@ typedef struct lf_solve_options {
    */
   size_t size;
   /*
-   "cg" (if null): conjugate gradients, on the normal equations where the operator is not positive; "mixed-f32", "mixed-half": the same with
+   "cg" (if null): conjugate gradients, on the normal equations where the operator is not positive; "block-cg": the same of all right-hand sides
+   in one block; "mixed-f32", "mixed-half": the same with
    reliable updates of a recurrence in f32 or half precision, for solutions in f64; "bicgstab".
    */
   const char *method;
@@ -418,7 +419,7 @@ typedef struct lf_solve_options {
    */
   uint64_t patience;
   /*
-   Right-hand sides, which lie one after the other in the arrays; 0: 1. Several are solved together, by conjugate gradients alone.
+   Right-hand sides, which lie one after the other in the arrays; 0: 1. Several are solved together, by cg and block-cg alone.
    */
   uint64_t right_hand_sides;
   /*
@@ -985,6 +986,23 @@ lf_status lf_exact_sum_words(const struct lf_exact_sum *sum,
  `words` has LF_EXACT_SUM_WORDS integers.
  */
 lf_status lf_exact_sum_set_words(struct lf_exact_sum *sum, const int64_t *words);
+
+/*
+ Makes a source by its name, of what an operator acts on: the numbers that the commands `lanefield apply` and `lanefield source` take for the same one.
+
+ `name`: "gauss:SEED", Gaussian numbers of variance 1 in each real; "z4:SEED", each number one of 1, i, -1, -i; "z2:SEED", 1 or -1 (with "SEED,t" on time
+ slice t alone); "point:x,y,z,t,spin,colour", 1 there and 0 elsewhere (of colour vectors the component instead of the spin);
+ "wall:t,spin,colour", 1 on a time slice; "momentum:nx,ny,nz,t,spin,colour", exp(ip·x) there with p = 2 pi n/L; or the file of a NumPy array
+ (T, Z, Y, X, 4, 3), in five dimensions (Ls, T, Z, Y, X, 4, 3), of N colour vectors (T, Z, Y, X, N, 3). In five dimensions a point, a wall or a wave is at
+ s = 0. `values` receives `reals` numbers in site order, as many as lf_operator_reals() tells.
+
+ Errors: LF_INVALID_ARGUMENT for a name that is not known, and for a place or a spin that there is not; LF_FILE also for an array that is not the one
+ that its sidecar describes; LF_OUT_OF_MEMORY.
+ */
+lf_status lf_source(const struct lf_operator *op,
+                    const char *name,
+                    double *values,
+                    size_t reals);
 
 /*
  Solves M ψ = η, on the device of the context that the operator was made with, or on the CPU reference.

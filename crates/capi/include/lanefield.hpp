@@ -179,6 +179,12 @@ public:
         check(lf_operator_apply_f64(get(), piece, sites, dagger, reals(source), reinterpret_cast<double *>(result.data()), 2 * source.size()));
         return result;
     }
+    // The numbers of a source by its name, as of lf_source().
+    std::vector<complex> source(const std::string &name) const {
+        std::vector<complex> values(size());
+        check(lf_source(get(), name.c_str(), reinterpret_cast<double *>(values.data()), 2 * values.size()));
+        return values;
+    }
     // Compares a result of the caller's own with the reference: the report says where the first difference is.
     lf_report compare(const std::vector<complex> &source, const std::vector<complex> &result, bool dagger = false, lf_piece piece = LF_FULL,
                       lf_sites sites = LF_ALL_SITES) const {

@@ -11,6 +11,7 @@
 //! | `field.rs` | fields that a context holds, and what is done with them there |
 //! | `sum.rs` | exact sums of arrays, and sums that go on |
 //! | `check.rs` | a caller's array compared with the reference |
+//! | `source.rs` | sources by name |
 //! | `solve.rs` | solves |
 //! | `golden.rs` | golden data |
 
@@ -29,6 +30,7 @@ mod golden;
 mod operator;
 mod pointer;
 mod solve;
+mod source;
 mod status;
 mod struct_size;
 mod sum;
@@ -42,5 +44,6 @@ pub use golden::*;
 
 pub use operator::*;
 pub use solve::*;
+pub use source::*;
 pub use status::{lf_last_error, lf_status, lf_status_name, lf_version};
 pub use sum::*;

@@ -41,7 +41,8 @@ pub enum lf_precision {
 pub struct lf_solve_options {
     /// sizeof(lf_solve_options): what the caller knows of it. Later versions add members at the end.
     pub size: usize,
-    /// "cg" (if null): conjugate gradients, on the normal equations where the operator is not positive; "mixed-f32", "mixed-half": the same with
+    /// "cg" (if null): conjugate gradients, on the normal equations where the operator is not positive; "block-cg": the same of all right-hand sides
+    /// in one block; "mixed-f32", "mixed-half": the same with
     /// reliable updates of a recurrence in f32 or half precision, for solutions in f64; "bicgstab".
     pub method: *const c_char,
     /// 1: solve M itself, not the even-odd Schur complement.
@@ -54,7 +55,7 @@ pub struct lf_solve_options {
     pub max_iterations: u64,
     /// Give up after so many iterations in which |r| reached no new low; 0: 1000.
     pub patience: u64,
-    /// Right-hand sides, which lie one after the other in the arrays; 0: 1. Several are solved together, by conjugate gradients alone.
+    /// Right-hand sides, which lie one after the other in the arrays; 0: 1. Several are solved together, by cg and block-cg alone.
     pub right_hand_sides: u64,
     /// Is called as the solve goes on; may be null.
     pub progress: lf_progress,
@@ -247,12 +248,13 @@ fn solve_on<R: Vectors>(
 fn method_of(name: Option<&str>) -> Outcome<Method> {
     match name {
         None | Some("cg") => Ok(Method::ConjugateGradients),
+        Some("block-cg") => Ok(Method::BlockConjugateGradients),
         Some("mixed-f32") => Ok(Method::MixedF32),
         Some("mixed-half") => Ok(Method::MixedHalf),
         Some("bicgstab") => Ok(Method::BiCgStab),
-        Some(other) => {
-            Err(Failure::argument(format!("unknown method '{other}': expected cg, mixed-f32, mixed-half or bicgstab")))
-        }
+        Some(other) => Err(Failure::argument(format!(
+            "unknown method '{other}': expected cg, block-cg, mixed-f32, mixed-half or bicgstab"
+        ))),
     }
 }
 

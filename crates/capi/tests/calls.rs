@@ -387,6 +387,11 @@ fn a_solve_has_the_bits_and_the_history_of_the_library() {
     let mut both = vec![0.0; two.len()];
     must(wilson.solve(&two, &mut both, &options));
     assert_same_bits(&both, &[&expected.solution[..], &expected.solution].concat());
+    // In one block, of two that are not the same.
+    let block = lf_solve_options { method: c"block-cg".as_ptr(), ..options };
+    let others = [eta.clone(), gauss(eta.len() + 2)[2..].to_vec()].concat();
+    must(wilson.solve(&others, &mut both, &block));
+    assert!(both.iter().zip(&psi).all(|(x, y)| (x - y).abs() < 1e-5));
     // The second so small that its |b|² underflows: it has a scale of its own.
     let small = 2.0_f64.powi(-515);
     let two = [eta.clone(), eta.iter().map(|x| x * small).collect()].concat();

@@ -5,8 +5,8 @@ use std::fs;
 use crate::package;
 
 /// The sources in the order in which the header has them.
-const SOURCES: [&str; 10] =
-    ["status", "device", "context", "configuration", "operator", "check", "sum", "solve", "field", "golden"];
+const SOURCES: [&str; 11] =
+    ["status", "device", "context", "configuration", "operator", "check", "sum", "source", "solve", "field", "golden"];
 
 fn header() -> String {
     let config = cbindgen::Config::from_file(package().join("cbindgen.toml")).unwrap();

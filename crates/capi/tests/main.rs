@@ -4,6 +4,7 @@ mod calls;
 mod header;
 mod library;
 mod programs;
+mod sources;
 
 use std::path::Path;
 use std::process::Command;

@@ -25,7 +25,7 @@ use super::compare_plot::plot;
 use super::compare_residuals::{Residuals, System};
 use super::configuration::ReadArgs;
 use super::fields::FieldShape;
-use super::files::{given, npy_error, require_outputs, svg};
+use super::files::{check_beside, given, npy_error, require_outputs, svg};
 use super::operator::{Offer, OperatorArgs, check};
 use super::output::{Head, Kind, print, print_json};
 use super::ranks::RanksArgs;
@@ -303,6 +303,10 @@ enum Array {
 
 impl Array {
     fn read(path: &Path, convention: Convention, option: &str) -> anyhow::Result<Self> {
+        // What changed is what a comparison is to find.
+        if let Err(error) = check_beside(path) {
+            say!("warning: {error}");
+        }
         match npy::read_complex(path) {
             Err(NpyError::ElementType { .. }) if convention == Convention::OURS => {
                 let array = RawArray::read(path).map_err(|error| npy_error(path, error))?;

@@ -8,11 +8,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::Context as _;
 use lanefield::io::atomic::write_atomically;
-use lanefield::io::claims;
 use lanefield::io::configuration::is_stream;
 use lanefield::io::hdf5;
 use lanefield::io::lock::Lock;
 use lanefield::io::npy::{self, ArrayReal, NpyError};
+use lanefield::io::{claims, sidecar};
 use lanefield::reference::real::Real;
 use num_complex::Complex;
 
@@ -50,6 +50,14 @@ pub fn npy_error(path: &Path, error: NpyError) -> anyhow::Error {
         _ => return unread(path, matches!(error, NpyError::Open(_)), error),
     };
     anyhow::Error::new(error).context(format!("{} ({hint})", failed_to_read(path)))
+}
+
+/// Refuses an array that is not the one that its sidecar describes. The first rank looks for all.
+pub fn check_beside(path: &Path) -> anyhow::Result<()> {
+    if ranks::is_first() {
+        sidecar::check(path)?;
+    }
+    Ok(())
 }
 
 /// Whether a file begins as NERSC configurations do.

@@ -10,15 +10,14 @@ use lanefield::dynamic::AnyBackend;
 use lanefield::gauge::{GaugeField, Smearing};
 use lanefield::io::npy::{self, ComplexValues};
 use lanefield::io::sidecar::{ConfigurationInput, SourceInput, SourceKind};
-use lanefield::observable::{COLUMNS, QuarkSource, Source, Wuppertal};
-use lanefield::reference::field::list_of;
+use lanefield::observable::{COLUMNS, QuarkSource, Source, Wuppertal, columns_of_propagator, times_of_columns};
 use lanefield::reference::gauge::Configuration;
 use lanefield::reference::layout::{Extents, LaneChoice};
 use num_complex::Complex;
 use serde::{Deserialize, Serialize};
 
 use super::configuration::ReadArgs;
-use super::files::npy_error;
+use super::files::{check_beside, npy_error};
 use super::output::joined;
 use super::ranks::RanksArgs;
 use super::source::described;
@@ -148,17 +147,9 @@ impl Columns {
     pub fn read(source: &Source, extents: Extents, lattice: &WholeLattice) -> anyhow::Result<Self> {
         source.require_inside(extents)?;
         let Source::File(path) = source else { return Ok(Self { source: source.clone(), file: None }) };
+        check_beside(path)?;
         let values = columns_of_file(path, extents)?;
-        let of_site = values.len() / extents.volume();
-        let mut times = Vec::new();
-        for t in 0..lattice.extents()[3] {
-            let is_here = values.chunks_exact(of_site).enumerate().any(|(site, numbers)| {
-                extents.coordinate(site)[3] + extents.origin()[3] == t && numbers.iter().any(|z| *z != Complex::ZERO)
-            });
-            if lattice.communicator().any(is_here)? {
-                times.push(t);
-            }
-        }
+        let times = times_of_columns(&values, extents, lattice)?;
         ensure!(!times.is_empty(), "the source {} is zero everywhere", path.display());
         let time = (times.len() == 1).then(|| times[0]);
         let digest = lattice.digest(&values)?;
@@ -226,13 +217,5 @@ fn columns_of_file(path: &Path, extents: Extents) -> anyhow::Result<Vec<Complex<
         path.display()
     );
     let values = values.into_f64();
-    if is_list {
-        return Ok(values);
-    }
-    // Sink spin, source spin, sink colour, source colour.
-    let number = |k: usize| {
-        let (site, column, word) = (k / 144, k / 12 % 12, k % 12);
-        values[144 * site + (4 * (word / 3) + column / 3) * 9 + 3 * (word % 3) + column % 3]
-    };
-    Ok(list_of(|| format!("the columns of {}", path.display()), values.len(), (0..values.len()).map(number))?)
+    if is_list { Ok(values) } else { Ok(columns_of_propagator(&values)?) }
 }

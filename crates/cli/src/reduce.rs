@@ -21,7 +21,7 @@ use serde::Serialize;
 
 use super::Outcome;
 use super::args::{BackendArgs, SumArgs, name_of};
-use super::files::npy_error;
+use super::files::{check_beside, npy_error};
 use super::output::{Head, Kind, Layout, bits, show};
 use super::ranks::RanksArgs;
 
@@ -189,6 +189,7 @@ impl Reduce {
 
     /// An array, or the part of it that this rank has.
     fn read(&self, path: &Path) -> anyhow::Result<(ComplexArray, WholeLattice)> {
+        check_beside(path)?;
         let failed = |error| npy_error(path, error);
         let extents = npy::read_header(path).map_err(failed)?.extents().map_err(failed)?;
         let lattice = self.ranks.lattice(extents)?;

@@ -8,13 +8,14 @@ use lanefield::comm::{CommError, WholeLattice};
 use lanefield::io::configuration::ConfigurationFile;
 use lanefield::io::sidecar::{NoiseInput, SourceInput, SourceKind};
 use lanefield::observable::{Component, Noise, Source};
-use lanefield::reference::field::{FieldError, list_of};
+use lanefield::reference::field::FieldError;
 use lanefield::reference::kernels::Vectors;
 use lanefield::reference::layout::Extents;
 use num_complex::Complex;
 
 use super::configuration::ReadArgs;
 use super::fields::{FieldShape, interleaved};
+use super::files::check_beside;
 use super::ranks::RanksArgs;
 
 /// What an operator acts in, and on.
@@ -132,6 +133,7 @@ pub fn load(
     config: &str,
 ) -> anyhow::Result<Loaded> {
     if let Source::File(path) = source {
+        check_beside(path)?;
         let (shape, its_extents, values) = shape.read(path, physical, extents)?;
         ensure!(
             its_extents.as_array() == extents.as_array(),
@@ -141,23 +143,14 @@ pub fn load(
         return Ok(Loaded { shape, values });
     }
     source.require_inside(extents)?;
-    if let Source::Point { component: Some([spin, _]), .. } | Source::Wall { component: Some([spin, _]), .. } = source {
-        let (name, count) = shape.components();
-        ensure!(*spin < count, "{name} {spin} of the {} source is outside 0 to {}", source.kind(), count - 1);
-    }
+    let (name, count) = shape.components();
+    source.require_component(name, count).map_err(anyhow::Error::msg)?;
     Ok(Loaded { shape, values: made(source, shape, extents)? })
 }
 
 /// The numbers of a source that is no file, in site order.
 fn made(source: &Source, shape: FieldShape, extents: Extents) -> Result<Vec<Complex<f64>>, FieldError> {
-    let (words, whole) = (shape.words(), extents.global());
-    let what = || format!("a source on {extents}");
-    let mut values = list_of(what, extents.volume() * words, std::iter::repeat(Complex::ZERO))?;
-    for (site, object) in values.chunks_exact_mut(words).enumerate() {
-        let x = extents.in_whole(extents.coordinate(site).map(|x| x as isize));
-        source.fill(whole, x, 0..words, object);
-    }
-    Ok(values)
+    source.field_on(extents, shape.words())
 }
 
 /// Gaussian numbers of variance 1 in each real, in site order.

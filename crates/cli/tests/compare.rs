@@ -30,6 +30,10 @@ fn plant(folder: &Folder, change: impl FnOnce(&mut Vec<Complex<f64>>)) {
     let mut values = numbers(folder);
     change(&mut values);
     npy::write_complex(&folder.path("b.npy"), &SHAPE, &values).unwrap();
+    let beside = folder.path("b.npy.json");
+    if beside.exists() {
+        std::fs::remove_file(beside).unwrap();
+    }
 }
 
 /// What the comparison of a.npy and b.npy prints, which must differ.

@@ -248,3 +248,32 @@ fn propagators_that_do_not_belong_together_are_not_averaged() {
     assert_contains(&fails("p.npy b.npy"), &["boundary is \"1,1,1,-1\"", "\"0.25pi,1,1,-1\""]);
     assert_contains(&fails("p.npy q.npy p.npy"), &["p.npy and p.npy have the same source on the same configuration"]);
 }
+
+#[test]
+fn an_array_with_a_flipped_bit_is_refused_by_all_that_read_it_and_compare_says_so() {
+    let folder = folder();
+    folder.succeeds(&format!("{PROPAGATOR} --source wall:2 --output p.npy"));
+    folder.succeeds("source gauss:1 --lattice 4.2.2.6 --output eta.npy");
+    folder.write("whole.npy", &folder.read("eta.npy"));
+    for array in ["p.npy", "eta.npy"] {
+        let mut bytes = folder.read(array);
+        *bytes.last_mut().unwrap() ^= 1;
+        folder.write(array, &bytes);
+    }
+    for line in [
+        "correlator --propagator p.npy --device cpu",
+        &format!("{PROPAGATOR} --source p.npy --output x.npy"),
+        "solve --config gauge.nersc --source eta.npy --mass 0.5 --device cpu --output x.npy",
+        "apply --operator hop --config gauge.nersc --source eta.npy --device cpu --output x.npy",
+        "reduce --op inner --input whole.npy --with eta.npy --device cpu",
+        "reduce --op norm2 --input eta.npy --device cpu",
+        "run --kernel scale --in x=eta.npy --scalar a=2 --out out=x.npy --device cpu",
+        "convert eta.npy x.npy",
+    ] {
+        assert_contains(&refused(&folder, line), &["npy has the SHA-256", "was changed or replaced"]);
+        assert!(!folder.path("x.npy").exists(), "{line}");
+    }
+    let compared = folder.ends(1, "compare whole.npy eta.npy");
+    assert_contains(&text(&compared.stderr), &["warning: eta.npy has the SHA-256", "was changed or replaced"]);
+    assert_contains(&text(&compared.stdout), &["at 1 of 96 sites", "one bit of one number is flipped"]);
+}

@@ -18,7 +18,7 @@ use lanefield::reference::real::{Precision, Real as _};
 use lanefield_ports::golden::from_array;
 use num_complex::Complex;
 
-use super::super::files::npy_error;
+use super::super::files::{check_beside, npy_error};
 use super::describe::names_of;
 use super::objects::{axes_in_words, axes_of_matrix, object_of};
 use super::{AlongS, Named, Run};
@@ -55,6 +55,7 @@ impl Run {
             for input in self.inputs.iter().filter(|input| input.name == role.name) {
                 for file in input.value.split(',') {
                     let path = PathBuf::from(file);
+                    check_beside(&path)?;
                     let array = npy::read_complex(&path).map_err(|error| npy_error(&path, error))?;
                     loaded.push(Loaded { name: role.name, path, array });
                 }
