@@ -1,11 +1,13 @@
 //! Arguments by their names. A wrong one is told as "seed is -1: expected a whole number that is not negative", whatever it was given to: `ValueError`
 //! where it has the right type, else `TypeError`.
 
-use lanefield::observable::{Source, TwistAngle};
+use lanefield::gauge::Smearing;
+use lanefield::observable::{COLUMNS, Source, TwistAngle, Wuppertal};
 use lanefield::reference::layout::{Coordinate, Parity};
 use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 
+use super::arrays::Given;
 use super::configuration::Configuration;
 use super::operator::Operator;
 
@@ -97,19 +99,64 @@ impl Argument for Coordinate {
     }
 }
 
-/// A point, or the name of a source in each spin and colour.
-impl Argument for Source {
+/// α and the number of steps of Gaussian smearing, or their text as of the program.
+impl Argument for Wuppertal {
     fn read(name: &str, given: &Bound<'_, PyAny>) -> PyResult<Self> {
-        let Ok(text) = given.extract::<String>() else {
-            return Ok(Self::Point { position: Coordinate::read(name, given)?, component: None });
-        };
-        match Self::columns(&text) {
-            Ok(Self::File(_)) => {
-                Err(wrong(name, given, "the name of a source, as in 'wall:0'; files are for the program"))
-            }
-            Ok(source) => Ok(source),
-            Err(error) => Err(PyValueError::new_err(error)),
+        if let Ok(text) = given.extract::<String>() {
+            return text.parse().map_err(|error| PyValueError::new_err(format!("{name}: {error}")));
         }
+        let read = given.extract::<(f64, usize)>();
+        let (alpha, steps) = read.map_err(|_| mistyped(name, given, "(alpha, steps), as in (0.25, 20)"))?;
+        Self::new(alpha, steps).ok_or_else(|| wrong(name, given, "an alpha for which 1 + 6 alpha is finite and not 0"))
+    }
+}
+
+/// Links on which quarks are smeared.
+pub enum SmearLinks {
+    /// Those of the operator, smeared.
+    Smeared(Smearing),
+    Of(Py<Configuration>),
+}
+
+impl Argument for SmearLinks {
+    fn read(name: &str, given: &Bound<'_, PyAny>) -> PyResult<Self> {
+        if let Ok(configuration) = given.extract() {
+            return Ok(Self::Of(configuration));
+        }
+        let expected = "a lanefield.Configuration, or a smearing as 'spatial-ape:0.5,10'";
+        let text: String = given.extract().map_err(|_| mistyped(name, given, expected))?;
+        let smearing = text.parse::<Smearing>().map_err(|error| error.to_string());
+        let smearing = smearing.and_then(|smearing| smearing.check().map(|()| smearing).map_err(|e| e.to_string()));
+        smearing.map(Self::Smeared).map_err(|error| PyValueError::new_err(format!("{name}: {error}")))
+    }
+}
+
+/// What a propagator is solved from.
+pub enum QuarkColumns<'py> {
+    Named(Source),
+    /// An array of twelve columns.
+    Array(Given<'py>),
+}
+
+/// A point, the name of a source in each spin and colour, or an array.
+pub fn quark_source<'py>(given: &Bound<'py, PyAny>) -> PyResult<QuarkColumns<'py>> {
+    let name = "source";
+    let Ok(text) = given.extract::<String>() else {
+        let has_axes = given.getattr("ndim").and_then(|axes| axes.extract::<usize>()).is_ok_and(|axes| axes > 1);
+        if has_axes || given.len().is_ok_and(|length| length == COLUMNS) {
+            return Given::new(name, given).map(QuarkColumns::Array);
+        }
+        let position = Coordinate::read(name, given)?;
+        return Ok(QuarkColumns::Named(Source::Point { position, component: None }));
+    };
+    match Source::columns(&text) {
+        Ok(Source::File(_)) => Err(wrong(
+            name,
+            given,
+            "the name of a source, as in 'wall:0'; of a file lanefield.read_array makes an array",
+        )),
+        Ok(source) => Ok(QuarkColumns::Named(source)),
+        Err(error) => Err(PyValueError::new_err(error)),
     }
 }
 
@@ -174,7 +221,7 @@ named! {
     lanes: Option<usize>,
     leading: Option<usize>,
     legs: Option<String>,
-    links: usize,
+    links: Option<usize>,
     ls: Option<usize>,
     max_iterations: Option<usize>,
     name: String,
@@ -183,10 +230,13 @@ named! {
     overwrite: bool,
     parity: Option<Parity>,
     physical: Option<bool>,
-    point: Source,
     position: Coordinate,
     precisions: Option<Vec<String>>,
+    reconstruct: Option<usize>,
     seed: u64,
+    smear_links: Option<SmearLinks>,
+    smear_sink: Option<Wuppertal>,
+    smear_source: Option<Wuppertal>,
     spin: usize,
     spread: f64,
     threads: Option<usize>,
@@ -207,7 +257,7 @@ macro_rules! words {
 words! {
     convention: ["lanefield", "pyquda", "gpt"],
     direction: ["x", "y", "z", "t"],
-    method: ["cg", "bicgstab", "mixed", "mixed-f32", "mixed-half"],
+    method: ["cg", "block-cg", "bicgstab", "mixed", "mixed-f32", "mixed-half"],
     piece: ["full", "meooe", "mooee", "mooeeinv", "mpc"],
 }
 

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use lanefield::io::hdf5;
 use lanefield::io::npy::{self, ArrayReal, ComplexArray, ComplexValues};
 use lanefield::io::open::{Reopenable, begins_an_array};
-use lanefield::io::sidecar::Sidecar;
+use lanefield::io::sidecar;
 use lanefield::reference::kernels::Vectors;
 use lanefield::reference::real::Precision;
 use lanefield::reference::tasks;
@@ -85,9 +85,7 @@ pub fn array<'py, T: Element>(py: Python<'py>, values: Vec<T>, axes: &[usize]) -
 #[pyo3(signature = (path, *, dataset=None))]
 pub fn read_array<'py>(py: Python<'py>, path: PathBuf, dataset: Option<&str>) -> PyResult<Bound<'py, PyAny>> {
     let ComplexArray { shape, values } = on_host(py, || {
-        if let Some(sidecar) = Sidecar::<serde_json::Value>::read(&path).map_err(value)? {
-            sidecar.check(&path).map_err(value)?;
-        }
+        sidecar::check(&path).map_err(value)?;
         let file = Reopenable::open(&path, begins_an_array).map_err(|error| errors::unopened(&error))?;
         match hdf5::is_hdf5(file.path()) {
             true => hdf5::read_complex(file.path(), dataset).map_err(|error| errors::array(&path, error)),

@@ -6,7 +6,7 @@ use lanefield::operator::{
 };
 use lanefield::reference::kernels::Vectors;
 use lanefield::reference::layout::Parity;
-use lanefield::reference::links::{BoundaryPhases, Phase};
+use lanefield::reference::links::{BoundaryPhases, LinkFormat, Phase};
 use num_complex::Complex;
 use pyo3::IntoPyObjectExt as _;
 use pyo3::prelude::*;
@@ -38,8 +38,8 @@ use super::fields::{Axes, Physical};
 /// There is no kappa: it is 1 / (2 (4 + mass)). Sections 6, 9, 13 to 17 and 25 of docs/arithmetic.md define every rounding.
 ///
 /// boundary: phases of the fermion in x, y, z, t: 1 periodic, -1 antiperiodic, 0 fixed, or e^{iθ} of ψ(x+L) = e^{iθ} ψ(x), as a complex number or as text,
-///     "0.25pi" of θ = π/4, which need links=18; (1, 1, 1, -1) where not given.
-/// links: reals stored per link. Part of the operator: it changes the last bits.
+///     "0.25pi" of θ = π/4, which need reconstruct=18; (1, 1, 1, -1) where not given.
+/// reconstruct: reals stored per link, 18, 12 or 8, also as `links`; 18 where not given. Part of the operator: it changes the last bits.
 /// legs: the order in which the hop adds its legs, likewise.
 /// device: where to apply it; that of LANEFIELD_DEVICE, else "auto", where not given.
 #[pyclass(frozen, module = "lanefield")]
@@ -167,24 +167,36 @@ fn as_python<'py>(py: Python<'py>, parameter: &Parameter, number: f64) -> PyResu
     }
 }
 
+/// Reals stored per link, which has two names.
+fn link_format(reconstruct: Option<usize>, links: Option<usize>) -> PyResult<LinkFormat> {
+    let (name, reals) = match (reconstruct, links) {
+        (Some(_), Some(_)) => return Err(value("reconstruct and links are two names of one number: give one of them")),
+        (Some(reals), None) => ("reconstruct", reals),
+        (None, Some(reals)) => ("links", reals),
+        (None, None) => return Ok(LinkFormat::Full),
+    };
+    reals.to_string().parse().map_err(|_| value(format!("{name} is {reals}: expected 18, 12 or 8")))
+}
+
 #[pymethods]
 impl Operator {
     #[new]
-    #[pyo3(signature = (name, configuration, *, boundary=None, links=18, legs=None, device=None, **parameters))]
+    #[pyo3(signature = (name, configuration, *, boundary=None, reconstruct=None, links=None, legs=None, device=None, **parameters))]
     #[allow(clippy::too_many_arguments, reason = "keywords")]
     fn new(
         py: Python<'_>,
         #[pyo3(from_py_with = arguments::name)] name: String,
         #[pyo3(from_py_with = arguments::configuration)] configuration: Py<Configuration>,
         boundary: Option<&Bound<'_, PyAny>>,
-        #[pyo3(from_py_with = arguments::links)] links: usize,
+        #[pyo3(from_py_with = arguments::reconstruct)] reconstruct: Option<usize>,
+        #[pyo3(from_py_with = arguments::links)] links: Option<usize>,
         #[pyo3(from_py_with = arguments::legs)] legs: Option<String>,
         device: Option<&Bound<'_, PyAny>>,
         parameters: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
         let hop = HopParameters {
             boundary: boundary.map_or(Ok(BoundaryPhases::ANTIPERIODIC_IN_TIME), boundary_of)?,
-            links: links.to_string().parse().map_err(|_| value(format!("links is {links}: expected 18, 12 or 8")))?,
+            links: link_format(reconstruct, links)?,
             legs: legs.map_or(Ok(Default::default()), |legs| legs.parse()).map_err(value)?,
         };
         let definition = definition(&name).map_err(value)?;
@@ -216,7 +228,7 @@ impl Operator {
         };
         let phases = boundary.to_string().split(',').map(phase).collect::<PyResult<Vec<_>>>()?;
         dictionary.set_item("boundary", PyTuple::new(py, phases)?)?;
-        dictionary.set_item("links", links.reals())?;
+        dictionary.set_item("reconstruct", links.reals())?;
         dictionary.set_item("legs", legs.to_string())?;
         Ok(dictionary)
     }

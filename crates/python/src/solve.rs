@@ -41,6 +41,7 @@ impl<'py> How<'py> {
         every: usize,
     ) -> PyResult<Self> {
         let method = match method {
+            "block-cg" => Method::BlockConjugateGradients,
             "bicgstab" => Method::BiCgStab,
             "mixed" | "mixed-f32" => Method::MixedF32,
             "mixed-half" => Method::MixedHalf,
@@ -102,7 +103,7 @@ impl<'py> How<'py> {
 ///     must not be written to.
 /// physical: for domain wall fermions, whether the source is of spinors (T, Z, Y, X, 4, 3), which go onto the walls, as the solutions are taken from there.
 ///     Where not given, one such spinor does; (Ls, T, Z, Y, X, 4, 3) is one source in five dimensions, never Ls physical ones: those need True.
-/// method: cg, conjugate gradients, on the normal equations unless the operator is positive definite; bicgstab; mixed (mixed-f32) and mixed-half, conjugate
+/// method: cg, conjugate gradients, on the normal equations unless the operator is positive definite; block-cg, the same of all sources in one block; bicgstab; mixed (mixed-f32) and mixed-half, conjugate
 ///     gradients in f64 with a recurrence in f32 or half precision.
 /// tol: stop when |r| ≤ tol · |b|; 1e-10 in f64 and 1e-6 in f32 where not given.
 /// max_iterations: 10000 where not given.

@@ -145,16 +145,11 @@ pub fn source<'py>(
     let source = Source::field(&name).map_err(value)?;
     let shape = Shape::new(lattice, convention, ls, components)?;
     source.require_inside(shape.extents).map_err(value)?;
-    match source {
-        Source::File(_) => return Err(value(format!("name is '{name}': expected {}", Source::KINDS))),
-        Source::Wall { component: Some([spin, _]), .. } | Source::Point { component: Some([spin, _]), .. }
-            if spin >= shape.components =>
-        {
-            let (kind, last) = (source.kind(), shape.components - 1);
-            return Err(value(format!("spin {spin} of the {kind} source is outside 0 to {last}")));
-        }
-        _ => {}
+    if let Source::File(_) = source {
+        return Err(value(format!("name is '{name}': expected {}", Source::KINDS)));
     }
+    let index = if components.is_some() { "component" } else { "spin" };
+    source.require_component(index, shape.components).map_err(value)?;
     let (order, words) = (shape.order(), shape.words());
     f64::written(lattice.py(), &shape.axes()?, None, |values| {
         for (place, object) in values.chunks_exact_mut(words).enumerate() {

@@ -261,7 +261,7 @@ def test_parameters_are_those_given_and_the_defaults(hot, cpu):
     m = lf.Operator("clover", hot, device=cpu, mass=np.float32(0.1), csw=1.5, boundary="1,1,1,1", links=8)
     assert m.name == "clover"
     assert m.parameters["mass"] == float(np.float32(0.1)) and m.parameters["csw"] == 1.5
-    assert m.parameters["boundary"] == (1, 1, 1, 1) and m.parameters["links"] == 8
+    assert m.parameters["boundary"] == (1, 1, 1, 1) and m.parameters["reconstruct"] == 8
     phases = ("0.25pi", 1, -1, "-0.5pi")
     for boundary in (phases, np.array([np.exp(0.25j * np.pi), 1, -1, -1j]), "2.25pi,1,pi,-pi/2"):
         assert lf.Operator("wilson", hot, device=cpu, mass=1, boundary=boundary).parameters["boundary"] == phases
@@ -302,6 +302,8 @@ def test_wrong_arguments_are_told(hot, cpu):
     refused("need links of 18 reals", boundary=(1, 1j, 1, 1), links=12)
     refused("boundary is -1: expected phases", boundary=-1, error=TypeError)
     refused("links is 10: expected 18, 12 or 8", links=10)
+    refused("reconstruct is 10: expected 18, 12 or 8", reconstruct=10)
+    refused("two names of one number", links=12, reconstruct=12)
     refused("links is 'all': expected a whole number", links="all", error=TypeError)
     with pytest.raises(TypeError, match="configuration is 3: expected a lanefield.Configuration"):
         lf.Operator("wilson", 3, **GIVEN)

@@ -45,7 +45,7 @@ def test_every_operator_is_solved(name, even_odd, weak, cpu):
     assert residual(operator, result.solution, source) < 1e-6
 
 
-@pytest.mark.parametrize("method", ["cg", "bicgstab", "mixed", "mixed-half"])
+@pytest.mark.parametrize("method", ["cg", "block-cg", "bicgstab", "mixed", "mixed-half"])
 def test_every_method_gives_the_solution(method, weak, cpu):
     operator = lf.Operator("clover", weak, device=cpu, csw=1.2, **GIVEN)
     source = lf.gaussian(weak, 3)
@@ -75,6 +75,8 @@ def test_a_batch_has_the_bits_of_single_solves(weak, cpu):
         assert np.array_equal(batch.solution, np.stack([single.solution for single in singles]))
         assert [rhs.history_sha256 for rhs in batch.rhs] == [single.history_sha256 for single in singles]
         assert batch.iterations == max(single.iterations for single in singles)
+    block = lf.solve(operator, sources, tol=1e-8, method="block-cg")
+    assert np.allclose(block.solution, lf.solve(operator, sources, tol=1e-8).solution, atol=1e-6)
     for method in ("bicgstab", "mixed", "mixed-half"):
         with pytest.raises(ValueError, match=f"method '{method}' takes one right-hand side, not 2: solve them one by one, or by 'cg'"):
             lf.solve(operator, sources, method=method)

@@ -71,7 +71,7 @@ _Path = Union[str, PathLike[str]]
 _Place = Union["Device", str, int]
 _Parity = Literal["even", "odd"]
 _Piece = Literal["full", "meooe", "mooee", "mooeeinv", "mpc"]
-_Method = Literal["cg", "bicgstab", "mixed", "mixed-f32", "mixed-half"]
+_Method = Literal["cg", "block-cg", "bicgstab", "mixed", "mixed-f32", "mixed-half"]
 _Precision = Literal["f32", "f64"]
 _Convention = Literal["lanefield", "pyquda", "gpt"]
 
@@ -259,8 +259,8 @@ class Operator:
     There is no kappa: it is 1 / (2 (4 + mass)). Sections 6, 9, 13 to 17 and 25 of docs/arithmetic.md define every rounding.
 
     boundary: phases of the fermion in x, y, z, t: 1 periodic, -1 antiperiodic, 0 fixed, or e^{iθ} of ψ(x+L) = e^{iθ} ψ(x), as a complex number or as text,
-        "0.25pi" of θ = π/4, which need links=18; (1, 1, 1, -1) where not given.
-    links: reals stored per link. Part of the operator: it changes the last bits.
+        "0.25pi" of θ = π/4, which need reconstruct=18; (1, 1, 1, -1) where not given.
+    reconstruct: reals stored per link, 18, 12 or 8, also as `links`; 18 where not given. Part of the operator: it changes the last bits.
     legs: the order in which the hop adds its legs, likewise.
     device: where to apply it; that of LANEFIELD_DEVICE, else "auto", where not given.
     """
@@ -271,7 +271,8 @@ class Operator:
         configuration: Configuration,
         *,
         boundary: Union[_Four, Sequence[Union[complex, str]], NDArray[np.complexfloating[Any, Any]], str, None] = None,
-        links: Literal[18, 12, 8] = 18,
+        reconstruct: Literal[18, 12, 8] | None = None,
+        links: Literal[18, 12, 8] | None = None,
         legs: str | None = None,
         device: _Place | None = None,
         **parameters: Union[float, int, str],
@@ -436,7 +437,7 @@ def solve(
         must not be written to.
     physical: for domain wall fermions, whether the source is of spinors (T, Z, Y, X, 4, 3), which go onto the walls, as the solutions are taken from there.
         Where not given, one such spinor does; (Ls, T, Z, Y, X, 4, 3) is one source in five dimensions, never Ls physical ones: those need True.
-    method: cg, conjugate gradients, on the normal equations unless the operator is positive definite; bicgstab; mixed (mixed-f32) and mixed-half, conjugate
+    method: cg, conjugate gradients, on the normal equations unless the operator is positive definite; block-cg, the same of all sources in one block; bicgstab; mixed (mixed-f32) and mixed-half, conjugate
         gradients in f64 with a recurrence in f32 or half precision.
     tol: stop when |r| ≤ tol · |b|; 1e-10 in f64 and 1e-6 in f32 where not given.
     max_iterations: 10000 where not given.
@@ -449,22 +450,29 @@ def solve(
 
 def propagator(
     operator: Operator,
-    point: _Four | str = (0, 0, 0, 0),
+    source: _Four | str | _Complex = (0, 0, 0, 0),
     *,
     method: _Method = "cg",
     tol: float | None = None,
     max_iterations: int | None = None,
     precision: _Precision | None = "f64",
     even_odd: bool = True,
+    smear_source: tuple[float, int] | str | None = None,
+    smear_sink: tuple[float, int] | str | None = None,
+    smear_links: Configuration | str | None = None,
     progress: Callable[[int, float], object] | None = None,
     every: int = 10,
     convention: _Convention = "lanefield",
 ) -> SolveResult:
-    """The propagator S(x, point) of a quark: M S = δ for each spin and colour of the source. In place of (x, y, z, t) `point` may be the name of a source: "wall:t",
-    "momentum:nx,ny,nz,t", "z2:SEED,t" or "z4:SEED,t". `solution` is (T, Z, Y, X, 4, 4, 3, 3): sink spin, source
-    spin, sink colour, source colour. That of twisted mass is in the twisted basis, for which `correlator` takes the twist angle.
+    """The propagator S of a quark from a source: M S = η for each spin and colour of the source. `source` is a point (x, y, z, t), δ; a name, as of
+    `lanefield propagator --source`: "wall:t", "momentum:nx,ny,nz,t", "z2:SEED,t" or "z4:SEED,t"; or an array of twelve columns,
+    (12, T, Z, Y, X, 4, 3) with column 3·spin + colour first, or (T, Z, Y, X, 4, 4, 3, 3), a propagator. `solution` is (T, Z, Y, X, 4, 4, 3, 3): sink spin,
+    source spin, sink colour, source colour. That of twisted mass is in the twisted basis, for which `correlator` takes the twist angle.
 
-    method: "cg" solves all twelve in one batch, others one after the other, and `progress` then counts the iterations of each anew.
+    method: "cg" solves all twelve in one batch and "block-cg" in one block, others one after the other, and `progress` then counts the iterations of each anew.
+    smear_source: (alpha, steps) of Gaussian smearing of the source within its time slices (docs/spectrum.md).
+    smear_sink: the same of the sink, after the solve. The solution is then complex128.
+    smear_links: the links of both, if they are not those of the operator: a Configuration, or a smearing of the operator's as "spatial-ape:0.5,10".
 
     Otherwise as `solve`.
     """
