@@ -5,6 +5,9 @@ use std::process::{Child, Command, Output, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
+use lanefield::io::npy;
+use num_complex::Complex;
+
 use super::{Folder, assert_contains, opencl, text, words};
 
 /// Files that a solve writes.
@@ -449,6 +452,42 @@ fn correlators_have_the_bytes_of_one_rank_and_a_run_goes_on_on_others() {
     folder.succeeds_on(2, &format!("spectrum measure gauge.nersc {parts} --ranks 1.1.1.2"));
     folder.succeeds_on(4, &format!("spectrum measure gauge.nersc other.nersc {parts} --ranks 2.1.1.2"));
     assert!(folder.read("one.json") == folder.read("parts.json"));
+}
+
+#[test]
+#[ignore = "test-all: ranks"]
+fn extended_sources_have_the_bytes_of_one_rank() {
+    let folder = Folder::with_gauge();
+    // Twelve columns on time slice 6.
+    let number = |k: usize| match k / 12 / 64 % 8 {
+        6 => Complex::new((k % 7) as f64, (k % 5) as f64 - 2.0),
+        _ => Complex::ZERO,
+    };
+    let columns: Vec<Complex<f64>> = (0..12 * 12 * 512).map(number).collect();
+    npy::write_complex(&folder.path("columns.npy"), &[12, 8, 4, 4, 4, 4, 3], &columns).unwrap();
+    let quark =
+        "--operator wilson --mass 0.5 --smear-source 0.25,2 --smear-links spatial-ape:0.5,2 --device cpu --threads 1";
+    let all = "--source wall:3 momentum:1,0,-1,6 z2:7,5 z4:7,0 columns.npy";
+    let [files, of_propagator] = [["s.json"].as_slice(), &["p.npy", "p.npy.json"]];
+    let propagator = |source: &str| format!("propagator --config gauge.nersc --source {source} --output p.npy {quark}");
+    for (line, files) in [
+        (propagator("momentum:1,0,-1,6"), of_propagator),
+        (propagator("z4:7,3"), of_propagator),
+        (propagator("columns.npy"), of_propagator),
+        (
+            format!(
+                "spectrum measure gauge.nersc --hadrons pion,rho {all} --output s.json --smear-sink 0.25,1 {quark}"
+            ),
+            files,
+        ),
+    ] {
+        folder.succeeds(&line);
+        let expected = folder.all(files);
+        for cut in ["1.1.1.2", "2.1.1.1"] {
+            folder.succeeds_on(2, &format!("{line} --ranks {cut}"));
+            assert!(folder.all(files) == expected, "{line} on {cut}");
+        }
+    }
 }
 
 #[test]
