@@ -134,6 +134,8 @@ impl Watcher for LongRun {
     }
 
     fn iteration(&mut self, recurrence: &dyn Recurrence) -> Result<(), Stopped> {
+        // An iteration is done, which would be lost; from here on files may be written.
+        interrupt::keep();
         self.follow(recurrence.infos());
         self.replay.as_mut().map_or(Ok(()), |replay| replay.iteration(recurrence))?;
         self.recorder.as_mut().map_or(Ok(()), |recorder| recorder.iteration(recurrence))?;
@@ -145,8 +147,6 @@ impl Watcher for LongRun {
                 let (iteration, path) = (recurrence.info().iterations, claims::written_to(&checkpoints.path));
                 say!("checkpoint of iteration {iteration}: {}", path.display());
             }
-            // An iteration is done, which would be lost.
-            interrupt::keep();
             return Ok(());
         }
         let stop = |error: AnyError| Stopped(error);

@@ -63,7 +63,7 @@ fn solves_begin_with_eigenvectors_of_their_own_operator_alone() {
 #[test]
 fn a_search_whose_restarts_run_out_continues_to_the_same_file() {
     let folder = Folder::with_gauge();
-    let search = format!("{EIGEN} --device cpu --tolerance 1e-9");
+    let search = format!("{EIGEN} --device cpu");
     folder.succeeds(&format!("{search} --output whole.eigen"));
     let error = folder.fails(1, &format!("{search} --max-restarts 1 --output low.eigen"));
     let continues = "--checkpoint low.stopped.eigen --resume and a larger --max-restarts continues";

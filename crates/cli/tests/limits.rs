@@ -42,7 +42,7 @@ fn what_one_file_cannot_hold_is_said_once_and_the_other_files_are_written() {
         (format!("{flow} --csv /dev/full --plot f.svg --output f.npy"), "t²E"),
         (format!("{flow} --plot /dev/full --csv f.csv --output g.npy"), "t²E"),
         (format!("{eigen} --output /dev/full"), "SHA-256"),
-        ("emit hop --language opencl --output /dev/full".to_owned(), ""),
+        ("emit --kernel hop --language opencl --output /dev/full".to_owned(), ""),
     ] {
         let output = folder.ends(2, &line);
         let error = text(&output.stderr);

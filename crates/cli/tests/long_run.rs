@@ -340,8 +340,7 @@ fn iterations_that_run_out_are_kept_by_every_solver() {
         folder.succeeds(&format!("{solve} --history whole.csv"));
         let run = format!("{solve} --checkpoint state --checkpoint-every 1000");
         let error = folder.fails(1, &format!("{run} --max-iterations 7 --history part.csv"));
-        let continues =
-            "with --resume and a larger --max-iterations continues from state (with another name for --history)";
+        let continues = "with --resume and a larger --max-iterations continues from state";
         assert_contains(&error, &["no convergence in 7 iterations", continues]);
         assert_eq!(folder.json(&format!("{run} --resume --history h.csv"))["resumed_from"], 7, "{solver}");
         assert!(folder.read("h.csv") == folder.read("whole.csv"), "{solver}: the histories differ");

@@ -201,6 +201,7 @@ impl Measure {
                 }
                 data.configurations.push(measured);
                 data.under_way = None;
+                keep();
                 if lattice.is_first() {
                     data.write(&self.output)?;
                 }
@@ -335,10 +336,10 @@ impl Measure {
             if of_sources.len() < sources.len() {
                 let sha256_of_links = input.sha256_of_links.clone();
                 data.under_way = Some(UnderWay { sha256_of_links, sources: of_sources.clone() });
+                keep();
                 if file.lattice.is_first() {
                     data.write(&self.output)?;
                 }
-                keep();
             }
         }
         let average = |k: usize| {
