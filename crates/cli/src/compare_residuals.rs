@@ -1,5 +1,6 @@
 //! Whether two arrays are solutions of a system M x = b: the residual of each, with the factor that makes it least, and what has to be changed in M (the sign
-//! of μ, a boundary phase, the dagger) or in b (its complex conjugate, a momentum of the other sign) to make it one.
+//! of μ, a boundary phase, the dagger), in b (its complex conjugate, a momentum of the other sign) or in the array (another basis of the spins, source and
+//! sink exchanged, its complex conjugate) to make it one.
 
 use std::fmt;
 use std::sync::Arc;
@@ -7,7 +8,7 @@ use std::sync::Arc;
 use anyhow::{Context as _, bail, ensure};
 use lanefield::backend::{Cpu, Memory as _};
 use lanefield::dynamic::{AnyBackend, Piece, What, apply_to_array, field_shape};
-use lanefield::io::npy::ComplexArray;
+use lanefield::io::npy::{ComplexArray, ComplexValues};
 use lanefield::observable::Source;
 use lanefield::operator::{AnyModel, HopParameters};
 use lanefield::reference::gauge::Configuration;
@@ -17,6 +18,7 @@ use lanefield::reference::links::{BoundaryPhases, Phase};
 use lanefield::reference::real::Precision;
 use lanefield_ports::Content;
 use lanefield_ports::compare::{Cause, Comparison, Confidence};
+use lanefield_ports::order::{Convention, GammaBasis, to_ours};
 use num_complex::Complex;
 use serde::Serialize;
 
@@ -47,6 +49,12 @@ pub struct Residuals {
     operator: String,
     a: Residual,
     b: Residual,
+    /// |A − B| / |A| of what was tried.
+    #[serde(skip)]
+    difference: f64,
+    /// Of propagators: which column was tried.
+    #[serde(skip)]
+    column: Option<[usize; 2]>,
 }
 
 /// How well an array solves a system.
@@ -54,7 +62,7 @@ pub struct Residuals {
 struct Residual {
     /// |b − M x| / |b|.
     residual: f64,
-    /// What is changed in the system that the array solves; null if nothing is, or if it solves none that was tried.
+    /// What is changed in the system that the array solves, or in the array; null if nothing is, or if it solves none that was tried.
     changed: Option<String>,
     /// The factor by which the array is a solution, real and imaginary part; null if it solves none.
     factor: Option<[f64; 2]>,
@@ -99,11 +107,17 @@ impl Residuals {
     /// Tries both arrays.
     pub fn new(a: &ComplexArray, b: &ComplexArray, system: &System<'_>) -> anyhow::Result<Self> {
         let cpu = AnyBackend::from(Cpu::new(None).context("failed to start the CPU reference")?);
-        let of = |name: &str, array: &ComplexArray| -> anyhow::Result<Residual> {
-            let x = system.column(array).with_context(|| format!("cannot take {name} for a solution"))?;
-            cpu.install(|| system.residual(&cpu, &x))
+        let of = |name: &str, array: &ComplexArray| -> anyhow::Result<(Vec<Complex<f64>>, Residual)> {
+            let x = system.column(array, &Reading::default());
+            let x = x.with_context(|| format!("cannot take {name} for a solution"))?;
+            let residual = cpu.install(|| system.tried(&cpu, array, &x))?;
+            Ok((x, residual))
         };
-        Ok(Self { operator: system.model.describe(), a: of("A", a)?, b: of("B", b)? })
+        let ((x, a_residual), (y, b_residual)) = (of("A", a)?, of("B", b)?);
+        let norm = |numbers: &mut dyn Iterator<Item = Complex<f64>>| numbers.map(|z| z.norm_sqr()).sum::<f64>().sqrt();
+        let difference = norm(&mut x.iter().zip(&y).map(|(x, y)| x - y)) / norm(&mut x.iter().copied());
+        let column = if system.is_propagator(a) { Some(system.component()?) } else { None };
+        Ok(Self { operator: system.model.describe(), a: a_residual, b: b_residual, difference, column })
     }
 
     /// Puts what they tell before other causes, and takes away what they answer.
@@ -116,10 +130,21 @@ impl Residuals {
         let (kind, confidence, sentence) = match (self.a.solves(), self.b.solves()) {
             (true, true) => {
                 let (least, most) = (self.a.residual.min(self.b.residual), self.a.residual.max(self.b.residual));
-                let norm = comparison.relative_norm;
-                let both = format!("both solve the system, to {least:.0e} and {most:.0e}");
+                let norm = self.difference;
+                let of_column = self
+                    .column
+                    .map_or_else(String::new, |[spin, colour]| format!(" in column {spin},{colour} (spin, colour)"));
+                let both = format!("both solve the system{of_column}, to {least:.0e} and {most:.0e}");
+                let is_near = norm <= CONDITION * most;
+                if self.column.is_some() && is_near && comparison.relative_norm > CONDITION * most {
+                    let sentence = format!("{both}: other columns differ by more, which were not tried");
+                    comparison
+                        .causes
+                        .insert(0, Cause { kind: "system", confidence: Confidence::Possible, sentence, evidence });
+                    return;
+                }
                 comparison.causes.retain(|cause| !matches!(cause.kind, "tolerance" | "single_steps"));
-                match norm <= CONDITION * most {
+                match is_near {
                     true => {
                         let sentence = format!(
                             "{both}: that they differ by {norm:.0e} of the norm is what a tolerance of {most:.0e} allows"
@@ -151,9 +176,40 @@ impl Residuals {
 }
 
 impl System<'_> {
-    /// The array as a field in site order; of a propagator the column of the source.
-    fn column(&self, array: &ComplexArray) -> anyhow::Result<Vec<Complex<f64>>> {
-        let numbers = array.values.clone().into_f64();
+    /// From staggered phases in the order t, x, y, z, as MILC has them, to ours, x, y, z, t, of a field in site order.
+    fn change_phases(&self, numbers: &mut [Complex<f64>]) {
+        let extents = self.configuration.extents();
+        let words = numbers.len() / extents.volume();
+        for (site, numbers) in numbers.chunks_exact_mut(words).enumerate() {
+            let [x, y, z, t] = extents.coordinate(site);
+            if t * (x + y + z) % 2 == 1 {
+                numbers.iter_mut().for_each(|number| *number = -*number);
+            }
+        }
+    }
+
+    /// Whether an array is a propagator, of which a column is tried.
+    fn is_propagator(&self, array: &ComplexArray) -> bool {
+        let [x, y, z, t] = self.configuration.extents().as_array();
+        Content::Propagator.fits(&array.shape) && array.shape[..4] == [t, z, y, x] && self.shape == FieldShape::Spinor
+    }
+
+    /// Spin and colour of the source.
+    fn component(&self) -> anyhow::Result<[usize; 2]> {
+        let (Source::Point { component, .. } | Source::Wall { component, .. }) = self.source else {
+            bail!("it is a propagator: a --source with a spin and a colour says which of its columns is tried");
+        };
+        let [spin, colour] = component.unwrap_or_default();
+        Ok([spin, colour])
+    }
+
+    /// The array as a field in site order, meant as `reading` says; of a propagator the column of the source.
+    fn column(&self, array: &ComplexArray, reading: &Reading) -> anyhow::Result<Vec<Complex<f64>>> {
+        let read = to_ours(array.clone(), Convention { gamma: reading.gamma, ..Convention::OURS })?;
+        let mut numbers = read.values.into_f64();
+        if reading.conjugated {
+            numbers.iter_mut().for_each(|z| *z = z.conj());
+        }
         let [x, y, z, t] = self.configuration.extents().as_array();
         let volume = x * y * z * t;
         let lattice = [t, z, y, x];
@@ -162,12 +218,15 @@ impl System<'_> {
             FieldShape::FiveDimensional(ls) => [&[ls][..], &lattice, &[4, 3]].concat(),
             _ => [&lattice[..], &[words / 3, 3]].concat(),
         };
-        if Content::Propagator.fits(&array.shape) && array.shape[..4] == lattice && self.shape == FieldShape::Spinor {
-            let (Source::Point { component, .. } | Source::Wall { component, .. }) = self.source else {
-                bail!("it is a propagator: a --source with a spin and a colour says which of its columns is tried");
+        if self.is_propagator(array) {
+            let [spin, colour] = self.component()?;
+            let exchanged =
+                |is_so: bool, sink: usize, source: usize| if is_so { (source, sink) } else { (sink, source) };
+            let number = |k: usize| {
+                let (sink, source) = exchanged(reading.spins, k / 3 % 4, spin);
+                let (row, column) = exchanged(reading.colours, k % 3, colour);
+                numbers[k / 12 * 144 + 36 * sink + 9 * source + 3 * row + column]
             };
-            let [spin, colour] = component.unwrap_or_default();
-            let number = |k: usize| numbers[k / 12 * 144 + k / 3 % 4 * 36 + 9 * spin + k % 3 * 3 + colour];
             return Ok((0..12 * volume).map(number).collect());
         }
         ensure!(
@@ -175,6 +234,9 @@ impl System<'_> {
             "it is {}, and the operator acts on arrays {expected:?} on the lattice of the configuration",
             array.describe()
         );
+        if reading.phases_of_milc {
+            self.change_phases(&mut numbers);
+        }
         // s is the slowest axis of files, and within a site in memory.
         let number = |k: usize| {
             let (site, part, word) = (k / (parts * words), k / words % parts, k % words);
@@ -183,7 +245,53 @@ impl System<'_> {
         Ok((0..numbers.len()).map(number).collect())
     }
 
-    fn residual(&self, cpu: &AnyBackend, x: &[Complex<f64>]) -> anyhow::Result<Residual> {
+    /// The best of an array as it is and, if that solves no system, of what it may be meant as.
+    fn tried(&self, cpu: &AnyBackend, array: &ComplexArray, x: &[Complex<f64>]) -> anyhow::Result<Residual> {
+        let mut variants = self.variants()?;
+        let conjugated: Vec<_> = self.b.iter().map(Complex::conj).collect();
+        // A real source is its own conjugate.
+        let mut sources = vec![(None, self.b.clone())];
+        if conjugated != self.b {
+            sources.push((Some("b*, a momentum of the other sign".to_owned()), conjugated));
+        }
+        let mut best = self.residual(cpu, x, &variants, &sources)?;
+        if best.factor.is_some() {
+            return Ok(best);
+        }
+        // One change of the system beside one of the array.
+        variants.retain(|(changed, ..)| changed.as_ref().is_none_or(|changed| !changed.contains(" and ")));
+        for reading in Reading::all(self.is_propagator(array), self.shape.has_spins()) {
+            let x = self.column(array, &reading)?;
+            let mut sources = sources.clone();
+            if reading.phases_of_milc {
+                // They are in b, too.
+                sources.iter_mut().for_each(|(_, b)| self.change_phases(b));
+            }
+            if reading.gamma != GammaBasis::DegrandRossi
+                && self.shape == FieldShape::Spinor
+                && !self.is_propagator(array)
+            {
+                let b = ComplexArray { shape: array.shape.clone(), values: ComplexValues::F64(self.b.clone()) };
+                let b = self.column(&b, &reading)?;
+                sources.push((Some("the spins of b in that basis, too".to_owned()), b));
+            }
+            let found = self.residual(cpu, &x, &variants, &sources)?;
+            if found.factor.is_some() && found.residual_with_factor * BETTER < best.residual_with_factor {
+                let changed = std::iter::once(reading.to_string()).chain(found.changed.clone());
+                let changed = Some(changed.collect::<Vec<_>>().join(" and "));
+                best = Residual { residual: best.residual, changed, ..found };
+            }
+        }
+        Ok(best)
+    }
+
+    fn residual(
+        &self,
+        cpu: &AnyBackend,
+        x: &[Complex<f64>],
+        variants: &[(Option<String>, AnyModel, Dagger)],
+        sources: &[(Option<String>, Vec<Complex<f64>>)],
+    ) -> anyhow::Result<Residual> {
         let configuration = Arc::new(self.configuration.clone());
         let shape = field_shape(
             self.model.object(),
@@ -191,17 +299,11 @@ impl System<'_> {
             (self.configuration.extents(), Sites::Full),
             cpu.lanes(LaneChoice::Auto),
         )?;
-        let conjugated: Vec<_> = self.b.iter().map(Complex::conj).collect();
         let mut result: Option<Residual> = None;
-        for (changed, model, dagger) in self.variants()? {
-            let mut operator = What::Model(model).prepare(cpu, Precision::F64, configuration.clone());
-            let mx = apply_to_array(cpu, &mut *operator, (Piece::Full, dagger), shape, x)?;
-            let sources = [(None, &self.b), (Some("b*, a momentum of the other sign"), &conjugated)];
+        for (changed, model, dagger) in variants {
+            let mut operator = What::Model(*model).prepare(cpu, Precision::F64, configuration.clone());
+            let mx = apply_to_array(cpu, &mut *operator, (Piece::Full, *dagger), shape, x)?;
             for (other, b) in sources {
-                // A real source is its own conjugate.
-                if other.is_some() && *b == self.b {
-                    continue;
-                }
                 let (plain, factor, left) = fit(&mx, b);
                 let best = result.get_or_insert(Residual {
                     residual: plain,
@@ -210,7 +312,7 @@ impl System<'_> {
                     residual_with_factor: left,
                 });
                 if left <= MOST && left * BETTER < best.residual_with_factor.max(f64::EPSILON) {
-                    let changed = other.map(str::to_owned).into_iter().chain(changed.clone());
+                    let changed = other.iter().chain(changed).cloned();
                     best.changed = Some(changed.collect::<Vec<_>>().join(" and "));
                     (best.factor, best.residual_with_factor) = (Some([factor.re, factor.im]), left);
                 }
@@ -250,6 +352,11 @@ impl System<'_> {
                 HopParameters { boundary, ..self.hop },
             ));
         }
+        let opposite = BoundaryPhases::new(std::array::from_fn(|d| self.hop.boundary.phase(d).of_crossings(-1)));
+        if opposite != self.hop.boundary {
+            let words = format!("boundary phases {opposite} (angles of the other sign)");
+            boundaries.push((Some(words), HopParameters { boundary: opposite, ..self.hop }));
+        }
         let mut variants = Vec::new();
         for dagger in [Dagger::No, Dagger::Yes] {
             for (boundary, hop) in &boundaries {
@@ -268,6 +375,56 @@ impl System<'_> {
         variants
             .sort_by_key(|(changed, ..)| changed.as_ref().map_or(0, |changed| 1 + changed.matches(" and ").count()));
         Ok(variants)
+    }
+}
+
+/// What an array may be meant as.
+#[derive(Clone, Copy, Default)]
+struct Reading {
+    gamma: GammaBasis,
+    /// Source and sink of a propagator exchanged in spin, in colour.
+    spins: bool,
+    colours: bool,
+    conjugated: bool,
+    /// Staggered phases in the order t, x, y, z.
+    phases_of_milc: bool,
+}
+
+impl Reading {
+    /// All but the array as it is.
+    fn all(is_propagator: bool, has_spins: bool) -> Vec<Self> {
+        let exchanges: &[(bool, bool)] =
+            if is_propagator { &[(false, false), (true, false), (true, true)] } else { &[(false, false)] };
+        let bases: &[GammaBasis] =
+            if is_propagator || has_spins { GammaBasis::ALL } else { &[GammaBasis::DegrandRossi] };
+        let mut readings = Vec::new();
+        for &(spins, colours) in exchanges {
+            readings.extend(bases.iter().map(|&gamma| Self { gamma, spins, colours, ..Self::default() }));
+            readings.push(Self { spins, colours, conjugated: true, ..Self::default() });
+        }
+        if !is_propagator && !has_spins {
+            readings.push(Self { phases_of_milc: true, ..Self::default() });
+        }
+        // The first is the array as it is.
+        readings.remove(0);
+        readings
+    }
+}
+
+impl fmt::Display for Reading {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let exchanged = match (self.spins, self.colours) {
+            (true, true) => Some("the spins and colours of source and sink exchanged".to_owned()),
+            (true, false) => Some("the spins of source and sink exchanged".to_owned()),
+            _ => None,
+        };
+        let conjugated = self.conjugated.then(|| "complex conjugation".to_owned());
+        let basis =
+            (self.gamma != GammaBasis::DegrandRossi).then(|| format!("the basis {} of the γ matrices", self.gamma));
+        let phases = self.phases_of_milc.then(|| "staggered phases in the order t, x, y, z, as MILC's".to_owned());
+        f.write_str(
+            &exchanged.into_iter().chain(conjugated).chain(basis).chain(phases).collect::<Vec<_>>().join(" and "),
+        )
     }
 }
 

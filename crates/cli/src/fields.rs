@@ -28,6 +28,11 @@ pub enum FieldShape {
 }
 
 impl FieldShape {
+    /// Whether its numbers depend on the basis of spins.
+    pub fn has_spins(self) -> bool {
+        !matches!(self, Self::ColourVectors(_))
+    }
+
     /// What an operator acts on.
     ///
     /// # Errors

@@ -36,6 +36,14 @@ fn plant(folder: &Folder, change: impl FnOnce(&mut Vec<Complex<f64>>)) {
     }
 }
 
+/// Changes `b.npy`.
+fn change(folder: &Folder, change: impl FnOnce(&mut Vec<Complex<f64>>)) {
+    let array = npy::read_complex(&folder.path("b.npy")).unwrap();
+    let mut values = array.values.into_f64();
+    change(&mut values);
+    npy::write_complex(&folder.path("b.npy"), &array.shape, &values).unwrap();
+}
+
 /// What the comparison of a.npy and b.npy prints, which must differ.
 fn differs(folder: &Folder, options: &str) -> String {
     let output = folder.ends(1, &format!("compare a.npy b.npy {options}"));
@@ -347,6 +355,18 @@ fn residuals_tell_a_tolerance_from_another_system() {
     let residuals = &json["residuals"];
     assert_eq!((&json["hop_of"], residuals["b"]["factor"][0].as_f64()), (&serde_json::Value::Null, Some(0.25)));
     assert!(residuals["a"]["residual"].as_f64().unwrap() < 1e-12, "{json}");
+    let solve = |boundary: &str, name: &str| {
+        folder.succeeds(&format!(
+            "solve --config gauge.nersc --source z4:3 --device cpu --operator twisted-mass --mass 0.4 --mu 0.3 --boundary {boundary} --output {name}.npy"
+        ));
+    };
+    solve("0.25pi,1,1,-1", "a");
+    solve("-0.25pi,1,1,-1", "b");
+    let said = differs(&folder, &system("--mass 0.4 --mu 0.3 --boundary 0.25pi,1,1,-1"));
+    assert_contains(
+        &said,
+        &["B is the solution with boundary phases -0.25pi,1,1,-1 (angles of the other sign), residual"],
+    );
 }
 
 #[test]
@@ -367,6 +387,87 @@ fn a_small_mu_and_a_momentum_of_the_other_sign_are_named_and_nothing_else_is() {
     assert_contains(&said, &["B is the solution with b*, a momentum of the other sign, residual"]);
     solve("momentum:0,1,0,0,0,0", "1e-4", "b");
     assert_contains(&differs(&folder, system), &["B solves neither it nor a system that was tried"]);
+}
+
+/// A solution of another program: its basis, its sign of μ, its normalisation, together.
+#[test]
+fn a_solution_that_differs_in_basis_and_system_is_named_with_both() {
+    let folder = Folder::with_gauge();
+    let system = "--operator twisted-mass --config gauge.nersc --mass 0.4 --mu 0.2 --source point:0,0,0,0,1,2";
+    let run = |command: &str, mu: &str, name: &str| {
+        let source = if command == "solve" { "point:0,0,0,0,1,2" } else { "point:0,0,0,0" };
+        folder.succeeds(&format!(
+            "{command} --config gauge.nersc --source {source} --device cpu --operator twisted-mass --mass 0.4 --mu {mu} --tolerance 1e-12 --output {name}.npy"
+        ));
+    };
+    run("solve", "0.2", "a");
+    run("solve", "-0.2", "down");
+    folder.succeeds("convert down.npy b.npy --to-gamma chiral");
+    change(&folder, |values| values.iter_mut().for_each(|z| *z *= 0.25));
+    let basis = "B is the solution with the basis chiral of the γ matrices and −μ times 0.25";
+    assert_contains(&differs(&folder, system), &["cause    A solves it", basis]);
+    // A point source in a spin of the other basis.
+    folder.succeeds("source point:0,0,0,0,1,2 --lattice 4.4.4.8 --output eta.npy");
+    folder.succeeds("convert eta.npy eta_ours.npy --from-gamma dirac-pauli");
+    folder.succeeds(
+        "solve --config gauge.nersc --source eta_ours.npy --device cpu --operator twisted-mass --mass 0.4 --mu 0.2 --tolerance 1e-12 --output x.npy",
+    );
+    folder.succeeds("convert x.npy b.npy --to-gamma dirac-pauli");
+    assert_contains(
+        &differs(&folder, system),
+        &["the basis dirac-pauli of the γ matrices and the spins of b in that basis, too"],
+    );
+    run("solve", "-0.2", "b");
+    change(&folder, |values| values.iter_mut().for_each(|z| *z = z.conj()));
+    assert_contains(&differs(&folder, system), &["B is the solution with complex conjugation and −μ, residual"]);
+    run("propagator", "0.2", "a");
+    run("propagator", "-0.2", "b");
+    change(&folder, |values| {
+        let old = values.clone();
+        let from = |k: usize| k / 144 * 144 + k / 9 % 4 * 36 + k / 36 % 4 * 9 + k % 9;
+        (0..values.len()).for_each(|k| values[k] = old[from(k)]);
+    });
+    let spins = "B is the solution with the spins of source and sink exchanged and −μ, residual";
+    assert_contains(&differs(&folder, system), &["cause    A solves it", spins]);
+    // The column that is tried is right, and others are not.
+    run("propagator", "0.2", "b");
+    change(&folder, |values| values.iter_mut().skip(1).step_by(3).for_each(|z| *z = -*z));
+    let said = differs(&folder, system);
+    assert_contains(&said, &["both solve the system in column 1,2 (spin, colour)", "other columns differ by more"]);
+    assert!(!said.contains("nearly zero"), "{said}");
+}
+
+/// MILC's staggered phases begin with t, its operator is twice ours, and it may be periodic.
+#[test]
+fn a_staggered_solution_of_milc_is_named_with_its_phases_and_boundary() {
+    let folder = Folder::with_gauge();
+    let solve = |boundary: &str, source: &str, name: &str| {
+        folder.succeeds(&format!(
+            "solve --config gauge.nersc --source {source} --device cpu --operator staggered --mass 0.3 --boundary {boundary} --tolerance 1e-12 --output {name}.npy"
+        ));
+    };
+    let signed = |k: usize, z: Complex<f64>| {
+        let [x, y, z_, t] = [k / 3 % 4, k / 12 % 4, k / 48 % 4, k / 192];
+        if t * (x + y + z_) % 2 == 1 { -z } else { z }
+    };
+    let milc = |values: &mut Vec<Complex<f64>>| {
+        values.iter_mut().enumerate().for_each(|(k, z)| *z = signed(k, *z) * 0.5);
+    };
+    let phases = "with staggered phases in the order t, x, y, z, as MILC's";
+    for source in ["point:0,0,0,0,0,1", "gauss:5"] {
+        solve("1,1,1,-1", source, "a");
+        let system = format!("--operator staggered --config gauge.nersc --mass 0.3 --source {source}");
+        // D of those phases is G D G with these signs, and its source is b: ours is G b.
+        folder.succeeds(&format!("source {source} --components 1 --lattice 4.4.4.8 --output b.npy"));
+        change(&folder, |values| values.iter_mut().enumerate().for_each(|(k, z)| *z = signed(k, *z)));
+        std::fs::rename(folder.path("b.npy"), folder.path("eta.npy")).unwrap();
+        let _ = std::fs::remove_file(folder.path("b.npy.json"));
+        for (boundary, and) in [("1,1,1,-1", ""), ("1,1,1,1", " and boundary phases 1,1,1,1 (of t another)")] {
+            solve(boundary, "eta.npy", "b");
+            change(&folder, milc);
+            assert_contains(&differs(&folder, &system), &[&format!("B is the solution {phases}{and} times 0.5")]);
+        }
+    }
 }
 
 #[test]

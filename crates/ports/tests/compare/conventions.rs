@@ -198,7 +198,42 @@ fn another_sign_of_mu_is_seen_at_the_source() {
     let mut values: Vec<_> = other.into_iter().map(|z| z * 0.1).collect();
     let place = 144 * extents().site([1, 2, 3, 4]);
     values[place..][..144].copy_from_slice(&numbers(&mirrored)[place..][..144]);
-    says(&a, &array(&[4, 4, 3, 3], values), "opposite_mu", &["the sign of μ", "x,y,z,t = 1,2,3,4"]);
+    let b = array(&[4, 4, 3, 3], values);
+    says(&a, &b, "opposite_mu", &["the sign of μ", "x,y,z,t = 1,2,3,4", "holds for S(−μ), and"]);
+    let moved = |site: usize| {
+        let x = extents().coordinate(site);
+        144 * extents().site([x[0], (x[1] + 1) % EXTENTS[1], x[2], x[3]])
+    };
+    let of_b = numbers(&b);
+    let values = (0..extents().volume()).flat_map(|site| of_b[moved(site)..][..144].to_vec()).collect();
+    let said = ["x,y,z,t = 1,1,3,4 B is A of its source x,y,z,t = 1,2,3,4 (the origin is another), as γ5 A† γ5"];
+    says(&a, &array(&[4, 4, 3, 3], values), "opposite_mu", &said);
+    let twice = mapped(&exchanged(&b, spins), |z| z * 2.0);
+    says(&a, &twice, "opposite_mu", &["times 2", "holds for S(−μ) with the spins of source and sink exchanged"]);
+}
+
+#[test]
+fn staggered_phases_in_another_order_are_named_with_what_else_differs() {
+    let psi = decaying(3, [0, 0, 0, 0], |k| random(7, k));
+    let a = array(&[1, 3], psi.clone());
+    // Of MILC t comes first, ours begin with x.
+    let of = |exponent: &dyn Fn([usize; 4]) -> usize, factor: f64| {
+        let signed = |(k, z): (usize, &Z<f64>)| {
+            let odd = exponent(extents().coordinate(k / 3)) % 2 == 1;
+            z * if odd { -factor } else { factor }
+        };
+        array(&[1, 3], psi.iter().enumerate().map(signed).collect())
+    };
+    let milc = |[x, y, z, t]: [usize; 4]| t * (x + y + z);
+    let order = "times (−1)^(xt+yt+zt), as of staggered phases in another order";
+    says(&a, &of(&milc, 1.0), "phase", &[order]);
+    says(&a, &of(&milc, 0.5), "conventions", &[order, "times 0.5", "MILC"]);
+    says(&a, &solved_to(&of(&milc, 0.5), 1e-6), "conventions", &[order, "times 0.5"]);
+    says(&a, &mapped(&of(&milc, 0.5), |z| z.conj()), "conventions", &["complex conjugated", order]);
+    says(&a, &of(&|[x, y, z, t]| t * x + y + z, 1.0), "phase", &["(−1)^(xt)", "(a sign (−1)^(y+z)"]);
+    says(&a, &of(&|[x, y, z, t]| x + y + z + t, 1.0), "phase", &["(a sign (−1)^(x+y+z+t), as of staggered phases)"]);
+    let found = found(&a, &of(&|[x, y, z, t]| x * y * z + t, 0.5));
+    assert!(found.causes.iter().all(|cause| cause.kind != "phase"), "{found}");
 }
 
 #[test]

@@ -142,10 +142,10 @@ pub(super) fn causes(
             causes.extend(family(&case));
         }
     }
-    // Signs of half of the numbers may be a γ matrix.
+    // Signs of half of the numbers may be a γ matrix, and those of half of the sites staggered phases.
     if matches!(&causes[..], [sign] if sign.kind == "unit") && comparison.differing < comparison.numbers {
         let found: Vec<Cause> = conventions::causes(&case);
-        if matches!(&found[..], [cause] if cause.kind == "gamma") {
+        if matches!(&found[..], [cause] if ["gamma", "phase"].contains(&cause.kind)) {
             causes = found;
         }
     }

@@ -1,5 +1,6 @@
 //! Causes in the conventions of another program, which need not leave a bit in its place: a common factor, source and sink exchanged, conjugation, another
-//! basis of the γ matrices, another origin or direction of an axis, a phase e^{iqx}; also several at once, and up to the tolerance of a solver.
+//! basis of the γ matrices, another origin or direction of an axis, a phase e^{iqx}, other staggered phases; also several at once, and up to the tolerance
+//! of a solver.
 //!
 //! Each hypothesis T is tried on the largest sites: the factor c is fitted to B = c·T(A), and what is left is measured. Of those that fit, the simplest wins.
 
@@ -273,7 +274,42 @@ impl Move {
     }
 }
 
-/// B(x) is e^{iqx} A(x), or the same of its conjugate.
+/// Two directions: a sign (−1)^(x_j x_k) is that of staggered phases which take these two in the other order.
+const PAIRS: [[usize; 2]; 6] = [[0, 1], [0, 2], [0, 3], [1, 2], [1, 3], [2, 3]];
+
+/// Of which [`PAIRS`] phases have the sign; `None` if they are no product of such signs and a phase e^{iqx}.
+fn signs_of_pairs(phases: &[Option<Z>], extents: Extents) -> Option<[bool; 6]> {
+    let mut signs = [false; 6];
+    for (is_negative, [j, k]) in signs.iter_mut().zip(PAIRS) {
+        let squares = (0..phases.len()).filter_map(|site| {
+            let x = extents.coordinate(site);
+            if x[j] + 1 >= extents[j] || x[k] + 1 >= extents[k] {
+                return None;
+            }
+            let at = |of_j: usize, of_k: usize| {
+                let mut x = x;
+                x[j] += of_j;
+                x[k] += of_k;
+                phases[extents.site(x)]
+            };
+            Some(at(0, 0)? * at(1, 0)?.conj() * at(0, 1)?.conj() * at(1, 1)?)
+        });
+        let (sum, count) = squares.fold((Z::ZERO, 0.0), |(sum, count), z| (sum + z, count + 1.0));
+        if sum.re.abs() < 0.99 * count {
+            return None;
+        }
+        *is_negative = sum.re < 0.0;
+    }
+    Some(signs)
+}
+
+/// The product of the signs of pairs at a site.
+fn sign(signs: [bool; 6], x: [usize; 4]) -> f64 {
+    let odd = signs.iter().zip(PAIRS).filter(|(is_negative, [j, k])| **is_negative && x[*j] * x[*k] % 2 == 1).count();
+    if odd % 2 == 1 { -1.0 } else { 1.0 }
+}
+
+/// B(x) is e^{iqx} A(x), or the same of its conjugate; staggered phases in another order have signs of pairs of coordinates.
 fn phased(blocks: &Blocks<'_>, form: Form, ops: &[Op]) -> Option<Cause> {
     let extents = blocks.case.extents()?;
     let volume = extents.volume();
@@ -289,6 +325,9 @@ fn phased(blocks: &Blocks<'_>, form: Form, ops: &[Op]) -> Option<Cause> {
             return None;
         }
         let phases: Vec<Option<Z>> = (0..volume).map(phase).collect();
+        let signs = signs_of_pairs(&phases, extents)?;
+        let sign = |site: usize| sign(signs, extents.coordinate(site));
+        let phases: Vec<Option<Z>> = phases.into_iter().enumerate().map(|(site, z)| Some(z? * sign(site))).collect();
         let step = |d: usize| {
             let pairs = (0..volume).filter_map(|site| {
                 let mut x = extents.coordinate(site);
@@ -303,7 +342,8 @@ fn phased(blocks: &Blocks<'_>, form: Form, ops: &[Op]) -> Option<Cause> {
             }
         };
         let steps: Vec<f64> = (0..4).map(step).collect::<Option<_>>()?;
-        if steps.iter().all(|q| q.abs() < 1e-6) {
+        let (has_signs, has_momentum) = (signs.contains(&true), steps.iter().any(|q| q.abs() >= 1e-6));
+        if !has_signs && !has_momentum {
             return None;
         }
         // In units of 2π/L, whole where they are near that.
@@ -315,7 +355,7 @@ fn phased(blocks: &Blocks<'_>, form: Form, ops: &[Op]) -> Option<Cause> {
             .map(|k| {
                 let x = extents.coordinate(k % volume);
                 let turns: f64 = (0..4).map(|d| numbers[d] * x[d] as f64 / extents[d] as f64).sum();
-                let phase = Z::cis(std::f64::consts::TAU * turns);
+                let phase = Z::cis(std::f64::consts::TAU * turns) * sign(k % volume);
                 (
                     op.of(form, blocks.block(&blocks.a, k)).into_iter().map(|z| phase * z).collect(),
                     blocks.block(&blocks.b, k),
@@ -338,8 +378,13 @@ fn phased(blocks: &Blocks<'_>, form: Form, ops: &[Op]) -> Option<Cause> {
         } else {
             "(a twisted boundary: 2π times these numbers are its angles)".to_owned()
         };
-        let claim = ("phase", format!("times e^{{iqx}} with q = 2π/L·({shown}) {what}"));
-        let claims = op.claims(form, blocks.case).into_iter().chain([claim]).collect();
+        let momentum = has_momentum.then(|| ("phase", format!("times e^{{iqx}} with q = 2π/L·({shown}) {what}")));
+        let pairs = signs.iter().zip(PAIRS).filter(|(is_so, _)| **is_so);
+        let pairs: Vec<_> = pairs.map(|(_, pair)| pair.map(|d| DIMENSION_NAMES[d]).concat()).collect();
+        let other_order =
+            || format!("times (−1)^({}), as of staggered phases in another order of the directions", pairs.join("+"));
+        let order = has_signs.then(|| ("phase", other_order()));
+        let claims = op.claims(form, blocks.case).into_iter().chain(order).chain(momentum).collect();
         Some(cause(blocks.case, claims, fit))
     })
 }
@@ -347,13 +392,15 @@ fn phased(blocks: &Blocks<'_>, form: Form, ops: &[Op]) -> Option<Cause> {
 /// At the point of its source, a propagator of −μ is γ5 S† γ5, and elsewhere it is not: a Wilson propagator is its own there.
 fn opposite_mu(blocks: &Blocks<'_>, form: Form, ops: &[Op]) -> Option<Cause> {
     let source = *blocks.sample.first()?;
-    if form != Form::Propagator || largest(&norms(&blocks.a, blocks.words), 1) != [source] {
+    // Where the source of A is.
+    let from = *largest(&norms(&blocks.a, blocks.words), 1).first()?;
+    if form != Form::Propagator {
         return None;
     }
-    let fits = |op: &Op| Some((*op, blocks.fit(std::iter::once(source), form, *op, &|k| k)?));
+    let fits = |op: &Op| Some((*op, blocks.fit(std::iter::once(source), form, *op, &|_| from)?));
     // In another basis, other matrices may be γ5.
-    let (daggered, others): (Vec<_>, Vec<_>) = ops.iter().filter_map(fits).partition(|(op, _)| op.is_daggered());
-    let mirrored: Vec<_> = daggered.into_iter().filter(|(op, _)| op.is_gamma_five_hermitian()).collect();
+    let (conjugated, others): (Vec<_>, Vec<_>) = ops.iter().filter_map(fits).partition(|(op, _)| op.is_conjugated());
+    let mirrored: Vec<_> = conjugated.into_iter().filter(|(op, _)| op.opposite_mu().is_some()).collect();
     let least = |fits: &[(Op, Fit)]| fits.iter().map(|(_, fit)| fit.left).fold(f64::INFINITY, f64::min);
     let best = least(&mirrored);
     // Conjugation by other matrices keeps a block that has little of them.
@@ -363,11 +410,17 @@ fn opposite_mu(blocks: &Blocks<'_>, form: Form, ops: &[Op]) -> Option<Cause> {
     let (op, fit) = mirrored.into_iter().filter(|(_, fit)| fit.left <= 10.0 * best).min_by_key(|(op, _)| op.cost())?;
     let extents = blocks.case.extents()?;
     let [x, y, z, t] = extents.coordinate(source % extents.volume());
-    let claims: Vec<String> = op.claims(form, blocks.case).into_iter().map(|(_, claim)| claim).collect();
+    let moved = (from != source).then(|| {
+        let [x, y, z, t] = extents.coordinate(from % extents.volume());
+        format!("of its source x,y,z,t = {x},{y},{z},{t} (the origin is another)")
+    });
+    let claims: Vec<String> =
+        moved.into_iter().chain(op.claims(form, blocks.case).into_iter().map(|(_, claim)| claim)).collect();
     let times = times(blocks.case, fit);
     let sentence = format!(
-        "the sign of μ (twisted mass), or the other flavour: at the source x,y,z,t = {x},{y},{z},{t} B is A {}, which holds for S(−μ), and elsewhere it is not",
-        claims.into_iter().chain(times).collect::<Vec<_>>().join(", ")
+        "the sign of μ (twisted mass), or the other flavour: at the source x,y,z,t = {x},{y},{z},{t} B is A {}, which holds for S(−μ){}, and elsewhere it is not",
+        claims.into_iter().chain(times).collect::<Vec<_>>().join(", "),
+        op.opposite_mu()?
     );
     Some(Cause::new("opposite_mu", Confidence::Likely, sentence, format!("{:.1e} of it is left there", fit.left)))
 }
@@ -386,7 +439,7 @@ fn cause(case: &Case<'_>, claims: Vec<(&'static str, String)>, fit: Fit) -> Caus
     let times = times(case, fit);
     let kind = match (&claims[..], &times) {
         ([], _) => "factor",
-        ([(kind, _)], None) => kind,
+        ([(kind, _), rest @ ..], None) if rest.iter().all(|(other, _)| other == kind) => *kind,
         _ => "conventions",
     };
     let claims = claims.into_iter().map(|(_, claim)| claim).chain(times).collect::<Vec<_>>().join(", ");

@@ -159,11 +159,21 @@ impl Op {
 
     /// γ5 S† γ5, in any basis.
     pub fn is_gamma_five_hermitian(&self) -> bool {
-        self.is_daggered() && self.gammas == Gammas::Around(FIVE)
+        self.conjugated && self.spins && self.colours && self.gammas == Gammas::Around(FIVE)
     }
 
-    pub fn is_daggered(&self) -> bool {
-        self.conjugated && self.spins && self.colours
+    pub fn is_conjugated(&self) -> bool {
+        self.conjugated
+    }
+
+    /// Of γ5 S† γ5 of another sign of μ, in any basis: what is exchanged in it.
+    pub fn opposite_mu(&self) -> Option<&'static str> {
+        (self.conjugated && self.gammas == Gammas::Around(FIVE)).then_some(match (self.spins, self.colours) {
+            (true, true) => "",
+            (false, true) => " with the spins of source and sink exchanged",
+            (true, false) => " with the colours of source and sink exchanged",
+            (false, false) => " with the spins and the colours of source and sink exchanged",
+        })
     }
 
     /// What becomes of the numbers of a site.
