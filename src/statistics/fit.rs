@@ -71,7 +71,7 @@ pub enum FitError {
     #[error("a fit from t = {first} to {last}: expected times from 0 to {most}, the first one first")]
     Window { first: usize, last: usize, most: usize },
     /// Fewer times than it takes.
-    #[error("a fit of {parameters} parameters to {times} times: it needs {} at least", parameters + 1)]
+    #[error("a fit of {parameters} parameters to {times} time{}: it needs {} at least", if *times == 1 { "" } else { "s" }, parameters + 1)]
     Parameters { parameters: usize, times: usize },
     /// The correlator has no mass in the window to begin with.
     #[error("the correlator has no effective mass between t = {} and {}: it changes its sign, or rises, there", window.first, window.last)]

@@ -284,7 +284,8 @@ impl Averaged {
         let [constant, coulomb, tension, r0] = [0, 1, 2, 3].map(number);
         let (chi_squared, degrees) = (cornell.chi_squared(&points), points.len() - 3);
         let cure = "take other distances, or a later time";
-        let quality = Quality::of(chi_squared, degrees, chi_squared_tail(chi_squared, degrees), cure);
+        let mut quality = Quality::of(chi_squared, degrees, chi_squared_tail(chi_squared, degrees), cure);
+        quality.warn_of_errors(self.samples.bins().len(), &self.errors);
         Ok(Fit { time, constant, coulomb, tension, r0, quality })
     }
 }

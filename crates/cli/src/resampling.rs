@@ -119,6 +119,9 @@ impl Bins {
 /// Below this p-value a fit is called poor.
 const POOR: f64 = 0.05;
 
+/// Fewer samples than this leave errors uncertain by a quarter or more.
+const FEW: usize = 10;
+
 /// How good a fit is. As JSON, these fields.
 #[derive(Serialize)]
 pub struct Quality {
@@ -146,6 +149,22 @@ impl Quality {
 
     pub fn warn(&mut self, warning: Option<String>) {
         self.warnings.extend(warning);
+    }
+
+    /// Warns if errors come from few samples: that of N is itself uncertain by 1/√(2 (N − 1)).
+    pub fn warn_of_errors(&mut self, samples: usize, errors: &ResamplingArgs) {
+        let few = |count: usize, what: &str, cure: &str| {
+            (2..FEW).contains(&count).then(|| {
+                let part = 100.0 / (2.0 * (count - 1) as f64).sqrt();
+                format!("errors of {count} {what} are themselves uncertain by {part:.0}%, and so are weights, χ² and p: take {cure}")
+            })
+        };
+        self.warn(few(
+            samples,
+            "samples",
+            if errors.bin > 1 { "more configurations, or smaller bins" } else { "more configurations" },
+        ));
+        self.warn(errors.bootstrap.and_then(|count| few(count as usize, "bootstrap samples", "a larger --bootstrap")));
     }
 
     /// Says what there is to say against the fit of this name.

@@ -122,6 +122,9 @@ fn the_fit_leaves_out_what_smearing_distorts() {
     let fit = ENSEMBLE.json("potential e --loops 4,2 --device cpu")["fits"][0].clone();
     let [chi_squared, p] = ["chi_squared", "p_value"].map(|key| fit[key].as_f64().unwrap());
     // Of one degree, p falls from 1 by the density of a Gaussian.
+    assert_contains(&fit["warnings"].to_string(), &["errors of 7 samples are themselves uncertain by 29%"]);
+    let binned = ENSEMBLE.json("potential e --loops 4,2 --bin 3 --device cpu")["fits"][0]["warnings"].to_string();
+    assert_contains(&binned, &["errors of 2 samples", "by 71%", "or smaller bins"]);
     assert!(p < 1.0 && p > 1.0 - (2.0 * chi_squared / std::f64::consts::PI).sqrt(), "{fit}");
     let (first, last, warnings) = ends("--smear hyp:0.75,0.6,0.3,1", "3,2");
     assert_eq!((first, last), (Value::Null, Value::Null));

@@ -2,6 +2,8 @@
 
 use std::sync::LazyLock;
 
+use lanefield::io::npy::{self, ComplexValues};
+use num_complex::Complex;
 use serde_json::Value;
 
 use super::{Folder, assert_contains, opencl, text as text_of};
@@ -220,6 +222,12 @@ fn every_fit_says_how_good_it_is() {
             flag.is_empty(),
             "{warnings}"
         );
+        // 1/√12 and 1/√8.
+        let few = warnings.contains("errors of 7 samples are themselves uncertain by 29%");
+        assert_eq!(few, !flag.is_empty(), "{warnings}");
+        let drawn = MEASURED.json(&format!("{line} --bootstrap 5 --seed 1"))["fits"][0]["warnings"].to_string();
+        assert_contains(&drawn, &["errors of 5 bootstrap samples", "by 35%", "a larger --bootstrap"]);
+        MEASURED.json(&line);
         assert_eq!(text("fit.svg").contains("poor fit"), p < 0.05);
         let row = format!("pion,,,,,,,,0,3,{:e},", fit["states"][0]["mass"].as_f64().unwrap());
         assert!(
@@ -230,6 +238,7 @@ fn every_fit_says_how_good_it_is() {
     }
     let uncorrelated = MEASURED.json("spectrum fit all.json --fit pion:0:3 --uncorrelated");
     assert!(uncorrelated["fits"][0]["p_value"].as_f64().unwrap() < 0.05, "{uncorrelated}");
+    MEASURED.refuses("spectrum fit all.json --fit pion:3:3", &["2 parameters to 1 time: it needs 3"]);
     MEASURED.misuses("spectrum fit all.json --svd-cut 1", &["expected a number above 0 and below 1"]);
     MEASURED.misuses("spectrum fit all.json --svd-cut 0.1 --shrink", &["cannot be used with"]);
 }
@@ -242,6 +251,27 @@ fn no_cure_is_offered_that_was_given_already() {
         assert!(error.ends_with("samples or more, and there is 1"), "{error}");
         assert!(!error.contains("uncorrelated") && !error.contains("shrunk"), "{error}");
     }
+}
+
+#[test]
+fn a_source_counts_once_whatever_its_file() {
+    let measure = "spectrum measure e/000001.nersc --operator wilson --mass 0.6 --hadrons pion --device cpu --output sources.json";
+    MEASURED.refuses(
+        &format!("{measure} --source point:0,0,0,0 point:0,0,0,2 point:0,0,0,0"),
+        &["--source point:0,0,0,0 is the same source as point:0,0,0,0: it would count twice"],
+    );
+    let propagator = "propagator --operator wilson --mass 0.6 --source wall:1 --config e/000001.nersc --device cpu";
+    MEASURED.succeeds(&format!("{propagator} --output columns.npy"));
+    // Twelve columns on one time slice.
+    let (mut array, slice) = (npy::read_complex(&MEASURED.path("columns.npy")).unwrap(), 4 * 4 * 4 * 144);
+    let mut values = std::mem::replace(&mut array.values, ComplexValues::F64(Vec::new())).into_f64();
+    values[slice..].fill(Complex::default());
+    npy::write_complex(&MEASURED.path("columns.npy"), &array.shape, &values).unwrap();
+    std::fs::copy(MEASURED.path("columns.npy"), MEASURED.path("copy.npy")).unwrap();
+    MEASURED.refuses(
+        &format!("{measure} --source columns.npy copy.npy"),
+        &["copy.npy is the same source as columns.npy"],
+    );
 }
 
 #[test]

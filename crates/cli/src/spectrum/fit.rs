@@ -233,6 +233,9 @@ impl Fit {
         quality.warn((regularised.is_some() && count <= times).then(|| {
             format!("{count} samples of {times} times make errors too small: take more configurations, or fewer times")
         }));
+        // The covariance has warnings of its own.
+        let has_few = covariance != Covariance::Full && (regularised.is_none() || count > times);
+        quality.warn_of_errors(if has_few { count } else { usize::MAX }, &self.errors);
         let without = masses.iter().any(|mass| mass.error.is_none());
         quality.warn(without.then(|| "it has no errors, since a fit to a resample did not converge".to_owned()));
         let states = amplitudes.into_iter().zip(masses).map(|(amplitude, mass)| State {

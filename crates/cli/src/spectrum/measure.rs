@@ -172,6 +172,14 @@ impl Measure {
             Ok(columns)
         };
         let sources = self.sources.iter().map(columns).collect::<anyhow::Result<Vec<_>>>()?;
+        for (k, (source, given)) in sources.iter().zip(&self.sources).enumerate() {
+            if let Some(j) = sources[..k].iter().position(|earlier| earlier.name() == source.name()) {
+                bail!(
+                    "--source {given} is the same source as {}: it would count twice; leave one of them out",
+                    self.sources[j]
+                );
+            }
+        }
         let links = self.smear.links(&self.read, &self.ranks, &lattice)?;
         let mut data = self.data::<R>((&model, twist), &solve, &lattice, (&sources, links.as_ref()))?;
         let there = data.configurations.len();
