@@ -225,12 +225,15 @@ fn matching<'a>(name: &str, devices: &'a [DeviceInfo]) -> Vec<&'a DeviceInfo> {
         let text = text.to_lowercase();
         text.contains(&wanted) || meant.is_some_and(|meant| text.contains(meant))
     };
+    // No name has it: all GPUs.
+    let kinds = |device: &&DeviceInfo| wanted == "gpu" && device.kind == DeviceKind::Gpu;
     let texts: [fn(&DeviceInfo) -> &str; 3] =
         [|device| &device.platform_name, |device| &device.vendor, |device| &device.name];
     let of = |text: fn(&DeviceInfo) -> &str| -> Vec<&'a DeviceInfo> {
         devices.iter().filter(|device| contains(text(device))).collect()
     };
-    let found = texts.into_iter().map(of).find(|found| !found.is_empty()).unwrap_or_default();
+    let found = texts.into_iter().map(of).find(|found| !found.is_empty());
+    let found = found.unwrap_or_else(|| devices.iter().filter(kinds).collect());
     let usable: Vec<_> = found.iter().copied().filter(|device| device.unusable_because().is_none()).collect();
     if usable.is_empty() { found } else { usable }
 }
@@ -349,7 +352,9 @@ mod tests {
     #[test]
     fn platforms_have_the_names_that_people_give_them_and_come_before_vendors_and_devices() {
         let devices = machine();
-        for (name, index) in [("pocl", 0), ("POCL:0", 0), ("nvidia", 1), ("NVIDIA:1", 2), ("cuda", 1), ("intel", 0)] {
+        for (name, index) in
+            [("pocl", 0), ("POCL:0", 0), ("nvidia", 1), ("NVIDIA:1", 2), ("cuda", 1), ("GPU", 1), ("intel", 0)]
+        {
             assert_eq!(index_of(name, &devices), index, "{name}");
         }
         let of = |platform: &str, vendor: &str, name: &str| DeviceInfo {

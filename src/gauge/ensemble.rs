@@ -102,7 +102,11 @@ pub fn require_one_ensemble(directory: &Path, files: &[PathBuf]) -> Result<(), E
 #[allow(missing_docs, reason = "the messages name the fields")]
 pub enum EnsembleError {
     /// There is one already, or other files.
-    #[error("{} has files in it: give an empty directory, or --resume to go on with the ensemble there", .0.display())]
+    #[error(
+        "{} has files in it{}", .0.display(),
+        if .0.join(DESCRIPTION).is_file() { ": give an empty directory, or --resume to go on with the ensemble there" }
+        else { ", and no ensemble.json to go on with: give an empty directory" }
+    )]
     NotEmpty(PathBuf),
     /// There is another one.
     #[error("{} is of another ensemble: {what} is {there} there, and {asked} here", path.display())]
@@ -470,7 +474,13 @@ mod tests {
         let error = Ensemble::resume(directory.path(), other, alone()).unwrap_err().to_string();
         assert!(error.ends_with("is of another ensemble: beta is 5.7 there, and 6.0 here"), "{error}");
         let error = Ensemble::begin(directory.path(), parameters(), alone()).unwrap_err().to_string();
-        assert!(error.contains("has files in it"), "{error}");
+        assert!(error.contains("has files in it") && error.contains("--resume"), "{error}");
+        fs::rename(directory.path().join(DESCRIPTION), directory.path().join("notes")).unwrap();
+        let error = Ensemble::begin(directory.path(), parameters(), alone()).unwrap_err().to_string();
+        assert!(
+            error.ends_with("has files in it, and no ensemble.json to go on with: give an empty directory"),
+            "{error}"
+        );
         let nowhere = directory.path().join("nowhere");
         assert!(Ensemble::resume(&nowhere, parameters(), alone()).unwrap_err().to_string().contains("ensemble.json"));
     }

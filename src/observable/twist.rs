@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use lanefield_reference::field::Propagator;
-use lanefield_reference::real::Real;
+use lanefield_reference::real::{Real, for_people};
 use num_complex::Complex;
 use serde::{Deserialize, Serialize};
 
@@ -82,7 +82,7 @@ impl TwistAngle {
 
 impl fmt::Display for TwistAngle {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}°", self.degrees)
+        write!(f, "{}°", for_people(self.degrees))
     }
 }
 

@@ -105,7 +105,8 @@ impl ParameterValues {
 }
 
 /// What to give in place of the hopping parameter.
-pub const KAPPA: &str = "kappa is 1 / (2 (4 + mass)): give mass = 1 / (2 kappa) - 4";
+pub const KAPPA: &str =
+    "kappa is 1 / (2 (4 + mass)) of Wilson, twisted mass and clover fermions: give mass = 1 / (2 kappa) - 4";
 
 /// Why an operator cannot be made of some parameters. Messages are fragments.
 #[derive(Clone, PartialEq, Debug, thiserror::Error)]

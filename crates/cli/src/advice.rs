@@ -10,7 +10,10 @@ use clap::{Command, Error};
 use strsim::damerau_levenshtein;
 
 /// Flags by which commands here and elsewhere take the same thing.
-const SAME: [&[&str]; 10] = [
+const SAME: [&[&str]; 14] = [
+    &["csw", "c-sw", "csw-r", "clover"],
+    &["batch", "nrhs", "rhs"],
+    &["source", "src"],
     &["config", "configuration", "gauge", "links-from"],
     &["kernel", "kernels"],
     &["kind", "smear", "smearing"],
@@ -21,10 +24,23 @@ const SAME: [&[&str]; 10] = [
     &["precision", "prec", "dtype"],
     &["boundary", "boundary-phases", "bc"],
     &["operator", "action", "fermion", "dirac"],
+    &["mass", "m", "m0", "mq", "quark-mass", "bare-mass"],
+];
+
+/// Values by the names that other programs give them.
+const VALUES: [(&str, &str); 7] = [
+    ("double", "f64"),
+    ("single", "f32"),
+    ("float", "f32"),
+    ("tm", "twisted-mass"),
+    ("domain-wall", "dwf"),
+    ("naive", "staggered"),
+    ("conjugate-gradients", "cg"),
 ];
 
 /// Adds to an error of clap's what may have been meant.
-pub fn advise(mut error: Error, program: &Command, arguments: &[OsString]) -> Error {
+pub fn advise(error: Error, program: &Command, arguments: &[OsString]) -> Error {
+    let mut error = without_jargon(error);
     let mut command = program;
     for word in arguments.iter().skip(1).filter_map(|word| word.to_str()) {
         command = command.find_subcommand(word).unwrap_or(command);
@@ -34,11 +50,16 @@ pub fn advise(mut error: Error, program: &Command, arguments: &[OsString]) -> Er
         _ => None,
     };
     let advice = match error.kind() {
-        ErrorKind::UnknownArgument => context(ContextKind::InvalidArg).and_then(|given| {
-            let has_advice = error.get(ContextKind::SuggestedArg).is_some();
-            of_argument(&given, command).filter(|_| !has_advice)
-        }),
+        ErrorKind::UnknownArgument => context(ContextKind::InvalidArg).and_then(|given| of_argument(&given, command)),
         ErrorKind::ValueValidation => error.source().and_then(|cause| nearest(&cause.to_string())),
+        ErrorKind::InvalidValue if error.get(ContextKind::SuggestedValue).is_none() => {
+            context(ContextKind::InvalidValue).and_then(|given| {
+                let spelt = given.to_lowercase().replace('_', "-");
+                let meant = VALUES.iter().find(|(name, _)| *name == spelt).map_or(spelt.as_str(), |(_, meant)| meant);
+                let Some(ContextValue::Strings(valid)) = error.get(ContextKind::ValidValue) else { return None };
+                valid.iter().find(|valid| *valid == meant).map(|valid| format!("did you mean '{valid}'?"))
+            })
+        }
         _ => None,
     };
     if error.kind() == ErrorKind::UnknownArgument {
@@ -46,9 +67,29 @@ pub fn advise(mut error: Error, program: &Command, arguments: &[OsString]) -> Er
         error.remove(ContextKind::Suggested);
     }
     if let Some(advice) = advice {
+        error.remove(ContextKind::SuggestedArg);
         error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![StyledStr::from(advice)]));
     }
     error
+}
+
+/// An error of Rust's about a number says what would be one.
+fn without_jargon(error: Error) -> Error {
+    let text = |kind| error.get(kind).map(ToString::to_string);
+    let (Some(argument), Some(value)) = (text(ContextKind::InvalidArg), text(ContextKind::InvalidValue)) else {
+        return error;
+    };
+    let cause = error.source().map(ToString::to_string).unwrap_or_default();
+    let expected = match cause.as_str() {
+        "invalid digit found in string" if value.starts_with('-') => "expected a whole number of 0 or more",
+        "invalid digit found in string" => "expected a whole number",
+        "number too large to fit in target type" => "the number is too large",
+        "invalid float literal" => "expected a number",
+        _ => return error,
+    };
+    let message =
+        format!("invalid value '{value}' for '{argument}': {expected}\n\nFor more information, try '--help'.\n");
+    Error::raw(error.kind(), message)
 }
 
 /// What an argument may be that a command does not take.
@@ -63,25 +104,34 @@ fn of_argument(given: &str, command: &Command) -> Option<String> {
     let same = SAME.iter().find(|names| names.contains(&flag))?;
     match same.iter().find(|name| takes(name)) {
         Some(name) => Some(format!("'{given}' is called '--{name}' here")),
-        None if matches!(same[0], "config" | "kernel") => {
+        None if matches!(same[0], "config" | "kernel" | "source") => {
             let place = positional?.get_value_names()?.first()?;
-            let takes_it =
-                matches!((same[0], place.as_str()), ("config", "FILE" | "FILES" | "IN") | ("kernel", "KERNEL"));
+            let takes_it = matches!(
+                (same[0], place.as_str()),
+                ("config", "FILE" | "FILES" | "IN") | ("kernel", "KERNEL") | ("source", "KIND:NUMBERS")
+            );
             takes_it.then(|| format!("<{place}> is given without '{given}' here"))
         }
         None => None,
     }
 }
 
-/// The nearest of the values that an error expects to the one that it quotes first.
+/// The nearest of the values that an error expects to the one that it quotes first; of KIND:NUMBERS, the nearest kind.
 pub fn nearest(error: &str) -> Option<String> {
     let given = error.split('\'').nth(1)?;
+    let kind = |text: &str| text.split(':').next().unwrap_or_default().to_lowercase();
     let (_, expected) = error.rsplit_once("one of ").or_else(|| error.rsplit_once("expected "))?;
     let names = expected.split([',', ';']).flat_map(|part| part.split(" or ")).map(str::trim);
-    let names = names.filter(|name| !name.is_empty() && !name.contains([' ', ':']) && *name != given);
-    let (distance, name) =
-        names.map(|name| (damerau_levenshtein(given, name), name)).min_by_key(|(distance, _)| *distance)?;
-    (3 * distance <= given.chars().count().max(3)).then(|| format!("did you mean '{name}'?"))
+    let names = names.filter(|name| !name.is_empty() && !name.contains(' ') && *name != given);
+    // Of KIND:NUMBERS only the kind can be another one.
+    let names = names.filter(|name| name.contains(':') || !given.contains(':'));
+    let names = names.filter_map(|name| name.split(':').next()).filter(|name| given.split(':').next() != Some(name));
+    let distance = |name: &str| match kind(given).starts_with(&kind(name)) && kind(name).len() > 2 {
+        true => 0,
+        false => damerau_levenshtein(&kind(given), &kind(name)),
+    };
+    let (distance, name) = names.map(|name| (distance(name), name)).min_by_key(|(distance, _)| *distance)?;
+    (3 * distance <= kind(given).chars().count().max(3)).then(|| format!("did you mean '{name}'?"))
 }
 
 #[cfg(test)]
@@ -101,5 +151,16 @@ mod tests {
         assert_eq!(nearest("invalid seed 'x': expected a whole number from 0 to 5"), "");
         assert_eq!(nearest("invalid smearing 'stout:0.1': expected stout:RHO,STEPS or ape:ALPHA,STEPS"), "");
         assert_eq!(nearest("no value"), "");
+        let sources = "expected gauss:SEED, z4:SEED, point:x,y,z,t,spin,colour, or a file";
+        for (given, meant) in
+            [("gaussian:1", "'gauss'"), ("piont:0,0,0,0,0,0", "'point'"), ("Z4:1", "'z4'"), ("gauss", ""), ("s:1", "")]
+        {
+            let said = nearest(&format!("there is no file '{given}' and no source '{given}': {sources}"));
+            assert!(said.contains(meant) && said.is_empty() == meant.is_empty(), "{said}");
+        }
+        assert_eq!(
+            nearest("invalid smearing 'stot:0.1,2': expected stout:RHO,STEPS or ape:ALPHA,STEPS"),
+            "did you mean 'stout'?"
+        );
     }
 }

@@ -15,7 +15,7 @@ use lanefield::in_precision;
 use lanefield::operator::{HopParameters, KAPPA};
 use lanefield::reference::layout::{LaneChoice, LegOrder, ReductionDevice, TreePlan, get_num_blocks_and_threads};
 use lanefield::reference::links::{BoundaryPhases, LinkFormat};
-use lanefield::reference::real::{Precision, Real as _};
+use lanefield::reference::real::{Precision, Real as _, for_people};
 use lanefield_lab::trace::{Group, span};
 
 use super::building::announce;
@@ -292,7 +292,9 @@ pub fn with_hints(command: clap::Command) -> clap::Command {
         name.contains(['.', ',', ':']) && name.chars().all(|c| c.is_ascii_uppercase() || ".,:".contains(c))
     };
     let takes = |arg: clap::Arg| match arg.get_action().takes_values() {
-        true if arg.get_value_names().is_some_and(|names| names.iter().any(|name| is_list(name))) => {
+        true if !arg.is_positional()
+            && arg.get_value_names().is_some_and(|names| names.iter().any(|name| is_list(name))) =>
+        {
             arg.allow_hyphen_values(true)
         }
         true => arg.allow_negative_numbers(true),
@@ -325,6 +327,7 @@ pub fn with_negative_values(arguments: Vec<OsString>) -> Vec<OsString> {
 /// Refuses the hopping parameter, with the mass that it stands for.
 fn no_kappa(text: &str) -> Result<String, String> {
     let kappa = text.parse().ok().filter(|kappa: &f64| kappa.is_normal());
-    let mass = kappa.map_or_else(String::new, |kappa| format!(", here --mass {}", 1.0 / (2.0 * kappa) - 4.0));
+    let mass =
+        kappa.map_or_else(String::new, |kappa| format!(", here --mass {}", for_people(1.0 / (2.0 * kappa) - 4.0)));
     Err(format!("{KAPPA}{mass}"))
 }

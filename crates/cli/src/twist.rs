@@ -5,6 +5,7 @@ use std::str::FromStr;
 use anyhow::{bail, ensure};
 use clap::Args;
 use lanefield::observable::TwistAngle;
+use lanefield::reference::real::for_people;
 use serde_json::{Map, Value};
 
 use super::ranks;
@@ -54,7 +55,9 @@ impl TwistArgs {
                 let degrees = angle.degrees();
                 if degrees * mu < 0.0 || mu == 0.0 && degrees.abs() % 180.0 != 0.0 {
                     bail!(
-                        "--twist-angle {degrees} contradicts mu {mu}: tan ω = μ / (m − m_cr), so that ω has the sign of μ"
+                        "--twist-angle {} contradicts mu {}: tan ω = μ / (m − m_cr), so that ω has the sign of μ",
+                        for_people(degrees),
+                        for_people(mu)
                     );
                 }
                 Ok(Some(angle))
@@ -65,8 +68,10 @@ impl TwistArgs {
                 // Critical masses of Wilson fermions are not positive.
                 if let Some(mass) = number("mass").filter(|&mass| mass > 0.0 && mu != 0.0 && ranks::is_first()) {
                     say!(
-                        "warning: names of hadrons are those of maximal twist, but with mass {mass} and mu {mu} the twist angle is below {:.1}° (m_cr is \
+                        "warning: names of hadrons are those of maximal twist, but with mass {} and mu {} the twist angle is below {:.1}° (m_cr is \
                          not positive): give --twist-angle",
+                        for_people(mass),
+                        for_people(mu),
                         (mu / mass).abs().atan().to_degrees()
                     );
                 }

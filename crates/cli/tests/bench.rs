@@ -102,6 +102,14 @@ fn a_row_that_cannot_be_run_says_why_and_the_table_goes_on() {
 }
 
 #[test]
+fn a_name_that_nothing_has_is_refused() {
+    Folder::new().refuses(
+        "bench gauge --lattice 4.4.4.4 --samples 1 --only nonsense --device cpu",
+        &["--only 'nonsense' is part of no name: expected one of heat bath; heat bath, 4 overrelaxations;"],
+    );
+}
+
+#[test]
 fn misuse_is_refused_with_what_would_be_right() {
     let folder = Folder::new();
     let misused = |what: &str| folder.misused(&format!("bench reduce --device cpu {what}"));

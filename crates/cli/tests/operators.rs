@@ -126,8 +126,32 @@ fn kappa_and_negative_counts_are_refused_with_what_would_be_right() {
     for command in ["solve --operator clover", "eigen --operator wilson", "compare a.npy b.npy"] {
         folder.misuses(&format!("{command} --kappa 0.125"), &["--kappa", "mass = 1 / (2 kappa) - 4, here --mass 0"]);
     }
+    folder.misuses("eigen --operator wilson --kappa 1e-300", &["here --mass 4.9999999999999995e299"]);
+    folder.misuses(
+        "source --source gauss:1 --lattice 4.4.4.4 --output x.npy",
+        &["unexpected argument '--source'", "<KIND:NUMBERS> is given without '--source' here"],
+    );
+    for (line, meant) in [
+        ("solve --operator TWISTED_MASS", "did you mean 'twisted-mass'?"),
+        ("solve --operator tm", "did you mean 'twisted-mass'?"),
+        ("solve --precision double", "did you mean 'f64'?"),
+        ("solve --operator clover --clover 1", "'--clover' is called '--csw' here"),
+        ("solve --nrhs 4", "'--nrhs' is called '--batch' here"),
+    ] {
+        folder.misuses(line, &[meant]);
+    }
+    folder.misuses("solve --operator wilson --m 0.1", &["'--m' is called '--mass' here"]);
+    let expected = |what: &str| format!("expected a {what}");
+    for (line, what) in [
+        ("config generate heatbath --thermalise -2", "whole number of 0 or more"),
+        ("compare a.npy b.npy --ulps -1", "whole number of 0 or more"),
+        ("correlator --origin-time x", "whole number"),
+    ] {
+        folder.misuses(line, &["invalid value '", &expected(what)]);
+    }
     folder.misuses("solve --operator wilson --max-iterations -5", &["invalid value '-5' for '--max-iterations"]);
-    folder.misuses("solve --source gaussian:1", &["no source 'gaussian': expected gauss:SEED"]);
+    folder
+        .misuses("solve --source gaussian:1", &["no source 'gaussian': expected gauss:SEED", "did you mean 'gauss'?"]);
 }
 
 #[test]

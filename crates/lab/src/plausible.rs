@@ -13,7 +13,7 @@ pub enum Implausible {
     Time { seconds: f64, launch: f64 },
     #[error("implausible: {:.0}% of the bandwidth that was measured", 100.0 * .share)]
     Share { share: f64 },
-    #[error("implausible: {times:.2} times as fast on {ranks} ranks as on one")]
+    #[error("implausible: {times:.2} times as fast on {ranks} rank{} as on one", if *ranks == 1 { "" } else { "s" })]
     Speedup { times: f64, ranks: usize },
 }
 

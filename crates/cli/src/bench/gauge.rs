@@ -1,6 +1,6 @@
 //! `lanefield bench gauge`: what is done to whole gauge fields, heat bath, flow and smearing, beside a copy of the links.
 
-use anyhow::Context as _;
+use anyhow::{Context as _, bail};
 use clap::Args;
 use lanefield::backend::Memory as _;
 use lanefield::comm::WholeLattice;
@@ -78,6 +78,8 @@ struct Bench<'b> {
     lattice: &'b WholeLattice,
     copy: f64,
     rows: Vec<Row>,
+    /// Names that `--only` leaves out.
+    others: Vec<&'static str>,
 }
 
 const FLOW_STEP: f64 = 0.01;
@@ -98,9 +100,13 @@ impl Gauge {
         lattice: &WholeLattice,
     ) -> anyhow::Result<Study> {
         let copy = backend.memory().ceiling(Operation::Copy, None)?;
-        let mut bench = Bench { backend, configuration, lattice, copy, rows: Vec::new() };
+        let mut bench = Bench { backend, configuration, lattice, copy, rows: Vec::new(), others: Vec::new() };
         self.heat_baths(&mut bench)?;
         self.fields(&mut bench)?;
+        if let (Some(only), []) = (&self.only, &bench.rows[..]) {
+            bench.others.dedup();
+            bail!("--only '{only}' is part of no name: expected one of {}, or part of one", bench.others.join("; "));
+        }
         Ok(Study {
             device: backend.describe(),
             ranks_in_all: ranks::communicator().ranks(),
@@ -164,6 +170,7 @@ impl Gauge {
         mut work: impl FnMut(&mut T) -> anyhow::Result<()>,
     ) -> anyhow::Result<()> {
         if self.only.as_ref().is_some_and(|only| !name.contains(only.as_str())) {
+            bench.others.push(name);
             return Ok(());
         }
         let bar = progress_bar();
