@@ -40,7 +40,8 @@ use super::source::InputArgs;
 /// the legs, and the forms of products. Without them it says what it can see from A and B alone.
 ///
 /// With --operator they let it compute the residuals |b - M x| / |b| of both arrays as solutions, b the source, and try the other sign of μ, other
-/// boundary phases, the dagger, and a momentum of the other sign.
+/// boundary phases, the dagger, and a momentum of the other sign; then other bases of the spins, the complex conjugate, source and sink exchanged, and
+/// MILC's staggered phases.
 ///
 /// An array of another program is converted on reading: --order, --gamma and --inner say what B is, --a-order, --a-gamma and --a-inner what A is.
 /// docs/ports.md says what the words mean, and which faults are recognised.

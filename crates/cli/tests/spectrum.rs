@@ -267,11 +267,10 @@ fn a_source_counts_once_whatever_its_file() {
     let mut values = std::mem::replace(&mut array.values, ComplexValues::F64(Vec::new())).into_f64();
     values[slice..].fill(Complex::default());
     npy::write_complex(&MEASURED.path("columns.npy"), &array.shape, &values).unwrap();
+    std::fs::remove_file(MEASURED.path("columns.npy.json")).unwrap();
     std::fs::copy(MEASURED.path("columns.npy"), MEASURED.path("copy.npy")).unwrap();
-    MEASURED.refuses(
-        &format!("{measure} --source columns.npy copy.npy"),
-        &["copy.npy is the same source as columns.npy"],
-    );
+    MEASURED
+        .refuses(&format!("{measure} --source columns.npy copy.npy"), &["copy.npy is the same source as columns.npy"]);
 }
 
 #[test]
