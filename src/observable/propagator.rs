@@ -84,8 +84,10 @@ pub fn solve_columns<R: Vectors, B: Backend, Q: Quark>(
     // A solution is not lost for what could be said of it.
     if let Some(time) = source.time() {
         let source = (&eta[..], time);
+        let powers: Vec<i32> = solved.rhs.iter().map(|rhs| rhs.source_scale).collect();
+        let solution = (&solved.solution[..], &powers[..]);
         solved.relative_errors =
-            relative_errors::<R, B, Q>(backend, configuration, source, how, &solved.solution).unwrap_or_default();
+            relative_errors::<R, B, Q>(backend, configuration, source, how, solution).unwrap_or_default();
     }
     let solutions = how.operator.export_solutions(solved.lattice, std::mem::take(&mut solved.solution))?;
     Ok(solved.with_solution(solutions))

@@ -6,6 +6,7 @@ use lanefield_reference::gauge::Configuration;
 use lanefield_reference::kernels::Vectors;
 use lanefield_reference::kernels::hop::Dagger;
 use lanefield_reference::layout::{Direction, Sites};
+use libm::scalbn;
 use num_complex::Complex;
 
 use super::made::{Operators, OperatorsTask, with_operators};
@@ -26,10 +27,10 @@ pub(crate) fn relative_errors<R: Vectors, B: Backend, M: ModelChoice>(
     configuration: &Configuration,
     (eta, origin): (&[Complex<f64>], usize),
     solve: &Solve<M>,
-    solution: &[Complex<R>],
+    (solution, powers): (&[Complex<R>], &[i32]),
 ) -> Result<Vec<f64>, SolveError> {
     let on_all_sites = Solve { preconditioning: Preconditioning::None, ..*solve };
-    with_operators::<R, _, _, _>(backend, configuration, &on_all_sites, Errors { eta, origin, solution })
+    with_operators::<R, _, _, _>(backend, configuration, &on_all_sites, Errors { eta, origin, solution, powers })
 }
 
 struct Errors<'a, R> {
@@ -37,22 +38,28 @@ struct Errors<'a, R> {
     /// The time slice of the source.
     origin: usize,
     solution: &'a [Complex<R>],
+    /// The powers of two of the right-hand sides, without which squares of very small or large numbers leave the range.
+    powers: &'a [i32],
 }
 
 impl<B: Backend, R: Vectors> OperatorsTask<B, R> for Errors<'_, R> {
     type Output = Result<Vec<f64>, SolveError>;
 
     fn run<K: Repeated>(self, operators: &Operators<'_, B, R, K>) -> Self::Output {
-        let Self { eta, origin, solution } = self;
+        let Self { eta, origin, solution, powers } = self;
         let &Operators { configuration, backend, one, .. } = operators;
         let lattice = operators.how.lattice::<f64>(configuration)?;
         let rhs = eta.len() / (configuration.extents().volume() * one.words());
         let all = operators.object(rhs);
         let words = all.words();
+        let scaled = |w: usize, re: f64, im: f64| {
+            let power = powers[w / one.words() % rhs];
+            Complex::new(scalbn(re, power), scalbn(im, power))
+        };
+        let eta = |w: usize| scaled(w, eta[w].re, eta[w].im);
+        let solution = |w: usize| scaled(w, solution[w].re.to_f64(), solution[w].im.to_f64());
         let psi = Field::from_sites(lattice, Sites::Full, all, |site, object| {
-            for (word, value) in object.iter_mut().zip(&solution[site * words..]) {
-                *word = Complex::new(value.re.to_f64(), value.im.to_f64());
-            }
+            (site * words..).zip(object).for_each(|(w, word)| *word = solution(w));
         })?;
         let mut operator = operators.full(operators.in_f64, lattice)?;
         let mut image = operator.zeros_of(rhs)?;
@@ -70,13 +77,10 @@ impl<B: Backend, R: Vectors> OperatorsTask<B, R> for Errors<'_, R> {
         for k in 0..rhs {
             let of_site = |site: usize| site * words + k * one.words()..site * words + (k + 1) * one.words();
             let left = norms(&|site| {
-                let squares = of_site(site).map(|w| {
-                    let psi = Complex::new(solution[w].re.to_f64(), solution[w].im.to_f64());
-                    Complex::new((eta[w] - image[w]).norm_sqr(), psi.norm_sqr())
-                });
-                squares.sum()
+                let squares = |w| Complex::new((eta(w) - image[w]).norm_sqr(), solution(w).norm_sqr());
+                of_site(site).map(squares).sum()
             })?;
-            let source = norms(&|site| of_site(site).map(|w| Complex::from(eta[w].norm_sqr())).sum())?;
+            let source = norms(&|site| of_site(site).map(|w| Complex::from(eta(w).norm_sqr())).sum())?;
             let source = source.iter().map(|[eta, _]| eta * eta).sum::<f64>().sqrt();
             let times = left.len();
             // The larger of both ways around the lattice, of which a fixed boundary leaves one.

@@ -101,6 +101,10 @@ def test_a_propagator_from_an_array_is_that_from_the_name_of_its_columns(convent
         found = lf.propagator(operator, source, **order)
         assert np.array_equal(found.solution, expected.solution)
         assert found.relative_errors == expected.relative_errors
+    for power in (-940, 900):
+        scaled = lf.propagator(operator, columns * 2.0**power, **order)
+        assert np.array_equal(scaled.solution, expected.solution * 2.0**power)
+        assert scaled.relative_errors == expected.relative_errors
     # Those of several time slices have no time from which errors count.
     assert lf.propagator(operator, columns + columns_of(operator.configuration, "wall:2", **order), **order).relative_errors == []
 
