@@ -4,7 +4,8 @@ use std::sync::LazyLock;
 
 use lanefield::backend::Backend;
 use lanefield::observable::{
-    COLUMNS, CorrelatorError, Gamma, PropagatorError, Quark, meson_correlator, meson_correlators, propagator,
+    COLUMNS, CorrelatorError, Gamma, Hadron, Momentum, Projection, PropagatorError, Quark, meson_correlator,
+    meson_correlators, propagator,
 };
 use lanefield::operator::{CloverParameters, DomainWallParameters, Model as _, WilsonParameters};
 use lanefield::solver::{Method, Preconditioning, Solve, SolveReport, solve};
@@ -12,6 +13,7 @@ use lanefield_reference::field::{Field, Propagator, Spinors};
 use lanefield_reference::gauge::Configuration;
 use lanefield_reference::kernels::Vectors;
 use lanefield_reference::layout::{Coordinate, LaneChoice, Lattice, LatticeOptions, Sites};
+use lanefield_reference::links::BoundaryPhases;
 use lanefield_reference::real::Real as _;
 use num_complex::Complex;
 
@@ -210,6 +212,16 @@ fn a_propagator_of_another_length_is_refused() {
         assert!(matches!(error, CorrelatorError::OutOfRange { time: 0, .. }), "{error}");
         assert!(error.to_string().ends_with("multiply it by a power of two"), "{error}");
     }
+    // The squares are in range, and the cubes of the nucleon are not. A correlator that is 0 by a symmetry is none of these.
+    let small: Vec<_> = s.iter().map(|z| z * 1e-120).collect();
+    let at = Projection { source: [0; 4], momentum: Momentum::ZERO, lanes: LaneChoice::Auto };
+    let correlator =
+        |hadron: Hadron, s: &[Complex<f64>]| hadron.correlator(&cpu(), extents, [s, s], at, BoundaryPhases::PERIODIC);
+    assert!(correlator(Hadron::Pion, &small).is_ok());
+    let error = correlator(Hadron::Nucleon, &small).unwrap_err();
+    assert!(matches!(error, CorrelatorError::OutOfRange { norm2, .. } if norm2 > 0.0), "{error}");
+    let one_spin: Vec<_> = (0..s.len()).map(|k| if k % 144 == 0 { s[k] } else { Complex::ZERO }).collect();
+    assert_eq!(correlator(Hadron::Rho, &one_spin).unwrap(), [Complex::ZERO; 4]);
     let error = meson_correlators(&cpu(), extents, &s[1..], 0, LaneChoice::Auto).unwrap_err();
     let (given, needed) = (s.len() - 1, s.len());
     assert!(error.to_string().contains(&format!("{given} complex numbers")), "{error}");

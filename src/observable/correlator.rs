@@ -22,11 +22,12 @@ pub enum CorrelatorError {
     /// A time slice that the lattice does not have.
     #[error("time slice {origin} of the source is outside 0 to {} on {extents}", extents[3] - 1)]
     OriginTime { origin: usize, extents: Extents },
-    /// The pion's correlator, a sum of squares, is no normal number: it lost digits, or all of them.
+    /// Products of the propagator's numbers overflow, or underflow: the correlator would be 0, or have no digits.
     #[error(
-        "the pion's correlator at t = {time} is {pion:e}: the numbers of the propagator there are 0, or their squares are out of range: multiply it by a power of two"
+        "the propagator at t = {time} from the source has Σ |S|² = {norm2:e}: its numbers there are 0, or products of them are out of range: check the mass \
+         and the precision, or multiply it by a power of two"
     )]
-    OutOfRange { time: usize, pion: f64 },
+    OutOfRange { time: usize, norm2: f64 },
     /// The backend failed, or the propagator is not one on the lattice.
     #[error(transparent)]
     Backend(#[from] BackendError),
@@ -90,18 +91,43 @@ pub(super) fn projected<R: Real, B: Backend, const N: usize>(
     }
     let options = LatticeOptions { lanes, nodes: None, checkerboard: Checkerboard::FullOnly };
     let lattice = Lattice::new(extents, f64::COMPLEX, options).map_err(BackendError::from)?;
+    let summed = |of_site: &(dyn Fn(usize) -> Complex<f64> + Sync)| -> Result<Vec<Complex<f64>>, BackendError> {
+        let at_sites =
+            Field::from_sites(lattice, Sites::Full, ComplexNumber, |site, object| object[0] = of_site(site))?;
+        let mut sums = backend.slice_sums(&backend.upload(at_sites)?, Direction::T, Sum::Exact)?.concat();
+        sums.rotate_left(origin);
+        Ok(sums)
+    };
     let phases = momentum.phases(whole, source, boundary);
-    let at_sites = Field::from_sites(lattice, Sites::Full, ComplexNumber, |site, object| {
-        let value = made(propagators.map(|s| &s[site * Propagator::WORDS..][..Propagator::WORDS]));
-        object[0] = match &phases {
+    let correlator = summed(&|site| {
+        let value = made(propagators.map(|s| words_of(s, site)));
+        match &phases {
             Some(phases) => value * phases.at(extents.in_whole(extents.coordinate(site).map(|x| x as isize))),
             None => value,
+        }
+    })?;
+    // By a symmetry a correlator may be 0. If its terms are out of range, that is an error.
+    let is_normal = |c: &Complex<f64>| c.is_finite() && (c.re.is_normal() || c.im.is_normal());
+    if !correlator.iter().all(is_normal) {
+        let norms2 = propagators.map(|s| summed(&|site| trace(words_of(s, site), Gamma::FIVE)));
+        let [first, others @ ..] = &norms2.into_iter().collect::<Result<Vec<_>, _>>()?[..] else {
+            return Ok(correlator);
         };
-    });
-    let sums = backend.slice_sums(&backend.upload(at_sites.map_err(BackendError::from)?)?, Direction::T, Sum::Exact)?;
-    let mut correlator = sums.concat();
-    correlator.rotate_left(origin);
+        for (time, _) in correlator.iter().enumerate().filter(|(_, c)| !is_normal(c)) {
+            let norm2 = first[time].re;
+            // Of the nucleon |S|³.
+            let size = others.iter().fold(norm2, |size, other| size * other[time].re.sqrt());
+            if !(f64::MIN_POSITIVE / f64::EPSILON..f64::INFINITY).contains(&size) {
+                return Err(CorrelatorError::OutOfRange { time, norm2 });
+            }
+        }
+    }
     Ok(correlator)
+}
+
+/// The words of a propagator at a site.
+fn words_of<R>(propagator: &[Complex<R>], site: usize) -> &[Complex<R>] {
+    &propagator[site * Propagator::WORDS..][..Propagator::WORDS]
 }
 
 /// The correlators of the pion and the rho.
@@ -120,9 +146,6 @@ pub fn meson_correlators<R: Real, B: Backend>(
         Ok::<Vec<f64>, CorrelatorError>(correlator.into_iter().map(|c| c.re).collect())
     };
     let pion = real(Gamma::FIVE)?;
-    if let Some((time, &pion)) = pion.iter().enumerate().find(|(_, pion)| !pion.is_normal()) {
-        return Err(CorrelatorError::OutOfRange { time, pion });
-    }
     let (x, y, z) = (real(Gamma::X)?, real(Gamma::Y)?, real(Gamma::Z)?);
     let rho = x.iter().zip(&y).zip(&z).map(|((x, y), z)| ((x + y) + z) / 3.0).collect();
     Ok(MesonCorrelators { pion, rho_components: [x, y, z], rho })

@@ -18,7 +18,7 @@ use crate::operator::ModelChoice;
 
 /// The relative error of ψ on each time slice, estimated in f64 from that of the source on, the largest of the right-hand sides: δψ = M⁻¹ r, of which a slice has
 /// about Σ_t' |r(t')| g(|t − t'|) with g the norms of ψ / |η| on time slices, as of a propagator. (A residual divided by ψ at the same time only says how much is
-/// wrong there, and not how much comes from other times.)
+/// wrong there, and not how much comes from other times.) [`f64::MAX`] where ψ is 0, or so small or large that its square is out of range.
 ///
 /// # Errors
 /// What the backend reports.
@@ -87,7 +87,11 @@ impl<B: Backend, R: Vectors> OperatorsTask<B, R> for Errors<'_, R> {
             let after = |time: usize| left[time][1].max(left[(times - time) % times][1]);
             for (t, largest) in largest.iter_mut().enumerate() {
                 let error: f64 = (0..times).map(|from| left[from][0] * after(t.abs_diff(from))).sum();
-                if error > 0.0 {
+                // Numbers whose squares are out of range have no digits that could be known of.
+                let norm2 = left[t][1] * left[t][1];
+                if source > 0.0 && !norm2.is_normal() {
+                    *largest = f64::MAX;
+                } else if error > 0.0 {
                     *largest = largest.max(error / source / left[t][1]).min(f64::MAX);
                 }
             }

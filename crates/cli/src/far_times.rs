@@ -14,17 +14,32 @@ pub fn largest<'a>(all: impl IntoIterator<Item = &'a Vec<f64>>) -> Vec<f64> {
 
 /// The largest and its time, for people.
 pub fn describe(relative_errors: &[f64]) -> Option<String> {
-    let worst = relative_errors.iter().enumerate().max_by(|one, other| one.1.total_cmp(other.1));
-    worst.map(|(t, error)| format!("estimated relative error of S {error:.1e} at most, at t = {t} from the source"))
+    let (t, &error) = relative_errors.iter().enumerate().max_by(|one, other| one.1.total_cmp(other.1))?;
+    Some(match error {
+        f64::MAX => format!("{LOST} at t = {t} from the source"),
+        _ => format!("estimated relative error of S {error:.1e} at most, at t = {t} from the source"),
+    })
 }
+
+/// [`f64::MAX`] stands for it.
+const LOST: &str = "the propagator is 0, or its square is out of range,";
 
 /// Warns of times whose correlators have fewer than three digits, whatever the residual of the whole lattice.
 pub fn warn(relative_errors: &[f64]) {
-    let few = || relative_errors.iter().enumerate().filter(|(_, error)| **error > TOO_LARGE);
-    let (Some((first, _)), Some((last, _))) = (few().next(), few().next_back()) else { return };
-    let worst = few().map(|(_, error)| *error).fold(0.0, f64::max);
-    let times = if first == last { format!("t = {first}") } else { format!("t = {first} to {last}") };
-    if crate::ranks::is_first() {
+    if !crate::ranks::is_first() {
+        return;
+    }
+    let times = |is_one: &dyn Fn(f64) -> bool| {
+        let mut those = relative_errors.iter().enumerate().filter(|(_, error)| is_one(**error)).map(|(t, _)| t);
+        let first = those.next()?;
+        Some(those.next_back().map_or_else(|| format!("t = {first}"), |last| format!("t = {first} to {last}")))
+    };
+    if let Some(times) = times(&|error| error == f64::MAX) {
+        say!("warning: {LOST} at {times} from the source: check the mass and the precision");
+    }
+    let is_few = |error| error > TOO_LARGE && error < f64::MAX;
+    if let Some(times) = times(&is_few) {
+        let worst = relative_errors.iter().copied().filter(|error| is_few(*error)).fold(0.0, f64::max);
         say!(
             "warning: correlators at {times} from the source have fewer than three digits: the estimated relative error of the propagator there is up to \
              {worst:.1e}; solve with a smaller --tolerance"

@@ -84,5 +84,5 @@ def test_wrong_arguments_are_told(propagator):
 
 @pytest.mark.parametrize("scale", [1e-200, 1e-160, 1e160])
 def test_numbers_whose_squares_are_out_of_range_are_refused(propagator, scale):
-    with pytest.raises(ValueError, match="the pion's correlator at t = .* multiply it by a power of two"):
+    with pytest.raises(ValueError, match="the propagator at t = .* multiply it by a power of two"):
         lf.correlator(propagator * scale)

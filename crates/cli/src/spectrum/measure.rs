@@ -25,7 +25,7 @@ use lanefield_lab::Timed as _;
 use num_complex::Complex;
 use serde::Serialize;
 
-use super::data::{Correlator, Data, Inputs, Measured, OfSource, UnderWay};
+use super::data::{Correlator, Data, Inputs, Measured, OfSource, UnderWay, name_of};
 use crate::Outcome;
 use crate::args::{BackendArgs, HopArgs};
 use crate::configuration::ReadArgs;
@@ -335,7 +335,9 @@ impl Measure {
                     _ => [0, 0, 0, source.time().unwrap_or_default()],
                 };
                 let at = Projection { source: origin, momentum, lanes: solve.lanes };
-                let correlator = hadron.correlator(backend, extents, quarks, at, self.hop.parameters().boundary)?;
+                let correlator = hadron.correlator(backend, extents, quarks, at, self.hop.parameters().boundary);
+                let correlator =
+                    correlator.with_context(|| format!("{} has no correlator", name_of(hadron, momentum)))?;
                 Ok(correlator.into_iter().map(|c| c.re).collect())
             };
             let correlators = data.kinds().map(correlator).collect::<anyhow::Result<_>>()?;
