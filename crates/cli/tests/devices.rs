@@ -37,7 +37,13 @@ fn without_opencl_the_list_says_how_to_get_it() {
     let listed = text(&output.stdout);
     assert_contains(
         &listed,
-        &["cpu: CPU reference", "there is no OpenCL here", "pocl-opencl-icd", "--device auto takes cpu"],
+        &[
+            "cpu: CPU reference",
+            "there is no OpenCL here",
+            "/nonexistent holds no .icd file",
+            "pocl-opencl-icd",
+            "--device auto takes cpu",
+        ],
     );
 }
 
@@ -59,6 +65,20 @@ fn a_driver_that_offers_nothing_is_listed_with_its_reason_and_auto_says_it() {
     for said in fallen_back(("OCL_ICD_VENDORS", drivers.path())) {
         assert_contains(&said, &["broken.icd names '/nonexistent/libdriver.so', which cannot be loaded"]);
         assert!(!said.contains("apt-get"), "{said}");
+    }
+    // A library that the process has already is no driver for that.
+    for (content, why) in [
+        (
+            "libm.so.6\n",
+            "broken.icd names 'libm.so.6', which is no OpenCL driver: it lacks clGetExtensionFunctionAddress",
+        ),
+        ("\n", "broken.icd is empty: expected the name of the driver's library"),
+    ] {
+        std::fs::write(&file, content).unwrap();
+        for said in fallen_back(("OCL_ICD_VENDORS", drivers.path())) {
+            assert_contains(&said, &[why]);
+            assert!(!said.contains("apt-get"), "{said}");
+        }
     }
     let library = std::path::Path::new("/nonexistent/libOpenCL.so");
     for said in fallen_back(("OPENCL_DYLIB_PATH", library)) {
@@ -131,6 +151,31 @@ fn devices_of_small_work_groups_compute_the_same_bits() {
 }
 
 #[test]
+#[ignore = "test-all: searches on a device"]
+fn devices_of_small_work_groups_are_tuned_within_them() {
+    if !is_pocl() {
+        return;
+    }
+    let folder = Folder::with_gauge();
+    let apply = "apply --operator hop --links 12 --config gauge.nersc --source gauss:1 --precision f32";
+    folder.succeeds(&format!("{apply} --device cpu --output cpu.npy"));
+    for most in [16, 8, 1] {
+        let run = |words: &str| {
+            let mut command = folder.command(words);
+            command.env("POCL_MAX_WORK_GROUP_SIZE", most.to_string());
+            let output = command.env("LANEFIELD_TUNING", format!("{most}.toml")).output().unwrap();
+            assert!(output.status.success(), "{most}: {}", text(&output.stderr));
+            text(&output.stdout)
+        };
+        let tune = "tune --kernels hop --precision f32 --links 12 --lattice 4.4.4.8 --budget 3 --access word";
+        let json: serde_json::Value = serde_json::from_str(&run(&format!("{tune} --device pocl --json"))).unwrap();
+        assert_eq!((&json["same_bits"], &json["failures"]), (&true.into(), &serde_json::json!([])), "{most}: {json}");
+        run(&format!("{apply} --device pocl --output x.npy"));
+        assert!(folder.read("x.npy") == folder.read("cpu.npy"), "{most}");
+    }
+}
+
+#[test]
 fn a_verdict_is_that_of_the_environment_of_the_compiler() {
     if !is_pocl() {
         return;
@@ -172,7 +217,9 @@ fn a_driver_that_ends_the_program_while_devices_are_listed_is_told_of() {
     for (signal, line) in [(libc::SIGABRT, "devices"), (libc::SIGSEGV, "devices"), (libc::SIGABRT, observe)] {
         let output = with_driver(line, signal);
         assert_eq!(output.status.code(), Some(2), "{line}: {output:?}");
-        assert_contains(&text(&output.stderr), &["an OpenCL driver crashed", "OCL_ICD_VENDORS", "--device cpu"]);
+        let crashed_in = format!("it crashed in {}\n", driver.display());
+        let said = text(&output.stderr);
+        assert_contains(&said, &["an OpenCL driver crashed", "OCL_ICD_VENDORS", "--device cpu", &crashed_in]);
     }
     assert!(with_driver(&format!("{observe} --device cpu"), libc::SIGABRT).status.success());
 }

@@ -32,7 +32,7 @@ pub fn devices() -> Result<Vec<DeviceInfo>, OpenClError> {
 /// As [`devices`].
 pub fn faults() -> Result<Vec<String>, OpenClError> {
     let mut faults = enumerated()?.without_devices.clone();
-    faults.extend(unloaded_drivers());
+    faults.extend(unloaded_drivers(&driver_files().1, true));
     Ok(faults)
 }
 
@@ -53,7 +53,7 @@ struct Enumerated {
     without_devices: Vec<String>,
 }
 
-const CRASHED: &str = "an OpenCL driver crashed while its devices were listed: move its file out of /etc/OpenCL/vendors, set OCL_ICD_VENDORS to the file of \
+const CRASHED: &str = "an OpenCL driver crashed while its devices were listed: move its .icd file out of /etc/OpenCL/vendors, set OCL_ICD_VENDORS to that of \
                        another driver, or use --device cpu, which loads none";
 
 /// What was found, or why nothing was; and [`forks::count`] at that time.
@@ -115,12 +115,14 @@ fn platforms() -> Result<Vec<cl_platform_id>, Absent> {
         Ok(platforms) if !platforms.is_empty() => return Ok(platforms),
         Err(DLOPEN_RUNTIME_LOAD_FAILED) => "the OpenCL library cannot be loaded".to_owned(),
         Err(DLOPEN_FUNCTION_NOT_AVAILABLE) => "the library that was loaded is not OpenCL".to_owned(),
-        Ok(_) | Err(NO_PLATFORM) => match unloaded_drivers() {
-            drivers if drivers.is_empty() => {
-                "the OpenCL library is there, but no driver is registered with it".to_owned()
+        Ok(_) | Err(NO_PLATFORM) => {
+            let (vendors, files) = driver_files();
+            if !files.is_empty() {
+                return Err(installed(unloaded_drivers(&files, false).join("; ")));
             }
-            drivers => return Err(installed(drivers.join("; "))),
-        },
+            let vendors = vendors.display();
+            format!("the OpenCL library is there, but no driver is registered with it: {vendors} holds no .icd file")
+        }
         Err(status) => return Err(installed(format!("clGetPlatformIDs failed with {}", ClStatus(status)))),
     };
     Err(Absent { reason: format!("{reason}; {HOW_TO_GET_OPENCL}"), is_installed: false })
@@ -139,7 +141,7 @@ fn library_of_the_environment() -> Result<(), String> {
     let mut why = String::new();
     for path in paths.split(';') {
         match loaded(Path::new(path)) {
-            Ok(()) => return Ok(()),
+            Ok(_) => return Ok(()),
             Err(reason) => why = reason,
         }
     }
@@ -166,30 +168,49 @@ pub(super) fn unusable_cache(platform: &str) -> Option<String> {
     written.err().map(|error| format!("it cannot write its cache {} ({error}); {cure}", cache.display()))
 }
 
-/// Drivers that are registered with the loader (`*.icd`), and that cannot be loaded or offer no platform: one sentence each.
-fn unloaded_drivers() -> Vec<String> {
+/// Where drivers are registered with the loader, and the files (`*.icd`) there.
+fn driver_files() -> (PathBuf, Vec<PathBuf>) {
     let named = ["OCL_ICD_VENDORS", "OPENCL_VENDOR_PATH"].into_iter().find_map(std::env::var_os);
     let vendors = named.map_or_else(|| PathBuf::from("/etc/OpenCL/vendors"), PathBuf::from);
     let mut files: Vec<PathBuf> = match std::fs::read_dir(&vendors) {
         Ok(files) => files.filter_map(|file| Some(file.ok()?.path())).collect(),
-        Err(_) => vec![vendors],
+        Err(_) => vec![vendors.clone()],
     };
     files.retain(|file| file.extension().is_some_and(|extension| extension == "icd"));
     files.sort();
+    (vendors, files)
+}
+
+/// The files of drivers that cannot be loaded or offer no platform: one sentence each. `some_do`: whether one that is loaded counts as one that offers some.
+fn unloaded_drivers(files: &[PathBuf], some_do: bool) -> Vec<String> {
     let driver = |file: &PathBuf| {
         let library = std::fs::read_to_string(file).map_err(|error| format!("cannot be read ({error})"));
         let library = library.map(|library| library.trim().to_owned());
-        let why = match &library {
-            Err(why) => why.clone(),
-            Ok(library) if is_loaded(Path::new(library)) => return None,
-            Ok(library) => match loaded(Path::new(library)) {
-                Ok(()) => format!("names {library}, which offers no platform"),
+        let why = match library {
+            Err(why) => why,
+            Ok(library) if library.is_empty() => "is empty: expected the name of the driver's library".to_owned(),
+            Ok(library) => match loaded(Path::new(&library)) {
                 Err(reason) => format!("names '{library}', which cannot be loaded ({reason})"),
+                Ok(Loaded { is_driver: false, .. }) => {
+                    format!("names '{library}', which is no OpenCL driver: it lacks {ENTRY}")
+                }
+                Ok(Loaded { before: true, .. }) if some_do => return None,
+                Ok(_) => format!("names '{library}', which offers no platform"),
             },
         };
         Some(format!("the driver file {} {why}", file.display()))
     };
     files.iter().filter_map(driver).collect()
+}
+
+/// The function of a driver that loaders call first.
+const ENTRY: &str = "clGetExtensionFunctionAddress";
+
+/// A library that can be loaded.
+struct Loaded {
+    /// Whether the process has it already.
+    before: bool,
+    is_driver: bool,
 }
 
 #[cfg(unix)]
@@ -206,31 +227,23 @@ fn open_library(library: &Path, flags: libc::c_int) -> Result<*mut libc::c_void,
     Err(message.map_or_else(String::new, |text| text.to_string_lossy().into_owned()))
 }
 
-/// Whether a library can be loaded, or why not.
+/// A library, or why it cannot be loaded.
 #[cfg(unix)]
-fn loaded(library: &Path) -> Result<(), String> {
-    open_library(library, libc::RTLD_LAZY | libc::RTLD_LOCAL).map(|handle| {
-        // SAFETY: a handle of this function's own.
-        unsafe { libc::dlclose(handle) };
-    })
-}
-
-/// Whether the process has it already.
-#[cfg(unix)]
-fn is_loaded(library: &Path) -> bool {
-    let handle = open_library(library, libc::RTLD_LAZY | libc::RTLD_NOLOAD);
-    // SAFETY: a handle of this function's own.
-    handle.map(|handle| unsafe { libc::dlclose(handle) }).is_ok()
+fn loaded(library: &Path) -> Result<Loaded, String> {
+    let there = open_library(library, libc::RTLD_LAZY | libc::RTLD_NOLOAD);
+    let before = there.is_ok();
+    let handle = there.or_else(|_| open_library(library, libc::RTLD_LAZY | libc::RTLD_LOCAL))?;
+    let entry = std::ffi::CString::new(ENTRY).map_err(|error| error.to_string())?;
+    // SAFETY: a handle of this function's own, and a string that ends.
+    let is_driver = unsafe { !libc::dlsym(handle, entry.as_ptr()).is_null() };
+    // SAFETY: as above; it is not used afterwards.
+    unsafe { libc::dlclose(handle) };
+    Ok(Loaded { before, is_driver })
 }
 
 #[cfg(not(unix))]
-fn loaded(_: &Path) -> Result<(), String> {
-    Ok(())
-}
-
-#[cfg(not(unix))]
-fn is_loaded(_: &Path) -> bool {
-    true
+fn loaded(_: &Path) -> Result<Loaded, String> {
+    Ok(Loaded { before: true, is_driver: true })
 }
 
 /// Stacks for such groups, by an estimate: a work-item of a stencil keeps some 64 words, which is 32 KiB for two spinors in lanes of 256 bytes.
@@ -276,7 +289,7 @@ mod tests {
 
     #[test]
     fn a_library_that_cannot_be_loaded_says_why() {
-        assert!(loaded(Path::new("/nonexistent/libOpenCL.so")).unwrap_err().contains("/nonexistent/libOpenCL.so"));
-        assert!(!is_loaded(Path::new("/nonexistent/libOpenCL.so")));
+        let why = loaded(Path::new("/nonexistent/libOpenCL.so")).err().unwrap();
+        assert!(why.contains("/nonexistent/libOpenCL.so"), "{why}");
     }
 }
