@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
 
+use super::atomic::WriteError;
 use super::claims;
 
 /// Why a directory was not written. Messages are fragments.
@@ -16,6 +17,9 @@ pub enum DirectoryError {
     /// The system refused.
     #[error("cannot read or write {}: {source}", .path.display())]
     File { path: PathBuf, source: io::Error },
+    /// The directory that will hold it does not exist.
+    #[error(transparent)]
+    Parent(#[from] WriteError),
     /// The directory would lose something.
     #[error("{} is there already, and is not empty: give another name{}", .path.display(), if *.replaceable { ", or --force to replace it" } else { "" })]
     NotEmpty { path: PathBuf, replaceable: bool },
@@ -63,6 +67,9 @@ impl NewDirectory {
             }
         }
         let parent = claims::directory_of(&target);
+        if !parent.exists() {
+            return Err(WriteError::NoDirectory { directory: parent.to_owned(), path: target }.into());
+        }
         let mut builder = tempfile::Builder::new();
         builder.prefix(prefix);
         #[cfg(unix)]
@@ -148,6 +155,11 @@ mod tests {
     fn a_directory_is_there_when_it_is_whole_and_replaced_only_by_its_like() {
         let folder = tempfile::tempdir().unwrap();
         let target = folder.path().join("new");
+        let nowhere = folder.path().join("nowhere");
+        let refused = written(&nowhere.join("new"), false, "").unwrap_err().to_string();
+        assert!(
+            refused.ends_with(&format!("the directory {} does not exist; make it, or give another", nowhere.display()))
+        );
         drop(NewDirectory::new(&target, ".test-", false, |_| true).unwrap());
         assert!(names(folder.path()).is_empty());
         written(&target, false, "first").unwrap();

@@ -56,6 +56,8 @@ fn what_cannot_be_captured_is_refused_with_what_can() {
     assert_eq!(error, "axpy is not launched onto even sites: expected full");
     let error = folder.fails(2, &format!("capture --kernel field_strength --precision half --output x {device}"));
     assert_contains(&error, &["field_strength does not take half: expected f"]);
+    let error = folder.fails(2, &format!("capture --kernel axpy --lattice 4.4.4.4 --output nowhere/x {device}"));
+    assert_contains(&error, &["the directory nowhere does not exist; make it, or give another"]);
     assert!(!folder.path("x").exists());
 }
 

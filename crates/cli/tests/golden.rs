@@ -101,6 +101,8 @@ fn a_difference_is_told_with_exit_code_1_and_nothing_to_compare_with_2() {
     assert_eq!(refused.status.code(), Some(2));
     assert_contains(&text(&refused.stderr), &["golden is there already", "--force"]);
     folder.refuses("golden export other --lattice 2.2.3.4 --device cpu", &["extent 3 of z is odd"]);
+    let nowhere = "cannot write nowhere/other: the directory nowhere does not exist; make it, or give another";
+    folder.refuses("golden export nowhere/other --device cpu", &[nowhere]);
     assert_eq!(folder.names(), ["golden", "port"]);
 }
 

@@ -60,7 +60,7 @@ pub fn unopened(error: &OpenError) -> PyErr {
 }
 
 /// A file that was not written.
-fn unwritten(error: &WriteError) -> PyErr {
+pub fn unwritten(error: &WriteError) -> PyErr {
     let kind = match error {
         WriteError::NoDirectory { .. } => io::ErrorKind::NotFound,
         WriteError::IsDirectory { .. } => io::ErrorKind::IsADirectory,

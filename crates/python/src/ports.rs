@@ -21,7 +21,7 @@ use super::arguments;
 use super::arrays::{Given, in_c_order};
 use super::configuration::extents_of;
 use super::device::{Device, on_host};
-use super::errors::{self, no_memory, value};
+use super::errors::{self, no_memory, unwritten, value};
 use super::running;
 
 /// Facts as dictionaries and lists.
@@ -154,6 +154,7 @@ fn golden_error(error: GoldenError) -> PyErr {
         GoldenError::File { .. } | GoldenError::Directory(DirectoryError::File { .. }) => {
             PyOSError::new_err(error.to_string())
         }
+        GoldenError::Directory(DirectoryError::Parent(error)) => unwritten(&error),
         GoldenError::Directory(DirectoryError::NotEmpty { .. }) => {
             PyFileExistsError::new_err(error.to_string().replace("--force to replace it", "overwrite=True"))
         }
