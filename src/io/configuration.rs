@@ -398,6 +398,12 @@ pub fn check(path: &Path, lattice: Option<Extents>) -> Result<(Option<Format>, V
     Ok((format, defects))
 }
 
+/// What a regular file is by its first bytes: of a format of configurations; or something else, in words, and how to get at what it holds.
+pub fn identify(path: &Path) -> Option<Result<Format, String>> {
+    let Reopenable { start, length, .. } = Reopenable::open(path, |_| false).ok().filter(|_| !is_stream(path))?;
+    Some(Format::of_start(&start, length).ok_or_else(|| identify::what_begins_so(&start, length)))
+}
+
 /// Whether a pipe that begins so may bring a configuration.
 fn is_known(start: &[u8]) -> bool {
     Format::of_start(start, u64::MAX).is_some() || PlainHeader::all_of(start).next().is_some()

@@ -32,7 +32,7 @@ pub use effective_mass::EffectiveMass;
 pub use gamma::Gamma;
 pub use hadron::Hadron;
 pub use momentum::Momentum;
-pub use propagator::{COLUMNS, PropagatorError, propagator, solve_columns, sources};
+pub use propagator::{COLUMNS, PropagatorError, propagator, solve_columns, sources, word_of_column};
 pub use quark::{NoQuark, Quark, require_quark};
 pub use source::{
     Component, Noise, OutsidePoint, QuarkSource, Source, columns_of_propagator, require_inside, times_of_columns,

@@ -104,13 +104,21 @@ impl<R: Vectors> SolveReport<R> {
     }
 }
 
+/// The word of a spin-colour matrix (sink spin, source spin, sink colour, source colour) that is word `word` of the spinor in column `column`.
+pub const fn word_of_column(column: usize, word: usize) -> usize {
+    const SPINS: usize = 4;
+    const COLOURS: usize = Spinors::WORDS / SPINS;
+    let (sink_spin, sink_colour) = (word / COLOURS, word % COLOURS);
+    let (spin, colour) = (column / COLOURS, column % COLOURS);
+    ((sink_spin * SPINS + spin) * COLOURS + sink_colour) * COLOURS + colour
+}
+
 /// Twelve columns of spinors a site, as spin-colour matrices.
 fn in_propagator_order<R: Vectors>(columns: &[Complex<R>]) -> Result<Vec<Complex<R>>, BackendError> {
-    let word = |site: &[Complex<R>], w: usize| {
-        let [sink_spin, source_spin, sink_colour, source_colour] = [w / 36, w / 9 % 4, w / 3 % 3, w % 3];
-        site[Spinors::WORDS * (3 * source_spin + source_colour) + 3 * sink_spin + sink_colour]
-    };
-    let sites = columns.chunks_exact(COLUMNS * Spinors::WORDS);
-    let words = sites.flat_map(|site| (0..Propagator::WORDS).map(move |w| word(site, w)));
+    let mut from = [0; Propagator::WORDS];
+    for at in 0..Propagator::WORDS {
+        from[word_of_column(at / Spinors::WORDS, at % Spinors::WORDS)] = at;
+    }
+    let words = columns.chunks_exact(Propagator::WORDS).flat_map(|site| from.map(|at| site[at]));
     Ok(list_of(|| "a propagator in site order".to_owned(), columns.len(), words)?)
 }

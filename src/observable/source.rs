@@ -14,6 +14,7 @@ use lanefield_reference::random::{Stream, gaussian_pair, z2_number, z4_number};
 use num_complex::Complex;
 use thiserror::Error;
 
+use super::propagator::{COLUMNS, word_of_column};
 use super::{Momentum, Wuppertal};
 use crate::backend::{Backend, BackendError};
 use crate::comm::{CommError, WholeLattice};
@@ -377,10 +378,9 @@ pub fn times_of_columns(
 /// # Errors
 /// [`FieldError::OutOfMemory`].
 pub fn columns_of_propagator(propagator: &[Complex<f64>]) -> Result<Vec<Complex<f64>>, FieldError> {
-    // Sink spin, source spin, sink colour, source colour.
     let number = |k: usize| {
-        let (site, column, word) = (k / 144, k / 12 % 12, k % 12);
-        propagator[144 * site + (4 * (word / 3) + column / 3) * 9 + 3 * (word % 3) + column % 3]
+        let (site, column, word) = (k / Propagator::WORDS, k / Spinors::WORDS % COLUMNS, k % Spinors::WORDS);
+        propagator[Propagator::WORDS * site + word_of_column(column, word)]
     };
     list_of(|| "the columns of a propagator".to_owned(), propagator.len(), (0..propagator.len()).map(number))
 }

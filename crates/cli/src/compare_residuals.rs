@@ -8,15 +8,15 @@ use std::sync::Arc;
 use anyhow::{Context as _, bail, ensure};
 use lanefield::backend::{Cpu, Memory as _};
 use lanefield::dynamic::{AnyBackend, Piece, What, apply_to_array, field_shape};
-use lanefield::io::npy::{ComplexArray, ComplexValues};
-use lanefield::observable::Source;
+use lanefield::io::npy::{ComplexArray, ComplexValues, propagator_shape};
+use lanefield::observable::{Source, word_of_column};
 use lanefield::operator::{AnyModel, HopParameters};
+use lanefield::reference::field::{Propagator, Spinors};
 use lanefield::reference::gauge::Configuration;
 use lanefield::reference::kernels::hop::Dagger;
-use lanefield::reference::layout::{DIMENSION_NAMES, LaneChoice, Sites};
+use lanefield::reference::layout::{DIMENSIONS, LaneChoice, Sites};
 use lanefield::reference::links::{BoundaryPhases, Phase};
 use lanefield::reference::real::Precision;
-use lanefield_ports::Content;
 use lanefield_ports::compare::{Cause, Comparison, Confidence};
 use lanefield_ports::order::{Convention, GammaBasis, to_ours};
 use num_complex::Complex;
@@ -42,7 +42,7 @@ pub struct System<'a> {
     pub b: Vec<Complex<f64>>,
 }
 
-/// What two arrays are to a system.
+/// How well two arrays solve a system.
 #[derive(Serialize)]
 pub struct Residuals {
     /// The operator M and its parameters.
@@ -79,9 +79,9 @@ impl Residual {
     /// "A solves the system, residual 1.2e-10"
     fn words(&self, name: &str) -> String {
         match (&self.changed, self.factor) {
-            _ if self.solves() => format!("{name} solves it, residual {:.1e}", self.residual),
+            _ if self.solves() => format!("{name} solves the system, residual {:.1e}", self.residual),
             (_, None) => {
-                format!("{name} solves neither it nor a system that was tried, residual {:.1e}", self.residual)
+                format!("{name} solves neither the system nor one near it, residual {:.1e}", self.residual)
             }
             (changed, Some([re, im])) => {
                 let times = match ((re - 1.0).hypot(im) > 10.0 * self.residual_with_factor, im.abs() <= 1e-9 * re.abs())
@@ -190,8 +190,7 @@ impl System<'_> {
 
     /// Whether an array is a propagator, of which a column is tried.
     fn is_propagator(&self, array: &ComplexArray) -> bool {
-        let [x, y, z, t] = self.configuration.extents().as_array();
-        Content::Propagator.fits(&array.shape) && array.shape[..4] == [t, z, y, x] && self.shape == FieldShape::Spinor
+        array.shape == propagator_shape(self.configuration.extents()) && self.shape == FieldShape::Spinor
     }
 
     /// Spin and colour of the source.
@@ -210,25 +209,20 @@ impl System<'_> {
         if reading.conjugated {
             numbers.iter_mut().for_each(|z| *z = z.conj());
         }
-        let [x, y, z, t] = self.configuration.extents().as_array();
-        let volume = x * y * z * t;
-        let lattice = [t, z, y, x];
-        let (words, parts) = (self.shape.part_words(), self.shape.words() / self.shape.part_words());
-        let expected = match self.shape {
-            FieldShape::FiveDimensional(ls) => [&[ls][..], &lattice, &[4, 3]].concat(),
-            _ => [&lattice[..], &[words / 3, 3]].concat(),
-        };
+        let extents = self.configuration.extents();
         if self.is_propagator(array) {
             let [spin, colour] = self.component()?;
             let exchanged =
                 |is_so: bool, sink: usize, source: usize| if is_so { (source, sink) } else { (sink, source) };
-            let number = |k: usize| {
-                let (sink, source) = exchanged(reading.spins, k / 3 % 4, spin);
-                let (row, column) = exchanged(reading.colours, k % 3, colour);
-                numbers[k / 12 * 144 + 36 * sink + 9 * source + 3 * row + column]
+            let number = |site: &[Complex<f64>], word: usize| {
+                let (sink, source) = exchanged(reading.spins, word / 3, spin);
+                let (row, column) = exchanged(reading.colours, word % 3, colour);
+                site[word_of_column(3 * source + column, 3 * sink + row)]
             };
-            return Ok((0..12 * volume).map(number).collect());
+            let column = |site| std::array::from_fn::<_, { Spinors::WORDS }, _>(|word| number(site, word));
+            return Ok(numbers.chunks_exact(Propagator::WORDS).flat_map(column).collect());
         }
+        let expected = self.shape.axes(extents);
         ensure!(
             array.shape == expected,
             "it is {}, and the operator acts on arrays {expected:?} on the lattice of the configuration",
@@ -238,6 +232,8 @@ impl System<'_> {
             self.change_phases(&mut numbers);
         }
         // s is the slowest axis of files, and within a site in memory.
+        let (words, parts) = (self.shape.part_words(), self.shape.words() / self.shape.part_words());
+        let volume = extents.volume();
         let number = |k: usize| {
             let (site, part, word) = (k / (parts * words), k / words % parts, k % words);
             numbers[(part * volume + site) * words + word]
@@ -252,7 +248,7 @@ impl System<'_> {
         // A real source is its own conjugate.
         let mut sources = vec![(None, self.b.clone())];
         if conjugated != self.b {
-            sources.push((Some("b*, a momentum of the other sign".to_owned()), conjugated));
+            sources.push((Some("b* in place of b, a momentum of the other sign".to_owned()), conjugated));
         }
         let mut best = self.residual(cpu, x, &variants, &sources)?;
         if best.factor.is_some() {
@@ -340,7 +336,7 @@ impl System<'_> {
         let signs: &[bool] =
             if parameters.iter().any(|(known, _)| known.name == "mu") { &[false, true] } else { &[false] };
         let mut boundaries = vec![(None, self.hop)];
-        for (d, name) in DIMENSION_NAMES.iter().enumerate() {
+        for d in 0..DIMENSIONS {
             let phases: [Phase; 4] = std::array::from_fn(|k| match (k == d, self.hop.boundary.phase(k)) {
                 (true, Phase::Periodic) => Phase::Antiperiodic,
                 (true, _) => Phase::Periodic,
@@ -348,7 +344,7 @@ impl System<'_> {
             });
             let boundary = BoundaryPhases::new(phases);
             boundaries.push((
-                Some(format!("boundary phases {boundary} (of {name} another)")),
+                Some(format!("boundary phases {boundary} instead of {}", self.hop.boundary)),
                 HopParameters { boundary, ..self.hop },
             ));
         }

@@ -83,7 +83,7 @@ impl FieldShape {
         }
     }
 
-    fn axes(self, extents: Extents) -> Vec<usize> {
+    pub fn axes(self, extents: Extents) -> Vec<usize> {
         let [x, y, z, t] = extents.as_array();
         let of_part = [t, z, y, x, self.components().1, 3];
         match self {

@@ -8,8 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::Context as _;
 use lanefield::io::atomic::write_atomically;
-use lanefield::io::configuration::is_stream;
-use lanefield::io::hdf5;
+use lanefield::io::configuration::{Format, identify, is_stream};
 use lanefield::io::lock::Lock;
 use lanefield::io::npy::{self, ArrayReal, NpyError};
 use lanefield::io::{claims, sidecar};
@@ -38,12 +37,18 @@ fn unread(path: &Path, names_it: bool, error: impl std::error::Error + Send + Sy
 pub fn npy_error(path: &Path, error: NpyError) -> anyhow::Error {
     let name = path.display();
     let hint = match &error {
-        NpyError::NotNpy if !is_npy(path) && is_nersc(path) => {
-            format!("a NERSC configuration, of which lanefield config convert {name} FILE.npy makes an array")
-        }
-        NpyError::NotNpy if hdf5::is_hdf5(path) => {
-            format!("an HDF5 file, of which lanefield convert {name} FILE.npy makes an array")
-        }
+        NpyError::NotNpy => match identify(path) {
+            Some(Ok(Format::Hdf5)) => {
+                format!("an HDF5 file, of which lanefield convert {name} FILE.npy makes an array")
+            }
+            Some(Ok(format)) => {
+                format!(
+                    "a file in the format {format}, of which lanefield config convert {name} FILE.npy makes an array"
+                )
+            }
+            Some(Err(what)) => what,
+            None => return unread(path, false, error),
+        },
         NpyError::ElementType { descr, .. } | NpyError::OtherType { descr } if descr.starts_with('>') => {
             format!("a.astype('{}') makes little-endian numbers of it", descr.replacen('>', "<", 1))
         }
@@ -58,13 +63,6 @@ pub fn check_beside(path: &Path) -> anyhow::Result<()> {
         sidecar::check(path)?;
     }
     Ok(())
-}
-
-/// Whether a file begins as NERSC configurations do.
-fn is_nersc(path: &Path) -> bool {
-    const START: &[u8] = b"BEGIN_HEADER";
-    let mut start = [0; START.len()];
-    fs::File::open(path).and_then(|mut file| io::Read::read_exact(&mut file, &mut start)).is_ok() && start == START
 }
 
 /// An error of writing an array, with the name of the file.

@@ -235,6 +235,25 @@ fn files_of_other_types_are_refused_with_what_reads_or_writes_them() {
         &said,
         &["failed to read gauge.nersc", "lanefield config convert gauge.nersc FILE.npy makes an array"],
     );
+    folder.succeeds("config convert gauge.nersc gauge.lime");
+    folder.refuses("compare gauge.lime a.npy", &["lanefield config convert gauge.lime FILE.npy makes an array"]);
+    // Configurations that are not read, and what reads them.
+    folder.write("milc", &[&53546u32.to_le_bytes()[..], &[0; 400]].concat());
+    folder.write("bridge", "1.25e-01\n-0.5e+00\n".repeat(100).as_bytes());
+    for (file, is) in [
+        ("milc", ["it is a configuration of MILC of 1996", "saves it in version 5 (save_serial)"]),
+        (
+            "bridge",
+            ["it is a text of numbers, as Bridge++ writes them", "saves an array of shape (T, Z, Y, X, 4, 3, 3)"],
+        ),
+    ] {
+        folder.refuses(&format!("compare {file} a.npy"), &is);
+        folder.refuses(&format!("convert {file} out.npy"), &is);
+        folder.refuses(
+            &format!("config info {file}"),
+            &[is[0], is[1], "configurations are read in the formats of NERSC"],
+        );
+    }
     let said = folder.misused("convert a.npy out.nersc");
     assert_contains(&said, &["invalid name 'out.nersc': expected one that ends in .npy, .h5 or .hdf5"]);
     let said = folder.misused("source gauss:7 --lattice 4.4.4.8 --output q.txt");
@@ -343,11 +362,14 @@ fn residuals_tell_a_tolerance_from_another_system() {
         ));
         differs(&folder, &system("--mass 0.4 --mu 0.3"))
     };
-    assert_contains(&other("--mu -0.3"), &["cause    A solves it, residual", "B is the solution with −μ, residual"]);
+    assert_contains(
+        &other("--mu -0.3"),
+        &["cause    A solves the system, residual", "B is the solution with −μ, residual"],
+    );
     let said = other("--mu 0.3 --boundary 1,1,1,1");
-    assert_contains(&said, &["B is the solution with boundary phases 1,1,1,1 (of t another), residual"]);
+    assert_contains(&said, &["B is the solution with boundary phases 1,1,1,1 instead of 1,1,1,-1, residual"]);
     let said = other("--mu 0.7");
-    assert_contains(&said, &["likely   A solves it", "B solves neither it nor a system that was tried"]);
+    assert_contains(&said, &["likely   A solves the system", "B solves neither the system nor one near it"]);
     plant(&folder, |values| values.iter_mut().for_each(|z| *z *= 0.25));
     assert_contains(&differs(&folder, &system("--mass 0.4 --mu 0.3")), &["B is the solution times 0.25"]);
     let output = folder.run(&format!("compare a.npy b.npy --json {}", system("--mass 0.4 --mu 0.3")));
@@ -370,6 +392,30 @@ fn residuals_tell_a_tolerance_from_another_system() {
 }
 
 #[test]
+fn a_solution_of_the_dagger_is_named() {
+    // M† is γ5 M γ5, of twisted mass with −μ.
+    for [system, other] in [
+        ["--operator wilson --mass 0.4", "--operator wilson --mass 0.4"],
+        ["--operator twisted-mass --mass 0.4 --mu 0.3", "--operator twisted-mass --mass 0.4 --mu -0.3"],
+    ] {
+        let folder = solved(system);
+        let times_gamma5 = |name: &str| {
+            let mut values = npy::read_complex(&folder.path(name)).unwrap().values.into_f64();
+            values.chunks_exact_mut(12).for_each(|spinor| spinor[6..].iter_mut().for_each(|z| *z = -*z));
+            npy::write_complex(&folder.path(name), &SHAPE, &values).unwrap();
+        };
+        folder.succeeds("source z4:3 --lattice 4.4.4.8 --output eta.npy");
+        times_gamma5("eta.npy");
+        folder.succeeds(&format!(
+            "solve --config gauge.nersc --source eta.npy --device cpu {other} --tolerance 1e-13 --output b.npy"
+        ));
+        times_gamma5("b.npy");
+        let said = differs(&folder, &format!("{system} --config gauge.nersc --source z4:3"));
+        assert_contains(&said, &["cause    A solves the system, residual", "B is the solution with M†, residual"]);
+    }
+}
+
+#[test]
 fn a_small_mu_and_a_momentum_of_the_other_sign_are_named_and_nothing_else_is() {
     let folder = Folder::with_gauge();
     let solve = |source: &str, mu: &str, name: &str| {
@@ -381,12 +427,15 @@ fn a_small_mu_and_a_momentum_of_the_other_sign_are_named_and_nothing_else_is() {
     solve("momentum:1,0,0,0,0,0", "1e-4", "a");
     // M x is near b with either sign.
     solve("momentum:1,0,0,0,0,0", "-0.0001", "b");
-    assert_contains(&differs(&folder, system), &["A solves it, residual", "B is the solution with −μ, residual"]);
+    assert_contains(
+        &differs(&folder, system),
+        &["A solves the system, residual", "B is the solution with −μ, residual"],
+    );
     solve("momentum:-1,0,0,0,0,0", "1e-4", "b");
     let said = differs(&folder, system);
-    assert_contains(&said, &["B is the solution with b*, a momentum of the other sign, residual"]);
+    assert_contains(&said, &["B is the solution with b* in place of b, a momentum of the other sign, residual"]);
     solve("momentum:0,1,0,0,0,0", "1e-4", "b");
-    assert_contains(&differs(&folder, system), &["B solves neither it nor a system that was tried"]);
+    assert_contains(&differs(&folder, system), &["B solves neither the system nor one near it"]);
 }
 
 /// A solution of another program: its basis, its sign of μ, its normalisation, together.
