@@ -150,6 +150,52 @@ fn no_convergence_is_exit_code_1_and_no_file() {
 }
 
 #[test]
+fn the_checkpoint_of_another_source_is_refused() {
+    let folder = folder();
+    folder.succeeds(
+        "propagator --config gauge.nersc --source wall:2 --operator wilson --mass 9 --device cpu --output columns.npy",
+    );
+    let run = |rest: &str| {
+        format!(
+            "propagator --config gauge.nersc --output p.npy --mass 0.2 --operator wilson --device cpu --checkpoint state {rest}"
+        )
+    };
+    folder.fails(1, &run("--source point:1,0,1,2 --checkpoint-every 2 --max-iterations 4"));
+    for (source, is) in [
+        ("point:1,0,1,3", "1,0,1,3"),
+        ("wall:2", "wall:2"),
+        ("z2:4,2", "z2:4,2"),
+        ("columns.npy", "SHA-256"),
+        ("point:1,0,1,2 --smear-source 0.25,3", "smeared by 0.25,3"),
+    ] {
+        folder.refuses(&run(&format!("--resume --source {source}")), &["another solve", "its source is", is]);
+    }
+    assert!(!folder.path("p.npy").exists());
+    folder.succeeds(&run("--resume --source point:1,0,1,2"));
+}
+
+#[test]
+fn numbers_that_underflow_are_told_or_refused() {
+    let folder = folder();
+    let output =
+        folder.ends(0, &PROPAGATOR.replace("0.2", "1e60").replace("--operator", "--operator wilson --device cpu"));
+    let lost = "the propagator is 0, or its square is out of range, at t = 2 to 4 from the source";
+    assert_contains(&text(&output.stderr), &[&format!("warning: {lost}: check the mass and the precision")]);
+    folder.refuses(
+        "correlator --propagator p.npy --device cpu",
+        &["the propagator at t = 2 from the source has Σ |S|² = 0"],
+    );
+    // In space too, |S|³ of the nucleon is the first to go.
+    let measure = "spectrum measure gauge.nersc --source point:1,0,1,2 --operator wilson --device cpu --output s.json";
+    folder.refuses(
+        &format!("{measure} --mass 1e60 --hadrons nucleon,pion"),
+        &["nucleon has no correlator", "the propagator at t = 1 from the source", "check the mass and the precision"],
+    );
+    folder.refuses(&format!("{measure} --mass 1e60 --hadrons pion"), &["pion has no correlator", "at t = 2"]);
+    assert!(!folder.path("s.json").exists());
+}
+
+#[test]
 fn misuse_of_propagator_is_refused_with_what_would_be_right() {
     let folder = folder();
     let fails = |what: &str| folder.fails(2, &format!("propagator --config gauge.nersc --device cpu {what}"));
