@@ -25,8 +25,9 @@ pub(super) fn limit_from_environment() -> Result<Option<u64>, OpenClError> {
     }
 }
 
-/// A number of bytes, or of KiB, MiB or GiB where K, M or G follows.
+/// A number of bytes, or of KiB, MiB or GiB where K, M or G follows, or these words.
 fn bytes_of(text: &str) -> Option<u64> {
+    let text = text.strip_suffix("iB").filter(|short| short.ends_with(['K', 'M', 'G'])).unwrap_or(text);
     let shift = match text.chars().last()?.to_ascii_uppercase() {
         'K' => 10,
         'M' => 20,
@@ -210,12 +211,16 @@ mod tests {
 
     #[test]
     fn a_limit_is_a_number_of_bytes_or_of_larger_units() {
-        for (text, bytes) in
-            [("1000", Some(1000)), ("3K", Some(3 << 10)), ("512m", Some(512 << 20)), ("2G", Some(2 << 30))]
-        {
+        for (text, bytes) in [
+            ("1000", Some(1000)),
+            ("3K", Some(3 << 10)),
+            ("512m", Some(512 << 20)),
+            ("2G", Some(2 << 30)),
+            ("5MiB", Some(5 << 20)),
+        ] {
             assert_eq!(bytes_of(text), bytes, "{text}");
         }
-        for text in ["", "G", "-1", "1.5G", "much", "99999999999999999999", "99999999999999G", "3 µ"] {
+        for text in ["", "G", "-1", "1.5G", "much", "99999999999999999999", "99999999999999G", "3 µ", "10iB", "MiB"] {
             assert_eq!(bytes_of(text), None, "{text}");
         }
     }
