@@ -17,6 +17,7 @@ use numpy::{
 };
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
+use pyo3::types::{PyList, PyTuple};
 
 use super::device::on_host;
 use super::errors::{self, value};
@@ -151,14 +152,23 @@ pub(crate) use on_values;
 /// An object as an array in C order, of this machine's byte order.
 pub fn in_c_order<'py>(object: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyUntypedArray>> {
     let numpy = object.py().import("numpy")?;
-    let masked = numpy.getattr("ma")?;
-    if masked.call_method1("is_masked", (object,))?.is_truthy()? {
-        return Err(value("an array has masked elements, which have no numbers: fill them, as with array.filled(0)"));
-    }
+    require_no_masks(&numpy.getattr("ma")?, object)?;
     let array = numpy.call_method1("asarray", (object,))?;
     let native = array.getattr("dtype")?.call_method1("newbyteorder", ("=",))?;
     let array = numpy.call_method1("require", (array, native, ["C_CONTIGUOUS", "ALIGNED"]))?;
     Ok(array.cast_into::<PyUntypedArray>()?)
+}
+
+/// Refuses masked elements, also of arrays in lists and tuples, of which NumPy makes arrays without masks.
+fn require_no_masks(masked: &Bound<'_, PyAny>, object: &Bound<'_, PyAny>) -> PyResult<()> {
+    if object.is_instance_of::<PyList>() || object.is_instance_of::<PyTuple>() {
+        return object.try_iter()?.try_for_each(|item| require_no_masks(masked, &item?));
+    }
+    let is_masked_array = object.is_instance(&masked.getattr("MaskedArray")?)?;
+    match is_masked_array && masked.call_method1("is_masked", (object,))?.is_truthy()? {
+        true => Err(value("an array has masked elements, which have no numbers: fill them, as with array.filled(0)")),
+        false => Ok(()),
+    }
 }
 
 impl<'py> Given<'py> {

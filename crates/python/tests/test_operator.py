@@ -354,9 +354,12 @@ def test_sources_of_walls_and_colour_vectors(hot, cpu):
 def test_masked_elements_are_refused(hot, cpu):
     operator = lf.Operator("wilson", hot, device=cpu, **GIVEN)
     psi = lf.gaussian(hot, 3)
+    hot_source = psi.copy()
     unmasked = np.ma.masked_array(psi)
     assert np.array_equal(operator.apply(unmasked), operator.apply(psi))
     unmasked[0, 0, 0, 0, 1, 2] = np.ma.masked
-    for work in (operator.apply, lambda psi: lf.solve(operator, psi)):
+    solve = lambda psi: lf.solve(operator, psi)
+    in_lists = (lambda psi: solve([hot_source, psi]), lambda psi: solve((psi, hot_source)), lambda psi: operator.apply([[psi]]))
+    for work in (operator.apply, solve, *in_lists, lf.norm2, lambda psi: lf.compare(hot_source, psi)):
         with pytest.raises(ValueError, match="an array has masked elements"):
             work(unmasked)
