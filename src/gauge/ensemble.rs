@@ -96,6 +96,40 @@ pub fn require_one_ensemble(directory: &Path, files: &[PathBuf]) -> Result<(), E
     Ok(())
 }
 
+/// As [`require_one_ensemble`], of a configuration in a directory that names the ensemble `id`, in any format.
+///
+/// # Errors
+/// As [`require_one_ensemble`].
+pub fn require_ensemble_of_directory(directory: &Path, path: &Path, id: &str) -> Result<(), EnsembleError> {
+    let (id, other) = (id.trim().to_owned(), directory.join(DESCRIPTION));
+    match EnsembleParameters::of_directory(directory).filter(|_| id.starts_with(ID)) {
+        Some(Ok(parameters)) if parameters.id() != id => {
+            Err(EnsembleError::Stranger { path: path.to_owned(), id, other, expected: parameters.id() })
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Refuses directories of ensembles that have different actions or β: what is averaged over both is of neither. Directories without an `ensemble.json` pass.
+///
+/// # Errors
+/// [`EnsembleError::Mixed`].
+pub fn require_one_action<'a>(directories: impl Iterator<Item = &'a Path>) -> Result<(), EnsembleError> {
+    let described = |path: &'a Path| Some((path, EnsembleParameters::of_directory(path)?.ok()?));
+    let mut described = directories.filter_map(described);
+    let Some((first, ours)) = described.next() else { return Ok(()) };
+    let of = |parameters: &EnsembleParameters| format!("{} at β = {}", parameters.action, parameters.beta);
+    match described.find(|(_, theirs)| of(theirs) != of(&ours)) {
+        None => Ok(()),
+        Some((path, theirs)) => Err(EnsembleError::Mixed {
+            first: first.to_owned(),
+            path: path.to_owned(),
+            ours: of(&ours),
+            theirs: of(&theirs),
+        }),
+    }
+}
+
 /// Why an ensemble is not made. Messages are fragments.
 #[derive(Debug, Error)]
 #[non_exhaustive]
@@ -117,6 +151,9 @@ pub enum EnsembleError {
         path.display(), other.display()
     )]
     Stranger { path: PathBuf, id: String, other: PathBuf, expected: String },
+    /// Configurations of different actions are averaged.
+    #[error("{} is an ensemble of {ours}, and {} of {theirs}: measure them separately", first.display(), path.display())]
+    Mixed { first: PathBuf, path: PathBuf, ours: String, theirs: String },
     /// Another process writes to the directory.
     #[error(transparent)]
     Lock(#[from] LockError),

@@ -37,7 +37,10 @@ use thiserror::Error;
 
 use crate::backend::BackendError;
 
-pub use ensemble::{Ensemble, EnsembleError, EnsembleParameters, require_one_ensemble};
+pub use ensemble::{
+    Ensemble, EnsembleError, EnsembleParameters, require_ensemble_of_directory, require_one_action,
+    require_one_ensemble,
+};
 pub use field::{GaugeField, LinkField};
 pub use fix::{
     Gauge, GaugeFixed, GaugeFixing, GaugeFixingError, GaugePoint, GaugeStart, LARGEST_OVERRELAXATION, Stopping,

@@ -79,7 +79,8 @@ pub fn write_together(
     };
     let mut begun: Result<_, WriteError> = lattice.is_first().then(begin).transpose();
     let name = match &begun {
-        Ok(Some((_, temporary))) => temporary.path().map(|path| path.to_string_lossy().into_owned()),
+        // Names need not be UTF-8.
+        Ok(Some((_, temporary))) => temporary.path().map(|path| hex::encode(path.as_os_str().as_encoded_bytes())),
         _ => None,
     };
     let name = lattice.told(name.unwrap_or_default()).map_err(|error| failed(error.into()))?;
@@ -88,7 +89,7 @@ pub fn write_together(
         (true, _) => Err(failed(io::Error::other("rank 0 cannot make it"))),
         (false, _) => {
             let write_here = || {
-                let file = File::options().write(true).open(&name)?;
+                let file = File::options().write(true).open(path_of_hex(&name))?;
                 write(file.try_clone()?)?;
                 file.sync_all()
             };
@@ -157,6 +158,17 @@ impl Write for Stream {
     fn flush(&mut self) -> io::Result<()> {
         self.0.flush()
     }
+}
+
+#[cfg(unix)]
+fn path_of_hex(digits: &str) -> PathBuf {
+    use std::os::unix::ffi::OsStringExt as _;
+    std::ffi::OsString::from_vec(hex::decode(digits).unwrap_or_default()).into()
+}
+
+#[cfg(not(unix))]
+fn path_of_hex(digits: &str) -> PathBuf {
+    String::from_utf8(hex::decode(digits).unwrap_or_default()).unwrap_or_default().into()
 }
 
 /// Opens what is no regular file to be written to. Standard output may be in the middle of a file, where it continues.

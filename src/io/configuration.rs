@@ -26,7 +26,7 @@ use super::npy::{self, NpyError, Precision};
 pub use super::open::is_stream;
 use super::open::{OpenError, Reopenable};
 use super::plain::{self, PlainError, PlainFile, PlainHeader};
-use super::rows::Demand;
+use super::rows::{Demand, as_stored};
 pub use super::sidecar::Provenance;
 use super::sidecar::{self, ConfigurationInput, Sidecar, SidecarError, path_of};
 use crate::comm::{CommError, WholeLattice};
@@ -521,6 +521,25 @@ impl WriteOptions<'_> {
             // Other programs want the big-endian numbers of other formats.
             Header::Plain(_) => None,
             _ => self.origin?.floating_point(),
+        })
+    }
+
+    /// Refuses links that are further from SU(3) in such a file at `path` than readers take: rounded to 32 bits, or with third rows made of two.
+    ///
+    /// # Errors
+    /// [`ConfigurationError::Unwritable`], and [`ConfigurationError::Name`].
+    pub fn require_storable(&self, path: &Path, configuration: &Configuration) -> Result<(), ConfigurationError> {
+        let (rows, numbers) = match self.format.map_or_else(|| Format::of_name(path), Ok)? {
+            Format::Nersc => (self.nersc().rows, self.nersc().floating_point),
+            Format::Ildg if !self.ildg().double => (StoredRows::Three, FloatingPoint::F32Big),
+            Format::Milc => (StoredRows::Three, FloatingPoint::F32Big),
+            _ => return Ok(()),
+        };
+        let stored = as_stored(configuration, rows, numbers).map(drop);
+        stored.map_err(|error| {
+            let (rows, bits) = (if rows == StoredRows::Two { 2 } else { 3 }, 8 * numbers.size());
+            let problem = format!("of links that are stored with {rows} rows of {bits}-bit numbers {error}").into();
+            ConfigurationError::Unwritable { path: path.to_owned(), problem }
         })
     }
 

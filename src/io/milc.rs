@@ -11,7 +11,7 @@ use thiserror::Error;
 use super::atomic::{WriteError, write_atomically, write_together};
 use super::nersc::{ByteOrder, FloatingPoint, StoredRows, encode};
 use super::open::{OpenError, open};
-use super::rows::{Demand, SitesOfFile, each_site, require_room};
+use super::rows::{Demand, SitesOfFile, as_stored, each_site, require_room};
 use crate::comm::WholeLattice;
 
 /// What a file begins with.
@@ -336,8 +336,7 @@ fn prepared(
         return Err(MilcError::BadText(options.time_stamp.clone()));
     }
     let floating_point = floating_point(options.byte_order);
-    configuration.require_finite()?;
-    configuration.require_su3(SU3_TOLERANCE)?;
+    as_stored(configuration, StoredRows::Three, floating_point)?;
     let mut sums = Checksums::default();
     each_site(configuration, floating_point, |site, bytes| sums.add(site, bytes, options.byte_order));
     Ok(MilcHeader {

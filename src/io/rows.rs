@@ -1,5 +1,6 @@
 //! Sites of a lattice in a file that holds them in site order, read and written by position: a rank touches what is its own.
 
+use std::borrow::Cow;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 
@@ -26,6 +27,25 @@ impl Demand {
             Self::Finite => configuration.require_finite(),
         }
     }
+}
+
+/// The links as a file holds them: rounded, and without a third row of their own. Links that a reader would refuse then are refused.
+pub(super) fn as_stored(
+    configuration: &Configuration,
+    rows: StoredRows,
+    floating_point: FloatingPoint,
+) -> Result<Cow<'_, Configuration>, GaugeError> {
+    configuration.require_su3(SU3_TOLERANCE)?;
+    if (rows, floating_point.size()) == (StoredRows::Three, 8) {
+        return Ok(Cow::Borrowed(configuration));
+    }
+    let stored = configuration.with_changed_links(|links| {
+        let mut decoded = Vec::with_capacity(links.len());
+        encode(links, rows, floating_point, |bytes| decode(bytes, rows, floating_point, &mut decoded));
+        links.copy_from_slice(&decoded);
+    });
+    stored.require_su3(SU3_TOLERANCE)?;
+    Ok(Cow::Owned(stored))
 }
 
 /// An array over a lattice in a file.

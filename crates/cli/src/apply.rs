@@ -57,7 +57,7 @@ pub struct Apply {
     #[command(flatten)]
     input: InputArgs,
     /// The NumPy array to write, of the shape of the source, complex64 for f32 and complex128 for f64. Beside it FILE.npy.json says what it is
-    #[arg(long, value_name = "FILE.npy", value_parser = super::files::npy_name)]
+    #[arg(long, value_name = "FILE.npy", value_parser = super::files::named(super::files::npy_name))]
     output: PathBuf,
     #[command(flatten)]
     hop: HopArgs,

@@ -25,11 +25,11 @@ use super::compare_plot::plot;
 use super::compare_residuals::{Residuals, System};
 use super::configuration::ReadArgs;
 use super::fields::FieldShape;
-use super::files::{check_beside, given, npy_error, require_outputs, svg};
+use super::files::{check_beside, given, named, naming_a_dataset, npy_error, require_outputs, svg};
 use super::operator::{Offer, OperatorArgs, check};
 use super::output::{Head, Kind, print, print_json};
 use super::ranks::RanksArgs;
-use super::source::InputArgs;
+use super::source::{InputArgs, source_or_file};
 
 /// Compare two arrays bit for bit: where they differ first, how many numbers do and where, and what may have caused it.
 ///
@@ -103,7 +103,7 @@ pub struct Compare {
     #[command(flatten)]
     read: ReadArgs,
     /// Its source: a NumPy array (T, Z, Y, X, 4, 3), or a name as of solve: point:x,y,z,t,spin,colour, momentum:nx,ny,nz,t,spin,colour, gauss:SEED
-    #[arg(long, value_name = "SOURCE", value_parser = Source::field, requires = "config", help_heading = "What hop B should be, or which system A and B solve")]
+    #[arg(long, value_name = "SOURCE", value_parser = source_or_file(Source::field), requires = "config", help_heading = "What hop B should be, or which system A and B solve")]
     source: Option<Source>,
     #[command(flatten, next_help_heading = "What hop B should be, or which system A and B solve")]
     operator: OperatorArgs<HopOrOperator>,
@@ -113,7 +113,7 @@ pub struct Compare {
     #[command(flatten, next_help_heading = "What hop B should be, or which system A and B solve")]
     hop: HopArgs,
     /// Write a map of the differences as SVG: for each t and z the sites x, y, by the logarithm of the difference
-    #[arg(long, value_name = "FILE.svg", value_parser = svg)]
+    #[arg(long, value_name = "FILE.svg", value_parser = named(svg))]
     plot: Option<PathBuf>,
     /// Print JSON
     #[arg(long)]
@@ -364,7 +364,7 @@ fn hdf5_error(path: &Path, error: Hdf5Error) -> anyhow::Error {
     let name = path.display();
     let advice = match error {
         Hdf5Error::Several { .. } | Hdf5Error::Search(_) | Hdf5Error::TooManyGroups => {
-            format!(": lanefield convert {name} ARRAY.npy --from-dataset NAME makes an array of it")
+            format!(": {}", naming_a_dataset(path))
         }
         _ => String::new(),
     };

@@ -7,7 +7,7 @@ use anyhow::ensure;
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 use lanefield::comm::WholeLattice;
-use lanefield::gauge::require_one_ensemble;
+use lanefield::gauge::{require_ensemble_of_directory, require_one_ensemble};
 use lanefield::io::claims;
 use lanefield::io::configuration::{
     self, ConfigurationError, ConfigurationFile, Described, Format, Origin, ReadOptions, WriteOptions, is_stream,
@@ -21,9 +21,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::array_output::{self, ArrayOutput};
-use super::files::{self, is_npy, require_written};
+use super::files::{self, is_npy, naming_a_dataset, require_written};
 use super::output;
 use super::ranks::{self, RanksArgs};
+
+/// What helps where links are too far from SU(3).
+const PROJECT: &str = "--project brings links to SU(3)";
 
 /// How a configuration is read.
 #[derive(Args, Clone, Copy, Debug, Default)]
@@ -63,10 +66,13 @@ impl ReadArgs {
     }
 
     /// An error with what the command line has against it.
-    fn advised(&self, error: anyhow::Error) -> anyhow::Error {
+    fn advised(&self, path: &Path, error: anyhow::Error) -> anyhow::Error {
         let text = error.to_string();
         match self.projection() {
-            None if text.contains("is not in SU(3)") => anyhow::anyhow!("{text}; --project brings links to SU(3)"),
+            _ if text.contains("datasets of complex numbers are in the file") => {
+                anyhow::anyhow!("{text}: {}", naming_a_dataset(path))
+            }
+            None if text.contains("is not in SU(3)") => anyhow::anyhow!("{text}; {PROJECT}"),
             Some(Projection::Polar) if text.contains("after the projection") => {
                 anyhow::anyhow!(
                     "{text}: a singular matrix has no polar decomposition; --projection max-re-tr takes it, too"
@@ -78,10 +84,16 @@ impl ReadArgs {
 
     /// As [`Self::read_any`], and refuses one in the directory of another ensemble.
     pub fn read(&self, ranks: &RanksArgs, path: &Path) -> anyhow::Result<ConfigurationFile> {
-        if !is_stream(path) {
-            require_one_ensemble(claims::directory_of(path), &[path.to_owned()])?;
+        if is_stream(path) {
+            return self.read_any(ranks, path);
         }
-        self.read_any(ranks, path)
+        let directory = claims::directory_of(path);
+        require_one_ensemble(directory, &[path.to_owned()])?;
+        let file = self.read_any(ranks, path)?;
+        if let Some(provenance) = file.origin.provenance() {
+            require_ensemble_of_directory(directory, path, &provenance.ensemble_id)?;
+        }
+        Ok(file)
     }
 
     /// Reads a configuration, or the part of this rank, and verifies all that its file says.
@@ -94,8 +106,8 @@ impl ReadArgs {
         );
         let options = ReadOptions { lattice: self.lattice, projection: self.projection() };
         let read = configuration::read_on(path, options, |extents| ranks.lattice(extents));
-        let file = read.map_err(|error| self.advised(error))?;
-        for problem in &file.problems {
+        let file = read.map_err(|error| self.advised(path, error))?;
+        for problem in file.problems.iter().filter(|_| ranks::is_first()) {
             say!("warning: {}: {problem}; it was read without it", path.display());
         }
         Ok(file)
@@ -204,7 +216,7 @@ impl FormatArgs {
         output::print_beside(path);
         let &Self { format, floating_point, rows, .. } = self;
         let options = WriteOptions { format, floating_point, rows, lfn: self.lfn.clone(), origin, made_by, described };
-        configuration::write(path, configuration, lattice, &options)?;
+        configuration::write(path, configuration, lattice, &options).map_err(advised_to_project)?;
         if format.map_or_else(|| Format::of_name(path), Ok)? == Format::Npy {
             let mut again = lattice.arrays(1, |_| Ok(Cow::Borrowed(configuration.links())));
             if lattice.is_first() {
@@ -215,6 +227,12 @@ impl FormatArgs {
         }
         Ok(())
     }
+}
+
+/// An error of links that cannot be stored, with what helps.
+fn advised_to_project(error: ConfigurationError) -> anyhow::Error {
+    let text = error.to_string();
+    if text.contains("is not in SU(3)") { anyhow::anyhow!("{text}; {PROJECT}") } else { error.into() }
 }
 
 /// What a command makes a configuration of. As JSON, these fields.
@@ -255,7 +273,8 @@ impl<'a> MadeOutput<'a> {
         array_output::require_outputs(path, others, &[("--config", config)], |_| None)
     }
 
-    /// The output of a command whose settings are these; `made_by` says them in the label of the ensemble.
+    /// The output of a command whose settings are these; `made_by` says them in the label of the ensemble. What is done to links leaves them as far from SU(3)
+    /// as they are: those that the output cannot hold are refused before.
     pub fn new<const N: usize>(
         (path, format): (&'a Path, &'a FormatArgs),
         command: &'static str,
@@ -263,6 +282,11 @@ impl<'a> MadeOutput<'a> {
         made_by: String,
         settings: [(&str, Value); N],
     ) -> anyhow::Result<Self> {
+        let &FormatArgs { format: named, floating_point, rows, .. } = format;
+        let (origin, made) = (Some(&file.origin), Some(made_by.clone()));
+        let options =
+            WriteOptions { format: named, floating_point, rows, origin, made_by: made, ..WriteOptions::default() };
+        options.require_storable(path, &file.configuration).map_err(advised_to_project)?;
         let inputs = MadeInputs::new(file, settings)?;
         let sidecar = ArrayOutput::new(path, command, &[("--config", config)], inputs)?;
         Ok(Self { path, format, origin: &file.origin, lattice: &file.lattice, made_by, sidecar })

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail, ensure};
 use lanefield::comm::WholeLattice;
-use lanefield::gauge::require_one_ensemble;
-use lanefield::io::claims::place;
+use lanefield::gauge::{require_one_action, require_one_ensemble};
+use lanefield::io::claims::{directory_of, place};
 use lanefield::io::configuration::ConfigurationFile;
 use num_complex::Complex;
 
@@ -109,6 +109,20 @@ impl<'a> Iterator for Configurations<'a> {
     }
 }
 
+/// Whether two plaquettes and what was measured with them are of the same links, but for rounding to 32 bits or a gauge transformation: then they agree to more
+/// digits than configurations of an ensemble have in common.
+pub fn are_of_same_links<'a>(
+    plaquettes: [f64; 2],
+    mut measured: impl Iterator<Item = (&'a Vec<f64>, &'a Vec<f64>)>,
+) -> bool {
+    let near = |(a, b): (&Vec<f64>, &Vec<f64>)| {
+        let most = a.iter().fold(0.0, |most: f64, value| most.max(value.abs()));
+        let close = |(a, b): (&f64, &f64)| (a - b).abs() <= 1e-4 * a.abs() + 1e-6 * most;
+        a.iter().zip(b).all(close)
+    };
+    (plaquettes[0] - plaquettes[1]).abs() <= 1e-7 && measured.all(near)
+}
+
 /// The files of configurations, each once; those of a directory are sorted by name. `stopped.nersc` of an interrupted heat bath is left out.
 pub fn files_of(given: &[PathBuf]) -> anyhow::Result<Vec<PathBuf>> {
     let mut files = Vec::new();
@@ -134,5 +148,8 @@ pub fn files_of(given: &[PathBuf]) -> anyhow::Result<Vec<PathBuf>> {
             bail!("{}", twice(&files[earlier], file));
         }
     }
+    let mut directories: Vec<&Path> = files.iter().map(|file| directory_of(file)).collect();
+    directories.dedup();
+    require_one_action(directories.into_iter())?;
     Ok(files)
 }

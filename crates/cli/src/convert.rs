@@ -16,7 +16,7 @@ use serde_json::Value;
 use super::Outcome;
 use super::array_output::{is_described, require_converted};
 use super::compare::{Named, read};
-use super::files::{failed_to_write, has_extension, npy_name, npy_unwritten};
+use super::files::{failed_to_write, has_extension, named, npy_name, npy_unwritten};
 use super::output::print;
 
 /// Convert an array between the orders of sites, bases of spins, precisions and files of programs, NumPy's and HDF5.
@@ -43,7 +43,7 @@ pub struct Convert {
     #[arg(value_name = "IN")]
     input: PathBuf,
     /// The array to write: HDF5 if it ends in .h5 or .hdf5, else a NumPy array, which ends in .npy
-    #[arg(value_name = "OUT", value_parser = array_name)]
+    #[arg(value_name = "OUT", value_parser = named(array_name))]
     output: PathBuf,
     /// The dataset of IN in HDF5 [default: the only one with complex numbers]
     #[arg(long, value_name = "NAME", help_heading = "What IN is")]
@@ -141,12 +141,11 @@ fn is_hdf5_name(path: &Path) -> bool {
     has_extension(path, &["h5", "hdf5"])
 }
 
-fn array_name(text: &str) -> Result<PathBuf, String> {
-    match is_hdf5_name(Path::new(text)) {
-        true => Ok(text.into()),
-        false => {
-            npy_name(text).map_err(|_| format!("invalid name '{text}': expected one that ends in .npy, .h5 or .hdf5"))
-        }
+fn array_name(path: &Path) -> Result<PathBuf, String> {
+    match is_hdf5_name(path) {
+        true => Ok(path.to_owned()),
+        false => npy_name(path)
+            .map_err(|_| format!("invalid name '{}': expected one that ends in .npy, .h5 or .hdf5", path.display())),
     }
 }
 

@@ -25,7 +25,7 @@ use super::compare::read_array;
 use super::correlator_plot::{Curve, Title, plot};
 use super::csv_output::{columns_with_bits, with_bits, write_csv};
 use super::far_times;
-use super::files::{given, npy_error, require_outputs, svg};
+use super::files::{given, named, npy_error, require_outputs, svg};
 use super::output::{Head, Kind, bits, number, ruled_table, show};
 use super::twist::{self, TwistArgs};
 use propagators::{Propagator, PropagatorFacts};
@@ -64,7 +64,7 @@ pub struct Correlator {
     #[arg(long, value_name = "C.csv")]
     csv: Option<PathBuf>,
     /// Draw correlators and effective masses as SVG
-    #[arg(long, value_name = "C.svg", value_parser = svg)]
+    #[arg(long, value_name = "C.svg", value_parser = named(svg))]
     plot: Option<PathBuf>,
     /// Print JSON instead of a table
     #[arg(long)]
@@ -96,6 +96,7 @@ impl Correlator {
             );
             correlators.push(self.correlators((&backend, twist), propagator, array)?);
         }
+        propagators::require_different_links(&propagators, &correlators)?;
         for Propagator { path, .. } in propagators.iter().filter(|propagator| propagator.sidecar.is_none()) {
             let sidecar = path_of(path);
             let (array, sidecar) = (path.display(), sidecar.display());

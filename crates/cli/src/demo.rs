@@ -28,7 +28,7 @@ use super::Outcome;
 use super::args::opencl_device;
 use super::building::announce;
 use super::fields::FieldShape;
-use super::files::{given, require_outputs, svg};
+use super::files::{given, named, require_outputs, svg};
 use super::history::history_bytes;
 use super::output::{Device, Head, Kind, facts, print, show};
 use super::source::gaussian;
@@ -57,7 +57,7 @@ pub struct Demo {
     #[arg(long, value_name = "N")]
     threads: Option<Threads>,
     /// Draw the residual history as SVG
-    #[arg(long, value_name = "FILE.svg", value_parser = svg)]
+    #[arg(long, value_name = "FILE.svg", value_parser = named(svg))]
     plot: Option<PathBuf>,
     /// Print JSON instead of a picture and a table
     #[arg(long)]

@@ -15,7 +15,7 @@ use serde::Serialize;
 use super::Outcome;
 use super::args::{BackendArgs, HopArgs, finite};
 use super::configuration::ReadArgs;
-use super::files::{given, has_extension, require_outputs_but};
+use super::files::{given, has_extension, named, require_outputs_but};
 use super::long_run::{CheckpointArgs, Interrupted, since};
 use super::operator::{Invertible, OperatorArgs, check, json_of};
 use super::output::{Head, Kind, bits, facts, joined, show, table_of};
@@ -73,7 +73,7 @@ pub struct Eigen {
     #[arg(long)]
     unpreconditioned: bool,
     /// Write the eigenpairs to this file, for --deflate of solve and propagator
-    #[arg(long, value_name = "FILE.eigen", value_parser = eigen_name)]
+    #[arg(long, value_name = "FILE.eigen", value_parser = named(eigen_name))]
     output: Option<PathBuf>,
     #[command(flatten)]
     checkpoints: CheckpointArgs,
@@ -92,13 +92,14 @@ fn tolerance(text: &str) -> Result<f64, String> {
 }
 
 /// The name of a file of eigenpairs, which no other kind of file has.
-fn eigen_name(text: &str) -> Result<PathBuf, String> {
+fn eigen_name(path: &Path) -> Result<PathBuf, String> {
     let others = ["npy", "h5", "hdf5", "nersc", "lime", "ildg", "scidac", "milc"];
-    match has_extension(Path::new(text), &others) {
+    match has_extension(path, &others) {
         true => {
-            Err(format!("eigenpairs have a format of their own, and '{text}' says otherwise: expected low.eigen, say"))
+            let path = path.display();
+            Err(format!("eigenpairs have a format of their own, and '{path}' says otherwise: expected low.eigen, say"))
         }
-        false => Ok(text.into()),
+        false => Ok(path.to_owned()),
     }
 }
 

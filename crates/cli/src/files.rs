@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::Context as _;
+use clap::builder::{OsStringValueParser, TypedValueParser};
 use lanefield::io::atomic::write_atomically;
 use lanefield::io::configuration::{Format, identify, is_stream};
 use lanefield::io::lock::Lock;
@@ -181,22 +182,38 @@ pub fn require_writable(path: &Path) -> anyhow::Result<()> {
 }
 
 /// Reads the name of a picture, which is SVG whatever its name says.
-pub fn svg(text: &str) -> Result<PathBuf, String> {
-    let path = PathBuf::from(text);
-    match has_extension(&path, &["svg"]) || path.starts_with("/dev") {
-        true => Ok(path),
-        false => Err(format!("pictures are SVG, and '{text}' says otherwise: expected a name that ends in .svg")),
+pub fn svg(path: &Path) -> Result<PathBuf, String> {
+    match has_extension(path, &["svg"]) || path.starts_with("/dev") {
+        true => Ok(path.to_owned()),
+        false => {
+            let path = path.display();
+            Err(format!("pictures are SVG, and '{path}' says otherwise: expected a name that ends in .svg"))
+        }
     }
 }
 
+/// Reads an argument that is the name of a file, which need not be UTF-8.
+pub fn named<T: Clone + Send + Sync + 'static>(
+    read: fn(&Path) -> Result<T, String>,
+) -> impl TypedValueParser<Value = T> {
+    OsStringValueParser::new().try_map(move |name| read(Path::new(&name)))
+}
+
 /// Reads the name of an array to write, which is a NumPy file whatever its name says.
-pub fn npy_name(text: &str) -> Result<PathBuf, String> {
-    let path = PathBuf::from(text);
+pub fn npy_name(path: &Path) -> Result<PathBuf, String> {
     // A directory is told as one later.
-    match is_npy(&path) || path.starts_with("/dev") || path.is_dir() {
-        true => Ok(path),
-        false => Err(format!("arrays are NumPy files, and '{text}' says otherwise: expected a name that ends in .npy")),
+    match is_npy(path) || path.starts_with("/dev") || path.is_dir() {
+        true => Ok(path.to_owned()),
+        false => {
+            let path = path.display();
+            Err(format!("arrays are NumPy files, and '{path}' says otherwise: expected a name that ends in .npy"))
+        }
     }
+}
+
+/// How a dataset is named to commands that take files with one.
+pub fn naming_a_dataset(path: &Path) -> String {
+    format!("lanefield convert {} ARRAY.npy --from-dataset NAME makes an array of it", path.display())
 }
 
 /// Those of some files, with the names of their arguments, that were given.

@@ -19,7 +19,7 @@ use super::Outcome;
 use super::args::{BackendArgs, finite};
 use super::configuration::{FormatArgs, MadeOutput, ReadArgs};
 use super::csv_output::{columns_with_bits, with_bits, write_csv};
-use super::files::{but_with, given, svg};
+use super::files::{but_with, given, named, svg};
 use super::flow_plot::plot;
 use super::interrupt::{ends_on, keep};
 use super::output::{Head, Kind, bits, number, show, small, table};
@@ -71,7 +71,7 @@ pub struct Flow {
     #[arg(long, value_name = "FLOW.csv")]
     csv: Option<PathBuf>,
     /// Draw t²E over flow time as SVG
-    #[arg(long, value_name = "FLOW.svg", value_parser = svg)]
+    #[arg(long, value_name = "FLOW.svg", value_parser = named(svg))]
     plot: Option<PathBuf>,
     /// Print JSON instead of a table
     #[arg(long)]

@@ -27,7 +27,7 @@ use super::Outcome;
 use super::args::{PlaceArgs, of_storage};
 use super::bench::arguments::time;
 use super::building::{Builder, JobsArgs};
-use super::files::{require_outputs, svg};
+use super::files::{named, require_outputs, svg};
 use super::interrupt;
 use super::kernels::word;
 use super::output::{Head, Kind, show};
@@ -71,7 +71,7 @@ pub struct Peak {
     #[arg(long)]
     json: bool,
     /// Draw the roofline to this file, with kernels that are timed for it
-    #[arg(long, value_name = "FILE.svg", value_parser = svg)]
+    #[arg(long, value_name = "FILE.svg", value_parser = named(svg))]
     roofline: Option<PathBuf>,
     /// Kernels on the roofline: all, a family or a kernel
     #[arg(long, alias = "kernel", value_name = "KERNEL,…", value_delimiter = ',', value_parser = word, requires = "roofline",

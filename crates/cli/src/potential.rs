@@ -21,7 +21,7 @@ use super::interrupt::{ends_on, keep};
 use super::observe::loops;
 use super::output::{Head, Kind, ruled_table, show, table};
 use super::progress::progress_bar;
-use super::ranks::RanksArgs;
+use super::ranks::{RanksArgs, is_first};
 use super::resampling::{Bins, Number, Quality, ResamplingArgs};
 use super::smear::smear_until_a_signal;
 
@@ -164,7 +164,7 @@ impl Potential {
             fits,
             warnings,
         };
-        report.warnings.iter().for_each(|warning| say!("warning: {warning}"));
+        report.warnings.iter().filter(|_| is_first()).for_each(|warning| say!("warning: {warning}"));
         report.fits.iter().for_each(|fit| fit.quality.say(&format!("the fit at t = {}", fit.time)));
         let header = HEADER.iter().chain(&Quality::COLUMNS).chain(&Bins::COLUMNS);
         let written = write_csv(self.csv.as_deref(), header, report.rows());

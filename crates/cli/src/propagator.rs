@@ -39,6 +39,7 @@ use super::quark_source::{Columns, Links, NamedSource, SmearArgs};
 use super::ranks::{self, RanksArgs};
 use super::solve::{SOLVERS, solver_name};
 use super::solver::{Course, Fields, Rates, RhsSummary, SolverArgs, changed_inputs, lay_out};
+use super::source::source_or_file;
 
 /// Compute the propagator of a quark from a point, a wall or noise: M S = η for each spin and colour of the source, in one batch.
 ///
@@ -63,7 +64,7 @@ pub struct Propagator {
     read: ReadArgs,
     /// Where the quark propagates from: point:x,y,z,t; wall:t, 1 on a time slice; momentum:nx,ny,nz,t, exp(ip·x) there with p = 2πn/L; z2:SEED,t or
     /// z4:SEED,t, the same noise in each spin and colour there; or twelve columns in a NumPy array, of the shape of --output or (12, T, Z, Y, X, 4, 3)
-    #[arg(long, value_name = "FILE.npy|KIND:NUMBERS", value_parser = Source::columns)]
+    #[arg(long, value_name = "FILE.npy|KIND:NUMBERS", value_parser = source_or_file(Source::columns))]
     source: Source,
     #[command(flatten)]
     smear: SmearArgs,
@@ -80,7 +81,7 @@ pub struct Propagator {
     deflation: DeflationArgs,
     /// Write the propagator as a NumPy array (T, Z, Y, X, 4, 4, 3, 3): sink spin, source spin, sink colour, source colour; complex64
     /// for f32 and complex128 for f64. Beside it P.npy.json says what it is
-    #[arg(long, value_name = "P.npy", value_parser = super::files::npy_name)]
+    #[arg(long, value_name = "P.npy", value_parser = super::files::named(super::files::npy_name))]
     output: PathBuf,
     /// Print JSON instead of a table
     #[arg(long)]

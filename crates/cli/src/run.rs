@@ -195,7 +195,7 @@ impl Run {
         let written: Vec<(String, &Path)> =
             self.outputs.iter().map(|out| (format!("--out {}", out.name), Path::new(&out.value))).collect();
         for Named { name, value } in &self.outputs {
-            npy_name(value).map_err(|error| anyhow::anyhow!("--out {name}: {error}"))?;
+            npy_name(Path::new(value)).map_err(|error| anyhow::anyhow!("--out {name}: {error}"))?;
         }
         let read: Vec<(String, &Path)> = self.files().collect();
         let outputs: Vec<(&str, &Path)> = written.iter().map(|(name, path)| (name.as_str(), *path)).collect();

@@ -34,7 +34,7 @@ use super::args::{BackendArgs, HopArgs, SumArgs, SumKind, one_of};
 use super::array_output::{self, ArrayOutput};
 use super::deflation::{Deflating, DeflationArgs};
 use super::fields::FieldShape;
-use super::files::{given, npy_name};
+use super::files::{given, named, npy_name};
 use super::history::{Progress, write_batch_history, write_history};
 use super::long_run::{Interrupted, LongRun, LongRunArgs, differs};
 use super::operator::{Invertible, OperatorArgs, check, json_of};
@@ -100,7 +100,7 @@ pub struct Solve {
     deflation: DeflationArgs,
     /// Write the solution as a NumPy array of the shape of the source, complex64 for f32 and complex128 for f64, and beside it X.npy.json,
     /// which says what it is. With --batch, the first axis is that of the right-hand sides, with --shifts that of the shifts
-    #[arg(long, value_name = "X.npy", value_parser = npy_name)]
+    #[arg(long, value_name = "X.npy", value_parser = named(npy_name))]
     output: Option<PathBuf>,
     /// Write the history as CSV: iteration, squared residual |r|², and the 16 hex digits of that double; with --batch or --shifts, the number of the
     /// right-hand side or shift comes first. Without --batch, it is also written when the solver does not converge or a signal ends it

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail, ensure};
 use clap::Args;
+use clap::builder::{OsStringValueParser, TypedValueParser};
 use lanefield::comm::{CommError, WholeLattice};
 use lanefield::io::configuration::ConfigurationFile;
 use lanefield::io::sidecar::{NoiseInput, SourceInput, SourceKind};
@@ -30,10 +31,18 @@ pub struct InputArgs {
     /// operators on colour vectors (T, Z, Y, X, N, 3); gauss:SEED, Gaussian random numbers of variance 1 in each real of such a field; z4:SEED,
     /// each number one of 1, i, -1, -i; z2:SEED, 1 or -1 (with SEED,t on time slice t alone); point:x,y,z,t,spin,colour, 1 there and 0 elsewhere (of colour vectors the component instead of
     /// the spin); wall:t,spin,colour, 1 on a time slice; or momentum:nx,ny,nz,t,spin,colour, exp(ip·x) there with p = 2πn/L
-    #[arg(long, value_name = "FILE.npy|KIND:NUMBERS", value_parser = Source::field)]
+    #[arg(long, value_name = "FILE.npy|KIND:NUMBERS", value_parser = source_or_file(Source::field))]
     pub source: Source,
     #[command(flatten)]
     pub ranks: RanksArgs,
+}
+
+/// Reads a source; or the name of its file, which need not be UTF-8.
+pub fn source_or_file(read: fn(&str) -> Result<Source, String>) -> impl TypedValueParser<Value = Source> {
+    OsStringValueParser::new().try_map(move |given| match given.to_str() {
+        Some(text) => read(text),
+        None => Ok(Source::File(given.into())),
+    })
 }
 
 /// A source in site order, on the part of this rank.

@@ -19,7 +19,7 @@ use super::Outcome;
 use super::args::of_arithmetic;
 use super::array_output::{self, ArrayOutput};
 use super::fields::FieldShape;
-use super::files::npy_name;
+use super::files::{named, npy_name};
 use super::output::{Head, Kind, bits, facts, joined, show, with_bits};
 use super::source::{input_of, load, require_in_range};
 
@@ -47,7 +47,7 @@ pub struct MakeSource {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     components: Option<u16>,
     /// The NumPy array to write, complex64 for f32 and complex128 for f64. Beside it FILE.npy.json says what it is
-    #[arg(long, value_name = "FILE.npy", value_parser = npy_name)]
+    #[arg(long, value_name = "FILE.npy", value_parser = named(npy_name))]
     output: PathBuf,
     /// Precision of the array
     #[arg(long, value_name = "PRECISION", default_value = "f64", value_parser = of_arithmetic())]

@@ -416,6 +416,23 @@ fn a_solution_of_the_dagger_is_named() {
 }
 
 #[test]
+fn residuals_of_any_scale_are_those_of_the_system() {
+    let folder = solved("--operator wilson --mass 0.4");
+    folder.succeeds("source z4:3 --lattice 4.4.4.8 --output one.npy");
+    let columns = ["one", "a", "b"].map(|name| npy::read_complex(&folder.path(&format!("{name}.npy"))).unwrap());
+    for power in [-560, -1000, 560, 1000] {
+        for (name, column) in ["eta.npy", "a.npy", "b.npy"].iter().zip(&columns) {
+            let numbers = column.values.clone().into_f64();
+            let scaled: Vec<_> = numbers.into_iter().map(|z| z * 2f64.powi(power)).collect();
+            npy::write_complex(&folder.path(name), &column.shape, &scaled).unwrap();
+            std::fs::remove_file(folder.path(&format!("{name}.json"))).ok();
+        }
+        let said = differs(&folder, "--operator wilson --mass 0.4 --config gauge.nersc --source eta.npy");
+        assert_contains(&said, &["cause    both solve the system, to"]);
+    }
+}
+
+#[test]
 fn a_small_mu_and_a_momentum_of_the_other_sign_are_named_and_nothing_else_is() {
     let folder = Folder::with_gauge();
     let solve = |source: &str, mu: &str, name: &str| {

@@ -137,6 +137,11 @@ fn conversion_between_all_formats_and_back_changes_nothing() {
     assert_eq!(folder.read("gauge.nersc"), folder.read("back.nersc"));
     assert_eq!(folder.read("a.lime"), folder.read("b.ildg"));
     assert_eq!(folder.json("config info a.h5")["format"], "hdf5");
+    let several = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/data/hdf5/contiguous.h5");
+    folder.refuses(
+        &format!("config info {several}"),
+        &["9 datasets of complex numbers are in the file; name one of", "ARRAY.npy --from-dataset NAME makes an array"],
+    );
     let of = |file: &str| folder.json(&format!("config info {file}"))["provenance"]["ensemble_id"].clone();
     folder.succeeds("config convert gauge.nersc labelled.lime");
     assert_eq!(of("labelled.lime"), "LANEFIELD");

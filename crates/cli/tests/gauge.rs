@@ -137,10 +137,28 @@ fn links_of_32_bits_are_smeared_flow_and_are_fixed() {
     let npy::ComplexValues::F64(links) = &mut array.values else { unreachable!() };
     links.chunks_exact_mut(9).for_each(|link| link.iter_mut().for_each(|z| *z *= 1.0 + 3.3e-6));
     npy::write_complex(&folder.path("off.npy"), &array.shape, links).unwrap();
+    links.chunks_exact_mut(9).for_each(|link| link.iter_mut().for_each(|z| *z *= 1.0 + 3.3e-8));
+    npy::write_complex(&folder.path("edge.npy"), &array.shape, links).unwrap();
     for command in ["smear --kind stout:0.1,3", "flow --step 0.1 --time 0.2", "gaugefix --tolerance 1e-5"] {
         folder.succeeds(&format!("{command} --config off.npy --output off.nersc --device cpu"));
         let info = folder.json("config info off.nersc");
         assert!((info["unitarity_defect"].as_f64().unwrap() - 9.9e-6).abs() < 1e-8, "{command}");
+    }
+    // But what a file of two rows or of 32 bits would bring out of their reach, before the work.
+    for (options, bits) in [
+        ("o.nersc --rows 2", "2 rows of 64"),
+        ("o.milc", "3 rows of 32"),
+        ("o.lime --floating-point IEEE32BIG", "3 rows of 32"),
+    ] {
+        for command in ["smear --kind stout:0.1,3", "flow --step 0.1 --time 0.2", "gaugefix --tolerance 1e-5"] {
+            let line = format!("{command} --config edge.npy --output {options} --device cpu");
+            let said = folder.fails(2, &line);
+            assert_contains(&said, &[bits, "is not in SU(3)", "more than 1e-5", "--project brings"]);
+            assert!(!said.contains("running on"), "{line}: {said}");
+        }
+        folder.refuses(&format!("config convert edge.npy {options}"), &["is not in SU(3)", "--project brings"]);
+        folder
+            .succeeds(&format!("smear --kind stout:0.1,3 --config edge.npy --project --output {options} --device cpu"));
     }
     folder.refuses("smear --kind stout:0.1,1 --config f32.milc --output s.cfg --device cpu", &["s.cfg does not say"]);
 }

@@ -123,6 +123,13 @@ fn a_configuration_of_another_ensemble_in_the_directory_is_an_error_that_names_b
     }
     let ids = ["of", "other"]
         .map(|name| nersc::read_header(&folder.path(&format!("{name}/000006.nersc"))).unwrap().ensemble_id);
+    for both in ["of other", "of/000006.nersc other/000006.nersc"] {
+        let parts = ["of is an ensemble of wilson at β = 5.7, and other of wilson at β = 6: measure them separately"];
+        folder.refuses(&format!("potential {both} --loops 1,2 --device cpu"), &parts);
+    }
+    folder.succeeds("config convert other/000006.nersc of/copy.lime");
+    folder
+        .refuses("observe --config of/copy.lime --device cpu", &["of/copy.lime", &ids[0], &ids[1], "of/ensemble.json"]);
     folder.write("of/000006.nersc", &folder.read("other/000006.nersc"));
     for line in [
         "potential of --loops 1,2",

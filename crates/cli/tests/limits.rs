@@ -100,3 +100,44 @@ fn what_a_file_says_commands_no_terminal() {
     let error = folder.fails(2, "config info nowhere\u{1b}[2J.nersc");
     assert_contains(&error, &["nowhere\\u001b[2J.nersc"]);
 }
+
+#[test]
+fn names_of_files_need_not_be_utf_8() {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt as _;
+    let folder = Folder::with_gauge();
+    let quark = "--config gauge.nersc --operator wilson --mass 0.5 --device cpu";
+    type Files = &'static [(&'static str, &'static [u8])];
+    let lines: [(String, Files); 7] = [
+        ("source gauss:1 --lattice 4.4.4.8".into(), &[("--output", b"s\xff.npy")]),
+        (format!("solve {quark}"), &[("--source", b"s\xff.npy"), ("--output", b"x\xff.npy")]),
+        (format!("apply {quark}"), &[("--source", b"x\xff.npy"), ("--output", b"y\xff.npy")]),
+        (format!("propagator {quark} --source point:0,0,0,0"), &[("--output", b"p\xff.npy")]),
+        ("correlator --device cpu".into(), &[("--propagator", b"p\xff.npy"), ("--plot", b"c\xff.svg")]),
+        (
+            "flow --config gauge.nersc --time 0.02 --device cpu".into(),
+            &[("--csv", b"f\xff.csv"), ("--plot", b"f\xff.svg")],
+        ),
+        (
+            "eigen --config gauge.nersc --mass 0.5 --number 1 --tolerance 1e-3 --device cpu".into(),
+            &[("--output", b"e\xff.eigen")],
+        ),
+    ];
+    for (line, files) in lines {
+        let mut command = folder.command(&line);
+        for (flag, name) in files {
+            command.arg(flag).arg(OsStr::from_bytes(name));
+        }
+        let output = command.output().unwrap();
+        assert!(output.status.success(), "{line}: {}", text(&output.stderr));
+        for (flag, name) in files {
+            assert!(folder.path("").join(OsStr::from_bytes(name)).is_file(), "{line} {flag}");
+        }
+    }
+    let mut ensemble = folder.command("config generate heatbath --beta 5.7 --lattice 2.2.2.4 --seed 1 --device cpu");
+    ensemble.args(["--sweeps", "4", "--every", "2", "--output"]).arg(OsStr::from_bytes(b"e\xff"));
+    assert!(ensemble.output().unwrap().status.success());
+    let mut convert = folder.command("convert");
+    convert.args([b"x\xff.npy".as_slice(), b"x\xff.h5"].map(OsStr::from_bytes));
+    assert!(convert.output().unwrap().status.success());
+}

@@ -247,6 +247,15 @@ fn propagators_that_do_not_belong_together_are_not_averaged() {
     folder.succeeds(&format!("{PROPAGATOR} --source point:0,0,0,0 --output b.npy --boundary 2.25pi,1,1,-1"));
     assert_contains(&fails("p.npy b.npy"), &["boundary is \"1,1,1,-1\"", "\"0.25pi,1,1,-1\""]);
     assert_contains(&fails("p.npy q.npy p.npy"), &["p.npy and p.npy have the same source on the same configuration"]);
+    // Also where the configuration was rounded or gauge-fixed between.
+    folder.succeeds("config convert gauge.nersc f32.milc");
+    folder.succeeds("gaugefix --config gauge.nersc --tolerance 1e-4 --output fixed.lime --device cpu");
+    for config in ["f32.milc", "fixed.lime"] {
+        let propagator = PROPAGATOR.replace("gauge.nersc", config);
+        folder.succeeds(&format!("{propagator} --source point:1,0,1,2 --output copy.npy"));
+        let parts = ["p.npy and copy.npy have the same source on copies of one configuration", "count twice"];
+        assert_contains(&fails("p.npy q.npy copy.npy"), &parts);
+    }
 }
 
 #[test]

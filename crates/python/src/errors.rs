@@ -108,6 +108,9 @@ pub fn configuration(error: ConfigurationError) -> PyErr {
         ConfigurationError::Open(error) => unopened(&error),
         ConfigurationError::Write(error) => unwritten(&error),
         ConfigurationError::Name { .. } => value(format!("{error}, as in format=\"nersc\"")),
+        error if error.to_string().contains("datasets of complex numbers are in the file") => {
+            value(format!("{error}: Configuration.from_array(read_array(path, dataset=NAME)) takes it"))
+        }
         error => value(error),
     }
 }

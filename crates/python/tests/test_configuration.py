@@ -3,6 +3,7 @@
 import copy
 import gc
 import hashlib
+import pathlib
 import pickle
 
 import lanefield as lf
@@ -122,6 +123,9 @@ def test_arrays_of_numpy_and_hdf5_are_read(tmp_path, hot):
         lf.read_array(tmp_path / "a.h5", dataset="nothing")
     with pytest.raises(FileNotFoundError, match="b.npy"):
         lf.read_array(tmp_path / "b.npy")
+    several = pathlib.Path(__file__).parents[3] / "tests/data/hdf5/contiguous.h5"
+    with pytest.raises(ValueError, match=r"9 datasets .*: Configuration.from_array\(read_array\(path, dataset=NAME\)\) takes it"):
+        lf.Configuration.read(several)
 
 
 def test_an_array_that_numpy_writes_is_read(tmp_path, hot):

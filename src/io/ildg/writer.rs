@@ -1,11 +1,10 @@
 //! Writing an ILDG file with the records of SciDAC, as QIO and Grid write them. The counterpart is `reader.rs`. A file is a function of the links and the
 //! options: its date is the beginning of 1970.
 
-use std::borrow::Cow;
 use std::io::{self, Write};
 use std::path::Path;
 
-use lanefield_reference::gauge::{Configuration, SU3_TOLERANCE};
+use lanefield_reference::gauge::Configuration;
 use lanefield_reference::layout::Extents;
 
 use super::xml::escaped;
@@ -15,8 +14,8 @@ use super::{
 use crate::comm::WholeLattice;
 use crate::io::atomic::{write_atomically, write_together};
 use crate::io::lime::{self, write_record};
-use crate::io::nersc::{FloatingPoint, StoredRows, decode, encode};
-use crate::io::rows::{SitesOfFile, each_site};
+use crate::io::nersc::{FloatingPoint, StoredRows, encode};
+use crate::io::rows::{SitesOfFile, as_stored, each_site};
 
 /// How a configuration is written, and what its records say besides.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -100,23 +99,7 @@ impl Frame {
         let (extents, floating_point) = (lattice.extents(), options.floating_point());
         check_text("the logical file name", options.lfn.as_deref().unwrap_or_default())?;
         check_text("info", &options.info)?;
-        let require_su3 = |configuration: &Configuration| configuration.require_su3(SU3_TOLERANCE);
-        configuration.require_finite()?;
-        require_su3(configuration)?;
-        let stored = match floating_point {
-            FloatingPoint::F64Big => Cow::Borrowed(configuration),
-            _ => {
-                let rounded = configuration.with_changed_links(|links| {
-                    let mut decoded = Vec::with_capacity(links.len());
-                    encode(links, StoredRows::Three, floating_point, |bytes| {
-                        decode(bytes, StoredRows::Three, floating_point, &mut decoded);
-                    });
-                    links.copy_from_slice(&decoded);
-                });
-                require_su3(&rounded)?;
-                Cow::Owned(rounded)
-            }
-        };
+        let stored = as_stored(configuration, StoredRows::Three, floating_point)?;
         let mut sums = Checksums::default();
         each_site(configuration, floating_point, |site, bytes| sums.add(site, bytes));
         let sums = sums.merged(lattice).map_err(io::Error::from)?;

@@ -1,18 +1,16 @@
 //! Writing a NERSC file, in the form that Grid writes, so that Grid reads it. The counterpart is `reader.rs`.
 
-use std::borrow::Cow;
 use std::io::{self, Write};
 use std::path::Path;
 
-use lanefield_reference::gauge::{Configuration, LINK_WORDS, SITE_WORDS, SU3_TOLERANCE};
+use lanefield_reference::gauge::{Configuration, LINK_WORDS, SITE_WORDS};
 use num_complex::Complex;
 
 use super::header::NerscHeader;
-use super::reader::decode;
 use super::{ByteOrder, FloatingPoint, NerscError, StoredRows, data_length};
 use crate::comm::WholeLattice;
 use crate::io::atomic::{write_atomically, write_together};
-use crate::io::rows::SitesOfFile;
+use crate::io::rows::{SitesOfFile, as_stored};
 
 /// How a configuration is written, and what its header says besides. The default is what Grid writes: three rows of
 /// IEEE64BIG.
@@ -98,10 +96,8 @@ fn prepare(
     let &WriteOptions { rows, floating_point, .. } = options;
     check_text("ENSEMBLE_ID", &options.ensemble_id)?;
     check_text("ENSEMBLE_LABEL", &options.ensemble_label)?;
-    let require_su3 = |configuration: &Configuration| {
-        configuration.require_su3(SU3_TOLERANCE).map_err(|source| NerscError::Links { source, checksum: None })
-    };
-    require_su3(configuration)?;
+    let stored = as_stored(configuration, rows, floating_point)
+        .map_err(|source| NerscError::Links { source, checksum: None })?;
     let mut checksum = 0u32;
     encode(configuration.links(), rows, floating_point, |bytes| {
         add_to_checksum(&mut checksum, bytes, floating_point);
@@ -109,18 +105,6 @@ fn prepare(
     let mut sum = [i64::from(checksum)];
     lattice.communicator().sum(&mut sum).map_err(io::Error::from)?;
     let checksum = sum[0] as u32;
-    let stored = match (rows, floating_point.size()) {
-        (StoredRows::Three, 8) => Cow::Borrowed(configuration),
-        _ => {
-            let as_stored = configuration.with_changed_links(|links| {
-                let mut decoded = Vec::with_capacity(links.len());
-                encode(links, rows, floating_point, |bytes| decode(bytes, rows, floating_point, &mut decoded));
-                links.copy_from_slice(&decoded);
-            });
-            require_su3(&as_stored)?;
-            Cow::Owned(as_stored)
-        }
-    };
     Ok(NerscHeader {
         extents: lattice.extents(),
         rows,

@@ -4,8 +4,11 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{bail, ensure};
 use lanefield::io::sidecar::{ConfigurationInput, Inputs, Sidecar, SourceInput, path_of};
+use lanefield::observable::MesonCorrelators;
 use serde::Serialize;
 use serde_json::{Map, Value};
+
+use crate::configurations::are_of_same_links;
 
 /// A propagator in a file.
 pub struct Propagator {
@@ -116,6 +119,26 @@ fn require_different_sources(one: &Propagator, other: &Propagator) -> anyhow::Re
         one.path.display(),
         other.path.display()
     );
+    Ok(())
+}
+
+/// Refuses a propagator of the same source as an earlier one on a copy of its configuration, rounded or in another gauge: it would count twice.
+pub fn require_different_links(propagators: &[Propagator], correlators: &[MesonCorrelators]) -> anyhow::Result<()> {
+    let all: Vec<_> = propagators.iter().zip(correlators).collect();
+    for (k, (other, theirs)) in all.iter().enumerate() {
+        for (one, ours) in &all[..k] {
+            let (Some(first), Some(second)) = (&one.sidecar, &other.sidecar) else { continue };
+            let [a, b] = [first, second].map(|sidecar| &sidecar.inputs);
+            let measured = [(&ours.pion, &theirs.pion), (&ours.rho, &theirs.rho)];
+            let plaquettes = [a.configuration.plaquette, b.configuration.plaquette];
+            ensure!(
+                a.source != b.source || !are_of_same_links(plaquettes, measured.into_iter()),
+                "{} and {} have the same source on copies of one configuration, rounded or in another gauge: it would count twice; leave one of them out",
+                one.path.display(),
+                other.path.display()
+            );
+        }
+    }
     Ok(())
 }
 

@@ -10,6 +10,7 @@ use lanefield::observable::{Hadron, Momentum, TwistAngle};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::configurations::are_of_same_links;
 use crate::quark_source::NamedSource;
 
 /// The `kind` of every such file.
@@ -115,17 +116,11 @@ pub struct Correlator {
 }
 
 impl Measured {
-    /// Whether it was measured on the same links, but for rounding to 32 bits or a gauge transformation: then plaquette and all correlators are the same to
-    /// more digits than configurations of an ensemble have in common.
+    /// Whether it was measured on the same links, also rounded or in another gauge.
     pub fn is_copy_of(&self, other: &Self) -> bool {
-        let near = |(a, b): (&Correlator, &Correlator)| {
-            let most = a.values.iter().fold(0.0, |most: f64, value| most.max(value.abs()));
-            let close = |(a, b): (&f64, &f64)| (a - b).abs() <= 1e-4 * a.abs() + 1e-6 * most;
-            a.values.iter().zip(&b.values).all(close)
-        };
+        let correlators = self.correlators.iter().zip(&other.correlators).map(|(a, b)| (&a.values, &b.values));
         self.sha256_of_links == other.sha256_of_links
-            || (self.plaquette - other.plaquette).abs() <= 1e-7
-                && self.correlators.iter().zip(&other.correlators).all(near)
+            || are_of_same_links([self.plaquette, other.plaquette], correlators)
     }
 }
 

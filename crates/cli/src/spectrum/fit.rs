@@ -16,7 +16,7 @@ use crate::Outcome;
 use crate::correlator_plot::{Band, Curve, Title, plot};
 use crate::csv_output::{decimal, with_bits, write_csv};
 use crate::far_times;
-use crate::files::{given, require_outputs, svg};
+use crate::files::{given, named, require_outputs, svg};
 use crate::output::{Head, Kind, bits, ruled_table, show, table};
 use crate::resampling::{Bins, Number, Quality, ResamplingArgs, digits};
 use crate::twist;
@@ -62,7 +62,7 @@ pub struct Fit {
     #[arg(long, value_name = "FILE.csv")]
     csv: Option<PathBuf>,
     /// Draw correlators, effective masses and fits as SVG
-    #[arg(long, value_name = "FILE.svg", value_parser = svg)]
+    #[arg(long, value_name = "FILE.svg", value_parser = named(svg))]
     plot: Option<PathBuf>,
     /// Print JSON instead of tables
     #[arg(long)]

@@ -40,6 +40,7 @@ use crate::progress::progress_bar;
 use crate::quark_source::{Columns, Links, SmearArgs, SmearLinks};
 use crate::ranks::RanksArgs;
 use crate::solver::{SolverArgs, lay_out};
+use crate::source::source_or_file;
 use crate::twist::{self, TwistArgs};
 
 /// Compute propagators and correlators of hadrons on configurations, and write them to a file, which grows with each configuration.
@@ -64,7 +65,7 @@ pub struct Measure {
     /// Where the quarks propagate from, or several such sources, over which correlators are averaged: point:x,y,z,t; wall:t, 1 on a time slice;
     /// momentum:nx,ny,nz,t, exp(ip·x) there with p = 2πn/L; z2:SEED,t or z4:SEED,t, the same noise in each spin and colour there; or the file of twelve columns
     /// as of propagator
-    #[arg(long = "source", value_name = "FILE.npy|KIND:NUMBERS", required = true, num_args = 1.., value_parser = Source::columns)]
+    #[arg(long = "source", value_name = "FILE.npy|KIND:NUMBERS", required = true, num_args = 1.., value_parser = source_or_file(Source::columns))]
     sources: Vec<Source>,
     #[command(flatten)]
     smear: SmearArgs,
