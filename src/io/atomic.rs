@@ -143,17 +143,16 @@ struct Stream(File);
 
 impl Write for Stream {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let file = &self.0;
         let wait = || {
             #[cfg(unix)]
             {
                 use std::os::fd::AsRawFd as _;
-                let mut room = libc::pollfd { fd: file.as_raw_fd(), events: libc::POLLOUT, revents: 0 };
+                let mut room = libc::pollfd { fd: self.0.as_raw_fd(), events: libc::POLLOUT, revents: 0 };
                 // SAFETY: one descriptor, which is open and outlives the call.
                 unsafe { libc::poll(&mut room, 1, PATIENCE.as_millis() as libc::c_int / 10) };
             }
         };
-        awaited(|| (&mut &*file).write(bytes), |error| error.kind() == io::ErrorKind::WouldBlock, wait)
+        awaited(|| (&self.0).write(bytes), |error| error.kind() == io::ErrorKind::WouldBlock, wait)
     }
     fn flush(&mut self) -> io::Result<()> {
         self.0.flush()
