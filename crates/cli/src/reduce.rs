@@ -23,7 +23,7 @@ use super::Outcome;
 use super::args::{BackendArgs, SumArgs, name_of};
 use super::files::{check_beside, npy_error};
 use super::output::{Head, Kind, Layout, bits, show};
-use super::ranks::RanksArgs;
+use super::ranks::{self, RanksArgs};
 
 /// Sum a field over its sites: norm, inner product, sum of each word, or the same slice by slice.
 ///
@@ -129,6 +129,7 @@ impl Reduce {
             field.context("failed to lay out the field")
         };
         let x = field(x.values)?;
+        let is_zero = !whole.communicator().any(x.reals().iter().any(|real| *real != R::default()))?;
         let y = match self.op {
             Operation::Inner => Some(field(self.second(&described)?)?),
             _ => None,
@@ -136,6 +137,13 @@ impl Reduce {
         let mut backend = self.backend.open_on(whole, &self.ranks)?;
         self.choose(&mut backend)?;
         let values = backend.install(|| self.values(&backend, x, y, sum)).context("failed to sum")?;
+        if let (Operation::Norm2, [norm]) = (self.op, &values[..])
+            && !is_zero
+            && !norm.re.is_normal()
+            && ranks::is_first()
+        {
+            say!("warning: squares of these numbers are out of range: multiply the field by a power of two");
+        }
         let report = Report {
             op: name_of(self.op),
             sum: sum.to_string(),

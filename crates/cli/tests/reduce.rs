@@ -7,7 +7,7 @@ use lanefield::reference::layout::{Extents, Parity};
 use lanefield::reference::random::{Stream, gaussian_pair};
 use num_complex::Complex;
 
-use super::{Folder, assert_contains, opencl};
+use super::{Folder, assert_contains, opencl, text};
 
 const EXTENTS: [usize; 4] = [4, 2, 4, 6];
 const SITES: usize = 4 * 2 * 4 * 6;
@@ -344,4 +344,18 @@ fn an_array_that_is_no_field_is_refused_with_its_shape() {
     assert_contains(&refusal(&[2, 2, 2, 2, 4, 0]), &["(2, 2, 2, 2, 4, 0)", "a site has 0 numbers, not 1 to 4096"]);
     assert_contains(&refusal(&[1, 1, 1, 1, 4097]), &["a site has 4097 numbers, not 1 to 4096"]);
     assert_contains(&folder.fails(2, "reduce --op sum --input absent.npy"), &["cannot read absent.npy"]);
+}
+
+#[test]
+fn a_norm_whose_squares_are_out_of_range_is_told() {
+    let folder = Folder::new();
+    for (number, is_told) in
+        [(1e-170, true), (1e-158, true), (1e170, true), (0.0, false), (1e-150, false), (1e150, false)]
+    {
+        npy::write_complex(&folder.path("x.npy"), &shape(&[4, 3]), &vec![Complex::new(number, 0.0); SITES * 12])
+            .unwrap();
+        let output = folder.command("reduce --op norm2 --input x.npy --device cpu").output().unwrap();
+        let warning = "warning: squares of these numbers are out of range";
+        assert!(output.status.success() && text(&output.stderr).contains(warning) == is_told, "{number}: {output:?}");
+    }
 }
