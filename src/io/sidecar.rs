@@ -226,7 +226,7 @@ pub enum SidecarError {
     #[error("cannot read {}: {source}", .path.display())]
     Read { path: PathBuf, source: io::Error },
     /// It is no sidecar.
-    #[error("{} is not the sidecar of an array: {reason}", .path.display())]
+    #[error("{} is not the sidecar of an array: {reason}; rename it if it is a file of its own", .path.display())]
     Malformed { path: PathBuf, reason: String },
     /// The array is not the one that the sidecar describes.
     #[error(
