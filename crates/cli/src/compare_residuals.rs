@@ -114,8 +114,7 @@ impl Residuals {
             Ok((x, residual))
         };
         let ((x, a_residual), (y, b_residual)) = (of("A", a)?, of("B", b)?);
-        let norm = |numbers: &mut dyn Iterator<Item = Complex<f64>>| numbers.map(|z| z.norm_sqr()).sum::<f64>().sqrt();
-        let difference = norm(&mut x.iter().zip(&y).map(|(x, y)| x - y)) / norm(&mut x.iter().copied());
+        let (difference, ..) = fit(&y, &x);
         let column = if system.is_propagator(a) { Some(system.component()?) } else { None };
         Ok(Self { operator: system.model.describe(), a: a_residual, b: b_residual, difference, column })
     }
