@@ -83,7 +83,8 @@ fn the_table_of_recommendations_names_tests_and_guidelines_that_there_are() {
     let table = std::fs::read_to_string(root.join("docs/recommendations.md")).unwrap();
     let is_test = |name: &str| {
         let (module, function) = name.rsplit_once("::").unwrap_or((name, ""));
-        let of = |folder: &str| std::fs::read_to_string(root.join(folder).join(format!("{module}.rs"))).ok();
+        let path = format!("{}.rs", module.replace("::", "/"));
+        let of = |folder: &str| std::fs::read_to_string(root.join(folder).join(&path)).ok();
         let source = of("tests").or_else(|| of("crates/lab/tests")).unwrap_or_default();
         ["(", "<"].iter().any(|end| source.contains(&format!("fn {function}{end}")))
     };
