@@ -145,7 +145,8 @@ fn other_files_are_told_by_their_first_bytes() {
     let big = |numbers: &[u32]| numbers.iter().flat_map(|number| number.to_be_bytes()).collect::<Vec<u8>>();
     let hirep = [big(&[2, 2, 2, 2, 2]), vec![0; 8 + 16 * 4 * 4 * 16]].concat();
     let zero = [big(&[2, 2, 2, 2]), vec![0; 8 + 16 * 576]].concat();
-    let cases: [(&[u8], &str); 12] = [
+    let cut_short = [8u32; 4].map(u32::to_le_bytes).concat();
+    let cases: [(&[u8], &str); 13] = [
         (b"\x1f\x8b\x08", "packed by gzip"),
         (b"BZh91AY", "packed by bzip2"),
         (b"\xfd7zXZ\0", "packed by xz"),
@@ -155,6 +156,10 @@ fn other_files_are_told_by_their_first_bytes() {
         (&53546u32.to_be_bytes(), "MILC of 1996"),
         (&hirep, "HiRep with 2 colours"),
         (&zero, "is not in SU(3)"),
+        (
+            &cut_short,
+            "in the format openqcd on 8.8.8.8 (2359320 bytes) or ddalphaamg on 8.8.8.8 (2359320 bytes), and has 16 bytes",
+        ),
         (b"1.0\n-2.5e-3\n0.125\n", "a text of numbers"),
         (b"", "it is empty"),
         (b"my notes", "my notes"),

@@ -101,7 +101,8 @@ impl PlainHeader {
         let extents = if format == Format::DdAlphaAmg { [c, b, a, t] } else { [a, b, c, t] };
         let is_possible =
             |extent: &usize| *extent <= MOST_EXTENT && (format != Format::OpenQcd || extent.is_multiple_of(2));
-        let plaquette = real(start.get(16..)?.first_chunk()?) / scale;
+        // A file that ends before it may be told by its extents.
+        let plaquette = start.get(16..).and_then(|rest| rest.first_chunk()).map_or(0.0, real) / scale;
         let header = Self { format, extents: Extents::new(extents).ok()?, floating_point, plaquette };
         (extents.iter().all(is_possible) && plaquette.abs() <= 1.0 + TOLERANCE).then_some(header)
     }
