@@ -69,7 +69,7 @@ fn open_pipe(path: &Path, content: &mut Vec<u8>) -> io::Result<File> {
 
     use rustix::fs::{Mode, OFlags, fcntl_setfl, open};
 
-    const PATIENCE: Duration = Duration::from_millis(if cfg!(test) { 50 } else { 3000 });
+    const PATIENCE: Duration = Duration::from_secs(3);
     let mut file: File = open(path, OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC, Mode::empty())?.into();
     let (start, mut first) = (Instant::now(), [0]);
     loop {
