@@ -354,15 +354,19 @@ fn a_measurement_of_a_spectrum_keeps_the_sources_that_are_done() {
         }
         signal(&process, "-TERM");
         let (code, _, err) = ended(process);
-        if code == Some(0) {
-            break;
+        assert!(attempt < 60, "no signal came between two sources, or it does not get on");
+        match (code, parts) {
+            (Some(0), 0) => {
+                std::fs::remove_file(folder.path("s.json")).unwrap();
+                continue;
+            }
+            (Some(0), _) => break,
+            _ => {}
         }
         assert_eq!(code, Some(130), "{err}");
         assert_contains(&err, &["all in s.json: the same command with --resume continues"]);
         parts += usize::from(err.contains(" of 4 sources of the next one"));
-        assert!(attempt < 20, "it does not get on");
     }
-    assert!(parts > 0, "no signal came between two sources");
     assert!(folder.read("s.json") == folder.read("whole.json"), "the correlators differ");
 }
 
@@ -457,8 +461,9 @@ fn a_state_that_could_not_be_written_is_not_said_to_continue() {
         std::fs::remove_dir(folder.path("there")).unwrap();
         signal(&process, "-TERM");
         let (code, _, err) = ended(process);
-        assert_eq!(code, Some(130), "{err}");
+        // Before its outputs were tried, the program finds that the directory is gone.
         if err.contains("ended the search after iteration ") {
+            assert_eq!(code, Some(130), "{err}");
             let said = "it cannot be continued, since there/low.stopped.eigen could not be written";
             return assert_contains(&err, &[said, "the directory there does not exist"]);
         }
