@@ -87,7 +87,7 @@ impl Format {
         known.map(|(_, format)| format).ok_or_else(|| ConfigurationError::Name { path: path.to_owned() })
     }
 
-    /// The format of a file of so many bytes that begins so.
+    /// The format of a file with this length and these first bytes.
     fn of_start(start: &[u8], length: u64) -> Option<Self> {
         match start {
             [0x45, 0x67, 0x89, 0xab, ..] => Some(Self::Ildg),

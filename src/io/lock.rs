@@ -1,5 +1,5 @@
-//! A lock on what one process writes at a time: a directory, or a file that grows. It is a file with a lock of the system's on it, which ends with
-//! the process however that ends.
+//! A lock on a directory, or on a file that grows, to which only one process may write. It is a file that the operating system locks, and releases when
+//! the process ends, for whatever reason.
 
 use std::fs::{self, File, TryLockError};
 use std::io::{self, Read as _, Seek as _, Write as _};

@@ -21,7 +21,7 @@ use super::identity::{Identity, IdentityMismatch};
 /// The version of the format that is written, and the only one that is read.
 pub const RECORD_VERSION: u64 = 2;
 const FORMAT: &str = "lanefield record";
-/// No line has so many bytes.
+/// No line is longer, in bytes.
 const MOST_LINE: u64 = 1 << 20;
 
 /// The first line.

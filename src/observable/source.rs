@@ -84,7 +84,7 @@ pub enum Source {
     },
 }
 
-/// So many whole numbers with commas between them.
+/// N whole numbers, separated by commas.
 fn whole_numbers<const N: usize>(text: &str) -> Option<[usize; N]> {
     let numbers: Option<Vec<usize>> = text.split(',').map(|number| number.trim().parse().ok()).collect();
     numbers?.try_into().ok()

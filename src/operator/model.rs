@@ -151,7 +151,7 @@ macro_rules! models {
         }
 
         impl AnyModel {
-            /// What it is called.
+            /// The name that the command line takes.
             pub fn name(&self) -> &'static str {
                 match self {
                     $(Self::$model(model) => model.name(),)+

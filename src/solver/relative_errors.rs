@@ -21,7 +21,7 @@ use crate::operator::ModelChoice;
 /// wrong there, and not how much comes from other times.) [`f64::MAX`] where ψ is 0, or so small or large that its square is out of range.
 ///
 /// # Errors
-/// What the backend reports.
+/// Errors of the backend.
 pub(crate) fn relative_errors<R: Vectors, B: Backend, M: ModelChoice>(
     backend: &B,
     configuration: &Configuration,

@@ -302,7 +302,7 @@ pub fn with_bits(value: f64) -> String {
     format!("{} ({})", for_people(value), bits(value))
 }
 
-/// A small number with so many decimals of its first digits: `1.35e-10`, 0.
+/// A small number with this number of decimals after its first digit: `1.35e-10`, 0.
 pub fn small(value: f64, decimals: usize) -> String {
     if value == 0.0 { "0".to_owned() } else { format!("{value:.decimals$e}") }
 }

@@ -37,7 +37,7 @@ impl ResamplingArgs {
         }
     }
 
-    /// Refuses what so many configurations have no errors of, before anything is measured.
+    /// Refuses, before anything is measured, a number of configurations from which the errors cannot be computed.
     pub fn require(&self, configurations: usize) -> anyhow::Result<()> {
         require_bins(configurations, self.bin as usize).with_context(|| format!("--bin {}", self.bin))?;
         if let Some(resamples) = self.bootstrap {

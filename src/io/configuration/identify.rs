@@ -22,7 +22,7 @@ const OF_MILC: [(u32, &str); 3] = [
     (0x7162_6434, "a field in the format of Fermilab"),
 ];
 
-/// What a file of so many bytes is that begins so, as far as it can be told, and what to do.
+/// What a file with this length and these first bytes probably is, and what to do with it.
 pub(super) fn what_begins_so(start: &[u8], length: u64) -> String {
     if start.is_empty() {
         return "it is empty".to_owned();

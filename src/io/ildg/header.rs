@@ -211,7 +211,7 @@ fn needed<T>(read: Result<Option<T>, IldgError>, problems: &mut Vec<String>) -> 
     }
 }
 
-/// Says of which other group matrices of so many bytes could be.
+/// Names the other groups whose matrices could have this number of bytes.
 fn other_group(extents: Extents, bytes: u64) -> String {
     let of = |colours: u64, size: u64| extents.volume() as u64 * 4 * 2 * colours * colours * size == bytes;
     let found = [2, 4, 5, 6].into_iter().flat_map(|colours| [(colours, 32), (colours, 64)]);
