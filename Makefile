@@ -60,7 +60,7 @@ test-reference:
 	$(TEST) $(filter-out %=tests %=program,$(TARGETS)) -- $(TIER)
 # Whole, since `make test` runs none of them.
 test-others:
-	$(TEST) --test capi --test ranks --test allocation_failures
+	$(TEST) --test capi --test ranks --test allocation_failures --test maps
 test-docs:
 	$(TEST) --doc
 

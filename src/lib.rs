@@ -14,7 +14,6 @@
 //! | [`solver`] | conjugate gradients, BiCGStab, mixed precision: written once over [`backend::Backend`] |
 //! | [`comm`] | ranks, each with a part of the lattice: a backend of many devices |
 //! | [`operator`] | Wilson, twisted mass, clover, domain wall, Laplacian, staggered: likewise |
-//! | [`map`] | maps over index spaces that are not lattice sites, written once for every backend |
 //! | [`kernel`] | the kernels, a file a family: specification, CPU function, plain loops, and the function over [`backend::Launch`] |
 //! | [`backend`] | memory, launches and sums: the CPU reference and OpenCL devices |
 //! | [`mod@reference`] | layout, fields, canonical arithmetic, CPU kernels: a crate of its own |
@@ -130,7 +129,6 @@ pub mod gauge;
 #[cfg(feature = "check")]
 pub mod hunt;
 pub mod io;
-pub mod map;
 mod number_digest;
 pub mod observable;
 pub mod operator;

@@ -29,7 +29,6 @@ mod hunt;
 mod ildg;
 mod kernels;
 mod laplace;
-mod maps;
 mod memory;
 mod multishift;
 mod nersc;

@@ -13,7 +13,7 @@ pub fn lane_kernel(options: TokenStream, item: TokenStream) -> TokenStream {
     attribute::expand(options.into(), item.into()).into()
 }
 
-/// Makes a map of a body: see `lanefield::map`.
+/// Makes a map of a body: see `lanefield_maps`.
 #[proc_macro_attribute]
 pub fn map_kernel(options: TokenStream, item: TokenStream) -> TokenStream {
     map::expand(options.into(), item.into()).into()

@@ -99,7 +99,7 @@ fn map(tokens: TokenStream, function: &ItemFn) -> Result<TokenStream, Error> {
     });
     let body_type = BodyType {
         function,
-        module: quote! { ::lanefield::map },
+        module: quote! { ::lanefield_maps },
         names: ["Point", "MapBody"],
         recorder: quote! { Recorder },
         made: quote! { at_point },
@@ -108,9 +108,9 @@ fn map(tokens: TokenStream, function: &ItemFn) -> Result<TokenStream, Error> {
     };
     let body_type = body_type.written(None);
 
-    let mut chosen = quote! { ::lanefield::map::MapOptions::DEFAULT };
+    let mut chosen = quote! { ::lanefield_maps::MapOptions::DEFAULT };
     if let Some(schedule) = schedule {
-        chosen = quote! { #chosen.schedule(::lanefield::map::Schedule::#schedule) };
+        chosen = quote! { #chosen.schedule(::lanefield_maps::Schedule::#schedule) };
     }
     if let Some(block) = block {
         chosen = quote! { #chosen.block(#block) };
@@ -124,8 +124,8 @@ fn map(tokens: TokenStream, function: &ItemFn) -> Result<TokenStream, Error> {
         #body_type
 
         #[doc = #documentation]
-        #visibility static #constant: ::lanefield::map::MapKernel =
-            ::lanefield::map::MapKernel::new::<#body>(#text, #computes, &[#(#names),*], #chosen);
+        #visibility static #constant: ::lanefield_maps::MapKernel =
+            ::lanefield_maps::MapKernel::new::<#body>(#text, #computes, &[#(#names),*], #chosen);
 
         #structure
     })
@@ -141,7 +141,7 @@ fn structure_of(own: &[&Argument], function: &ItemFn, structure: &Ident, constan
             Role::Point => continue,
             Role::Array { written, element, rank } => {
                 (has_arrays, borrows) = (true, true);
-                let array = quote! { ::lanefield::map::ArrayOn<B, #element, #rank> };
+                let array = quote! { ::lanefield_maps::ArrayOn<B, #element, #rank> };
                 match written {
                     true => {
                         given.push(quote! { .write(self.#name) });
@@ -160,14 +160,14 @@ fn structure_of(own: &[&Argument], function: &ItemFn, structure: &Ident, constan
             Role::ExactSum => {
                 borrows = true;
                 given.push(quote! { .result() });
-                taken.push(quote! { *self.#name = <f64 as ::lanefield::map::Element>::from_bits(results.next().unwrap_or(0)); });
+                taken.push(quote! { *self.#name = <f64 as ::lanefield_maps::Element>::from_bits(results.next().unwrap_or(0)); });
                 (quote! { &'a mut f64 }, "Where the exact sum goes, rounded once.")
             }
             Role::Fold(element) => {
                 borrows = true;
                 given.push(quote! { .result() });
                 taken.push(
-                    quote! { *self.#name = <#element as ::lanefield::map::Element>::from_bits(results.next().unwrap_or(0)); },
+                    quote! { *self.#name = <#element as ::lanefield_maps::Element>::from_bits(results.next().unwrap_or(0)); },
                 );
                 (quote! { &'a mut #element }, "Where the number goes that all points make.")
             }
@@ -176,13 +176,13 @@ fn structure_of(own: &[&Argument], function: &ItemFn, structure: &Ident, constan
     }
     let documentation = format!("The arguments of [`{constant}`], by name.");
     let lifetime = borrows.then(|| quote! { 'a, });
-    let bound = quote! { B: ::lanefield::map::MapBackend + ?Sized };
+    let bound = quote! { B: ::lanefield_maps::MapBackend + ?Sized };
     let (of_structure, named, of_method) = match has_arrays {
         true => (quote! { <#lifetime #bound> }, quote! { <#lifetime B> }, TokenStream::new()),
         false => (quote! { <#lifetime> }, quote! { <#lifetime> }, quote! { #bound, }),
     };
     let for_method = (!has_arrays).then(|| quote! { B, });
-    let result = quote! { ::core::result::Result<(), ::lanefield::map::MapError> };
+    let result = quote! { ::core::result::Result<(), ::lanefield_maps::MapError> };
     quote! {
         #[doc = #documentation]
         #visibility struct #structure #of_structure {
@@ -206,9 +206,9 @@ fn structure_of(own: &[&Argument], function: &ItemFn, structure: &Ident, constan
                 self,
                 backend: &B,
                 range: [usize; D],
-                options: ::lanefield::map::MapOptions,
+                options: ::lanefield_maps::MapOptions,
             ) -> #result {
-                let results = ::lanefield::map::MapCall::<B>::new(&#constant)#(#given)*.launch(backend, range, options)?;
+                let results = ::lanefield_maps::MapCall::<B>::new(&#constant)#(#given)*.launch(backend, range, options)?;
                 let mut results = results.into_iter();
                 #(#taken)*
                 let _ = results.next();

@@ -1,6 +1,6 @@
 //! A map: the same as a kernel on lattice sites, over an index space of one's own.
 
-use lanefield::map::prelude::*;
+use lanefield_maps::prelude::*;
 
 /// The five-point Laplacian of a plane, 0 beyond its edges.
 #[map_kernel(block = [4, 32])]

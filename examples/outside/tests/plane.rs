@@ -1,8 +1,8 @@
 //! The map of this crate against plain loops, on the CPU and on an OpenCL device, bit for bit.
 
 use lanefield::backend::Cpu;
-use lanefield::map::prelude::*;
 use lanefield_example_outside::plane::PlaneLaplacian;
+use lanefield_maps::prelude::*;
 
 const EXTENTS: [[usize; 2]; 4] = [[1, 1], [5, 97], [33, 2], [16, 64]];
 

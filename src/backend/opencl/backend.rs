@@ -313,6 +313,36 @@ impl OpenCl {
         Ok(program)
     }
 
+    /// A source that another crate wrote, built once for some options.
+    ///
+    /// # Errors
+    /// What the compiler says.
+    ///
+    /// # Safety
+    /// The source has no undefined behaviour that its arguments do not bring about.
+    #[doc(hidden)]
+    pub unsafe fn program_of(&self, source: &Source, options: &str) -> Result<Arc<Program>, BackendError> {
+        self.program(source, options)
+    }
+
+    /// Launches a kernel of such a source.
+    ///
+    /// # Errors
+    /// What the driver reports.
+    ///
+    /// # Safety
+    /// The arguments are those that the kernel takes, and the launch touches no memory beyond theirs.
+    #[doc(hidden)]
+    pub unsafe fn launch_program(
+        &self,
+        program: &Program,
+        kernel: &str,
+        launch: Launch,
+        arguments: &[Arg<'_>],
+    ) -> Result<(), BackendError> {
+        self.launch_of(program, kernel, launch, arguments)
+    }
+
     /// Launches, and keeps the event where launches are timed.
     pub(crate) fn launch_of(
         &self,

@@ -1,4 +1,4 @@
-//! How bodies are recorded, on sites (`record.rs`) or on the points of a map (`lanefield::map`): run once with numbers that note every operation. A language
+//! How bodies are recorded, on sites (`record.rs`) or on the points of a map (`lanefield_maps`): run once with numbers that note every operation. A language
 //! has statements of its own; its tape, its numbers and its loops are these.
 
 use std::cell::RefCell;

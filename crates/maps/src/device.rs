@@ -1,13 +1,17 @@
-//! Maps (`crate::map`) on a device: arrays in its memory, or in the host's that it reaches; their kernels, built and launched as their schedule says; and
-//! what they make of all points. Counterparts: `src/map/opencl.rs`, which writes the kernels, and `src/map/host.rs`, which does the same on the CPU.
+//! Maps (`crate`) on a device: arrays in its memory, or in the host's that it reaches; their kernels, built and launched as their schedule says; and
+//! what they make of all points. Counterparts: `crates/maps/src/opencl.rs`, which writes the kernels, and `crates/maps/src/host.rs`, which does the same on the CPU.
 
+use lanefield::backend::BackendError;
+use lanefield::backend::opencl::{Arg, Buffer, DeviceError, DeviceKind, KernelInfo, Launch, OpenCl, Source};
 use lanefield_reference::exact::{self, ExactSum};
 
-use super::opencl::{Form, Named, Walk, kernel_name, kernel_text, slots};
-use super::program::BLOCK_DIMENSIONS;
-use super::{CheckedCall, Kind, MapBackend, MapError, Outcome, Role, Schedule, Storage, Value, identity, unfolded};
-use crate::backend::BackendError;
-use crate::backend::opencl::{Arg, Buffer, DeviceError, DeviceKind, KernelInfo, Launch, OpenCl, Source};
+use super::array::{MapMemory, Storage};
+use super::error::MapError;
+use super::kernel::Schedule;
+use super::launch::{CheckedCall, MapBackend, Outcome, Value};
+use super::opencl::{Form, Named, Walk, kernel_name, kernel_text};
+use super::program::{BLOCK_DIMENSIONS, slots};
+use super::role::{Kind, Role, identity, unfolded};
 
 /// The numbers of an array in device memory.
 #[derive(Debug)]
@@ -25,7 +29,7 @@ const SPILL_WORDS: usize = exact::LIMBS + 4;
 /// Terms of a running sum that cannot overflow (`cl/exact.clh`).
 const MOST_TERMS: u64 = 1 << 22;
 
-impl MapBackend for OpenCl {
+impl MapMemory for OpenCl {
     type Numbers = DeviceNumbers;
 
     fn zero_numbers(
@@ -55,7 +59,9 @@ impl MapBackend for OpenCl {
     fn read_numbers(&self, numbers: &DeviceNumbers, bytes: &mut [u8]) -> Result<(), BackendError> {
         Ok(self.context().read(&numbers.buffer, 0, bytes)?)
     }
+}
 
+impl MapBackend for OpenCl {
     fn run_map(&self, call: &CheckedCall<'_, Self>) -> Result<Outcome, MapError> {
         Run { backend: self, call }.run()
     }
@@ -100,7 +106,8 @@ impl Run<'_> {
             DeviceKind::Cpu => format!("-DCALL_SELDOM_USED -DEXACT_LIMBS={}", exact::LIMBS),
             _ => format!("-DEXACT_LIMBS={}", exact::LIMBS),
         };
-        let built = backend.program(&source, &options)?;
+        // SAFETY: the text is written from a recorded body, whose indices are checked before the launch or, by guards, in it.
+        let built = unsafe { backend.program_of(&source, &options)? };
         let info = built.kernel_info(&kernel_name(map.name)).map_err(BackendError::from)?;
         let Size { launch, groups } = self.size(&info)?;
         let work_items = launch.local.iter().product::<usize>();
@@ -116,7 +123,8 @@ impl Run<'_> {
         }
         let memory = Memory::new(backend, call, &form, groups, sums)?;
         let arguments = memory.arguments(call, &form, exchange);
-        backend.launch_of(&built, &kernel_name(map.name), launch, &arguments)?;
+        // SAFETY: the arguments are in the order in which the writer declares them, and the launch is that of the form.
+        unsafe { backend.launch_program(&built, &kernel_name(map.name), launch, &arguments)? };
         Ok(memory.outcome(backend, call, sums)?)
     }
 
@@ -283,7 +291,7 @@ impl Memory {
         Ok(Self { folds, queue, partials, spills, status, owners })
     }
 
-    /// The arguments, in the order of `src/map/opencl.rs`.
+    /// The arguments, in the order of `crates/maps/src/opencl.rs`.
     fn arguments<'a>(&'a self, call: &'a CheckedCall<'_, OpenCl>, form: &Form, exchange: usize) -> Vec<Arg<'a>> {
         let mut arguments = Vec::new();
         for ((role, value), fold) in call.map.roles.iter().zip(&call.values).zip(&self.folds) {

@@ -1,10 +1,13 @@
 //! Arrays of 1 to 6 dimensions on a backend, row by row: the last dimension is the fastest.
 
+use std::fmt;
 use std::marker::PhantomData;
 
-use super::element::Element;
+use lanefield::backend::BackendError;
+
 use super::error::MapError;
-use super::launch::MapBackend;
+use super::point::Element;
+use super::role::{Kind, MOST_DIMENSIONS};
 
 /// Where an array lies.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
@@ -17,9 +20,31 @@ pub enum Storage {
     PinnedHost,
 }
 
+/// Memory for arrays.
+pub trait MapMemory {
+    /// The numbers of an array.
+    type Numbers: fmt::Debug;
+
+    /// Memory for so many numbers, all zero.
+    ///
+    /// # Errors
+    /// What the backend reports; so for every function here.
+    fn zero_numbers(
+        &self,
+        kind: Kind,
+        elements: usize,
+        storage: Storage,
+        what: &str,
+    ) -> Result<Self::Numbers, BackendError>;
+    /// Takes all bytes over from the host.
+    fn write_numbers(&self, numbers: &mut Self::Numbers, bytes: &[u8]) -> Result<(), BackendError>;
+    /// Copies all bytes to the host.
+    fn read_numbers(&self, numbers: &Self::Numbers, bytes: &mut [u8]) -> Result<(), BackendError>;
+}
+
 /// An array of a backend.
 #[derive(Debug)]
-pub struct ArrayOn<B: MapBackend + ?Sized, T, const D: usize> {
+pub struct ArrayOn<B: MapMemory + ?Sized, T, const D: usize> {
     numbers: B::Numbers,
     extents: [usize; D],
     /// Elements from the beginning of a row to that of the next.
@@ -28,7 +53,7 @@ pub struct ArrayOn<B: MapBackend + ?Sized, T, const D: usize> {
     holds: PhantomData<T>,
 }
 
-impl<B: MapBackend + ?Sized, T: Element, const D: usize> ArrayOn<B, T, D> {
+impl<B: MapMemory + ?Sized, T: Element, const D: usize> ArrayOn<B, T, D> {
     /// An array of zeros.
     ///
     /// # Errors
@@ -43,7 +68,7 @@ impl<B: MapBackend + ?Sized, T: Element, const D: usize> ArrayOn<B, T, D> {
     /// # Errors
     /// [`MapError::Padding`] of what is no multiple of an element; as [`Self::zeros`].
     pub fn padded(backend: &B, extents: [usize; D], storage: Storage, bytes: usize) -> Result<Self, MapError> {
-        const { assert!(1 <= D && D <= super::MOST_DIMENSIONS, "an array has 1 to 6 dimensions") };
+        const { assert!(1 <= D && D <= MOST_DIMENSIONS, "an array has 1 to 6 dimensions") };
         let element = size_of::<T>();
         if bytes == 0 || !bytes.is_multiple_of(element) {
             return Err(MapError::Padding { bytes, element });

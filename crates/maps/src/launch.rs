@@ -1,166 +1,15 @@
-//! A map as data, and a launch of it: what is checked here is the same on every backend.
+//! A launch of a map: what is checked here is the same on every backend.
 
-use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
-
-use super::MapBody;
-use super::array::{ArrayOn, Storage, elements, with_pitch};
+use super::array::{ArrayOn, MapMemory, Storage, elements, with_pitch};
 use super::bounds::{Bounds, Given, bounds};
-use super::element::{Element, Kind};
 use super::error::MapError;
-use super::host::{BlockState, HostCall, PlainPoint};
-use super::point::{Place, Role, Use};
-use super::program::{BLOCK_DIMENSIONS, Program};
-use super::record::record;
-use crate::backend::BackendError;
-use crate::body::BodyError;
-
-/// Who does which points, in which order. No bit of any result depends on it.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
-pub enum Schedule {
-    /// A work-item for each point, or a group for each block. The last dimension is the first of the device; those beyond the third are one with it.
-    #[default]
-    Device,
-    /// One group does everything: its work-items go through the points, or all of it through the blocks.
-    ThreadBlock,
-    /// As many groups as the device can have at a time, or as are given, go through the points or blocks in strides.
-    Persistent {
-        /// How many, if not as many as suit the device.
-        groups: Option<usize>,
-    },
-    /// Groups fetch so many points, or blocks, at a time from a queue, which an atomic operation counts: for points that take different times.
-    Dynamic {
-        /// How many at a time.
-        chunk: usize,
-    },
-    /// One after the other: a point may read what an earlier one wrote.
-    Sequential,
-}
-
-/// How a map is launched.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct MapOptions {
-    /// Who does which points.
-    pub schedule: Schedule,
-    /// Work-items of a group in the last three dimensions, the last of which is the fastest. If none: the multiple in which the device likes them, at
-    /// least 32, in the last dimension. A body with thread-block maps has its own.
-    pub block: Option<[usize; BLOCK_DIMENSIONS]>,
-    /// Points of a work-item in these dimensions, a block apart from each other.
-    pub tile: [usize; BLOCK_DIMENSIONS],
-}
-
-impl MapOptions {
-    /// The schedule `Device`, a point for each work-item, groups as the device likes them.
-    pub const DEFAULT: Self = Self { schedule: Schedule::Device, block: None, tile: [1; BLOCK_DIMENSIONS] };
-
-    /// With this schedule.
-    pub const fn schedule(self, schedule: Schedule) -> Self {
-        Self { schedule, ..self }
-    }
-
-    /// With groups of so many work-items in the last dimensions, 1 to 3 of them.
-    pub const fn block<const N: usize>(self, block: [usize; N]) -> Self {
-        Self { block: Some(padded(block)), ..self }
-    }
-
-    /// With so many points for each work-item in the last dimensions, 1 to 3 of them.
-    pub const fn tile<const N: usize>(self, tile: [usize; N]) -> Self {
-        Self { tile: padded(tile), ..self }
-    }
-}
-
-impl Default for MapOptions {
-    fn default() -> Self {
-        Self::DEFAULT
-    }
-}
-
-const fn padded<const N: usize>(given: [usize; N]) -> [usize; BLOCK_DIMENSIONS] {
-    const { assert!(1 <= N && N <= BLOCK_DIMENSIONS, "blocks and tiles have 1 to 3 dimensions") };
-    let mut padded = [1; BLOCK_DIMENSIONS];
-    let mut k = 0;
-    while k < N {
-        padded[BLOCK_DIMENSIONS - N + k] = given[k];
-        k += 1;
-    }
-    padded
-}
-
-/// A map as data: what `#[map_kernel]` makes of a body.
-#[derive(Clone, Copy)]
-#[allow(missing_docs, reason = "the names say what they are")]
-pub struct MapKernel {
-    pub name: &'static str,
-    pub computes: &'static str,
-    pub names: &'static [&'static str],
-    pub roles: &'static [Role],
-    /// How it is launched where nothing else is said.
-    pub options: MapOptions,
-    record: fn(&'static str) -> Result<Program, BodyError>,
-    pub(super) run: for<'a> fn(&'a HostCall<'a>, &'a BlockState),
-}
-
-impl fmt::Debug for MapKernel {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("MapKernel").field("name", &self.name).field("roles", &self.roles).finish_non_exhaustive()
-    }
-}
-
-/// Recordings that were made, by the function that makes them.
-static RECORDED: Mutex<Vec<(MapKernel, Arc<Program>)>> = Mutex::new(Vec::new());
-
-impl MapKernel {
-    /// The map of a body.
-    pub const fn new<B: MapBody>(
-        name: &'static str,
-        computes: &'static str,
-        names: &'static [&'static str],
-        options: MapOptions,
-    ) -> Self {
-        Self { name, computes, names, roles: B::ROLES, options, record: record::<B>, run: run::<B> }
-    }
-
-    /// The recording of its body, made once.
-    ///
-    /// # Errors
-    /// Why the body is none.
-    pub fn program(&self) -> Result<Arc<Program>, BodyError> {
-        let mut recorded = RECORDED.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_this =
-            |(known, _): &&(Self, _)| std::ptr::fn_addr_eq(known.record, self.record) && known.name == self.name;
-        if let Some((_, program)) = recorded.iter().find(is_this) {
-            return Ok(Arc::clone(program));
-        }
-        let program = Arc::new((self.record)(self.name)?);
-        recorded.push((*self, Arc::clone(&program)));
-        Ok(program)
-    }
-}
-
-fn run<B: MapBody>(call: &HostCall<'_>, state: &BlockState) {
-    B::run(PlainPoint::new(call, state));
-}
+use super::kernel::{MapKernel, MapOptions, Schedule};
+use super::point::Element;
+use super::program::{BLOCK_DIMENSIONS, Program, index_of};
+use super::role::{Kind, MOST_DIMENSIONS, Place, Role, Use, identity, unfolded};
 
 /// What a backend must have to run maps: memory for arrays, and a way to run a call.
-pub trait MapBackend {
-    /// The numbers of an array.
-    type Numbers: fmt::Debug;
-
-    /// Memory for so many numbers, all zero.
-    ///
-    /// # Errors
-    /// What the backend reports; so for every function here.
-    fn zero_numbers(
-        &self,
-        kind: Kind,
-        elements: usize,
-        storage: Storage,
-        what: &str,
-    ) -> Result<Self::Numbers, BackendError>;
-    /// Takes all bytes over from the host.
-    fn write_numbers(&self, numbers: &mut Self::Numbers, bytes: &[u8]) -> Result<(), BackendError>;
-    /// Copies all bytes to the host.
-    fn read_numbers(&self, numbers: &Self::Numbers, bytes: &mut [u8]) -> Result<(), BackendError>;
+pub trait MapBackend: MapMemory {
     /// Runs a call that was checked. There is at least one point.
     fn run_map(&self, call: &CheckedCall<'_, Self>) -> Result<Outcome, MapError>;
 
@@ -299,10 +148,7 @@ impl<'a, B: MapBackend + ?Sized> CheckedCall<'a, B> {
         values: Vec<Value<'a, B>>,
     ) -> Result<Self, MapError> {
         let name = map.name;
-        if range.is_empty()
-            || range.len() > super::MOST_DIMENSIONS
-            || program.rank.is_some_and(|rank| rank != range.len())
-        {
+        if range.is_empty() || range.len() > MOST_DIMENSIONS || program.rank.is_some_and(|rank| rank != range.len()) {
             return Err(MapError::Rank { map: name, expected: program.rank.unwrap_or(1), given: range });
         }
         let points = elements(&range).map_err(|error| match error {
@@ -387,7 +233,7 @@ impl<'a, B: MapBackend + ?Sized> CheckedCall<'a, B> {
     pub fn identities(&self) -> Vec<u64> {
         let made = self.map.roles.iter().filter_map(|role| match role {
             Role::ExactSum => Some(0f64.to_bits()),
-            Role::Fold(kind, fold) => Some(super::host::unfolded(*kind, super::host::identity(*kind, *fold))),
+            Role::Fold(kind, fold) => Some(unfolded(*kind, identity(*kind, *fold))),
             _ => None,
         });
         made.collect()
@@ -432,5 +278,5 @@ impl<'a, B: MapBackend + ?Sized> CheckedCall<'a, B> {
 }
 
 fn index_in(number: u64, extents: &[usize]) -> Vec<usize> {
-    super::program::index_of(number, extents)[..extents.len()].iter().map(|&component| component as usize).collect()
+    index_of(number, extents)[..extents.len()].iter().map(|&component| component as usize).collect()
 }

@@ -1,7 +1,7 @@
 //! Why a map could not be run. Messages are fragments that fit after "failed to …: ".
 
-use crate::backend::BackendError;
-use crate::body::BodyError;
+use lanefield::backend::BackendError;
+use lanefield::body::BodyError;
 
 /// Why an array could not be made, or a map could not be run.
 #[derive(Debug, thiserror::Error)]

@@ -4,15 +4,15 @@ use std::cell::RefCell;
 use std::ops::{Add, Div, Mul, Rem, Sub};
 use std::thread::LocalKey;
 
+use lanefield::body::BodyError;
+use lanefield::body::recording::{self, Integers, Language, Numeric, Reals, Tape, numbered, on_tape, push, within};
 use lanefield_reference::body::number::Carried;
 
-use super::element::{Element, Kind};
+use super::check;
 use super::number::{Carries, IntegerNumber};
-use super::point::{Beyond, Copied, Fold, Local, MOST_DIMENSIONS, Place, Point, Register};
+use super::point::{Copied, Element, Local, MapBody, Point, Register};
 use super::program::{BLOCK_DIMENSIONS, Carry, Id, Operation, Program, Room, Statement};
-use super::{MapBody, check};
-use crate::body::BodyError;
-use crate::body::recording::{self, Integers, Language, Numeric, Reals, Tape, numbered, on_tape, push, within};
+use super::role::{Beyond, Fold, Kind, MOST_DIMENSIONS, Place};
 
 /// Records what a body does at a point.
 ///

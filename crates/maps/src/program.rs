@@ -1,9 +1,9 @@
 //! What a body does at a point, as a list of statements: what its recording gives, and what is checked, bounded and written as OpenCL C. Operations are
-//! those of kernel bodies (`crate::body::program`).
+//! those of kernel bodies (`lanefield::body::program`).
 
-use super::element::Kind;
-use super::point::{Beyond, Fold, MOST_DIMENSIONS, Place};
-pub use crate::body::program::{Id, Operation};
+pub use lanefield::body::program::{Id, Operation};
+
+use super::role::{Beyond, Fold, Kind, MOST_DIMENSIONS, Place};
 
 /// The most dimensions of a block of threads.
 pub const BLOCK_DIMENSIONS: usize = 3;
@@ -37,7 +37,7 @@ pub enum Statement {
 }
 
 /// A number that a loop carries.
-pub type Carry = crate::body::program::Carry<Kind>;
+pub type Carry = lanefield::body::program::Carry<Kind>;
 
 /// Memory that a body asks for.
 #[derive(Clone, PartialEq, Debug)]
@@ -113,4 +113,18 @@ pub fn index_of(mut number: u64, range: &[usize]) -> [i32; MOST_DIMENSIONS] {
         number /= extent;
     }
     index
+}
+
+/// Where it is noted that an index of a place lay beyond the ends: arguments, local memory, registers, one after the other.
+pub fn slot(program: &Program, arguments: usize, place: Place) -> usize {
+    match place {
+        Place::Argument(argument) => argument,
+        Place::Local(local) => arguments + local,
+        Place::Register(register) => arguments + program.locals.len() + register,
+    }
+}
+
+/// How many of these there are.
+pub fn slots(program: &Program, arguments: usize) -> usize {
+    arguments + program.locals.len() + program.registers.len()
 }

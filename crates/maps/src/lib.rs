@@ -1,8 +1,8 @@
 //! Maps: one Rust body over an index space of 1 to 6 dimensions that is not lattice sites, from which come the OpenCL kernel and the execution on the CPU,
-//! with the same bits. `docs/maps.md` is the guide; [`crate::body`] is the same for lattice sites.
+//! with the same bits. `docs/maps.md` is the guide; [`lanefield::body`] is the same for lattice sites.
 //!
 //! ```
-//! use lanefield::map::prelude::*;
+//! use lanefield_maps::prelude::*;
 //! use lanefield::prelude::Cpu;
 //!
 //! /// The transpose of a matrix.
@@ -23,7 +23,7 @@
 //! Two arguments cannot be the same array if one of them is written: it is exclusively borrowed.
 //!
 //! ```compile_fail,E0502
-//! # use lanefield::map::prelude::*;
+//! # use lanefield_maps::prelude::*;
 //! # use lanefield::prelude::Cpu;
 //! # #[map_kernel]
 //! # pub fn transposed<P: Point>(p: P, out: Write<P, f32, 2>, a: Read<P, f32, 2>) {
@@ -38,7 +38,7 @@
 //! Sums of real numbers by atomic operations would have other bits in every run: there are none. `ExactSum` is what sums them.
 //!
 //! ```compile_fail,E0277
-//! # use lanefield::map::prelude::*;
+//! # use lanefield_maps::prelude::*;
 //! #[map_kernel]
 //! pub fn histogram<P: Point>(p: P, bins: Accumulate<P, f32, 1>, x: Read<P, i32, 1>) {
 //!     let [i] = p.index();
@@ -48,45 +48,44 @@
 //!
 //! | file | subject |
 //! |---|---|
-//! | `point.rs`, `element.rs`, `number.rs` | what a body is written with |
-//! | `array.rs` | arrays on a backend |
-//! | `record.rs`, `program.rs` | a body recorded, and what comes of it |
+//! | `point.rs`, `number.rs` | what a body is written with |
+//! | `role.rs`, `program.rs`, `record.rs` | a body recorded |
 //! | `check.rs` | bodies that depend on which thread comes first, refused |
-//! | `bounds.rs` | where a launch reads and writes, told before it |
-//! | `launch.rs`, `error.rs` | a call, held against its map; schedules |
-//! | `host.rs` | the CPU |
-//! | `opencl.rs` | OpenCL C; `device.rs` launches it |
+//! | `array.rs`, `kernel.rs`, `launch.rs` | arrays; a map as data, and its schedule; a launch, checked |
+//! | `bounds.rs` | where a launch reads and writes, known before it runs |
+//! | `plain_point.rs`, `cpu.rs` | the CPU |
+//! | `opencl.rs`, `device.rs` | the OpenCL C of a map, and its launch |
 
 mod array;
 mod bounds;
 mod check;
+mod cpu;
 mod device;
-mod element;
 mod error;
-mod host;
+mod kernel;
 mod launch;
 mod number;
 pub mod opencl;
+mod plain_point;
 mod point;
 pub mod program;
 mod record;
+mod role;
 
-pub use array::{ArrayOn, Storage};
-pub use bounds::Bounds;
-pub use element::{Element, IntegerElement, Kind, OrderedElement};
+pub use array::{ArrayOn, MapMemory, Storage};
 pub use error::MapError;
-pub use host::HostNumbers;
-pub(crate) use host::{identity, unfolded};
+pub use kernel::{MapKernel, MapOptions, Schedule};
 pub use lanefield_macros::map_kernel;
-pub use launch::{CheckedCall, MapBackend, MapCall, MapKernel, MapOptions, Outcome, Schedule, Value};
+pub use launch::{CheckedCall, MapBackend, MapCall, Outcome, Value};
 pub use number::{Carries, IntegerNumber};
 pub use point::{
-    Accumulate, Argument, Beyond, ExactSum, Fold, Greatest, IntegerSum, Least, Local, MOST_DIMENSIONS, Place, Point,
-    Read, Register, Role, Scalar, Update, Use, Write,
+    Accumulate, Argument, Element, ExactSum, Greatest, IntegerElement, IntegerSum, Least, Local, MapBody,
+    OrderedElement, Point, Read, Register, Scalar, Update, Write,
 };
 pub use record::Recorder;
+pub use role::{Kind, Role};
 
-/// What a map is written and launched with: `use lanefield::map::prelude::*`.
+/// What a map is written and launched with: `use lanefield_maps::prelude::*`.
 pub mod prelude {
     pub use super::{
         Accumulate, ArrayOn, Element, ExactSum, Greatest, IntegerElement, IntegerNumber as _, IntegerSum, Least, Local,
@@ -94,13 +93,4 @@ pub mod prelude {
     };
     pub use lanefield_macros::map_kernel;
     pub use lanefield_reference::body::number::{Choice as _, Number as _, RealNumber as _};
-}
-
-/// The body of a map, generic in the point that it is done at.
-pub trait MapBody {
-    /// What its arguments are.
-    const ROLES: &'static [Role];
-
-    /// What is done at a point.
-    fn run<P: Point>(point: P);
 }

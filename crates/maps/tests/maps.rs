@@ -4,19 +4,28 @@
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use lanefield::backend::OpenCl;
 use lanefield::backend::opencl::Launch;
-use lanefield::map::prelude::*;
-use lanefield::map::{MapKernel, opencl};
+use lanefield::backend::{BackendError, Cpu, OpenCl};
+use lanefield::capture::Capture;
+use lanefield::check;
+use lanefield_maps::prelude::*;
+use lanefield_maps::{MapKernel, opencl};
 use lanefield_reference::exact;
 use proptest::prelude::*;
 
-use crate::common::backends::host;
+fn host() -> Cpu {
+    Cpu::new(None).unwrap()
+}
+
+/// A device whose new memory is NaN, so that no result can depend on what was there.
+fn opened() -> Option<OpenCl> {
+    check::device().inspect(|device| device.context().overwrite_new_memory(true))
+}
 
 /// The device of all these tests, so that each program is built once.
 fn device() -> Option<&'static OpenCl> {
     static DEVICE: OnceLock<Option<OpenCl>> = OnceLock::new();
-    DEVICE.get_or_init(crate::common::backends::opencl).as_ref()
+    DEVICE.get_or_init(opened).as_ref()
 }
 
 /// Does the same on the CPU and on the OpenCL device, and returns what comes of it, which is the same.
@@ -73,7 +82,7 @@ fn schedules(chunk: usize, groups: usize) -> [Schedule; 5] {
 }
 
 fn size_of_first_launch(work: impl FnOnce(&OpenCl)) -> Option<Launch> {
-    let device = crate::common::backends::opencl()?;
+    let device = opened()?;
     let mut work = Some(work);
     let launches = device.launches_of(&mut || {
         if let Some(work) = work.take() {
@@ -645,7 +654,7 @@ fn pinned_host_memory_is_read_and_written_by_kernels() {
 
 #[test]
 fn an_empty_map_launches_nothing_and_writes_nothing() {
-    let Some(device) = crate::common::backends::opencl() else { return };
+    let Some(device) = opened() else { return };
     let a = device.array::<f32, 2>([0, 4], &[]).unwrap();
     let mut out = device.array([4, 4], &[1.0; 16]).unwrap();
     let mut run = |options| Transposed { out: &mut out, a: &a }.launch_with(&device, [4, 0], options).unwrap();
@@ -688,4 +697,26 @@ fn a_planted_fault_in_one_bit_of_one_element_is_found() {
     if let Some(device) = device() {
         assert_eq!(squares(device), right);
     }
+}
+
+/// Numbers times a number.
+#[map_kernel]
+fn scaled<P: Point>(p: P, out: Write<P, f64, 1>, a: Scalar<P, f64>, x: Read<P, f64, 1>) {
+    let [i] = p.index();
+    out.write([i], x.at([i]) * a.get());
+}
+
+#[test]
+fn a_captured_map_has_the_same_bits_when_it_is_run_again() {
+    let Some(device) = opened() else { return };
+    let x: Vec<f64> = (0..1000).map(|k| f64::from(k) / 7.0).collect();
+    let held = ArrayOn::new(&device, [1000], Storage::Global, &x).unwrap();
+    let mut out = ArrayOn::new(&device, [1000], Storage::Global, &[0.0; 1000]).unwrap();
+    let mut work = || Scaled { out: &mut out, a: 1.5, x: &held }.launch(&device, [1000]).map_err(BackendError::device);
+    let captured = Capture::new(device.capture("map_scaled", &mut work).unwrap(), device.context().info());
+    let found = opened().unwrap().context().replay(&captured.launch).unwrap();
+    assert_eq!(captured.differences(&found), []);
+    let written = captured.launch.buffers.iter().find_map(|buffer| buffer.after.as_ref()).unwrap();
+    let expected: Vec<u8> = x.iter().flat_map(|x| (x * 1.5).to_ne_bytes()).collect();
+    assert!(written.starts_with(&expected));
 }

@@ -1,22 +1,16 @@
-//! A map on the CPU: its body on plain numbers, chunks of points on all threads, the threads of a block one after the other. Arrays are atomic integers,
-//! read and written without order, so that a body that lets points write one element is an error and not undefined. Counterpart: `opencl.rs`.
+//! A point on the CPU: a body on plain numbers, the threads of a block one after the other. Arrays are atomic integers, read and written without order,
+//! so that a body that lets points write one element is an error and not undefined.
 
 use std::cell::{Cell, RefCell};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
 use lanefield_reference::body::number::Carried;
 use lanefield_reference::exact::ExactSum;
-use rayon::prelude::*;
 
-use super::array::Storage;
-use super::element::{Element, Kind};
-use super::error::MapError;
-use super::launch::{CheckedCall, MapBackend, Outcome, Schedule, Value};
 use super::number::{Plain, PlainChoice};
-use super::opencl::{slot, slots};
-use super::point::{Beyond, Copied, Fold, Local, MOST_DIMENSIONS, Place, Point, Register, Role};
-use super::program::{BLOCK_DIMENSIONS, Program, index_of};
-use crate::backend::{BackendError, Cpu};
+use super::point::{Copied, Element, Local, Point, Register};
+use super::program::{BLOCK_DIMENSIONS, Program, index_of, slot};
+use super::role::{Beyond, Fold, Kind, MOST_DIMENSIONS, Place, Role, folded, identity, ordered};
 
 /// The numbers of an array on the CPU.
 #[derive(Debug)]
@@ -63,60 +57,23 @@ impl HostNumbers {
     }
 }
 
-/// What a fold gives where there is nothing to be folded: its bits.
-pub(crate) fn identity(kind: Kind, fold: Fold) -> u32 {
-    match (fold, kind) {
-        (Fold::Sum, _) | (Fold::Greatest, Kind::U32) => 0,
-        (Fold::Least, Kind::U32) => u32::MAX,
-        (Fold::Least, Kind::F32) => ordered(f32::INFINITY.to_bits()),
-        (Fold::Greatest, Kind::F32) => ordered(f32::NEG_INFINITY.to_bits()),
-        (Fold::Least, _) => i32::MAX as u32,
-        (Fold::Greatest, _) => i32::MIN as u32,
-    }
-}
-
-/// The bits of a real number as an integer that is ordered as real numbers are.
-fn ordered(bits: u32) -> u32 {
-    if bits >> 31 == 1 { !bits } else { bits | 1 << 31 }
-}
-
-/// The bits of what a fold gave.
-pub(crate) fn unfolded(kind: Kind, folded: u32) -> u64 {
-    u64::from(match kind {
-        Kind::F32 if folded >> 31 == 1 => folded & !(1 << 31),
-        Kind::F32 => !folded,
-        _ => folded,
-    })
-}
-
-/// Two integers folded: their bits.
-pub(super) fn folded(kind: Kind, fold: Fold, a: u32, b: u32) -> u32 {
-    match (fold, kind) {
-        (Fold::Sum, _) => a.wrapping_add(b),
-        (Fold::Least, Kind::U32 | Kind::F32) => a.min(b),
-        (Fold::Least, _) => (a as i32).min(b as i32) as u32,
-        (Fold::Greatest, Kind::U32 | Kind::F32) => a.max(b),
-        (Fold::Greatest, _) => (a as i32).max(b as i32) as u32,
-    }
-}
-
 /// What all points of a call share.
 #[derive(Debug)]
 pub struct HostCall<'a> {
-    program: &'a Program,
-    roles: &'static [Role],
-    range: &'a [usize],
+    pub(super) program: &'a Program,
+    pub(super) roles: &'static [Role],
+    pub(super) range: &'a [usize],
     /// Threads of a block.
-    threads: usize,
-    arrays: Vec<Option<&'a HostNumbers>>,
-    extents: Vec<&'a [usize]>,
+    pub(super) threads: usize,
+    pub(super) arrays: Vec<Option<&'a HostNumbers>>,
+    pub(super) extents: Vec<&'a [usize]>,
     /// From row to row of each array.
-    pitches: Vec<usize>,
-    scalars: Vec<u64>,
+    pub(super) pitches: Vec<usize>,
+    pub(super) scalars: Vec<u64>,
     /// Of arrays of which it is noted who writes an element: who did, from 1 on.
-    owners: Vec<Option<Vec<AtomicU32>>>,
-    beyond: Vec<AtomicU32>,
-    conflicts: Vec<AtomicU32>,
+    pub(super) owners: Vec<Option<Vec<AtomicU32>>>,
+    pub(super) beyond: Vec<AtomicU32>,
+    pub(super) conflicts: Vec<AtomicU32>,
 }
 
 /// What is known of a point, or of a block, while its body runs.
@@ -131,12 +88,12 @@ pub struct BlockState {
     registers_taken: Cell<usize>,
     locals: RefCell<Vec<Vec<u64>>>,
     registers: RefCell<Vec<Vec<u64>>>,
-    sums: RefCell<Vec<ExactSum>>,
-    folds: RefCell<Vec<u32>>,
+    pub(super) sums: RefCell<Vec<ExactSum>>,
+    pub(super) folds: RefCell<Vec<u32>>,
 }
 
 impl BlockState {
-    fn new(call: &HostCall<'_>) -> Self {
+    pub(super) fn new(call: &HostCall<'_>) -> Self {
         let folds = call.roles.iter().map(|role| match role {
             Role::Fold(kind, fold) => identity(*kind, *fold),
             _ => 0,
@@ -157,7 +114,7 @@ impl BlockState {
         }
     }
 
-    fn begin(&self, number: u64, range: &[usize]) {
+    pub(super) fn begin(&self, number: u64, range: &[usize]) {
         self.number.set(number);
         self.index.set(index_of(number, range));
         self.thread.set(0);
@@ -418,143 +375,5 @@ impl Point for PlainPoint<'_> {
                 (false, None) => {}
             }
         }
-    }
-}
-
-/// Numbers that are all 0, or an error where there is no room.
-fn room<T>(elements: usize, what: &str, zero: impl Fn() -> T) -> Result<Vec<T>, BackendError> {
-    let mut numbers = Vec::new();
-    numbers.try_reserve_exact(elements).map_err(|_| {
-        BackendError::device(NoRoom { bytes: elements.saturating_mul(size_of::<T>()), what: what.to_owned() })
-    })?;
-    numbers.resize_with(elements, zero);
-    Ok(numbers)
-}
-
-/// Memory that the host does not have.
-#[derive(Debug, thiserror::Error)]
-#[error("no room for {bytes} bytes of {what}; take smaller arrays, or end other programs")]
-struct NoRoom {
-    bytes: usize,
-    what: String,
-}
-
-impl MapBackend for Cpu {
-    type Numbers = HostNumbers;
-
-    fn zero_numbers(&self, kind: Kind, elements: usize, _: Storage, what: &str) -> Result<HostNumbers, BackendError> {
-        Ok(match kind.bytes() {
-            8 => HostNumbers::Long(room(elements, what, || AtomicU64::new(0))?),
-            _ => HostNumbers::Short(room(elements, what, || AtomicU32::new(0))?),
-        })
-    }
-
-    fn write_numbers(&self, numbers: &mut HostNumbers, bytes: &[u8]) -> Result<(), BackendError> {
-        match numbers {
-            HostNumbers::Short(numbers) => {
-                for (number, bytes) in numbers.iter_mut().zip(bytes.as_chunks().0) {
-                    *number.get_mut() = u32::from_ne_bytes(*bytes);
-                }
-            }
-            HostNumbers::Long(numbers) => {
-                for (number, bytes) in numbers.iter_mut().zip(bytes.as_chunks().0) {
-                    *number.get_mut() = u64::from_ne_bytes(*bytes);
-                }
-            }
-        }
-        Ok(())
-    }
-
-    fn read_numbers(&self, numbers: &HostNumbers, bytes: &mut [u8]) -> Result<(), BackendError> {
-        match numbers {
-            HostNumbers::Short(numbers) => {
-                for (number, bytes) in numbers.iter().zip(bytes.as_chunks_mut().0) {
-                    *bytes = number.load(Relaxed).to_ne_bytes();
-                }
-            }
-            HostNumbers::Long(numbers) => {
-                for (number, bytes) in numbers.iter().zip(bytes.as_chunks_mut().0) {
-                    *bytes = number.load(Relaxed).to_ne_bytes();
-                }
-            }
-        }
-        Ok(())
-    }
-
-    fn run_map(&self, call: &CheckedCall<'_, Self>) -> Result<Outcome, MapError> {
-        let program = call.program;
-        let unset = |count: usize| (0..count).map(|_| AtomicU32::new(u32::MAX)).collect::<Vec<_>>();
-        let arguments = call.map.roles.len();
-        let mut owners: Vec<Option<Vec<AtomicU32>>> = Vec::new();
-        for argument in 0..arguments {
-            let elements = call.stored_extents(argument).iter().product();
-            owners.push(match call.bounds.tracked.contains(&argument) {
-                true => Some(room(elements, "owners of elements", || AtomicU32::new(0))?),
-                false => None,
-            });
-        }
-        let arrays = call
-            .values
-            .iter()
-            .map(|value| if let Value::Array { numbers, .. } = value { Some(*numbers) } else { None });
-        let scalars = call.values.iter().map(|value| if let Value::Number(bits) = value { *bits } else { 0 });
-        let host = HostCall {
-            program,
-            roles: call.map.roles,
-            range: &call.range,
-            threads: program.block.map_or(1, |block| block.iter().product()),
-            arrays: arrays.collect(),
-            extents: (0..arguments).map(|argument| call.extents(argument)).collect(),
-            pitches: (0..arguments)
-                .map(|argument| call.stored_extents(argument).last().copied().unwrap_or(1))
-                .collect(),
-            scalars: scalars.collect(),
-            owners,
-            beyond: unset(slots(program, arguments)),
-            conflicts: unset(arguments),
-        };
-        let points = |first: u64, end: u64| {
-            let state = BlockState::new(&host);
-            for number in first..end {
-                state.begin(number, &call.range);
-                (call.map.run)(&host, &state);
-            }
-            (state.sums.into_inner(), state.folds.into_inner())
-        };
-        let (mut sums, mut folds) = match call.options.schedule {
-            Schedule::Sequential => points(0, call.points),
-            _ => {
-                // Some chunks for each thread; none is so small that it does not pay.
-                const LEAST: u64 = 256;
-                let least = if program.is_of_blocks() { 1 } else { LEAST };
-                let chunk = (call.points / (8 * self.threads() as u64)).max(least);
-                let chunks = call.points.div_ceil(chunk);
-                let of_chunks: Vec<_> = self.install(|| {
-                    let one = |k: u64| points(k * chunk, ((k + 1) * chunk).min(call.points));
-                    (0..chunks).into_par_iter().map(one).collect()
-                });
-                let mut all = of_chunks.into_iter();
-                let (mut sums, mut folds) = all.next().unwrap_or_default();
-                for (more, others) in all {
-                    sums.iter_mut().zip(&more).for_each(|(sum, more)| sum.merge(more));
-                    for ((role, fold), other) in call.map.roles.iter().zip(&mut folds).zip(others) {
-                        if let Role::Fold(kind, of) = role {
-                            *fold = folded(*kind, *of, *fold, other);
-                        }
-                    }
-                }
-                (sums, folds)
-            }
-        };
-        let results = call.map.roles.iter().zip(sums.drain(..)).zip(folds.drain(..));
-        let results = results.filter_map(|((role, sum), fold)| match role {
-            Role::ExactSum => Some(sum.round().to_bits()),
-            Role::Fold(kind, _) => Some(unfolded(*kind, fold)),
-            _ => None,
-        });
-        let first = |noted: Vec<AtomicU32>| -> Vec<Option<u32>> {
-            noted.into_iter().map(|first| Some(first.into_inner()).filter(|&first| first != u32::MAX)).collect()
-        };
-        Ok(Outcome { results: results.collect(), beyond: first(host.beyond), conflicts: first(host.conflicts) })
     }
 }

@@ -1,12 +1,12 @@
 //! The recorded body of a map as an OpenCL C kernel: what stands around the body is the schedule. Operations on real numbers are written as in kernel
-//! bodies (`crate::body::text`). Counterparts: `cl/map.clh`, `host.rs`.
+//! bodies (`lanefield::body::text`). Counterparts: `cl/map.clh`, `host.rs`.
 
 use std::fmt::Write as _;
 
-use super::element::Kind;
-use super::point::{Beyond, Fold, Place, Role, Use};
-use super::program::{BLOCK_DIMENSIONS, Id, Operation, Program, Room, Statement};
-use crate::body::text::{Spelling, Text, Writes, literal, operation_text};
+use lanefield::body::text::{Spelling, Text, Writes, literal, operation_text};
+
+use super::program::{BLOCK_DIMENSIONS, Id, Operation, Program, Room, Statement, slot, slots};
+use super::role::{Beyond, Fold, Kind, Place, Role, Use};
 
 /// What stands around a body.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -44,20 +44,6 @@ pub struct Named<'a> {
 /// The name of the kernel of a map.
 pub fn kernel_name(map: &str) -> String {
     format!("map_{map}")
-}
-
-/// Where it is noted that an index of a place lay beyond the ends: arguments, local memory, registers, one after the other.
-pub fn slot(program: &Program, arguments: usize, place: Place) -> usize {
-    match place {
-        Place::Argument(argument) => argument,
-        Place::Local(local) => arguments + local,
-        Place::Register(register) => arguments + program.locals.len() + register,
-    }
-}
-
-/// How many of these there are.
-pub fn slots(program: &Program, arguments: usize) -> usize {
-    arguments + program.locals.len() + program.registers.len()
 }
 
 /// The OpenCL C text of a map.

@@ -2,68 +2,11 @@
 
 use std::marker::PhantomData;
 
+use bytemuck::Pod;
 use lanefield_reference::body::number::{Carried, Choice, RealNumber};
 
-use super::element::{Element, IntegerElement, Kind, OrderedElement};
 use super::number::{Carries, IntegerNumber};
-
-/// The most dimensions of an index space, and of an array.
-pub const MOST_DIMENSIONS: usize = 6;
-
-/// Where a number lies that is read or written.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Place {
-    /// In the array that is this argument.
-    Argument(usize),
-    /// In local memory.
-    Local(usize),
-    /// In registers.
-    Register(usize),
-}
-
-/// What is done where several points meet.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-#[allow(missing_docs, reason = "the names say what they are")]
-pub enum Fold {
-    Sum,
-    Least,
-    Greatest,
-}
-
-/// What is read or written beyond the ends of an array.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Beyond<Raw> {
-    /// An error of the launch.
-    Error,
-    /// This instead; of a write nothing.
-    Instead(Option<Raw>),
-}
-
-/// What an argument of a map is.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[allow(missing_docs, reason = "the names say what they are")]
-pub enum Role {
-    /// An array.
-    Array { kind: Kind, rank: usize, used: Use },
-    /// A number of the call.
-    Scalar(Kind),
-    /// An exact sum of doubles over all points.
-    ExactSum,
-    /// A number that integers of all points make.
-    Fold(Kind, Fold),
-}
-
-/// What is done with an array.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[allow(missing_docs, reason = "the names say what they are")]
-pub enum Use {
-    Read,
-    Write,
-    /// It is read and written, each element by one point.
-    Update,
-    /// Several points change an element, by atomic operations.
-    Accumulate,
-}
+use super::role::{Beyond, Fold, Kind, Place, Role, Use};
 
 /// A point of an index space of 1 to 6 dimensions. With [`Self::threads`] in its body it is a block of points: a work-group.
 pub trait Point: Copy {
@@ -438,4 +381,71 @@ impl<P: Point, T: Element> Register<P, T> {
     pub fn set(self, index: P::I32, value: T::Number<P>) {
         self.point.store(Place::Register(self.number), &[index.raw()], value.raw(), Beyond::Error);
     }
+}
+
+/// What an array may hold.
+pub trait Element: Pod + Default + PartialEq + std::fmt::Debug + Send + Sync + private::Sealed {
+    /// What it is.
+    const KIND: Kind;
+    /// The number of a body that stands for it.
+    type Number<P: Point>: Carried + Carries<P::Raw>;
+
+    /// The bits, zero-extended.
+    fn bits(self) -> u64;
+    /// The number of these bits.
+    fn from_bits(bits: u64) -> Self;
+}
+
+/// What several points may change at once, in no order: integers, since sums of real numbers would depend on the order in which they are taken.
+#[diagnostic::on_unimplemented(
+    message = "a sum of `{Self}` by atomic operations has no order, and its bits would change from run to run",
+    label = "expected i32 or u32",
+    note = "sum real numbers with `ExactSum<P>`, whose result no order changes"
+)]
+pub trait IntegerElement: Element {}
+
+/// What has a least and a greatest, whichever comes first, in 32 bits: integers, and real numbers, of which −0 is less than +0, and what is no number is
+/// left out.
+#[diagnostic::on_unimplemented(
+    message = "the least of `{Self}` of all points is not taken: OpenCL C 1.2 has atomic operations of 32 bits alone",
+    label = "expected i32, u32 or f32",
+    note = "a double that is rounded to f32 keeps its place: `p.rounded(x)`"
+)]
+pub trait OrderedElement: Element {}
+
+impl OrderedElement for i32 {}
+impl OrderedElement for u32 {}
+impl OrderedElement for f32 {}
+
+impl IntegerElement for i32 {}
+impl IntegerElement for u32 {}
+
+mod private {
+    pub trait Sealed {}
+}
+
+macro_rules! elements {
+    ($($T:ident $Kind:ident;)+) => {$(
+        impl private::Sealed for $T {}
+        impl Element for $T {
+            const KIND: Kind = Kind::$Kind;
+            type Number<P: Point> = P::$Kind;
+            fn bits(self) -> u64 {
+                Carries::raw(super::number::Plain(self))
+            }
+            fn from_bits(bits: u64) -> Self {
+                <super::number::Plain<Self> as Carries<u64>>::from_raw(bits).0
+            }
+        }
+    )+};
+}
+elements! { f32 F32; f64 F64; i32 I32; u32 U32; }
+
+/// The body of a map, generic in the point that it is done at.
+pub trait MapBody {
+    /// What its arguments are.
+    const ROLES: &'static [Role];
+
+    /// What is done at a point.
+    fn run<P: Point>(point: P);
 }

@@ -2,9 +2,10 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::point::{Beyond, Place, Role, Use};
+use lanefield::body::BodyError;
+
 use super::program::{Id, Operation, Program, Statement};
-use crate::body::BodyError;
+use super::role::{Beyond, Place, Role, Use};
 
 /// Refuses a body that cannot be run with the same result everywhere, and notes which array is read where another point may write it.
 pub fn check(name: &'static str, roles: &[Role], program: &mut Program) -> Result<(), BodyError> {

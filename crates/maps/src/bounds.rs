@@ -4,9 +4,8 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use super::element::Kind;
-use super::point::{Beyond, Place};
 use super::program::{Id, Operation, Program, Statement};
+use super::role::{Beyond, Kind, Place};
 
 /// What a launch is given.
 #[derive(Clone, Copy, Debug)]

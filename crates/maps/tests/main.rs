@@ -1,0 +1,3 @@
+//! The tests of maps.
+
+mod maps;
