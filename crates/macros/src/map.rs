@@ -2,8 +2,8 @@
 
 use proc_macro2::TokenStream;
 use quote::{ToTokens, quote};
-use syn::parse::Parser as _;
-use syn::{Error, Expr, FnArg, GenericArgument, Ident, ItemFn, Meta, Token, Type, punctuated::Punctuated};
+use syn::parse::{Parse, ParseStream, Parser as _};
+use syn::{Error, Expr, FnArg, GenericArgument, Ident, ItemFn, Meta, MetaList, Token, Type, punctuated::Punctuated};
 
 use super::attribute::{function_and, summary};
 use super::signature::{BodyType, Declared, body_of, in_camel_case, in_capitals, parameter_of};
@@ -17,6 +17,23 @@ struct Options {
     schedule: Option<Expr>,
     block: Option<Expr>,
     tile: Option<Expr>,
+    cases: Vec<MetaList>,
+}
+
+/// What an argument of a case is given: `a = [96, 64]`, `x = [1000] in 0..16`, `s = 1.5`.
+struct Given {
+    name: Ident,
+    value: Expr,
+    within: Option<Expr>,
+}
+
+impl Parse for Given {
+    fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
+        let (name, _) = (input.parse()?, input.parse::<Token![=]>()?);
+        let value = input.parse()?;
+        let within = input.parse::<Option<Token![in]>>()?.map(|_| input.parse()).transpose()?;
+        Ok(Self { name, value, within })
+    }
 }
 
 /// An argument, by the name of its type.
@@ -41,8 +58,14 @@ pub fn expand(options: TokenStream, item: TokenStream) -> TokenStream {
 fn options(tokens: TokenStream) -> Result<Options, Error> {
     let mut options = Options::default();
     for meta in Punctuated::<Meta, Token![,]>::parse_terminated.parse2(tokens)? {
-        let expected = "unknown option: expected block = [y, x], tile = [y, x], or schedule = Device, ThreadBlock, Persistent { groups: None }, \
-                        Dynamic { chunk: 64 } or Sequential";
+        let expected = "unknown option: expected block = [y, x], tile = [y, x], schedule = Device, ThreadBlock, Persistent { groups: None }, \
+                        Dynamic { chunk: 64 } or Sequential, or case(range = [n, m], array = [n, m], number = 1.5)";
+        if let Meta::List(case) = &meta
+            && case.path.is_ident("case")
+        {
+            options.cases.push(case.clone());
+            continue;
+        }
         let Meta::NameValue(pair) = &meta else { return Err(Error::new_spanned(&meta, expected)) };
         match (pair.path.get_ident().map(Ident::to_string).as_deref(), &pair.value) {
             (Some("schedule"), value @ (Expr::Path(_) | Expr::Struct(_))) => options.schedule = Some(value.clone()),
@@ -79,7 +102,7 @@ fn argument(input: &FnArg, point: &Ident) -> Result<Argument, Error> {
 }
 
 fn map(tokens: TokenStream, function: &ItemFn) -> Result<TokenStream, Error> {
-    let Options { schedule, block, tile } = options(tokens)?;
+    let Options { schedule, block, tile, cases } = options(tokens)?;
     let point = parameter_of(function, "a body is generic in one type, the point: fn name<P: Point>(…)")?;
     let arguments = function.sig.inputs.iter().map(|input| argument(input, &point)).collect::<Result<Vec<_>, _>>()?;
     let own: Vec<&Argument> = arguments.iter().filter(|argument| !matches!(argument.role, Role::Point)).collect();
@@ -118,6 +141,7 @@ fn map(tokens: TokenStream, function: &ItemFn) -> Result<TokenStream, Error> {
     if let Some(tile) = tile {
         chosen = quote! { #chosen.tile(#tile) };
     }
+    let cases = cases.iter().map(|case| case_of(case, &own)).collect::<Result<Vec<_>, _>>()?;
     let structure = structure_of(&own, function, &structure, &constant);
     let documentation = format!("The map of the body [`{name}`]: {computes}.");
     Ok(quote! {
@@ -125,10 +149,42 @@ fn map(tokens: TokenStream, function: &ItemFn) -> Result<TokenStream, Error> {
 
         #[doc = #documentation]
         #visibility static #constant: ::lanefield_maps::MapKernel =
-            ::lanefield_maps::MapKernel::new::<#body>(#text, #computes, &[#(#names),*], #chosen);
+            ::lanefield_maps::MapKernel::new::<#body>(#text, #computes, &[#(#names),*], #chosen, &[#(#cases),*]);
 
         #structure
     })
+}
+
+/// A case: an index space, and what each argument is given, in their order.
+fn case_of(case: &MetaList, own: &[&Argument]) -> Result<TokenStream, Error> {
+    let mut given: Vec<Given> =
+        Punctuated::<Given, Token![,]>::parse_terminated.parse2(case.tokens.clone())?.into_iter().collect();
+    let mut take = |name: &str| {
+        let place = given.iter().position(|given| given.name == name);
+        place.map(|place| given.remove(place)).ok_or_else(|| Error::new_spanned(case, format!("the case lacks {name}")))
+    };
+    let range = take("range")?.value;
+    let mut arguments = Vec::new();
+    for argument in own {
+        arguments.push(match &argument.role {
+            Role::ExactSum | Role::Fold(_) => quote! { ::lanefield_maps::Given::Result },
+            Role::Array { .. } => {
+                let Given { value, within, .. } = take(&argument.name.to_string())?;
+                match within {
+                    None => quote! { ::lanefield_maps::Given::Array(&#value) },
+                    Some(within) => quote! { ::lanefield_maps::Given::Integers(&#value, #within) },
+                }
+            }
+            Role::Scalar(_) | Role::Point => {
+                let value = take(&argument.name.to_string())?.value;
+                quote! { ::lanefield_maps::Given::Number(#value as f64) }
+            }
+        });
+    }
+    match given.first() {
+        Some(unknown) => Err(Error::new_spanned(&unknown.name, format!("the map takes no {} of a case", unknown.name))),
+        None => Ok(quote! { ::lanefield_maps::MapCase { range: &#range, arguments: &[#(#arguments),*] } }),
+    }
 }
 
 /// The structure of the arguments by name, and how they are launched.

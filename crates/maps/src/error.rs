@@ -96,6 +96,10 @@ pub enum MapError {
     )]
     LocalMemory { map: &'static str, bytes: usize, device: String, available: u64 },
 
+    /// A case that the map does not take.
+    #[error("map {map}: {what}")]
+    Case { map: &'static str, what: String },
+
     /// More points than a schedule counts.
     #[error(
         "map {map} over {range:?} has {points} points, and the schedule counts to {most}: take another schedule, or cut the map"

@@ -1,6 +1,7 @@
 //! A map as data, and how it is launched.
 
 use std::fmt;
+use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use lanefield::body::BodyError;
@@ -65,6 +66,22 @@ impl MapOptions {
     }
 }
 
+/// As the attribute has it: `schedule = Device, block = [8, 32]`.
+impl fmt::Display for MapOptions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "schedule = {:?}", self.schedule)?;
+        for (name, sizes) in
+            [("block", self.block), ("tile", Some(self.tile).filter(|tile| *tile != [1; BLOCK_DIMENSIONS]))]
+        {
+            if let Some(sizes) = sizes {
+                let first = sizes.iter().position(|&size| size > 1).unwrap_or(BLOCK_DIMENSIONS - 1);
+                write!(f, ", {name} = {:?}", &sizes[first..])?;
+            }
+        }
+        Ok(())
+    }
+}
+
 impl Default for MapOptions {
     fn default() -> Self {
         Self::DEFAULT
@@ -82,6 +99,28 @@ const fn padded<const N: usize>(given: [usize; N]) -> [usize; BLOCK_DIMENSIONS] 
     padded
 }
 
+/// What a map is tried and timed on: `case(range = [96, 64], out = [96, 64], x = [1000] in 0..16, s = 1.5)` of `#[map_kernel]`.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct MapCase {
+    /// The extents of the index space.
+    pub range: &'static [usize],
+    /// What each argument is given, in their order.
+    pub arguments: &'static [Given],
+}
+
+/// What an argument of a case is given.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Given {
+    /// An array of these extents, of random numbers.
+    Array(&'static [usize]),
+    /// An array of random integers in this range: an index table.
+    Integers(&'static [usize], Range<i64>),
+    /// A number.
+    Number(f64),
+    /// A number that the map makes.
+    Result,
+}
+
 /// A map as data: what `#[map_kernel]` makes of a body.
 #[derive(Clone, Copy)]
 #[allow(missing_docs, reason = "the names say what they are")]
@@ -92,6 +131,8 @@ pub struct MapKernel {
     pub roles: &'static [Role],
     /// How it is launched where nothing else is said.
     pub options: MapOptions,
+    /// What tools try and time it on.
+    pub cases: &'static [MapCase],
     record: fn(&'static str) -> Result<Program, BodyError>,
     pub(super) run: for<'a> fn(&'a HostCall<'a>, &'a BlockState),
 }
@@ -112,8 +153,9 @@ impl MapKernel {
         computes: &'static str,
         names: &'static [&'static str],
         options: MapOptions,
+        cases: &'static [MapCase],
     ) -> Self {
-        Self { name, computes, names, roles: B::ROLES, options, record: record::<B>, run: run::<B> }
+        Self { name, computes, names, roles: B::ROLES, options, cases, record: record::<B>, run: run::<B> }
     }
 
     /// The recording of its body, made once.

@@ -101,6 +101,17 @@ impl<'a, B: MapBackend + ?Sized> MapCall<'a, B> {
         range: [usize; D],
         options: MapOptions,
     ) -> Result<Vec<u64>, MapError> {
+        self.launch_over(backend, &range, options)
+    }
+
+    /// Adds an argument that is known at run time alone.
+    pub(super) fn value(mut self, value: Value<'a, B>) -> Self {
+        self.values.push(value);
+        self
+    }
+
+    /// The same over an index space that is known at run time.
+    pub(super) fn launch_over(self, backend: &B, range: &[usize], options: MapOptions) -> Result<Vec<u64>, MapError> {
         let map = self.map;
         let program = map.program()?;
         let call = CheckedCall::new(map, &program, range.to_vec(), options, self.values)?;

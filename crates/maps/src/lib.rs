@@ -55,6 +55,7 @@
 //! | `bounds.rs` | where a launch reads and writes, known before it runs |
 //! | `plain_point.rs`, `cpu.rs` | the CPU |
 //! | `opencl.rs`, `device.rs` | the OpenCL C of a map, and its launch |
+//! | `trial.rs` | maps tried on their cases, and compared |
 
 mod array;
 mod bounds;
@@ -71,10 +72,11 @@ mod point;
 pub mod program;
 mod record;
 mod role;
+mod trial;
 
 pub use array::{ArrayOn, MapMemory, Storage};
 pub use error::MapError;
-pub use kernel::{MapKernel, MapOptions, Schedule};
+pub use kernel::{Given, MapCase, MapKernel, MapOptions, Schedule};
 pub use lanefield_macros::map_kernel;
 pub use launch::{CheckedCall, MapBackend, MapCall, Outcome, Value};
 pub use number::{Carries, IntegerNumber};
@@ -84,6 +86,7 @@ pub use point::{
 };
 pub use record::Recorder;
 pub use role::{Kind, Role};
+pub use trial::{MapComparison, MapMismatch, Results, Trial, compare, ways};
 
 /// What a map is written and launched with: `use lanefield_maps::prelude::*`.
 pub mod prelude {

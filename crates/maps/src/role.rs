@@ -82,6 +82,25 @@ impl Kind {
         if let Self::F32 = self { Self::U32 } else { self }
     }
 
+    /// The bits of the number of this kind that is nearest to `number`, zero-extended.
+    pub(super) fn bits_of(self, number: f64) -> u64 {
+        match self {
+            Self::F32 => u64::from((number as f32).to_bits()),
+            Self::F64 => number.to_bits(),
+            Self::I32 | Self::Choice => u64::from(number as i32 as u32),
+            Self::U32 => u64::from(number as u32),
+        }
+    }
+
+    /// Whether bits are those of what is not a number.
+    pub(super) fn is_nan(self, bits: u64) -> bool {
+        match self {
+            Self::F32 => f32::from_bits(bits as u32).is_nan(),
+            Self::F64 => f64::from_bits(bits).is_nan(),
+            _ => false,
+        }
+    }
+
     /// Its name in OpenCL C.
     pub const fn type_name(self) -> &'static str {
         match self {

@@ -50,6 +50,7 @@ macro_rules! refused {
 }
 
 mod refused;
+mod trial;
 
 fn bits<T: Element>(numbers: Vec<T>) -> Vec<u64> {
     numbers.into_iter().map(Element::bits).collect()

@@ -3,7 +3,7 @@
 use lanefield_maps::prelude::*;
 
 /// The five-point Laplacian of a plane, 0 beyond its edges.
-#[map_kernel(block = [4, 32])]
+#[map_kernel(block = [4, 32], case(range = [61, 97], out = [61, 97], a = [61, 97]))]
 pub fn plane_laplacian<P: Point>(p: P, out: Write<P, f64, 2>, a: Read<P, f64, 2>) {
     let ([i, j], zero) = (p.index(), P::F64::constant(0.0));
     let along = a.at_or([i + 1, j], zero) + a.at_or([i - 1, j], zero);

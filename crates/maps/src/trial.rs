@@ -1,0 +1,280 @@
+//! Maps tried on their cases: on the CPU, and on a device in every schedule and in several blocks, whose bits are compared.
+
+use std::fmt;
+use std::ops::Range;
+
+use super::array::{Storage, elements};
+use super::error::MapError;
+use super::kernel::{Given, MapCase, MapKernel, MapOptions, Schedule};
+use super::launch::{MapBackend, MapCall, Value};
+use super::program::BLOCK_DIMENSIONS;
+use super::role::{Kind, Role, Use};
+
+/// A case of a map with its arrays on a backend. The numbers depend on the map, the number of the case, and a key.
+#[derive(Debug)]
+pub struct Trial<B: MapBackend + ?Sized> {
+    map: &'static MapKernel,
+    case: MapCase,
+    /// Of each argument that is an array, the numbers, and what they were at first.
+    arrays: Vec<Option<(B::Numbers, Vec<u8>)>>,
+}
+
+/// What a case of a map gives: the bytes of each array that is written, and the bits of the numbers that it makes.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Results {
+    arrays: Vec<Option<Vec<u8>>>,
+    numbers: Vec<u64>,
+}
+
+impl<B: MapBackend + ?Sized> Trial<B> {
+    /// The arguments of a case, on a backend.
+    ///
+    /// # Errors
+    /// [`MapError::Case`] of a case that the map does not take; what the backend reports.
+    pub fn new(map: &'static MapKernel, number: usize, key: u64, backend: &B) -> Result<Self, MapError> {
+        let refused = |what: String| MapError::Case { map: map.name, what };
+        let case = *map.cases.get(number).ok_or_else(|| refused("it has no case: add `case(range = …)`".to_owned()))?;
+        let mut arrays = Vec::new();
+        for (argument, (role, given)) in map.roles.iter().zip(case.arguments).enumerate() {
+            let Role::Array { kind, rank, .. } = role else {
+                arrays.push(None);
+                continue;
+            };
+            let (extents, within) = match given {
+                Given::Array(extents) => (*extents, -1000..1000),
+                Given::Integers(extents, within) => (*extents, within.clone()),
+                Given::Number(_) | Given::Result => (&[][..], 0..0),
+            };
+            if extents.len() != *rank || within.is_empty() {
+                let name = map.names[argument];
+                return Err(refused(format!("{name} is an array of {rank} dimensions, and was given {given:?}")));
+            }
+            let elements = elements(extents)?;
+            let seed = key ^ (number as u64) << 40 ^ (argument as u64) << 48;
+            let bytes = drawn(*kind, elements, seed, &within);
+            let mut numbers = backend.zero_numbers(*kind, elements, Storage::Global, map.names[argument])?;
+            backend.write_numbers(&mut numbers, &bytes)?;
+            arrays.push(Some((numbers, bytes)));
+        }
+        Ok(Self { map, case, arrays })
+    }
+
+    /// Runs the map on what the arrays hold.
+    ///
+    /// # Errors
+    /// As every launch.
+    pub fn launch(&self, backend: &B, options: MapOptions) -> Result<Vec<u64>, MapError> {
+        let mut call = MapCall::new(self.map);
+        for ((role, given), array) in self.map.roles.iter().zip(self.case.arguments).zip(&self.arrays) {
+            call = call.value(match (role, given, array) {
+                (_, Given::Array(extents) | Given::Integers(extents, _), Some((numbers, _))) => {
+                    Value::Array { numbers, extents: extents.to_vec(), pitch: extents.last().copied().unwrap_or(1) }
+                }
+                (Role::Scalar(kind), Given::Number(number), _) => Value::Number(kind.bits_of(*number)),
+                _ => Value::Result,
+            });
+        }
+        call.launch_over(backend, self.case.range, options)
+    }
+
+    /// Runs the map on what the arrays held at first, and returns what comes of it.
+    ///
+    /// # Errors
+    /// As every launch.
+    pub fn run(&mut self, backend: &B, options: MapOptions) -> Result<Results, MapError> {
+        for (numbers, bytes) in self.arrays.iter_mut().flatten() {
+            backend.write_numbers(numbers, bytes)?;
+        }
+        let numbers = self.launch(backend, options)?;
+        let mut arrays = Vec::new();
+        for (role, array) in self.map.roles.iter().zip(&self.arrays) {
+            arrays.push(match array {
+                Some((numbers, bytes)) if is_written(role) => {
+                    let mut written = vec![0; bytes.len()];
+                    backend.read_numbers(numbers, &mut written)?;
+                    Some(written)
+                }
+                _ => None,
+            });
+        }
+        Ok(Results { arrays, numbers })
+    }
+
+    /// Bytes that the map moves at least: each array once, and one that is read and written twice.
+    pub fn bytes(&self) -> u64 {
+        let of = |(role, array): (&Role, &Option<(B::Numbers, Vec<u8>)>)| {
+            let times = if matches!(role, Role::Array { used: Use::Update | Use::Accumulate, .. }) { 2 } else { 1 };
+            array.as_ref().map_or(0, |(_, bytes)| times * bytes.len() as u64)
+        };
+        self.map.roles.iter().zip(&self.arrays).map(of).sum()
+    }
+}
+
+fn is_written(role: &Role) -> bool {
+    matches!(role, Role::Array { used: Use::Write | Use::Update | Use::Accumulate, .. })
+}
+
+/// Random numbers as bytes: of both signs and many sizes, here and there −0 or subnormal.
+fn drawn(kind: Kind, elements: usize, seed: u64, within: &Range<i64>) -> Vec<u8> {
+    let mut state = seed;
+    let mut bytes = Vec::with_capacity(elements * kind.bytes());
+    for _ in 0..elements {
+        // Steele, Lea and Flood: SplitMix.
+        state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = state;
+        z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^= z >> 31;
+        let integer = within.start + ((z >> 8) % within.end.abs_diff(within.start)) as i64;
+        let size = [2f64.powi((z % 13) as i32 - 6), -0.0, f64::MIN_POSITIVE / 8.0]
+            [usize::from(z % 61 == 0) + usize::from(z % 67 == 0)];
+        let real = ((z >> 11) as f64 / (1u64 << 52) as f64 - 1.0) * size;
+        match kind {
+            Kind::F32 if z % 67 == 0 => bytes.extend(((z >> 40) as f32 * 1e-44).to_ne_bytes()),
+            Kind::F32 => bytes.extend((real as f32).to_ne_bytes()),
+            Kind::F64 => bytes.extend(real.to_ne_bytes()),
+            Kind::I32 | Kind::Choice => bytes.extend((integer as i32).to_ne_bytes()),
+            Kind::U32 => bytes.extend((integer as u32).to_ne_bytes()),
+        }
+    }
+    bytes
+}
+
+/// The ways in which a map can be launched on a device of such groups: every schedule, and blocks and tiles of several shapes.
+pub fn ways(map: &MapKernel, dimensions: usize, most_items: usize) -> Vec<MapOptions> {
+    let own = map.options;
+    let mut ways = vec![own];
+    let schedules = [
+        Schedule::Device,
+        Schedule::ThreadBlock,
+        Schedule::Persistent { groups: None },
+        Schedule::Persistent { groups: Some(3) },
+        Schedule::Dynamic { chunk: 5 },
+        Schedule::Sequential,
+    ];
+    for schedule in schedules {
+        ways.push(MapOptions { schedule, block: own.block, tile: [1; BLOCK_DIMENSIONS] });
+    }
+    if map.program().is_ok_and(|program| !program.is_of_blocks()) {
+        for block in [[1, 1, 64], [1, 1, 256], [1, 4, 16], [1, 8, 32], [2, 2, 8]] {
+            for tile in [[1, 1, 1], [1, 1, 4], [1, 2, 2]] {
+                let fits = |sizes: [usize; 3]| sizes.iter().rev().skip(dimensions).all(|&size| size == 1);
+                if fits(block) && fits(tile) && block.iter().product::<usize>() <= most_items {
+                    ways.push(MapOptions { schedule: Schedule::Device, block: Some(block), tile });
+                }
+            }
+        }
+    }
+    let mut kept: Vec<MapOptions> = Vec::new();
+    ways.retain(|way| {
+        let is_new = !kept.contains(way);
+        kept.push(*way);
+        is_new
+    });
+    ways
+}
+
+/// A case whose bits differ on two backends, or in two ways to launch it.
+#[derive(Clone, PartialEq, Debug)]
+pub struct MapMismatch {
+    /// The map.
+    pub map: &'static str,
+    /// The number of its case.
+    pub case: usize,
+    /// How it was launched.
+    pub options: MapOptions,
+    /// What differs: an argument, and which of its elements, or a number.
+    pub what: String,
+    /// The bits that were expected, and those that were found.
+    pub bits: [u64; 2],
+}
+
+impl fmt::Display for MapMismatch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { map, case, options, what, bits: [expected, found] } = self;
+        write!(f, "map {map}, case {case}, {options}: {what}: expected {expected:016x}, found {found:016x}")
+    }
+}
+
+/// What comes of comparing a map.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct MapComparison {
+    /// Launches that were compared.
+    pub launches: usize,
+    /// Numbers that were compared.
+    pub numbers: u64,
+    /// The first number that differs in each launch where one does.
+    pub mismatches: Vec<MapMismatch>,
+}
+
+/// Compares all cases of a map on a backend, in every way to launch it, with the CPU. An error that both report alike is no difference.
+///
+/// # Errors
+/// What the CPU reports of the map as it is launched usually; what the backend alone reports.
+pub fn compare<B: MapBackend>(
+    map: &'static MapKernel,
+    key: u64,
+    (cpu, backend): (&lanefield::backend::Cpu, &B),
+    most_items: usize,
+) -> Result<MapComparison, MapError> {
+    let mut comparison = MapComparison::default();
+    for number in 0..map.cases.len().max(1) {
+        let mut reference = Trial::new(map, number, key, cpu)?;
+        let mut trial = Trial::new(map, number, key, backend)?;
+        let expected = reference.run(cpu, map.options)?;
+        for options in ways(map, trial.case.range.len(), most_items) {
+            let found = match trial.run(backend, options) {
+                Ok(found) => found,
+                Err(error) => match reference.run(cpu, options) {
+                    Err(other) if other.to_string() == error.to_string() => continue,
+                    _ => return Err(error),
+                },
+            };
+            comparison.launches += 1;
+            comparison.numbers += expected.count(map);
+            comparison.mismatches.extend(expected.mismatch(&found, map).map(|(what, bits)| MapMismatch {
+                map: map.name,
+                case: number,
+                options,
+                what,
+                bits,
+            }));
+        }
+    }
+    Ok(comparison)
+}
+
+impl Results {
+    fn arrays<'a>(&'a self, map: &'a MapKernel) -> impl Iterator<Item = (usize, Kind, &'a [u8])> {
+        self.arrays.iter().zip(map.roles).enumerate().filter_map(|(argument, (bytes, role))| match (bytes, role) {
+            (Some(bytes), Role::Array { kind, .. }) => Some((argument, *kind, &bytes[..])),
+            _ => None,
+        })
+    }
+
+    fn count(&self, map: &MapKernel) -> u64 {
+        let of_arrays: usize = self.arrays(map).map(|(_, kind, bytes)| bytes.len() / kind.bytes()).sum();
+        (of_arrays + self.numbers.len()) as u64
+    }
+
+    /// The first number that differs: what it is, and the bits of both. Any NaN equals any other.
+    fn mismatch(&self, other: &Self, map: &MapKernel) -> Option<(String, [u64; 2])> {
+        for ((argument, kind, ours), (_, _, theirs)) in self.arrays(map).zip(other.arrays(map)) {
+            let numbers = |bytes: &[u8]| -> Vec<u64> { bytes.chunks_exact(kind.bytes()).map(bits_of).collect() };
+            let (ours, theirs) = (numbers(ours), numbers(theirs));
+            let differ = |k: &usize| ours[*k] != theirs[*k] && !(kind.is_nan(ours[*k]) && kind.is_nan(theirs[*k]));
+            if let Some(element) = (0..ours.len()).find(differ) {
+                let what = format!("element {element} of {}, row by row", map.names[argument]);
+                return Some((what, [ours[element], theirs[element]]));
+            }
+        }
+        let made = self.numbers.iter().zip(&other.numbers).position(|(ours, theirs)| ours != theirs)?;
+        Some((format!("number {made} that it makes"), [self.numbers[made], other.numbers[made]]))
+    }
+}
+
+fn bits_of(bytes: &[u8]) -> u64 {
+    let mut bits = [0; 8];
+    bits[..bytes.len()].copy_from_slice(bytes);
+    u64::from_le_bytes(bits)
+}
