@@ -16,9 +16,9 @@ use lanefield_lab::estimate::KernelWork;
 use lanefield_lab::machine::Machine;
 use serde::Serialize;
 
-use super::Outcome;
 use super::kernel_work::KernelWorkArgs;
 use super::kernels::word;
+use super::outcome::Outcome;
 use super::output::{Head, Kind, show};
 use super::tuning::TuningArgs;
 

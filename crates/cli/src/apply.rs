@@ -19,11 +19,11 @@ use lanefield_lab::Timed as _;
 use num_complex::Complex;
 use serde::Serialize;
 
-use super::Outcome;
 use super::args::{BackendArgs, HopArgs, name_of, of_arithmetic};
 use super::array_output::{self, ArrayOutput};
 use super::fields::FieldShape;
 use super::operator::{Offer, OperatorArgs, check, json_of};
+use super::outcome::Outcome;
 use super::output::{Head, Kind, Layout, bits, facts, show, with_bits};
 use super::source::{InputArgs, input_of, require_in_range};
 

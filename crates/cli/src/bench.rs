@@ -13,7 +13,7 @@ mod threads;
 
 use clap::Args;
 
-use super::Outcome;
+use super::outcome::Outcome;
 
 /// Time kernels on one device, and compare each with the copy bandwidth of its memory; or run one of the studies below.
 ///

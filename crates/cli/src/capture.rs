@@ -12,12 +12,12 @@ use lanefield::kernel::{Case, Kernel, Shape};
 use lanefield::reference::layout::Sites;
 use lanefield_lab::{BenchCase, FieldFacts, usual_sites};
 
-use super::Outcome;
 use super::args::PlaceArgs;
 use super::emit::one;
 use super::files::replaces;
 use super::kernel_case::CaseArgs;
 use super::kernel_work::sites;
+use super::outcome::Outcome;
 use super::output::{bytes, facts, joined, print};
 
 /// Write one launch of a kernel to a directory: its code and all of its arguments, so that another program can run the same.

@@ -19,7 +19,6 @@ use lanefield_ports::compare::{
 use lanefield_ports::order::{Convention, GammaBasis, Inner, OrderError, SiteOrder, require_shape, to_ours};
 use serde::Serialize;
 
-use super::Outcome;
 use super::args::HopArgs;
 use super::compare_plot::plot;
 use super::compare_residuals::{Residuals, System};
@@ -27,6 +26,7 @@ use super::configuration::ReadArgs;
 use super::fields::FieldShape;
 use super::files::{check_beside, given, named, naming_a_dataset, npy_error, require_outputs, svg};
 use super::operator::{Offer, OperatorArgs, check};
+use super::outcome::Outcome;
 use super::output::{Head, Kind, print, print_json};
 use super::ranks::RanksArgs;
 use super::source::{InputArgs, source_or_file};

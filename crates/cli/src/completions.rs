@@ -1,11 +1,11 @@
 //! `lanefield completions`: the script with which a shell completes the command line.
 
 use anyhow::Context as _;
-use clap::{Args, CommandFactory as _};
+use clap::{Args, Command};
 use clap_complete::{Shell, generate};
 
+use super::outcome::Outcome;
 use super::output::print;
-use super::{Cli, Outcome};
 
 /// Print the script with which a shell completes the command line.
 #[derive(Args)]
@@ -24,9 +24,9 @@ pub struct Completions {
 }
 
 impl Completions {
-    pub fn run(self) -> anyhow::Result<Outcome> {
+    pub fn run(self, mut program: Command) -> anyhow::Result<Outcome> {
         let mut script = Vec::new();
-        generate(self.shell, &mut Cli::command(), "lanefield", &mut script);
+        generate(self.shell, &mut program, "lanefield", &mut script);
         let script = String::from_utf8(script).context("the script is not UTF-8")?;
         print(script.trim_end())?;
         Ok(Outcome::Done)

@@ -18,10 +18,10 @@ use serde::Serialize;
 
 use heatbath::Heatbath;
 
-use super::Outcome;
 use super::array_output::{ArrayOutput, require_converted};
 use super::configuration::{FormatArgs, MadeInputs, ReadArgs};
 use super::files::require_outputs;
+use super::outcome::Outcome;
 use super::output::{Head, Kind, facts, joined, show, small};
 use super::ranks::{RanksArgs, require_one};
 

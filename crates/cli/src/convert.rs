@@ -13,10 +13,10 @@ use lanefield_ports::compare::Axes;
 use lanefield_ports::order::{Convention, GammaBasis, Inner, SiteOrder, from_ours};
 use serde_json::Value;
 
-use super::Outcome;
 use super::array_output::{is_described, require_converted};
 use super::compare::{Named, read};
 use super::files::{failed_to_write, has_extension, named, npy_name, npy_unwritten};
+use super::outcome::Outcome;
 use super::output::print;
 
 /// Convert an array between the orders of sites, bases of spins, precisions and files of programs, NumPy's and HDF5.

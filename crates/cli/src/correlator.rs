@@ -19,13 +19,13 @@ use lanefield_lab::Timed as _;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::Outcome;
 use super::args::BackendArgs;
 use super::compare::read_array;
 use super::correlator_plot::{Curve, Title, plot};
 use super::csv_output::{columns_with_bits, with_bits, write_csv};
 use super::far_times;
 use super::files::{given, named, npy_error, require_outputs, svg};
+use super::outcome::Outcome;
 use super::output::{Head, Kind, bits, number, ruled_table, show};
 use super::twist::{self, TwistArgs};
 use propagators::{Propagator, PropagatorFacts};

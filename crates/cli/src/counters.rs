@@ -10,8 +10,8 @@ use lanefield_lab::counters::{
 };
 use serde::Serialize;
 
-use super::Outcome;
 use super::args::one_of;
+use super::outcome::Outcome;
 use super::output::{Head, Kind, dense, facts, joined, number, show, table};
 
 /// Compute the bandwidth that kernels achieved from what a profiler counted, and compare a port's profile with our measurements.

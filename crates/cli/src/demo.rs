@@ -24,12 +24,12 @@ use serde::Serialize;
 use sha2::{Digest as _, Sha256};
 use textplots::{Chart, Plot as _, Shape};
 
-use super::Outcome;
 use super::args::opencl_device;
-use super::building::announce;
+use super::build_progress::announce;
 use super::fields::FieldShape;
 use super::files::{given, named, require_outputs, svg};
 use super::history::history_bytes;
+use super::outcome::Outcome;
 use super::output::{Device, Head, Kind, facts, print, show};
 use super::source::gaussian;
 

@@ -7,8 +7,8 @@ use lanefield::backend::{Cpu, OpenCl};
 use lanefield_lab::sources::program;
 use serde::Serialize;
 
-use super::Outcome;
-use super::building::announce;
+use super::build_progress::announce;
+use super::outcome::Outcome;
 use super::output::{Device, Head, Kind, bytes, facts, show};
 
 /// List the OpenCL devices and the CPU reference, with what matters for a lattice kernel.

@@ -22,13 +22,13 @@ use lanefield_lab::study::Run;
 use lanefield_lab::{Timed as _, kernels_to_time};
 use serde::Serialize;
 
-use super::Outcome;
 use super::args::PlaceArgs;
 use super::bench::arguments::build_ahead;
-use super::building::JobsArgs;
+use super::build_ahead::JobsArgs;
 use super::files::require_outputs;
 use super::kernel_case::CaseArgs;
 use super::kernels::word;
+use super::outcome::Outcome;
 use super::output::{Head, Kind, show};
 
 /// Why a kernel is slow, and what will help: the checklist that people go through by hand, carried out on a device.

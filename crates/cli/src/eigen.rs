@@ -12,12 +12,12 @@ use lanefield::solver::{
 use lanefield_lab::Timed as _;
 use serde::Serialize;
 
-use super::Outcome;
 use super::args::{BackendArgs, HopArgs, finite};
 use super::configuration::ReadArgs;
 use super::files::{given, has_extension, named, require_outputs_but};
 use super::long_run::{CheckpointArgs, Interrupted, since};
 use super::operator::{Invertible, OperatorArgs, check, json_of};
+use super::outcome::Outcome;
 use super::output::{Head, Kind, bits, facts, joined, show, table_of};
 use super::progress::ShareBar;
 use super::ranks::RanksArgs;

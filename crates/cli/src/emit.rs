@@ -14,12 +14,12 @@ use lanefield::reference::links::LinkFormat;
 use lanefield::reference::real::Precision;
 use lanefield_lab::BenchCase;
 
-use super::Outcome;
 use super::args::{PlaceArgs, default_device, of_storage};
 use super::bench::arguments::extents_or_usual;
 use super::files::require_outputs;
 use super::kernel_case::require_precision;
 use super::kernel_work::require_rhs;
+use super::outcome::Outcome;
 use super::output::print;
 use super::tuning::TuningArgs;
 

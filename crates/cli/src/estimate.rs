@@ -23,11 +23,11 @@ use lanefield_lab::study::Run;
 use lanefield_lab::{BenchCase, Timed};
 use serde::Serialize;
 
-use super::Outcome;
 use super::args::PlaceArgs;
 use super::bench::arguments::sampling;
 use super::kernel_work::KernelWorkArgs;
 use super::kernels::word;
+use super::outcome::Outcome;
 use super::output::{Head, Kind, show};
 
 /// Estimate what a workload takes on a machine, before anything is built: its limits, which one binds, and GO or NO-GO against a wanted rate.

@@ -15,13 +15,13 @@ use lanefield::reference::gauge::Configuration;
 use lanefield_lab::Timed as _;
 use serde::Serialize;
 
-use super::Outcome;
 use super::args::{BackendArgs, finite};
 use super::configuration::{FormatArgs, MadeOutput, ReadArgs};
 use super::csv_output::{columns_with_bits, with_bits, write_csv};
 use super::files::{but_with, given, named, svg};
 use super::flow_plot::plot;
 use super::interrupt::{ends_on, keep};
+use super::outcome::Outcome;
 use super::output::{Head, Kind, bits, number, show, small, table};
 use super::progress::ShareBar;
 use super::ranks::{RanksArgs, is_first};

@@ -9,11 +9,11 @@ use lanefield::reference::layout::{DIMENSION_NAMES, Direction};
 use lanefield_lab::Timed as _;
 use serde::Serialize;
 
-use super::Outcome;
 use super::args::{BackendArgs, finite};
 use super::configuration::{FormatArgs, MadeOutput, ReadArgs};
 use super::files::but_with;
 use super::interrupt::{ends_on, keep};
+use super::outcome::Outcome;
 use super::output::{Head, Kind, bits, facts, joined, show, small, with_bits};
 use super::progress::ShareBar;
 use super::ranks::RanksArgs;

@@ -14,12 +14,12 @@ use lanefield_lab::ahead::Step;
 use lanefield_ports::golden::{self, CheckOptions, Checked, CheckedGroup, Exported, GoldenOptions};
 use serde::Serialize;
 
-use super::Outcome;
 use super::args::{CpuUnlessGiven, of_storage};
-use super::building::{Builder, JobsArgs};
+use super::build_ahead::{Builder, JobsArgs};
 use super::files::replaces;
 use super::interrupt;
 use super::kernels;
+use super::outcome::Outcome;
 use super::output::{Head, Kind, bytes, facts, joined, show, table};
 use super::progress::styled_bar;
 

@@ -8,8 +8,8 @@ use lanefield_lab::Spread;
 use lanefield_lab::guidelines::{Clock, Guideline, Options, Outcome as Measured, Scale, Verdict, named, run};
 use serde::Serialize;
 
-use super::Outcome;
-use super::building::announce;
+use super::build_progress::announce;
+use super::outcome::Outcome;
 use super::output::{Device, Head, Kind, facts, number, show, table};
 use super::progress::{goes_on, progress_bar};
 

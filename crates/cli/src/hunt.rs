@@ -13,13 +13,13 @@ use lanefield::hunt::{Find, HuntOptions, HuntReport, hunt};
 use lanefield::io::atomic::write_atomically;
 use serde::{Deserialize, Serialize};
 
-use super::Outcome;
 use super::args::{opencl_device, seed};
 use super::files::require_outputs;
 use super::interrupt::{self, interrupted};
+use super::outcome::Outcome;
 use super::output::{Device, Head, Kind, show};
 use super::progress::Steps;
-use super::workers::{self, Workers, in_processes, usual_jobs};
+use super::worker_processes::{self, Workers, in_processes, usual_jobs};
 
 /// Bodies of a question to a worker.
 const BODIES: u32 = 12;
@@ -104,7 +104,7 @@ impl Hunt {
             let mut device = OpenCl::open_without_cache(&info).context("failed to open the device")?;
             device.set_build_options(&self.build_options);
             let cpu = lanefield::backend::Cpu::new(None).context("failed to start the CPU reference")?;
-            workers::answer(|seed: u64| {
+            worker_processes::answer(|seed: u64| {
                 let options = HuntOptions { seed, bodies: BODIES };
                 match hunt(&mut device, &cpu, options, &|| true) {
                     Ok(report) => Answer::Report(report),

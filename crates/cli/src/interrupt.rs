@@ -50,19 +50,6 @@ static SIGNALS: OnceLock<Signals> = OnceLock::new();
 static HEEDS_REQUESTS: AtomicBool = AtomicBool::new(false);
 static REQUESTED: AtomicBool = AtomicBool::new(false);
 
-/// Whether it was said what became of the work at a signal.
-static TOLD: AtomicBool = AtomicBool::new(false);
-
-/// It was said.
-pub fn tell() {
-    TOLD.store(true, Ordering::Relaxed);
-}
-
-/// Whether it was.
-pub fn is_told() -> bool {
-    TOLD.load(Ordering::Relaxed)
-}
-
 /// How the work of a command that keeps nothing can be kept all the same.
 static CURE: OnceLock<&str> = OnceLock::new();
 

@@ -1,30 +1,10 @@
 //! The program `lanefield`, one file a subcommand; everything it can do, the library and the laboratory can. Programs with kernels of their own have the
 //! same tools over these: [`toolbox::main`]. Exit codes: 0 done, 1 a check failed or a solver did not converge, 2 bad usage or input, 130 a signal.
 
-/// Makes an enum of commands with their arguments, which runs the one that was given.
-macro_rules! commands {
-    ($commands:ident { $($(#[$attribute:meta])* $command:ident($arguments:ty),)+ }) => {
-        #[derive(clap::Subcommand)]
-        enum $commands {
-            $($(#[$attribute])* $command($arguments),)+
-        }
-
-        impl $commands {
-            fn run(self) -> anyhow::Result<$crate::Outcome> {
-                match self {
-                    $(Self::$command(arguments) => arguments.run(),)+
-                }
-            }
-        }
-    };
-}
-
-/// Prints a line on standard error, above the bars.
-macro_rules! say {
-    ($($words:tt)*) => {
-        $crate::progress::say(format_args!($($words)*))
-    };
-}
+#[macro_use]
+mod outcome;
+#[macro_use]
+mod terminal;
 
 mod access;
 mod advice;
@@ -32,9 +12,11 @@ mod apply;
 mod args;
 mod array_output;
 mod bench;
+mod build_ahead;
 mod build_facts;
-mod building;
+mod build_progress;
 mod capture;
+mod command_line;
 mod compare;
 mod compare_plot;
 mod compare_residuals;
@@ -78,6 +60,7 @@ mod operator;
 mod output;
 mod peak;
 mod potential;
+mod process;
 mod progress;
 mod propagator;
 mod quark_source;
@@ -98,14 +81,14 @@ mod tune;
 mod tuning;
 mod twist;
 mod verify;
-mod workers;
+mod worker_processes;
 
 use std::process::ExitCode;
 
-use anyhow::Context as _;
 use clap::{CommandFactory as _, FromArgMatches as _, Parser};
-use lanefield::io::claims;
-use lanefield::reference::instructions::Instructions;
+
+use command_line::matches;
+use process::run;
 
 /// Lattice fields on OpenCL devices and on CPUs, with the same bits.
 #[derive(Parser)]
@@ -157,10 +140,10 @@ commands! {
         New(new::New),
         Emit(Box<emit::Emit>),
         Golden(golden::Golden),
-        Completions(completions::Completions),
-        Man(man::Manual),
+        Completions(completions::Completions) with Cli::command(),
+        Man(man::Manual) with Cli::command(),
         #[command(hide = true)]
-        BuildPrograms(building::BuildPrograms),
+        BuildPrograms(build_ahead::BuildPrograms),
     }
 }
 
@@ -178,14 +161,6 @@ impl Command {
     }
 }
 
-/// How a command ended that did not fail.
-enum Outcome {
-    /// It did what it was asked.
-    Done,
-    /// It did, and found something wrong: a check failed, or a solver did not converge.
-    CheckFailed,
-}
-
 /// Runs the program `lanefield`, and says how it ended.
 pub fn main() -> ExitCode {
     let matches = matches(Cli::command(), std::env::args_os().collect());
@@ -198,81 +173,13 @@ pub fn main() -> ExitCode {
     })
 }
 
-/// What a command line says; one that is wrong ends the process.
-fn matches(command: clap::Command, arguments: Vec<std::ffi::OsString>) -> clap::ArgMatches {
-    let command = args::with_hints(command);
-    let arguments = args::with_negative_values(arguments);
-    match command.clone().try_get_matches_from(&arguments) {
-        Ok(matches) => matches,
-        Err(error) => advice::advise(error, &command, &arguments).exit(),
-    }
-}
-
-/// Runs a command within all that commands have in common.
-fn run(
-    matches: &clap::ArgMatches,
-    trace: trace::TraceArgs,
-    force: bool,
-    command: impl FnOnce() -> anyhow::Result<Outcome>,
-) -> ExitCode {
-    files::replace(force);
-    // Before any thread is started.
-    if let Err(error) = interrupt::heed().and_then(|()| ranks::start()) {
-        say!("error: {}", one_line(&error));
-        return ExitCode::from(2);
-    }
-    limits::start_threads(limits::threads_of(matches));
-    let ended = trace.around(|| use_instructions().and_then(|()| command()));
-    if interrupt::interrupted() && matches!(ended, Ok(Outcome::Done)) && !interrupt::is_told() {
-        say!("interrupted: a signal came; what was done until then is printed, and written where a file was wanted");
-    }
-    let displaced = claims::displaced();
-    for [wanted, written] in &displaced {
-        say!(
-            "error: {} appeared during the run and stays as it is: the result is in {}",
-            wanted.display(),
-            written.display()
-        );
-    }
-    let code = match &ended {
-        // What was done until then is kept, and shown.
-        Ok(Outcome::Done) | Err(_) if interrupt::interrupted() => interrupt::EXIT_CODE,
-        Ok(Outcome::Done) if displaced.is_empty() => 0,
-        Ok(Outcome::Done) => 2,
-        Ok(Outcome::CheckFailed) => 1,
-        Err(_) => 2,
-    };
-    match ended {
-        Ok(_) => ranks::end(),
-        Err(error) => ranks::abort(|| say!("error: {}", one_line(&error)), code),
-    }
-    ExitCode::from(code)
-}
-
-/// Makes the CPU kernels use the instructions that the environment names, if it does.
-fn use_instructions() -> anyhow::Result<()> {
-    let wanted = Instructions::of_environment().and_then(|wanted| wanted.map_or(Ok(()), Instructions::choose));
-    wanted.with_context(|| format!("{} cannot be used", Instructions::VARIABLE))
-}
-
-/// The attempt, then each cause that is not part of what was said already: messages of the library quote their causes. Last, which limit it is about.
-fn one_line(error: &anyhow::Error) -> String {
-    let causes = error.chain().map(ToString::to_string);
-    let nearest = error.chain().last().and_then(|cause| advice::nearest(&cause.to_string()));
-    causes.chain(limits::hint(error)).chain(nearest).fold(String::new(), |line, cause| match line.as_str() {
-        "" => cause,
-        said if said.contains(&cause) => line,
-        _ => format!("{line}: {cause}"),
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn the_definition_of_the_command_line_is_sound() {
-        args::with_hints(Cli::command()).debug_assert();
+        command_line::with_hints(Cli::command()).debug_assert();
     }
 
     /// The command lines of `lanefield` in some lines, as a shell would split them.
@@ -338,14 +245,5 @@ mod tests {
             }
         }
         assert!(number > 60, "{number}");
-    }
-
-    #[test]
-    fn a_cause_that_was_quoted_is_not_repeated() {
-        let cause = std::io::Error::other("disk on fire");
-        let error = anyhow::Error::new(cause).context("cannot write x: disk on fire");
-        assert_eq!(one_line(&error), "cannot write x: disk on fire");
-        let error = Err::<(), _>(std::io::Error::other("disk on fire")).context("failed to write x").unwrap_err();
-        assert_eq!(one_line(&error), "failed to write x: disk on fire");
     }
 }

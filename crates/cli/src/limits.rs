@@ -8,7 +8,7 @@ use clap::ArgMatches;
 use lanefield::backend::Threads;
 use rayon::ThreadPoolBuilder;
 
-use super::workers::cores;
+use super::worker_processes::cores;
 
 /// The `--threads` that the command was given.
 pub fn threads_of(matches: &ArgMatches) -> Option<Threads> {

@@ -18,9 +18,9 @@ use lanefield::solver::{
     WatchedScalar, Watcher,
 };
 
-use super::Outcome;
 use super::files::{but_with, given, lock_file, stopped};
 use super::interrupt::{self, interrupted};
+use super::outcome::Outcome;
 use super::output::{Head, print_json};
 use super::ranks;
 use super::solver::Fact;

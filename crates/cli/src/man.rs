@@ -3,12 +3,12 @@
 use std::path::PathBuf;
 
 use anyhow::Context as _;
-use clap::{Args, Command, CommandFactory as _};
+use clap::{Args, Command};
 use clap_mangen::Man;
 use lanefield::io::atomic::write_atomically;
 
 use super::files::require_outputs;
-use super::{Cli, Outcome};
+use super::outcome::Outcome;
 
 /// Write the manual pages of the program and its subcommands.
 #[derive(Args)]
@@ -20,8 +20,8 @@ pub struct Manual {
 }
 
 impl Manual {
-    pub fn run(self) -> anyhow::Result<Outcome> {
-        let mut program = Cli::command().long_version(None::<&str>).disable_help_subcommand(true);
+    pub fn run(self, program: Command) -> anyhow::Result<Outcome> {
+        let mut program = program.long_version(None::<&str>).disable_help_subcommand(true);
         program.build();
         let mut pages = Vec::new();
         collect(program, &mut pages)?;

@@ -8,8 +8,8 @@ use anyhow::{Context as _, bail, ensure};
 use clap::Args;
 use lanefield::io::atomic::write_atomically;
 
-use super::Outcome;
 use super::files::{failed_to_write, replaces, require_outputs};
+use super::outcome::Outcome;
 use super::output::print;
 
 /// The files of such a crate: `NAME` is its name, `CRATE` the name in Rust, `@LANEFIELD@` and `@LANEFIELD_CLI@` where the packages are.

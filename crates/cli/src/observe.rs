@@ -14,10 +14,10 @@ use lanefield::reference::layout::{DIMENSION_NAMES, Direction};
 use lanefield_lab::Timed as _;
 use serde::Serialize;
 
-use super::Outcome;
 use super::args::BackendArgs;
 use super::configuration::ReadArgs;
 use super::interrupt::{advise, ends_on, keep};
+use super::outcome::Outcome;
 use super::output::{Head, Kind, bits, joined, show, table};
 use super::ranks::RanksArgs;
 

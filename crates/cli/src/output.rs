@@ -1,10 +1,8 @@
 //! What commands print: tables for people, JSON for programs, on standard output; progress on standard error.
 
-use std::borrow::Cow;
 use std::fmt::Display;
 use std::io::{self, Write as _};
 use std::path::Path;
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::Context as _;
@@ -14,37 +12,10 @@ use lanefield::reference::real::for_people;
 pub use lanefield_lab::{Device, Kind};
 use serde::Serialize;
 
-use super::Outcome;
 use super::build_facts::{BUILD, Build};
+use super::outcome::Outcome;
 use super::ranks;
-
-/// A program with kernels of its own, as it was called, and its tools.
-pub struct Program {
-    pub name: String,
-    pub tools: Vec<String>,
-}
-
-/// Such a program, where this process is one.
-static PROGRAM: OnceLock<Program> = OnceLock::new();
-
-/// Tells which program this is.
-pub fn call_program(program: Program) {
-    let _ = PROGRAM.set(program);
-}
-
-/// A text that names commands of `lanefield`: in another program, its own.
-pub fn of_this_program(text: &str) -> Cow<'_, str> {
-    PROGRAM.get().map_or(Cow::Borrowed(text), |program| program.named_in(text).into())
-}
-
-impl Program {
-    /// A text with this program in place of `lanefield` where it names one of these tools.
-    pub fn named_in(&self, text: &str) -> String {
-        let rename =
-            |text: String, tool: &String| text.replace(&format!("lanefield {tool}"), &format!("{} {tool}", self.name));
-        self.tools.iter().fold(text.to_owned(), rename)
-    }
-}
+use super::terminal::visible;
 
 /// A table that is wrapped where the terminal is narrow. One that says it has no columns does not know its width.
 fn fitted() -> Table {
@@ -123,22 +94,6 @@ pub fn wrapped(list: &str) -> String {
         line += item.chars().count();
     }
     text
-}
-
-/// A text for a terminal, which what files and drivers say must not command: control characters, and those that turn the direction of writing, as JSON has
-/// them.
-pub fn visible(text: &str) -> Cow<'_, str> {
-    let commands = |c: char| {
-        let turns = matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-        turns || (c.is_control() && !matches!(c, '\n' | '\t'))
-    };
-    match text.contains(commands) {
-        false => Cow::Borrowed(text),
-        true => {
-            let escaped = |c: char| if commands(c) { format!("\\u{:04x}", u32::from(c)) } else { c.to_string() };
-            text.chars().map(escaped).collect()
-        }
-    }
 }
 
 /// Prints a line, or several, on standard output. That the reader went away (`| head`) is no error.

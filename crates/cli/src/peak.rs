@@ -23,13 +23,13 @@ use lanefield_lab::study::Run;
 use lanefield_lab::{BenchOptions, KernelRecord, Timed as _, kernels_to_time, usual_sites};
 use serde::Serialize;
 
-use super::Outcome;
 use super::args::{PlaceArgs, of_storage};
 use super::bench::arguments::time;
-use super::building::{Builder, JobsArgs};
+use super::build_ahead::{Builder, JobsArgs};
 use super::files::{named, require_outputs, svg};
 use super::interrupt;
 use super::kernels::word;
+use super::outcome::Outcome;
 use super::output::{Head, Kind, show};
 use super::progress::with_bar;
 

@@ -11,7 +11,6 @@ use lanefield::statistics::{Estimate, Samples, Window, chi_squared_tail};
 use lanefield_lab::Timed as _;
 use serde::Serialize;
 
-use super::Outcome;
 use super::args::BackendArgs;
 use super::configuration::ReadArgs;
 use super::configurations::{Configurations, files_of, twice};
@@ -19,6 +18,7 @@ use super::csv_output::{decimal, with_bits, write_csv};
 use super::files::{given, require_outputs};
 use super::interrupt::{ends_on, keep};
 use super::observe::loops;
+use super::outcome::Outcome;
 use super::output::{Head, Kind, ruled_table, show, table};
 use super::progress::progress_bar;
 use super::ranks::{RanksArgs, is_first};

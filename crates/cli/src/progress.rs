@@ -1,43 +1,14 @@
 //! How far a long command is: bars on standard error, where that is a terminal, else a plain line now and then.
 
-use std::fmt;
-use std::io::{IsTerminal as _, Write as _};
-use std::sync::LazyLock;
+use std::io::IsTerminal as _;
 use std::time::{Duration, Instant};
 
-use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
+use indicatif::{ProgressBar, ProgressStyle};
 use lanefield_lab::Progress;
 
 use super::interrupt::{self, interrupted};
-use super::output::{of_this_program, visible};
 use super::ranks;
-
-/// All bars of the program, one below the other.
-static BARS: LazyLock<MultiProgress> = LazyLock::new(MultiProgress::new);
-
-/// Prints while the bars are away; they come back by themselves. (`MultiProgress::suspend` panics where the terminal is gone.)
-fn aside<T>(print: impl FnOnce() -> T) -> T {
-    let _ = BARS.clear();
-    print()
-}
-
-/// Prints a line on standard error, above the bars. That nobody reads it any more is no error.
-pub fn say(words: fmt::Arguments<'_>) {
-    let words = words.to_string();
-    if words.starts_with("interrupted:") {
-        interrupt::tell();
-    }
-    let words = of_this_program(&words);
-    let rank = ranks::rank();
-    // Rank 0 speaks for all, but for what went wrong elsewhere.
-    if rank > 0 && !["error:", "warning:"].iter().any(|serious| words.starts_with(serious)) {
-        return;
-    }
-    let who = if rank > 0 { format!("rank {rank}: ") } else { String::new() };
-    aside(|| {
-        let _ = writeln!(std::io::stderr(), "{who}{}", visible(&words));
-    });
-}
+use super::terminal::{BARS, aside};
 
 /// A bar of no length yet, of work that takes steps.
 pub fn progress_bar() -> ProgressBar {

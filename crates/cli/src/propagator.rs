@@ -24,7 +24,6 @@ use lanefield_lab::Timed as _;
 use num_complex::Complex;
 use serde::Serialize;
 
-use super::Outcome;
 use super::args::{BackendArgs, HopArgs, one_of};
 use super::array_output::{self, ArrayOutput};
 use super::configuration::ReadArgs;
@@ -34,6 +33,7 @@ use super::fields::{interleaved, write_arrays};
 use super::history::Progress;
 use super::long_run::{Interrupted, LongRun, LongRunArgs, differs, since};
 use super::operator::{OnSpinors, OperatorArgs, check, json_of};
+use super::outcome::Outcome;
 use super::output::{Head, Kind, facts, show};
 use super::quark_source::{Columns, Links, NamedSource, SmearArgs};
 use super::ranks::{self, RanksArgs};

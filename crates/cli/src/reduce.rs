@@ -19,9 +19,9 @@ use lanefield_lab::Timed as _;
 use num_complex::Complex;
 use serde::Serialize;
 
-use super::Outcome;
 use super::args::{BackendArgs, SumArgs, name_of};
 use super::files::{check_beside, npy_error};
+use super::outcome::Outcome;
 use super::output::{Head, Kind, Layout, bits, show};
 use super::ranks::{self, RanksArgs};
 

@@ -7,8 +7,8 @@ use clap::Args;
 use lanefield::io::atomic::write_atomically;
 use lanefield_lab::report::{Document, render};
 
-use super::Outcome;
 use super::files::require_outputs;
+use super::outcome::Outcome;
 use super::output::{facts, print};
 
 /// Make one HTML file from the JSON of other commands, and from traces.

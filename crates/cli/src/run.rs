@@ -15,11 +15,11 @@ use lanefield_ports::golden::field_array;
 use num_complex::Complex;
 use serde::Serialize;
 
-use super::Outcome;
 use super::args::{BackendArgs, HopArgs, SumArgs, of_storage};
 use super::configuration::ReadArgs;
 use super::emit::one;
 use super::files::{npy_name, require_outputs};
+use super::outcome::Outcome;
 use super::output::{Head, Kind, bits, facts, joined, print, show, with_bits};
 use super::ranks::RanksArgs;
 

@@ -12,10 +12,10 @@ use lanefield::reference::gauge::{Configuration, Projection};
 use lanefield_lab::Timed as _;
 use serde::Serialize;
 
-use super::Outcome;
 use super::args::BackendArgs;
 use super::configuration::{FormatArgs, MadeOutput, ReadArgs};
 use super::interrupt::{interrupted, keep};
+use super::outcome::Outcome;
 use super::output::{Head, Kind, bits, facts, joined, show, small, with_bits};
 use super::ranks::RanksArgs;
 

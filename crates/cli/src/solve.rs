@@ -29,7 +29,6 @@ use lanefield_lab::bandwidth::Operation;
 use lanefield_lab::trace::{Group, span};
 use num_complex::Complex;
 
-use super::Outcome;
 use super::args::{BackendArgs, HopArgs, SumArgs, SumKind, one_of};
 use super::array_output::{self, ArrayOutput};
 use super::deflation::{Deflating, DeflationArgs};
@@ -38,6 +37,7 @@ use super::files::{given, named, npy_name};
 use super::history::{Progress, write_batch_history, write_history};
 use super::long_run::{Interrupted, LongRun, LongRunArgs, differs};
 use super::operator::{Invertible, OperatorArgs, check, json_of};
+use super::outcome::Outcome;
 use super::output::{Head, Kind, show};
 use super::ranks;
 use super::solver::{SolverArgs, changed_inputs, lay_out};

@@ -10,8 +10,8 @@ use lanefield::reference::real::Precision;
 use lanefield::solver::{Method, Preconditioning, Solve, SolveReport, SolvedRhs, SolverParams};
 use serde::Serialize;
 
-use super::Outcome;
 use super::args::{HopArgs, iterations, of_arithmetic};
+use super::outcome::Outcome;
 use super::output::{Layout, bits};
 
 /// When a solver stops, and what it works on.

@@ -15,11 +15,11 @@ use lanefield::reference::scalar;
 use num_complex::Complex;
 use serde::Serialize;
 
-use super::Outcome;
 use super::args::of_arithmetic;
 use super::array_output::{self, ArrayOutput};
 use super::fields::FieldShape;
 use super::files::{named, npy_name};
+use super::outcome::Outcome;
 use super::output::{Head, Kind, bits, facts, joined, show, with_bits};
 use super::source::{input_of, load, require_in_range};
 

@@ -6,7 +6,7 @@ mod measure;
 
 use clap::Args;
 
-use super::Outcome;
+use super::outcome::Outcome;
 use super::ranks::require_one;
 use fit::Fit;
 use measure::Measure;

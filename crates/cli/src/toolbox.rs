@@ -8,9 +8,9 @@ use clap::builder::{Resettable, StyledStr};
 use clap::{Command, CommandFactory as _, FromArgMatches as _, Parser};
 use lanefield::kernel::{self, Kernel, use_kernels};
 
-use super::output::Program;
+use super::terminal::Program;
 use super::{
-    access, bench, building, capture, devices, doctor, emit, estimate, golden, occupancy, peak, trace, tune, verify,
+    access, bench, build_ahead, capture, devices, doctor, emit, estimate, golden, occupancy, peak, trace, tune, verify,
 };
 
 /// Kernels of one's own: compared, timed, tuned, explained and translated.
@@ -42,7 +42,7 @@ commands! {
         Capture(Box<capture::Capture>),
         Emit(Box<emit::Emit>),
         #[command(hide = true)]
-        BuildPrograms(building::BuildPrograms),
+        BuildPrograms(build_ahead::BuildPrograms),
     }
 }
 
@@ -77,7 +77,7 @@ pub fn run(kernels: &[&'static Kernel], arguments: impl IntoIterator<Item = impl
     let name = called.as_deref().and_then(|name| std::path::Path::new(name).file_stem()?.to_str());
     let name = name.unwrap_or("toolbox").to_owned();
     let tools = Toolbox::command().get_subcommands().map(|tool| tool.get_name().to_owned()).collect();
-    super::output::call_program(Program { name: called.unwrap_or_else(|| name.clone()), tools });
+    super::terminal::call_program(Program { name: called.unwrap_or_else(|| name.clone()), tools });
     let own: Vec<&str> = kernels.iter().map(|kernel| kernel.name).collect();
     // Whose help nobody reads needs no examples.
     let asks = arguments.iter().any(|word| ["-h", "--help", "help"].iter().any(|help| word == help));

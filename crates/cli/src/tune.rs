@@ -15,12 +15,12 @@ use lanefield::reference::real::Precision;
 use lanefield_lab::tune::{KernelReport, TuneOptions, TuneReport, require_place, save, subjects, tune};
 use serde::Serialize;
 
-use super::Outcome;
 use super::args::{PlaceArgs, of_storage};
-use super::building::{Builder, JobsArgs};
+use super::build_ahead::{Builder, JobsArgs};
 use super::files::require_writable;
 use super::interrupt;
 use super::kernels::{wanted, word};
+use super::outcome::Outcome;
 use super::output::{Device, Head, Kind, facts, joined, show, table};
 use super::progress::with_bar;
 

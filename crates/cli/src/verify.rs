@@ -23,17 +23,18 @@ use lanefield::verify::{
 use lanefield_ports::compare::grouped;
 use serde::Serialize;
 
-use super::Outcome;
 use super::args::{PlaceArgs, opencl_device, warn_of_tuning};
-use super::building::announce;
+use super::build_progress::announce;
 use super::configuration::ReadArgs;
 use super::interrupt::{self, interrupted};
 use super::kernels::{wanted, word};
-use super::output::{Device, Head, Kind, of_this_program, print, print_json, show, table};
+use super::outcome::Outcome;
+use super::output::{Device, Head, Kind, print, print_json, show, table};
 use super::progress::Steps;
 use super::ranks::RanksArgs;
 use super::ranks::are_several;
-use super::workers::{self, Workers, cores, in_processes, usual_jobs};
+use super::terminal::of_this_program;
+use super::worker_processes::{self, Workers, cores, in_processes, usual_jobs};
 
 /// A worker is replaced after so many units, on average: a process keeps the programs that it built, on PoCL 190 MiB more after 75 units of `--full`.
 const UNITS_OF_A_WORKER: usize = 50;
@@ -195,7 +196,7 @@ impl Verify {
                     let host = self.host()?;
                     let mut tested = AnyBackend::from(opened);
                     let verification = Verification::new(&options, tested.can_retire()).context("failed to verify")?;
-                    workers::answer(|unit| verification.run(unit, &mut tested, Against::Cpu, &host))?;
+                    worker_processes::answer(|unit| verification.run(unit, &mut tested, Against::Cpu, &host))?;
                     return Ok(Outcome::Done);
                 }
                 announce(opened.context().builds());

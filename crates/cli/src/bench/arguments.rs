@@ -17,9 +17,9 @@ use lanefield_lab::{BenchCase, KernelRecord, Sampling, Spread, Timed};
 use serde::Serialize;
 
 use super::table::Report;
-use crate::Outcome;
 use crate::args::PlaceArgs;
-use crate::building::{Builder, JobsArgs};
+use crate::build_ahead::{Builder, JobsArgs};
+use crate::outcome::Outcome;
 use crate::output::{Head, Kind, show};
 use crate::progress::with_bar;
 use crate::tuning::TuningArgs;

@@ -17,8 +17,8 @@ use lanefield_lab::{Spread, Timed as _};
 use serde::Serialize;
 
 use super::arguments::sampled;
-use crate::Outcome;
 use crate::args::BackendArgs;
+use crate::outcome::Outcome;
 use crate::output::{Head, Kind, facts, joined, show, table};
 use crate::progress::progress_bar;
 use crate::ranks::{self, RanksArgs};

@@ -11,9 +11,9 @@ use lanefield_lab::{BenchOptions, kernels_to_time};
 
 use super::arguments::{TimingArgs, extents_or_usual, tuning_of};
 use super::table::Report;
-use crate::Outcome;
 use crate::args::of_storage;
 use crate::kernels::word;
+use crate::outcome::Outcome;
 use crate::output::Kind;
 use crate::tuning::TuningArgs;
 

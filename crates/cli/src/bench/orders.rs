@@ -12,8 +12,8 @@ use serde::Serialize;
 
 use super::arguments::{LayoutArgs, TimingArgs, extents_or_usual, tuning_of};
 use super::table::{Report, fastest, or_others};
-use crate::Outcome;
 use crate::args::of_storage;
+use crate::outcome::Outcome;
 use crate::output::Kind;
 use crate::tuning::TuningArgs;
 

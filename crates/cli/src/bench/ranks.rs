@@ -23,10 +23,10 @@ use num_complex::Complex;
 use serde::Serialize;
 
 use super::arguments::{LayoutArgs, TimingArgs, sampled};
-use crate::Outcome;
 use crate::args::of_storage;
 use crate::fields::FieldShape;
 use crate::kernels::word;
+use crate::outcome::Outcome;
 use crate::output::{Head, Kind, bytes, facts, joined, number, show, table, table_of};
 use crate::ranks::{self, RanksArgs};
 use crate::source::gaussian;

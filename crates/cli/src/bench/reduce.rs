@@ -17,9 +17,9 @@ use lanefield_lab::reduce::{Operation, ReduceBench, ReduceReport, ReduceRow, SIT
 use num_complex::Complex;
 use serde::Serialize;
 
-use crate::Outcome;
 use crate::args::{BackendArgs, of_arithmetic, one_of};
-use crate::building::{Builder, JobsArgs};
+use crate::build_ahead::{Builder, JobsArgs};
+use crate::outcome::Outcome;
 use crate::output::{Head, Kind, Layout, bytes, facts, show};
 use crate::progress::with_bar;
 

@@ -17,8 +17,8 @@ use serde::Serialize;
 
 use super::arguments::{LayoutArgs, TimingArgs};
 use super::table::{self, Report, or_others};
-use crate::Outcome;
 use crate::args::of_storage;
+use crate::outcome::Outcome;
 use crate::output::Kind;
 
 /// The clover kernels (eo_clover, oe_clover and their daggers) through the changes of a study on AMD's GPUs, with axpy and norm2 beside them.

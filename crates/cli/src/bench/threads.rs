@@ -12,9 +12,9 @@ use serde::Serialize;
 
 use super::arguments::{LayoutArgs, TimingArgs, extents_or_usual};
 use super::table::{Report, fastest, or_others};
-use crate::Outcome;
 use crate::args::of_storage;
 use crate::kernels::word;
+use crate::outcome::Outcome;
 use crate::output::{Kind, table};
 
 /// GFlop/s of kernels over the accelerator threads, the outer sites per work-group.

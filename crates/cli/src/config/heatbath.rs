@@ -17,9 +17,9 @@ use lanefield::statistics::{Autocorrelation, mean};
 use serde::Serialize;
 
 use super::require_memory;
-use crate::Outcome;
 use crate::args::{BackendArgs, finite};
 use crate::interrupt::{heed_requests, interrupted, keep, takes_request};
+use crate::outcome::Outcome;
 use crate::output::{Head, Kind, facts, joined, show};
 use crate::progress::progress_bar;
 use crate::ranks::RanksArgs;

@@ -9,7 +9,7 @@ use lanefield_lab::machine::Cluster;
 use serde::Serialize;
 
 use super::described;
-use crate::Outcome;
+use crate::outcome::Outcome;
 use crate::output::{Head, Kind, bytes, facts, joined, show, table_of};
 
 /// Which cluster, and how many of its devices.

@@ -17,7 +17,7 @@ use lanefield::reference::real::Precision;
 use super::Occupancy;
 use super::table::Report;
 use crate::args::PlaceArgs;
-use crate::building::Builder;
+use crate::build_ahead::Builder;
 use crate::kernels::wanted;
 use crate::output::Device;
 use crate::progress::{goes_on, progress_bar};

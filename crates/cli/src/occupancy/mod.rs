@@ -12,10 +12,10 @@ use lanefield::reference::links::LinkFormat;
 use lanefield::reference::real::Precision;
 use lanefield_lab::occupancy::{Architecture, SweptQuantity};
 
-use super::Outcome;
 use super::args::of_storage;
-use super::building::JobsArgs;
+use super::build_ahead::JobsArgs;
 use super::kernels::word;
+use super::outcome::Outcome;
 use super::output::{Head, Kind, show};
 use super::tuning::TuningArgs;
 

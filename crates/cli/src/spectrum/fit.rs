@@ -12,11 +12,11 @@ use lanefield::statistics::{self, Covariance, Fitted, Regularised, Samples, Stat
 use serde::Serialize;
 
 use super::data::{Data, Inputs, Measured, name_of};
-use crate::Outcome;
 use crate::correlator_plot::{Band, Curve, Title, plot};
 use crate::csv_output::{decimal, with_bits, write_csv};
 use crate::far_times;
 use crate::files::{given, named, require_outputs, svg};
+use crate::outcome::Outcome;
 use crate::output::{Head, Kind, bits, ruled_table, show, table};
 use crate::resampling::{Bins, Number, Quality, ResamplingArgs, digits};
 use crate::twist;

@@ -26,7 +26,6 @@ use num_complex::Complex;
 use serde::Serialize;
 
 use super::data::{Correlator, Data, Inputs, Measured, OfSource, UnderWay, name_of};
-use crate::Outcome;
 use crate::args::{BackendArgs, HopArgs};
 use crate::configuration::ReadArgs;
 use crate::configurations::{Configurations, files_of, twice};
@@ -35,6 +34,7 @@ use crate::files::{lock_file, require_outputs_but};
 use crate::interrupt::{interrupted, keep};
 use crate::long_run::{Interrupted, LongRun};
 use crate::operator::{OnSpinors, OperatorArgs, check, json_of};
+use crate::outcome::Outcome;
 use crate::output::{Head, Kind, facts, joined, show};
 use crate::progress::progress_bar;
 use crate::quark_source::{Columns, Links, SmearArgs, SmearLinks};

@@ -9,9 +9,9 @@ use lanefield::verify::{PartsCase, PartsOutcome};
 use lanefield_lab::Timed as _;
 use serde::Serialize;
 
-use crate::Outcome;
 use crate::args::PlaceArgs;
 use crate::interrupt::interrupted;
+use crate::outcome::Outcome;
 use crate::output::{Head, Kind, bits, show, table};
 use crate::progress::Steps;
 use crate::ranks;

@@ -1,20 +1,18 @@
-//! Programs of a device: built side by side by worker processes before a measurement, and announced wherever they are built.
+//! Programs of a device, built side by side by worker processes before a measurement.
 
-use std::io::IsTerminal as _;
 use std::num::NonZero;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
 use clap::Args;
-use lanefield::backend::opencl::{Builds, OpenCl, devices};
+use lanefield::backend::opencl::{OpenCl, devices};
 use lanefield_lab::ahead::{Step, ToBuild};
 use serde::{Deserialize, Serialize};
 
-use super::Outcome;
-use super::progress::{QUIET, Steps, styled_bar};
-use super::workers::{self, Workers, in_processes, usual_jobs};
+use super::build_progress::announced;
+use super::outcome::Outcome;
+use super::progress::Steps;
+use super::worker_processes::{self, Workers, in_processes, usual_jobs};
 
 /// The command that worker processes are.
 const COMMAND: &str = "build-programs";
@@ -51,7 +49,7 @@ impl BuildPrograms {
         let info = devices.iter().find(|info| info.index == self.device);
         let info = info.with_context(|| format!("there is no OpenCL device {}", self.device))?;
         let mut device = OpenCl::open(info)?;
-        workers::answer(|steps: Vec<Step>| built(&steps, &mut device))?;
+        worker_processes::answer(|steps: Vec<Step>| built(&steps, &mut device))?;
         Ok(Outcome::Done)
     }
 }
@@ -62,9 +60,6 @@ fn built(steps: &[Step], device: &mut OpenCl) -> Answer {
     let error = failed.into_iter().find_map(Result::err);
     Answer { built: built.len(), error: error.map(|error| error.to_string()) }
 }
-
-/// Whether what is built now is announced already.
-static IS_ANNOUNCED: AtomicBool = AtomicBool::new(false);
 
 /// Builds programs of a device, before they are needed.
 pub struct Builder {
@@ -118,19 +113,19 @@ impl Builder {
             }
             in_time(until)
         };
-        IS_ANNOUNCED.store(true, Ordering::Relaxed);
-        let outcome = if workers > 1 {
-            let index = device.context().info().index.to_string();
-            let arguments = || [COMMAND.into(), "--device".into(), index.into()].into();
-            let pool = self.workers.get_or_insert_with(|| Workers::new(arguments(), self.jobs));
-            let failed = |_, error| Answer { built: 0, error: Some(error) };
-            pool.distribute(&groups, failed, |answer| answer.error.is_some(), take)
-        } else {
-            let mut build = |(place, steps): (usize, &Vec<Step>)| Some((place, built(steps, device)));
-            groups.iter().enumerate().take_while(|group| take(build(*group))).for_each(drop);
-            Ok(())
-        };
-        IS_ANNOUNCED.store(false, Ordering::Relaxed);
+        let outcome = announced(|| {
+            if workers > 1 {
+                let index = device.context().info().index.to_string();
+                let arguments = || [COMMAND.into(), "--device".into(), index.into()].into();
+                let pool = self.workers.get_or_insert_with(|| Workers::new(arguments(), self.jobs));
+                let failed = |_, error| Answer { built: 0, error: Some(error) };
+                pool.distribute(&groups, failed, |answer| answer.error.is_some(), take)
+            } else {
+                let mut build = |(place, steps): (usize, &Vec<Step>)| Some((place, built(steps, device)));
+                groups.iter().enumerate().take_while(|group| take(build(*group))).for_each(drop);
+                Ok(())
+            }
+        });
         bar.end();
         if self.says {
             say!("building took {:.1} s", start.elapsed().as_secs_f64());
@@ -140,58 +135,5 @@ impl Builder {
             self.jobs = 1;
             say!("warning: programs are built one after the other: {error:#}");
         }
-    }
-}
-
-/// How often building is looked at.
-const LOOK: Duration = Duration::from_millis(250);
-/// Building that takes less is not told of on a terminal; and a pause that is shorter is none.
-const SHORT: Duration = Duration::from_secs(1);
-
-/// Announces on standard error what a device builds from now on, where it takes long: with a bar on a terminal, else with a line now and then.
-pub fn announce(builds: &Arc<Builds>) {
-    let builds = Arc::downgrade(builds);
-    // Without the thread nothing is told.
-    let _ = std::thread::Builder::new().name("building".to_owned()).spawn(move || watch(&builds));
-}
-
-/// Building without a pause.
-struct Spell {
-    start: Instant,
-    last: Instant,
-    told: Instant,
-    before: usize,
-    bar: Option<indicatif::ProgressBar>,
-}
-
-fn watch(builds: &Weak<Builds>) {
-    let on_terminal = std::io::stderr().is_terminal();
-    let mut spell: Option<Spell> = None;
-    while let Some(builds) = builds.upgrade() {
-        let now = Instant::now();
-        if builds.is_running() && !IS_ANNOUNCED.load(Ordering::Relaxed) {
-            let before = builds.programs();
-            spell.get_or_insert(Spell { start: now, last: now, told: now, before, bar: None }).last = now;
-        }
-        if let Some(spell) = spell.as_mut().filter(|spell| now - spell.start >= SHORT) {
-            let (built, seconds) = (builds.programs() - spell.before, (now - spell.start).as_secs());
-            let words = format!("building programs that are not in the cache: {built} after {seconds} s");
-            if on_terminal {
-                spell.bar.get_or_insert_with(|| styled_bar("{spinner} {msg}")).set_message(words);
-            } else if now - spell.told >= QUIET {
-                spell.told = now;
-                say!("{words}");
-            }
-        }
-        if let Some(ended) = spell.take_if(|spell| now - spell.last >= SHORT)
-            && let Some(bar) = ended.bar
-        {
-            bar.finish_and_clear();
-        }
-        drop(builds);
-        std::thread::sleep(LOOK);
-    }
-    if let Some(bar) = spell.and_then(|spell| spell.bar) {
-        bar.finish_and_clear();
     }
 }

@@ -1,0 +1,84 @@
+//! What all commands have in common while they run: signals, ranks, threads, traces, and how errors and exit codes tell how it ended.
+
+use std::process::ExitCode;
+
+use anyhow::Context as _;
+use lanefield::io::claims;
+use lanefield::reference::instructions::Instructions;
+
+use super::interrupt;
+use super::outcome::Outcome;
+use super::terminal::told_of_interruption;
+use super::{advice, files, limits, ranks, trace};
+
+/// Runs a command within all that commands have in common.
+pub fn run(
+    matches: &clap::ArgMatches,
+    trace: trace::TraceArgs,
+    force: bool,
+    command: impl FnOnce() -> anyhow::Result<Outcome>,
+) -> ExitCode {
+    files::replace(force);
+    // Before any thread is started.
+    if let Err(error) = interrupt::heed().and_then(|()| ranks::start()) {
+        say!("error: {}", one_line(&error));
+        return ExitCode::from(2);
+    }
+    limits::start_threads(limits::threads_of(matches));
+    let ended = trace.around(|| use_instructions().and_then(|()| command()));
+    if interrupt::interrupted() && matches!(ended, Ok(Outcome::Done)) && !told_of_interruption() {
+        say!("interrupted: a signal came; what was done until then is printed, and written where a file was wanted");
+    }
+    let displaced = claims::displaced();
+    for [wanted, written] in &displaced {
+        say!(
+            "error: {} appeared during the run and stays as it is: the result is in {}",
+            wanted.display(),
+            written.display()
+        );
+    }
+    let code = match &ended {
+        // What was done until then is kept, and shown.
+        Ok(Outcome::Done) | Err(_) if interrupt::interrupted() => interrupt::EXIT_CODE,
+        Ok(Outcome::Done) if displaced.is_empty() => 0,
+        Ok(Outcome::Done) => 2,
+        Ok(Outcome::CheckFailed) => 1,
+        Err(_) => 2,
+    };
+    match ended {
+        Ok(_) => ranks::end(),
+        Err(error) => ranks::abort(|| say!("error: {}", one_line(&error)), code),
+    }
+    ExitCode::from(code)
+}
+
+/// Makes the CPU kernels use the instructions that the environment names, if it does.
+fn use_instructions() -> anyhow::Result<()> {
+    let wanted = Instructions::of_environment().and_then(|wanted| wanted.map_or(Ok(()), Instructions::choose));
+    wanted.with_context(|| format!("{} cannot be used", Instructions::VARIABLE))
+}
+
+/// The attempt, then each cause that is not part of what was said already: messages of the library quote their causes. Last, which limit it is about.
+fn one_line(error: &anyhow::Error) -> String {
+    let causes = error.chain().map(ToString::to_string);
+    let nearest = error.chain().last().and_then(|cause| advice::nearest(&cause.to_string()));
+    causes.chain(limits::hint(error)).chain(nearest).fold(String::new(), |line, cause| match line.as_str() {
+        "" => cause,
+        said if said.contains(&cause) => line,
+        _ => format!("{line}: {cause}"),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cause_that_was_quoted_is_not_repeated() {
+        let cause = std::io::Error::other("disk on fire");
+        let error = anyhow::Error::new(cause).context("cannot write x: disk on fire");
+        assert_eq!(one_line(&error), "cannot write x: disk on fire");
+        let error = Err::<(), _>(std::io::Error::other("disk on fire")).context("failed to write x").unwrap_err();
+        assert_eq!(one_line(&error), "failed to write x: disk on fire");
+    }
+}
