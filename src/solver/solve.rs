@@ -293,7 +293,7 @@ impl<B: Backend, R: Vectors> OperatorsTask<B, R> for Solving<'_> {
         }
         let rhs = eta.len() / of_one;
         let &Solve { method, params, .. } = operators.how;
-        let is_mixed = matches!(method, Method::MixedF32 | Method::MixedHalf);
+        let is_mixed = method.is_mixed();
         let is_several = matches!(method, Method::ConjugateGradients | Method::BlockConjugateGradients);
         if rhs > 1 && !is_several {
             return Err(SolveError::NoBatch { method, rhs });

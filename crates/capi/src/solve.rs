@@ -10,8 +10,8 @@ use lanefield::reference::kernels::Vectors;
 use lanefield::reference::layout::LaneChoice;
 use lanefield::reference::real::Precision;
 use lanefield::solver::{
-    Method, Preconditioning, Recurrence, Solve, SolvedRhs, SolverInfo, SolverParams, Stopped, Watcher, Watchers,
-    solve_from,
+    Method, Preconditioning, Recurrence, Solve, SolvedRhs, SolverInfo, SolverParams, Stopped, UnknownMethod, Watcher,
+    Watchers, solve_from,
 };
 use num_complex::Complex;
 
@@ -246,16 +246,9 @@ fn solve_on<R: Vectors>(
 }
 
 fn method_of(name: Option<&str>) -> Outcome<Method> {
-    match name {
-        None | Some("cg") => Ok(Method::ConjugateGradients),
-        Some("block-cg") => Ok(Method::BlockConjugateGradients),
-        Some("mixed-f32") => Ok(Method::MixedF32),
-        Some("mixed-half") => Ok(Method::MixedHalf),
-        Some("bicgstab") => Ok(Method::BiCgStab),
-        Some(other) => Err(Failure::argument(format!(
-            "unknown method '{other}': expected cg, block-cg, mixed-f32, mixed-half or bicgstab"
-        ))),
-    }
+    name.map_or(Ok(Method::default()), |name| {
+        name.parse().map_err(|error: UnknownMethod| Failure::argument(error.to_string()))
+    })
 }
 
 /// The largest of some numbers; NaN if one is.

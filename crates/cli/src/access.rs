@@ -1,23 +1,21 @@
 //! `lanefield access`: which lines of memory the work-items of a wavefront touch at once. The counting: `lanefield_lab::access`.
 
-mod text;
+mod report;
 
 use anyhow::{Context as _, bail};
 use clap::{ArgGroup, Args};
-use lanefield::backend::opencl::AccessWidth;
-use lanefield::kernel::Kernel;
 use lanefield::reference::layout::LaneChoice;
-use lanefield::reference::real::Precision;
 use lanefield_lab::access::{
-    ArrayCounts, BankPasses, Counts, EXAMPLES, Example, Index, Pattern, PatternReport, WaveAccess, bank_passes,
-    kernel_arrays, row_padding, row_pitch,
+    Counts, EXAMPLES, Example, Index, Pattern, WaveAccess, bank_passes, kernel_arrays, row_padding, row_pitch,
 };
 use lanefield_lab::estimate::KernelWork;
 use lanefield_lab::machine::Machine;
-use serde::Serialize;
+
+use report::{ArrayTotal, Counted, LocalRow, OfKernel, OfPattern, OfRow, Report};
 
 use super::kernel_work::KernelWorkArgs;
 use super::kernels::word;
+use super::machines::machine_named;
 use super::outcome::Outcome;
 use super::output::{Head, Kind, show};
 use super::tuning::TuningArgs;
@@ -104,85 +102,12 @@ struct KernelArgs {
 /// Bytes of a line where no machine says it.
 const LINE: u64 = 128;
 
-#[derive(Serialize)]
-struct Report {
-    wavefront: u64,
-    #[serde(rename = "line_bytes")]
-    line: u64,
-    #[serde(flatten)]
-    counted: Counted,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "lowercase")]
-enum Counted {
-    Kernels(Vec<OfKernel>),
-    Patterns(Vec<OfPattern>),
-    #[serde(untagged)]
-    Row(OfRow),
-}
-
-#[derive(Serialize)]
-struct OfKernel {
-    kernel: &'static Kernel,
-    lattice: [usize; 4],
-    precision: Precision,
-    reconstruct: usize,
-    spinors: usize,
-    lane_bytes: usize,
-    access: AccessWidth,
-    mapping: String,
-    /// Work-items of a group in each dimension, the lane first.
-    group: [usize; 3],
-    launch: String,
-    arrays: Vec<ArrayCounts>,
-    total: ArrayTotal,
-}
-
-/// All accesses of a wavefront together.
-#[derive(Serialize)]
-struct ArrayTotal {
-    sectors_a_wavefront: f64,
-    bytes_moved_a_work_item: f64,
-    sector_efficiency: f64,
-}
-
-#[derive(Serialize)]
-struct OfPattern {
-    name: Option<&'static str>,
-    about: Option<&'static str>,
-    good: Option<bool>,
-    pattern: String,
-    element: u64,
-    fast: Index,
-    serial: Vec<Index>,
-    #[serde(flatten)]
-    counted: PatternReport,
-}
-
-#[derive(Serialize)]
-struct OfRow {
-    row: u64,
-    element: u64,
-    /// Elements from one row to the next in memory.
-    pitch: u64,
-    local: Vec<LocalRow>,
-}
-
-#[derive(Serialize)]
-struct LocalRow {
-    banks: u64,
-    padding: u64,
-    column_without: BankPasses,
-    column_with: BankPasses,
-}
-
 impl Access {
     pub fn run(self) -> anyhow::Result<Outcome> {
         let (mut line, mut wavefront) = (LINE, if self.example.is_some() { 64 } else { 32 });
         let mut machine = None;
         if self.kernel.is_some() {
-            let named = super::estimate::machine_named(&self.of_kernel.machine)?;
+            let named = machine_named(&self.of_kernel.machine)?;
             (line, wavefront) = (named.line_bytes, u64::from(named.lanes));
             machine = Some(named);
         }
@@ -200,7 +125,7 @@ impl Access {
                 (Kind::AccessPattern, Counted::Patterns(vec![pattern]))
             }
         };
-        show(self.json, Head::of(kind), &Report { wavefront, line, counted }, text::text)
+        show(self.json, Head::of(kind), &Report { wavefront, line, counted }, report::text)
     }
 
     fn of_kernel(

@@ -15,6 +15,7 @@ use lanefield::operator::HopParameters;
 use lanefield::reference::layout::{LaneChoice, LegOrder, ReductionDevice, TreePlan, get_num_blocks_and_threads};
 use lanefield::reference::links::{BoundaryPhases, LinkFormat};
 use lanefield::reference::real::{Precision, Real as _};
+use lanefield::solver::Method;
 use lanefield_lab::trace::{Group, span};
 
 use super::build_progress::announce;
@@ -249,6 +250,12 @@ pub fn one_of<T: Copy + Send + Sync>(
         let named = values.iter().find(|(name, ..)| *name == text);
         named.map(|(_, value, _)| *value).ok_or("it is not known")
     })
+}
+
+/// Reads one of some methods of solves.
+pub fn of_methods(methods: &'static [Method]) -> impl TypedValueParser<Value = Method> {
+    let known = methods.iter().map(|method| PossibleValue::new(method.name()).help(method.about()));
+    PossibleValuesParser::new(known).try_map(|text| text.parse::<Method>())
 }
 
 /// Reads one of some precisions.

@@ -5,7 +5,6 @@ mod heatbath;
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
 
-use anyhow::bail;
 use clap::Args;
 use lanefield::comm::WholeLattice;
 use lanefield::io::claims;
@@ -13,13 +12,12 @@ use lanefield::io::configuration::{self, ConfigurationFile, Described, Header, O
 use lanefield::io::nersc::NerscHeader;
 use lanefield::reference::gauge::{Configuration, LINK_WORDS, SITE_WORDS};
 use lanefield::reference::layout::Extents;
-use num_complex::Complex;
 use serde::Serialize;
 
 use heatbath::Heatbath;
 
 use super::array_output::{ArrayOutput, require_converted};
-use super::configuration::{FormatArgs, MadeInputs, ReadArgs};
+use super::configuration::{FormatArgs, MadeInputs, ReadArgs, require_memory};
 use super::files::require_outputs;
 use super::outcome::Outcome;
 use super::output::{Head, Kind, facts, joined, show, small};
@@ -247,17 +245,6 @@ impl Target {
         let made = Made { configuration: &configuration, lattice: &lattice, ranks: &self.ranks };
         made.write(&self.output, &self.format, (None, None, None), self.json)
     }
-}
-
-/// Refuses a lattice whose links the system has no memory for, where making them would abort the program.
-fn require_memory(extents: Extents) -> anyhow::Result<()> {
-    let words = extents.volume().saturating_mul(SITE_WORDS);
-    let mut links: Vec<Complex<f64>> = Vec::new();
-    if links.try_reserve_exact(words).is_err() {
-        let bytes = words.saturating_mul(size_of::<Complex<f64>>());
-        bail!("not enough memory for a configuration on {extents}: {bytes} bytes; take a smaller lattice");
-    }
-    Ok(())
 }
 
 /// Write a configuration in another format, which the name of the file says, or --format.

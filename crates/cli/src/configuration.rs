@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
-use anyhow::ensure;
+use anyhow::{bail, ensure};
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 use lanefield::comm::WholeLattice;
@@ -14,9 +14,10 @@ use lanefield::io::configuration::{
 };
 use lanefield::io::nersc::{ByteOrder, FloatingPoint, StoredRows};
 use lanefield::io::sidecar::{ConfigurationInput, path_of};
-use lanefield::reference::gauge::{Configuration, Projection};
+use lanefield::reference::gauge::{Configuration, Projection, SITE_WORDS};
 use lanefield::reference::layout::Extents;
 use lanefield_lab::trace::{Group, span};
+use num_complex::Complex;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -112,6 +113,17 @@ impl ReadArgs {
         }
         Ok(file)
     }
+}
+
+/// Refuses a lattice whose links the system has no memory for, where making them would abort the program.
+pub fn require_memory(extents: Extents) -> anyhow::Result<()> {
+    let words = extents.volume().saturating_mul(SITE_WORDS);
+    let mut links: Vec<Complex<f64>> = Vec::new();
+    if links.try_reserve_exact(words).is_err() {
+        let bytes = words.saturating_mul(size_of::<Complex<f64>>());
+        bail!("not enough memory for a configuration on {extents}: {bytes} bytes; take a smaller lattice");
+    }
+    Ok(())
 }
 
 /// How a configuration is written.

@@ -1,7 +1,7 @@
 //! `lanefield doctor`: why a kernel is slow, and what will help. What is checked, and how: `lanefield_lab::doctor`.
 
 mod confirm;
-mod text;
+mod report;
 
 use std::path::{Path, PathBuf};
 
@@ -14,13 +14,13 @@ use lanefield_lab::bandwidth::Operation;
 use lanefield_lab::ceilings::Share;
 use lanefield_lab::counters::{KernelCounters, Kilobyte, Profile};
 use lanefield_lab::doctor::{
-    Binding, Described, Description, Examination, Finding, Machine, Observation, Remedy, diagnose, of_profile,
-    read_trace,
+    Described, Description, Examination, Machine, Observation, Remedy, diagnose, of_profile, read_trace,
 };
 use lanefield_lab::plausible;
 use lanefield_lab::study::Run;
 use lanefield_lab::{Timed as _, kernels_to_time};
-use serde::Serialize;
+
+use report::{Examined, Report};
 
 use super::args::PlaceArgs;
 use super::bench::arguments::build_ahead;
@@ -84,47 +84,6 @@ pub struct Doctor {
     case: CaseArgs,
 }
 
-#[derive(Serialize)]
-struct Report {
-    /// What it ran on; a timeline tells its name alone.
-    machine: Machine,
-    kernels: Vec<Examined>,
-}
-
-/// One kernel, or one described run.
-#[derive(Serialize)]
-struct Examined {
-    subject: String,
-    kernel_seconds: f64,
-    bytes_per_second: f64,
-    /// The ratio of that to the copy bandwidth; null where the data stay in a cache.
-    share_of_copy: Option<f64>,
-    in_cache: bool,
-    estimated_seconds: Option<f64>,
-    binds: Binding,
-    /// What was found, the largest gain first.
-    findings: Vec<Finding>,
-    observation: Observation,
-}
-
-impl Examined {
-    fn new(observation: Observation, share: Share, findings: Vec<Finding>) -> Self {
-        let seconds = observation.kernel_seconds();
-        let rate = observation.bytes as f64 / seconds;
-        Self {
-            subject: observation.subject.clone(),
-            kernel_seconds: seconds,
-            bytes_per_second: rate,
-            share_of_copy: share.of_ceiling().filter(|share| share.is_finite()),
-            in_cache: share == Share::InCache,
-            estimated_seconds: observation.estimated,
-            binds: observation.binding(share == Share::InCache),
-            findings,
-            observation,
-        }
-    }
-}
-
 /// Holds what was seen against the copy bandwidth, which is measured again if that was faster.
 fn held(backend: &OpenCl, observation: &mut Observation) -> anyhow::Result<Share> {
     let (memory, rate) = (backend.memory(), observation.bytes as f64 / observation.kernel_seconds());
@@ -157,7 +116,7 @@ impl Doctor {
             None if !self.counters.is_empty() && self.kernel.is_empty() => self.profile()?,
             None => self.examine()?,
         };
-        show(self.json, head, &report, text::text)
+        show(self.json, head, &report, report::text)
     }
 
     /// Kernels of profiles, judged by their counters alone.

@@ -2,31 +2,30 @@
 //! `lanefield_lab::estimate`.
 
 mod ranks;
-mod text;
+mod report;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::{Context as _, bail};
 use clap::{ArgGroup, Args};
 use lanefield::backend::Memory as _;
 use lanefield::backend::opencl::{AccessWidth, DeviceKind, Tuning};
 use lanefield::backend::select::DeviceChoice;
-use lanefield::bounded;
 use lanefield::dynamic::AnyBackend;
-use lanefield::kernel::Kernel;
 use lanefield::reference::layout::LaneChoice;
-use lanefield::reference::real::Precision;
-use lanefield_lab::description::Description;
-use lanefield_lab::estimate::{KernelEstimate, KernelWork, Workload, WorkloadReport, stencil};
+use lanefield_lab::estimate::{KernelWork, Workload, stencil};
 use lanefield_lab::machine::Machine;
 use lanefield_lab::study::Run;
 use lanefield_lab::{BenchCase, Timed};
 use serde::Serialize;
 
+use report::{Kernels, Listed, Listing, OfKernel, OfWorkload, Report, Times};
+
 use super::args::PlaceArgs;
 use super::bench::arguments::sampling;
 use super::kernel_work::KernelWorkArgs;
 use super::kernels::word;
+use super::machines::{described, machine_named, read};
 use super::outcome::Outcome;
 use super::output::{Head, Kind, show};
 
@@ -105,59 +104,6 @@ struct KernelArgs {
     samples: u32,
 }
 
-#[derive(Serialize)]
-pub struct Report<T> {
-    machine: Machine,
-    /// What is estimated: kernel, traversal or workload.
-    #[serde(skip)]
-    subject: &'static str,
-    rate_per_second: f64,
-    want_per_second: Option<f64>,
-    go: Option<bool>,
-    #[serde(flatten)]
-    estimate: T,
-}
-
-#[derive(Serialize)]
-pub struct OfKernel {
-    kernel: &'static Kernel,
-    lattice: [usize; 4],
-    onto: String,
-    precision: Precision,
-    reconstruct: usize,
-    spinors: usize,
-    #[serde(flatten)]
-    estimate: KernelEstimate,
-    measured: Option<Times>,
-    ratio: Option<f64>,
-}
-
-#[derive(Serialize)]
-pub struct OfWorkload {
-    workload: Workload,
-    #[serde(flatten)]
-    report: WorkloadReport,
-}
-
-#[derive(Serialize)]
-struct Kernels {
-    kernels: Vec<Report<OfKernel>>,
-}
-
-#[derive(Serialize)]
-pub struct Listing {
-    machines: Vec<Listed>,
-}
-
-#[derive(Serialize)]
-pub struct Listed {
-    id: &'static str,
-    #[serde(flatten)]
-    machine: Machine,
-    f32_flops_per_second: f64,
-    f64_flops_per_second: f64,
-}
-
 impl Estimate {
     pub fn run(self) -> anyhow::Result<Outcome> {
         if self.want.is_some_and(|want| want <= 0.0) {
@@ -189,14 +135,14 @@ impl Estimate {
                 let report = workload.on(&machine);
                 let rate = report.wavefronts_per_second;
                 let report = self.report("workload", machine, rate, OfWorkload { workload, report });
-                self.tell(Kind::EstimateWorkload, &report, text::workload)
+                self.tell(Kind::EstimateWorkload, &report, report::workload)
             }
             (None, None) => {
                 let report = machine.traversal(self.levels);
                 // A traversal of a wavefront, and as many of single lanes, whichever is the greater burden.
                 let lanes = f64::from(machine.lanes);
                 let rate = report.memory_bound.min(report.fetch_bound / lanes);
-                self.tell(Kind::EstimateTraversal, &self.report("traversal", machine, rate, report), text::traversal)
+                self.tell(Kind::EstimateTraversal, &self.report("traversal", machine, rate, report), report::traversal)
             }
         }
     }
@@ -209,7 +155,7 @@ impl Estimate {
             machine: machine.clone(),
         };
         let listing = Listing { machines: Machine::shipped().iter().map(listed).collect() };
-        show(self.json, Head::of(Kind::EstimateList), &listing, text::machines)
+        show(self.json, Head::of(Kind::EstimateList), &listing, report::machines)
     }
 
     /// The machine that was named, else that of the device, with what was measured of it.
@@ -265,7 +211,7 @@ impl Estimate {
         let missed = kernels.iter().any(|report| report.go == Some(false));
         let head = Head::on(Kind::EstimateKernel, backend.map(|backend| backend.device()));
         show(self.json, head, &Kernels { kernels }, |all| {
-            all.kernels.iter().map(text::kernel).collect::<Vec<_>>().join("\n\n")
+            all.kernels.iter().map(report::kernel).collect::<Vec<_>>().join("\n\n")
         })?;
         Ok(if missed { Outcome::CheckFailed } else { Outcome::Done })
     }
@@ -283,36 +229,6 @@ impl Estimate {
     ) -> anyhow::Result<Outcome> {
         show(self.json, Head::of(kind), report, text)?;
         Ok(if report.go == Some(false) { Outcome::CheckFailed } else { Outcome::Done })
-    }
-}
-
-/// The machine of a name, or of a file that ends in .toml.
-pub fn machine_named(name: &str) -> anyhow::Result<Machine> {
-    if name.ends_with(".toml") { described(Path::new(name)) } else { Ok(Machine::named(name)?) }
-}
-
-/// What a file describes.
-fn described<T: Description>(file: &Path) -> anyhow::Result<T> {
-    Ok(T::parse(&file.display().to_string(), &read(file)?)?)
-}
-
-fn read(file: &Path) -> anyhow::Result<String> {
-    bounded::read_text_most(file, 1 << 20).with_context(|| format!("failed to read {}", file.display()))
-}
-
-#[derive(Serialize)]
-pub struct Times {
-    #[serde(skip)]
-    pub device: String,
-    pub seconds: f64,
-    /// For each of several launches that are queued one after the other, of lattices where these overlap.
-    pub back_to_back_seconds: Option<f64>,
-}
-
-impl Times {
-    /// What estimates are compared with: launches that follow each other.
-    pub fn best(&self) -> f64 {
-        self.back_to_back_seconds.unwrap_or(self.seconds)
     }
 }
 

@@ -52,6 +52,7 @@ mod kernel_work;
 mod kernels;
 mod limits;
 mod long_run;
+mod machines;
 mod man;
 mod new;
 mod observe;

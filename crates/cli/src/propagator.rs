@@ -24,7 +24,7 @@ use lanefield_lab::Timed as _;
 use num_complex::Complex;
 use serde::Serialize;
 
-use super::args::{BackendArgs, HopArgs, one_of};
+use super::args::{BackendArgs, HopArgs, of_methods};
 use super::array_output::{self, ArrayOutput};
 use super::configuration::ReadArgs;
 use super::deflation::{Deflating, DeflationArgs, deflated};
@@ -37,7 +37,6 @@ use super::outcome::Outcome;
 use super::output::{Head, Kind, facts, show};
 use super::quark_source::{Columns, Links, NamedSource, SmearArgs};
 use super::ranks::{self, RanksArgs};
-use super::solve::{SOLVERS, solver_name};
 use super::solver::{Course, Fields, Rates, RhsSummary, SolverArgs, changed_inputs, lay_out};
 use super::source::source_or_file;
 
@@ -73,7 +72,7 @@ pub struct Propagator {
     #[command(flatten)]
     hop: HopArgs,
     /// How the twelve right-hand sides are solved: in a batch, or in a block
-    #[arg(long, value_name = "SOLVER", default_value = "cg", value_parser = one_of(&SOLVERS[..SEVERAL]))]
+    #[arg(long, value_name = "SOLVER", default_value = "cg", value_parser = of_methods(Method::OF_SEVERAL))]
     solver: Method,
     #[command(flatten)]
     settings: SolverArgs,
@@ -97,9 +96,6 @@ pub struct Propagator {
     backend: BackendArgs,
 }
 
-/// The first solvers of the list, which take several right-hand sides.
-const SEVERAL: usize = 2;
-
 fn groups(text: &str) -> Result<usize, String> {
     let groups = text.parse().ok().filter(|&groups: &usize| groups > 0 && COLUMNS.is_multiple_of(groups));
     groups.ok_or_else(|| format!("invalid number of groups '{text}': expected 1, 2, 3, 4, 6 or 12"))
@@ -117,7 +113,7 @@ impl Propagator {
             self.groups == 1 || self.solver == Method::ConjugateGradients,
             "--groups {} divides the twelve right-hand sides, which --solver {} solves in one block: leave one of them out",
             self.groups,
-            solver_name(self.solver)
+            self.solver.name()
         );
         let others: Vec<(&str, &Path)> = self.long_run.outputs().collect();
         let inputs: Vec<(&str, &Path)> = [("--config", &*self.config)]
@@ -171,7 +167,7 @@ impl Propagator {
             source: columns.named(),
             source_smearing: self.smear.smear_source.map(|smearing| smearing.to_string()),
             smear_links: links.as_ref().map(|links| links.description.clone()),
-            solver: solver_name(self.solver),
+            solver: self.solver.name(),
             deflation: deflating.as_ref().map(|deflating| deflating.pairs.len()),
             resumed_from: long_run.resumed_from(),
             compared_with_record: None,
@@ -216,7 +212,7 @@ impl Propagator {
         let on = links.map_or_else(String::new, |links| format!(" on links {}", links.description));
         let source = format!("{}{smeared}{on}, {COLUMNS} right-hand sides", columns.name());
         let deflated = deflating.map(|deflating| format!(", deflated by {}", deflating.description));
-        let solver = &format!("{}{}", solver_name(self.solver), deflated.unwrap_or_default());
+        let solver = &format!("{}{}", self.solver.name(), deflated.unwrap_or_default());
         let described = Described { operator, source, solver, sum: how.params.sum.to_string() };
         Ok(identity::<R, _>(how, self.hop.parameters(), (&file.configuration, &file.lattice), described)?)
     }
@@ -232,7 +228,7 @@ impl Propagator {
     ) -> anyhow::Result<ArrayOutput<'_>> {
         let source = columns.described(&self.smear, links);
         let settings = [
-            ("solver", solver_name(self.solver).into()),
+            ("solver", self.solver.name().into()),
             ("preconditioning", solve.preconditioning.name().into()),
             ("tolerance", solve.params.tolerance.into()),
         ];

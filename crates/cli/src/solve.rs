@@ -29,7 +29,7 @@ use lanefield_lab::bandwidth::Operation;
 use lanefield_lab::trace::{Group, span};
 use num_complex::Complex;
 
-use super::args::{BackendArgs, HopArgs, SumArgs, SumKind, one_of};
+use super::args::{BackendArgs, HopArgs, SumArgs, SumKind, of_methods};
 use super::array_output::{self, ArrayOutput};
 use super::deflation::{Deflating, DeflationArgs};
 use super::fields::FieldShape;
@@ -92,7 +92,7 @@ pub struct Solve {
     )]
     shifts: Option<Vec<f64>>,
     /// The solver
-    #[arg(long, value_name = "SOLVER", default_value = "cg", value_parser = one_of(SOLVERS))]
+    #[arg(long, value_name = "SOLVER", default_value = "cg", value_parser = of_methods(&Method::ALL))]
     solver: Method,
     #[command(flatten)]
     settings: SolverArgs,
@@ -125,45 +125,24 @@ fn shift(text: &str) -> Result<f64, String> {
     value.ok_or_else(|| format!("invalid shift '{text}': expected a finite number, as 0.1"))
 }
 
-pub const SOLVERS: &[(&str, Method, &str)] = &[
-    (
-        "cg",
-        Method::ConjugateGradients,
-        "Conjugate gradients, on the normal equations unless the operator is positive definite",
-    ),
-    (
-        "block-cg",
-        Method::BlockConjugateGradients,
-        "Conjugate gradients in which each right-hand side searches in the directions of all: fewer iterations, each of more work",
-    ),
-    ("mixed-f32", Method::MixedF32, "The same in f64, with a recurrence in f32"),
-    ("mixed-half", Method::MixedHalf, "The same in f64, with a recurrence in half precision"),
-    ("bicgstab", Method::BiCgStab, "BiCGStab"),
-];
-
-/// A solver as on the command line.
-pub fn solver_name(solver: Method) -> &'static str {
-    SOLVERS.iter().find(|(_, method, _)| *method == solver).map_or("", |(name, ..)| name)
-}
-
 impl Solve {
     pub fn run(self) -> anyhow::Result<Outcome> {
         let model = self.operator.model(&self.hop)?;
         ensure!(
-            self.settings.precision == Precision::F64 || !matches!(self.solver, Method::MixedF32 | Method::MixedHalf),
+            self.settings.precision == Precision::F64 || !self.solver.is_mixed(),
             "--solver {} computes solutions in f64: leave out --precision {}, or use --solver cg",
-            self.solver_name(),
+            self.solver.name(),
             self.settings.precision
         );
         ensure!(
-            self.batch.is_none() || matches!(self.solver, Method::ConjugateGradients | Method::BlockConjugateGradients),
+            self.batch.is_none() || self.solver.takes_several(),
             "--batch is for --solver cg and block-cg; {} takes one right-hand side",
-            self.solver_name()
+            self.solver.name()
         );
         ensure!(
             self.shifts.is_none() || self.solver == Method::ConjugateGradients,
             "--shifts is for --solver cg; {} solves one system",
-            self.solver_name()
+            self.solver.name()
         );
         ensure!(
             self.deflation.deflate.is_none() || self.shifts.is_none(),
@@ -208,11 +187,18 @@ impl Solve {
             how.lanes = backend.lanes(how.lanes);
             lattice = lay_out::<R, _>(&how, configuration)?;
         }
-        let mut summary = Summary::new::<R>(backend.describe(), self, &how, lattice, file.plaquette()?);
+        let mut summary = self.summary::<R>(backend.describe(), &how, lattice, file.plaquette()?);
         summary.resumed_from = long_run.resumed_from();
         let pairs = deflating.as_ref().map(|deflating| &deflating.pairs);
         summary.deflation = pairs.map(Eigenpairs::len);
         backend.install(|| self.solve_on::<R>(&backend, &file, eta, (how, pairs), summary, (long_run, output)))
+    }
+
+    /// What is said of the solve before it begins.
+    fn summary<R: Vectors>(&self, device: String, how: &How<AnyModel>, lattice: Lattice, plaquette: f64) -> Summary {
+        let on = self.described_shifts().map_or_else(String::new, |shifts| format!(" for the shifts {shifts}"));
+        let solver = format!("{}{on}", self.solver.describe(R::NAME));
+        Summary::new::<R>((device, solver), how, (lattice, plaquette), &self.hop, self.shifts.clone())
     }
 
     /// The configuration and the source.
@@ -373,23 +359,6 @@ impl Solve {
         Some(shifts.collect::<Vec<_>>().join(","))
     }
 
-    fn solver_name(&self) -> &'static str {
-        solver_name(self.solver)
-    }
-
-    fn describe_solver(&self, precision: &str) -> String {
-        match self.solver {
-            Method::ConjugateGradients => {
-                let shifts = self.described_shifts().map(|shifts| format!(" for the shifts {shifts}"));
-                format!("conjugate gradients in {precision}{}", shifts.unwrap_or_default())
-            }
-            Method::BlockConjugateGradients => format!("block conjugate gradients in {precision}"),
-            Method::MixedF32 => "conjugate gradients in f64 and f32".to_owned(),
-            Method::MixedHalf => "conjugate gradients in f64 and half precision".to_owned(),
-            Method::BiCgStab => format!("BiCGStab in {precision}"),
-        }
-    }
-
     fn describe_sum(&self, how: &How<AnyModel>, lattice: Lattice) -> String {
         match self.sums.sum {
             SumKind::Exact => "exact".to_owned(),
@@ -407,7 +376,7 @@ impl Solve {
     ) -> anyhow::Result<Option<ArrayOutput<'_>>> {
         let Some(path) = &self.output else { return Ok(None) };
         let settings = [
-            ("solver", self.solver_name().into()),
+            ("solver", self.solver.name().into()),
             ("preconditioning", how.preconditioning.name().into()),
             ("tolerance", how.params.tolerance.into()),
             ("sum", self.describe_sum(how, lattice).into()),
@@ -441,7 +410,7 @@ impl Solve {
         let shifts = self.described_shifts().map(|shifts| format!(", shifts {shifts}"));
         let deflated = deflating.map(|deflating| format!(", deflated by {}", deflating.description));
         let special = shifts.or(deflated).unwrap_or_default();
-        let (operator, solver) = (&how.operator.describe(), &format!("{}{special}", self.solver_name()));
+        let (operator, solver) = (&how.operator.describe(), &format!("{}{special}", self.solver.name()));
         let described = Described { operator, source, solver, sum };
         Ok(identity::<R, _>(how, self.hop.parameters(), (&file.configuration, &file.lattice), described)?)
     }

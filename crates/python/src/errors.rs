@@ -136,11 +136,8 @@ pub fn solve(py: Python<'_>, error: SolveError) -> PyErr {
 
 pub fn method_name(method: Method) -> &'static str {
     match method {
-        Method::ConjugateGradients => "cg",
-        Method::BlockConjugateGradients => "block-cg",
-        Method::BiCgStab => "bicgstab",
         Method::MixedF32 => "mixed",
-        Method::MixedHalf => "mixed-half",
+        method => method.name(),
     }
 }
 

@@ -41,11 +41,8 @@ impl<'py> How<'py> {
         every: usize,
     ) -> PyResult<Self> {
         let method = match method {
-            "block-cg" => Method::BlockConjugateGradients,
-            "bicgstab" => Method::BiCgStab,
-            "mixed" | "mixed-f32" => Method::MixedF32,
-            "mixed-half" => Method::MixedHalf,
-            _ => Method::ConjugateGradients,
+            "mixed" => Method::MixedF32,
+            name => name.parse().map_err(value)?,
         };
         if let Some(tol) = tol.filter(|tol| !(1e-100..1.0).contains(tol)) {
             return Err(value(format!("tol is {tol:?}: expected a number from 1e-100 to below 1, as 1e-10")));
@@ -63,7 +60,7 @@ impl<'py> How<'py> {
 
     /// The precision of the solve: the one given, else that of mixed methods, else that of the source.
     pub fn precision(&self, given: Option<&str>, of_source: Precision) -> PyResult<Precision> {
-        let is_mixed = matches!(self.method, Method::MixedF32 | Method::MixedHalf);
+        let is_mixed = self.method.is_mixed();
         match given {
             None if is_mixed => Ok(Precision::F64),
             None => Ok(of_source),

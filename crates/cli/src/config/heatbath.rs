@@ -16,8 +16,8 @@ use lanefield::reference::real::Precision;
 use lanefield::statistics::{Autocorrelation, mean};
 use serde::Serialize;
 
-use super::require_memory;
 use crate::args::{BackendArgs, finite};
+use crate::configuration::require_memory;
 use crate::interrupt::{heed_requests, interrupted, keep, takes_request};
 use crate::outcome::Outcome;
 use crate::output::{Head, Kind, facts, joined, show};

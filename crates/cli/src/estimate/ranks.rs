@@ -8,7 +8,7 @@ use lanefield_lab::estimate::{Binding, KernelWork, RanksEstimate, on_ranks};
 use lanefield_lab::machine::Cluster;
 use serde::Serialize;
 
-use super::described;
+use crate::machines::described;
 use crate::outcome::Outcome;
 use crate::output::{Head, Kind, bytes, facts, joined, show, table_of};
 

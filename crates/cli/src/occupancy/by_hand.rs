@@ -3,7 +3,7 @@
 use anyhow::bail;
 use lanefield_lab::occupancy::Demand;
 
-use super::Occupancy;
+use super::arguments::Occupancy;
 use super::table::Report;
 
 /// Lanes of an outer site, where nobody says: those of f32 in Grid's 64 bytes.

@@ -14,7 +14,7 @@ use lanefield::reference::layout::LaneChoice;
 use lanefield::reference::links::LinkFormat;
 use lanefield::reference::real::Precision;
 
-use super::Occupancy;
+use super::arguments::Occupancy;
 use super::table::Report;
 use crate::args::PlaceArgs;
 use crate::build_ahead::Builder;

@@ -10,6 +10,7 @@ use lanefield_lab::occupancy::{
 };
 use serde::Serialize;
 
+use super::arguments;
 use crate::output::{dense, facts, table, table_of, wrapped};
 
 #[derive(Default, Serialize)]
@@ -62,7 +63,7 @@ impl Report {
     /// Adds what a kernel, or numbers by hand, take and leave, with the simplified formulas where there are any; and the sweep that was asked for.
     pub fn add(
         &mut self,
-        args: &super::Occupancy,
+        args: &arguments::Occupancy,
         (architecture, demand, lanes): (Architecture, Demand, usize),
         kernel: Option<Compiled>,
     ) -> anyhow::Result<()> {
@@ -72,7 +73,7 @@ impl Report {
         if simplified.is_some() {
             self.simplified_differ = Some(DIFFERENCES);
         }
-        if let Some(super::Sweep { quantity, values }) = &args.sweep {
+        if let Some(arguments::Sweep { quantity, values }) = &args.sweep {
             let rows = sweep(&architecture, &demand, lanes, *quantity, values)?;
             let threads = *quantity == SweptQuantity::AcceleratorThreads;
             let note = threads.then(|| sweet_spot(&architecture, &rows)).flatten();

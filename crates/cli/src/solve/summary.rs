@@ -7,12 +7,12 @@ use lanefield::reference::layout::Lattice;
 use lanefield::solver::{Solve as How, SolveError, SolveReport};
 use serde::Serialize;
 
-use super::super::deflation::deflated;
-use super::super::long_run::since;
-use super::super::operator::json_of;
-use super::super::output::{bits, facts, with_bits};
-use super::super::solver::{Course, Fields, Rates, RhsSummary};
-use super::Solve;
+use crate::args::HopArgs;
+use crate::deflation::deflated;
+use crate::long_run::since;
+use crate::operator::json_of;
+use crate::output::{bits, facts, with_bits};
+use crate::solver::{Course, Fields, Rates, RhsSummary};
 
 /// What was solved, and how it went. As JSON, these fields; what a solver that did not converge cannot tell is null.
 #[derive(Serialize)]
@@ -70,11 +70,11 @@ pub struct Summary {
 
 impl Summary {
     pub fn new<R: Vectors>(
-        device: String,
-        command: &Solve,
+        (device, solver_description): (String, String),
         how: &How<AnyModel>,
-        lattice: Lattice,
-        plaquette: f64,
+        (lattice, plaquette): (Lattice, f64),
+        hop: &HopArgs,
+        shifts: Option<Vec<f64>>,
     ) -> Self {
         let model = how.operator;
         Self {
@@ -82,13 +82,13 @@ impl Summary {
             operator: model.name(),
             parameters: json_of(&model),
             description: model.describe(),
-            solver: command.solver_name(),
-            solver_description: command.describe_solver(R::NAME),
-            shifts: command.shifts.clone(),
+            solver: how.method.name(),
+            solver_description,
+            shifts,
             deflation: None,
             resumed_from: None,
             compared_with_record: None,
-            fields: Fields::new::<R>(lattice, &command.hop),
+            fields: Fields::new::<R>(lattice, hop),
             course: Course::new(how, plaquette),
             iterations: 0,
             residual_squared: None,

@@ -1,10 +1,85 @@
-//! What was counted, for people.
+//! What was counted: as JSON, and for people.
 
 use lanefield::backend::opencl::AccessWidth;
-use lanefield_lab::access::{ArrayCounts, PatternReport};
+use lanefield::kernel::Kernel;
+use lanefield::reference::real::Precision;
+use lanefield_lab::access::{ArrayCounts, BankPasses, Index, PatternReport};
+use serde::Serialize;
 
-use super::{Counted, LocalRow, OfKernel, OfPattern, OfRow, Report};
 use crate::output::{dense, facts, joined, table_of, wrapped};
+
+#[derive(Serialize)]
+pub struct Report {
+    pub wavefront: u64,
+    #[serde(rename = "line_bytes")]
+    pub line: u64,
+    #[serde(flatten)]
+    pub counted: Counted,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Counted {
+    Kernels(Vec<OfKernel>),
+    Patterns(Vec<OfPattern>),
+    #[serde(untagged)]
+    Row(OfRow),
+}
+
+#[derive(Serialize)]
+pub struct OfKernel {
+    pub kernel: &'static Kernel,
+    pub lattice: [usize; 4],
+    pub precision: Precision,
+    pub reconstruct: usize,
+    pub spinors: usize,
+    pub lane_bytes: usize,
+    pub access: AccessWidth,
+    pub mapping: String,
+    /// Work-items of a group in each dimension, the lane first.
+    pub group: [usize; 3],
+    pub launch: String,
+    pub arrays: Vec<ArrayCounts>,
+    pub total: ArrayTotal,
+}
+
+/// All accesses of a wavefront together.
+#[derive(Serialize)]
+pub struct ArrayTotal {
+    pub sectors_a_wavefront: f64,
+    pub bytes_moved_a_work_item: f64,
+    pub sector_efficiency: f64,
+}
+
+#[derive(Serialize)]
+pub struct OfPattern {
+    pub name: Option<&'static str>,
+    pub about: Option<&'static str>,
+    pub good: Option<bool>,
+    pub pattern: String,
+    pub element: u64,
+    pub fast: Index,
+    pub serial: Vec<Index>,
+    #[serde(flatten)]
+    pub counted: PatternReport,
+}
+
+#[derive(Serialize)]
+pub struct OfRow {
+    pub row: u64,
+    pub element: u64,
+    /// Elements from one row to the next in memory.
+    pub pitch: u64,
+    pub local: Vec<LocalRow>,
+}
+
+#[derive(Serialize)]
+pub struct LocalRow {
+    pub banks: u64,
+    pub padding: u64,
+    pub column_without: BankPasses,
+    pub column_with: BankPasses,
+}
 
 /// `1 element`, `2 elements`, `2 passes`.
 fn count(number: u64, thing: &str) -> String {

@@ -1,9 +1,4 @@
-//! `lanefield occupancy`: how many waves of a kernel a compute unit holds, by numbers given by hand, of a kernel on the device in use, or of kernels
-//! compiled for GPUs that need not be there. The rules: `lanefield_lab::occupancy`; the code: `lanefield_lab::code`.
-
-mod by_hand;
-mod kernels;
-mod table;
+//! The arguments of `lanefield occupancy`.
 
 use clap::Args;
 use lanefield::backend::select::DeviceChoice;
@@ -12,12 +7,10 @@ use lanefield::reference::links::LinkFormat;
 use lanefield::reference::real::Precision;
 use lanefield_lab::occupancy::{Architecture, SweptQuantity};
 
-use super::args::of_storage;
-use super::build_ahead::JobsArgs;
-use super::kernels::word;
-use super::outcome::Outcome;
-use super::output::{Head, Kind, show};
-use super::tuning::TuningArgs;
+use crate::args::of_storage;
+use crate::build_ahead::JobsArgs;
+use crate::kernels::word;
+use crate::tuning::TuningArgs;
 
 /// Compute how many waves of a kernel a compute unit holds at once, which resource limits them, and what the next step up would need.
 ///
@@ -36,31 +29,31 @@ use super::tuning::TuningArgs;
 pub struct Occupancy {
     /// Architectures: gfx906, gfx908, gfx90a, gfx942, gfx1100, sm_70, sm_80, sm_89, sm_90
     #[arg(long, value_name = "ARCH,…", value_delimiter = ',')]
-    arch: Vec<String>,
+    pub arch: Vec<String>,
     /// Work-items per wave, where an architecture has two kinds (gfx1100: 32 or 64)
     #[arg(long, value_name = "N")]
-    wave: Option<usize>,
+    pub wave: Option<usize>,
     /// Registers per work-item (architectural VGPRs)
     #[arg(long, visible_alias = "registers", value_name = "N")]
-    vgprs: Option<usize>,
+    pub vgprs: Option<usize>,
     /// Accumulation registers (AGPRs) per work-item
     #[arg(long, value_name = "N", default_value_t = 0)]
-    agprs: usize,
+    pub agprs: usize,
     /// Scalar registers per wave
     #[arg(long, value_name = "N", default_value_t = 0)]
-    sgprs: usize,
+    pub sgprs: usize,
     /// Bytes of local (shared) memory per work-group
     #[arg(long, visible_alias = "shared", value_name = "BYTES", default_value_t = 0)]
-    lds: usize,
+    pub lds: usize,
     /// Work-items per work-group [default: 8 lanes times 8 sites]
     #[arg(long, value_name = "N")]
-    group: Option<usize>,
+    pub group: Option<usize>,
     /// Kernels of the library: all, a family or a kernel
     #[arg(long, alias = "kernels", value_name = "KERNEL,…", value_delimiter = ',', value_parser = word)]
-    kernel: Vec<String>,
+    pub kernel: Vec<String>,
     /// Precisions of fields [default: all, on a device f32]
     #[arg(long, value_name = "PRECISION,…", value_delimiter = ',', value_parser = of_storage())]
-    precision: Vec<Precision>,
+    pub precision: Vec<Precision>,
     /// Reals stored per link: 18, 12 or 8
     #[arg(
         long = "reconstruct",
@@ -69,32 +62,32 @@ pub struct Occupancy {
         value_delimiter = ',',
         default_value = "18"
     )]
-    links: Vec<LinkFormat>,
+    pub links: Vec<LinkFormat>,
     /// Lane width in bytes: 8, 16, 32, 64, 128, 256; a cut of the lattice into lanes; or auto (the largest up to 128 that fits the lattice)
     #[arg(long, value_name = "BYTES|X.Y.Z.T|auto", default_value_t)]
-    lanes: LaneChoice,
+    pub lanes: LaneChoice,
     /// Extents X.Y.Z.T, on which some choices depend
     #[arg(long, value_name = "X.Y.Z.T", default_value = "16.16.16.32")]
-    lattice: Extents,
+    pub lattice: Extents,
     /// What is varied, and its values: accelerator_threads=2,4,8 (times 8 lanes, or those of the kernel), registers=… or lds=…
     #[arg(long, value_name = "WHAT=N,…", value_parser = read_sweep)]
-    sweep: Option<Sweep>,
+    pub sweep: Option<Sweep>,
     /// The OpenCL device, where no architecture is given: auto, a number from `lanefield devices`, or part of a name [env: LANEFIELD_DEVICE]
     #[arg(long, value_name = "DEVICE", default_value = crate::args::default_device())]
-    device: DeviceChoice,
+    pub device: DeviceChoice,
     /// Print JSON instead of tables
     #[arg(long)]
-    json: bool,
+    pub json: bool,
     #[command(flatten)]
-    jobs: JobsArgs,
+    pub jobs: JobsArgs,
     #[command(flatten)]
-    tuning: TuningArgs,
+    pub tuning: TuningArgs,
 }
 
 #[derive(Clone, Debug)]
-struct Sweep {
-    quantity: SweptQuantity,
-    values: Vec<usize>,
+pub struct Sweep {
+    pub quantity: SweptQuantity,
+    pub values: Vec<usize>,
 }
 
 fn read_sweep(text: &str) -> Result<Sweep, String> {
@@ -108,15 +101,7 @@ fn read_sweep(text: &str) -> Result<Sweep, String> {
 }
 
 impl Occupancy {
-    pub fn run(self) -> anyhow::Result<Outcome> {
-        let (device, report) = match self.kernel.is_empty() {
-            true => (None, by_hand::report(&self)?),
-            false => kernels::report(&self)?,
-        };
-        show(self.json, Head::on(Kind::Occupancy, device), &report, table::Report::text)
-    }
-
-    fn architectures(&self) -> anyhow::Result<Vec<Architecture>> {
+    pub fn architectures(&self) -> anyhow::Result<Vec<Architecture>> {
         let mut found: Vec<Architecture> = Vec::new();
         for name in &self.arch {
             let architecture = Architecture::find(name.trim(), self.wave)?;

@@ -1,11 +1,53 @@
-//! What the doctor says, for people.
+//! What the doctor says: as JSON, and for people.
 
 use std::fmt::Write as _;
 
-use lanefield_lab::doctor::Finding;
+use lanefield_lab::ceilings::Share;
+use lanefield_lab::doctor::{Binding, Finding, Machine, Observation};
+use serde::Serialize;
 
-use super::{Examined, Report};
 use crate::output::facts;
+
+#[derive(Serialize)]
+pub struct Report {
+    /// What it ran on; a timeline tells its name alone.
+    pub machine: Machine,
+    pub kernels: Vec<Examined>,
+}
+
+/// One kernel, or one described run.
+#[derive(Serialize)]
+pub struct Examined {
+    pub subject: String,
+    pub kernel_seconds: f64,
+    pub bytes_per_second: f64,
+    /// The ratio of that to the copy bandwidth; null where the data stay in a cache.
+    pub share_of_copy: Option<f64>,
+    pub in_cache: bool,
+    pub estimated_seconds: Option<f64>,
+    pub binds: Binding,
+    /// What was found, the largest gain first.
+    pub findings: Vec<Finding>,
+    pub observation: Observation,
+}
+
+impl Examined {
+    pub fn new(observation: Observation, share: Share, findings: Vec<Finding>) -> Self {
+        let seconds = observation.kernel_seconds();
+        let rate = observation.bytes as f64 / seconds;
+        Self {
+            subject: observation.subject.clone(),
+            kernel_seconds: seconds,
+            bytes_per_second: rate,
+            share_of_copy: share.of_ceiling().filter(|share| share.is_finite()),
+            in_cache: share == Share::InCache,
+            estimated_seconds: observation.estimated,
+            binds: observation.binding(share == Share::InCache),
+            findings,
+            observation,
+        }
+    }
+}
 
 pub fn text(report: &Report) -> String {
     let device = &report.machine;

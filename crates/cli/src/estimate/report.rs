@@ -1,9 +1,81 @@
-//! Estimates for people.
+//! What was estimated: as JSON, and for people.
 
-use lanefield_lab::estimate::{Limit, Prediction, TraversalReport};
+use lanefield::kernel::Kernel;
+use lanefield::reference::real::Precision;
+use lanefield_lab::estimate::{KernelEstimate, Limit, Prediction, TraversalReport, Workload, WorkloadReport};
+use lanefield_lab::machine::Machine;
+use serde::Serialize;
 
-use super::{Listing, OfKernel, OfWorkload, Report};
 use crate::output::{bytes, facts, joined, table, wrapped};
+
+#[derive(Serialize)]
+pub struct Report<T> {
+    pub machine: Machine,
+    /// What is estimated: kernel, traversal or workload.
+    #[serde(skip)]
+    pub subject: &'static str,
+    pub rate_per_second: f64,
+    pub want_per_second: Option<f64>,
+    pub go: Option<bool>,
+    #[serde(flatten)]
+    pub estimate: T,
+}
+
+#[derive(Serialize)]
+pub struct OfKernel {
+    pub kernel: &'static Kernel,
+    pub lattice: [usize; 4],
+    pub onto: String,
+    pub precision: Precision,
+    pub reconstruct: usize,
+    pub spinors: usize,
+    #[serde(flatten)]
+    pub estimate: KernelEstimate,
+    pub measured: Option<Times>,
+    pub ratio: Option<f64>,
+}
+
+#[derive(Serialize)]
+pub struct OfWorkload {
+    pub workload: Workload,
+    #[serde(flatten)]
+    pub report: WorkloadReport,
+}
+
+#[derive(Serialize)]
+pub struct Kernels {
+    pub kernels: Vec<Report<OfKernel>>,
+}
+
+#[derive(Serialize)]
+pub struct Listing {
+    pub machines: Vec<Listed>,
+}
+
+#[derive(Serialize)]
+pub struct Listed {
+    pub id: &'static str,
+    #[serde(flatten)]
+    pub machine: Machine,
+    pub f32_flops_per_second: f64,
+    pub f64_flops_per_second: f64,
+}
+
+#[derive(Serialize)]
+pub struct Times {
+    #[serde(skip)]
+    pub device: String,
+    pub seconds: f64,
+    /// For each of several launches that are queued one after the other, of lattices where these overlap.
+    pub back_to_back_seconds: Option<f64>,
+}
+
+impl Times {
+    /// What estimates are compared with: launches that follow each other.
+    pub fn best(&self) -> f64 {
+        self.back_to_back_seconds.unwrap_or(self.seconds)
+    }
+}
 
 /// A number of four digits with the prefix of a power of 1000, and its unit: `811.6 MB`.
 fn scaled(value: f64, unit: &str) -> String {
