@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use lanefield::backend::{BackendError, HostField};
-use lanefield::dynamic::{AnyBackend, Applied, DynField, Piece, field_shape};
+use lanefield::dynamic::{AnyBackend, Applied, DynField, KeptOperator, Piece};
 use lanefield::reference::field::{FieldError, FieldShape};
 use lanefield::reference::kernels::hop::Dagger;
 use lanefield::reference::layout::Parity;
@@ -14,7 +14,6 @@ use pyo3::prelude::*;
 use super::arrays::Number;
 use super::errors::{self, value};
 use super::fields::Axes;
-use super::operator::Operator;
 use super::running;
 
 /// A piece by its name, onto the sites of a parity.
@@ -34,12 +33,12 @@ pub fn piece(name: &str, parity: Option<Parity>) -> PyResult<Piece> {
 
 /// What is applied to which fields.
 #[derive(Clone, Copy)]
-struct Applying<'a> {
-    piece: Piece,
-    dagger: Dagger,
+pub struct Applying<'a> {
+    pub piece: Piece,
+    pub dagger: Dagger,
     /// Of fields on all sites.
-    shape: FieldShape,
-    axes: &'a Axes,
+    pub shape: FieldShape,
+    pub axes: &'a Axes,
 }
 
 impl Applying<'_> {
@@ -66,26 +65,19 @@ impl Applying<'_> {
         axes.read(field, out);
         Ok(())
     }
-}
 
-/// Makes `out` the piece of the operator, or of its Hermitian conjugate, of an array with the same axes. Where it does not act, the result is 0.
-pub fn apply<R: Number>(
-    py: Python<'_>,
-    operator: &Operator,
-    (piece, dagger): (Piece, bool),
-    axes: &Axes,
-    psi: &[Complex<R>],
-    out: &mut [Complex<R>],
-) -> PyResult<()> {
-    let (one, precision) = (operator.model().object(), <R as Real>::PRECISION);
-    let object = one.with_parts(axes.rhs * one.parts()).unwrap_or(one);
-    let on = (operator.configuration().get().extents(), piece.onto());
-    let shape = field_shape(object, precision, on, operator.device().lanes()).map_err(value)?;
-    let dagger = if dagger { Dagger::Yes } else { Dagger::No };
-    let (applying, kept) = (Applying { piece, dagger, shape, axes }, operator.kept());
-    let backend = kept.backend();
-    let applied = running::run(py, None, |_| {
-        kept.with(precision, |operator| backend.install(|| applying.on(backend, operator, psi, out)))
-    })?;
-    applied.map_err(errors::backend)
+    /// Makes `out` the piece of the operator, or of its Hermitian conjugate, of an array with the same axes. Where it does not act, the result is 0.
+    pub fn apply<R: Number>(
+        &self,
+        py: Python<'_>,
+        kept: &KeptOperator,
+        psi: &[Complex<R>],
+        out: &mut [Complex<R>],
+    ) -> PyResult<()> {
+        let (precision, backend) = (<R as Real>::PRECISION, kept.backend());
+        let applied = running::run(py, None, |_| {
+            kept.with(precision, |operator| backend.install(|| self.on(backend, operator, psi, out)))
+        })?;
+        applied.map_err(errors::backend)
+    }
 }

@@ -1,15 +1,10 @@
 //! Arguments by their names. A wrong one is told as "seed is -1: expected a whole number that is not negative", whatever it was given to: `ValueError`
 //! where it has the right type, else `TypeError`.
 
-use lanefield::gauge::Smearing;
-use lanefield::observable::{COLUMNS, Source, TwistAngle, Wuppertal};
+use lanefield::observable::{TwistAngle, Wuppertal};
 use lanefield::reference::layout::{Coordinate, Parity};
 use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
-
-use super::arrays::Given;
-use super::configuration::Configuration;
-use super::operator::Operator;
 
 /// What was given as Python shows it, but not all of it where it is long.
 pub fn shown(given: &Bound<'_, PyAny>) -> String {
@@ -111,55 +106,6 @@ impl Argument for Wuppertal {
     }
 }
 
-/// Links on which quarks are smeared.
-pub enum SmearLinks {
-    /// Those of the operator, smeared.
-    Smeared(Smearing),
-    Of(Py<Configuration>),
-}
-
-impl Argument for SmearLinks {
-    fn read(name: &str, given: &Bound<'_, PyAny>) -> PyResult<Self> {
-        if let Ok(configuration) = given.extract() {
-            return Ok(Self::Of(configuration));
-        }
-        let expected = "a lanefield.Configuration, or a smearing as 'spatial-ape:0.5,10'";
-        let text: String = given.extract().map_err(|_| mistyped(name, given, expected))?;
-        let smearing = text.parse::<Smearing>().map_err(|error| error.to_string());
-        let smearing = smearing.and_then(|smearing| smearing.check().map(|()| smearing).map_err(|e| e.to_string()));
-        smearing.map(Self::Smeared).map_err(|error| PyValueError::new_err(format!("{name}: {error}")))
-    }
-}
-
-/// What a propagator is solved from.
-pub enum QuarkColumns<'py> {
-    Named(Source),
-    /// An array of twelve columns.
-    Array(Given<'py>),
-}
-
-/// A point, the name of a source in each spin and colour, or an array.
-pub fn quark_source<'py>(given: &Bound<'py, PyAny>) -> PyResult<QuarkColumns<'py>> {
-    let name = "source";
-    let Ok(text) = given.extract::<String>() else {
-        let has_axes = given.getattr("ndim").and_then(|axes| axes.extract::<usize>()).is_ok_and(|axes| axes > 1);
-        if has_axes || given.len().is_ok_and(|length| length == COLUMNS) {
-            return Given::new(name, given).map(QuarkColumns::Array);
-        }
-        let position = Coordinate::read(name, given)?;
-        return Ok(QuarkColumns::Named(Source::Point { position, component: None }));
-    };
-    match Source::columns(&text) {
-        Ok(Source::File(_)) => Err(wrong(
-            name,
-            given,
-            "the name of a source, as in 'wall:0'; of a file lanefield.read_array makes an array",
-        )),
-        Ok(source) => Ok(QuarkColumns::Named(source)),
-        Err(error) => Err(PyValueError::new_err(error)),
-    }
-}
-
 impl Argument for Parity {
     fn read(name: &str, given: &Bound<'_, PyAny>) -> PyResult<Self> {
         Ok(if word(name, given, &["even", "odd"])? == "even" { Self::Even } else { Self::Odd })
@@ -181,20 +127,8 @@ impl Argument for TwistAngle {
     }
 }
 
-impl Argument for Py<Configuration> {
-    fn read(name: &str, given: &Bound<'_, PyAny>) -> PyResult<Self> {
-        given.extract().map_err(|_| mistyped(name, given, "a lanefield.Configuration"))
-    }
-}
-
-impl Argument for Py<Operator> {
-    fn read(name: &str, given: &Bound<'_, PyAny>) -> PyResult<Self> {
-        given.extract().map_err(|_| mistyped(name, given, "a lanefield.Operator"))
-    }
-}
-
 /// One of some words.
-fn word(name: &str, given: &Bound<'_, PyAny>, words: &[&'static str]) -> PyResult<&'static str> {
+pub fn word(name: &str, given: &Bound<'_, PyAny>, words: &[&'static str]) -> PyResult<&'static str> {
     let quoted: Vec<String> = words.iter().map(|word| format!("'{word}'")).collect();
     let expected = quoted.join(" or ");
     let text: String = given.extract().map_err(|_| mistyped(name, given, &expected))?;
@@ -213,7 +147,6 @@ macro_rules! named {
 named! {
     colour: usize,
     components: Option<usize>,
-    configuration: Py<Configuration>,
     dagger: bool,
     even_odd: bool,
     every: usize,
@@ -225,7 +158,6 @@ named! {
     ls: Option<usize>,
     max_iterations: Option<usize>,
     name: String,
-    operator: Py<Operator>,
     origin_time: usize,
     overwrite: bool,
     parity: Option<Parity>,
@@ -234,7 +166,6 @@ named! {
     precisions: Option<Vec<String>>,
     reconstruct: Option<usize>,
     seed: u64,
-    smear_links: Option<SmearLinks>,
     smear_sink: Option<Wuppertal>,
     smear_source: Option<Wuppertal>,
     spin: usize,
@@ -255,7 +186,6 @@ macro_rules! words {
 }
 
 words! {
-    convention: ["lanefield", "pyquda", "gpt"],
     direction: ["x", "y", "z", "t"],
     method: ["cg", "block-cg", "bicgstab", "mixed", "mixed-f32", "mixed-half"],
     piece: ["full", "meooe", "mooee", "mooeeinv", "mpc"],

@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 
 use lanefield::comm::WholeLattice;
 use lanefield::io::claims;
-use lanefield::io::configuration::{self, Format, Origin, ReadOptions, WriteOptions};
+use lanefield::io::configuration::{Format, Origin, ReadOptions, WriteOptions, read, write};
 use lanefield::io::identity::digest_of_numbers;
 use lanefield::io::sidecar;
 use lanefield::reference::field::{FieldError, list_of};
@@ -22,9 +22,9 @@ use pyo3::exceptions::{PyFileExistsError, PyUserWarning};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
-use super::arguments::{self, shown};
+use super::arguments::{self, Argument, mistyped, shown};
 use super::arrays::{Given, on_values, tuple};
-use super::convention::{Convention, Order, fill, reordered};
+use super::convention::{self, Convention, Order, fill, reordered};
 use super::device::{Device, on_host};
 use super::errors::{self, value};
 use super::running;
@@ -62,6 +62,17 @@ impl Configuration {
         }
         Ok(self.digest.get().map_or("", String::as_str))
     }
+}
+
+impl Argument for Py<Configuration> {
+    fn read(name: &str, given: &Bound<'_, PyAny>) -> PyResult<Self> {
+        given.extract().map_err(|_| mistyped(name, given, "a lanefield.Configuration"))
+    }
+}
+
+/// The argument `configuration`.
+pub fn configuration(given: &Bound<'_, PyAny>) -> PyResult<Py<Configuration>> {
+    Argument::read("configuration", given)
 }
 
 /// Extents from (x, y, z, t), from "x.y.z.t", or from a configuration.
@@ -125,7 +136,7 @@ impl Configuration {
             lattice: lattice.map(extents_of).transpose()?,
             projection: project.map(str::parse).transpose().map_err(value)?,
         };
-        let read = on_host(py, || configuration::read(&path, options))?.map_err(errors::configuration)?;
+        let read = on_host(py, || read(&path, options))?.map_err(errors::configuration)?;
         for problem in &read.problems {
             let text = format!("{}: {problem}; it was read without it", path.display());
             PyErr::warn(py, &py.get_type::<PyUserWarning>(), &CString::new(text).map_err(value)?, 1)?;
@@ -169,7 +180,7 @@ impl Configuration {
     #[pyo3(signature = (links, *, convention="lanefield", lattice=None))]
     fn from_array(
         links: &Bound<'_, PyAny>,
-        #[pyo3(from_py_with = arguments::convention)] convention: &'static str,
+        #[pyo3(from_py_with = convention::convention)] convention: &'static str,
         lattice: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
         let (py, convention) = (links.py(), Convention::of(convention));
@@ -213,7 +224,7 @@ impl Configuration {
     fn array<'py>(
         &self,
         py: Python<'py>,
-        #[pyo3(from_py_with = arguments::convention)] convention: &'static str,
+        #[pyo3(from_py_with = convention::convention)] convention: &'static str,
     ) -> PyResult<Bound<'py, PyAny>> {
         let (extents, links) = (self.get().extents(), self.get().links());
         let (order, axes) = Convention::of(convention).links(extents)?;
@@ -278,7 +289,7 @@ impl Configuration {
             let lattice = WholeLattice::alone(self.get().extents());
             let (origin, made_by) = (self.origin.as_deref(), self.made_by.clone());
             let options = WriteOptions { format, origin, made_by, ..WriteOptions::default() };
-            configuration::write(path, self.get(), &lattice, &options)
+            write(path, self.get(), &lattice, &options)
         })?;
         written.map_err(errors::configuration)?;
         let written = claims::written_to(path);

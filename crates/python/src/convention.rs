@@ -12,6 +12,7 @@ use lanefield::reference::tasks::{for_each_chunk, items_a_task};
 use num_complex::Complex;
 use pyo3::prelude::*;
 
+use super::arguments::word;
 use super::arrays::{Number, tuple};
 use super::device::on_host;
 use super::errors::value;
@@ -110,6 +111,11 @@ impl Convention {
             _ => Ok(told),
         }
     }
+}
+
+/// The argument `convention`.
+pub fn convention(given: &Bound<'_, PyAny>) -> PyResult<&'static str> {
+    word("convention", given, &Convention::ALL.map(Convention::name))
 }
 
 /// In which order the objects of an array lie. An object is what one part of a field has at a site, and parts are numbered: right-hand sides, or of each

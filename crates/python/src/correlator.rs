@@ -12,7 +12,7 @@ use pyo3::prelude::*;
 use super::arguments::{self, shown};
 use super::arrays::{Given, Number, array, in_c_order, on_values, tuple};
 use super::configuration::extents_of;
-use super::convention::{Convention, Order, fill};
+use super::convention::{self, Convention, Order, fill};
 use super::device::{Device, on_host};
 use super::errors::{self, value};
 use super::propagator::OF_SITE;
@@ -67,7 +67,7 @@ pub fn correlator(
     #[pyo3(from_py_with = arguments::origin_time)] origin_time: usize,
     #[pyo3(from_py_with = arguments::twist_angle)] twist_angle: Option<TwistAngle>,
     device: Option<&Bound<'_, PyAny>>,
-    #[pyo3(from_py_with = arguments::convention)] convention: &'static str,
+    #[pyo3(from_py_with = convention::convention)] convention: &'static str,
     lattice: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Correlators> {
     let (py, convention) = (propagator.py(), Convention::of(convention));

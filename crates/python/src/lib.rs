@@ -10,7 +10,7 @@
 //! | `device.rs`, `running.rs` | where to compute; computing while Python waits, answers signals and is told of progress |
 //! | `configuration.rs`, `sources.rs` | gauge configurations and sources |
 //! | `operator.rs`, `apply.rs` | operators by name, and their application |
-//! | `solve.rs`, `result.rs`, `propagator.rs`, `correlator.rs` | solves, and what is made of them |
+//! | `solve.rs`, `result.rs`, `quark_source.rs`, `propagator.rs`, `correlator.rs` | solves, and what is made of them |
 //! | `sums.rs` | exact sums over sites |
 //! | `ports.rs` | comparison of arrays, and golden data |
 
@@ -26,6 +26,7 @@ mod fields;
 mod operator;
 mod ports;
 mod propagator;
+mod quark_source;
 mod result;
 mod running;
 mod solve;

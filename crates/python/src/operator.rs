@@ -1,22 +1,24 @@
 //! Operators by name, with the parameters of the library's definitions as keywords: an operator that is added there is here by itself.
 
-use lanefield::dynamic::{KeptOperator, Piece, What, beyond};
+use lanefield::dynamic::{KeptOperator, Piece, What, beyond, field_shape};
 use lanefield::operator::{
     AnyModel, Definition, HopParameters, KAPPA, Parameter, ParameterKind, definition, definitions,
 };
 use lanefield::reference::kernels::Vectors;
+use lanefield::reference::kernels::hop::Dagger;
 use lanefield::reference::layout::Parity;
 use lanefield::reference::links::{BoundaryPhases, LinkFormat, Phase};
+use lanefield::reference::real::Real;
 use num_complex::Complex;
 use pyo3::IntoPyObjectExt as _;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
-use super::apply::{apply, piece as piece_of};
-use super::arguments::{self, mistyped, wrong};
+use super::apply::{Applying, piece as piece_of};
+use super::arguments::{self, Argument, mistyped, wrong};
 use super::arrays::{Given, Number, on_values};
-use super::configuration::Configuration;
-use super::convention::Convention;
+use super::configuration::{self, Configuration};
+use super::convention::{self, Convention};
 use super::device::Device;
 use super::errors::value;
 use super::fields::{Axes, Physical};
@@ -63,10 +65,6 @@ impl Operator {
         self.device.get()
     }
 
-    pub fn kept(&self) -> &KeptOperator {
-        &self.kept
-    }
-
     /// Refuses parameters beyond the precision of the computation, and a diagonal that even-odd preconditioning cannot divide by.
     pub fn check<R: Vectors>(&self, preconditioned: bool) -> PyResult<()> {
         let is_finite = |number: f64| R::from_f64(number).to_f64().is_finite();
@@ -81,6 +79,17 @@ impl Operator {
         }
         Ok(())
     }
+}
+
+impl Argument for Py<Operator> {
+    fn read(name: &str, given: &Bound<'_, PyAny>) -> PyResult<Self> {
+        given.extract().map_err(|_| mistyped(name, given, "a lanefield.Operator"))
+    }
+}
+
+/// The argument `operator`.
+pub fn operator(given: &Bound<'_, PyAny>) -> PyResult<Py<Operator>> {
+    Argument::read("operator", given)
 }
 
 fn keyword(parameter: &Parameter) -> String {
@@ -186,7 +195,7 @@ impl Operator {
     fn new(
         py: Python<'_>,
         #[pyo3(from_py_with = arguments::name)] name: String,
-        #[pyo3(from_py_with = arguments::configuration)] configuration: Py<Configuration>,
+        #[pyo3(from_py_with = configuration::configuration)] configuration: Py<Configuration>,
         boundary: Option<&Bound<'_, PyAny>>,
         #[pyo3(from_py_with = arguments::reconstruct)] reconstruct: Option<usize>,
         #[pyo3(from_py_with = arguments::links)] links: Option<usize>,
@@ -262,7 +271,7 @@ impl Operator {
         #[pyo3(from_py_with = arguments::piece)] piece: &'static str,
         #[pyo3(from_py_with = arguments::parity)] parity: Option<Parity>,
         out: Option<&Bound<'py, PyAny>>,
-        #[pyo3(from_py_with = arguments::convention)] convention: &'static str,
+        #[pyo3(from_py_with = convention::convention)] convention: &'static str,
     ) -> PyResult<Bound<'py, PyAny>> {
         let (py, extents) = (psi.py(), self.configuration().get().extents());
         let piece = piece_of(piece, parity)?;
@@ -297,7 +306,12 @@ impl Operator {
         out: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         self.check::<R>(piece.divides())?;
-        R::written(py, axes.shape(), out, |out| apply(py, self, (piece, dagger), axes, psi, out))
+        let one = self.model.object();
+        let object = one.with_parts(axes.rhs * one.parts()).unwrap_or(one);
+        let on = (self.configuration().get().extents(), piece.onto());
+        let shape = field_shape(object, <R as Real>::PRECISION, on, self.device().lanes()).map_err(value)?;
+        let applying = Applying { piece, dagger: if dagger { Dagger::Yes } else { Dagger::No }, shape, axes };
+        R::written(py, axes.shape(), out, |out| applying.apply(py, &self.kept, psi, out))
     }
 }
 

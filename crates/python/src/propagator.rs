@@ -18,12 +18,13 @@ use lanefield::solver::{Method, Solve, SolveReport};
 use num_complex::Complex;
 use pyo3::prelude::*;
 
-use super::arguments::{self, QuarkColumns, SmearLinks};
+use super::arguments;
 use super::arrays::{Given, Number, on_values, tuple};
-use super::convention::{Convention, Order, fill, reordered};
+use super::convention::{self, Convention, Order, fill, reordered};
 use super::device::on_host;
 use super::errors::{self, value};
-use super::operator::Operator;
+use super::operator::{self, Operator};
+use super::quark_source::{self, QuarkColumns, SmearLinks};
 use super::result::SolveResult;
 use super::running::{self, Courier};
 use super::solve::How;
@@ -57,8 +58,8 @@ const ORIGIN: Source = Source::Point { position: [0; 4], component: None };
 #[allow(clippy::too_many_arguments, reason = "keywords")]
 pub fn propagator<'py>(
     py: Python<'py>,
-    #[pyo3(from_py_with = arguments::operator)] operator: Py<Operator>,
-    #[pyo3(from_py_with = arguments::quark_source)] source: QuarkColumns<'py>,
+    #[pyo3(from_py_with = operator::operator)] operator: Py<Operator>,
+    #[pyo3(from_py_with = quark_source::quark_source)] source: QuarkColumns<'py>,
     #[pyo3(from_py_with = arguments::method)] method: &'static str,
     #[pyo3(from_py_with = arguments::tol)] tol: Option<f64>,
     #[pyo3(from_py_with = arguments::max_iterations)] max_iterations: Option<usize>,
@@ -66,10 +67,10 @@ pub fn propagator<'py>(
     #[pyo3(from_py_with = arguments::even_odd)] even_odd: bool,
     #[pyo3(from_py_with = arguments::smear_source)] smear_source: Option<Wuppertal>,
     #[pyo3(from_py_with = arguments::smear_sink)] smear_sink: Option<Wuppertal>,
-    #[pyo3(from_py_with = arguments::smear_links)] smear_links: Option<SmearLinks>,
+    #[pyo3(from_py_with = quark_source::smear_links)] smear_links: Option<SmearLinks>,
     progress: Option<Bound<'py, PyAny>>,
     #[pyo3(from_py_with = arguments::every)] every: usize,
-    #[pyo3(from_py_with = arguments::convention)] convention: &'static str,
+    #[pyo3(from_py_with = convention::convention)] convention: &'static str,
 ) -> PyResult<SolveResult> {
     let (operator, convention) = (operator.bind(py), Convention::of(convention));
     let how = How::new(method, tol, max_iterations, even_odd, progress, every)?;

@@ -15,10 +15,10 @@ use pyo3::prelude::*;
 
 use super::arguments::{self, mistyped};
 use super::arrays::{Given, Number};
-use super::convention::Convention;
+use super::convention::{self, Convention};
 use super::errors::{self, value};
 use super::fields::{Axes, Physical};
-use super::operator::Operator;
+use super::operator::{self, Operator};
 use super::result::SolveResult;
 use super::running::{self, Courier, Progress};
 
@@ -116,7 +116,7 @@ impl<'py> How<'py> {
 ))]
 #[allow(clippy::too_many_arguments, reason = "keywords")]
 pub fn solve<'py>(
-    #[pyo3(from_py_with = arguments::operator)] operator: Py<Operator>,
+    #[pyo3(from_py_with = operator::operator)] operator: Py<Operator>,
     source: &Bound<'py, PyAny>,
     #[pyo3(from_py_with = arguments::physical)] physical: Option<bool>,
     #[pyo3(from_py_with = arguments::method)] method: &'static str,
@@ -126,7 +126,7 @@ pub fn solve<'py>(
     #[pyo3(from_py_with = arguments::even_odd)] even_odd: bool,
     progress: Option<Bound<'py, PyAny>>,
     #[pyo3(from_py_with = arguments::every)] every: usize,
-    #[pyo3(from_py_with = arguments::convention)] convention: &'static str,
+    #[pyo3(from_py_with = convention::convention)] convention: &'static str,
 ) -> PyResult<SolveResult> {
     let operator = operator.bind(source.py());
     let how = How::new(method, tol, max_iterations, even_odd, progress, every)?;

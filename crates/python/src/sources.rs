@@ -10,7 +10,7 @@ use pyo3::prelude::*;
 use super::arguments;
 use super::arrays::Number as _;
 use super::configuration::extents_of;
-use super::convention::{Convention, Order};
+use super::convention::{self, Convention, Order};
 use super::device::Device;
 use super::errors::value;
 use super::running;
@@ -74,7 +74,7 @@ pub fn gaussian<'py>(
     #[pyo3(from_py_with = arguments::seed)] seed: u64,
     #[pyo3(from_py_with = arguments::ls)] ls: Option<usize>,
     #[pyo3(from_py_with = arguments::components)] components: Option<usize>,
-    #[pyo3(from_py_with = arguments::convention)] convention: &'static str,
+    #[pyo3(from_py_with = convention::convention)] convention: &'static str,
 ) -> PyResult<Bound<'py, PyAny>> {
     let (py, shape) = (lattice.py(), Shape::new(lattice, convention, ls, components)?);
     let (order, words, host) = (shape.order(), shape.words(), Device::of_host(py, None)?);
@@ -113,7 +113,7 @@ pub fn point<'py>(
     #[pyo3(from_py_with = arguments::spin)] spin: usize,
     #[pyo3(from_py_with = arguments::colour)] colour: usize,
     #[pyo3(from_py_with = arguments::components)] components: Option<usize>,
-    #[pyo3(from_py_with = arguments::convention)] convention: &'static str,
+    #[pyo3(from_py_with = convention::convention)] convention: &'static str,
 ) -> PyResult<Bound<'py, PyAny>> {
     let shape = Shape::new(lattice, convention, None, components)?;
     require_inside(shape.extents, position).map_err(value)?;
@@ -140,7 +140,7 @@ pub fn source<'py>(
     #[pyo3(from_py_with = arguments::name)] name: String,
     #[pyo3(from_py_with = arguments::ls)] ls: Option<usize>,
     #[pyo3(from_py_with = arguments::components)] components: Option<usize>,
-    #[pyo3(from_py_with = arguments::convention)] convention: &'static str,
+    #[pyo3(from_py_with = convention::convention)] convention: &'static str,
 ) -> PyResult<Bound<'py, PyAny>> {
     let source = Source::field(&name).map_err(value)?;
     let shape = Shape::new(lattice, convention, ls, components)?;

@@ -14,7 +14,7 @@ use pyo3::prelude::*;
 use super::arguments;
 use super::arrays::{Given, Number, array, on_values, tuple};
 use super::configuration::extents_of;
-use super::convention::{Convention, Order};
+use super::convention::{self, Convention, Order};
 use super::device::Device;
 use super::errors::{self, value};
 use super::running;
@@ -195,7 +195,7 @@ pub fn norm2<'py>(
     lattice: Option<&Bound<'py, PyAny>>,
     #[pyo3(from_py_with = arguments::leading)] leading: Option<usize>,
     #[pyo3(from_py_with = arguments::ls)] ls: Option<usize>,
-    #[pyo3(from_py_with = arguments::convention)] convention: &'static str,
+    #[pyo3(from_py_with = convention::convention)] convention: &'static str,
     #[pyo3(from_py_with = arguments::parity)] parity: Option<Parity>,
     device: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyAny>> {
@@ -216,7 +216,7 @@ pub fn inner<'py>(
     lattice: Option<&Bound<'py, PyAny>>,
     #[pyo3(from_py_with = arguments::leading)] leading: Option<usize>,
     #[pyo3(from_py_with = arguments::ls)] ls: Option<usize>,
-    #[pyo3(from_py_with = arguments::convention)] convention: &'static str,
+    #[pyo3(from_py_with = convention::convention)] convention: &'static str,
     #[pyo3(from_py_with = arguments::parity)] parity: Option<Parity>,
     device: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyAny>> {
@@ -252,7 +252,7 @@ pub fn sum_sites<'py>(
     x: &Bound<'py, PyAny>,
     lattice: Option<&Bound<'py, PyAny>>,
     #[pyo3(from_py_with = arguments::leading)] leading: Option<usize>,
-    #[pyo3(from_py_with = arguments::convention)] convention: &'static str,
+    #[pyo3(from_py_with = convention::convention)] convention: &'static str,
     #[pyo3(from_py_with = arguments::parity)] parity: Option<Parity>,
     device: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyAny>> {
@@ -273,7 +273,7 @@ pub fn sum_slices<'py>(
     #[pyo3(from_py_with = arguments::direction)] direction: &'static str,
     lattice: Option<&Bound<'py, PyAny>>,
     #[pyo3(from_py_with = arguments::leading)] leading: Option<usize>,
-    #[pyo3(from_py_with = arguments::convention)] convention: &'static str,
+    #[pyo3(from_py_with = convention::convention)] convention: &'static str,
     #[pyo3(from_py_with = arguments::parity)] parity: Option<Parity>,
     device: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyAny>> {
