@@ -13,7 +13,7 @@ use lanefield_lab::machine::Machine;
 
 use report::{ArrayTotal, Counted, LocalRow, OfKernel, OfPattern, OfRow, Report};
 
-use super::kernel_work::KernelWorkArgs;
+use super::kernel_args::KernelWorkArgs;
 use super::kernels::word;
 use super::machines::machine_named;
 use super::outcome::Outcome;

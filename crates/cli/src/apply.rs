@@ -25,7 +25,7 @@ use super::fields::FieldShape;
 use super::operator::{Offer, OperatorArgs, check, json_of};
 use super::outcome::Outcome;
 use super::output::{Head, Kind, Layout, bits, facts, show, with_bits};
-use super::source::{InputArgs, input_of, require_in_range};
+use crate::source::field::{InputArgs, input_of, require_in_range};
 
 /// Apply an operator to a field, and write the result.
 #[derive(Args)]

@@ -15,8 +15,8 @@ use lanefield_lab::{BenchCase, FieldFacts, usual_sites};
 use super::args::PlaceArgs;
 use super::emit::one;
 use super::files::replaces;
-use super::kernel_case::CaseArgs;
-use super::kernel_work::sites;
+use super::kernel_args::CaseArgs;
+use super::kernel_args::sites;
 use super::outcome::Outcome;
 use super::output::{bytes, facts, joined, print};
 

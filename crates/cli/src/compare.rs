@@ -1,5 +1,8 @@
 //! `lanefield compare`: two arrays, bit for bit; where they differ first, how many numbers do, where they lie, and what may have caused it.
 
+mod plot;
+mod residuals;
+
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, ensure};
@@ -20,8 +23,6 @@ use lanefield_ports::order::{Convention, GammaBasis, Inner, OrderError, SiteOrde
 use serde::Serialize;
 
 use super::args::HopArgs;
-use super::compare_plot::plot;
-use super::compare_residuals::{Residuals, System};
 use super::configuration::ReadArgs;
 use super::fields::FieldShape;
 use super::files::{check_beside, given, named, naming_a_dataset, npy_error, require_outputs, svg};
@@ -29,7 +30,9 @@ use super::operator::{Offer, OperatorArgs, check};
 use super::outcome::Outcome;
 use super::output::{Head, Kind, print, print_json};
 use super::ranks::RanksArgs;
-use super::source::{InputArgs, source_or_file};
+use crate::source::field::{InputArgs, source_or_file};
+use plot::plot;
+use residuals::{Residuals, System};
 
 /// Compare two arrays bit for bit: where they differ first, how many numbers do and where, and what may have caused it.
 ///

@@ -1,5 +1,6 @@
 //! `lanefield correlator`: the correlators of pion and rho of propagators in files, and their effective masses.
 
+pub mod plot;
 mod propagators;
 
 use std::path::PathBuf;
@@ -21,13 +22,13 @@ use serde_json::{Map, Value};
 
 use super::args::BackendArgs;
 use super::compare::read_array;
-use super::correlator_plot::{Curve, Title, plot};
 use super::csv_output::{columns_with_bits, with_bits, write_csv};
 use super::far_times;
 use super::files::{given, named, npy_error, require_outputs, svg};
 use super::outcome::Outcome;
 use super::output::{Head, Kind, bits, number, ruled_table, show};
 use super::twist::{self, TwistArgs};
+use plot::{Curve, Title, plot};
 use propagators::{Propagator, PropagatorFacts};
 
 /// Compute the correlators of pion and rho from a propagator, time slice by time slice, with the same bits on every device.

@@ -28,10 +28,10 @@ use super::args::opencl_device;
 use super::build_progress::announce;
 use super::fields::FieldShape;
 use super::files::{given, named, require_outputs, svg};
-use super::history::history_bytes;
 use super::outcome::Outcome;
 use super::output::{Device, Head, Kind, facts, print, show};
-use super::source::gaussian;
+use crate::solving::residual_history::history_bytes;
+use crate::source::field::gaussian;
 
 /// A quenched configuration on 8³×16 at β = 6 (`examples/README.md`).
 const CONFIGURATION: &[u8] = include_bytes!("../data/quenched-8x8x8x16.nersc");

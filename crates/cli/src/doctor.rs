@@ -26,7 +26,7 @@ use super::args::PlaceArgs;
 use super::bench::arguments::build_ahead;
 use super::build_ahead::JobsArgs;
 use super::files::require_outputs;
-use super::kernel_case::CaseArgs;
+use super::kernel_args::CaseArgs;
 use super::kernels::word;
 use super::outcome::Outcome;
 use super::output::{Head, Kind, show};

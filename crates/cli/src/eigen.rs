@@ -15,13 +15,13 @@ use serde::Serialize;
 use super::args::{BackendArgs, HopArgs, finite};
 use super::configuration::ReadArgs;
 use super::files::{given, has_extension, named, require_outputs_but};
-use super::long_run::{CheckpointArgs, Interrupted, since};
 use super::operator::{Invertible, OperatorArgs, check, json_of};
 use super::outcome::Outcome;
 use super::output::{Head, Kind, bits, facts, joined, show, table_of};
 use super::progress::ShareBar;
 use super::ranks::RanksArgs;
-use super::solver::{SolverArgs, lay_out};
+use crate::solving::course::{SolverArgs, lay_out};
+use crate::solving::long_run::{CheckpointArgs, Interrupted, since};
 
 /// Compute the lowest eigenvalues and eigenvectors of A, which conjugate gradients solve for M, with the same bits on every device.
 ///

@@ -23,7 +23,7 @@ use report::{Kernels, Listed, Listing, OfKernel, OfWorkload, Report, Times};
 
 use super::args::PlaceArgs;
 use super::bench::arguments::sampling;
-use super::kernel_work::KernelWorkArgs;
+use super::kernel_args::KernelWorkArgs;
 use super::kernels::word;
 use super::machines::{described, machine_named, read};
 use super::outcome::Outcome;

@@ -1,5 +1,7 @@
 //! `lanefield flow`: the gradient flow of a configuration, its energy density and topological charge, and the scales t₀ and w₀.
 
+mod plot;
+
 use std::path::PathBuf;
 
 use anyhow::ensure;
@@ -19,12 +21,12 @@ use super::args::{BackendArgs, finite};
 use super::configuration::{FormatArgs, MadeOutput, ReadArgs};
 use super::csv_output::{columns_with_bits, with_bits, write_csv};
 use super::files::{but_with, given, named, svg};
-use super::flow_plot::plot;
 use super::interrupt::{ends_on, keep};
 use super::outcome::Outcome;
 use super::output::{Head, Kind, bits, number, show, small, table};
 use super::progress::ShareBar;
 use super::ranks::{RanksArgs, is_first};
+use plot::plot;
 
 /// Let a gauge configuration flow along the gradient of an action, and measure energy density and topological charge on the way, with the same bits on every
 /// device.

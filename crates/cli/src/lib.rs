@@ -18,18 +18,13 @@ mod build_progress;
 mod capture;
 mod command_line;
 mod compare;
-mod compare_plot;
-mod compare_residuals;
 mod completions;
 mod config;
 mod configuration;
-mod configurations;
 mod convert;
 mod correlator;
-mod correlator_plot;
 mod counters;
 mod csv_output;
-mod deflation;
 mod demo;
 mod devices;
 mod doctor;
@@ -40,18 +35,14 @@ mod far_times;
 mod fields;
 mod files;
 mod flow;
-mod flow_plot;
 mod gaugefix;
 mod golden;
 mod guidelines;
-mod history;
 mod hunt;
 mod interrupt;
-mod kernel_case;
-mod kernel_work;
+mod kernel_args;
 mod kernels;
 mod limits;
-mod long_run;
 mod machines;
 mod man;
 mod new;
@@ -64,7 +55,6 @@ mod potential;
 mod process;
 mod progress;
 mod propagator;
-mod quark_source;
 mod ranks;
 mod reduce;
 mod report;
@@ -72,9 +62,8 @@ mod resampling;
 mod run;
 mod smear;
 mod solve;
-mod solver;
+mod solving;
 mod source;
-mod source_command;
 mod spectrum;
 pub mod toolbox;
 mod trace;
@@ -109,7 +98,7 @@ commands! {
         Demo(demo::Demo),
         Devices(devices::Devices),
         Config(config::Config),
-        Source(source_command::MakeSource),
+        Source(source::MakeSource),
         Apply(apply::Apply),
         Run(Box<run::Run>),
         Reduce(reduce::Reduce),

@@ -13,7 +13,6 @@ use serde::Serialize;
 
 use super::args::BackendArgs;
 use super::configuration::ReadArgs;
-use super::configurations::{Configurations, files_of, twice};
 use super::csv_output::{decimal, with_bits, write_csv};
 use super::files::{given, require_outputs};
 use super::interrupt::{ends_on, keep};
@@ -24,6 +23,7 @@ use super::progress::progress_bar;
 use super::ranks::{RanksArgs, is_first};
 use super::resampling::{Bins, Number, Quality, ResamplingArgs};
 use super::smear::smear_until_a_signal;
+use crate::configuration::list::{Configurations, files_of, twice};
 
 /// The potential of static quarks on the axes, V(r) = ln [W(r, t) / W(r, t + 1)] of Wilson loops averaged over configurations, and its fit.
 ///

@@ -27,18 +27,18 @@ use serde::Serialize;
 use super::args::{BackendArgs, HopArgs, of_methods};
 use super::array_output::{self, ArrayOutput};
 use super::configuration::ReadArgs;
-use super::deflation::{Deflating, DeflationArgs, deflated};
 use super::far_times;
 use super::fields::{interleaved, write_arrays};
-use super::history::Progress;
-use super::long_run::{Interrupted, LongRun, LongRunArgs, differs, since};
 use super::operator::{OnSpinors, OperatorArgs, check, json_of};
 use super::outcome::Outcome;
 use super::output::{Head, Kind, facts, show};
-use super::quark_source::{Columns, Links, NamedSource, SmearArgs};
 use super::ranks::{self, RanksArgs};
-use super::solver::{Course, Fields, Rates, RhsSummary, SolverArgs, changed_inputs, lay_out};
-use super::source::source_or_file;
+use crate::solving::course::{Course, Fields, Rates, RhsSummary, SolverArgs, changed_inputs, lay_out};
+use crate::solving::deflation::{Deflating, DeflationArgs, deflated};
+use crate::solving::long_run::{Interrupted, LongRun, LongRunArgs, differs, since};
+use crate::solving::residual_history::Progress;
+use crate::source::field::source_or_file;
+use crate::source::quark::{Columns, Links, NamedSource, SmearArgs};
 
 /// Compute the propagator of a quark from a point, a wall or noise: M S = η for each spin and colour of the source, in one batch.
 ///

@@ -23,9 +23,9 @@ use super::outcome::Outcome;
 use super::output::{Head, Kind, bits, facts, joined, print, show, with_bits};
 use super::ranks::RanksArgs;
 
+mod axes;
 mod describe;
-mod given;
-mod objects;
+mod kernel_arguments;
 
 /// Run a kernel on arrays, and write what it gives: every kernel, in every precision.
 ///

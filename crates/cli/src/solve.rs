@@ -31,17 +31,17 @@ use num_complex::Complex;
 
 use super::args::{BackendArgs, HopArgs, SumArgs, SumKind, of_methods};
 use super::array_output::{self, ArrayOutput};
-use super::deflation::{Deflating, DeflationArgs};
 use super::fields::FieldShape;
 use super::files::{given, named, npy_name};
-use super::history::{Progress, write_batch_history, write_history};
-use super::long_run::{Interrupted, LongRun, LongRunArgs, differs};
 use super::operator::{Invertible, OperatorArgs, check, json_of};
 use super::outcome::Outcome;
 use super::output::{Head, Kind, show};
 use super::ranks;
-use super::solver::{SolverArgs, changed_inputs, lay_out};
-use super::source::{InputArgs, Loaded, input_of, require_in_range};
+use crate::solving::course::{SolverArgs, changed_inputs, lay_out};
+use crate::solving::deflation::{Deflating, DeflationArgs};
+use crate::solving::long_run::{Interrupted, LongRun, LongRunArgs, differs};
+use crate::solving::residual_history::{Progress, write_batch_history, write_history};
+use crate::source::field::{InputArgs, Loaded, input_of, require_in_range};
 use summary::Summary;
 
 /// Solve M ψ = η, with the same residual history to the last bit on every device.

@@ -29,7 +29,7 @@ use crate::kernels::word;
 use crate::outcome::Outcome;
 use crate::output::{Head, Kind, bytes, facts, joined, number, show, table, table_of};
 use crate::ranks::{self, RanksArgs};
-use crate::source::gaussian;
+use crate::source::field::gaussian;
 
 /// Kernels and iterations of a solver on ranks, beside the same on one rank, and the links between ranks. To be started with mpirun or the like.
 ///

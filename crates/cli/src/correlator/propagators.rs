@@ -8,7 +8,7 @@ use lanefield::observable::MesonCorrelators;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use crate::configurations::are_of_same_links;
+use crate::configuration::list::are_of_same_links;
 
 /// A propagator in a file.
 pub struct Propagator {

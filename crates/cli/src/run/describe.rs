@@ -7,7 +7,7 @@ use lanefield::reference::layout::Sites;
 use lanefield::reference::real::Precision;
 
 use super::super::output::table;
-use super::objects::{axes_in_words, axes_of_matrix, sites_in_words};
+use super::axes::{axes_in_words, axes_of_matrix, sites_in_words};
 use super::{Named, Run};
 
 impl Run {

@@ -8,11 +8,11 @@ use lanefield::solver::{Solve as How, SolveError, SolveReport};
 use serde::Serialize;
 
 use crate::args::HopArgs;
-use crate::deflation::deflated;
-use crate::long_run::since;
 use crate::operator::json_of;
 use crate::output::{bits, facts, with_bits};
-use crate::solver::{Course, Fields, Rates, RhsSummary};
+use crate::solving::course::{Course, Fields, Rates, RhsSummary};
+use crate::solving::deflation::deflated;
+use crate::solving::long_run::since;
 
 /// What was solved, and how it went. As JSON, these fields; what a solver that did not converge cannot tell is null.
 #[derive(Serialize)]

@@ -10,8 +10,8 @@ use lanefield::observable::{Hadron, Momentum, TwistAngle};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::configurations::are_of_same_links;
-use crate::quark_source::NamedSource;
+use crate::configuration::list::are_of_same_links;
+use crate::source::quark::NamedSource;
 
 /// The `kind` of every such file.
 const KIND: &str = "lanefield spectrum";

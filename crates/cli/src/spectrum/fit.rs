@@ -12,7 +12,7 @@ use lanefield::statistics::{self, Covariance, Fitted, Regularised, Samples, Stat
 use serde::Serialize;
 
 use super::data::{Data, Inputs, Measured, name_of};
-use crate::correlator_plot::{Band, Curve, Title, plot};
+use crate::correlator::plot::{Band, Curve, Title, plot};
 use crate::csv_output::{decimal, with_bits, write_csv};
 use crate::far_times;
 use crate::files::{given, named, require_outputs, svg};

@@ -28,19 +28,19 @@ use serde::Serialize;
 use super::data::{Correlator, Data, Inputs, Measured, OfSource, UnderWay, name_of};
 use crate::args::{BackendArgs, HopArgs};
 use crate::configuration::ReadArgs;
-use crate::configurations::{Configurations, files_of, twice};
+use crate::configuration::list::{Configurations, files_of, twice};
 use crate::far_times;
 use crate::files::{lock_file, require_outputs_but};
 use crate::interrupt::{interrupted, keep};
-use crate::long_run::{Interrupted, LongRun};
 use crate::operator::{OnSpinors, OperatorArgs, check, json_of};
 use crate::outcome::Outcome;
 use crate::output::{Head, Kind, facts, joined, show};
 use crate::progress::progress_bar;
-use crate::quark_source::{Columns, Links, SmearArgs, SmearLinks};
 use crate::ranks::RanksArgs;
-use crate::solver::{SolverArgs, lay_out};
-use crate::source::source_or_file;
+use crate::solving::course::{SolverArgs, lay_out};
+use crate::solving::long_run::{Interrupted, LongRun};
+use crate::source::field::source_or_file;
+use crate::source::quark::{Columns, Links, SmearArgs, SmearLinks};
 use crate::twist::{self, TwistArgs};
 
 /// Compute propagators and correlators of hadrons on configurations, and write them to a file, which grows with each configuration.

@@ -18,12 +18,12 @@ use lanefield::solver::{
     WatchedScalar, Watcher,
 };
 
-use super::files::{but_with, given, lock_file, stopped};
-use super::interrupt::{self, interrupted};
-use super::outcome::Outcome;
-use super::output::{Head, print_json};
-use super::ranks;
-use super::solver::Fact;
+use crate::files::{but_with, given, lock_file, stopped};
+use crate::interrupt::{self, interrupted};
+use crate::outcome::Outcome;
+use crate::output::{Head, print_json};
+use crate::ranks;
+use crate::solving::course::Fact;
 
 /// Checkpoints of a long computation.
 #[derive(Args, Clone, Debug)]
@@ -32,7 +32,7 @@ pub struct CheckpointArgs {
     #[arg(long, value_name = "FILE")]
     checkpoint: Option<PathBuf>,
     /// Iterations between two checkpoints
-    #[arg(long, value_name = "N", default_value = "100", requires = "checkpoint", value_parser = super::args::iterations)]
+    #[arg(long, value_name = "N", default_value = "100", requires = "checkpoint", value_parser = crate::args::iterations)]
     checkpoint_every: usize,
     /// Resume from the --checkpoint file, or start if it does not exist. The results are the same bytes as without interruption
     #[arg(long, requires = "checkpoint")]
@@ -47,7 +47,7 @@ pub struct LongRunArgs {
     #[arg(long, value_name = "FILE", conflicts_with = "resume")]
     record: Option<PathBuf>,
     /// Iterations between two sets of SHA-256
-    #[arg(long, value_name = "N", default_value = "10", requires = "record", value_parser = super::args::iterations)]
+    #[arg(long, value_name = "N", default_value = "10", requires = "record", value_parser = crate::args::iterations)]
     record_every: usize,
     /// Compare the solve with a record made on any device, with any threads and lane width. Stop at the first difference
     #[arg(long, value_name = "FILE", conflicts_with_all = ["resume", "record"])]

@@ -9,8 +9,8 @@ use lanefield::io::configuration::ConfigurationFile;
 use lanefield::operator::{AnyModel, HopParameters};
 use lanefield::solver::{Eigenpairs, Preconditioning, eigen_identity};
 
-use super::files::given;
-use super::solver::Fact;
+use crate::files::given;
+use crate::solving::course::Fact;
 
 #[derive(Args, Clone, Debug)]
 pub struct DeflationArgs {

@@ -22,7 +22,7 @@ use lanefield_ports::order::{Convention, GammaBasis, to_ours};
 use num_complex::Complex;
 use serde::Serialize;
 
-use super::fields::FieldShape;
+use crate::fields::FieldShape;
 
 /// The largest residual of an array that counts as a solution.
 const MOST: f64 = 1e-3;

@@ -4,8 +4,8 @@ use std::path::Path;
 
 use lanefield::io::atomic::WriteError;
 
-use super::csv_output::{records, with_bits, write_csv};
-use super::progress::ShareBar;
+use crate::csv_output::{records, with_bits, write_csv};
+use crate::progress::ShareBar;
 
 /// Writes `iteration,residual,residual_bits`.
 pub fn write_history(path: Option<&Path>, history: &[f64]) -> Result<(), WriteError> {

@@ -10,9 +10,9 @@ use lanefield::reference::real::Precision;
 use lanefield::solver::{Method, Preconditioning, Solve, SolveReport, SolvedRhs, SolverParams};
 use serde::Serialize;
 
-use super::args::{HopArgs, iterations, of_arithmetic};
-use super::outcome::Outcome;
-use super::output::{Layout, bits};
+use crate::args::{HopArgs, iterations, of_arithmetic};
+use crate::outcome::Outcome;
+use crate::output::{Layout, bits};
 
 /// When a solver stops, and what it works on.
 #[derive(Args)]

@@ -12,9 +12,9 @@ use lanefield::io::claims::{directory_of, place};
 use lanefield::io::configuration::ConfigurationFile;
 use num_complex::Complex;
 
-use super::configuration::ReadArgs;
-use super::files::has_extension;
-use super::ranks::RanksArgs;
+use crate::configuration::ReadArgs;
+use crate::files::has_extension;
+use crate::ranks::RanksArgs;
 
 /// Files of configurations, of which one is read at a time.
 pub struct Configurations<'a> {

@@ -16,11 +16,11 @@ use lanefield::reference::layout::{Extents, LaneChoice};
 use num_complex::Complex;
 use serde::{Deserialize, Serialize};
 
-use super::configuration::ReadArgs;
-use super::files::{check_beside, npy_error};
-use super::output::joined;
-use super::ranks::RanksArgs;
-use super::source::described;
+use crate::configuration::ReadArgs;
+use crate::files::{check_beside, npy_error};
+use crate::output::joined;
+use crate::ranks::RanksArgs;
+use crate::source::field::described;
 
 /// How sources are smeared, and on which links; sinks, too.
 #[derive(Args, Clone, Debug)]

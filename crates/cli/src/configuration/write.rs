@@ -1,0 +1,223 @@
+//! Gauge configurations that commands write, to files of any format.
+
+use std::borrow::Cow;
+use std::path::{Path, PathBuf};
+
+use anyhow::ensure;
+use clap::Args;
+use clap::builder::PossibleValuesParser;
+use lanefield::comm::WholeLattice;
+use lanefield::io::claims;
+use lanefield::io::configuration::{
+    self, ConfigurationError, ConfigurationFile, Described, Format, Origin, WriteOptions,
+};
+use lanefield::io::nersc::{ByteOrder, FloatingPoint, StoredRows};
+use lanefield::io::sidecar::{ConfigurationInput, path_of};
+use lanefield::reference::gauge::Configuration;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::read::PROJECT;
+use crate::array_output::{self, ArrayOutput};
+use crate::files::{self, is_npy, require_written};
+use crate::output;
+
+/// How a configuration is written.
+#[derive(Args, Clone, Default)]
+pub struct FormatArgs {
+    /// Format of the file: nersc, ildg, milc, npy or hdf5 [default: as its name says]
+    #[arg(long, help_heading = "Writing configurations", value_parser = format_parser())]
+    format: Option<Format>,
+    /// Numbers of the file: IEEE32, IEEE32BIG, IEEE64BIG or IEEE64LITTLE; ILDG files have big-endian ones, MILC files 32-bit ones [default: as in the
+    /// file that is converted, else IEEE64BIG, of MILC IEEE32]
+    #[arg(long, help_heading = "Writing configurations", value_name = "FORMAT", value_parser = floating_point)]
+    floating_point: Option<FloatingPoint>,
+    /// Rows of each link in a NERSC file: 2 or 3 [default: as in the file that is converted, else 3]
+    #[arg(long, help_heading = "Writing configurations", value_name = "ROWS", value_parser = rows)]
+    rows: Option<StoredRows>,
+    /// The logical file name in an ILDG file [default: as in the file that is converted]
+    #[arg(long, help_heading = "Writing configurations", value_name = "NAME")]
+    lfn: Option<String>,
+}
+
+fn format_parser() -> impl clap::builder::TypedValueParser<Value = Format> {
+    use clap::builder::TypedValueParser as _;
+    let written = Format::ALL.into_iter().filter(|format| format.is_written());
+    PossibleValuesParser::new(written.map(|format| format.to_string()).collect::<Vec<_>>())
+        .try_map(|name| name.parse::<Format>())
+}
+
+fn floating_point(text: &str) -> Result<FloatingPoint, String> {
+    match text.to_ascii_uppercase().as_str() {
+        "IEEE32" | "IEEE32LITTLE" => Ok(FloatingPoint::F32Little),
+        "IEEE32BIG" => Ok(FloatingPoint::F32Big),
+        "IEEE64" | "IEEE64LITTLE" => Ok(FloatingPoint::F64Little),
+        "IEEE64BIG" => Ok(FloatingPoint::F64Big),
+        _ => Err(format!("invalid number format '{text}': expected IEEE32, IEEE32BIG, IEEE64BIG or IEEE64LITTLE")),
+    }
+}
+
+fn rows(text: &str) -> Result<StoredRows, String> {
+    match text {
+        "2" => Ok(StoredRows::Two),
+        "3" => Ok(StoredRows::Three),
+        _ => Err(format!("no links of '{text}' rows: use 2 or 3")),
+    }
+}
+
+impl FormatArgs {
+    /// Refuses what the file cannot have, and a name that does not say its format.
+    pub fn check(&self, output: &Path) -> anyhow::Result<()> {
+        let format = match self.format {
+            Some(format) => format,
+            None => Format::of_name(output).map_err(|error| match error {
+                ConfigurationError::Name { .. } => anyhow::anyhow!("{error} by --format"),
+                error => error.into(),
+            })?,
+        };
+        let shown = output.display();
+        let is_array = matches!(format, Format::Npy | Format::Hdf5);
+        ensure!(
+            format == Format::Npy || !is_npy(output),
+            "{shown} would be taken for a NumPy array: give it another extension than .npy"
+        );
+        ensure!(
+            !is_array || (self.floating_point.is_none() && self.rows.is_none()),
+            "--floating-point and --rows are not for arrays: {shown} is a {}, always complex128 with three rows",
+            if format == Format::Npy { "NumPy array" } else { "dataset of HDF5" }
+        );
+        ensure!(
+            self.rows.is_none() || format == Format::Nersc,
+            "--rows is for NERSC files: links of {shown} have three rows"
+        );
+        ensure!(self.lfn.is_none() || format == Format::Ildg, "--lfn is for ILDG files, and {shown} is none");
+        if let Some(numbers) = self.floating_point {
+            let name = numbers.name();
+            ensure!(
+                format != Format::Ildg || numbers.byte_order() == ByteOrder::Big,
+                "ILDG files have big-endian numbers, and not {name}: use IEEE32BIG or IEEE64BIG"
+            );
+            ensure!(
+                format != Format::Milc || numbers.size() == 4,
+                "MILC files have 32-bit numbers, and not {name}: use IEEE32 or IEEE32BIG"
+            );
+        }
+        Ok(())
+    }
+
+    /// Whether links come back to the bit.
+    fn keeps_bits(&self, path: &Path) -> anyhow::Result<bool> {
+        let format = self.format.map_or_else(|| Format::of_name(path), Ok)?;
+        let is_f64 = self.floating_point.is_none_or(|numbers| numbers.size() == 8);
+        Ok(is_f64 && format != Format::Milc && self.rows != Some(StoredRows::Two))
+    }
+
+    /// Writes a configuration, of which this rank has a part. `origin` is the file that it comes from, `made_by` what was done to its links, as its sidecar
+    /// describes it.
+    pub fn write(
+        &self,
+        path: &Path,
+        (configuration, lattice): (&Configuration, &WholeLattice),
+        origin: Option<&Origin>,
+        (made_by, described): (Option<String>, Option<Described>),
+    ) -> anyhow::Result<()> {
+        output::print_beside(path);
+        let &Self { format, floating_point, rows, .. } = self;
+        let options = WriteOptions { format, floating_point, rows, lfn: self.lfn.clone(), origin, made_by, described };
+        configuration::write(path, configuration, lattice, &options).map_err(advised_to_project)?;
+        if format.map_or_else(|| Format::of_name(path), Ok)? == Format::Npy {
+            let mut again = lattice.arrays(1, |_| Ok(Cow::Borrowed(configuration.links())));
+            if lattice.is_first() {
+                let written = require_written::<f64>(path, |compare| again.rest(compare));
+                // An array that failed a check gets no sidecar.
+                written.or_else(|error| claims::remove(&path_of(path)).map_err(Into::into).and(Err(error)))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// An error of links that cannot be stored, with what helps.
+fn advised_to_project(error: ConfigurationError) -> anyhow::Error {
+    let text = error.to_string();
+    if text.contains("is not in SU(3)") { anyhow::anyhow!("{text}; {PROJECT}") } else { error.into() }
+}
+
+/// What a command makes a configuration of. As JSON, these fields.
+#[derive(Serialize, Deserialize)]
+pub struct MadeInputs {
+    /// The configuration that was read.
+    configuration: ConfigurationInput,
+    /// What was done to its links.
+    settings: Map<String, Value>,
+}
+
+impl MadeInputs {
+    /// Of a configuration that was read, and what a command did with it.
+    pub fn new<const N: usize>(file: &ConfigurationFile, settings: [(&str, Value); N]) -> anyhow::Result<Self> {
+        let settings = settings.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
+        Ok(Self { configuration: ConfigurationInput::of(&file.configuration, &file.lattice)?, settings })
+    }
+}
+
+/// A configuration that a command makes of another one: its file, whose header says so, and a sidecar.
+pub struct MadeOutput<'a> {
+    path: &'a Path,
+    format: &'a FormatArgs,
+    origin: &'a Origin,
+    lattice: &'a WholeLattice,
+    made_by: String,
+    sidecar: ArrayOutput<'a, MadeInputs>,
+}
+
+impl<'a> MadeOutput<'a> {
+    /// Refuses an output that cannot be written, before anything is read.
+    pub fn check(
+        (path, format): (Option<&Path>, &FormatArgs),
+        others: &[(&str, &Path)],
+        config: &Path,
+    ) -> anyhow::Result<()> {
+        path.map_or(Ok(()), |path| format.check(path))?;
+        array_output::require_outputs(path, others, &[("--config", config)], |_| None)
+    }
+
+    /// The output of a command whose settings are these; `made_by` says them in the label of the ensemble. What is done to links leaves them as far from SU(3)
+    /// as they are: those that the output cannot hold are refused before.
+    pub fn new<const N: usize>(
+        (path, format): (&'a Path, &'a FormatArgs),
+        command: &'static str,
+        (config, file): (&'a PathBuf, &'a ConfigurationFile),
+        made_by: String,
+        settings: [(&str, Value); N],
+    ) -> anyhow::Result<Self> {
+        let &FormatArgs { format: named, floating_point, rows, .. } = format;
+        let (origin, made) = (Some(&file.origin), Some(made_by.clone()));
+        let options =
+            WriteOptions { format: named, floating_point, rows, origin, made_by: made, ..WriteOptions::default() };
+        options.require_storable(path, &file.configuration).map_err(advised_to_project)?;
+        let inputs = MadeInputs::new(file, settings)?;
+        let sidecar = ArrayOutput::new(path, command, &[("--config", config)], inputs)?;
+        Ok(Self { path, format, origin: &file.origin, lattice: &file.lattice, made_by, sidecar })
+    }
+
+    /// Writes it.
+    pub fn write(self, configuration: &Configuration) -> anyhow::Result<PathBuf> {
+        let made = (Some(self.made_by), Some(self.sidecar.described()?));
+        self.format.write(self.path, (configuration, self.lattice), Some(self.origin), made)?;
+        Ok(self.path.to_owned())
+    }
+
+    /// Writes what a signal ended before it was what was wanted, under another name; `made_by` says what was done until then. Gives the name, and what to add
+    /// to the statement that a command continues from there.
+    pub fn write_stopped(
+        self,
+        configuration: &Configuration,
+        made_by: Option<String>,
+    ) -> anyhow::Result<(PathBuf, &'static str)> {
+        let path = files::stopped(self.path);
+        let made_by = Some(format!("{} (stopped)", made_by.unwrap_or(self.made_by)));
+        self.format.write(&path, (configuration, self.lattice), Some(self.origin), (made_by, None))?;
+        let note = if self.format.keeps_bits(self.path)? { "" } else { ", from links that this format rounds" };
+        Ok((path, note))
+    }
+}
