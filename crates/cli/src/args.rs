@@ -91,6 +91,25 @@ impl BackendArgs {
     }
 }
 
+/// How a command on a lattice prints, where it runs, and on which ranks.
+#[derive(Args, Clone, Debug)]
+pub struct OnLatticeArgs {
+    /// Print JSON instead of a table
+    #[arg(long)]
+    pub json: bool,
+    #[command(flatten)]
+    pub backend: BackendArgs,
+    #[command(flatten)]
+    pub ranks: RanksArgs,
+}
+
+impl OnLatticeArgs {
+    /// The backend, on the part of this rank.
+    pub fn open(&self, lattice: &WholeLattice) -> anyhow::Result<AnyBackend> {
+        self.backend.open_on(lattice, &self.ranks)
+    }
+}
+
 impl PlaceArgs {
     /// As [`Self::open_to_tune`], and says which files of the tuner are not used.
     pub fn open(&self, tuning: Tuning) -> anyhow::Result<AnyBackend> {

@@ -23,7 +23,7 @@ use lanefield_ports::order::{Convention, GammaBasis, Inner, OrderError, SiteOrde
 use serde::Serialize;
 
 use super::args::HopArgs;
-use super::configuration::ReadArgs;
+use super::configuration::{ConfigArgs, ReadArgs};
 use super::fields::FieldShape;
 use super::files::{check_beside, given, named, naming_a_dataset, npy_error, require_outputs, svg};
 use super::operator::{Offer, OperatorArgs, check};
@@ -185,8 +185,7 @@ impl Compare {
     /// The hop's configuration and source, where they were given.
     fn input(&self) -> Option<InputArgs> {
         Some(InputArgs {
-            config: self.config.clone()?,
-            read: self.read,
+            configuration: ConfigArgs { config: self.config.clone()?, read: self.read },
             source: self.source.clone()?,
             ranks: RanksArgs::default(),
         })
@@ -233,8 +232,9 @@ impl Compare {
         let (configuration, source) = (&configuration, &source);
         let inputs = HopInputs { configuration, source, boundary, links, legs, dagger, mass: self.mass()? };
         let explained = explain_hop(a, b, &inputs);
-        explained
-            .with_context(|| format!("cannot hold {} against a hop on {}", self.b.display(), input.config.display()))
+        explained.with_context(|| {
+            format!("cannot hold {} against a hop on {}", self.b.display(), input.configuration.config.display())
+        })
     }
 
     fn report(&self, comparison: Comparison, residuals: Option<Residuals>) -> anyhow::Result<Report> {
@@ -246,7 +246,7 @@ impl Compare {
         let name = |path: &Path| path.display().to_string();
         let mass = self.mass()?;
         let hop_of = self.input().filter(|_| self.is_hop()).map(|input| HopOf {
-            config: name(&input.config),
+            config: name(&input.configuration.config),
             source: input.source.to_string(),
             boundary: self.hop.boundary.to_string(),
             links: self.hop.links.reals(),

@@ -13,7 +13,7 @@ use lanefield_lab::Timed as _;
 use serde::Serialize;
 
 use super::args::{BackendArgs, HopArgs, finite};
-use super::configuration::ReadArgs;
+use super::configuration::ConfigArgs;
 use super::files::{given, has_extension, named, require_outputs_but};
 use super::operator::{Invertible, OperatorArgs, check, json_of};
 use super::outcome::Outcome;
@@ -41,11 +41,8 @@ use crate::solving::long_run::{CheckpointArgs, Interrupted, since};
 pub struct Eigen {
     #[command(flatten)]
     operator: OperatorArgs<Invertible>,
-    /// The configuration: a NERSC, ILDG, SciDAC, MILC, openQCD, DD-αAMG or HiRep file, or a NumPy or HDF5 array (T, Z, Y, X, 4, 3, 3)
-    #[arg(long, value_name = "FILE")]
-    config: PathBuf,
     #[command(flatten)]
-    read: ReadArgs,
+    input: ConfigArgs,
     #[command(flatten)]
     hop: HopArgs,
     /// Eigenpairs wanted
@@ -108,9 +105,9 @@ impl Eigen {
         let model = self.operator.model(&self.hop)?;
         let outputs: Vec<_> = given([("--output", &self.output)]).chain(self.checkpoints.outputs()).collect();
         let resumes = |argument: &str| self.checkpoints.resumes(argument);
-        require_outputs_but(&outputs, &[("--config", &self.config)], resumes)?;
+        require_outputs_but(&outputs, &[("--config", &self.input.config)], resumes)?;
         check::<f64>(&model, !self.unpreconditioned)?;
-        let file = self.read.read(&self.ranks, &self.config)?;
+        let file = self.input.read(&self.ranks)?;
         let settings = SolverArgs::of_precision_f64(self.unpreconditioned);
         let how = settings.solve::<f64, _>(model, Method::ConjugateGradients, self.backend.lanes);
         lay_out::<f64, _>(&how, &file.configuration)?;

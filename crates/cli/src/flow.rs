@@ -17,15 +17,15 @@ use lanefield::reference::gauge::Configuration;
 use lanefield_lab::Timed as _;
 use serde::Serialize;
 
-use super::args::{BackendArgs, finite};
-use super::configuration::{FormatArgs, MadeOutput, ReadArgs};
+use super::args::{OnLatticeArgs, finite};
+use super::configuration::{ConfigArgs, FormatArgs, MadeOutput};
 use super::csv_output::{columns_with_bits, with_bits, write_csv};
 use super::files::{but_with, given, named, svg};
 use super::interrupt::{ends_on, keep};
 use super::outcome::Outcome;
 use super::output::{Head, Kind, bits, number, show, small, table};
 use super::progress::ShareBar;
-use super::ranks::{RanksArgs, is_first};
+use super::ranks::is_first;
 use plot::plot;
 
 /// Let a gauge configuration flow along the gradient of an action, and measure energy density and topological charge on the way, with the same bits on every
@@ -41,11 +41,8 @@ use plot::plot;
   lanefield flow --config weak.nersc --action symanzik --adaptive 1e-6 \\
       --time 2 --output flowed.nersc --csv flow.csv --plot flow.svg --json")]
 pub struct Flow {
-    /// The configuration: a NERSC, ILDG, SciDAC, MILC, openQCD, DD-αAMG or HiRep file, or a NumPy or HDF5 array (T, Z, Y, X, 4, 3, 3)
-    #[arg(long, value_name = "FILE")]
-    config: PathBuf,
     #[command(flatten)]
-    read: ReadArgs,
+    input: ConfigArgs,
     /// The action: wilson, or with rectangles symanzik (c1 = -1/12) or iwasaki (c1 = -0.331)
     #[arg(long, value_name = "ACTION", default_value_t)]
     action: Action,
@@ -75,13 +72,8 @@ pub struct Flow {
     /// Draw t²E over flow time as SVG
     #[arg(long, value_name = "FLOW.svg", value_parser = named(svg))]
     plot: Option<PathBuf>,
-    /// Print JSON instead of a table
-    #[arg(long)]
-    json: bool,
     #[command(flatten)]
-    backend: BackendArgs,
-    #[command(flatten)]
-    ranks: RanksArgs,
+    on: OnLatticeArgs,
 }
 
 /// Steps that a flow takes at most: more end in no one's life.
@@ -111,22 +103,22 @@ impl Flow {
             self.time
         );
         let others: Vec<_> = given([("--csv", &self.csv), ("--plot", &self.plot)]).collect();
-        MadeOutput::check((self.output.as_deref(), &self.format), &others, &self.config)?;
-        let file = self.read.read(&self.ranks, &self.config)?;
+        MadeOutput::check((self.output.as_deref(), &self.format), &others, &self.input.config)?;
+        let file = self.input.read(&self.on.ranks)?;
         let settings = [
             ("action", self.action.to_string().into()),
             ("time", self.time.into()),
             ("step", self.step.into()),
             ("begin", self.begin.into()),
             ("adaptive", self.adaptive.into()),
-            self.read.setting(),
+            self.input.read.setting(),
         ];
         let output = self.output.as_deref().map(|path| {
             let made_by = format!("flow:{},{}", self.action, self.time);
-            MadeOutput::new((path, &self.format), "flow", (&self.config, &file), made_by, settings)
+            MadeOutput::new((path, &self.format), "flow", (&self.input.config, &file), made_by, settings)
         });
         let output = output.transpose()?;
-        let backend = self.backend.open_on(&file.lattice, &self.ranks)?;
+        let backend = self.on.open(&file.lattice)?;
         let (flowed, next, steps, rows) = backend.install(|| self.flow(&backend, &file))?;
         let until = rows.last().map_or(0.0, |row| row.t);
         let stopped = until < self.time;
@@ -150,7 +142,7 @@ impl Flow {
         let csv = write_csv(self.csv.as_deref(), columns_with_bits(&COLUMNS), report.times.iter().map(cells));
         let plot = || -> anyhow::Result<()> {
             let Some(path) = self.plot.as_ref().filter(|_| is_first()) else { return Ok(()) };
-            let svg = plot(&points, &format!("{} flow of {}", self.action, self.config.display()))?;
+            let svg = plot(&points, &format!("{} flow of {}", self.action, self.input.config.display()))?;
             Ok(write_atomically(path, |writer| writer.write_all(svg.as_bytes()))?)
         };
         let plotted = plot();
@@ -169,7 +161,7 @@ impl Flow {
             say!("interrupted: a signal ended the flow at t = {until} of {}: {continues}", self.time);
         }
         // What cannot be kept is printed.
-        show(self.json, Head::on(Kind::Flow, backend.device()), &report, Report::text)?;
+        show(self.on.json, Head::on(Kind::Flow, backend.device()), &report, Report::text)?;
         written?;
         csv?;
         plotted?;
@@ -193,7 +185,7 @@ impl Flow {
             self.step,
             self.time
         );
-        let field = GaugeField::new(backend, &file.configuration, self.backend.lanes)?;
+        let field = GaugeField::new(backend, &file.configuration, self.on.backend.lanes)?;
         let mut flow = GradientFlow::new(field, self.action, choice)?.from_time(self.begin);
         let mut rows = vec![Row::of(&flow)?];
         let mut steps = 0usize;

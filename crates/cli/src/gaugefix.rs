@@ -9,14 +9,13 @@ use lanefield::reference::layout::{DIMENSION_NAMES, Direction};
 use lanefield_lab::Timed as _;
 use serde::Serialize;
 
-use super::args::{BackendArgs, finite};
-use super::configuration::{FormatArgs, MadeOutput, ReadArgs};
+use super::args::{OnLatticeArgs, finite};
+use super::configuration::{ConfigArgs, FormatArgs, MadeOutput};
 use super::files::but_with;
 use super::interrupt::{ends_on, keep};
 use super::outcome::Outcome;
 use super::output::{Head, Kind, bits, facts, joined, show, small, with_bits};
 use super::progress::ShareBar;
-use super::ranks::RanksArgs;
 
 /// Bring a gauge configuration into Landau or Coulomb gauge by overrelaxation, with the same links and as many iterations on every device.
 ///
@@ -38,11 +37,8 @@ pub struct Gaugefix {
     /// For coulomb: the direction of time, x, y, z or t [default: t]
     #[arg(long, value_name = "DIRECTION")]
     time_direction: Option<Direction>,
-    /// The configuration: a NERSC, ILDG, SciDAC, MILC, openQCD, DD-αAMG or HiRep file, or a NumPy or HDF5 array (T, Z, Y, X, 4, 3, 3)
-    #[arg(long, value_name = "FILE")]
-    config: PathBuf,
     #[command(flatten)]
-    read: ReadArgs,
+    input: ConfigArgs,
     /// The file to write, whose name says the format: .nersc (or no extension), .lime (ILDG), .milc, .npy, .h5
     #[arg(long, value_name = "FILE")]
     output: PathBuf,
@@ -66,13 +62,8 @@ pub struct Gaugefix {
     /// For --start random: seed of the gauge transformation
     #[arg(long, value_name = "N", value_parser = super::args::seed)]
     seed: Option<u64>,
-    /// Print JSON instead of a table
-    #[arg(long)]
-    json: bool,
     #[command(flatten)]
-    backend: BackendArgs,
-    #[command(flatten)]
-    ranks: RanksArgs,
+    on: OnLatticeArgs,
 }
 
 /// What a gauge transformation begins as.
@@ -100,8 +91,8 @@ fn overrelaxation(text: &str) -> Result<f64, String> {
 impl Gaugefix {
     pub fn run(self) -> anyhow::Result<Outcome> {
         let (gauge, start) = (self.gauge()?, self.start()?);
-        MadeOutput::check((Some(&self.output), &self.format), &[], &self.config)?;
-        let file = self.read.read(&self.ranks, &self.config)?;
+        MadeOutput::check((Some(&self.output), &self.format), &[], &self.input.config)?;
+        let file = self.input.read(&self.on.ranks)?;
         let time = match gauge {
             Gauge::Landau => None,
             Gauge::Coulomb { time } => Some(DIMENSION_NAMES[time.index()]),
@@ -115,11 +106,11 @@ impl Gaugefix {
             ("every", self.every.into()),
             ("start", super::args::name_of(self.start).into()),
             ("seed", self.seed.into()),
-            self.read.setting(),
+            self.input.read.setting(),
         ];
         let output = (&*self.output, &self.format);
-        let output = MadeOutput::new(output, "gaugefix", (&self.config, &file), made_by, settings)?;
-        let backend = self.backend.open_on(&file.lattice, &self.ranks)?;
+        let output = MadeOutput::new(output, "gaugefix", (&self.input.config, &file), made_by, settings)?;
+        let backend = self.on.open(&file.lattice)?;
         let stopping = Stopping {
             tolerance: self.tolerance,
             overrelaxation: self.overrelaxation,
@@ -128,7 +119,7 @@ impl Gaugefix {
         };
         let bar = ShareBar::new();
         let (fixed, links) = backend.install(|| {
-            let fixing = GaugeFixing::new(&backend, &file.configuration, gauge, start, self.backend.lanes);
+            let fixing = GaugeFixing::new(&backend, &file.configuration, gauge, start, self.on.backend.lanes);
             fixing.map_err(anyhow::Error::from).and_then(|mut fixing| {
                 let mut show = shows(&bar, self.tolerance);
                 let fixed = fixing.fix_while(&stopping, |point| {
@@ -174,7 +165,7 @@ impl Gaugefix {
             unitarity_defect: file.lattice.largest(links.unitarity_defect().defect)?,
             history,
         };
-        show(self.json, Head::on(Kind::Gaugefix, backend.device()), &report, Report::text)?;
+        show(self.on.json, Head::on(Kind::Gaugefix, backend.device()), &report, Report::text)?;
         let left_out: &[&str] = if self.start == Start::Random { &["--start", "--seed"] } else { &[] };
         let but = but_with(left_out, std::iter::empty());
         let continues = format!("the same command with --config {} continues{note}{but}", written.display());

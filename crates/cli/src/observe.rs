@@ -1,7 +1,6 @@
 //! `lanefield observe`: plaquettes, rectangles, energy density, topological charge, Polyakov and Wilson loops of a configuration.
 
 use std::fmt;
-use std::path::PathBuf;
 use std::str::FromStr;
 
 use clap::{Args, ValueEnum};
@@ -14,12 +13,11 @@ use lanefield::reference::layout::{DIMENSION_NAMES, Direction};
 use lanefield_lab::Timed as _;
 use serde::Serialize;
 
-use super::args::BackendArgs;
-use super::configuration::ReadArgs;
+use super::args::OnLatticeArgs;
+use super::configuration::ConfigArgs;
 use super::interrupt::{advise, ends_on, keep};
 use super::outcome::Outcome;
 use super::output::{Head, Kind, bits, joined, show, table};
-use super::ranks::RanksArgs;
 
 /// Measure gauge observables on a configuration, smeared first or not, with the same bits on every device: sums over sites are exact.
 ///
@@ -34,11 +32,8 @@ use super::ranks::RanksArgs;
   lanefield observe --config weak.nersc --smear hyp:0.75,0.6,0.3,1 \\
       --observables wilson --loops 2,4")]
 pub struct Observe {
-    /// The configuration: a NERSC, ILDG, SciDAC, MILC, openQCD, DD-αAMG or HiRep file, or a NumPy or HDF5 array (T, Z, Y, X, 4, 3, 3)
-    #[arg(long, value_name = "FILE")]
-    config: PathBuf,
     #[command(flatten)]
-    read: ReadArgs,
+    input: ConfigArgs,
     /// Which observables
     #[arg(
         long,
@@ -56,13 +51,8 @@ pub struct Observe {
     /// The longest Wilson loops, in space and in time [default: half of the lattice]
     #[arg(long, value_name = "R,T", value_parser = loops)]
     loops: Option<[usize; 2]>,
-    /// Print JSON instead of a table
-    #[arg(long)]
-    json: bool,
     #[command(flatten)]
-    backend: BackendArgs,
-    #[command(flatten)]
-    ranks: RanksArgs,
+    on: OnLatticeArgs,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
@@ -127,18 +117,18 @@ pub fn loops(text: &str) -> Result<[usize; 2], String> {
 
 impl Observe {
     pub fn run(self) -> anyhow::Result<Outcome> {
-        let file = self.read.read(&self.ranks, &self.config)?;
-        let backend = self.backend.open_on(&file.lattice, &self.ranks)?;
+        let file = self.input.read(&self.on.ranks)?;
+        let backend = self.on.open(&file.lattice)?;
         let values = backend.install(|| self.measure(&backend, &file))?;
         let lattice = file.lattice.extents().as_array();
         let smearing = self.smear.map(|smearing| smearing.to_string());
         let report = Report { lattice, flow: self.flow.map(|flow| flow.to_string()), smearing, values };
-        show(self.json, Head::on(Kind::Observe, backend.device()), &report, Report::text)
+        show(self.on.json, Head::on(Kind::Observe, backend.device()), &report, Report::text)
     }
 
     fn measure(&self, backend: &AnyBackend, file: &ConfigurationFile) -> Result<Vec<Value>, GaugeFieldError> {
         let configuration = &file.configuration;
-        let mut field = GaugeField::new(backend, configuration, self.backend.lanes)?;
+        let mut field = GaugeField::new(backend, configuration, self.on.backend.lanes)?;
         if self.flow.is_some() {
             advise(
                 "lanefield flow --output FILE keeps the links that it has reached, and continues; observe --config FILE measures them",

@@ -26,7 +26,7 @@ use serde::Serialize;
 
 use super::args::{BackendArgs, HopArgs, of_methods};
 use super::array_output::{self, ArrayOutput};
-use super::configuration::ReadArgs;
+use super::configuration::ConfigArgs;
 use super::far_times;
 use super::fields::{interleaved, write_arrays};
 use super::operator::{OnSpinors, OperatorArgs, check, json_of};
@@ -56,11 +56,8 @@ use crate::source::quark::{Columns, Links, NamedSource, SmearArgs};
       --smear-source 0.25,5 --smear-links spatial-ape:0.5,3 \\
       --operator wilson --mass 0.1 --output noise.npy")]
 pub struct Propagator {
-    /// The configuration: a NERSC, ILDG, SciDAC, MILC, openQCD, DD-αAMG or HiRep file, or a NumPy or HDF5 array (T, Z, Y, X, 4, 3, 3)
-    #[arg(long, value_name = "FILE")]
-    config: PathBuf,
     #[command(flatten)]
-    read: ReadArgs,
+    input: ConfigArgs,
     /// Where the quark propagates from: point:x,y,z,t; wall:t, 1 on a time slice; momentum:nx,ny,nz,t, exp(ip·x) there with p = 2πn/L; z2:SEED,t or
     /// z4:SEED,t, the same noise in each spin and colour there; or twelve columns in a NumPy array, of the shape of --output or (12, T, Z, Y, X, 4, 3)
     #[arg(long, value_name = "FILE.npy|KIND:NUMBERS", value_parser = source_or_file(Source::columns))]
@@ -116,7 +113,7 @@ impl Propagator {
             self.solver.name()
         );
         let others: Vec<(&str, &Path)> = self.long_run.outputs().collect();
-        let inputs: Vec<(&str, &Path)> = [("--config", &*self.config)]
+        let inputs: Vec<(&str, &Path)> = [("--config", &*self.input.config)]
             .into_iter()
             .chain(self.source_file())
             .chain(self.smear.file())
@@ -139,7 +136,7 @@ impl Propagator {
         let file = self.read()?;
         let configuration = &file.configuration;
         let columns = Columns::read(&self.source, configuration.extents(), &file.lattice)?;
-        let links = self.smear.links(&self.read, &self.ranks, &file.lattice)?;
+        let links = self.smear.links(&self.input.read, &self.ranks, &file.lattice)?;
         let mut solve = self.settings.solve::<R, _>(model, self.solver, self.backend.lanes);
         // One that does not fit is refused before a device is opened.
         lay_out::<R, _>(&solve, configuration)?;
@@ -190,7 +187,7 @@ impl Propagator {
     }
 
     fn read(&self) -> anyhow::Result<ConfigurationFile> {
-        self.read.read(&self.ranks, &self.config)
+        self.input.read(&self.ranks)
     }
 
     /// The columns that a group solves for.
@@ -237,7 +234,7 @@ impl Propagator {
         if let Some(deflating) = deflating {
             inputs.settings.insert("deflation".to_owned(), deflating.description.clone().into());
         }
-        let files = [("--config", &*self.config)].into_iter().chain(self.source_file()).chain(self.smear.file());
+        let files = [("--config", &*self.input.config)].into_iter().chain(self.source_file()).chain(self.smear.file());
         ArrayOutput::new(&self.output, "propagator", &files.collect::<Vec<_>>(), inputs)
     }
 

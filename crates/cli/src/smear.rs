@@ -12,12 +12,11 @@ use lanefield::reference::gauge::{Configuration, Projection};
 use lanefield_lab::Timed as _;
 use serde::Serialize;
 
-use super::args::BackendArgs;
-use super::configuration::{FormatArgs, MadeOutput, ReadArgs};
+use super::args::OnLatticeArgs;
+use super::configuration::{ConfigArgs, FormatArgs, MadeOutput};
 use super::interrupt::{interrupted, keep};
 use super::outcome::Outcome;
 use super::output::{Head, Kind, bits, facts, joined, show, small, with_bits};
-use super::ranks::RanksArgs;
 
 /// Smear the links of a gauge configuration, with the same bits on every device and any number of ranks.
 ///
@@ -36,35 +35,27 @@ pub struct Smear {
     /// ,max-re-tr after STEPS, to the largest trace, as MILC, Chroma and Bridge++ do
     #[arg(long, aliases = ["smear", "smearing"], value_name = "KIND")]
     kind: Smearing,
-    /// The configuration: a NERSC, ILDG, SciDAC, MILC, openQCD, DD-αAMG or HiRep file, or a NumPy or HDF5 array (T, Z, Y, X, 4, 3, 3)
-    #[arg(long, value_name = "FILE")]
-    config: PathBuf,
     #[command(flatten)]
-    read: ReadArgs,
+    input: ConfigArgs,
     /// The file to write, whose name says the format: .nersc (or no extension), .lime (ILDG), .milc, .npy, .h5
     #[arg(long, value_name = "FILE")]
     output: PathBuf,
     #[command(flatten)]
     format: FormatArgs,
-    /// Print JSON instead of a table
-    #[arg(long)]
-    json: bool,
     #[command(flatten)]
-    backend: BackendArgs,
-    #[command(flatten)]
-    ranks: RanksArgs,
+    on: OnLatticeArgs,
 }
 
 impl Smear {
     pub fn run(self) -> anyhow::Result<Outcome> {
-        MadeOutput::check((Some(&self.output), &self.format), &[], &self.config)?;
-        let file = self.read.read(&self.ranks, &self.config)?;
+        MadeOutput::check((Some(&self.output), &self.format), &[], &self.input.config)?;
+        let file = self.input.read(&self.on.ranks)?;
         let kind = self.kind.to_string();
-        let settings = [("kind", kind.clone().into()), self.read.setting()];
+        let settings = [("kind", kind.clone().into()), self.input.read.setting()];
         let output = (&*self.output, &self.format);
-        let output = MadeOutput::new(output, "smear", (&self.config, &file), kind, settings)?;
+        let output = MadeOutput::new(output, "smear", (&self.input.config, &file), kind, settings)?;
         let before = file.configuration.unitarity_defect().defect;
-        let backend = self.backend.open_on(&file.lattice, &self.ranks)?;
+        let backend = self.on.open(&file.lattice)?;
         let (smeared, done) = backend.install(|| self.smear(&backend, &file))?;
         let made_by = self.kind.with_steps(done).to_string();
         let worst = smeared.unitarity_defect();
@@ -104,14 +95,14 @@ impl Smear {
             plaquette_bits: bits(plaquette),
             unitarity_defect: file.lattice.largest(worst.defect)?,
         };
-        show(self.json, Head::on(Kind::Smear, backend.device()), &report, Report::text)
+        show(self.on.json, Head::on(Kind::Smear, backend.device()), &report, Report::text)
     }
 }
 
 impl Smear {
     /// The links after all steps, or after those before a signal, and how many these are.
     fn smear(&self, backend: &AnyBackend, file: &ConfigurationFile) -> anyhow::Result<(Configuration, usize)> {
-        let mut field = GaugeField::new(backend, &file.configuration, self.backend.lanes)?;
+        let mut field = GaugeField::new(backend, &file.configuration, self.on.backend.lanes)?;
         let done = smear_until_a_signal(&mut field, &self.kind, (backend, &file.lattice), keep)?;
         Ok((field.configuration()?, done))
     }

@@ -308,7 +308,7 @@ impl Solve {
                 show(self.json, Head::on(Kind::Solve, backend.device()), &summary, Summary::text)?;
                 // What memory lost before the solve began is found only where all is read and made once more.
                 // A pipe has it once.
-                if !is_stream(&self.input.config) {
+                if !is_stream(&self.input.configuration.config) {
                     let again =
                         self.inputs(model).and_then(|(again, source)| Ok((again.configuration, onto_walls(source)?)));
                     let (same, source) =

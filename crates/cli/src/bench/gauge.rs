@@ -17,11 +17,11 @@ use lanefield_lab::{Spread, Timed as _};
 use serde::Serialize;
 
 use super::arguments::sampled;
-use crate::args::BackendArgs;
+use crate::args::OnLatticeArgs;
 use crate::outcome::Outcome;
 use crate::output::{Head, Kind, facts, joined, show, table};
 use crate::progress::progress_bar;
-use crate::ranks::{self, RanksArgs};
+use crate::ranks;
 
 /// Sweeps of the heat bath, steps of the gradient flow, smearing, and observables on a gauge field, beside a copy of its links.
 ///
@@ -41,13 +41,8 @@ pub struct Gauge {
     /// Timed runs of each
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     samples: u32,
-    /// Print JSON instead of a table
-    #[arg(long)]
-    json: bool,
     #[command(flatten)]
-    backend: BackendArgs,
-    #[command(flatten)]
-    ranks: RanksArgs,
+    on: OnLatticeArgs,
 }
 
 #[derive(Serialize)]
@@ -86,11 +81,11 @@ const FLOW_STEP: f64 = 0.01;
 
 impl Gauge {
     pub fn run(self) -> anyhow::Result<Outcome> {
-        let lattice = self.ranks.lattice(self.lattice)?;
+        let lattice = self.on.ranks.lattice(self.lattice)?;
         let configuration = Configuration::weak(lattice.part(), 1, 0.3);
-        let backend = self.backend.open_on(&lattice, &self.ranks)?;
+        let backend = self.on.open(&lattice)?;
         let study = backend.install(|| self.measure(&backend, &configuration, &lattice))?;
-        show(self.json, Head::on(Kind::BenchGauge, backend.device()), &study, Study::text)
+        show(self.on.json, Head::on(Kind::BenchGauge, backend.device()), &study, Study::text)
     }
 
     fn measure(
@@ -118,7 +113,7 @@ impl Gauge {
     }
 
     fn heat_baths(&self, bench: &mut Bench<'_>) -> anyhow::Result<()> {
-        let (b, links, lanes) = (bench.backend, bench.configuration, self.backend.lanes);
+        let (b, links, lanes) = (bench.backend, bench.configuration, self.on.backend.lanes);
         let parameters = |overrelaxations| QuenchedParameters { beta: 6.0, overrelaxations, seed: 1 };
         for (name, overrelaxations) in [("heat bath", 0), ("heat bath, 4 overrelaxations", 4)] {
             let single = || Ok(Quenched::<_, f32>::new(b, links, parameters(overrelaxations), 0, lanes)?);
@@ -131,7 +126,7 @@ impl Gauge {
     }
 
     fn fields(&self, bench: &mut Bench<'_>) -> anyhow::Result<()> {
-        let (b, links, lanes) = (bench.backend, bench.configuration, self.backend.lanes);
+        let (b, links, lanes) = (bench.backend, bench.configuration, self.on.backend.lanes);
         let double = Precision::F64;
         let field = || Ok(GaugeField::new(b, links, lanes)?);
         for (name, action) in [("flow step", Action::Wilson), ("flow step, symanzik", Action::Symanzik)] {

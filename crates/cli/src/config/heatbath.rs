@@ -16,13 +16,12 @@ use lanefield::reference::real::Precision;
 use lanefield::statistics::{Autocorrelation, mean};
 use serde::Serialize;
 
-use crate::args::{BackendArgs, finite};
+use crate::args::{OnLatticeArgs, finite};
 use crate::configuration::require_memory;
 use crate::interrupt::{heed_requests, interrupted, keep, takes_request};
 use crate::outcome::Outcome;
 use crate::output::{Head, Kind, facts, joined, show};
 use crate::progress::progress_bar;
-use crate::ranks::RanksArgs;
 
 /// Make an ensemble of quenched configurations: heat bath and overrelaxation. The same bits on every device and any number of ranks.
 ///
@@ -74,13 +73,8 @@ pub struct Heatbath {
     /// Go on with the ensemble in the directory, or begin it if there is none
     #[arg(long)]
     resume: bool,
-    /// Print JSON instead of a table
-    #[arg(long)]
-    json: bool,
     #[command(flatten)]
-    backend: BackendArgs,
-    #[command(flatten)]
-    ranks: RanksArgs,
+    on: OnLatticeArgs,
 }
 
 fn beta(text: &str) -> Result<f64, String> {
@@ -111,7 +105,7 @@ impl Heatbath {
             "--sweeps {} would keep no configuration: the first one is kept after sweep {first}, --thermalise and --every together",
             self.sweeps
         );
-        let lattice = self.ranks.lattice(self.lattice)?;
+        let lattice = self.on.ranks.lattice(self.lattice)?;
         require_memory(lattice.part())?;
         Lattice::new(self.lattice, Scalar::ComplexD, LatticeOptions::default())?.check(Sites::Parity(Parity::Even))?;
         let parameters = EnsembleParameters {
@@ -132,7 +126,7 @@ impl Heatbath {
             true => Ensemble::resume(&self.output, parameters, lattice.clone())?,
             false => (Ensemble::begin(&self.output, parameters, lattice.clone())?, None),
         };
-        let backend = self.backend.open_on(&lattice, &self.ranks)?;
+        let backend = self.on.open(&lattice)?;
         let (sweeps, configuration) = last.unwrap_or_else(|| {
             let configuration = match self.start {
                 Start::Unit => Configuration::unit(lattice.part()),
@@ -141,7 +135,7 @@ impl Heatbath {
             (0, configuration)
         });
         let parameters = QuenchedParameters { beta: self.beta, overrelaxations: self.overrelax, seed: self.seed };
-        let (lanes, of_action) = (self.backend.lanes, (self.action, parameters));
+        let (lanes, of_action) = (self.on.backend.lanes, (self.action, parameters));
         let prepare = "failed to prepare the gauge field";
         backend.install(|| match (self.action, self.precision) {
             (Action::Wilson, Precision::F32) => {
@@ -197,7 +191,7 @@ impl Heatbath {
         }
         bar.finish_and_clear();
         let summary = Summary::of(&ensemble, kept);
-        show(self.json, Head::of(Kind::Ensemble), &summary, Summary::text)
+        show(self.on.json, Head::of(Kind::Ensemble), &summary, Summary::text)
     }
 }
 

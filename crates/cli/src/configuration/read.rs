@@ -1,6 +1,6 @@
 //! Gauge configurations that commands read, from files of any format.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{bail, ensure};
 use clap::Args;
@@ -102,6 +102,23 @@ impl ReadArgs {
             say!("warning: {}: {problem}; it was read without it", path.display());
         }
         Ok(file)
+    }
+}
+
+/// The configuration that a command reads.
+#[derive(Args, Clone, Debug)]
+pub struct ConfigArgs {
+    /// The configuration: a NERSC, ILDG, SciDAC, MILC, openQCD, DD-αAMG or HiRep file, or a NumPy or HDF5 array (T, Z, Y, X, 4, 3, 3)
+    #[arg(long, value_name = "FILE")]
+    pub config: PathBuf,
+    #[command(flatten)]
+    pub read: ReadArgs,
+}
+
+impl ConfigArgs {
+    /// As [`ReadArgs::read`].
+    pub fn read(&self, ranks: &RanksArgs) -> anyhow::Result<ConfigurationFile> {
+        self.read.read(ranks, &self.config)
     }
 }
 

@@ -1,6 +1,6 @@
 //! The inputs of `apply` and `solve`: a configuration, and a source from a file, from a seed, or at a point.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::{Context as _, bail, ensure};
 use clap::Args;
@@ -14,7 +14,7 @@ use lanefield::reference::kernels::Vectors;
 use lanefield::reference::layout::Extents;
 use num_complex::Complex;
 
-use crate::configuration::ReadArgs;
+use crate::configuration::ConfigArgs;
 use crate::fields::{FieldShape, interleaved};
 use crate::files::check_beside;
 use crate::ranks::RanksArgs;
@@ -22,11 +22,8 @@ use crate::ranks::RanksArgs;
 /// What an operator acts in, and on.
 #[derive(Args, Clone, Debug)]
 pub struct InputArgs {
-    /// The configuration: a NERSC, ILDG, SciDAC, MILC, openQCD, DD-αAMG or HiRep file, or a NumPy or HDF5 array (T, Z, Y, X, 4, 3, 3)
-    #[arg(long, value_name = "FILE")]
-    pub config: PathBuf,
     #[command(flatten)]
-    pub read: ReadArgs,
+    pub configuration: ConfigArgs,
     /// The source: a NumPy array (T, Z, Y, X, 4, 3), complex64 or complex128, for five-dimensional operators (Ls, T, Z, Y, X, 4, 3), for
     /// operators on colour vectors (T, Z, Y, X, N, 3); gauss:SEED, Gaussian random numbers of variance 1 in each real of such a field; z4:SEED,
     /// each number one of 1, i, -1, -i; z2:SEED, 1 or -1 (with SEED,t on time slice t alone); point:x,y,z,t,spin,colour, 1 there and 0 elsewhere (of colour vectors the component instead of
@@ -59,12 +56,12 @@ impl InputArgs {
             Source::File(path) => Some(("--source", path.as_path())),
             _ => None,
         };
-        [("--config", self.config.as_path())].into_iter().chain(source).collect()
+        [("--config", self.configuration.config.as_path())].into_iter().chain(source).collect()
     }
 
     /// The configuration, on the part of this rank.
     pub fn configuration(&self) -> anyhow::Result<ConfigurationFile> {
-        self.read.read(&self.ranks, &self.config)
+        self.configuration.read(&self.ranks)
     }
 
     /// A source of `shape`; where `physical` ones are welcome, they may be in place of five-dimensional ones, and a point is one.
@@ -73,7 +70,7 @@ impl InputArgs {
             && matches!(self.source, Source::Point { .. } | Source::Wall { .. })
             && matches!(shape, FieldShape::FiveDimensional(_));
         let shape = if is_physical_point { FieldShape::Spinor } else { shape };
-        load(&self.source, shape, extents, physical, &self.config.display().to_string())
+        load(&self.source, shape, extents, physical, &self.configuration.config.display().to_string())
     }
 
     /// Random sources of `nrhs` consecutive seeds, as one field.

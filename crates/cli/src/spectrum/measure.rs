@@ -26,7 +26,7 @@ use num_complex::Complex;
 use serde::Serialize;
 
 use super::data::{Correlator, Data, Inputs, Measured, OfSource, UnderWay, name_of};
-use crate::args::{BackendArgs, HopArgs};
+use crate::args::{HopArgs, OnLatticeArgs};
 use crate::configuration::ReadArgs;
 use crate::configuration::list::{Configurations, files_of, twice};
 use crate::far_times;
@@ -36,7 +36,6 @@ use crate::operator::{OnSpinors, OperatorArgs, check, json_of};
 use crate::outcome::Outcome;
 use crate::output::{Head, Kind, facts, joined, show};
 use crate::progress::progress_bar;
-use crate::ranks::RanksArgs;
 use crate::solving::course::{SolverArgs, lay_out};
 use crate::solving::long_run::{Interrupted, LongRun};
 use crate::source::field::source_or_file;
@@ -92,13 +91,8 @@ pub struct Measure {
     /// Go on with the file, or begin it if there is none: configurations that it has are left out
     #[arg(long)]
     resume: bool,
-    /// Print JSON instead of a table
-    #[arg(long)]
-    json: bool,
     #[command(flatten)]
-    backend: BackendArgs,
-    #[command(flatten)]
-    ranks: RanksArgs,
+    on: OnLatticeArgs,
 }
 
 impl Measure {
@@ -156,10 +150,10 @@ impl Measure {
     }
 
     fn compute<R: Vectors + ArrayReal>(&self, (model, twist): Twisted, files: &[PathBuf]) -> anyhow::Result<Outcome> {
-        let configurations = Configurations::begin(files, self.read, &self.ranks)?;
+        let configurations = Configurations::begin(files, self.read, &self.on.ranks)?;
         let lattice = configurations.lattice().clone();
         let extents = lattice.extents();
-        let solve = self.settings.solve::<R, _>(model, Method::ConjugateGradients, self.backend.lanes);
+        let solve = self.settings.solve::<R, _>(model, Method::ConjugateGradients, self.on.backend.lanes);
         // One that does not fit is refused before a device is opened.
         configurations.first().map(|first| lay_out::<R, _>(&solve, &first.configuration)).transpose()?;
         let _lock = lattice.is_first().then(|| lock_file(&self.output)).transpose()?.flatten();
@@ -181,10 +175,10 @@ impl Measure {
                 );
             }
         }
-        let links = self.smear.links(&self.read, &self.ranks, &lattice)?;
+        let links = self.smear.links(&self.read, &self.on.ranks, &lattice)?;
         let mut data = self.data::<R>((&model, twist), &solve, &lattice, (&sources, links.as_ref()))?;
         let there = data.configurations.len();
-        let backend = self.backend.open_on(&lattice, &self.ranks)?;
+        let backend = self.on.open(&lattice)?;
         let bar = progress_bar();
         bar.set_length((files.len() * self.sources.len()) as u64);
         let mut stopped = false;
@@ -254,7 +248,7 @@ impl Measure {
             hadrons: data.inputs.hadrons.clone(),
             relative_errors,
         };
-        show(self.json, Head::on(Kind::SpectrumMeasure, backend.device()), &summary, Summary::text)
+        show(self.on.json, Head::on(Kind::SpectrumMeasure, backend.device()), &summary, Summary::text)
     }
 
     /// What was measured already, or nothing yet.
