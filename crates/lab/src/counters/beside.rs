@@ -7,7 +7,8 @@ use std::str::FromStr;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::{CountersError, KernelCounters};
+use super::error::CountersError;
+use super::kernel::KernelCounters;
 use crate::Kind;
 
 /// Which kernel of a port is which of ours: `EOCloverFBCGPU=eo_clover`.

@@ -8,10 +8,8 @@
 //! 60 and 80% are the thresholds by which Nsight Compute's own rules judge throughput. From 2 on, nothing is said where one of DRAM, L2 and L1 was not
 //! counted: it might be the busiest.
 
-use serde::Serialize;
-
-use super::KernelCounters;
-use super::limits::{Busy, OccupancyLimit, Stall, Stalled, Unit, percent};
+use super::kernel::KernelCounters;
+use super::limits::{Binds, Busy, Limit, OccupancyLimit, Unit, percent};
 
 /// From this share on a unit binds.
 const FULL: f64 = 0.8;
@@ -19,49 +17,7 @@ const FULL: f64 = 0.8;
 const BUSY: f64 = 0.6;
 const WORTH_A_WORD: f64 = 0.1;
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Limit {
-    Latency,
-    Launch,
-    #[serde(untagged)]
-    Unit(Unit),
-}
-
-impl Limit {
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Unit(unit) => unit.key(),
-            Self::Latency => "latency",
-            Self::Launch => "launch",
-        }
-    }
-}
-
-#[derive(Clone, PartialEq, Debug, Serialize)]
-pub struct Binds {
-    pub limit: Limit,
-    /// How busy the busiest unit is, 0 to 1.
-    pub share: f64,
-    pub because: String,
-}
-
 impl KernelCounters {
-    pub fn busiest(&self) -> Vec<Busy> {
-        let mut units = self.units.clone();
-        units.sort_by(|a, b| b.share.total_cmp(&a.share));
-        units
-    }
-
-    /// Why warps waited, the largest share first: not that they issued an instruction.
-    pub fn waits(&self) -> impl Iterator<Item = Stalled> {
-        self.stalls.iter().copied().filter(|stalled| stalled.reason != Stall::SELECTED)
-    }
-
-    pub fn largest_stall(&self) -> Option<Stalled> {
-        self.waits().max_by(|a, b| a.share.total_cmp(&b.share))
-    }
-
     /// What binds; `None` where too little was counted to say it.
     pub(super) fn what_binds(&self) -> Option<Binds> {
         let busiest = *self.busiest().first()?;

@@ -3,8 +3,11 @@
 
 use std::collections::HashSet;
 
+use super::collected::{Collected, Quantity};
+use super::error::CountersError;
+use super::profile::Profile;
 use super::sheet::{Row, Sheet};
-use super::{Collected, CountersError, Kilobyte, Profile, Quantity};
+use super::units::Kilobyte;
 
 /// Columns with the resources of a kernel, of either program.
 const RESOURCES: [(&str, Quantity, f64); 14] = [

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use super::CountersError;
+use super::error::CountersError;
 use super::units::number;
 
 pub(super) struct Sheet {

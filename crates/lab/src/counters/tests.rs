@@ -1,5 +1,6 @@
 use std::path::{Path, PathBuf};
 
+use super::profile::short_name;
 use super::*;
 
 fn data(name: &str) -> PathBuf {

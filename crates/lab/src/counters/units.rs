@@ -1,5 +1,7 @@
 //! Numbers with units, as people and profilers write them.
 
+use serde::Serialize;
+
 /// Factors of units of bytes, in lower case, `byte` as `b`: powers of 1000 unless they say `Ki`, `Mi`, `Gi`.
 pub(super) const BYTES: [(&str, f64); 10] = [
     ("b", 1.0),
@@ -77,5 +79,25 @@ pub fn parse_seconds(text: &str) -> Result<f64, String> {
         // A nanosecond is one in spite of rounding.
         seconds if seconds >= LEAST_SECONDS * (1.0 - 1e-12) => Ok(seconds),
         _ => Err(format!("'{text}' is too short for a call: give at least 1ns")),
+    }
+}
+
+/// Bytes of the kilobyte that rocprof's FETCH_SIZE and WRITE_SIZE count.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Kilobyte {
+    /// 1000, as the sprint report reckons.
+    #[default]
+    Thousand,
+    /// 1024, as the formula in rocprof's own `metrics.xml` divides.
+    Binary,
+}
+
+impl Kilobyte {
+    pub fn bytes(self) -> f64 {
+        match self {
+            Self::Thousand => 1000.0,
+            Self::Binary => 1024.0,
+        }
     }
 }

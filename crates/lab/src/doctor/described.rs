@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 
 use super::finding::Fault;
-use super::run::Described;
 use crate::access::{ExpressionError, Index, Pattern};
 
 #[derive(Debug, thiserror::Error)]
@@ -153,6 +152,12 @@ pub enum ValueOf {
     Local(usize),
     /// `uint`: the first work-item of this slice.
     First(bool),
+}
+
+#[derive(Clone, Debug)]
+pub struct Described {
+    pub description: Description,
+    pub source: String,
 }
 
 impl Description {

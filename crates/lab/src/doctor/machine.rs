@@ -2,8 +2,8 @@
 
 use lanefield::backend::opencl::{BuiltKernel, Context, DeviceKind, Program};
 
-use super::DoctorError;
 use super::described::AccessOf;
+use super::error::DoctorError;
 use super::observation::{Code, Machine};
 use crate::bandwidth::Operation;
 use crate::ceilings::MemoryOf;

@@ -15,6 +15,7 @@
 
 pub mod checks;
 mod described;
+mod error;
 mod finding;
 mod machine;
 mod model;
@@ -26,34 +27,10 @@ mod runner;
 mod trace_file;
 
 pub use checks::diagnose;
-pub use described::{Description, DescriptionError, Often, beside};
+pub use described::{Described, Description, DescriptionError, Often, beside};
+pub use error::DoctorError;
 pub use finding::{Fault, Finding, Remedy};
 pub use observation::{ArrayAccess, Binding, Code, Machine, Observation, OtherGroup, Pass, Timeline};
 pub use product::Examination;
 pub use profile::of_profile;
-pub use run::Described;
 pub use trace_file::read_trace;
-
-use lanefield::backend::BackendError;
-use lanefield::backend::opencl::OpenClError;
-
-use crate::code::ClangError;
-use crate::estimate::EstimateError;
-
-#[derive(Debug, thiserror::Error)]
-pub enum DoctorError {
-    #[error(transparent)]
-    OpenCl(#[from] OpenClError),
-    #[error(transparent)]
-    Backend(#[from] BackendError),
-    #[error(transparent)]
-    Description(#[from] DescriptionError),
-    #[error("buffer {buffer}, pattern '{pattern}': {reason}")]
-    Pattern { buffer: String, pattern: String, reason: String },
-    #[error(transparent)]
-    Clang(#[from] ClangError),
-    #[error(transparent)]
-    Estimate(#[from] EstimateError),
-    #[error("buffer {name} does not exist when a kernel asks for it")]
-    NoBuffer { name: String },
-}

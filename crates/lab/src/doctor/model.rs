@@ -7,7 +7,7 @@ use lanefield::backend::opencl::{OpenCl, Tuning};
 use lanefield::kernel::Shape;
 use lanefield_reference::layout::LaneChoice;
 
-use super::DoctorError;
+use super::error::DoctorError;
 use super::machine::LINE;
 use super::observation::{ArrayAccess, Machine};
 use crate::access::{Array, ArrayCounts, Counts, Launched, is_described, kernel_arrays};

@@ -4,7 +4,7 @@ use lanefield::backend::BackendError;
 use lanefield::backend::opencl::{LaunchEvent, Mapping, OpenCl, Tuning};
 use lanefield_reference::layout::AcceleratorThreads;
 
-use super::DoctorError;
+use super::error::DoctorError;
 use super::machine::code_of_kernel;
 use super::model::modelled;
 use super::observation::{Code, Machine, Observation, OtherGroup, Pass, Timeline};

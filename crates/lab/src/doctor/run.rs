@@ -2,19 +2,13 @@
 
 use lanefield::backend::opencl::Context;
 
-use super::DoctorError;
-use super::described::{Description, Moved, Often, PassOf};
+use super::described::{Described, Moved, Often, PassOf};
+use super::error::DoctorError;
 use super::finding::Remedy;
 use super::machine::{code_of, efficiencies_of};
 use super::observation::{ArrayAccess, Machine, Observation, OtherGroup, Pass, Timeline};
 use super::runner::{BACK_TO_BACK, Runner};
 use crate::{Compared, Spread};
-
-#[derive(Clone, Debug)]
-pub struct Described {
-    pub description: Description,
-    pub source: String,
-}
 
 impl Described {
     /// The same with a change made; `pass`: the kernel that has the fault. `None` where the change is one of the source.

@@ -5,10 +5,9 @@ use std::time::Instant;
 
 use lanefield::backend::opencl::{Arg, Buffer, Context, Launch, LaunchEvent, OpenClError, Program, explaining_crashes};
 
-use super::DoctorError;
-use super::described::{ArgumentOf, BufferOf, Description, Often, PassOf, ValueOf};
+use super::described::{ArgumentOf, BufferOf, Described, Description, Often, PassOf, ValueOf};
+use super::error::DoctorError;
 use super::observation::Timeline;
-use super::run::Described;
 use crate::Spread;
 
 const WARM_UP: usize = 2;

@@ -6,7 +6,7 @@
 
 use serde::Serialize;
 
-use super::OccupancyError;
+use super::error::OccupancyError;
 use crate::si::kibi;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]

@@ -3,8 +3,7 @@
 use serde::Serialize;
 
 use super::architecture::{Accumulation, Architecture, MOST_WORK_ITEMS};
-use super::next_step::NextStep;
-use crate::si::kibi;
+use super::error::OccupancyError;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
 pub struct Demand {
@@ -53,45 +52,8 @@ pub struct Limit {
     pub groups: usize,
 }
 
-#[derive(Clone, PartialEq, Debug, Serialize)]
-pub struct Occupancy {
-    pub waves_a_group: usize,
-    /// Groups on a unit; 0 where not even one fits.
-    pub groups: usize,
-    pub waves: usize,
-    pub most_waves: usize,
-    pub share: f64,
-    /// The share of the lanes of a group's waves that have a work-item.
-    pub lanes_filled: f64,
-    /// Registers that are taken for a work-item, after rounding.
-    pub allocated_registers: usize,
-    /// Bytes of local memory that are taken for a group, after rounding.
-    #[serde(rename = "allocated_local_bytes")]
-    pub allocated_local: usize,
-    /// The smallest local memory, in KiB, that holds these groups, of those that a driver chooses from.
-    #[serde(rename = "carve_out_bytes", serialize_with = "kibi")]
-    pub carve_out: Option<usize>,
-    pub limits: Vec<Limit>,
-    /// The resources that allow no more: all that tie.
-    pub binding: Vec<Resource>,
-    /// What one group more would need; `None` where the unit holds no more of this size.
-    pub next_step: Option<NextStep>,
-}
-
-/// Why there is no occupancy to tell.
-#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum OccupancyError {
-    #[error("'{name}' is no architecture with known rules of occupancy: use one of {known}")]
-    UnknownArchitecture { name: String, known: String },
-    #[error("{architecture} has no waves of {wave} work-items: use {waves}")]
-    NoSuchWave { architecture: &'static str, wave: usize, waves: String },
-    #[error("{value} {what} are not possible on {architecture}: use {least} to {most}")]
-    OutOfRange { architecture: &'static str, what: &'static str, value: usize, least: usize, most: usize },
-}
-
 /// The numbers that no kernel has, by name.
-fn check(architecture: &Architecture, demand: &Demand) -> Result<(), OccupancyError> {
+pub(super) fn check(architecture: &Architecture, demand: &Demand) -> Result<(), OccupancyError> {
     let amd = architecture.register_name() == "VGPRs";
     let most_accumulation = if architecture.accumulation == Accumulation::None { 0 } else { 256 };
     // Without scalar registers of their own, architectures take any number and ignore it.
@@ -130,29 +92,4 @@ pub(super) fn limits(architecture: &Architecture, demand: &Demand) -> Vec<Limit>
         limits.push(Limit { resource: Resource::LocalMemory, groups });
     }
     limits
-}
-
-/// What a unit of `architecture` holds of a kernel that takes `demand`.
-pub fn occupancy(architecture: &Architecture, demand: &Demand) -> Result<Occupancy, OccupancyError> {
-    check(architecture, demand)?;
-    let limits = limits(architecture, demand);
-    let groups = limits.iter().map(|limit| limit.groups).min().unwrap_or(0);
-    let waves_a_group = architecture.waves_of(demand.group);
-    let most_waves = architecture.most_waves();
-    let allocated_local = architecture.allocated_local(demand.local);
-    let carve_out = architecture.carve_outs.iter().copied().find(|kib| kib * 1024 >= groups * allocated_local);
-    Ok(Occupancy {
-        waves_a_group,
-        groups,
-        waves: groups * waves_a_group,
-        most_waves,
-        share: (groups * waves_a_group) as f64 / most_waves as f64,
-        lanes_filled: demand.group as f64 / (waves_a_group * architecture.wave) as f64,
-        allocated_registers: architecture.allocated_registers(demand.registers, demand.accumulation),
-        allocated_local,
-        carve_out,
-        binding: limits.iter().filter(|limit| limit.groups == groups).map(|limit| limit.resource).collect(),
-        next_step: NextStep::after(architecture, demand, groups),
-        limits,
-    })
 }

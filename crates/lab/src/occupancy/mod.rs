@@ -4,13 +4,16 @@
 //! | file | subject |
 //! |---|---|
 //! | `architecture.rs` | the numbers of each architecture |
-//! | `limits.rs` | what each resource allows, and which one binds |
+//! | `limits.rs` | what each resource allows |
+//! | `held.rs` | what a compute unit holds, and which resource binds |
 //! | `next_step.rs` | what one group more would need |
 //! | `emprism.rs` | the simplified formulas of the EmPRiSM report, and where they differ |
 //! | `sweep.rs` | occupancy along a row of group sizes, registers or bytes |
 
 mod architecture;
 pub mod emprism;
+mod error;
+mod held;
 mod limits;
 mod next_step;
 mod sweep;
@@ -18,6 +21,8 @@ mod sweep;
 mod tests;
 
 pub use architecture::{Accumulation, Architecture, ScalarRegisters, Vendor};
-pub use limits::{Demand, Limit, Occupancy, OccupancyError, Resource, occupancy};
+pub use error::OccupancyError;
+pub use held::{Occupancy, occupancy};
+pub use limits::{Demand, Limit, Resource};
 pub use next_step::{Need, NextStep};
 pub use sweep::{Swept, SweptQuantity, sweep, sweet_spot};

@@ -4,7 +4,9 @@
 use serde::Serialize;
 
 use super::architecture::Architecture;
-use super::limits::{Demand, Occupancy, OccupancyError, occupancy};
+use super::error::OccupancyError;
+use super::held::{Occupancy, occupancy};
+use super::limits::Demand;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "snake_case")]

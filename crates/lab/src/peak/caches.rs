@@ -6,9 +6,9 @@ use std::sync::Arc;
 use lanefield::backend::BackendError;
 use lanefield::backend::opencl::{Arg, Buffer, Context, Launch, Program};
 
-use super::plateau::Plateau;
-use super::record::{Place, WorkingSet};
-use super::{Measuring, ladder, rate, sampled};
+use super::measuring::{Measuring, rate, sampled};
+use super::plateau::{Place, Plateau, ladder};
+use super::record::WorkingSet;
 use crate::bandwidth::random_words;
 use crate::sources;
 

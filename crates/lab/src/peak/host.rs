@@ -12,14 +12,18 @@ use lanefield_reference::tensor::Task;
 use lanefield_reference::tensor::sets::run as run_task;
 use rayon::prelude::*;
 
+use super::chain::chain;
 use super::intensity::{intensity, steps};
 use super::latency::chase;
 use super::launches::in_microseconds;
-use super::record::{LaunchCost, Peak, Place, Stored, WorkingSet};
+use super::measuring::rate;
+use super::options::Part;
+use super::plateau::Place;
+use super::record::{LaunchCost, Peak, Stored, WorkingSet};
+use super::scale::Scale;
 use super::streams::stream;
-use super::{Operation, Part, Scale, chain, rate};
 use crate::Spread;
-use crate::bandwidth::{HostStreams, Way, random_word};
+use crate::bandwidth::{HostStreams, Operation, Way, random_word};
 
 /// Bytes that a thread reads of its own set in a run, at least.
 const OWN_READ: usize = 64 << 20;

@@ -3,8 +3,8 @@
 use lanefield::backend::BackendError;
 use lanefield::backend::opencl::{Arg, Buffer, Context, DeviceKind, Launch};
 
+use super::measuring::{Measuring, rate, sampled};
 use super::record::{Intensity, Peak, Stored};
-use super::{Measuring, rate, sampled};
 use crate::Spread;
 use crate::bandwidth::random_words;
 use crate::sources;

@@ -5,8 +5,10 @@ use std::sync::Arc;
 use lanefield::backend::BackendError;
 use lanefield::backend::opencl::{Arg, Buffer, Context, LaunchEvent, OpenClError, Program};
 
-use super::record::{Chase, Place};
-use super::{Measuring, chain, ladder, sampled};
+use super::chain::chain;
+use super::measuring::{Measuring, sampled};
+use super::plateau::{Place, ladder};
+use super::record::Chase;
 use crate::Spread;
 use crate::empty::{ONE, OPTIONS};
 use crate::sources;

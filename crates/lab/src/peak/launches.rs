@@ -5,8 +5,8 @@ use std::time::Instant;
 use lanefield::backend::BackendError;
 use lanefield::backend::opencl::{Context, DeviceTimes};
 
-use super::Measuring;
 use super::latency::Chaser;
+use super::measuring::Measuring;
 use super::record::LaunchCost;
 use crate::Spread;
 

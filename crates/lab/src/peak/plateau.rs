@@ -2,8 +2,20 @@
 
 use serde::Serialize;
 
-use super::record::Place;
 use crate::si::giga;
+
+/// Where the bytes lie that are read again and again.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Place {
+    /// Each compute unit has a set of its own.
+    Own,
+    /// All compute units have the same set, and, where the device can be told so, read past the nearest cache.
+    Shared,
+    Local,
+}
+
+lanefield_reference::named!(Place: Own = "a set for each unit", Shared = "one set for all units", Local = "local memory");
 
 /// Values this close to each other are the same cache.
 const SAME: f64 = 0.15;

@@ -3,7 +3,7 @@
 use lanefield::backend::opencl::Towards;
 use serde::{Deserialize, Serialize};
 
-use super::plateau::Plateau;
+use super::plateau::{Place, Plateau};
 use crate::Spread;
 use crate::bandwidth::Operation;
 use crate::si::{giga, mega, micro, nano};
@@ -180,18 +180,6 @@ pub struct Intensity {
     pub gflop_per_second: f64,
     pub seconds: Spread,
 }
-
-/// Where the bytes lie that are read again and again.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Place {
-    /// Each compute unit has a set of its own.
-    Own,
-    /// All compute units have the same set, and, where the device can be told so, read past the nearest cache.
-    Shared,
-    Local,
-}
-lanefield_reference::named!(Place: Own = "a set for each unit", Shared = "one set for all units", Local = "local memory");
 
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct WorkingSet {

@@ -2,7 +2,8 @@
 
 use lanefield::backend::opencl::{Context, DeviceKind};
 
-use super::PeakOptions;
+use super::options::PeakOptions;
+use super::plateau::ladder;
 use crate::machine::cache_of_host;
 
 const MIB: usize = 1 << 20;
@@ -92,7 +93,7 @@ impl Scale {
 
     /// Powers of two from 4 KiB up, every second one where there is little time.
     pub(super) fn sizes(&self, most: usize) -> Vec<usize> {
-        super::ladder(4096, most).into_iter().step_by(if self.quick { 2 } else { 1 }).collect()
+        ladder(4096, most).into_iter().step_by(if self.quick { 2 } else { 1 }).collect()
     }
 }
 

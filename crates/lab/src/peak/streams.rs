@@ -6,10 +6,11 @@ use std::time::{Duration, Instant};
 use lanefield::backend::BackendError;
 use lanefield::backend::opencl::Context;
 
+use super::measuring::{Measuring, rate};
 use super::record::{Drift, Peak, Stream};
-use super::{Measuring, Operation, Scale, rate};
+use super::scale::Scale;
 use crate::Spread;
-use crate::bandwidth::{DeviceStreams, Shape, Walk, device_ways, median};
+use crate::bandwidth::{DeviceStreams, Operation, Shape, Walk, device_ways, median};
 use crate::ceilings::WARM_UP;
 
 /// A rest in which clocks may recover, and in which nothing is cooled for long.

@@ -6,8 +6,9 @@ use std::time::Instant;
 use lanefield::backend::BackendError;
 use lanefield::backend::opencl::{AccessWidth, Buffer, Context, PartLayout, Towards};
 
+use super::measuring::{Measuring, rate, sampled};
+use super::plateau::ladder;
 use super::record::{HostMemory, Transfer};
-use super::{Measuring, ladder, rate, sampled};
 use crate::bandwidth::random_word;
 
 pub(super) fn measure(Measuring { context, scale, peak, tell }: Measuring<'_>) -> Result<(), BackendError> {

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::Document;
 use super::bars::{Bar, Bars};
-use super::sections::Section;
+use super::document::Document;
+use super::section::Section;
 use super::table::{Table, flattened};
 use super::words::{Quantity, STATISTICS, heading, number, plain};
 

@@ -4,8 +4,9 @@
 //!
 //! | file | subject |
 //! |---|---|
+//! | `document.rs`, `render.rs` | what is read; the page |
 //! | `summary.rs` | what stands at the top: machine, ceilings, verdicts, best and worst kernels, findings |
-//! | `sections.rs` | what is shown of each kind of document |
+//! | `section.rs`, `sections.rs` | what is shown of each kind of document |
 //! | `compare.rs` | before and after |
 //! | `roofline.rs`, `bars.rs`, `curves.rs`, `timeline.rs` | charts, as numbers for the template; `frame.rs`: the plane of two of them |
 //! | `table.rs`, `words.rs` | tables of any rows; numbers, units and names for people |
@@ -14,8 +15,11 @@
 mod bars;
 mod compare;
 mod curves;
+mod document;
 mod frame;
+mod render;
 mod roofline;
+mod section;
 mod sections;
 mod summary;
 mod table;
@@ -24,94 +28,5 @@ mod tests;
 mod timeline;
 mod words;
 
-use std::path::{Path, PathBuf};
-
-use minijinja::{AutoEscape, Environment, context};
-use serde_json::{Value, json};
-use thiserror::Error;
-
-use crate::Kind;
-
-/// Why there is no report. Messages name the file.
-#[derive(Debug, Error)]
-#[non_exhaustive]
-pub enum ReportError {
-    #[error("failed to read {}: {source}", .path.display())]
-    Read { path: PathBuf, source: std::io::Error },
-    #[error("{} is no JSON: {reason}; give what a command printed with --json, or a --trace", .path.display())]
-    NoJson { path: PathBuf, reason: String },
-    #[error("{} does not say what it is: its JSON has no \"kind\" at the top; give what a command printed with --json, or a --trace", .path.display())]
-    NoKind { path: PathBuf },
-    #[error("{} is of kind '{kind}', which this version does not know: expected one of {}", .path.display(), Kind::ALL.iter().map(|kind| kind.name()).collect::<Vec<_>>().join(", "))]
-    UnknownKind { path: PathBuf, kind: String },
-    #[error("{} has schema {found} of kind '{}', and this version reads {}: print it again with this version", .path.display(), .kind.name(), .kind.schema())]
-    OtherSchema {
-        path: PathBuf,
-        kind: Kind,
-        /// What it says; `none` where it says nothing.
-        found: String,
-    },
-    #[error("failed to write the report: {0}")]
-    Template(#[from] minijinja::Error),
-}
-
-#[derive(Clone, Debug)]
-pub struct Document {
-    pub name: String,
-    pub kind: Kind,
-    pub value: Value,
-}
-
-impl Document {
-    pub fn read(path: &Path) -> Result<Self, ReportError> {
-        let text =
-            lanefield::bounded::read(path).map_err(|source| ReportError::Read { path: path.to_owned(), source })?;
-        Self::parse(path, &text)
-    }
-
-    pub fn parse(path: &Path, text: &[u8]) -> Result<Self, ReportError> {
-        let value: Value = serde_json::from_slice(text)
-            .map_err(|error| ReportError::NoJson { path: path.to_owned(), reason: error.to_string() })?;
-        let is_event = |event: &Value| event["ph"].is_string();
-        let value = match value {
-            // Chrome's format may also be the array of events alone.
-            Value::Array(events) if !events.is_empty() && events.iter().all(is_event) => {
-                json!({ "traceEvents": events })
-            }
-            value => value,
-        };
-        let kind = match (&value["kind"], &value["traceEvents"]) {
-            // Traces are Chrome's format, and have no schema of ours.
-            (_, Value::Array(_)) => Kind::Trace,
-            (Value::String(kind), _) => {
-                let unknown = || ReportError::UnknownKind { path: path.to_owned(), kind: kind.clone() };
-                let kind = Kind::of(kind).filter(|kind| *kind != Kind::Trace).ok_or_else(unknown)?;
-                if value["schema"] != kind.schema() {
-                    let found = value.get("schema").map_or("none".to_owned(), Value::to_string);
-                    return Err(ReportError::OtherSchema { path: path.to_owned(), kind, found });
-                }
-                kind
-            }
-            _ => return Err(ReportError::NoKind { path: path.to_owned() }),
-        };
-        let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
-        Ok(Self { name, kind, value })
-    }
-}
-
-/// The report as one HTML file; `baseline`: what the documents are compared with.
-pub fn render(title: &str, documents: &[Document], baseline: &[Document]) -> Result<String, ReportError> {
-    let mut environment = Environment::new();
-    environment.set_auto_escape_callback(|_| AutoEscape::Html);
-    environment.add_template("report.html", include_str!("report.html"))?;
-    let sections = sections::all(documents, baseline);
-    let page = environment.get_template("report.html")?.render(context! {
-        title,
-        style => include_str!("report.css"),
-        script => include_str!("report.js"),
-        summary => minijinja::Value::from_serialize(summary::summary(documents, &sections)),
-        sections => minijinja::Value::from_serialize(&sections),
-        version => env!("CARGO_PKG_VERSION"),
-    })?;
-    Ok(page)
-}
+pub use document::{Document, ReportError};
+pub use render::render;

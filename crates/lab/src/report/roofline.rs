@@ -4,8 +4,8 @@
 use serde::Serialize;
 use serde_json::Value;
 
-use super::Document;
 use super::bars::colour_of_precision;
+use super::document::Document;
 use super::frame::Frame;
 use super::table::Table;
 use super::words::{Quantity, fields, list, number, text};

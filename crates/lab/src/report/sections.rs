@@ -1,37 +1,17 @@
 //! What is shown of each kind of document: facts, charts, tables. What is not known is shown as facts and tables of whatever is there.
 
-use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::Document;
-use super::bars::{self, Bars};
+use super::bars;
 use super::compare;
-use super::curves::{Curves, curves};
-use super::roofline::{Roofline, rooflines};
+use super::curves::curves;
+use super::document::Document;
+use super::roofline::rooflines;
+use super::section::Section;
 use super::table::Table;
-use super::timeline::{Timeline, timelines};
+use super::timeline::timelines;
 use super::words::{device, heading, list, plain, text};
 use crate::Kind;
-
-#[derive(Serialize, Debug, Default)]
-pub(super) struct Section {
-    pub id: String,
-    pub title: String,
-    #[serde(skip)]
-    pub kind: Option<Kind>,
-    pub file: String,
-    pub one_of_several: bool,
-    pub lead: String,
-    pub facts: Vec<(String, String)>,
-    /// Facts that are unfolded on demand.
-    pub more_facts: Vec<(String, String)>,
-    pub roofline: Option<Roofline>,
-    pub bars: Vec<Bars>,
-    pub curves: Vec<Curves>,
-    pub timelines: Vec<Timeline>,
-    pub findings: Vec<Value>,
-    pub tables: Vec<Table>,
-}
 
 const BENCH_COLUMNS: &str = "kernel precision lattice reconstruct spinors sites lane_bytes variant seconds.median back_to_back_seconds \
     flops_per_second bytes_per_second share_of_ceiling in_cache failure";

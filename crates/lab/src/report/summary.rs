@@ -3,8 +3,8 @@
 
 use serde::Serialize;
 
-use super::Document;
-use super::sections::Section;
+use super::document::Document;
+use super::section::Section;
 use super::words::{Quantity, device, fields, list, number, text};
 use crate::Kind;
 

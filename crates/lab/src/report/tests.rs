@@ -1,6 +1,9 @@
-use serde_json::json;
+use std::path::Path;
+
+use serde_json::{Value, json};
 
 use super::*;
+use crate::Kind;
 
 /// A text that would be a script, an attribute or an entity if it were not escaped.
 const NASTY: &str = "<script>alert(1)</script>\"'&amp;{{ title }}";

@@ -1,7 +1,7 @@
 //! What would make two arrays comparable whose shapes or types differ.
 
 use super::numbers::{Kind, Numbers};
-use super::text::counted;
+use super::wording::counted;
 use crate::Content;
 use crate::order::{Convention, Inner, Layout, SiteOrder};
 

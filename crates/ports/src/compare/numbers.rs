@@ -113,3 +113,9 @@ pub(super) fn ulps_between(a: f64, b: f64, kind: Kind) -> Option<u64> {
         Kind::Whole => None,
     }
 }
+
+/// The bits of a number as 16 hexadecimal digits, of f32 behind zeros. All NaNs are one.
+pub(super) fn hex(x: f64, kind: Kind) -> String {
+    let x = if x.is_nan() { f64::NAN } else { x };
+    format!("{:016x}", bits(x, kind))
+}

@@ -1,21 +1,20 @@
 //! Calls of kernels: each on every set of sites, in every precision and with every format of links that it takes.
 
 use lanefield::backend::{Memory as _, Sum};
-use lanefield::in_precision;
 use lanefield::kernel::{
-    self, Access, Argument, Case, CaseOptions, FieldRole, Geometry, Holds, Kernel, MatrixFacts, Numbers, Shape,
+    self, Access, Argument, Case, CaseOptions, FieldRole, Geometry, Holds, Kernel, MatrixFacts, Shape,
 };
 use lanefield::reference::field::{DoubledGauge, FieldShape, Object};
-use lanefield::reference::kernels::domain_wall::Form;
 use lanefield::reference::layout::{Parity, Sites};
 use lanefield::reference::links::LinkFormat;
 use lanefield::reference::real::Precision;
 
-use super::array::{content_of, field_array, in_site_order, name_of, reals};
+use super::array::{content_of, field_array, reals};
 use super::directory::Writer;
+use super::error::GoldenError;
+use super::inputs::{doubled_path, form_name, input, raw_path};
 use super::manifest::CaseEntry;
-use super::stages::links::{doubled_path, raw_path};
-use super::{GoldenError, Setup};
+use super::setup::Setup;
 
 /// Components of a right-hand side, and of a site, in kernels of several right-hand sides.
 const RHS_PARTS: usize = 2;
@@ -252,34 +251,5 @@ impl OneCase {
             unreachable!("{} has the role {}", self.kernel, role.name)
         };
         input(setup, writer, shape.precision, shape.object, number)
-    }
-}
-
-/// A field of the test data on all sites, by its number: the file is written where there is none yet.
-pub(super) fn input(
-    setup: &Setup<'_>,
-    writer: &mut Writer,
-    precision: Precision,
-    object: Object,
-    number: u32,
-) -> Result<String, GoldenError> {
-    let path = format!("inputs/{}.{precision}.{number}.npy", name_of(object));
-    if !writer.has(&path) {
-        let (lattice, extents) = (setup.lattice(precision)?, setup.options.extents);
-        let array = in_precision!(precision, R => {
-            let field = setup.data.field::<R, Object>(lattice, Sites::Full, object, Numbers::Ordinary, number)?;
-            in_site_order(object, extents, &field.to_site_order())
-        });
-        writer.array_of(&path, content_of(object), &array?)?;
-    }
-    Ok(path)
-}
-
-/// What names of files call a form of a matrix along s.
-pub(super) fn form_name(form: Form) -> &'static str {
-    match form {
-        Form::Tridiagonal => "tridiagonal",
-        Form::Sweep => "sweep",
-        Form::Dense => "dense",
     }
 }

@@ -11,7 +11,7 @@ use lanefield::io::open::OpenError;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::GoldenError;
+use super::error::GoldenError;
 use super::manifest::{MANIFEST, Manifest, Parameters};
 use crate::Content;
 use crate::compare::{Axes, CompareOptions, Comparison, Numbers, compare_numbers, counted, grouped};

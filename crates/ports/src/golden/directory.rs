@@ -8,9 +8,22 @@ use std::path::{Path, PathBuf};
 use lanefield::io::directory::NewDirectory;
 use lanefield::io::npy::RawArray;
 
+use super::error::GoldenError;
 use super::manifest::{CASES, CaseEntry, FileEntry, MANIFEST, Manifest, Parameters, StageEntry, sha256};
-use super::{Exported, GoldenError};
 use crate::Content;
+
+/// What was written.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Exported {
+    /// Cases of kernels.
+    pub cases: usize,
+    /// Sets of intermediates.
+    pub stages: usize,
+    /// Files.
+    pub files: usize,
+    /// Bytes of all files, the manifest among them.
+    pub bytes: u64,
+}
 
 /// Writes files below a directory, and remembers what they are.
 pub(super) struct Writer {

@@ -10,7 +10,7 @@ use lanefield::reference::real::Precision;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
-use super::GoldenError;
+use super::error::GoldenError;
 use crate::Content;
 
 /// The name of the manifest.

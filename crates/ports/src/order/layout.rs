@@ -2,7 +2,10 @@
 
 use lanefield::reference::layout::{Extents, Parity};
 
-use super::{Convention, GammaBasis, Inner, OrderError, SiteOrder, require_shape};
+use super::convention::{Convention, Inner, SiteOrder};
+use super::error::OrderError;
+use super::gamma::GammaBasis;
+use super::shapes::require_shape;
 use crate::Content;
 
 /// The place of each site, which are numbered with x fastest, among the sites in another order.

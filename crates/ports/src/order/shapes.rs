@@ -1,7 +1,8 @@
 //! Shapes that fields have in one order alone: an axis of parities, or the direction of links before the lattice. What has them is no field of another
 //! order, and would be scrambled if it was read as one.
 
-use super::{OrderError, SiteOrder};
+use super::convention::SiteOrder;
+use super::error::OrderError;
 
 /// Whether the first axis is that of parities: `(2, T, Z, Y, X/2, …)`, with what fields hold after it and nothing that makes sense without it. Of
 /// `(2, T, Z, Y, X, 4, 3)` that would be five dimensions with Ls = 2.

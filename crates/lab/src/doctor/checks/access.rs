@@ -1,6 +1,6 @@
 //! Memory transactions that carry bytes nobody asked for, and accesses that touch more cache lines than they must.
 
-use super::{megabytes, percent};
+use super::words::{megabytes, percent};
 use crate::doctor::finding::{Fault, Finding, Remedy};
 use crate::doctor::observation::{ArrayAccess, Observation, Pass};
 

@@ -1,7 +1,7 @@
 //! What a profiler's counters say that a kernel is bound by (`crate::counters`), and what to try. What is to be tried comes from docs/performance.md and
 //! docs/tuning.md; the gain is a bound, since counters do not tell how much of what is moved, or of what is computed, is needed.
 
-use super::{megabytes, percent};
+use super::words::{megabytes, percent};
 use crate::counters::{Busy, KernelCounters, Limit, Stall, Unit};
 use crate::doctor::finding::{Fault, Finding, Remedy};
 use crate::doctor::observation::{Observation, Pass};

@@ -1,6 +1,6 @@
 //! Whether work-groups suit wavefronts, and whether there are enough of them.
 
-use super::{micros, percent};
+use super::words::{micros, percent};
 use crate::doctor::finding::{Fault, Finding, Remedy};
 use crate::doctor::observation::{Observation, OtherGroup, Pass};
 use crate::{Compared, Spread};

@@ -1,6 +1,6 @@
 //! Passes that could be one: what a pass writes, the next one reads, and nobody else; or both read the same.
 
-use super::{megabytes, micros};
+use super::words::{megabytes, micros};
 use crate::doctor::finding::{Fault, Finding, Remedy};
 use crate::doctor::observation::{Observation, Pass};
 

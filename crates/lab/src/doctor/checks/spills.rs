@@ -1,6 +1,6 @@
 //! Registers spilled to memory, and arrays of work-items that lie there.
 
-use super::megabytes;
+use super::words::megabytes;
 use crate::doctor::finding::{Fault, Finding, Remedy};
 use crate::doctor::observation::{Code, Observation, Pass};
 

@@ -1,6 +1,6 @@
 //! What happens on the host and between launches.
 
-use super::{megabytes, micros, percent};
+use super::words::{megabytes, micros, percent};
 use crate::doctor::finding::{Fault, Finding, Remedy};
 use crate::doctor::observation::{Observation, Timeline};
 

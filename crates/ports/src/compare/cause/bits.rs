@@ -1,8 +1,10 @@
 //! Causes that are seen in the bits of each number: a flipped bit, signs of zeros, flushed subnormals, bytes in the other order, a lower precision.
 
-use super::super::numbers::{Kind, bits};
-use super::super::text::{counted, grouped};
-use super::{Case, Cause, Confidence, factor};
+use super::case::Case;
+use super::factor;
+use super::guess::{Cause, Confidence};
+use crate::compare::numbers::{Kind, bits};
+use crate::compare::wording::{counted, grouped};
 
 pub(super) fn causes(case: &Case<'_>) -> Vec<Cause> {
     let whole = [flipped_bit, zeros_signs, flushed, swapped_bytes, single_precision, unwritten, factor::cause];

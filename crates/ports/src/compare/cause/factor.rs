@@ -2,7 +2,8 @@
 
 use num_complex::Complex;
 
-use super::{Case, Cause, Confidence};
+use super::case::Case;
+use super::guess::{Cause, Confidence};
 use crate::Content;
 
 /// Roundings by which each number may miss the product.

@@ -4,9 +4,10 @@
 use lanefield::reference::layout::{DIMENSION_NAMES, Extents, Leg};
 use num_complex::Complex;
 
-use super::super::count::crosses;
-use super::super::text::grouped;
-use super::{Case, Cause, Confidence};
+use super::case::Case;
+use super::guess::{Cause, Confidence};
+use crate::compare::count::crosses;
+use crate::compare::wording::grouped;
 use crate::projection::{distance, size};
 
 fn name(projector: usize) -> String {

@@ -2,10 +2,11 @@
 
 use lanefield::reference::layout::{DIMENSION_NAMES, Extents, Leg, Place, Sites};
 
-use super::super::numbers::same;
-use super::super::text::counted;
+use super::case::Case;
+use super::guess::{Cause, Confidence};
 use super::places::lane_cuts;
-use super::{Case, Cause, Confidence};
+use crate::compare::numbers::same;
+use crate::compare::wording::counted;
 
 pub(super) fn causes(case: &Case<'_>) -> Vec<Cause> {
     let Some(extents) = case.extents().filter(|extents| extents.volume() > 1) else { return Vec::new() };

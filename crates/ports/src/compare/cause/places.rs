@@ -7,10 +7,11 @@ use lanefield::reference::layout::{
     Sites,
 };
 
-use super::super::Histogram;
-use super::super::count::crosses;
-use super::super::text::{grouped, percent};
-use super::{Case, Cause, Confidence};
+use super::case::Case;
+use super::guess::{Cause, Confidence};
+use crate::compare::count::crosses;
+use crate::compare::histogram::Histogram;
+use crate::compare::wording::{grouped, percent};
 
 pub(super) fn causes(case: &Case<'_>) -> Vec<Cause> {
     let mut causes = Vec::new();

@@ -3,9 +3,10 @@
 
 use num_complex::Complex;
 
-use super::super::numbers::same;
-use super::super::text::grouped;
-use super::{Case, Cause, Confidence};
+use super::case::Case;
+use super::guess::{Cause, Confidence};
+use crate::compare::numbers::same;
+use crate::compare::wording::grouped;
 use crate::order::{Convention, GammaBasis, Inner, Layout, Places, SiteOrder};
 use crate::projection::size;
 

@@ -1,9 +1,10 @@
 //! Differences of the size of roundings: contracted or uncontracted products, sums in another order.
 
-use super::super::Histogram;
-use super::super::numbers::Kind;
-use super::super::text::percent;
-use super::{Case, Cause, Confidence};
+use super::case::Case;
+use super::guess::{Cause, Confidence};
+use crate::compare::histogram::Histogram;
+use crate::compare::numbers::Kind;
+use crate::compare::wording::percent;
 use crate::order::GammaBasis;
 
 /// Roundings of a site's largest number that operators with few terms differ by at most.

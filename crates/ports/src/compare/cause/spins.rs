@@ -1,11 +1,12 @@
 //! Causes that are found by trying what B would be if something was done to the numbers of each site of A: a sign, a conjugation, spins, colours, rows
 //! or directions exchanged, matrices transposed. All bits must fit.
 
-use super::super::Axes;
-use super::super::numbers::same;
-use super::super::text::{counted, grouped, plural};
-use super::{Case, Cause, Confidence};
+use super::case::Case;
+use super::guess::{Cause, Confidence};
 use crate::Content;
+use crate::compare::axes::Axes;
+use crate::compare::numbers::same;
+use crate::compare::wording::{counted, grouped, plural};
 
 pub(super) fn causes(case: &Case<'_>) -> Vec<Cause> {
     // One or two numbers fit some exchange by chance, if they are zeros.

@@ -6,7 +6,7 @@ use lanefield::reference::real::Real;
 use lanefield::reference::scalar::{Link, madd, matrix_times_vector, mul};
 use num_complex::Complex;
 
-use super::HopInputs;
+use super::inputs::HopInputs;
 
 /// Some of the eight legs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

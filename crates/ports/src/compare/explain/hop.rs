@@ -7,8 +7,8 @@ use lanefield::reference::real::Real;
 use lanefield::reference::scalar::{Link, ScalarWilson, step};
 use num_complex::Complex;
 
-use super::HopInputs;
 use super::fault::{Fault, LinkChange, MassTerm, Part, Product};
+use super::inputs::HopInputs;
 use crate::projection::{size, table, times};
 
 pub(super) type Spinor<R> = [Complex<R>; 12];

@@ -5,9 +5,9 @@ use lanefield::reference::real::Real;
 use lanefield::reference::scalar::step;
 use num_complex::Complex;
 
-use super::super::{Cause, Confidence};
 use super::fault::{Fault, LinkChange};
 use super::hop::{Hop, same};
+use crate::compare::cause::{Cause, Confidence};
 use crate::projection::{distance, size};
 
 impl<R: Real> Hop<'_, R> {

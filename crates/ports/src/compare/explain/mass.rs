@@ -4,10 +4,11 @@ use lanefield::reference::layout::Coordinate;
 use lanefield::reference::real::Real;
 use num_complex::Complex;
 
-use super::super::{Cause, Confidence};
 use super::fault::Fault;
+use super::findings::Likeness;
 use super::hop::{Fit, Hop, Spinor, largest, unit};
-use super::{HopInputs, Likeness};
+use super::inputs::HopInputs;
+use crate::compare::cause::{Cause, Confidence};
 use crate::projection::size;
 
 /// Sites from which the numbers are taken.

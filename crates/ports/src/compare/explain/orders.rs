@@ -4,9 +4,9 @@ use lanefield::reference::layout::{Coordinate, LEGS, Leg, LegOrder};
 use lanefield::reference::real::Real;
 use num_complex::Complex;
 
-use super::super::{Cause, Confidence};
 use super::fault::{Fault, MassTerm, Product};
 use super::hop::{Hop, Spinor, same};
+use crate::compare::cause::{Cause, Confidence};
 
 impl<R: Real> Hop<'_, R> {
     /// A field that has the legs in another order, and perhaps its products in another form.

@@ -9,11 +9,12 @@ use lanefield::reference::kernels::domain_wall::{InverseForm, MobiusCoefficients
 use lanefield::reference::layout::Sites;
 use lanefield::reference::real::Precision;
 
-use super::super::array::{field_array, reals};
-use super::super::cases::{form_name, input};
-use super::super::directory::Writer;
-use super::super::{GoldenError, Setup};
-use super::Stage;
+use super::stage::Stage;
+use crate::golden::array::{field_array, reals};
+use crate::golden::directory::Writer;
+use crate::golden::error::GoldenError;
+use crate::golden::inputs::{form_name, input};
+use crate::golden::setup::Setup;
 
 const LS: usize = 4;
 const MASS: f64 = 0.1;

@@ -16,10 +16,11 @@ use lanefield::solver::{
 };
 use num_complex::Complex;
 
-use super::super::array::{in_site_order, reals};
-use super::super::directory::Writer;
-use super::super::{GoldenError, Setup};
-use super::Stage;
+use super::stage::Stage;
+use crate::golden::array::{in_site_order, reals};
+use crate::golden::directory::Writer;
+use crate::golden::error::GoldenError;
+use crate::golden::setup::Setup;
 
 const MASS: f64 = 1.0;
 /// So that there are about ten iterations on a hot configuration.

@@ -10,11 +10,12 @@ use lanefield::reference::layout::{Sites, Stencil};
 use lanefield::reference::links::raw;
 use lanefield::reference::real::Precision;
 
-use super::super::array::field_array;
-use super::super::directory::Writer;
-use super::super::{GoldenError, Setup};
-use super::Stage;
 use super::half::stored;
+use super::stage::Stage;
+use crate::golden::array::field_array;
+use crate::golden::directory::Writer;
+use crate::golden::error::GoldenError;
+use crate::golden::setup::Setup;
 
 const MASS: f64 = 0.1;
 const CSW_R: f64 = 1.25;

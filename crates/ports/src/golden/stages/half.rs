@@ -8,11 +8,12 @@ use lanefield::reference::layout::{Extents, Sites};
 use lanefield::reference::real::Precision;
 use num_complex::Complex;
 
-use super::super::array::{axes_of, content_of};
-use super::super::cases::input;
-use super::super::directory::Writer;
-use super::super::{GoldenError, Setup};
-use super::Stage;
+use super::stage::Stage;
+use crate::golden::array::{axes_of, content_of};
+use crate::golden::directory::Writer;
+use crate::golden::error::GoldenError;
+use crate::golden::inputs::input;
+use crate::golden::setup::Setup;
 
 /// Writes the fractions and steps of a field that is given before it is rounded: fractions with an axis for re and im after those of the field, a step for
 /// each part of a site. Of objects whose parts come after the lattice's axes.

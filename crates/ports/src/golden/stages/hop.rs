@@ -9,12 +9,13 @@ use lanefield::reference::links::LinkFormat;
 use lanefield::reference::real::Precision;
 use lanefield::reference::scalar::{ScalarWilson, project, step};
 
-use super::super::array::complex;
-use super::super::cases::input;
-use super::super::directory::Writer;
-use super::super::{GoldenError, Setup};
-use super::Stage;
+use super::stage::Stage;
 use crate::Content;
+use crate::golden::array::complex;
+use crate::golden::directory::Writer;
+use crate::golden::error::GoldenError;
+use crate::golden::inputs::input;
+use crate::golden::setup::Setup;
 
 /// The number of the field that hops read.
 const SOURCE: u32 = 3;

@@ -7,21 +7,12 @@ use lanefield::reference::links::{LinkFormat, double, raw};
 use lanefield::reference::real::Precision;
 use lanefield::reference::scalar::ScalarWilson;
 
-use super::super::array::in_site_order;
-use super::super::directory::Writer;
-use super::super::{GoldenError, Setup};
-use super::Stage;
 use super::half::stored;
-
-/// The file of the links without phases.
-pub(in super::super) fn raw_path(precision: Precision) -> String {
-    format!("stages/links/raw.{precision}.npy")
-}
-
-/// The file of doubled links.
-pub(in super::super) fn doubled_path(precision: Precision, format: LinkFormat) -> String {
-    format!("stages/links/doubled.{precision}-r{format}.npy")
-}
+use super::stage::Stage;
+use crate::golden::array::in_site_order;
+use crate::golden::directory::Writer;
+use crate::golden::error::GoldenError;
+use crate::golden::setup::Setup;
 
 pub(super) fn export(setup: &Setup<'_>, writer: &mut Writer) -> Result<(), GoldenError> {
     setup.tell("links")?;

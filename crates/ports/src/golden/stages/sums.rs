@@ -9,12 +9,13 @@ use lanefield::reference::layout::{Sites, TreePlan};
 use lanefield::reference::real::Precision;
 use lanefield::reference::scalar::{site_inner_product, site_norm2, tree_blocks, tree_sum};
 
-use super::super::array::reals;
-use super::super::cases::input;
-use super::super::directory::Writer;
-use super::super::{GoldenError, Setup};
-use super::Stage;
+use super::stage::Stage;
 use crate::Content;
+use crate::golden::array::reals;
+use crate::golden::directory::Writer;
+use crate::golden::error::GoldenError;
+use crate::golden::inputs::input;
+use crate::golden::setup::Setup;
 
 const X: u32 = 1;
 const Y: u32 = 2;

@@ -2,9 +2,10 @@
 
 use num_complex::Complex;
 
-use super::super::{Case, Cause};
-use super::{Fit, cause};
+use super::fit::{Fit, cause};
 use crate::Content;
+use crate::compare::cause::case::Case;
+use crate::compare::cause::guess::Cause;
 
 type Z = Complex<f64>;
 
@@ -27,7 +28,7 @@ enum Along {
     Alternating,
 }
 
-pub(in super::super) fn causes(case: &Case<'_>) -> Vec<Cause> {
+pub(in crate::compare::cause) fn causes(case: &Case<'_>) -> Vec<Cause> {
     let complex = |values: &[f64]| -> Vec<Z> {
         match case.parts {
             2 => values.as_chunks().0.iter().map(|&[re, im]| Z::new(re, im)).collect(),

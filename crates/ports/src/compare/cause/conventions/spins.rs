@@ -2,8 +2,8 @@
 
 use num_complex::Complex;
 
-use super::super::Case;
 use crate::Content;
+use crate::compare::cause::case::Case;
 use crate::order::GammaBasis;
 
 type Z = Complex<f64>;

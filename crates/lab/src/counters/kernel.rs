@@ -1,0 +1,73 @@
+//! What was counted of one kernel.
+
+use serde::Serialize;
+
+use super::limits::{Binds, Busy, OccupancyLimit, Stall, Stalled};
+use crate::si::percent;
+
+/// One kernel, averaged over its calls. What a profile does not tell is none.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct KernelCounters {
+    pub kernel: String,
+    pub work_items: Option<u64>,
+    pub calls: u64,
+    pub seconds: Option<f64>,
+    /// TOTAL_RW: bytes of a call, read and written.
+    pub total_rw_bytes: Option<f64>,
+    pub bytes_per_second: Option<f64>,
+    pub share_of_ceiling: Option<f64>,
+    /// Accesses that hit in the L2 cache, in percent; as JSON a share.
+    #[serde(rename = "l2_hit_share", serialize_with = "percent")]
+    pub l2_hit_percent: Option<f64>,
+    /// Registers of a work-item; on AMD vector registers.
+    pub registers: Option<f64>,
+    pub scalar_registers: Option<f64>,
+    pub local_bytes: Option<f64>,
+    /// Spilled registers of a work-item, in bytes.
+    pub scratch_bytes: Option<f64>,
+    pub group_size: Option<f64>,
+    /// Active warps, in percent of the most; as JSON a share.
+    #[serde(rename = "occupancy_share", serialize_with = "percent")]
+    pub occupancy_percent: Option<f64>,
+    /// The same, were there always groups to go on with.
+    #[serde(rename = "theoretical_occupancy_share", serialize_with = "percent")]
+    pub theoretical_occupancy_percent: Option<f64>,
+    pub occupancy_limits: Vec<OccupancyLimit>,
+    pub waves: Option<f64>,
+    pub dram_read_bytes: Option<f64>,
+    pub dram_written_bytes: Option<f64>,
+    pub l2_bytes: Option<f64>,
+    /// Bytes of a call through the first cache.
+    pub l1_bytes: Option<f64>,
+    /// Accesses that hit in the first cache, in percent; as JSON a share.
+    #[serde(rename = "l1_hit_share", serialize_with = "percent")]
+    pub l1_hit_percent: Option<f64>,
+    /// Sectors of 32 bytes for each load from global memory by a warp.
+    pub sectors_per_load: Option<f64>,
+    pub sectors_per_store: Option<f64>,
+    /// Bytes of a call from and to private memory: spilled registers, and indexed arrays.
+    pub private_bytes: Option<f64>,
+    pub units: Vec<Busy>,
+    /// Why warps were stalled, the largest share first.
+    pub stalls: Vec<Stalled>,
+    pub binds: Option<Binds>,
+    /// Why there is no TOTAL_RW where half of it was counted.
+    pub remark: Option<String>,
+}
+
+impl KernelCounters {
+    pub fn busiest(&self) -> Vec<Busy> {
+        let mut units = self.units.clone();
+        units.sort_by(|a, b| b.share.total_cmp(&a.share));
+        units
+    }
+
+    /// Why warps waited, the largest share first: not that they issued an instruction.
+    pub fn waits(&self) -> impl Iterator<Item = Stalled> {
+        self.stalls.iter().copied().filter(|stalled| stalled.reason != Stall::SELECTED)
+    }
+
+    pub fn largest_stall(&self) -> Option<Stalled> {
+        self.waits().max_by(|a, b| a.share.total_cmp(&b.share))
+    }
+}

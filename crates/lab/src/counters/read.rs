@@ -1,0 +1,31 @@
+//! A file of a profiler, by what its columns tell of it.
+
+use std::path::Path;
+
+use super::error::CountersError;
+use super::profile::Profile;
+use super::sheet::Sheet;
+use super::units::Kilobyte;
+use super::{ncu, rocprof};
+
+impl Profile {
+    /// Adds what a file has. Files of one run belong together: times of one that counts nothing are taken before those of one that does.
+    pub fn read(&mut self, path: &Path, kilobyte: Kilobyte) -> Result<(), CountersError> {
+        let text =
+            lanefield::bounded::read(path).map_err(|source| CountersError::Read { path: path.to_owned(), source })?;
+        let sheet = Sheet::parse(path, &String::from_utf8_lossy(&text))?;
+        let mut of_file = Self::default();
+        let added = match sheet.has("Kernel Name") {
+            true => ncu::add(&mut of_file, &sheet)?,
+            false => rocprof::add(&mut of_file, &sheet, kilobyte)?,
+        };
+        if added == 0 {
+            return Err(CountersError::unfit(path, "has no kernels"));
+        }
+        of_file
+            .kernels
+            .into_iter()
+            .for_each(|(kernel, collected)| self.kernels.entry(kernel).or_default().join(collected));
+        Ok(())
+    }
+}

@@ -1,0 +1,26 @@
+//! Why there is no diagnosis.
+
+use lanefield::backend::BackendError;
+use lanefield::backend::opencl::OpenClError;
+
+use super::described::DescriptionError;
+use crate::code::ClangError;
+use crate::estimate::EstimateError;
+
+#[derive(Debug, thiserror::Error)]
+pub enum DoctorError {
+    #[error(transparent)]
+    OpenCl(#[from] OpenClError),
+    #[error(transparent)]
+    Backend(#[from] BackendError),
+    #[error(transparent)]
+    Description(#[from] DescriptionError),
+    #[error("buffer {buffer}, pattern '{pattern}': {reason}")]
+    Pattern { buffer: String, pattern: String, reason: String },
+    #[error(transparent)]
+    Clang(#[from] ClangError),
+    #[error(transparent)]
+    Estimate(#[from] EstimateError),
+    #[error("buffer {name} does not exist when a kernel asks for it")]
+    NoBuffer { name: String },
+}

@@ -1,0 +1,59 @@
+//! What a compute unit holds of a kernel.
+
+use serde::Serialize;
+
+use super::architecture::Architecture;
+use super::error::OccupancyError;
+use super::limits::{Demand, Limit, Resource, check, limits};
+use super::next_step::NextStep;
+use crate::si::kibi;
+
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Occupancy {
+    pub waves_a_group: usize,
+    /// Groups on a unit; 0 where not even one fits.
+    pub groups: usize,
+    pub waves: usize,
+    pub most_waves: usize,
+    pub share: f64,
+    /// The share of the lanes of a group's waves that have a work-item.
+    pub lanes_filled: f64,
+    /// Registers that are taken for a work-item, after rounding.
+    pub allocated_registers: usize,
+    /// Bytes of local memory that are taken for a group, after rounding.
+    #[serde(rename = "allocated_local_bytes")]
+    pub allocated_local: usize,
+    /// The smallest local memory, in KiB, that holds these groups, of those that a driver chooses from.
+    #[serde(rename = "carve_out_bytes", serialize_with = "kibi")]
+    pub carve_out: Option<usize>,
+    pub limits: Vec<Limit>,
+    /// The resources that allow no more: all that tie.
+    pub binding: Vec<Resource>,
+    /// What one group more would need; `None` where the unit holds no more of this size.
+    pub next_step: Option<NextStep>,
+}
+
+/// What a unit of `architecture` holds of a kernel that takes `demand`.
+pub fn occupancy(architecture: &Architecture, demand: &Demand) -> Result<Occupancy, OccupancyError> {
+    check(architecture, demand)?;
+    let limits = limits(architecture, demand);
+    let groups = limits.iter().map(|limit| limit.groups).min().unwrap_or(0);
+    let waves_a_group = architecture.waves_of(demand.group);
+    let most_waves = architecture.most_waves();
+    let allocated_local = architecture.allocated_local(demand.local);
+    let carve_out = architecture.carve_outs.iter().copied().find(|kib| kib * 1024 >= groups * allocated_local);
+    Ok(Occupancy {
+        waves_a_group,
+        groups,
+        waves: groups * waves_a_group,
+        most_waves,
+        share: (groups * waves_a_group) as f64 / most_waves as f64,
+        lanes_filled: demand.group as f64 / (waves_a_group * architecture.wave) as f64,
+        allocated_registers: architecture.allocated_registers(demand.registers, demand.accumulation),
+        allocated_local,
+        carve_out,
+        binding: limits.iter().filter(|limit| limit.groups == groups).map(|limit| limit.resource).collect(),
+        next_step: NextStep::after(architecture, demand, groups),
+        limits,
+    })
+}

@@ -1,0 +1,141 @@
+//! What a comparison found.
+
+use serde::Serialize;
+
+use super::cause::{Cause, Confidence};
+use super::explain::HopFindings;
+use super::histogram::{Histogram, SiteMap};
+use crate::Content;
+use crate::order::Convention;
+
+/// How arrays are compared.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct CompareOptions {
+    /// Numbers so many units in the last place apart, or fewer, are accepted; 0 asks for the same bits.
+    pub ulps: u64,
+    /// Leaves out the search for causes, which reads the arrays several times.
+    pub without_causes: bool,
+    /// What the arrays hold; else their shape and their numbers tell.
+    pub holds: Option<Content>,
+    /// What the first array was before it was converted to our order and basis: where that was wrong, a cause says so.
+    pub a: Convention,
+    /// What the second array was.
+    pub b: Convention,
+}
+
+/// One of the two arrays.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+pub enum Side {
+    /// The first.
+    A,
+    /// The second.
+    B,
+}
+
+/// An index on an axis.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct AxisIndex {
+    /// "s", "spin", "colour", "direction", …
+    pub axis: &'static str,
+    /// From 0; directions are x, y, z, t, legs +x, +y, +z, +t, −x, −y, −z, −t.
+    pub index: usize,
+}
+
+/// A real number that differs.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Difference {
+    /// The site x, y, z, t; `None` for lists of numbers.
+    pub site: Option<[usize; 4]>,
+    /// Where it is at the site: s, spin, colour, or other axes.
+    pub at: Vec<AxisIndex>,
+    /// `re` or `im`; `None` of real numbers.
+    pub part: Option<&'static str>,
+    /// In the first array. As JSON null where it is infinite or NaN.
+    pub a: f64,
+    /// Its bits: 16 hexadecimal digits, of f32 behind zeros.
+    pub a_bits: String,
+    /// In the second array.
+    pub b: f64,
+    /// Its bits, likewise.
+    pub b_bits: String,
+    /// Distance in units in the last place; `None` where one is NaN, and of whole numbers.
+    pub ulp: Option<u64>,
+    /// |a − b|.
+    pub absolute: f64,
+    /// |a − b| / max(|a|, |b|).
+    pub relative: f64,
+    #[serde(skip)]
+    pub(super) is_whole: bool,
+}
+
+/// What the comparison of two arrays A and B found.
+#[derive(Clone, Debug, Serialize)]
+pub struct Comparison {
+    /// Extents of both, the slowest axis first.
+    pub shape: Vec<usize>,
+    /// What a site holds, in words.
+    pub object: &'static str,
+    /// The word for it.
+    pub holds: Content,
+    /// Extents x, y, z, t; `None` for lists of numbers.
+    pub lattice: Option<[usize; 4]>,
+    /// Sites of the fifth dimension; `None` where there is none.
+    pub ls: Option<usize>,
+    /// `f32`, `f64` or `whole`: as what they were compared.
+    pub precision: &'static str,
+    /// The array that was rounded from f64 to f32 before, because the other is in f32.
+    pub rounded: Option<Side>,
+    /// Distance that was accepted.
+    pub ulps: u64,
+    /// Real numbers of each array.
+    pub numbers: u64,
+    /// Those that differ, by more than [`Self::ulps`].
+    pub differing: u64,
+    /// Those that differ, but are accepted.
+    pub accepted: u64,
+    /// Sites of the lattice.
+    pub sites: u64,
+    /// Those with a number that differs by more than [`Self::ulps`].
+    pub differing_sites: u64,
+    /// The first number that differs, in site order: x fastest, then y, z, t; of a site s, then its axes, re before im.
+    pub first: Option<Difference>,
+    /// The largest distance in units in the last place.
+    pub largest_ulp: Option<Difference>,
+    /// The largest |a − b|.
+    pub largest_absolute: Option<Difference>,
+    /// The largest |a − b| / max(|a|, |b|).
+    pub largest_relative: Option<Difference>,
+    /// |A − B| / |A|, as vectors, over finite numbers; 0 where A is.
+    pub relative_norm: f64,
+    /// Where the numbers that differ lie.
+    pub histograms: Vec<Histogram>,
+    /// What to know of how the arrays were read.
+    pub notes: Vec<String>,
+    /// What may have caused it, the most certain first.
+    pub causes: Vec<Cause>,
+    /// Whether they are the hop that B should be, where that is known ([`explain_hop`]).
+    pub hop: Option<HopFindings>,
+    /// What differs at each site; for maps.
+    #[serde(skip)]
+    pub map: SiteMap,
+}
+
+impl Comparison {
+    /// Whether all numbers are the same, or within the accepted distance.
+    pub fn is_same(&self) -> bool {
+        self.differing == 0
+    }
+
+    /// Adds what is known of the hop that B should be; its causes come first.
+    pub fn add_hop(&mut self, mut findings: HopFindings) {
+        if !self.is_same() {
+            self.causes.splice(0..0, findings.causes.iter().cloned());
+        } else {
+            findings.causes.clear();
+        }
+        if self.causes.iter().any(|cause| cause.confidence == Confidence::Certain) {
+            self.causes.retain(|cause| cause.confidence != Confidence::Possible);
+        }
+        self.hop = Some(findings);
+    }
+}

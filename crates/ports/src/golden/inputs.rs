@@ -1,0 +1,53 @@
+//! Files that several cases and stages read.
+
+use lanefield::in_precision;
+use lanefield::kernel::Numbers;
+use lanefield::reference::field::Object;
+use lanefield::reference::kernels::domain_wall::Form;
+use lanefield::reference::layout::Sites;
+use lanefield::reference::links::LinkFormat;
+use lanefield::reference::real::Precision;
+
+use super::array::{content_of, in_site_order, name_of};
+use super::directory::Writer;
+use super::error::GoldenError;
+use super::setup::Setup;
+
+/// A field of the test data on all sites, by its number: the file is written where there is none yet.
+pub(super) fn input(
+    setup: &Setup<'_>,
+    writer: &mut Writer,
+    precision: Precision,
+    object: Object,
+    number: u32,
+) -> Result<String, GoldenError> {
+    let path = format!("inputs/{}.{precision}.{number}.npy", name_of(object));
+    if !writer.has(&path) {
+        let (lattice, extents) = (setup.lattice(precision)?, setup.options.extents);
+        let array = in_precision!(precision, R => {
+            let field = setup.data.field::<R, Object>(lattice, Sites::Full, object, Numbers::Ordinary, number)?;
+            in_site_order(object, extents, &field.to_site_order())
+        });
+        writer.array_of(&path, content_of(object), &array?)?;
+    }
+    Ok(path)
+}
+
+/// What names of files call a form of a matrix along s.
+pub(super) fn form_name(form: Form) -> &'static str {
+    match form {
+        Form::Tridiagonal => "tridiagonal",
+        Form::Sweep => "sweep",
+        Form::Dense => "dense",
+    }
+}
+
+/// The file of the links without phases.
+pub(super) fn raw_path(precision: Precision) -> String {
+    format!("stages/links/raw.{precision}.npy")
+}
+
+/// The file of doubled links.
+pub(super) fn doubled_path(precision: Precision, format: LinkFormat) -> String {
+    format!("stages/links/doubled.{precision}-r{format}.npy")
+}

@@ -1,0 +1,95 @@
+//! What golden data are to hold, and what all parts of an export share.
+
+use lanefield::backend::Memory as _;
+use lanefield::dynamic::AnyBackend;
+use lanefield::kernel::{Kernel, TestData};
+use lanefield::reference::gauge::Configuration;
+use lanefield::reference::layout::{Extents, LaneChoice, Lattice, LatticeOptions, LegOrder, Scalar};
+use lanefield::reference::links::{BoundaryPhases, LinkFormat};
+use lanefield::reference::real::Precision;
+
+use super::error::GoldenError;
+
+/// What golden data are to hold.
+#[derive(Clone, Debug)]
+pub struct GoldenOptions {
+    /// The kernels; those that are only parts of sums are left out.
+    pub kernels: Vec<&'static Kernel>,
+    /// The lattice, of even extents.
+    pub extents: Extents,
+    /// Of links, fields and scalars.
+    pub seed: u64,
+    /// Precisions of the targets.
+    pub precisions: Vec<Precision>,
+    /// Boundary phases of the links.
+    pub boundary: BoundaryPhases,
+    /// The order of the legs.
+    pub legs: LegOrder,
+    /// The lanes in which the backend computes; no byte depends on them.
+    pub lanes: LaneChoice,
+}
+
+impl GoldenOptions {
+    /// The lattice that is taken where none is named: every extent another one, and two in a row of the least.
+    pub const LATTICE: [usize; 4] = [4, 6, 2, 8];
+    /// The seed that is taken where none is named.
+    pub const SEED: u64 = 1;
+}
+
+/// What all parts of an export share.
+pub(super) struct Setup<'a> {
+    pub backend: &'a AnyBackend,
+    pub options: &'a GoldenOptions,
+    pub configuration: Configuration,
+    pub data: TestData,
+    pub tell: &'a dyn Fn(&str) -> bool,
+}
+
+impl<'a> Setup<'a> {
+    /// A lattice that does not fit is refused before anything is made of it.
+    pub fn new(
+        backend: &'a AnyBackend,
+        options: &'a GoldenOptions,
+        tell: &'a dyn Fn(&str) -> bool,
+    ) -> Result<Self, GoldenError> {
+        let (extents, seed) = (options.extents, options.seed);
+        let configuration = Configuration::hot(extents, seed);
+        options.boundary.require_links(LinkFormat::TwoRows).map_err(GoldenError::Boundary)?;
+        let setup = Self { backend, options, configuration, data: TestData::new(seed), tell };
+        setup.lattice(Precision::F32)?;
+        Ok(setup)
+    }
+
+    /// Says what is being made now.
+    pub fn tell(&self, what: &str) -> Result<(), GoldenError> {
+        if (self.tell)(what) { Ok(()) } else { Err(GoldenError::Stopped { before: what.to_owned() }) }
+    }
+
+    /// The lattice of fields of a precision, in the lanes asked for.
+    pub fn lattice(&self, precision: Precision) -> Result<Lattice, GoldenError> {
+        self.lattice_of(precision.scalar())
+    }
+
+    pub fn lattice_of(&self, scalar: Scalar) -> Result<Lattice, GoldenError> {
+        let options = LatticeOptions { lanes: self.backend.lanes(self.options.lanes), ..LatticeOptions::default() };
+        Ok(Lattice::new(self.options.extents, scalar, options)?)
+    }
+
+    /// The lattice of a field that is made of one in another precision: lanes that hold the same sites in both.
+    pub fn lattice_from(&self, precision: Precision, from: Precision) -> Result<Lattice, GoldenError> {
+        let lattice = self.lattice(precision)?;
+        if lattice.in_scalar(from.scalar()).is_ok() {
+            return Ok(lattice);
+        }
+        Ok(self.lattice(from)?.in_scalar(precision.scalar())?)
+    }
+
+    pub fn takes(&self, precision: Precision) -> bool {
+        self.options.precisions.contains(&precision)
+    }
+
+    /// Those of some precisions that are asked for.
+    pub fn of(&self, precisions: &'static [Precision]) -> impl Iterator<Item = Precision> {
+        precisions.iter().copied().filter(|&precision| self.takes(precision))
+    }
+}
