@@ -11,7 +11,7 @@ use lanefield_reference::layout::{LEGS, Leg};
 use super::{CommError, Communicator, RanksOptions, Receive, Send, WholeLattice};
 use crate::backend::BackendError;
 use crate::backend::ghosts::{PacketRoom, Placed};
-use crate::backend::packet_memory::{MemoryName, PacketMemory};
+use crate::backend::shared_packets::{MemoryName, PacketMemory};
 use crate::backend::timeline::{Group, span};
 
 /// What rooms of a rank have in common.

@@ -7,6 +7,7 @@ extern crate self as lanefield;
 
 pub mod backend;
 pub mod body;
+mod in_precision;
 pub mod kernel;
 
 pub use lanefield_reference as reference;

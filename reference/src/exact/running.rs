@@ -23,7 +23,7 @@ use super::ExactSum;
 use crate::doubles::Doubles;
 use crate::memory::prefetch_far;
 use crate::real::Real;
-use crate::tensor::eight::Portable;
+use crate::tensor::portable::Portable;
 
 /// Lanes of a vector of pairs.
 const LANES: usize = 8;

@@ -2,7 +2,8 @@
 
 use num_complex::Complex;
 
-use super::{ColourMatrix, Configuration, LINK_WORDS, multiply, multiply_add};
+use super::colour_matrix::{ColourMatrix, LINK_WORDS, multiply, multiply_add};
+use super::configuration::Configuration;
 use crate::tasks::{for_each_chunk, items_a_task};
 use crate::tensor::sets::{self, Task};
 

@@ -1,7 +1,9 @@
 //! Vector operations on the CPU that end in a norm (`docs/arithmetic.md` §7, §8). Those without one are bodies. Counterpart: `cl/blas.cl`.
 
+use super::checks::check_like;
 use super::reduce::{Compiled as _, Contributions, ExactTerms, Norm2, PartialSums, Sum, merged};
-use super::{LaneOperation, Shape, Vectors, check_like};
+use super::task_sizes::TaskSizes;
+use super::with_vectors::LaneOperation;
 use crate::exact::ExactSum;
 use crate::field::{FieldData, FieldError};
 use crate::half::Half;
@@ -11,8 +13,8 @@ use crate::tasks::{chunk, for_each_chunk, map_chunks};
 use crate::tensor::{InstructionSet, LaneVector, Task};
 
 /// Makes all of a field +0.
-pub fn clear<R: Vectors>(field: &mut FieldData<R>) {
-    let Shape { a_task, .. } = Shape::of(field);
+pub fn clear<R: Compiled>(field: &mut FieldData<R>) {
+    let TaskSizes { a_task, .. } = TaskSizes::of(field);
     for_each_chunk(field.reals_mut(), a_task, |_, reals| reals.fill(R::default()));
 }
 
@@ -20,7 +22,7 @@ pub fn clear<R: Vectors>(field: &mut FieldData<R>) {
 ///
 /// # Errors
 /// [`FieldError::Mismatch`] unless both fields lie on the same sites of the same lattice.
-pub fn axpy_norm<R: Vectors>(
+pub fn axpy_norm<R: Compiled>(
     a: f64,
     x: &FieldData<R>,
     y: &mut FieldData<R>,
@@ -34,7 +36,7 @@ pub fn axpy_norm<R: Vectors>(
 ///
 /// # Errors
 /// As [`axpy_norm`].
-pub fn axpby_norm<R: Vectors>(
+pub fn axpby_norm<R: Compiled>(
     a: f64,
     x: &FieldData<R>,
     b: f64,
@@ -45,8 +47,8 @@ pub fn axpby_norm<R: Vectors>(
     Ok(with_norm(a, x, Some(b), y, sum))
 }
 
-fn with_norm<R: Vectors>(a: f64, x: &FieldData<R>, b: Option<f64>, y: &mut FieldData<R>, sum: Sum) -> PartialSums {
-    let (shape, width) = (Shape::of(x), x.lattice().width());
+fn with_norm<R: Compiled>(a: f64, x: &FieldData<R>, b: Option<f64>, y: &mut FieldData<R>, sum: Sum) -> PartialSums {
+    let (shape, width) = (TaskSizes::of(x), x.lattice().width());
     let update = Update { shape, a: R::from_f64(a), x: x.reals(), b: b.map(R::from_f64), y: y.reals_mut() };
     R::run_update_with_norm(width, UpdateWithNorm { update, sum })
 }
@@ -77,7 +79,7 @@ compiled! {
 /// y ← fma(a, x, y), or fma(a, x, b · y) with a number b.
 #[doc(hidden)]
 pub struct Update<'a, R> {
-    shape: Shape,
+    shape: TaskSizes,
     a: R,
     x: &'a [R],
     b: Option<R>,
@@ -117,7 +119,7 @@ impl<R: Real> LaneOperation<R> for UpdateWithNorm<'_, R> {
 impl<R: Real> Update<'_, R> {
     /// y ← f(x, y), and |y|².
     fn tasks_and_norm<V: LaneVector<Real = R>>(self, blocks: usize, sum: Sum, f: impl Updated<V>) -> PartialSums {
-        let Self { shape: shape @ Shape { an_osite, a_task }, x, y, .. } = self;
+        let Self { shape: shape @ TaskSizes { an_osite, a_task }, x, y, .. } = self;
         if let Sum::Tree(_) = sum {
             update_tasks(shape, x, y, f);
             return Norm2 { shape, x: y, sum }.run::<V>(blocks);
@@ -131,7 +133,7 @@ impl<R: Real> Update<'_, R> {
 }
 
 /// y ← f(x, y), task by task.
-fn update_tasks<V: LaneVector>(shape: Shape, x: &[V::Real], y: &mut [V::Real], f: impl Updated<V>) {
+fn update_tasks<V: LaneVector>(shape: TaskSizes, x: &[V::Real], y: &mut [V::Real], f: impl Updated<V>) {
     let update = UpdateTask { a_task: shape.a_task, x: vectors(x), f };
     for_each_chunk(y, shape.a_task, |task, y| V::Set::run(&update, (task, vectors_mut(y))));
 }

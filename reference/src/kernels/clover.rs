@@ -1,8 +1,9 @@
 //! Products of the two Hermitian 6×6 blocks of a site with spinors, alone and after a hop, on the CPU: `docs/arithmetic.md` §13 on `wide`
 //! vectors. The blocks are made in `clover_term.rs`. Counterpart: `cl/clover.cl`.
 
+use super::checks::{check_like, check_place};
 use super::hop::{At, Finish, Hop, HostHop};
-use super::{LaneOperation, Vectors, check_place};
+use super::with_vectors::LaneOperation;
 use crate::field::{CloverBlocks, Field, FieldError, Spinors};
 use crate::half::Half;
 use crate::layout::LaneWidth;
@@ -36,13 +37,13 @@ pub fn minus_hop_bytes_per_site(format: LinkFormat, real_bytes: usize) -> u64 {
 ///
 /// # Errors
 /// [`FieldError::Mismatch`] unless all lie on the same sites of the same lattice, and x has as many spinors a site as out.
-pub fn clover_apply<R: Vectors>(
+pub fn clover_apply<R: Compiled>(
     out: &mut Field<R, Spinors>,
     blocks: &Field<R, CloverBlocks>,
     x: &Field<R, Spinors>,
 ) -> Result<(), FieldError> {
     check_place("the blocks to multiply with", blocks, out.lattice(), out.sites())?;
-    super::check_like("a product with blocks", x, out)?;
+    check_like("a product with blocks", x, out)?;
     R::run_clover_apply(out.lattice().width(), Apply { out, blocks, x });
     Ok(())
 }
@@ -51,7 +52,7 @@ pub fn clover_apply<R: Vectors>(
 ///
 /// # Errors
 /// As [`super::hop::hop`]; [`FieldError::Mismatch`] unless the blocks lie where `out` does.
-pub fn eo_clover<R: Vectors>(
+pub fn eo_clover<R: Compiled>(
     out: &mut Field<R, Spinors>,
     inverse: &Field<R, CloverBlocks>,
     hop: HostHop<'_, R>,
@@ -66,14 +67,14 @@ pub fn eo_clover<R: Vectors>(
 ///
 /// # Errors
 /// As [`eo_clover`]; [`FieldError::Mismatch`] unless χ is like `out`.
-pub fn oe_clover<R: Vectors>(
+pub fn oe_clover<R: Compiled>(
     out: &mut Field<R, Spinors>,
     term: &Field<R, CloverBlocks>,
     chi: &Field<R, Spinors>,
     hop: HostHop<'_, R>,
 ) -> Result<(), FieldError> {
     check_place("the blocks to multiply with", term, out.lattice(), out.sites())?;
-    super::check_like("a product with blocks", chi, out)?;
+    check_like("a product with blocks", chi, out)?;
     let hop = Hop::checked(out, hop)?;
     R::run_clover_hop(hop.fields.width(), CloverHop { hop, blocks: term, chi: Some(chi) });
     Ok(())

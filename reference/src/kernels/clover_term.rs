@@ -3,7 +3,7 @@
 
 use num_complex::Complex;
 
-use super::check_place;
+use super::checks::check_place;
 use crate::field::{CloverBlocks, ComplexNumber, Field, FieldData, FieldError, FieldStrength, Gauge};
 use crate::gauge::LINK_WORDS;
 use crate::layout::{DIMENSIONS, Leg, PLANES, Place, Sites, Stencil, osites_in_full};

@@ -5,7 +5,8 @@ mod matrix;
 mod mobius;
 mod walls;
 
-use super::{LaneOperation, Vectors, check_like};
+use super::checks::check_like;
+use super::with_vectors::LaneOperation;
 use crate::field::{Field, FieldError, Spinors};
 use crate::half::Half;
 use crate::kernels::hop::Dagger;
@@ -56,7 +57,7 @@ pub fn require_tridiagonal(form: Form) -> Result<(), FieldError> {
 ///
 /// # Errors
 /// [`FieldError::Mismatch`] unless both fields lie on the same sites of the same lattice, and have whole columns there.
-pub fn multiply<R: Vectors>(
+pub fn multiply<R: Compiled>(
     out: &mut Field<R, Spinors>,
     matrix: &SMatrix,
     x: &Field<R, Spinors>,
@@ -71,7 +72,7 @@ pub fn multiply<R: Vectors>(
 ///
 /// # Errors
 /// As [`multiply`], and for a matrix of another form.
-pub fn multiply_add<R: Vectors>(
+pub fn multiply_add<R: Compiled>(
     out: &mut Field<R, Spinors>,
     matrix: &SMatrix,
     x: &Field<R, Spinors>,

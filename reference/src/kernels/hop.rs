@@ -4,7 +4,8 @@
 pub use crate::dagger::Dagger;
 
 use super::blocks::for_each_row;
-use super::{LaneOperation, Vectors, check_place};
+use super::checks::check_place;
+use super::with_vectors::LaneOperation;
 use crate::field::{Field, FieldError, SiteObject, Spinors};
 use crate::half::Half;
 use crate::layout::{DIMENSIONS, LEGS, LaneWidth, Leg, LegOrder, Stencil};
@@ -35,7 +36,7 @@ pub fn ideal_bytes_per_spinor(format: LinkFormat, real_bytes: usize, count: usiz
 /// # Errors
 /// [`FieldError::Mismatch`] unless links and `out` lie on the stencil's lattice and sites, and the source on the sites of their
 /// neighbours, and has as many spinors a site as `out`.
-pub fn hop<R: Vectors>(out: &mut Field<R, Spinors>, term: HostHop<'_, R>) -> Result<(), FieldError> {
+pub fn hop<R: Compiled>(out: &mut Field<R, Spinors>, term: HostHop<'_, R>) -> Result<(), FieldError> {
     let hop = Hop::checked(out, term)?;
     R::run_hop(hop.fields.width(), hop);
     Ok(())

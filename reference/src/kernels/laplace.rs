@@ -1,6 +1,5 @@
 //! The Laplacian's hop: `docs/arithmetic.md` §15. Its body is the CPU kernel, and what OpenCL C is written from.
 
-use super::Vectors;
 use super::bodies::{BodyArgument, BodyCall, CompiledBody};
 use crate::body::number::Number;
 use crate::body::value::ColourVector;
@@ -12,6 +11,7 @@ use crate::links::{DoubledGauge, LinkFormat};
 use crate::object::Object;
 
 use super::reduce::Sum;
+use super::vectors::Vectors;
 
 /// Floating-point operations a colour vector: 8 products of a matrix with a vector (66), 7 sums of vectors (6), and the factor 2 (6).
 pub const FLOPS_PER_VECTOR: u64 = 576;

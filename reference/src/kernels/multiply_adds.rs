@@ -1,7 +1,7 @@
 //! Repeated multiply-adds, which no operator needs: with them the laboratory measures how fast a processor computes with the vectors that the kernels use.
 //! Counterpart: `cl/peak_intensity.cl`.
 
-use super::{LaneOperation, Vectors};
+use super::with_vectors::LaneOperation;
 use crate::half::Half;
 use crate::layout::LaneWidth;
 use crate::real::Real;
@@ -17,7 +17,7 @@ pub const NUMBERS: usize = 16 * CHAINS;
 ///
 /// # Panics
 /// Unless both have the same length, a multiple of [`NUMBERS`], and are aligned to 64 bytes.
-pub fn multiply_adds<R: Vectors>(out: &mut [R], x: &[R], a: R, b: R, count: u32) {
+pub fn multiply_adds<R: Compiled>(out: &mut [R], x: &[R], a: R, b: R, count: u32) {
     assert!(out.len() == x.len() && x.len().is_multiple_of(NUMBERS), "{} numbers out of {}", out.len(), x.len());
     R::run_multiply_adds(LaneWidth::DEFAULT, MultiplyAdds { out, x, a, b, count });
 }
@@ -78,7 +78,7 @@ mod tests {
     #[repr(C, align(64))]
     struct Aligned<R>([R; NUMBERS]);
 
-    fn adds_so_many<R: Vectors>() {
+    fn adds_so_many<R: Compiled>() {
         let (x, one) = (Aligned(std::array::from_fn(|k| R::from_f64(k as f64))), R::from_f64(1.0));
         for count in [0, 1, 7, 256] {
             let mut out = Aligned([R::default(); NUMBERS]);

@@ -3,6 +3,7 @@
 
 mod contributions;
 mod exact_terms;
+mod site_words;
 mod tree;
 
 use std::ops::Range;
@@ -11,10 +12,13 @@ use num_complex::Complex;
 
 pub(super) use contributions::Contributions;
 pub(super) use exact_terms::ExactTerms;
+use site_words::SiteWords;
 pub(super) use tree::tree_sum;
 use tree::{MemoryOrder, OfTask, in_memory_order};
 
-use super::{LaneOperation, Shape, Vectors, check_like};
+use super::checks::check_like;
+use super::task_sizes::TaskSizes;
+use super::with_vectors::LaneOperation;
 use crate::exact::{ExactSum, RowSums};
 use crate::field::{FieldData, FieldError};
 use crate::half::Half;
@@ -115,24 +119,28 @@ impl PartialSums {
 }
 
 /// |x|²: one sum.
-pub fn norm2<R: Vectors>(x: &FieldData<R>, sum: Sum) -> PartialSums {
-    R::run_norm2(x.lattice().width(), Norm2 { shape: Shape::of(x), x: x.reals(), sum })
+pub fn norm2<R: Compiled>(x: &FieldData<R>, sum: Sum) -> PartialSums {
+    R::run_norm2(x.lattice().width(), Norm2 { shape: TaskSizes::of(x), x: x.reals(), sum })
 }
 
 /// ⟨x, y⟩ for each x of `xs`, antilinear in x: two sums each.
 ///
 /// # Errors
 /// [`FieldError::Mismatch`] unless all fields lie on the same sites of the same lattice.
-pub fn inner_products<R: Vectors>(xs: &[&FieldData<R>], y: &FieldData<R>, sum: Sum) -> Result<PartialSums, FieldError> {
+pub fn inner_products<R: Compiled>(
+    xs: &[&FieldData<R>],
+    y: &FieldData<R>,
+    sum: Sum,
+) -> Result<PartialSums, FieldError> {
     for x in xs {
         check_like("inner product", x, y)?;
     }
     let xs = xs.iter().map(|x| x.reals()).collect();
-    Ok(R::run_inner_products(y.lattice().width(), InnerProducts { shape: Shape::of(y), xs, y: y.reals(), sum }))
+    Ok(R::run_inner_products(y.lattice().width(), InnerProducts { shape: TaskSizes::of(y), xs, y: y.reals(), sum }))
 }
 
 /// The sum of each complex word over all sites: two sums each.
-pub fn sum<R: Vectors>(x: &FieldData<R>, sum: Sum) -> PartialSums {
+pub fn sum<R: Compiled>(x: &FieldData<R>, sum: Sum) -> PartialSums {
     let osites: Vec<u32> = (0..x.osites() as u32).collect();
     let lanes: Vec<u32> = (0..x.lattice().nsimd() as u32).collect();
     let (classes, groups) = (vec![&osites[..]], vec![&lanes[..]]);
@@ -140,7 +148,7 @@ pub fn sum<R: Vectors>(x: &FieldData<R>, sum: Sum) -> PartialSums {
 }
 
 /// The sum of each complex word over each slice across `direction`: two sums for each word, slice by slice.
-pub fn slice_sums<R: Vectors>(x: &FieldData<R>, direction: Direction, sum: Sum) -> Result<PartialSums, FieldError> {
+pub fn slice_sums<R: Compiled>(x: &FieldData<R>, direction: Direction, sum: Sum) -> Result<PartialSums, FieldError> {
     let slices = Slices::new(x.lattice(), x.sites(), direction)?;
     let classes = (0..slices.classes()).map(|class| slices.osites_of(class)).collect();
     let groups = slices.lanes().chunks_exact(slices.lanes_a_group()).collect();
@@ -163,7 +171,7 @@ compiled! {
 
 #[doc(hidden)]
 pub struct Norm2<'a, R> {
-    pub(crate) shape: Shape,
+    pub(crate) shape: TaskSizes,
     pub(crate) x: &'a [R],
     pub(crate) sum: Sum,
 }
@@ -212,7 +220,7 @@ impl<V: LaneVector> OfTask<V, 1> for NormsOf<'_, V::Real> {
 
 #[doc(hidden)]
 pub struct InnerProducts<'a, R> {
-    pub(crate) shape: Shape,
+    pub(crate) shape: TaskSizes,
     pub(crate) xs: Vec<&'a [R]>,
     pub(crate) y: &'a [R],
     pub(crate) sum: Sum,
@@ -239,7 +247,7 @@ impl<R: Real> LaneOperation<R> for InnerProducts<'_, R> {
 
 /// ⟨x, y⟩ of the sites of a task, for each x.
 struct ProductsTask<'a, V: LaneVector> {
-    shape: Shape,
+    shape: TaskSizes,
     contributions: Contributions<V>,
     xs: &'a [&'a [V::Real]],
     y: &'a [V::Real],
@@ -249,7 +257,7 @@ impl<V: LaneVector> Task<usize> for ProductsTask<'_, V> {
     type Output = Vec<[ExactSum; 2]>;
     #[inline(always)]
     fn run(&self, task: usize) -> Vec<[ExactSum; 2]> {
-        let Self { shape: Shape { an_osite, a_task }, xs, .. } = *self;
+        let Self { shape: TaskSizes { an_osite, a_task }, xs, .. } = *self;
         let y = chunk(self.y, a_task, task);
         let mut terms: Vec<ExactTerms<V::Doubles, 2>> = Vec::with_capacity(xs.len());
         terms.resize_with(xs.len(), ExactTerms::new);
@@ -286,57 +294,6 @@ pub(super) fn merged<'a, const N: usize>(tasks: impl IntoIterator<Item = &'a [Ex
         }
     }
     total
-}
-
-/// The words of a field, to be read site by site.
-#[derive(Clone, Copy)]
-pub(crate) struct SiteWords<'a, R> {
-    pub(crate) field: &'a [Complex<R>],
-    pub(crate) words: usize,
-    pub(crate) nsimd: usize,
-}
-
-impl<'a, R: Real> SiteWords<'a, R> {
-    pub(super) fn of(field: &'a FieldData<R>) -> Self {
-        Self { field: field.words(), words: field.object().words(), nsimd: field.lattice().nsimd() }
-    }
-
-    /// Number of sites.
-    pub(super) fn count(&self) -> usize {
-        self.field.len() / self.words
-    }
-
-    /// Word `word` of a site, in f64.
-    #[inline(always)]
-    fn word(&self, osite: usize, lane: usize, word: usize) -> [f64; 2] {
-        let Complex { re, im } = self.field[(osite * self.words + word) * self.nsimd + lane];
-        [re.to_f64(), im.to_f64()]
-    }
-
-    /// |x|² of a site, the one of number `element` in memory.
-    #[inline(always)]
-    pub(super) fn norm2(&self, element: usize) -> f64 {
-        let (osite, lane) = (element / self.nsimd, element % self.nsimd);
-        let mut s = 0.0;
-        for word in 0..self.words {
-            let [re, im] = self.word(osite, lane, word);
-            s = im.fused_here(im, re.fused_here(re, s));
-        }
-        s
-    }
-
-    /// ⟨x, y⟩ of a site.
-    #[inline(always)]
-    fn inner_product(&self, y: &Self, element: usize) -> [f64; 2] {
-        let (osite, lane) = (element / self.nsimd, element % self.nsimd);
-        let [mut s, mut t] = [0.0; 2];
-        for word in 0..self.words {
-            let ([x_re, x_im], [y_re, y_im]) = (self.word(osite, lane, word), y.word(osite, lane, word));
-            s = x_im.fused_here(y_im, x_re.fused_here(y_re, s));
-            t = (-x_im).fused_here(y_re, x_re.fused_here(y_im, t));
-        }
-        [s, t]
-    }
 }
 
 /// Sums of each word, over each pair of a class of outer sites and a group of lanes.

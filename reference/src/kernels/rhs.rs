@@ -2,8 +2,10 @@
 //! k has the components k · n … k · n + n − 1 of every site, where n is `rhs_parts`; it gets the bits that it would get alone
 //! (`docs/arithmetic.md` §7, §8). Counterpart: `cl/rhs.cl`.
 
-use super::reduce::{Contributions, ExactTerms, PartialSums, Sum, inner_products, merged};
-use super::{LaneOperation, Vectors, check_like, check_place};
+use super::checks::{check_like, check_place};
+use super::reduce::{self, Contributions, ExactTerms, PartialSums, Sum, inner_products, merged};
+use super::task_sizes::TaskSizes;
+use super::with_vectors::LaneOperation;
 use crate::exact::ExactSum;
 use crate::field::{FieldData, FieldError, Object};
 use crate::half::Half;
@@ -59,7 +61,7 @@ pub fn check_rhs(
 ///
 /// # Errors
 /// [`FieldError::RightHandSides`] for right-hand sides that `x` has not; [`FieldError::Mismatch`] for fields on other sites.
-pub fn take_rhs<R: Vectors>(
+pub fn take_rhs<R: Compiled>(
     out: &mut FieldData<R>,
     x: &FieldData<R>,
     wanted: &[usize],
@@ -76,7 +78,7 @@ pub fn take_rhs<R: Vectors>(
 ///
 /// # Errors
 /// As [`take_rhs`], of `out`.
-pub fn put_rhs<R: Vectors>(
+pub fn put_rhs<R: Compiled>(
     out: &mut FieldData<R>,
     x: &FieldData<R>,
     wanted: &[usize],
@@ -90,7 +92,7 @@ pub fn put_rhs<R: Vectors>(
 }
 
 /// Copies right-hand side `from` of x to right-hand side `to` of `out`, for each pair (to, from).
-fn copy<R: Vectors>(
+fn copy<R: Compiled>(
     out: &mut FieldData<R>,
     x: &FieldData<R>,
     pairs: impl Iterator<Item = (usize, usize)>,
@@ -115,7 +117,7 @@ fn copy<R: Vectors>(
 ///
 /// # Errors
 /// [`FieldError::Mismatch`] unless both fields are alike, and have whole right-hand sides.
-pub fn rhs_products<R: Vectors>(
+pub fn rhs_products<R: Compiled + reduce::Compiled>(
     x: &FieldData<R>,
     y: &FieldData<R>,
     rhs_parts: usize,
@@ -149,7 +151,7 @@ pub fn rhs_products<R: Vectors>(
 ///
 /// # Errors
 /// [`FieldError::Mismatch`] unless both fields are alike, and have as many right-hand sides as there are scalars.
-pub fn rhs_axpy_norm<R: Vectors>(
+pub fn rhs_axpy_norm<R: Compiled + reduce::Compiled>(
     a: &[f64],
     x: &FieldData<R>,
     y: &mut FieldData<R>,
@@ -166,7 +168,7 @@ pub fn rhs_axpy_norm<R: Vectors>(
 ///
 /// # Errors
 /// [`FieldError::Mismatch`] for fields on other sites; [`FieldError::RightHandSides`] for a field without whole right-hand sides.
-pub fn rhs_gram<R: Vectors>(
+pub fn rhs_gram<R: Compiled + reduce::Compiled>(
     x: &FieldData<R>,
     y: &FieldData<R>,
     rhs_parts: usize,
@@ -203,7 +205,7 @@ pub fn rhs_gram<R: Vectors>(
 ///
 /// # Errors
 /// As [`rhs_gram`]; [`FieldError::Mismatch`] for a matrix of another size.
-pub fn rhs_madd<R: Vectors>(
+pub fn rhs_madd<R: Compiled>(
     m: &[f64],
     x: &FieldData<R>,
     y: &mut FieldData<R>,
@@ -223,7 +225,7 @@ pub fn rhs_madd<R: Vectors>(
 }
 
 /// The numbers of right-hand sides of two fields on the same sites.
-fn pairs<R: Vectors>(
+fn pairs<R: Compiled>(
     what: &'static str,
     x: &FieldData<R>,
     y: &FieldData<R>,
@@ -247,7 +249,7 @@ fn pairs<R: Vectors>(
 ///
 /// # Errors
 /// [`FieldError::Mismatch`] unless all fields are alike, and have as many right-hand sides as there are a, and b.
-pub fn rhs_cg_update<R: Vectors>(
+pub fn rhs_cg_update<R: Compiled>(
     psi: &mut FieldData<R>,
     p: &mut FieldData<R>,
     r: &FieldData<R>,
@@ -293,8 +295,8 @@ pub(crate) struct RhsShape {
 
 impl RhsShape {
     /// The components of all right-hand sides as sites of their own.
-    pub(crate) fn parts(self) -> super::Shape {
-        super::Shape { an_osite: self.a_part, a_task: self.a_task }
+    pub(crate) fn parts(self) -> TaskSizes {
+        TaskSizes { an_osite: self.a_part, a_task: self.a_task }
     }
 
     fn of<R: Real>(field: &FieldData<R>, rhs_parts: usize) -> Self {
@@ -349,7 +351,7 @@ compiled! {
         let [m, x] = [m, x].map(Half::as_f32);
         f32::run_rhs_madd(width, RhsMadd { pairs, m, x, y: Half::as_f32_mut(y) });
         let PairsShape { y_osite, a_part, osites_a_task, .. } = pairs;
-        super::Shape { an_osite: a_part, a_task: osites_a_task * y_osite }.quantize(width, y);
+        TaskSizes { an_osite: a_part, a_task: osites_a_task * y_osite }.quantize(width, y);
     }
 }
 
@@ -516,7 +518,7 @@ impl<R: Real> LaneOperation<R> for RhsGram<'_, R> {
     type Output = Vec<ExactSum>;
     fn run<V: LaneVector<Real = R>>(self, blocks: usize) -> Vec<ExactSum> {
         let Self { pairs: pairs @ PairsShape { x_osite, y_osite, an_rhs, a_part, osites_a_task }, x, y } = self;
-        let of_parts = super::Shape { an_osite: a_part, a_task: osites_a_task * y_osite };
+        let of_parts = TaskSizes { an_osite: a_part, a_task: osites_a_task * y_osite };
         let gram = GramTask { pairs, contributions: Contributions::<V>::new(of_parts, blocks), x, y };
         let tasks = tasks::map(y.len().div_ceil(osites_a_task * y_osite), |task| V::Set::run(&gram, task));
         let count = (x_osite / an_rhs) * (y_osite / an_rhs);

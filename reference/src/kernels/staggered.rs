@@ -1,9 +1,9 @@
 //! The staggered hop: `docs/arithmetic.md` §16. Its body is the CPU kernel, and what OpenCL C is written from.
 
-use super::Vectors;
 use super::bodies::{BodyArgument, BodyCall, CompiledBody};
 use super::laplace::vectors;
 use super::reduce::Sum;
+use super::vectors::Vectors;
 use crate::body::number::{Number, RealNumber};
 use crate::body::value::ColourVector;
 use crate::body::{Argument, Body, Coordinates, FieldUse, Links, Neighbours, Role, Site, Write};

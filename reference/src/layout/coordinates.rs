@@ -1,7 +1,7 @@
 //! The coordinates of sites as two small tables. A lane holds a box of sites, so a coordinate of a site is that of its outer site in the first lane plus
 //! the origin of its own lane. Counterpart: `cl/body.clh`, which reads both tables.
 
-use super::{DIMENSIONS, Direction, Lattice, LayoutError, Place, Sites};
+use super::{DIMENSION_NAMES, DIMENSIONS, Lattice, LayoutError, Place, Sites};
 
 /// The coordinates of the sites of a field on `sites`, of a part those in the whole lattice: those of the site at (osite, lane) are `osites()[osite] + lanes()[lane]`, in each direction.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -23,9 +23,8 @@ impl SiteCoordinates {
         lattice.check(sites)?;
         let extents = lattice.extents();
         let (whole, origin) = (extents.global(), extents.origin());
-        if let Some(direction) = Direction::ALL.into_iter().find(|d| whole[d.index()] > Self::MOST) {
-            let extent = whole[direction.index()];
-            return Err(LayoutError::Coordinates { direction, extent, most: Self::MOST });
+        if let Some(d) = (0..DIMENSIONS).find(|&d| whole[d] > Self::MOST) {
+            return Err(LayoutError::Coordinates { dimension: DIMENSION_NAMES[d], extent: whole[d], most: Self::MOST });
         }
         let at = |osite, lane| {
             let here = lattice.coordinate(sites, Place { osite, lane });

@@ -2,8 +2,6 @@
 
 use thiserror::Error;
 
-use super::Direction;
-
 /// Why a layout was refused. Messages are fragments: "failed to lay out the lattice: {error}".
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[allow(missing_docs, reason = "the messages name the fields")]
@@ -29,9 +27,9 @@ pub enum LayoutError {
     OutOfMemory { bytes: usize },
     /// A direction that is too long for tables of coordinates.
     #[error(
-        "extent {extent} of direction {direction}: kernels that ask for coordinates take extents of at most {most}"
+        "extent {extent} of direction {dimension}: kernels that ask for coordinates take extents of at most {most}"
     )]
-    Coordinates { direction: Direction, extent: usize, most: usize },
+    Coordinates { dimension: &'static str, extent: usize, most: usize },
     /// No cut of the lattice into this many virtual nodes.
     #[error("{extents} cannot be cut into {nsimd} virtual nodes{even}: {possible}")]
     Split { extents: String, nsimd: usize, even: &'static str, possible: String },
@@ -54,10 +52,7 @@ pub enum LayoutError {
     )]
     Reach { extents: String, dimension: &'static str, steps: usize },
     /// A leg order that does not name each leg once.
-    #[error(
-        "'{order}' is no leg order: name each of -x +x -y +y -z +z -t +t once, as in {}",
-        super::LegOrder::default()
-    )]
+    #[error("'{order}' is no leg order: name each of -x +x -y +y -z +z -t +t once, as in -t-y-z+t+y+z-x+x")]
     LegOrder { order: String },
     /// A parity that does not exist.
     #[error("'{parity}' is no parity: use even or odd")]

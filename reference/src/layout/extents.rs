@@ -100,16 +100,6 @@ impl Extents {
         (0..DIMENSIONS).filter(move |&d| cut[d])
     }
 
-    /// Whether a step along `leg` from the last slice in its direction crosses the boundary of the whole lattice, and not only that of the part.
-    #[inline]
-    pub fn ends_at_boundary(&self, leg: super::Leg) -> bool {
-        let d = leg.dimension();
-        match leg.is_forward() {
-            true => self.origin[d] + self.here[d] == self.global[d],
-            false => self.origin[d] == 0,
-        }
-    }
-
     /// Coordinates in the whole lattice, a torus, of a site that may lie outside the part.
     pub fn in_whole(&self, x: [isize; DIMENSIONS]) -> Coordinate {
         std::array::from_fn(|d| (self.origin[d] as isize + x[d]).rem_euclid(self.global[d] as isize) as usize)

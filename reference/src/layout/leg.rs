@@ -4,7 +4,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use super::{DIMENSION_NAMES, DIMENSIONS, Direction, LayoutError};
+use super::{DIMENSION_NAMES, DIMENSIONS, Direction, Extents, LayoutError};
 
 /// Number of legs of the stencil.
 pub const LEGS: usize = 2 * DIMENSIONS;
@@ -55,6 +55,18 @@ impl Leg {
     #[inline]
     pub const fn is_forward(self) -> bool {
         (self.0 as usize) < DIMENSIONS
+    }
+}
+
+impl Extents {
+    /// Whether a step along `leg` from the last slice in its direction crosses the boundary of the whole lattice, and not only that of the part.
+    #[inline]
+    pub fn ends_at_boundary(&self, leg: Leg) -> bool {
+        let d = leg.dimension();
+        match leg.is_forward() {
+            true => self.origin()[d] + self[d] == self.global()[d],
+            false => self.origin()[d] == 0,
+        }
     }
 }
 

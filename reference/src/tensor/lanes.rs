@@ -7,7 +7,7 @@ use std::marker::PhantomData;
 use bytemuck::{Pod, Zeroable};
 use wide::{f32x4, f64x2};
 
-use super::eight::Portable;
+use super::portable::{Portable, WIDE_FUSES};
 use super::sets::{Baseline, InstructionSet};
 use crate::doubles::Doubles;
 use crate::real::Real;
@@ -187,13 +187,6 @@ impl<R: Real, I: InstructionSet> LaneVector for Pair<R, I> {
         Self::new(std::array::from_fn(|k| if negative(k) { b.0[k] } else { self.0[k] }))
     }
 }
-
-/// `wide::mul_add` fuses only where the build has the instruction; elsewhere each real goes through the correctly rounded
-/// function of the standard library.
-pub(super) const WIDE_FUSES: bool = cfg!(any(
-    all(target_arch = "x86_64", target_feature = "fma"),
-    all(target_arch = "aarch64", target_feature = "neon")
-));
 
 /// Shuffles as array code, for processors whose instructions are not named here.
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]

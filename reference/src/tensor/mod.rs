@@ -3,6 +3,7 @@
 
 pub(crate) mod eight;
 pub mod lanes;
+pub(crate) mod portable;
 pub mod sets;
 pub mod spin;
 pub mod su3;

@@ -18,7 +18,7 @@ use super::error::OpenClError;
 use super::pool::{Block, MemoryKind, Pool};
 use super::raw::RawMem;
 use super::recorder::Note;
-use crate::backend::packet_memory::PacketMemory;
+use crate::backend::shared_packets::PacketMemory;
 use crate::backend::timeline::CommandKind;
 
 /// Pinned memory of the host, mapped for as long as it lives. [`Context::write`] and [`Context::read`] take its slices as they take

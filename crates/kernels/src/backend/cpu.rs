@@ -4,27 +4,27 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fmt;
 use std::str::FromStr;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use lanefield_reference::domains;
-use lanefield_reference::exact::ExactSum;
 use lanefield_reference::field::{FieldData, FieldShape};
 use lanefield_reference::forks;
 use lanefield_reference::gauge::Configuration;
 use lanefield_reference::instructions::Instructions;
 use lanefield_reference::kernels::blas;
 use lanefield_reference::kernels::domain_wall::SMatrix;
-use lanefield_reference::kernels::reduce::PartialSums;
 use lanefield_reference::layout::{Face, LaneChoice, LaneWidth, Lattice, Reach, Sites, Stencil};
 use lanefield_reference::links::BoundaryPhases;
 use lanefield_reference::real::Precision;
 use lanefield_reference::tasks;
 use rayon::{ThreadPool, ThreadPoolBuildError, ThreadPoolBuilder};
 
-use super::ghosts::{Ghosts, Halo, HaloRoom, PacketForm, field_of, fill, has_come};
-use super::specification::{Call, HostFunction, PlainLinks, Value};
+use super::any_field::AnyField;
+use super::error::BackendError;
+use super::host_field::HostField;
+use super::memory::Memory;
+use super::table::HostTable;
 use super::timeline::{Group, SpanGuard, Timeline};
-use super::{AnyField, BackendError, HostField, HostTable, Launch, Memory, Reduce, Sum};
 use crate::in_precision;
 
 /// A number of CPU threads.
@@ -56,9 +56,6 @@ impl FromStr for Threads {
 
 /// The faces of lattices.
 type FacesOf = HashMap<(Lattice, Sites, Reach), Arc<[Face]>>;
-
-/// Fields with their ghosts, by the names of the arguments that read them.
-type CopiesOf = Vec<(&'static str, Arc<AnyField<HostField>>)>;
 
 /// Threads, which a child that was forked has anew.
 struct Pool {
@@ -107,13 +104,10 @@ pub struct Cpu {
     pool: Arc<Pool>,
     timeline: OnceLock<Arc<Timeline>>,
     /// The links of the plain loops, where these take the kernels' place.
-    plain: Option<Arc<(Configuration, BoundaryPhases)>>,
+    pub(super) plain: Option<Arc<(Configuration, BoundaryPhases)>>,
     /// Of parts of lattices, by lattice and sites.
-    faces: Arc<Mutex<FacesOf>>,
+    pub(super) faces: Arc<Mutex<FacesOf>>,
 }
-
-/// Lists of faces that are kept at most.
-const MOST_FACES: usize = 32;
 
 impl Cpu {
     /// A pool of `threads` threads; if `None`, of as many as `RAYON_NUM_THREADS` says, else as the machine has cores.
@@ -152,11 +146,6 @@ impl Cpu {
         Self { plain: Some(Arc::new((configuration, boundary))), ..self }
     }
 
-    fn plain_links(&self) -> Option<PlainLinks<'_>> {
-        let links = self.plain.as_deref();
-        links.map(|(configuration, boundary)| PlainLinks { configuration, boundary: *boundary })
-    }
-
     /// Number of threads.
     pub fn threads(&self) -> usize {
         self.pool.threads.current_num_threads()
@@ -169,7 +158,7 @@ impl Cpu {
     }
 
     /// Runs one call of the backend.
-    fn run<T: Send>(&self, name: &str, work: impl FnOnce() -> T + Send) -> T {
+    pub(super) fn run<T: Send>(&self, name: &str, work: impl FnOnce() -> T + Send) -> T {
         let _span = self.timeline.get().map_or_else(SpanGuard::none, |timeline| timeline.span(Group::Cpu, name));
         tasks::lead(self.pool.here(), work)
     }
@@ -191,84 +180,8 @@ impl fmt::Debug for Cpu {
     }
 }
 
-impl Cpu {
-    /// The faces of a field, made once.
-    fn faces(&self, halo: &Halo) -> Result<Arc<[Face]>, BackendError> {
-        let key = (halo.shape.lattice, halo.shape.sites, halo.reach);
-        let mut faces = self.faces.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(known) = faces.get(&key) {
-            return Ok(Arc::clone(known));
-        }
-        let made: Arc<[Face]> = halo.faces()?.into();
-        if faces.len() >= MOST_FACES {
-            faces.clear();
-        }
-        faces.insert(key, Arc::clone(&made));
-        Ok(made)
-    }
-
-    /// Copies of the fields of a call with what other parts sent, now or for an earlier call.
-    fn all_with_ghosts(&self, call: &Call<'_, Self>, halos: &mut [HaloRoom<'_>]) -> Result<CopiesOf, BackendError> {
-        let copied =
-            |HaloRoom { halo, .. }: &HaloRoom<'_>| Ok((copy(field_of(call, halo)?.storage())?, self.faces(halo)?));
-        let mut copies: Vec<_> = halos.iter().map(copied).collect::<Result<_, BackendError>>()?;
-        // In the order in which OpenCL exchanges them: other ranks may compute on a device.
-        let stages: Vec<_> = halos.iter().map(|halo| halo.halo.stages(halo.room.packets().len())).collect();
-        for round in 0..stages.iter().map(Vec::len).max().unwrap_or(0) {
-            for ((halo, (field, faces)), stages) in halos.iter_mut().zip(&mut copies).zip(&stages) {
-                if let Some(stage) = stages.get(round) {
-                    fill(field, faces, halo, stage)?;
-                }
-            }
-        }
-        let mut come = Vec::with_capacity(halos.len());
-        for (HaloRoom { halo, .. }, (field, _)) in halos.iter().zip(copies) {
-            let copy = Arc::new(AnyField::store(self, Cow::Owned(field))?);
-            has_come(halo, field_of(call, halo)?, Some(Arc::clone(&copy)));
-            if halo.form != PacketForm::Whole {
-                come.push((halo.name, copy));
-            }
-        }
-        let held = call.values().iter().filter_map(|(name, value)| match value {
-            Value::Read(field) => Some((*name, field.copy_with_ghosts()?)),
-            _ => None,
-        });
-        come.extend(held);
-        Ok(come)
-    }
-}
-
-/// The copies cost the CPU reference a quarter of a hop's memory traffic, and no kernel knows of parts. That of links stays with them until they are written.
-impl Ghosts for Cpu {
-    fn launch_on_part(&self, call: Call<'_, Self>, halos: &mut [HaloRoom<'_>]) -> Result<(), BackendError> {
-        let copies = self.all_with_ghosts(&call, halos)?;
-        let mut call = call;
-        copies.iter().for_each(|(name, field)| call.read_instead(name, field));
-        self.launch(call)
-    }
-
-    fn reduce_on_part(
-        &self,
-        call: Call<'_, Self>,
-        sum: Sum,
-        halos: &mut [HaloRoom<'_>],
-    ) -> Result<PartialSums, BackendError> {
-        let copies = self.all_with_ghosts(&call, halos)?;
-        let mut call = call;
-        copies.iter().for_each(|(name, field)| call.read_instead(name, field));
-        self.reduce(call, sum)
-    }
-}
-
-/// The sum of one term, which rounds to it.
-fn of_one_term(term: f64) -> ExactSum {
-    let mut sum = ExactSum::new();
-    sum.add(term);
-    sum
-}
-
 /// A copy of a field, or an error where there is no room.
-fn copy(field: &HostField) -> Result<HostField, BackendError> {
+pub(super) fn copy(field: &HostField) -> Result<HostField, BackendError> {
     Ok(match field {
         HostField::F32(field) => HostField::F32(field.try_clone()?),
         HostField::F64(field) => HostField::F64(field.try_clone()?),
@@ -328,35 +241,5 @@ impl Memory for Cpu {
 
     fn finish(&self) -> Result<(), BackendError> {
         Ok(())
-    }
-}
-
-impl Launch for Cpu {
-    fn launch(&self, mut call: Call<'_, Self>) -> Result<(), BackendError> {
-        call.check_launched()?;
-        let kernel = call.kernel();
-        match (kernel.cpu, kernel.plain, self.plain_links()) {
-            (_, HostFunction::Launch(run), Some(links)) => Ok(self.run(kernel.name, || run(&mut call, &links))?),
-            (HostFunction::Launch(run), ..) => Ok(self.run(kernel.name, || run(&mut call))?),
-            _ => unreachable!("kernels that are launched have a function that is"),
-        }
-    }
-}
-
-impl Reduce for Cpu {
-    fn reduce(&self, mut call: Call<'_, Self>, sum: Sum) -> Result<PartialSums, BackendError> {
-        call.check_reduced()?;
-        let kernel = call.kernel();
-        match (kernel.cpu, kernel.plain, self.plain_links()) {
-            (_, HostFunction::Reduce(run), Some(links)) => {
-                let sums = self.run(kernel.name, || run(&mut call, &links, sum))?;
-                Ok(match sum {
-                    Sum::Exact => PartialSums::Exact(sums.into_iter().map(of_one_term).collect()),
-                    Sum::Tree(_) => PartialSums::Tree(sums),
-                })
-            }
-            (HostFunction::Reduce(run), ..) => Ok(self.run(kernel.name, || run(&mut call, sum))?),
-            _ => unreachable!("kernels that sum have a function that does"),
-        }
     }
 }

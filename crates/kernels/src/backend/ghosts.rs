@@ -11,9 +11,14 @@ use lanefield_reference::kernels::hop::Dagger;
 use lanefield_reference::layout::{Face, LayoutError, Leg, Reach, Sites};
 use lanefield_reference::real::Precision;
 
-use super::packet_memory::PacketMemory;
+use super::any_field::AnyField;
+use super::error::BackendError;
+use super::host_field::HostField;
+use super::launch::Reduce;
+use super::memory::Memory;
+use super::shared_packets::PacketMemory;
 use super::specification::{Call, FieldRole, Shape};
-use super::{BackendError, HostField, Memory, PartialSums, Reduce, Sum};
+use super::{PartialSums, Sum};
 
 /// The kernels of `cl/ghosts.cl` by name, which backends launch by themselves.
 pub const PACK: &str = "pack_ghosts";
@@ -205,7 +210,7 @@ pub fn fill(
 }
 
 /// Notes what a field holds once a halo has come, in its storage or in a copy. Projected spinors lie where whole ones did.
-pub fn has_come<S>(halo: &Halo, field: &super::AnyField<S>, copy: Option<Arc<super::AnyField<S>>>) {
+pub fn has_come<S>(halo: &Halo, field: &AnyField<S>, copy: Option<Arc<AnyField<S>>>) {
     match halo.form {
         PacketForm::Whole => field.hold_ghosts(halo.reach, copy),
         PacketForm::Projected(_) => field.drop_ghosts(),
@@ -216,7 +221,7 @@ pub fn has_come<S>(halo: &Halo, field: &super::AnyField<S>, copy: Option<Arc<sup
 pub fn field_of<'c, B: Memory + ?Sized>(
     call: &'c Call<'_, B>,
     halo: &Halo,
-) -> Result<&'c super::AnyField<B::Storage>, BackendError> {
+) -> Result<&'c AnyField<B::Storage>, BackendError> {
     call.field(halo.name).ok_or_else(|| BackendError::Argument {
         kernel: call.kernel().name,
         argument: halo.name.to_owned(),

@@ -2,16 +2,17 @@
 //! written by hand, since in half precision their norms are of what was stored.
 
 use lanefield_reference::field::SiteObject;
-use lanefield_reference::kernels::reduce::{PartialSums, Sum};
+use lanefield_reference::kernels::reduce::Sum;
 use lanefield_reference::kernels::{Vectors, blas};
 use lanefield_reference::scalar;
 use num_complex::Complex;
 
 use super::Argument::{self, Elements, Field, PartWords, Scalar as RealScalar};
 use super::plain::{list, put};
-use super::reduce::plain_norm2;
+use super::reduce::{one, plain_norm2};
 use super::twin::PlainCall;
-use super::{Arguments, At, BuildOption, Geometry, Holds, Kernel, USUAL, Value, moved, read, update};
+use super::usual::{USUAL, moved};
+use super::{Arguments, At, BuildOption, Geometry, Holds, Kernel, Value, read, update};
 use crate::backend::{BackendError, FieldOn, Launch, Reduce};
 use crate::body::prelude::*;
 
@@ -318,9 +319,4 @@ pub trait BlasKernels: Launch {
         let arguments = Arguments::new(&AXPBY_NORM).write("y", y).scalar("a", a).read("x", x).scalar("b", b);
         Ok(one(&self.reduce(arguments.call()?, sum)?))
     }
-}
-
-/// The only sum.
-pub(super) fn one(sums: &PartialSums) -> f64 {
-    sums.round().first().copied().unwrap_or(f64::NAN)
 }

@@ -10,7 +10,8 @@ use lanefield_reference::scalar;
 use super::Argument::{self, Accumulators, Boundary, Field, Osites, Parts, SharedLinks, Stage, Stencil};
 use super::BuildOption::{self, Define, Legs, PartsPerWorkItem, Reconstruct};
 use super::hop::{IN, LINKS, OUT, hop_arguments, host_hop, plain_hop, variant};
-use super::{Arguments, At, Geometry, Holds, Kernel, Shape, USUAL, Work, read};
+use super::usual::USUAL;
+use super::{Arguments, At, Geometry, Holds, Kernel, Shape, Work, read};
 use crate::backend::{BackendError, FieldOn, HopOn, Launch};
 
 /// The kernels of the family.

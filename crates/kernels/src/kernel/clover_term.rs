@@ -8,8 +8,9 @@ use lanefield_reference::real::Precision;
 use lanefield_reference::scalar::{self, ScalarClover};
 
 use super::Argument::{Computed, Double, Field, Osites, Stencil, Words};
+use super::usual::USUAL;
 use super::{Arguments, At, ComputedTable, Geometry, Holds, HostCall, Kernel, PlainLinks};
-use super::{Rows, Shape, USUAL, read, write};
+use super::{Rows, Shape, read, write};
 use crate::backend::{BackendError, FieldOn, Launch};
 
 /// The kernels of the family.

@@ -8,9 +8,10 @@ use lanefield_reference::scalar;
 
 use super::Argument::{self, Dagger, Field, Ls, Matrix, Osites, Parts};
 use super::BuildOption::PartsPerWorkItem;
+use super::convert::ConvertKernels as _;
 use super::plain::{list, put};
-use super::prelude::ConvertKernels as _;
-use super::{Arguments, At, Geometry, Holds, Kernel, Shape, USUAL, Work, read, write};
+use super::usual::USUAL;
+use super::{Arguments, At, Geometry, Holds, Kernel, Shape, Work, read, write};
 use crate::backend::{BackendError, FieldOn, Launch, TableFacts};
 
 /// The kernels of the family.

@@ -2,7 +2,8 @@
 
 use lanefield_reference::real::Precision;
 
-use super::{Geometry, Kernel, USUAL, Work};
+use super::usual::USUAL;
+use super::{Geometry, Kernel, Work};
 use crate::backend::ghosts::{PACK, UNPACK};
 
 /// The kernels of the family.

@@ -10,8 +10,9 @@ use num_complex::Complex;
 
 use super::Argument::{Boundary, Field, LaunchedParts, Osites, Parts, SharedLinks, Stage, Stencil};
 use super::BuildOption::{Legs, PartsPerWorkItem, Reconstruct};
+use super::usual::USUAL;
 use super::{Argument, Arguments, At, BuildOption, Geometry, Holds, HostCall, Kernel, PlainLinks};
-use super::{Shape, USUAL, Work, read, write};
+use super::{Shape, Work, read, write};
 use crate::backend::{BackendError, FieldOn, HopOn, Launch};
 
 /// The kernels of the family.

@@ -2,17 +2,17 @@
 
 use lanefield_reference::field::{FieldData, SiteObject};
 use lanefield_reference::kernels::Vectors;
-use lanefield_reference::kernels::reduce::{self, Sum};
+use lanefield_reference::kernels::reduce::{self, PartialSums, Sum};
 use lanefield_reference::layout::{Direction, Place, TreePlan};
 use lanefield_reference::real::Precision;
 use lanefield_reference::scalar;
 use num_complex::Complex;
 
 use super::Argument::{self, Constant, Elements, Field, Fields, Osites, PartWords, Slices, Words};
-use super::blas::one;
+use super::convert::ConvertKernels as _;
 use super::plain::{list, object, parts, places};
-use super::prelude::ConvertKernels as _;
-use super::{Arguments, At, BuildOption, Ceiling, Geometry, Holds, Kernel, USUAL, Value, Work, moved, read};
+use super::usual::{USUAL, moved};
+use super::{Arguments, At, BuildOption, Ceiling, Geometry, Holds, Kernel, Value, Work, read};
 use crate::backend::{BackendError, FieldOn, Reduce};
 
 /// The kernels of the family.
@@ -138,6 +138,11 @@ pub(super) fn plain_inner_product<R: Vectors>(x: &FieldData<R>, y: &FieldData<R>
         Sum::Exact => scalar::inner_product(y.object().part_words(), &list(x), &list(y)),
         Sum::Tree(plan) => complex_tree(plan, parts(x).zip(parts(y)).map(|(x, y)| scalar::site_inner_product(&x, &y))),
     }
+}
+
+/// The only sum.
+pub(super) fn one(sums: &PartialSums) -> f64 {
+    sums.round().first().copied().unwrap_or(f64::NAN)
 }
 
 fn flat(sums: &[Complex<f64>]) -> Vec<f64> {

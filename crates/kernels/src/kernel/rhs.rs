@@ -9,9 +9,8 @@ use num_complex::Complex;
 use super::Argument::{self, Coefficients, Field, Indices, Osites, Parts, PartsOf, RhsParts, Scalars};
 use super::plain::{list, of_rhs, put, put_rhs};
 use super::reduce::{plain_inner_product, plain_norm2};
-use super::{
-    Arguments, At, BuildOption, Ceiling, Geometry, Holds, Kernel, Shape, USUAL, Value, Work, moved, read, update,
-};
+use super::usual::{USUAL, moved};
+use super::{Arguments, At, BuildOption, Ceiling, Geometry, Holds, Kernel, Shape, Value, Work, read, update};
 use crate::backend::{BackendError, FieldOn, Launch, Reduce};
 
 /// The kernels of the family.

@@ -8,8 +8,9 @@ use lanefield_reference::kernels::reduce::{PartialSums, Sum};
 use lanefield_reference::object::Object;
 
 pub use super::coordinates::COORDINATES;
+use super::usual::USUAL;
 use super::{
-    Access, Argument, At, BuildOption, FieldRole, Geometry, Holds, HostCall, Kernel, KernelSource, Shape, USUAL, Work,
+    Access, Argument, At, BuildOption, FieldRole, Geometry, Holds, HostCall, Kernel, KernelSource, Shape, Work,
 };
 use crate::in_precision;
 

@@ -7,7 +7,7 @@ use crate::doubles::{Doubles, SITES};
 use crate::exact::{ExactSum, RunningSum};
 use crate::layout::Slices;
 use crate::tasks;
-use crate::tensor::eight::Portable;
+use crate::tensor::portable::Portable;
 
 /// What a task sums.
 pub struct TaskSums<D = Portable>(pub Vec<Terms<D>>);

@@ -2,8 +2,8 @@
 
 use std::marker::PhantomData;
 
-use super::super::Shape;
-use super::SiteWords;
+use super::site_words::SiteWords;
+use crate::kernels::task_sizes::TaskSizes;
 use crate::memory::prefetch_stream;
 use crate::tensor::eight::{self, parts};
 use crate::tensor::{Doubles, LaneVector};
@@ -35,8 +35,8 @@ impl<V: LaneVector> Contributions<V> {
     pub const OSITES: usize = eight::osites::<V>();
 
     /// Of fields of this shape, with words of `blocks` vectors.
-    pub fn new(shape: Shape, blocks: usize) -> Self {
-        let Shape { an_osite, .. } = shape;
+    pub fn new(shape: TaskSizes, blocks: usize) -> Self {
+        let TaskSizes { an_osite, .. } = shape;
         Self { an_osite, blocks, words: an_osite / (V::REALS * blocks), vectors: PhantomData }
     }
 

@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
-use super::super::Shape;
 use super::contributions::{Contributions, Sink};
+use crate::kernels::task_sizes::TaskSizes;
 use crate::layout::TreePlan;
 use crate::tasks::{self, for_each_chunk};
 use crate::tensor::{Doubles, InstructionSet, LaneVector, Task, eight};
@@ -16,7 +16,7 @@ pub trait OfTask<V: LaneVector, const N: usize>: Sync {
 
 /// The contributions of all sites of a field of `reals` reals, in the order of memory.
 pub fn in_memory_order<V: LaneVector, const N: usize>(
-    shape: Shape,
+    shape: TaskSizes,
     blocks: usize,
     reals: usize,
     of_task: impl OfTask<V, N>,

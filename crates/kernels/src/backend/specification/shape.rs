@@ -2,64 +2,14 @@
 //! is needed.
 
 use lanefield_reference::field::{DoubledGauge, FieldShape, Object};
-use lanefield_reference::kernels::domain_wall::Form;
 use lanefield_reference::kernels::hop::Dagger;
 use lanefield_reference::layout::{Direction, Lattice, LegOrder, Sites};
 use lanefield_reference::real::Precision;
-use serde::Serialize;
 
-use super::arguments::an;
-use super::{Access, At, FieldRole, Holds, Kernel};
-
-/// What a launch does.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Serialize)]
-pub struct Work {
-    /// Floating-point operations, as the field counts them.
-    pub flops: u64,
-    /// Bytes that must be moved at least: each input once, each output once.
-    pub bytes: u64,
-}
-
-/// A field of a call.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct FieldOfCall {
-    /// Its name.
-    pub name: &'static str,
-    /// What it is.
-    pub shape: FieldShape,
-}
-
-/// What is known of a matrix along s.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct MatrixFacts {
-    /// Its form.
-    pub form: Form,
-    /// Extent of the fifth dimension.
-    pub ls: usize,
-    /// Whether it is a conjugate one.
-    pub dagger: Dagger,
-}
-
-/// What a call of a kernel is about.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub struct Shape {
-    /// The kernel.
-    pub kernel: &'static Kernel,
-    /// Its target.
-    pub target: FieldShape,
-    /// All fields, the target among them.
-    pub fields: Vec<FieldOfCall>,
-    /// The order of the legs.
-    pub legs: LegOrder,
-    /// The matrix along s.
-    pub matrix: Option<MatrixFacts>,
-    /// Components of a right-hand side; those of a site where there is one.
-    pub rhs_parts: usize,
-    /// Across which slices are summed.
-    pub direction: Direction,
-    /// Fields of a list.
-    pub listed: usize,
-}
+use super::kernel::{FieldOfCall, Kernel, Shape};
+use super::roles::{Access, Argument, At, FieldRole, Holds};
+use crate::backend::table::MatrixFacts;
+use crate::backend::work::Work;
 
 impl Shape {
     /// A call with the fields that the roles of the kernel ask for, onto `sites`. `parts`: spinors or colour vectors a site.
@@ -82,7 +32,7 @@ impl Shape {
             fields: kernel.fields().map(field).collect(),
             legs: LegOrder::DEFAULT,
             matrix: kernel.arguments.iter().find_map(|argument| match argument {
-                super::Argument::Matrix(form) => Some(MatrixFacts { form: *form, ls: parts, dagger: Dagger::No }),
+                Argument::Matrix(form) => Some(MatrixFacts { form: *form, ls: parts, dagger: Dagger::No }),
                 _ => None,
             }),
             rhs_parts: 1,
@@ -160,10 +110,7 @@ impl Shape {
     }
 
     fn is_list(&self, name: &str) -> bool {
-        self.kernel
-            .arguments
-            .iter()
-            .any(|argument| matches!(argument, super::Argument::Fields(list, _) if *list == name))
+        self.kernel.arguments.iter().any(|argument| matches!(argument, Argument::Fields(list, _) if *list == name))
     }
 
     /// Real components of the target: of vector operations, what they compute.
@@ -243,4 +190,10 @@ pub(super) fn asked(role: FieldRole, target: &FieldShape) -> String {
     let precision =
         if role.holds == Holds::Converted { "any precision".to_owned() } else { target.precision.to_string() };
     format!("{what}, in {precision}, on {sites} sites of the lattice of {}", an(target))
+}
+
+/// "an f32 spinor field on …"
+pub(super) fn an(shape: &FieldShape) -> String {
+    let article = if shape.precision == Precision::Half { "a" } else { "an" };
+    format!("{article} {}", shape.describe())
 }

@@ -3,8 +3,8 @@
 //! for a viewer, and summed up, is in `lanefield_lab::trace`.
 
 mod record;
-mod span;
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::ThreadId;
@@ -12,8 +12,7 @@ use std::time::Instant;
 
 pub use record::{Command, CommandKind, Group, Held, NameId, Recording, Span, Stages, Total};
 
-pub use super::specification::Work;
-pub use span::{SpanGuard, announce, span, taken};
+pub use super::work::Work;
 
 use record::Names;
 
@@ -142,6 +141,61 @@ impl State {
             number
         })
     }
+}
+
+/// A span that ends when this is dropped; nothing where there is no timeline.
+#[derive(Debug)]
+#[must_use = "the span ends when this is dropped"]
+pub struct SpanGuard<'a>(Option<Running<'a>>);
+
+#[derive(Debug)]
+struct Running<'a> {
+    timeline: &'a Timeline,
+    group: Group,
+    name: NameId,
+    start: i64,
+}
+
+impl<'a> SpanGuard<'a> {
+    /// A span of nothing.
+    pub fn none() -> Self {
+        Self(None)
+    }
+
+    fn begin(timeline: &'a Timeline, group: Group, name: &str) -> Self {
+        let name = timeline.name(name);
+        Self(Some(Running { timeline, group, name, start: timeline.now() }))
+    }
+}
+
+impl Drop for SpanGuard<'_> {
+    fn drop(&mut self) {
+        if let Some(Running { timeline, group, name, start }) = self.0.take() {
+            timeline.add_span(group, name, start);
+        }
+    }
+}
+
+/// Begins a span on the timeline of the process, if there is one; else `name` is not asked for.
+pub fn span<N: AsRef<str>>(group: Group, name: impl FnOnce() -> N) -> SpanGuard<'static> {
+    match Timeline::of_process() {
+        Some(timeline) => timeline.span(group, name().as_ref()),
+        None => SpanGuard::none(),
+    }
+}
+
+thread_local! {
+    static NEXT: Cell<Work> = const { Cell::new(Work { flops: 0, bytes: 0 }) };
+}
+
+/// Says what this thread's next launch does: the runtime, which knows no lattice, cannot tell.
+pub fn announce(work: Work) {
+    NEXT.set(work);
+}
+
+/// What was announced since the last launch, and nothing from now on.
+pub fn taken() -> Work {
+    NEXT.take()
 }
 
 #[cfg(test)]

@@ -1,8 +1,9 @@
 //! What a timeline records, as plain data. Times are nanoseconds since the timeline began.
 
-use crate::backend::specification::Work;
 use std::collections::HashMap;
 use std::sync::Arc;
+
+use crate::backend::work::Work;
 
 /// The number of a name in [`Recording::names`].
 pub type NameId = u32;

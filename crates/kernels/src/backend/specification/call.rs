@@ -1,0 +1,247 @@
+//! What backends, and the functions of kernels on the host, ask a call for.
+
+use lanefield_reference::field::{Field, FieldData, FieldError, SiteObject};
+use lanefield_reference::kernels::Vectors;
+use lanefield_reference::kernels::domain_wall::SMatrix;
+use lanefield_reference::layout::Stencil;
+use num_complex::Complex;
+
+use super::kernel::{Call, HostCall, Kernel, Shape, Value};
+use crate::backend::any_field::AnyField;
+use crate::backend::error::BackendError;
+use crate::backend::memory::Memory;
+use crate::backend::table::HostTable;
+
+type InsideOf<A, B> = for<'f> fn(&'f A) -> Option<&'f B>;
+type InsideOfMut<A, B> = for<'f> fn(&'f mut A) -> Option<&'f mut B>;
+
+/// How fields and tables of a backend `C` lie in those of a backend `B`; not at all where they are of yet another.
+pub struct Inside<B: Memory + ?Sized, C: Memory + ?Sized> {
+    /// A field that is read.
+    pub read: InsideOf<AnyField<B::Storage>, AnyField<C::Storage>>,
+    /// A field that is written.
+    pub write: InsideOfMut<AnyField<B::Storage>, AnyField<C::Storage>>,
+    /// A table.
+    pub table: for<'f> fn(&'f B::Table) -> Option<&'f C::Table>,
+}
+
+impl<'a, B: Memory + ?Sized> Call<'a, B> {
+    /// The kernel.
+    pub fn kernel(&self) -> &'static Kernel {
+        self.shape.kernel
+    }
+
+    /// What it is about.
+    pub fn shape(&self) -> &Shape {
+        &self.shape
+    }
+
+    /// Refuses a kernel that sums.
+    pub fn check_launched(&self) -> Result<(), BackendError> {
+        self.check_kind(false, "one that is launched, and sums nothing")
+    }
+
+    /// Refuses a kernel that does not sum.
+    pub fn check_reduced(&self) -> Result<(), BackendError> {
+        self.check_kind(true, "one that sums")
+    }
+
+    fn check_kind(&self, sums: bool, expected: &str) -> Result<(), BackendError> {
+        let kernel = self.kernel();
+        if kernel.sums() == sums {
+            return Ok(());
+        }
+        let given = if sums { "one that sums nothing" } else { "one that sums" };
+        let (argument, given, expected) = ("kernel".to_owned(), given.to_owned(), expected.to_owned());
+        Err(BackendError::Argument { kernel: kernel.name, argument, given, expected })
+    }
+
+    /// The values by name.
+    pub fn values(&self) -> &[(&'static str, Value<'a, B::Storage>)] {
+        &self.values
+    }
+
+    /// The tables of the stencil.
+    pub fn stencil(&self) -> Option<&'a B::Table> {
+        self.stencil
+    }
+
+    /// The matrix along s.
+    pub fn matrix(&self) -> Option<&'a B::Table> {
+        self.matrix
+    }
+
+    /// The same call of another backend with the same memory: what a backend does that wraps another.
+    pub fn on<C: Memory<Storage = B::Storage, Table = B::Table> + ?Sized>(self) -> Call<'a, C> {
+        let Self { shape, values, stencil, matrix } = self;
+        Call { shape, values, stencil, matrix }
+    }
+
+    /// The same call of a backend whose fields and tables are those that lie in these. The list of values keeps its memory.
+    pub fn inside<C: Memory>(self, inside: &Inside<B, C>) -> Result<Call<'a, C>, BackendError> {
+        let Self { shape, values, stencil, matrix } = self;
+        let elsewhere = |name: &str, what: &str| BackendError::Argument {
+            kernel: shape.kernel.name,
+            argument: name.to_owned(),
+            given: format!("a {what} of another backend"),
+            expected: format!("a {what} of the backend that runs the kernel"),
+        };
+        // Without a `Result` for each value, which takes longer: launches are short.
+        let mut wrong = None;
+        let values = values.into_iter().filter_map(|(name, value)| {
+            let value = match value {
+                Value::Read(field) => (inside.read)(field).map(Value::Read),
+                Value::Write(field) => (inside.write)(field).map(Value::Write),
+                Value::Reads(fields) => fields.into_iter().map(inside.read).collect::<Option<_>>().map(Value::Reads),
+                Value::Scalar(scalar) => Some(Value::Scalar(scalar)),
+                Value::Complex(scalar) => Some(Value::Complex(scalar)),
+                Value::Scalars(scalars) => Some(Value::Scalars(scalars)),
+                Value::Indices(numbers) => Some(Value::Indices(numbers)),
+            };
+            if value.is_none() {
+                wrong = Some(name);
+            }
+            Some((name, value?))
+        });
+        let values = values.collect();
+        if let Some(name) = wrong {
+            return Err(elsewhere(name, "field"));
+        }
+        let table = |table: Option<&'a B::Table>, name| match table {
+            Some(table) => (inside.table)(table).map(Some).ok_or_else(|| elsewhere(name, "table")),
+            None => Ok(None),
+        };
+        let (stencil, matrix) = (table(stencil, "stencil")?, table(matrix, "matrix")?);
+        Ok(Call { shape, values, stencil, matrix })
+    }
+
+    /// Says of each field that the call writes that ghosts of it are old.
+    pub fn forget_ghosts(&mut self) {
+        for (_, value) in &mut self.values {
+            if let Value::Write(field) = value {
+                field.forget_ghosts();
+            }
+        }
+    }
+
+    /// Reads another field in place of the one of that name.
+    pub fn read_instead(&mut self, name: &str, field: &'a AnyField<B::Storage>) {
+        for (_, value) in self.values.iter_mut().filter(|(known, _)| *known == name) {
+            *value = Value::Read(field);
+        }
+    }
+
+    /// A value by name.
+    pub fn value(&self, name: &str) -> Option<&Value<'a, B::Storage>> {
+        self.values.iter().find(|(known, _)| *known == name).map(|(_, value)| value)
+    }
+
+    /// The field of that name, whatever is done with it; of a list the first.
+    pub fn field(&self, name: &str) -> Option<&AnyField<B::Storage>> {
+        match self.value(name)? {
+            Value::Read(field) => Some(field),
+            Value::Write(field) => Some(field),
+            Value::Reads(fields) => fields.first().copied(),
+            _ => None,
+        }
+    }
+
+    /// A scalar; 0 where there is none.
+    pub fn scalar(&self, name: &str) -> f64 {
+        match self.value(name) {
+            Some(Value::Scalar(scalar)) => *scalar,
+            _ => 0.0,
+        }
+    }
+
+    /// A complex scalar; 0 where there is none.
+    pub fn complex(&self, name: &str) -> Complex<f64> {
+        match self.value(name) {
+            Some(Value::Complex(scalar)) => *scalar,
+            _ => Complex::new(0.0, 0.0),
+        }
+    }
+
+    /// The scalars of right-hand sides; none where there are none.
+    pub fn scalars(&self, name: &str) -> &'a [f64] {
+        match self.value(name) {
+            Some(Value::Scalars(scalars)) => scalars,
+            _ => &[],
+        }
+    }
+
+    /// Numbers; none where there are none.
+    pub fn indices(&self, name: &str) -> &'a [usize] {
+        match self.value(name) {
+            Some(Value::Indices(indices)) => indices,
+            _ => &[],
+        }
+    }
+}
+
+/// What the call has not, in the words of a field error.
+fn missing(what: &'static str, kernel: &Kernel) -> FieldError {
+    FieldError::Mismatch { what, left: format!("a call of {kernel}"), right: "its specification".to_owned() }
+}
+
+/// The fields of a call on the host.
+impl<'a> HostCall<'a> {
+    /// A field that is read.
+    ///
+    /// # Errors
+    /// None that occurs for the names, types and precision of the specification.
+    pub fn data<R: Vectors>(&self, name: &'static str) -> Result<&'a FieldData<R>, FieldError> {
+        match self.value(name) {
+            Some(Value::Read(field)) => field.storage().get::<R>(),
+            _ => None,
+        }
+        .ok_or_else(|| missing(name, self.kernel()))
+    }
+
+    /// The same as a field of `K`s.
+    pub fn read<R: Vectors, K: SiteObject>(&self, name: &'static str) -> Result<&'a Field<R, K>, FieldError> {
+        self.data::<R>(name)?.of::<K>().ok_or_else(|| missing(name, self.kernel()))
+    }
+
+    /// Fields of a list.
+    pub fn list<R: Vectors>(&self, name: &'static str) -> Result<Vec<&'a FieldData<R>>, FieldError> {
+        let fields = match self.value(name) {
+            Some(Value::Reads(fields)) => fields.iter().map(|field| field.storage().get::<R>()).collect(),
+            _ => None,
+        };
+        fields.ok_or_else(|| missing(name, self.kernel()))
+    }
+
+    /// A field that is written; it can be taken once.
+    pub fn data_mut<R: Vectors>(&mut self, name: &'static str) -> Result<&'a mut FieldData<R>, FieldError> {
+        let kernel = self.kernel();
+        let place = self.values.iter().position(|(known, value)| *known == name && matches!(value, Value::Write(_)));
+        match place.map(|place| self.values.swap_remove(place).1) {
+            Some(Value::Write(field)) => field.storage_mut().get_mut::<R>(),
+            _ => None,
+        }
+        .ok_or_else(|| missing(name, kernel))
+    }
+
+    /// The same as a field of `K`s.
+    pub fn write<R: Vectors, K: SiteObject>(&mut self, name: &'static str) -> Result<&'a mut Field<R, K>, FieldError> {
+        let kernel = self.kernel();
+        self.data_mut::<R>(name)?.of_mut::<K>().ok_or_else(|| missing(name, kernel))
+    }
+
+    /// The stencil.
+    pub fn host_stencil(&self) -> Result<&'a Stencil, FieldError> {
+        match self.stencil() {
+            Some(HostTable::Stencil(stencil)) => Ok(stencil),
+            _ => Err(missing("stencil", self.kernel())),
+        }
+    }
+
+    /// The matrix along s.
+    pub fn host_matrix(&self) -> Result<&'a SMatrix, FieldError> {
+        match self.matrix() {
+            Some(HostTable::Matrix(matrix, _)) => Ok(matrix),
+            _ => Err(missing("matrix", self.kernel())),
+        }
+    }
+}

@@ -1,0 +1,343 @@
+//! The specification of a kernel, and a call of it: each names the other, since a specification holds the functions that run its calls on the host.
+
+use std::fmt;
+
+use lanefield_reference::field::{FieldError, FieldShape};
+use lanefield_reference::gauge::Configuration;
+use lanefield_reference::kernels::hop::Dagger;
+use lanefield_reference::kernels::reduce::{PartialSums, Sum};
+use lanefield_reference::layout::{Direction, LegOrder, Reach};
+use lanefield_reference::links::BoundaryPhases;
+use lanefield_reference::real::Precision;
+use num_complex::Complex;
+use serde::{Serialize, Serializer};
+
+use super::roles::{Access, Argument, At, BuildOption, FieldRole, Geometry, Holds, Rows, read};
+use crate::backend::any_field::AnyField;
+use crate::backend::cpu::Cpu;
+use crate::backend::memory::Memory;
+use crate::backend::table::MatrixFacts;
+use crate::backend::work::Work;
+use crate::body::Written;
+
+/// What a kernel is held against.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Ceiling {
+    /// Copy bandwidth: bytes read and written.
+    Copy,
+    /// Read bandwidth: what writes next to nothing.
+    Read,
+}
+
+/// A function on fields of the host.
+#[derive(Clone, Copy)]
+pub enum HostFunction<L, S> {
+    /// Of a kernel that writes fields.
+    Launch(L),
+    /// Of one that also sums.
+    Reduce(S),
+    /// Of a part of sums: there is none.
+    None,
+}
+
+impl<L, S> fmt::Debug for HostFunction<L, S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Launch(_) => "a kernel",
+            Self::Reduce(_) => "a sum",
+            Self::None => "none",
+        })
+    }
+}
+
+/// A call on fields of the host.
+pub type HostCall<'a> = Call<'a, Cpu>;
+
+/// The CPU kernel: on vectors of lanes, in parallel.
+pub type CpuFunction = HostFunction<
+    fn(&mut HostCall<'_>) -> Result<(), FieldError>,
+    fn(&mut HostCall<'_>, Sum) -> Result<PartialSums, FieldError>,
+>;
+
+/// Links as the plain loops take them.
+#[derive(Clone, Copy, Debug)]
+pub struct PlainLinks<'a> {
+    /// The configuration of which the doubled links of a call were made.
+    pub configuration: &'a Configuration,
+    /// The boundary phases in them.
+    pub boundary: BoundaryPhases,
+}
+
+/// The plain loops, site by site.
+pub type PlainFunction = HostFunction<
+    fn(&mut HostCall<'_>, &PlainLinks<'_>) -> Result<(), FieldError>,
+    fn(&mut HostCall<'_>, &PlainLinks<'_>, Sum) -> Result<Vec<f64>, FieldError>,
+>;
+
+/// Where the OpenCL C of a kernel comes from.
+#[derive(Clone, Copy, Debug)]
+pub enum KernelSource {
+    /// A file of `cl/`, of the name of the family.
+    Library,
+    /// It is written from a body.
+    Body(Written),
+    /// It is written by hand, by the caller.
+    Files(OwnFiles),
+}
+
+/// OpenCL C of the caller: files, each with its text.
+#[derive(Clone, Copy, Debug)]
+pub struct OwnFiles(&'static [(&'static str, &'static str)]);
+
+impl OwnFiles {
+    /// Files, of which one has the name that [`Kernel::file`] says, and may include the others and those of `cl/`.
+    ///
+    /// # Safety
+    /// Nobody checks the text. Its kernel has to take the arguments of the specification in their order, and to touch no memory but theirs, for every
+    /// lattice, precision and lane width that the specification allows.
+    pub const unsafe fn new(files: &'static [(&'static str, &'static str)]) -> Self {
+        Self(files)
+    }
+
+    /// The files.
+    pub fn files(&self) -> &'static [(&'static str, &'static str)] {
+        self.0
+    }
+}
+
+/// The specification of a kernel.
+#[derive(Debug)]
+pub struct Kernel {
+    /// Its one name: of the OpenCL C kernel, of its row in tables, in files and on the command line.
+    pub name: &'static str,
+    /// Its family: the stem of its files.
+    pub family: &'static str,
+    /// What it computes, in a line.
+    pub computes: &'static str,
+    /// Whether it applies a Hermitian conjugate.
+    pub dagger: Dagger,
+    /// Its arguments, in the order of the OpenCL C kernel.
+    pub arguments: &'static [Argument],
+    /// What it is built for.
+    pub options: &'static [BuildOption],
+    /// How the work is spread.
+    pub geometry: Geometry,
+    /// Precisions of its target.
+    pub precisions: &'static [Precision],
+    /// The kernel whose tuning it takes: itself, or the one of which it is the conjugate. `None` if nothing is tuned.
+    pub tuned_as: Option<&'static str>,
+    /// Components of a site that it is timed and tuned for.
+    pub usual_parts: usize,
+    /// Floating-point operations as the field counts them, and the bytes that must be moved at least: each input once, each output once.
+    pub work: fn(&Shape) -> Work,
+    /// What its speed is held against.
+    pub ceiling: Ceiling,
+    /// Where its OpenCL C comes from.
+    pub source: KernelSource,
+    /// The CPU kernel.
+    pub cpu: CpuFunction,
+    /// The plain loops.
+    pub plain: PlainFunction,
+}
+
+impl Kernel {
+    /// The file of `cl/`.
+    pub fn file(&self) -> String {
+        format!("{}.cl", self.family)
+    }
+
+    /// The fields that it reads or writes, by role; of lists one.
+    pub fn fields(&self) -> impl Iterator<Item = FieldRole> {
+        self.arguments.iter().filter_map(|argument| match *argument {
+            Argument::Field(role) => Some(role),
+            Argument::Fields(name, _) => Some(read(name, Holds::Any, At::Target)),
+            _ => None,
+        })
+    }
+
+    /// The field that determines lattice, sites and components of a call: the first one that is written, else the last one that lies on its sites, links
+    /// apart.
+    pub fn target(&self) -> &'static str {
+        let written = self.fields().find(|role| role.access != Access::Read);
+        let on_sites = |role: &FieldRole| role.at != At::Neighbours && role.holds != Holds::DoubledLinks;
+        written.or_else(|| self.fields().filter(on_sites).last()).map_or("", |role| role.name)
+    }
+
+    /// Whether it reads doubled links, so that gauge compression and the order of the legs matter.
+    pub fn reads_links(&self) -> bool {
+        self.fields().any(|role| role.holds == Holds::DoubledLinks)
+    }
+
+    /// Whether it is given numbers that are the same at all sites.
+    pub fn takes_scalars(&self) -> bool {
+        self.arguments.iter().any(|argument| matches!(argument, Argument::Scalar(_) | Argument::Complex(_)))
+    }
+
+    /// Whether its target lies on one parity and its inputs on all sites.
+    pub fn is_onto_parity_only(&self) -> bool {
+        self.target_role().is_some_and(|target| target.at == At::Target)
+            && self.fields().any(|role| role.at == At::All)
+            && self.fields().all(|role| role.access != Access::Read || role.at == At::All)
+            && self
+                .arguments
+                .iter()
+                .any(|argument| matches!(argument, Argument::Computed(table) if table.rows == Rows::OsitesOfAllSites))
+    }
+
+    /// Whether its fields lie on all sites.
+    pub fn is_full_only(&self) -> bool {
+        self.target_role().is_some_and(|target| target.at == At::All)
+    }
+
+    fn target_role(&self) -> Option<FieldRole> {
+        self.fields().find(|role| role.name == self.target())
+    }
+
+    /// Whether it takes several components a site, and not one alone.
+    pub fn takes_parts(&self, parts: usize) -> bool {
+        match self.geometry {
+            Geometry::Stencil { over_parts: false, .. } => parts == 1,
+            Geometry::Stencil { splits, accumulates, .. } if splits || accumulates => parts > 1,
+            _ => parts > 0,
+        }
+    }
+
+    /// Whether it uses the spinors of neighbours only as a hop does, projected to two spins. `legs`: in that order.
+    pub fn projects_neighbours(&self, legs: LegOrder) -> bool {
+        match self.source {
+            KernelSource::Library => matches!(self.geometry, Geometry::Stencil { stages: true, .. }),
+            KernelSource::Body(body) => body.projects_neighbours(self.name, legs),
+            KernelSource::Files(_) => false,
+        }
+    }
+
+    /// How far it reads a field from a site; none of one that it reads at the site alone, or writes. `legs`: in that order.
+    pub fn reach(&self, role: &FieldRole, legs: LegOrder) -> Option<Reach> {
+        match self.source {
+            KernelSource::Body(body) => body.reach(self.name, role.name, legs),
+            _ => (role.access == Access::Read && role.at == At::Neighbours).then_some(Reach::Nearest),
+        }
+    }
+
+    /// Whether it runs on whole lattices alone: it reads corners of objects of which parts hold no sites of others.
+    pub fn needs_whole_lattice(&self) -> bool {
+        let is_body = matches!(self.source, KernelSource::Body(_));
+        !is_body && self.arguments.iter().any(|argument| matches!(argument, Argument::OfNeighbours))
+    }
+
+    /// Whether it sums over sites.
+    pub fn sums(&self) -> bool {
+        matches!(self.cpu, HostFunction::Reduce(_))
+    }
+
+    /// Whether its fields have several right-hand sides.
+    pub fn is_of_right_hand_sides(&self) -> bool {
+        matches!(
+            self.geometry,
+            Geometry::RightHandSides | Geometry::SumOfRightHandSides | Geometry::SumOfPairsOfRightHandSides
+        )
+    }
+
+    /// Whether it sums over each slice.
+    pub fn sums_over_slices(&self) -> bool {
+        matches!(self.geometry, Geometry::SumOfWordsInSlices | Geometry::SumOfSitesInSlices)
+    }
+
+    /// Whether it can be launched by itself.
+    pub fn is_launched(&self) -> bool {
+        self.geometry != Geometry::PartOfOthers
+    }
+
+    /// Whether its target can be of that precision.
+    pub fn takes(&self, precision: Precision) -> bool {
+        self.precisions.contains(&precision)
+    }
+}
+
+impl PartialEq for Kernel {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+    }
+}
+
+impl Eq for Kernel {}
+
+impl std::hash::Hash for Kernel {
+    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
+        self.name.hash(state);
+    }
+}
+
+impl fmt::Display for Kernel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name)
+    }
+}
+
+impl Serialize for Kernel {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.name)
+    }
+}
+
+/// A field of a call.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct FieldOfCall {
+    /// Its name.
+    pub name: &'static str,
+    /// What it is.
+    pub shape: FieldShape,
+}
+
+/// What a call of a kernel is about.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Shape {
+    /// The kernel.
+    pub kernel: &'static Kernel,
+    /// Its target.
+    pub target: FieldShape,
+    /// All fields, the target among them.
+    pub fields: Vec<FieldOfCall>,
+    /// The order of the legs.
+    pub legs: LegOrder,
+    /// The matrix along s.
+    pub matrix: Option<MatrixFacts>,
+    /// Components of a right-hand side; those of a site where there is one.
+    pub rhs_parts: usize,
+    /// Across which slices are summed.
+    pub direction: Direction,
+    /// Fields of a list.
+    pub listed: usize,
+}
+
+/// The value of an argument.
+pub enum Value<'a, S> {
+    /// A field that is read.
+    Read(&'a AnyField<S>),
+    /// A field that is written.
+    Write(&'a mut AnyField<S>),
+    /// Fields that are read.
+    Reads(Vec<&'a AnyField<S>>),
+    /// A scalar.
+    Scalar(f64),
+    /// A complex one.
+    Complex(Complex<f64>),
+    /// A scalar for each right-hand side.
+    Scalars(&'a [f64]),
+    /// Numbers.
+    Indices(&'a [usize]),
+}
+
+/// A call of a kernel whose arguments were checked.
+pub struct Call<'a, B: Memory + ?Sized> {
+    pub(super) shape: Shape,
+    pub(super) values: Vec<(&'static str, Value<'a, B::Storage>)>,
+    pub(super) stencil: Option<&'a B::Table>,
+    pub(super) matrix: Option<&'a B::Table>,
+}
+
+/// The operator, or its Hermitian conjugate.
+pub const fn dagger_if(dagger: bool) -> Dagger {
+    if dagger { Dagger::Yes } else { Dagger::No }
+}

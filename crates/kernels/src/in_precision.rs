@@ -1,0 +1,22 @@
+//! Code that is the same in every precision, which is known at run time.
+
+/// Evaluates `$work` with `$Real` standing for the type of a precision.
+#[macro_export]
+macro_rules! in_precision {
+    ($precision:expr, $Real:ident => $work:expr) => {
+        match $precision {
+            $crate::reference::real::Precision::F32 => {
+                type $Real = f32;
+                $work
+            }
+            $crate::reference::real::Precision::F64 => {
+                type $Real = f64;
+                $work
+            }
+            $crate::reference::real::Precision::Half => {
+                type $Real = $crate::reference::half::Half;
+                $work
+            }
+        }
+    };
+}
