@@ -15,7 +15,7 @@ use lanefield_reference::layout::{LaneChoice, Leg, Reach, Sites, Stencil};
 use lanefield_reference::links::LinkFormat;
 use lanefield_reference::real::Precision;
 
-use super::room::{Links, Room};
+use super::packet_buffers::{ExchangeContext, PacketBuffers, RanksOptions};
 use super::{Communicator, WholeLattice};
 use crate::backend::ghosts::{self, Ghosts, Halo, HaloRoom, PacketForm};
 use crate::backend::specification::{Call, Shape};
@@ -25,23 +25,14 @@ use crate::backend::{
     Reduce, SideBySide, Sum,
 };
 
-/// How ranks work together.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct RanksOptions {
-    /// Sends a checksum with each packet, and looks at it.
-    pub check_packets: bool,
-    /// Sends packets also to ranks of the same host, which otherwise read them where they lie.
-    pub by_messages: bool,
-}
-
 /// A backend on the part of a lattice that this rank holds.
 pub struct OnRanks<B> {
     backend: B,
-    links: Arc<Links>,
+    links: Arc<ExchangeContext>,
     /// The halos of the calls so far.
     halos: Mutex<HashMap<Shape, Arc<[Halo]>>>,
     /// The rooms of their packets.
-    rooms: Mutex<HashMap<RoomKey, Arc<Mutex<Room>>>>,
+    rooms: Mutex<HashMap<RoomKey, Arc<Mutex<PacketBuffers>>>>,
 }
 
 /// What is the same on all ranks of a field that is read at neighbours: they make their rooms together.
@@ -55,7 +46,7 @@ const MOST_ROOMS: usize = 64;
 impl<B: Ghosts> OnRanks<B> {
     /// A backend on the part of this rank.
     pub fn new(backend: B, lattice: WholeLattice, options: RanksOptions) -> Self {
-        let links = Arc::new(Links { lattice, options, exchanges: AtomicU64::new(0) });
+        let links = Arc::new(ExchangeContext { lattice, options, exchanges: AtomicU64::new(0) });
         Self { backend, links, halos: Mutex::default(), rooms: Mutex::default() }
     }
 
@@ -100,16 +91,16 @@ impl<B: Ghosts> OnRanks<B> {
         made
     }
 
-    /// Room for a packet of so many bytes along each leg; all ranks make theirs together.
+    /// PacketBuffers for a packet of so many bytes along each leg; all ranks make theirs together.
     ///
     /// # Errors
     /// What the system says of memory, and what the ranks say.
-    pub fn room(&self, bytes: &[(Leg, usize)]) -> Result<Room, BackendError> {
-        Room::new(Arc::clone(&self.links), bytes)
+    pub fn room(&self, bytes: &[(Leg, usize)]) -> Result<PacketBuffers, BackendError> {
+        PacketBuffers::new(Arc::clone(&self.links), bytes)
     }
 
     /// The room of a halo, made once.
-    fn room_of(&self, halo: &Halo) -> Result<Arc<Mutex<Room>>, BackendError> {
+    fn room_of(&self, halo: &Halo) -> Result<Arc<Mutex<PacketBuffers>>, BackendError> {
         let FieldShape { sites, object, precision, .. } = halo.shape;
         let key = (halo.name, sites, object, precision, halo.form, halo.reach);
         let mut rooms = lock(&self.rooms);

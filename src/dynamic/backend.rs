@@ -17,7 +17,7 @@ use crate::backend::{
     AnyField, BackendError, Bounds, Cpu, HostField, HostTable, Launch, Memory, OpenCl, PartialSums, QueuedIterations,
     QueuedSums, Reduce, SideBySide, Sum, Table, TableFacts,
 };
-use crate::comm::{OnRanks, RanksOptions, Room, WholeLattice};
+use crate::comm::{OnRanks, PacketBuffers, RanksOptions, WholeLattice};
 
 /// The CPU reference or an OpenCL device, alone or on the part of a lattice that a rank holds. Fields and tables of one are refused by another.
 pub struct AnyBackend(On);
@@ -222,11 +222,11 @@ impl AnyBackend {
         }
     }
 
-    /// Room for a packet of so many bytes along each leg ([`OnRanks::room`]); none on one rank.
+    /// PacketBuffers for a packet of so many bytes along each leg ([`OnRanks::room`]); none on one rank.
     ///
     /// # Errors
     /// As [`OnRanks::room`].
-    pub fn room(&self, bytes: &[(Leg, usize)]) -> Result<Option<Room>, BackendError> {
+    pub fn room(&self, bytes: &[(Leg, usize)]) -> Result<Option<PacketBuffers>, BackendError> {
         match &self.0 {
             On::CpuOnRanks(ranks) => ranks.room(bytes).map(Some),
             On::OpenClOnRanks(ranks) => ranks.room(bytes).map(Some),

@@ -9,8 +9,8 @@ use lanefield_reference::kernels::hop::Dagger;
 use lanefield_reference::layout::{Lattice, Sites, Stencil};
 use lanefield_reference::links::double;
 
+use super::applied::{Applied, DynField, Piece};
 use super::backend::{AnyBackend, AnyTable};
-use super::operator::{Applied, DynField, Piece};
 use crate::backend::{BackendError, FieldOn, Launch as _, Memory as _};
 use crate::kernel::{self, Access, Argument, Arguments, At, FieldRole, Geometry, Holds, Kernel, Value};
 use crate::operator::HopParameters;

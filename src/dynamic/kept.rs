@@ -6,8 +6,9 @@ use lanefield_reference::gauge::Configuration;
 use lanefield_reference::real::Precision;
 use self_cell::self_cell;
 
+use super::applied::{Applied, Prepared};
 use super::backend::AnyBackend;
-use super::operator::{Applied, Prepared, What};
+use super::operator::What;
 
 self_cell! {
     /// An operator, with the backend that it is ready on.

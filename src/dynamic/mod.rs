@@ -1,14 +1,14 @@
 //! Backends and operators that are known at run time: what programs, and the interfaces to C and Python, are made of. What is written over
 //! [`Backend`](crate::backend::Backend) is compiled once for [`AnyBackend`], and solvers take an [`AnyModel`](crate::operator::AnyModel).
 
+mod applied;
 mod backend;
 mod hop;
 mod kept;
 mod operator;
 
+pub use applied::{Applied, DynField, Piece, Prepared};
 pub use backend::{AnyBackend, AnyStorage, AnyTable, Here};
 pub use hop::Hop;
 pub use kept::KeptOperator;
-pub use operator::{
-    Applied, DynField, Piece, Prepared, What, apply_to_array, beyond, download, field_shape, norm2, upload,
-};
+pub use operator::{What, apply_to_array, beyond, download, field_shape, norm2, upload};

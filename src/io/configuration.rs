@@ -11,12 +11,12 @@ use std::path::{Path, PathBuf};
 
 use lanefield_reference::gauge::{Configuration, GaugeError, Projection, SU3_TOLERANCE};
 use lanefield_reference::layout::Extents;
-use lanefield_reference::named;
 use serde_json::{Value, json};
 use thiserror::Error;
 
 use super::atomic::WriteError;
 use super::claims;
+pub use super::format::Format;
 #[cfg(feature = "hdf5")]
 use super::hdf5::{self, Hdf5Error};
 use super::ildg::{self, IldgError, IldgHeader};
@@ -30,32 +30,6 @@ use super::rows::{Demand, as_stored};
 pub use super::sidecar::Provenance;
 use super::sidecar::{self, ConfigurationInput, Sidecar, SidecarError, path_of};
 use crate::comm::{CommError, WholeLattice};
-
-/// A format of configurations.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Format {
-    /// The archive format of NERSC.
-    Nersc,
-    /// That of the ILDG, with the records of SciDAC.
-    Ildg,
-    /// That of MILC, version 5.
-    Milc,
-    /// A NumPy array (T, Z, Y, X, 4, 3, 3).
-    Npy,
-    /// The same in an HDF5 file.
-    Hdf5,
-    /// That of openQCD, which is read only.
-    OpenQcd,
-    /// That of DD-αAMG, which is read only.
-    DdAlphaAmg,
-    /// That of HiRep, which is read only.
-    HiRep,
-}
-
-named!(Format, "format":
-    Nersc = "nersc", Ildg = "ildg", Milc = "milc", Npy = "npy", Hdf5 = "hdf5", OpenQcd = "openqcd", DdAlphaAmg = "ddalphaamg",
-    HiRep = "hirep"
-);
 
 /// The formats that are read, for messages.
 const READ: &str = "configurations are read in the formats of NERSC, the ILDG and SciDAC (LIME), MILC (version 5), openQCD, DD-αAMG, HiRep, NumPy (.npy) and HDF5";
@@ -97,11 +71,6 @@ impl Format {
             _ if milc::begins_so(start) => Some(Self::Milc),
             _ => PlainHeader::all_of(start).find(|header| header.length() == length).map(|header| header.format),
         }
-    }
-
-    /// Whether files are written in it.
-    pub fn is_written(self) -> bool {
-        !matches!(self, Self::OpenQcd | Self::DdAlphaAmg | Self::HiRep)
     }
 }
 

@@ -9,9 +9,9 @@ use lanefield_reference::layout::{Extents, LayoutError};
 use thiserror::Error;
 
 use super::atomic::{WriteError, write_atomically, write_together};
-use super::nersc::{ByteOrder, FloatingPoint, StoredRows, encode};
 use super::open::{OpenError, open};
 use super::rows::{Demand, SitesOfFile, as_stored, each_site, require_room};
+use super::stored_links::{ByteOrder, FloatingPoint, StoredRows, encode};
 use crate::comm::WholeLattice;
 
 /// What a file begins with.

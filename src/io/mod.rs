@@ -7,6 +7,7 @@ pub mod checkpoint;
 pub mod claims;
 pub mod configuration;
 pub mod directory;
+mod format;
 #[cfg(feature = "hdf5")]
 pub mod hdf5;
 pub mod identity;
@@ -22,3 +23,4 @@ pub mod record;
 mod rows;
 pub mod seal;
 pub mod sidecar;
+mod stored_links;

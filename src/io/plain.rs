@@ -17,10 +17,10 @@ use lanefield_reference::layout::{DIMENSIONS, Extents, Leg};
 use num_complex::Complex;
 use thiserror::Error;
 
-use super::configuration::Format;
-use super::nersc::{FloatingPoint, StoredRows, decode};
+use super::format::Format;
 use super::open::{OpenError, open};
 use super::rows::{Demand, require_room};
+use super::stored_links::{FloatingPoint, StoredRows, decode};
 
 /// Bytes of a link.
 const LINK_BYTES: usize = 16 * LINK_WORDS;

@@ -8,7 +8,7 @@ use lanefield_reference::gauge::{Configuration, GaugeError, SITE_WORDS, SU3_TOLE
 use lanefield_reference::layout::{Coordinate, Extents};
 use num_complex::Complex;
 
-use super::nersc::{FloatingPoint, StoredRows, decode, encode};
+use super::stored_links::{FloatingPoint, StoredRows, decode, encode};
 
 /// What links must be that are read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

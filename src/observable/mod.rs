@@ -15,6 +15,7 @@
 //! | `twist.rs` | from the twisted to the physical basis |
 //! | `effective_mass.rs` | effective masses of a correlator |
 
+mod columns;
 mod correlator;
 mod effective_mass;
 mod gamma;
@@ -27,12 +28,13 @@ mod source;
 mod twist;
 mod wuppertal;
 
+pub use columns::{COLUMNS, word_of_column};
 pub use correlator::{CorrelatorError, MesonCorrelators, Projection, meson_correlator, meson_correlators};
 pub use effective_mass::EffectiveMass;
 pub use gamma::Gamma;
 pub use hadron::Hadron;
 pub use momentum::Momentum;
-pub use propagator::{COLUMNS, PropagatorError, propagator, solve_columns, sources, word_of_column};
+pub use propagator::{PropagatorError, propagator, solve_columns, sources};
 pub use quark::{NoQuark, Quark, require_quark};
 pub use source::{
     Component, Noise, OutsidePoint, QuarkSource, Source, columns_of_propagator, require_inside, times_of_columns,

@@ -8,12 +8,10 @@ use lanefield_reference::kernels::Vectors;
 use num_complex::Complex;
 use thiserror::Error;
 
+use super::columns::{COLUMNS, word_of_column};
 use super::{OutsidePoint, Quark, QuarkSource};
 use crate::backend::{Backend, BackendError};
 use crate::solver::{Eigenpairs, SavedState, Solve, SolveError, SolveReport, Watcher, relative_errors, solve_deflated};
-
-/// Columns of a propagator's batch: column 3·spin + colour of the source.
-pub const COLUMNS: usize = Spinors::WORDS;
 
 /// Why there is no propagator. Messages are fragments.
 #[derive(Debug, Error)]
@@ -102,15 +100,6 @@ impl<R: Vectors> SolveReport<R> {
         let propagator = in_propagator_order(&self.solution)?;
         Ok(self.with_solution(propagator))
     }
-}
-
-/// The word of a spin-colour matrix (sink spin, source spin, sink colour, source colour) that is word `word` of the spinor in column `column`.
-pub const fn word_of_column(column: usize, word: usize) -> usize {
-    const SPINS: usize = 4;
-    const COLOURS: usize = Spinors::WORDS / SPINS;
-    let (sink_spin, sink_colour) = (word / COLOURS, word % COLOURS);
-    let (spin, colour) = (column / COLOURS, column % COLOURS);
-    ((sink_spin * SPINS + spin) * COLOURS + sink_colour) * COLOURS + colour
 }
 
 /// Twelve columns of spinors a site, as spin-colour matrices.

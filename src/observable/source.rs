@@ -14,7 +14,7 @@ use lanefield_reference::random::{Stream, gaussian_pair, z2_number, z4_number};
 use num_complex::Complex;
 use thiserror::Error;
 
-use super::propagator::{COLUMNS, word_of_column};
+use super::columns::{COLUMNS, word_of_column};
 use super::{Momentum, Wuppertal};
 use crate::backend::{Backend, BackendError};
 use crate::comm::{CommError, WholeLattice};

@@ -20,11 +20,9 @@ use lanefield_reference::layout::{
 use lanefield_reference::links::{raw, raw_with_border};
 
 use super::hop::{PARITIES, number_of_sites};
-use super::model::acts_as;
-use super::{
-    AXPY_FLOPS, ActsOn, AnyModel, Definition, EvenOdd, HopOperator, HopParameters, Model, Operator, Parameter,
-    SpinorsOn, bytes_of, fit,
-};
+use super::traits::acts_as;
+use super::traits::{AXPY_FLOPS, SpinorsOn, bytes_of, fit};
+use super::{ActsOn, EvenOdd, HopOperator, HopParameters, Model, Operator};
 use crate::backend::{Backend, BackendError, FieldOn};
 use crate::kernel::prelude::*;
 
@@ -47,32 +45,6 @@ impl CloverParameters {
         CloverCoefficients { diagonal: 4.0 + self.mass, spatial: self.csw_r / 2.0, temporal: self.csw_t / 2.0 }
     }
 }
-
-/// The operator by name.
-pub static DEFINITIONS: &[Definition] = &[Definition {
-    name: "clover",
-    meaning: "clover fermions",
-    parameters: &[
-        Parameter::number("mass", None, "bare quark mass"),
-        Parameter {
-            key: Some("csw_r"),
-            ..Parameter::number("csw", Some(1.0), "clover coefficient of the spatial planes")
-        },
-        Parameter {
-            follows: Some("csw"),
-            ..Parameter::number("csw-t", None, "clover coefficient of the planes with time")
-        },
-    ],
-    verified: &[("mass", "-0.5")],
-    make: |values, hop| {
-        let [mass, csw_r, csw_t] = ["mass", "csw", "csw-t"].map(|name| values.get(name));
-        AnyModel::Clover(CloverParameters { mass, csw_r, csw_t, hop })
-    },
-    values: |model| match model {
-        AnyModel::Clover(clover) => vec![clover.mass, clover.csw_r, clover.csw_t],
-        _ => Vec::new(),
-    },
-}];
 
 /// The least pivot of the blocks that were inverted, and where it is: how close the clover term is to having no inverse.
 #[derive(Clone, Copy, PartialEq, Debug)]

@@ -1,12 +1,13 @@
 //! Operators by name: what each is called, and its parameters beside those of the hop, each with its meaning and default. The command line, records and
-//! verification go through [`definitions`], and have no list of their own.
+//! verification go through [`super::definitions`], and have no list of their own.
 
 use std::fmt;
 
 use lanefield_reference::links::LinkError;
 use lanefield_reference::real::for_people;
 
-use super::{AnyModel, HopParameters};
+use super::any_model::AnyModel;
+use super::hop::HopParameters;
 
 /// What values a parameter takes.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -196,81 +197,5 @@ impl Definition {
 impl fmt::Debug for Definition {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name)
-    }
-}
-
-/// All operators by name.
-pub fn definitions() -> impl Iterator<Item = &'static Definition> {
-    super::MODELS.iter().flat_map(|model| model.iter())
-}
-
-/// The operator of that name.
-///
-/// # Errors
-/// [`DefinitionError::Operator`], with the names there are.
-pub fn definition(name: &str) -> Result<&'static Definition, DefinitionError> {
-    definitions().find(|definition| definition.name == name).ok_or_else(|| {
-        let known: Vec<&str> = definitions().map(|definition| definition.name).collect();
-        DefinitionError::Operator { name: name.to_owned(), known: known.join(", ") }
-    })
-}
-
-impl AnyModel {
-    /// Its definition.
-    pub fn definition(&self) -> &'static Definition {
-        match definition(self.name()) {
-            Ok(definition) => definition,
-            Err(_) => unreachable!("every model has a definition of its name"),
-        }
-    }
-
-    /// Its parameters with their values, as text.
-    pub fn parameters(&self) -> Vec<(&'static Parameter, f64)> {
-        let definition = self.definition();
-        definition.parameters.iter().zip((definition.values)(self)).collect()
-    }
-
-    /// Its name and its parameters beside those of the hop: "clover, mass 0.1, csw 1.3".
-    pub fn describe(&self) -> String {
-        let parameters = self.parameters();
-        let value_of = |name: &str| parameters.iter().find(|(known, _)| known.name == name).map(|(_, value)| *value);
-        let told = parameters.iter().filter(|(parameter, value)| {
-            // What follows another parameter is told where it has a value of its own.
-            parameter.follows.is_none_or(|other| value_of(other) != Some(*value))
-        });
-        let told = told.map(|(parameter, value)| format!(", {} {}", parameter.name, parameter.text(*value)));
-        format!("{}{}", self.name(), told.collect::<String>())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_operator_is_made_of_its_parameters_and_tells_them() {
-        for definition in definitions() {
-            let given =
-                definition.verified.iter().copied().filter(|(name, _)| *name != "mass").chain([("mass", "0.25")]);
-            let model = definition.model(given, HopParameters::default()).unwrap();
-            assert_eq!((model.name(), model.mass()), (definition.name, 0.25));
-            assert_eq!(model.parameters().len(), definition.parameters.len());
-            assert!(model.describe().starts_with(&format!("{}, mass 0.25", definition.name)), "{}", model.describe());
-            let error = definition.model([], HopParameters::default()).unwrap_err().to_string();
-            assert!(error.contains("needs mass"), "{error}");
-            let error = definition.model([("charm", "1")], HopParameters::default()).unwrap_err().to_string();
-            assert!(error.contains("no parameter charm"), "{error}");
-        }
-        assert!(definition("overlap").unwrap_err().to_string().contains("'overlap'"));
-    }
-
-    #[test]
-    fn what_follows_another_parameter_has_its_value() {
-        let clover = definition("clover").unwrap();
-        let model = |given: &[(&'static str, &'static str)]| {
-            clover.model(given.iter().copied(), HopParameters::default()).unwrap().describe()
-        };
-        assert_eq!(model(&[("mass", "0.1"), ("csw", "1.3")]), "clover, mass 0.1, csw 1.3");
-        assert_eq!(model(&[("mass", "0.1"), ("csw-t", "2")]), "clover, mass 0.1, csw 1, csw-t 2");
     }
 }

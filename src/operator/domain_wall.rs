@@ -11,11 +11,9 @@ use lanefield_reference::kernels::hop::{Dagger, FLOPS_PER_SITE, ideal_bytes_per_
 use lanefield_reference::layout::{Lattice, Sites};
 
 use super::hop::{PARITIES, number_of_sites};
-use super::model::acts_as;
-use super::{
-    AXPY_FLOPS, ActsOn, AnyModel, Definition, EvenOdd, HopOperator, HopParameters, Model, Operator, Parameter,
-    ParameterKind, ParameterValues, SpinorsOn, bytes_of, fit,
-};
+use super::traits::acts_as;
+use super::traits::{AXPY_FLOPS, SpinorsOn, bytes_of, fit};
+use super::{ActsOn, EvenOdd, HopOperator, HopParameters, Model, Operator};
 use crate::backend::{Backend, BackendError};
 use crate::kernel::prelude::*;
 
@@ -45,62 +43,10 @@ impl DomainWallParameters {
         Self { ls, mass, m5, b: 1.0, c: 0.0, inverse, hop }
     }
 
-    fn of(values: &ParameterValues, (b, c): (f64, f64), hop: HopParameters) -> Self {
-        let [mass, m5] = ["mass", "m5"].map(|name| values.get(name));
-        let inverse = InverseForm::ALL[values.count("s-inverse") % InverseForm::ALL.len()];
-        Self { ls: values.count("ls"), mass, m5, b, c, inverse, hop }
-    }
-
     fn coefficients(&self) -> Result<MobiusCoefficients, BackendError> {
         Ok(MobiusCoefficients::new(self.ls, self.mass, self.m5, self.b, self.c)?)
     }
 }
-
-/// The parameters of domain wall fermions.
-const LS: Parameter = Parameter::count("ls", 16.0, "sites of the fifth dimension");
-const MASS: Parameter = Parameter::number("mass", None, "quark mass");
-const M5: Parameter = Parameter::number("m5", Some(1.8), "domain wall height M5");
-const S_INVERSE: Parameter = Parameter {
-    kind: ParameterKind::Choice(&["sweep", "dense"]),
-    ..Parameter::number("s-inverse", Some(0.0), "how the inverse along s is applied; it changes the last bits")
-};
-
-/// Shamir's and Möbius' operators by name.
-pub static DEFINITIONS: &[Definition] = &[
-    Definition {
-        name: "dwf",
-        meaning: "Shamir domain wall fermions",
-        parameters: &[MASS, LS, M5, S_INVERSE],
-        verified: &[("mass", "0.1"), ("ls", "4")],
-        make: |values, hop| AnyModel::DomainWall(DomainWallParameters::of(values, (1.0, 0.0), hop)),
-        values: |model| match model {
-            AnyModel::DomainWall(wall) => vec![wall.mass, wall.ls as f64, wall.m5, wall.inverse as usize as f64],
-            _ => Vec::new(),
-        },
-    },
-    Definition {
-        name: "mobius",
-        meaning: "Möbius domain wall fermions",
-        parameters: &[
-            MASS,
-            LS,
-            M5,
-            Parameter::number("b", Some(1.5), "b of Möbius fermions"),
-            Parameter::number("c", Some(0.5), "c of Möbius fermions"),
-            S_INVERSE,
-        ],
-        verified: &[("mass", "0.1"), ("ls", "4")],
-        make: |values, hop| {
-            AnyModel::DomainWall(DomainWallParameters::of(values, (values.get("b"), values.get("c")), hop))
-        },
-        values: |model| match model {
-            AnyModel::DomainWall(wall) => {
-                vec![wall.mass, wall.ls as f64, wall.m5, wall.b, wall.c, wall.inverse as usize as f64]
-            }
-            _ => Vec::new(),
-        },
-    },
-];
 
 /// A matrix along s and its Hermitian conjugate.
 struct Along<B: Backend> {

@@ -8,7 +8,7 @@ use lanefield_reference::layout::{LaneChoice, Lattice, Reach, Sites};
 use lanefield_reference::links::LinkFormat;
 
 use super::model::made_alike;
-use super::{AnyModel, Definition, HopParameters, Model, Parameter, Staggered, StaggeredParameters};
+use super::{HopParameters, Model, Staggered, StaggeredParameters};
 use crate::backend::{Backend, BackendError};
 use crate::gauge::{GaugeField, LinkFields};
 
@@ -24,26 +24,6 @@ pub struct HisqParameters {
     /// Boundary phases and leg order; links must have 18 reals, since fat and long ones are not in SU(3).
     pub hop: HopParameters,
 }
-
-/// The operator by name.
-pub static DEFINITIONS: &[Definition] = &[Definition {
-    name: "hisq",
-    meaning: "highly improved staggered fermions",
-    parameters: &[
-        Parameter::number("mass", None, "quark mass"),
-        Parameter::number("naik-epsilon", Some(0.0), "correction ε of the Naik term"),
-        Parameter::COMPONENTS,
-    ],
-    verified: &[("mass", "0.5")],
-    make: |values, hop| {
-        let (mass, naik_epsilon) = (values.get("mass"), values.get("naik-epsilon"));
-        AnyModel::Hisq(HisqParameters { mass, naik_epsilon, components: values.count("components"), hop })
-    },
-    values: |model| match model {
-        AnyModel::Hisq(model) => vec![model.mass, model.naik_epsilon, model.components as f64],
-        _ => Vec::new(),
-    },
-}];
 
 impl HisqParameters {
     /// The operator on fat and long links.

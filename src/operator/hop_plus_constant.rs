@@ -7,9 +7,10 @@ use lanefield_reference::layout::{Lattice, Sites};
 use lanefield_reference::object::SiteObject as _;
 
 use super::hop::{PARITIES, number_of_sites};
-use super::model::acts_as;
 use super::schur::{diagonal_minus_hop_in_steps, inverse_hop_in_steps};
-use super::{AXPY_FLOPS, ActsOn, EvenOdd, HopOperator, Model, Operator, SCALE_FLOPS, bytes_of};
+use super::traits::acts_as;
+use super::traits::{AXPY_FLOPS, SCALE_FLOPS, bytes_of};
+use super::{ActsOn, EvenOdd, HopOperator, Model, Operator};
 use crate::backend::{Backend, BackendError, FieldOn};
 use crate::kernel::Value;
 use crate::kernel::prelude::*;

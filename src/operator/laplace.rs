@@ -10,7 +10,7 @@ use lanefield_reference::layout::{Lattice, Sites};
 
 use super::hop_plus_constant::{HopPlusConstant, HopPlusConstantModel};
 use super::model::made_alike;
-use super::{AnyModel, Definition, HopOperator, HopParameters, Model, Parameter};
+use super::{HopOperator, HopParameters, Model};
 use crate::backend::{Backend, BackendError, FieldOn};
 use crate::kernel::laplace;
 use crate::kernel::prelude::*;
@@ -26,22 +26,6 @@ pub struct LaplaceParameters {
     /// Boundary phases, link format and leg order.
     pub hop: HopParameters,
 }
-
-/// The operator by name.
-pub static DEFINITIONS: &[Definition] = &[Definition {
-    name: "laplace",
-    meaning: "the four-dimensional Laplacian −Δ + mass²",
-    parameters: &[Parameter::number("mass", None, "mass, whose square is added"), Parameter::COMPONENTS],
-    verified: &[("mass", "0.5")],
-    make: |values, hop| {
-        let (mass, components) = (values.get("mass"), values.count("components"));
-        AnyModel::Laplace(LaplaceParameters { mass, components, hop })
-    },
-    values: |model| match model {
-        AnyModel::Laplace(model) => vec![model.mass, model.components as f64],
-        _ => Vec::new(),
-    },
-}];
 
 /// The Laplacian.
 pub type Laplace<'b, B, R> = HopPlusConstant<'b, B, R, LaplaceParameters>;

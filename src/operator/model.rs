@@ -7,7 +7,9 @@ use lanefield_reference::kernels::Vectors;
 use lanefield_reference::layout::{Lattice, Reach};
 use lanefield_reference::links::LinkFormat;
 
-use super::{EvenOdd, HopParameters, Operator, SchurComplement};
+use super::hop::HopParameters;
+use super::schur::{EvenOdd, SchurComplement};
+use super::traits::Operator;
 use crate::backend::{Backend, BackendError};
 
 /// The parameters of an operator, which can make it.
@@ -127,86 +129,6 @@ impl<M: Model> ModelChoice for M {
     }
 }
 
-/// Lists the models, each with the type of its parameters and the operators by name that it stands for.
-macro_rules! models {
-    ($($(#[$doc:meta])+ $model:ident($parameters:ty): $module:ident;)+) => {
-        /// An operator with all its parameters, known at run time.
-        #[derive(Clone, Copy, PartialEq, Debug)]
-        pub enum AnyModel {
-            $($(#[$doc])+ $model($parameters),)+
-        }
-
-        $(impl From<$parameters> for AnyModel {
-            fn from(parameters: $parameters) -> Self {
-                Self::$model(parameters)
-            }
-        })+
-
-        impl ModelChoice for AnyModel {
-            fn run<T: ModelTask>(self, task: T) -> T::Output {
-                match self {
-                    $(Self::$model(model) => task.run(model),)+
-                }
-            }
-        }
-
-        impl AnyModel {
-            /// The name that the command line takes.
-            pub fn name(&self) -> &'static str {
-                match self {
-                    $(Self::$model(model) => model.name(),)+
-                }
-            }
-
-            /// Its mass.
-            pub fn mass(&self) -> f64 {
-                match self {
-                    $(Self::$model(model) => model.mass(),)+
-                }
-            }
-
-            /// Its diagonal part ([`Model::diagonal`]).
-            pub fn diagonal(&self) -> f64 {
-                match self {
-                    $(Self::$model(model) => model.diagonal(),)+
-                }
-            }
-
-            /// The hop's parameters.
-            pub fn hop(&self) -> HopParameters {
-                match self {
-                    $(Self::$model(model) => model.hop(),)+
-                }
-            }
-
-            /// Whether its links can be stored so.
-            pub fn takes_links(&self, format: LinkFormat) -> bool {
-                match self {
-                    $(Self::$model(model) => model.takes_links(format),)+
-                }
-            }
-
-            /// How far it reads: a part of a lattice, which a rank holds, has as many slices at least.
-            pub fn reach(&self) -> Reach {
-                match self {
-                    $(Self::$model(model) => model.reach(),)+
-                }
-            }
-
-            /// What a field of one right-hand side holds at each site.
-            pub fn object(&self) -> Object {
-                match self {
-                    $(Self::$model(model) => model.object(1).object(),)+
-                }
-            }
-        }
-
-        /// The operators by name of each model.
-        static MODELS: &[&[Definition]] = &[$($module::DEFINITIONS),+];
-    };
-}
-pub(super) use models;
-
 /// What models have in common whose operator is of one type, on all sites and in even-odd pieces: `new` makes it for the sites that it is told.
 macro_rules! made_alike {
     ($operator:ident, $object:ty, $new:expr) => {
@@ -239,24 +161,3 @@ macro_rules! made_alike {
     };
 }
 pub(super) use made_alike;
-
-/// [`ActsOn`](super::ActsOn) of what has the backend and the lattice of something in it.
-macro_rules! acts_as {
-    ($type:ty, [$($generics:tt)*], $($inner:ident).+, $object:ty, |$this:pat_param, $rhs:ident| $of_rhs:expr) => {
-        impl<$($generics)*> ActsOn<B> for $type {
-            type Object = $object;
-
-            fn backend(&self) -> &B {
-                self.$($inner).+.backend()
-            }
-            fn lattice(&self) -> Lattice {
-                self.$($inner).+.lattice()
-            }
-            fn object(&self, $rhs: usize) -> $object {
-                let $this = self;
-                $of_rhs
-            }
-        }
-    };
-}
-pub(super) use acts_as;

@@ -6,8 +6,9 @@ use lanefield_reference::kernels::Vectors;
 use lanefield_reference::kernels::hop::Dagger;
 use lanefield_reference::layout::{Lattice, Parity, Sites};
 
-use super::model::acts_as;
-use super::{ActsOn, On, Operator, fit};
+use super::traits::acts_as;
+use super::traits::{On, fit};
+use super::{ActsOn, Operator};
 use crate::backend::{Backend, BackendError, FieldOn};
 use crate::kernel::prelude::*;
 

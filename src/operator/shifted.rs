@@ -4,8 +4,9 @@ use lanefield_reference::kernels::Vectors;
 use lanefield_reference::kernels::hop::Dagger;
 use lanefield_reference::layout::{Lattice, Sites};
 
-use super::model::acts_as;
-use super::{AXPY_FLOPS, ActsOn, On, Operator, bytes_of};
+use super::traits::acts_as;
+use super::traits::{AXPY_FLOPS, On, bytes_of};
+use super::{ActsOn, Operator};
 use crate::backend::{Backend, BackendError};
 use crate::kernel::prelude::*;
 

@@ -12,11 +12,10 @@ use lanefield_reference::layout::{LEGS, Lattice, Sites};
 use lanefield_reference::links::{DoubledGauge, double_long};
 
 use super::hop::{PARITIES, number_of_sites};
-use super::model::{acts_as, made_alike};
-use super::{
-    AXPY_FLOPS, ActsOn, AnyModel, Definition, EvenOdd, HopOperator, HopParameters, Model, Operator, Parameter,
-    SCALE_FLOPS, bytes_of, fit,
-};
+use super::model::made_alike;
+use super::traits::acts_as;
+use super::traits::{AXPY_FLOPS, SCALE_FLOPS, bytes_of, fit};
+use super::{ActsOn, EvenOdd, HopOperator, HopParameters, Model, Operator};
 use crate::backend::{Backend, BackendError, FieldOn};
 use crate::gauge::HostLinks;
 use crate::kernel::prelude::*;
@@ -32,22 +31,6 @@ pub struct StaggeredParameters {
     /// Boundary phases, gauge compression and leg order.
     pub hop: HopParameters,
 }
-
-/// The operator by name.
-pub static DEFINITIONS: &[Definition] = &[Definition {
-    name: "staggered",
-    meaning: "naive staggered fermions",
-    parameters: &[Parameter::number("mass", None, "quark mass"), Parameter::COMPONENTS],
-    verified: &[("mass", "0.5")],
-    make: |values, hop| {
-        let (mass, components) = (values.get("mass"), values.count("components"));
-        AnyModel::Staggered(StaggeredParameters { mass, components, hop })
-    },
-    values: |model| match model {
-        AnyModel::Staggered(model) => vec![model.mass, model.components as f64],
-        _ => Vec::new(),
-    },
-}];
 
 type On<B, R> = FieldOn<B, R, ColourVectors>;
 

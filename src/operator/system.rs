@@ -5,8 +5,9 @@ use lanefield_reference::kernels::Vectors;
 use lanefield_reference::kernels::hop::Dagger;
 use lanefield_reference::layout::{Lattice, Sites};
 
-use super::model::acts_as;
-use super::{ActsOn, On, Operator, fit};
+use super::traits::acts_as;
+use super::traits::{On, fit};
+use super::{ActsOn, Operator};
 use crate::backend::{Backend, BackendError};
 use crate::kernel::prelude::*;
 

@@ -9,10 +9,10 @@ use lanefield_reference::layout::{Lattice, Sites};
 use num_complex::Complex;
 
 use super::hop::{PARITIES, number_of_sites};
-use super::model::{acts_as, made_alike};
-use super::{
-    ActsOn, AnyModel, Definition, EvenOdd, HopOperator, HopParameters, Model, Operator, Parameter, SpinorsOn, bytes_of,
-};
+use super::model::made_alike;
+use super::traits::acts_as;
+use super::traits::{SpinorsOn, bytes_of};
+use super::{ActsOn, EvenOdd, HopOperator, HopParameters, Model, Operator};
 use crate::backend::{Backend, BackendError};
 use crate::kernel::prelude::*;
 use crate::kernel::with_hop::WithHop;
@@ -62,35 +62,6 @@ impl TwistedMassParameters {
         }
     }
 }
-
-impl AnyModel {
-    /// The operator of the other flavour of a pair, with −μ: none where both are the same.
-    pub fn of_other_flavour(&self) -> Option<Self> {
-        match *self {
-            Self::TwistedMass(twisted) => Some(Self::TwistedMass(TwistedMassParameters { mu: -twisted.mu, ..twisted })),
-            _ => None,
-        }
-    }
-}
-
-/// The operator by name.
-pub static DEFINITIONS: &[Definition] = &[Definition {
-    name: "twisted-mass",
-    meaning: "twisted mass fermions, of one flavour",
-    parameters: &[
-        Parameter::number("mass", None, "bare quark mass"),
-        Parameter::number("mu", None, "twisted mass μ, times iγ5"),
-    ],
-    verified: &[("mass", "-0.5"), ("mu", "0.25")],
-    make: |values, hop| {
-        let [mass, mu] = ["mass", "mu"].map(|name| values.get(name));
-        AnyModel::TwistedMass(TwistedMassParameters { mass, mu, hop })
-    },
-    values: |model| match model {
-        AnyModel::TwistedMass(twisted) => vec![twisted.mass, twisted.mu],
-        _ => Vec::new(),
-    },
-}];
 
 /// The twisted mass operator.
 pub struct TwistedMass<'b, B: Backend, R: Vectors> {

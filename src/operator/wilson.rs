@@ -8,7 +8,7 @@ use lanefield_reference::layout::{Lattice, Sites};
 
 use super::hop_plus_constant::{HopPlusConstant, HopPlusConstantModel};
 use super::model::made_alike;
-use super::{AnyModel, Definition, HopOperator, HopParameters, Model, Parameter};
+use super::{HopOperator, HopParameters, Model};
 use crate::backend::{Backend, BackendError, FieldOn};
 use crate::kernel::wilson;
 use crate::kernel::with_hop::Kernels;
@@ -21,16 +21,6 @@ pub struct WilsonParameters {
     /// The hop's own parameters.
     pub hop: HopParameters,
 }
-
-/// The operator by name.
-pub static DEFINITIONS: &[Definition] = &[Definition {
-    name: "wilson",
-    meaning: "Wilson fermions",
-    parameters: &[Parameter::number("mass", None, "bare quark mass")],
-    verified: &[("mass", "-0.5")],
-    make: |values, hop| AnyModel::Wilson(WilsonParameters { mass: values.get("mass"), hop }),
-    values: |model| vec![model.mass()],
-}];
 
 /// The Wilson operator.
 pub type Wilson<'b, B, R> = HopPlusConstant<'b, B, R, WilsonParameters>;

@@ -5,7 +5,7 @@ use lanefield_reference::field::Repeated;
 use lanefield_reference::kernels::Vectors;
 use lanefield_reference::kernels::hop::Dagger;
 
-use super::ahead::{self, Ahead, Fields, Queueable};
+use super::queued_cg::{self, Fields, Queueable, QueuedCg};
 use super::recurrence::{Recurrence, Start, Watcher, check_source, may_go_on, place, run, watch};
 use super::{SavedState, SolverError, SolverInfo, SolverParams};
 use crate::backend::{Backend, BackendError, Bounds, FieldOn, QueuedSums};
@@ -24,7 +24,7 @@ pub struct ConjugateGradients<'a, B: Backend, R: Vectors, K: Repeated> {
     c: f64,
     stop: f64,
     info: SolverInfo,
-    ahead: Ahead<B>,
+    ahead: QueuedCg<B>,
 }
 
 impl<'a, B: Backend, R: Vectors, K: Repeated> ConjugateGradients<'a, B, R, K> {
@@ -41,7 +41,7 @@ impl<'a, B: Backend, R: Vectors, K: Repeated> ConjugateGradients<'a, B, R, K> {
         let Start { residual, product, c, stop, info } = Start::new(operator, source, psi, &params)?;
         let mut direction = operator.zeros()?;
         operator.backend().copy(&mut direction, &residual)?;
-        let ahead = Ahead::default();
+        let ahead = QueuedCg::default();
         Ok(Self { operator, params, psi, residual, direction, product, c, stop, info, ahead })
     }
 
@@ -58,10 +58,10 @@ impl<B: Backend, R: Vectors, K: Repeated> Queueable for ConjugateGradients<'_, B
     fn params(&self) -> &SolverParams {
         &self.params
     }
-    fn ahead(&self) -> &Ahead<B> {
+    fn ahead(&self) -> &QueuedCg<B> {
         &self.ahead
     }
-    fn ahead_mut(&mut self) -> &mut Ahead<B> {
+    fn ahead_mut(&mut self) -> &mut QueuedCg<B> {
         &mut self.ahead
     }
     fn bounds(&self) -> Bounds {
@@ -71,7 +71,7 @@ impl<B: Backend, R: Vectors, K: Repeated> Queueable for ConjugateGradients<'_, B
     fn queue(&mut self, bounds: Bounds, iterations: usize) -> Result<Option<QueuedSums>, SolverError> {
         let Self { operator, params, psi, residual, direction, product, ahead, .. } = self;
         let fields = Fields { psi, residual, direction, product };
-        ahead::queue(operator, fields, ahead, (params.sum, bounds, iterations))
+        queued_cg::queue(operator, fields, ahead, (params.sum, bounds, iterations))
     }
 
     fn iterate(&mut self, known: &[f64], done: bool, watcher: &mut dyn Watcher) -> Result<bool, SolverError> {
@@ -120,7 +120,7 @@ impl<B: Backend, R: Vectors, K: Repeated> Recurrence for ConjugateGradients<'_, 
 
     fn step(&mut self, watcher: &mut dyn Watcher) -> Result<(), SolverError> {
         may_go_on(&self.params, &self.info)?;
-        ahead::step(self, watcher)
+        queued_cg::step(self, watcher)
     }
 
     fn save(&self) -> Result<SavedState, BackendError> {

@@ -13,7 +13,8 @@ use num_complex::Complex;
 use sha2::{Digest as _, Sha256};
 
 use super::scale::Scales;
-use super::solve::{SolveError, Source};
+use super::solve_error::SolveError;
+use super::source::Source;
 use crate::backend::{Backend, BackendError, FieldOn, Sum};
 use crate::kernel::prelude::*;
 use crate::operator::{ActsOn as _, DynOperator, Operator as _, SchurComplement, System};

@@ -10,9 +10,11 @@ use num_complex::Complex;
 use sha2::{Digest as _, Sha256};
 
 use super::basis::Basis;
-use super::lanczos::{EigenError, EigenParams, EigenProgress, EigenRun, Found, lowest_eigenpairs};
-use super::made::{Operators, OperatorsTask, with_operators};
-use super::recurrence::{Stopped, Watcher};
+use super::eigen_error::EigenError;
+use super::error::Stopped;
+use super::lanczos::{EigenParams, EigenProgress, EigenRun, Found, lowest_eigenpairs};
+use super::operators::{Operators, OperatorsTask, with_operators};
+use super::recurrence::Watcher;
 use super::{Method, Preconditioning, SavedField, SavedState, Solve, SolveError, SolverError, SolverParams};
 use crate::backend::{Backend, BackendError, FieldOn};
 use crate::comm::{CommError, WholeLattice};

@@ -4,8 +4,12 @@ use lanefield_reference::field::FieldError;
 use thiserror::Error;
 
 use super::SolverInfo;
-use super::recurrence::Stopped;
 use crate::backend::BackendError;
+
+/// Why a watcher ended a solve. The message is a fragment.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct Stopped(pub Box<dyn std::error::Error + Send + Sync>);
 
 /// Why there is no solution. Messages are fragments; each carries what happened until then.
 #[derive(Debug, Error)]

@@ -5,7 +5,7 @@ use lanefield_reference::field::Repeated;
 use lanefield_reference::kernels::Vectors;
 use lanefield_reference::kernels::hop::Dagger;
 
-use super::ahead::{self, Ahead, Fields, Queueable};
+use super::queued_cg::{self, Fields, Queueable, QueuedCg};
 use super::recurrence::{Recurrence, Start, Watcher, check_source, may_go_on, place, run, watch};
 use super::{SavedState, SolverError, SolverInfo, SolverParams};
 use crate::backend::{Backend, BackendError, Bounds, FieldOn, QueuedSums};
@@ -47,7 +47,7 @@ pub struct MixedConjugateGradients<'a, B: Backend, S: Vectors, K: Repeated> {
     stop: f64,
     info: SolverInfo,
     updates: usize,
-    ahead: Ahead<B>,
+    ahead: QueuedCg<B>,
 }
 
 impl<'a, B: Backend, S: Vectors, K: Repeated> MixedConjugateGradients<'a, B, S, K> {
@@ -87,7 +87,7 @@ impl<'a, B: Backend, S: Vectors, K: Repeated> MixedConjugateGradients<'a, B, S, 
             stop,
             info,
             updates: 0,
-            ahead: Ahead::default(),
+            ahead: QueuedCg::default(),
         })
     }
 
@@ -153,10 +153,10 @@ impl<B: Backend, S: Vectors, K: Repeated> Queueable for MixedConjugateGradients<
     fn params(&self) -> &SolverParams {
         &self.params
     }
-    fn ahead(&self) -> &Ahead<B> {
+    fn ahead(&self) -> &QueuedCg<B> {
         &self.ahead
     }
-    fn ahead_mut(&mut self) -> &mut Ahead<B> {
+    fn ahead_mut(&mut self) -> &mut QueuedCg<B> {
         &mut self.ahead
     }
 
@@ -170,7 +170,7 @@ impl<B: Backend, S: Vectors, K: Repeated> Queueable for MixedConjugateGradients<
     fn queue(&mut self, bounds: Bounds, iterations: usize) -> Result<Option<QueuedSums>, SolverError> {
         let Self { low, params, low_psi, low_residual, direction, low_product, ahead, .. } = self;
         let fields = Fields { psi: low_psi, residual: low_residual, direction, product: low_product };
-        ahead::queue(low, fields, ahead, (params.sum, bounds, iterations))
+        queued_cg::queue(low, fields, ahead, (params.sum, bounds, iterations))
     }
 
     fn iterate(&mut self, known: &[f64], done: bool, watcher: &mut dyn Watcher) -> Result<bool, SolverError> {
@@ -228,7 +228,7 @@ impl<B: Backend, S: Vectors, K: Repeated> Recurrence for MixedConjugateGradients
 
     fn step(&mut self, watcher: &mut dyn Watcher) -> Result<(), SolverError> {
         may_go_on(&self.params, &self.info)?;
-        ahead::step(self, watcher)
+        queued_cg::step(self, watcher)
     }
 
     fn save(&self) -> Result<SavedState, BackendError> {

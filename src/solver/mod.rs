@@ -5,17 +5,17 @@
 //! | `params.rs`, `info.rs`, `error.rs` | what every solver is told, what it tells, and why it gave no solution |
 //! | `recurrence.rs` | what all have in common: steps, saved states, watchers |
 //! | `cg.rs`, `batch.rs`, `block.rs`, `mixed.rs`, `bicgstab.rs`, `multishift.rs` | the recurrences |
-//! | `ahead.rs` | iterations that are queued without waiting for their scalars |
+//! | `queued_cg.rs` | iterations that are queued without waiting for their scalars |
 //! | `watchers.rs`, `identity.rs` | checkpoints, records and their replay, and what solve they are of |
 //! | `solve.rs`, `shifts.rs` | a solve from configuration and source to solution, and with shifts to several |
-//! | `made.rs` | the operators of a solve, whichever model they are of |
+//! | `setup.rs`, `source.rs`, `solve_error.rs` | what is solved and how, of which source, and why it failed |
+//! | `operators.rs` | the operators of a solve, whichever model they are of |
 //! | `scale.rs` | sources of very small or large numbers |
 //! | `lanczos.rs`, `chebyshev.rs`, `basis.rs` | the lowest eigenpairs of what conjugate gradients solve |
 //! | `eigenpairs.rs` | eigenpairs from configuration to file, and as guesses of solves |
 //! | `dense.rs` | small matrices on the host |
 //! | `check.rs` | whether the solution solves the equation, and nothing changed meanwhile |
 
-mod ahead;
 mod basis;
 mod batch;
 mod bicgstab;
@@ -24,21 +24,26 @@ mod cg;
 mod chebyshev;
 mod check;
 mod dense;
+mod eigen_error;
 mod eigenpairs;
 mod error;
 mod identity;
 mod info;
 mod lanczos;
-mod made;
 mod method_names;
 mod mixed;
 mod multishift;
+mod operators;
 mod params;
+mod queued_cg;
 mod recurrence;
 mod relative_errors;
 mod scale;
+mod setup;
 mod shifts;
 mod solve;
+mod solve_error;
+mod source;
 mod watchers;
 
 pub use crate::io::checkpoint::{SavedField, SavedState};
@@ -46,19 +51,20 @@ pub use batch::{BatchConjugateGradients, BatchSolution, conjugate_gradient_batch
 pub use bicgstab::{BiCgStab, bicgstab};
 pub use block::{BlockConjugateGradients, block_conjugate_gradient};
 pub use cg::{ConjugateGradients, conjugate_gradient};
+pub use eigen_error::EigenError;
 pub use eigenpairs::{Eigenpairs, eigen_identity, eigenpairs, eigenpairs_from, search_identity};
-pub use error::SolverError;
+pub use error::{SolverError, Stopped};
 pub use identity::{Described, identity};
 pub use info::SolverInfo;
-pub use lanczos::{EigenError, EigenParams, EigenProgress, EigenRun};
 pub use method_names::UnknownMethod;
+pub use lanczos::{EigenParams, EigenProgress, EigenRun};
 pub use mixed::{MixedConjugateGradients, mixed_conjugate_gradient, reliable_delta};
 pub use multishift::{MultiShiftConjugateGradients, ShiftedSolutions, multi_shift_conjugate_gradient};
 pub use params::SolverParams;
-pub use recurrence::{Recurrence, Stopped, WatchedScalar, Watcher, run};
+pub use recurrence::{Recurrence, WatchedScalar, Watcher, run};
 pub(crate) use relative_errors::relative_errors;
+pub use setup::{Method, Preconditioning, Solve, WilsonSolve};
 pub use shifts::solve_with_shifts;
-pub use solve::{
-    Method, Preconditioning, Solve, SolveError, SolveReport, SolvedRhs, WilsonSolve, solve, solve_deflated, solve_from,
-};
+pub use solve::{SolveReport, SolvedRhs, solve, solve_deflated, solve_from};
+pub use solve_error::SolveError;
 pub use watchers::{Checkpoints, Digests, Recorder, Replay, ReplayDifference, Watchers};

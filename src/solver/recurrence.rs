@@ -7,8 +7,9 @@ use lanefield_reference::kernels::hop::Dagger;
 use lanefield_reference::layout::{Lattice, Sites};
 use num_complex::Complex;
 
+use super::error::{SolverError, Stopped};
 use super::scale::largest_of;
-use super::{SolverError, SolverInfo, SolverParams};
+use super::{SolverInfo, SolverParams};
 use crate::backend::{Backend, BackendError, FieldOn};
 use crate::io::checkpoint::{SavedField, SavedState};
 use crate::kernel::prelude::*;
@@ -26,11 +27,6 @@ pub struct WatchedScalar {
     /// Its value.
     pub value: f64,
 }
-
-/// Why a watcher ended a solve. The message is a fragment.
-#[derive(Debug, thiserror::Error)]
-#[error("{0}")]
-pub struct Stopped(pub Box<dyn std::error::Error + Send + Sync>);
 
 /// Watches a recurrence. Each method may end the solve.
 pub trait Watcher {

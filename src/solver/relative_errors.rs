@@ -9,8 +9,8 @@ use lanefield_reference::layout::{Direction, Sites};
 use libm::scalbn;
 use num_complex::Complex;
 
-use super::made::{Operators, OperatorsTask, with_operators};
-use super::solve::SolveError;
+use super::operators::{Operators, OperatorsTask, with_operators};
+use super::solve_error::SolveError;
 use super::{Preconditioning, Solve};
 use crate::backend::{Backend, Sum};
 use crate::kernel::prelude::*;

@@ -8,7 +8,7 @@ use lanefield_reference::tasks::{chunk, map};
 use libm::{ilogb, scalbn};
 use num_complex::Complex;
 
-use super::SolveError;
+use super::solve_error::SolveError;
 use crate::backend::Backend;
 
 /// A power of two.

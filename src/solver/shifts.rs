@@ -10,8 +10,8 @@ use lanefield_reference::real::Real;
 use num_complex::Complex;
 
 use super::check::{Checked, Inputs, Residuals};
-use super::made::{Operators, OperatorsTask, with_operators};
 use super::multishift::MultiShiftConjugateGradients;
+use super::operators::{Operators, OperatorsTask, with_operators};
 use super::recurrence::Watcher;
 use super::solve::{ITERATION_FIELDS, ITERATION_FLOPS, Ran, Solved, Watch, Watched, go};
 use super::{Method, Preconditioning, SavedState, Solve, SolveError, SolveReport, SolverParams};

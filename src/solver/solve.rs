@@ -1,77 +1,30 @@
 //! A solve from configuration and source to solution: any operator, even-odd preconditioned or not, in any of the solvers, with the true
 //! residual computed in f64 at the end.
 
-mod error;
-
 use std::time::{Duration, Instant};
 
-use lanefield_reference::field::{Field, FieldError, Repeated, list_of};
+use lanefield_reference::field::{FieldError, Repeated, list_of};
 use lanefield_reference::gauge::Configuration;
 use lanefield_reference::kernels::Vectors;
-use lanefield_reference::layout::{Checkerboard, LaneChoice, Lattice, LatticeOptions, LayoutError, Parity, Sites};
+use lanefield_reference::layout::{Lattice, Parity, Sites};
 use lanefield_reference::real::Real;
 use num_complex::Complex;
 
-pub use error::SolveError;
-
 use super::check::{Checked, Checksum, Inputs, Residuals, checksum, rounding};
 use super::eigenpairs::Deflation;
-use super::made::{Operators, OperatorsTask, with_operators};
 use super::mixed::MixedOperators;
+use super::operators::{Operators, OperatorsTask, with_operators};
 use super::recurrence::{Recurrence, Watcher, run};
 use super::scale::Undone;
+use super::setup::{Method, Preconditioning, Solve};
+use super::solve_error::SolveError;
+use super::source::Source;
 use super::{
     BatchConjugateGradients, BatchSolution, BiCgStab, BlockConjugateGradients, ConjugateGradients, Eigenpairs,
     MixedConjugateGradients, SavedState, SolverError, SolverInfo, SolverParams,
 };
 use crate::backend::{Backend, FieldOn, Memory};
-use crate::operator::{
-    ActsOn as _, DynOperator, Makes, ModelChoice, Operator as _, SchurComplement, System, WilsonParameters,
-};
-
-/// Whether the even-odd Schur complement or the operator itself is solved.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Preconditioning {
-    /// Mpc on the odd sites: about half the iterations, at half the cost each.
-    #[default]
-    EvenOdd,
-    /// M on the full lattice.
-    None,
-}
-
-/// The recurrence.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Method {
-    /// Conjugate gradients, on the normal equations unless the operator is positive.
-    #[default]
-    ConjugateGradients,
-    /// The same of all right-hand sides in one block: each searches in the directions of all.
-    BlockConjugateGradients,
-    /// Conjugate gradients in f64 with reliable updates of a recurrence in f32; only in f64.
-    MixedF32,
-    /// The same with half precision.
-    MixedHalf,
-    /// BiCGStab, on the operator itself.
-    BiCgStab,
-}
-
-/// What to solve, and how.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Solve<M> {
-    /// The operator.
-    pub operator: M,
-    /// Even-odd or not.
-    pub preconditioning: Preconditioning,
-    /// The recurrence.
-    pub method: Method,
-    /// When to stop.
-    pub params: SolverParams,
-    /// Lane width.
-    pub lanes: LaneChoice,
-}
-
-/// A solve of the Wilson operator.
-pub type WilsonSolve = Solve<WilsonParameters>;
+use crate::operator::{ActsOn as _, DynOperator, Makes, ModelChoice, Operator as _, SchurComplement, System};
 
 /// Solutions, and what they took.
 #[derive(Clone, Debug)]
@@ -195,37 +148,6 @@ impl<R> SolveReport<R> {
     pub fn info(&self) -> &SolverInfo {
         &self.rhs[0].info
     }
-}
-
-impl<M> Solve<M> {
-    /// The lattice of fields of precision `R` as the solve lays it out.
-    ///
-    /// # Errors
-    /// [`LayoutError`] where it does not fit.
-    pub fn lattice<R: Vectors>(&self, configuration: &Configuration) -> Result<Lattice, LayoutError> {
-        let checkerboard = match self.preconditioning {
-            Preconditioning::EvenOdd => Checkerboard::RedBlack,
-            Preconditioning::None => Checkerboard::FullOnly,
-        };
-        let options = LatticeOptions { lanes: self.lanes, nodes: None, checkerboard };
-        Lattice::new(configuration.extents(), R::COMPLEX, options)
-    }
-}
-
-/// A source in site order, and how its system is solved. Not generic in the operator, so that it is compiled once for all that act on `K` objects.
-pub(super) struct Source<'a, K> {
-    pub(super) eta: &'a [Complex<f64>],
-    pub(super) rhs: usize,
-    /// What fields of one right-hand side hold at a site.
-    pub(super) one: K,
-    /// What fields of all hold.
-    all: K,
-    method: Method,
-    params: SolverParams,
-    /// Whether the normal equations are solved.
-    pub(super) normal: bool,
-    /// Of what is solved.
-    deflation: Option<&'a Eigenpairs>,
 }
 
 /// Solves M ψ = η for each right-hand side of η. `eta` is in site order over the whole lattice, the words of all right-hand
@@ -447,23 +369,6 @@ impl<B: Backend, R: Vectors, K: Repeated> Operators<'_, B, R, K> {
 }
 
 impl<K: Repeated> Source<'_, K> {
-    /// Numbers in site order as a field on some sites, in some precision.
-    pub(super) fn on<R: Vectors, S: Real, B: Backend>(
-        &self,
-        backend: &B,
-        lattice: Lattice,
-        sites: Sites,
-        values: &[Complex<S>],
-    ) -> Result<FieldOn<B, R, K>, SolveError> {
-        let words = self.all.words();
-        let field = Field::from_sites(lattice, sites, self.all, |site, object| {
-            for (word, value) in object.iter_mut().zip(&values[site * words..]) {
-                *word = Complex::new(R::from_f64(value.re.to_f64()), R::from_f64(value.im.to_f64()));
-            }
-        })?;
-        Ok(backend.upload(field)?)
-    }
-
     /// The solution on all sites of M.
     fn on_all_sites<R: Vectors, B: Backend>(
         &self,

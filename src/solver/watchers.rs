@@ -8,7 +8,8 @@ use num_complex::Complex;
 use thiserror::Error;
 
 use super::SolverInfo;
-use super::recurrence::{Recurrence, Stopped, WatchedScalar, Watcher};
+use super::error::Stopped;
+use super::recurrence::{Recurrence, WatchedScalar, Watcher};
 use crate::backend::BackendError;
 use crate::comm::{CommError, WholeLattice};
 use crate::io::atomic::WriteError;

@@ -6,13 +6,13 @@ use std::fmt;
 use lanefield_reference::field::Spinors;
 use lanefield_reference::layout::{
     AcceleratorThreads, Checkerboard, DIMENSIONS, Extents, LEGS, LaneChoice, LaneWidth, Lattice, LatticeOptions,
-    LayoutError, Leg, LegOrder, Parity, Sites,
+    LayoutError, Leg, LegOrder, Parity, Sites, VirtualNodes,
 };
 use lanefield_reference::links::{BoundaryPhases, LinkFormat, Phase};
 use lanefield_reference::random::{Stream, bits};
 use lanefield_reference::real::Precision;
 
-use super::{VerifyError, VerifyOptions, solve};
+use super::{VerifyError, VerifyOptions};
 use crate::backend::opencl::{Accumulators, Tuning};
 use crate::kernel::{self, Kernel, Links, Numbers, TestData};
 
@@ -92,6 +92,14 @@ pub(super) fn sites_of(lattice: &Lattice) -> &'static [Sites] {
         Checkerboard::FullOnly => &ALL[..1],
         Checkerboard::RedBlack => &ALL,
     }
+}
+
+/// The extents of solves for all operators and methods.
+pub(super) const SMALL: [usize; DIMENSIONS] = [4, 4, 4, 4];
+
+/// The cut into so many lanes that solves have.
+fn usual_cut(nsimd: usize) -> Result<[usize; DIMENSIONS], LayoutError> {
+    Ok(VirtualNodes::fit(Extents::new(SMALL)?, nsimd, Checkerboard::RedBlack)?.as_array())
 }
 
 /// Draws from the generator: number `k` of a seed and a use is always the same.
@@ -195,7 +203,7 @@ impl<'o> Plan<'o> {
             false => {
                 // Kernels that compute all lanes in vectors are built for a cut. Lanes of the usual width have that of solves, which then share programs.
                 let nodes = match options.few_cuts {
-                    true if options.few_programs && width == LaneWidth::DEFAULT => solve::usual_cut(nsimd)?,
+                    true if options.few_programs && width == LaneWidth::DEFAULT => usual_cut(nsimd)?,
                     true => cut(nsimd, &mut Draws::of_run(options.seed, 1 << 34 | build_subject(precision, width))),
                     false => cut(nsimd, &mut draws),
                 };

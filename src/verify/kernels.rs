@@ -9,7 +9,8 @@ use lanefield_reference::real::Precision;
 
 use super::compare::{Difference, Mismatch, compare_host_fields};
 use super::report::Subject;
-use super::{Against, Compared, RandomCase, Rows, VerifyError};
+use super::rows::{Compared, Rows};
+use super::{Against, RandomCase, VerifyError};
 use crate::backend::{Backend, Cpu, Sum};
 use crate::in_precision;
 use crate::kernel::{self, Case, CaseOptions, Geometry, HostFunction, Kernel, KernelSource, Outcome, PlainLinks};

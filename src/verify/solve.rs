@@ -8,7 +8,7 @@ use lanefield_reference::field::{Field, Words};
 use lanefield_reference::gauge::Configuration;
 use lanefield_reference::kernels::Vectors;
 use lanefield_reference::layout::{
-    Checkerboard, DIMENSIONS, Extents, LaneChoice, LaneWidth, Lattice, LatticeOptions, LayoutError, Sites, VirtualNodes,
+    Checkerboard, DIMENSIONS, Extents, LaneChoice, LaneWidth, Lattice, LatticeOptions, Sites,
 };
 use lanefield_reference::links::{BoundaryPhases, LinkFormat};
 use lanefield_reference::random::{Stream, gaussian_pair};
@@ -16,9 +16,11 @@ use lanefield_reference::real::Precision;
 use lanefield_reference::scalar::{self, ScalarWilson, Stop};
 use num_complex::Complex;
 
+use super::case::SMALL;
 use super::compare::{Mismatch, compare_fields, compare_histories};
 use super::report::Subject;
-use super::{Against, Compared, Rows, VerifyError, VerifyOptions};
+use super::rows::{Compared, Rows};
+use super::{Against, VerifyError, VerifyOptions};
 use crate::backend::{Backend, BackendError, Cpu};
 use crate::dynamic::AnyBackend;
 use crate::in_precision;
@@ -27,8 +29,6 @@ use crate::solver::{self, Method, Preconditioning, Solve, SolveError, SolverPara
 
 /// The extents of the hot configuration: x is cut at 6, which few widths divide.
 const HOT: [usize; DIMENSIONS] = [6, 4, 4, 8];
-/// Those for all operators and methods.
-const SMALL: [usize; DIMENSIONS] = [4, 4, 4, 4];
 /// The mass of solves on a file, which take some hundred iterations.
 const FILE_MASS: &str = "-0.4";
 /// Solves that take longer are compared so far.
@@ -140,11 +140,6 @@ pub(super) fn solves(options: &VerifyOptions) -> Result<Vec<SolveCheck>, VerifyE
         }
     }
     Ok(solves)
-}
-
-/// The cut into so many lanes that solves have.
-pub(super) fn usual_cut(nsimd: usize) -> Result<[usize; DIMENSIONS], LayoutError> {
-    Ok(VirtualNodes::fit(Extents::new(SMALL)?, nsimd, Checkerboard::RedBlack)?.as_array())
 }
 
 /// An operator that cannot be made.

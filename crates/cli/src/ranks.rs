@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, ensure};
 use clap::Args;
-use lanefield::comm::{Alone, Communicator, Cut, Decomposition, Launched, RanksOptions, WholeLattice};
+use lanefield::comm::{Communicator, Cut, Decomposition, Launched, RanksOptions, SingleRank, WholeLattice};
 use lanefield::reference::layout::Extents;
 
 /// How the lattice is divided among ranks, where there are several.
@@ -70,7 +70,7 @@ pub fn work_in_groups(groups: usize) -> anyhow::Result<usize> {
 /// What ranks talk by.
 pub fn communicator() -> Arc<dyn Communicator> {
     let known = COMMUNICATOR.read().unwrap_or_else(PoisonError::into_inner);
-    known.clone().unwrap_or_else(|| Arc::new(Alone))
+    known.clone().unwrap_or_else(|| Arc::new(SingleRank))
 }
 
 /// The number of this rank.
@@ -156,7 +156,7 @@ pub fn require_one(command: &str) -> anyhow::Result<()> {
 fn communicator_of(launched: &Launched) -> anyhow::Result<Arc<dyn Communicator>> {
     // One needs no MPI, which some launchers do not let start.
     if !launched.are_several() && launched.ranks.is_some() {
-        return Ok(Arc::new(Alone));
+        return Ok(Arc::new(SingleRank));
     }
     let (started, [why, cure]) = started()?;
     let knows_all = match launched.ranks {
@@ -178,7 +178,7 @@ fn started() -> anyhow::Result<(Arc<dyn Communicator>, [String; 2])> {
 #[cfg(not(feature = "mpi"))]
 fn started() -> anyhow::Result<(Arc<dyn Communicator>, [String; 2])> {
     let said = ["this program was built without MPI", "build it with --features mpi, or start it once"];
-    Ok((Arc::new(Alone), said.map(str::to_owned)))
+    Ok((Arc::new(SingleRank), said.map(str::to_owned)))
 }
 
 #[cfg(test)]

@@ -22,7 +22,7 @@ pub enum Physical {
     /// They do not.
     No,
     /// They do where the shape is that of one, and of nothing else.
-    Alone,
+    SingleRank,
     /// Only they do.
     Yes,
 }
@@ -92,7 +92,7 @@ impl ActsOn {
             (None, _) => Some((rhs(leading(None)?)?, false)),
             (Some(_), Physical::Yes) => of_walls(),
             (ls, Physical::No) => Some((rhs(leading(ls)?)?, false)),
-            (ls, Physical::Alone) => of_walls().or_else(|| Some((rhs(leading(ls)?)?, false))),
+            (ls, Physical::SingleRank) => of_walls().or_else(|| Some((rhs(leading(ls)?)?, false))),
         }
     }
 
@@ -109,12 +109,12 @@ impl ActsOn {
         Ok(match (self.ls, physical) {
             (None, _) | (_, Physical::No) => format!("{acts} {}, {several}", shape(self.ls)?),
             (Some(_), Physical::Yes) => format!("{acts} physical spinors {}, {several}", shape(None)?),
-            (Some(_), Physical::Alone) if convention.has_axis_of_s() => format!(
+            (Some(_), Physical::SingleRank) if convention.has_axis_of_s() => format!(
                 "{acts} {}, {several}, or on {}, and with physical=True on several of these",
                 shape(self.ls)?,
                 shape(None)?
             ),
-            (Some(_), Physical::Alone) => format!("{acts} {} or {}, {several}", shape(self.ls)?, shape(None)?),
+            (Some(_), Physical::SingleRank) => format!("{acts} {} or {}, {several}", shape(self.ls)?, shape(None)?),
         })
     }
 }

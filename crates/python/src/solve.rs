@@ -132,7 +132,7 @@ pub fn solve<'py>(
     let how = How::new(method, tol, max_iterations, even_odd, progress, every)?;
     let given = Given::new("source", source)?;
     let physical = match physical {
-        None => Physical::Alone,
+        None => Physical::SingleRank,
         Some(true) => Physical::Yes,
         Some(false) => Physical::No,
     };

@@ -152,16 +152,6 @@ impl Extents {
         let [lx, ly, lz, _] = self.here;
         [site % lx, site / lx % ly, site / (lx * ly) % lz, site / (lx * ly * lz)]
     }
-
-    /// The neighbour of `coordinate`, one step along `leg`, on the torus.
-    #[inline]
-    pub fn neighbour(&self, coordinate: Coordinate, leg: super::Leg) -> Coordinate {
-        let mut c = coordinate;
-        let d = leg.dimension();
-        let l = self.here[d];
-        c[d] = if leg.is_forward() { (c[d] + 1) % l } else { (c[d] + l - 1) % l };
-        c
-    }
 }
 
 impl std::ops::Index<usize> for Extents {

@@ -4,7 +4,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use super::{DIMENSION_NAMES, DIMENSIONS, Direction, Extents, LayoutError};
+use super::{Coordinate, DIMENSION_NAMES, DIMENSIONS, Direction, Extents, LayoutError};
 
 /// Number of legs of the stencil.
 pub const LEGS: usize = 2 * DIMENSIONS;
@@ -59,6 +59,16 @@ impl Leg {
 }
 
 impl Extents {
+    /// The neighbour of `coordinate`, one step along `leg`, on the torus.
+    #[inline]
+    pub fn neighbour(&self, coordinate: Coordinate, leg: Leg) -> Coordinate {
+        let mut c = coordinate;
+        let d = leg.dimension();
+        let l = self[d];
+        c[d] = if leg.is_forward() { (c[d] + 1) % l } else { (c[d] + l - 1) % l };
+        c
+    }
+
     /// Whether a step along `leg` from the last slice in its direction crosses the boundary of the whole lattice, and not only that of the part.
     #[inline]
     pub fn ends_at_boundary(&self, leg: Leg) -> bool {

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::PlainHeader;
+use crate::io::plain::PlainHeader;
 
 /// Compressions and containers by their first bytes, and the commands that print what is in them.
 const PACKED: [(&[u8], &str, &str); 7] = [

@@ -5,10 +5,12 @@ use std::io;
 use hdf5_pure::FormatError;
 use thiserror::Error;
 
-use super::MOST_GROUPS;
 use crate::io::atomic::WriteError;
 use crate::io::npy::show_shape;
 use crate::io::open::OpenError;
+
+/// Groups that are searched for a dataset.
+pub(super) const MOST_GROUPS: usize = 10_000;
 
 /// Datasets that a message names.
 const MOST_NAMED: usize = 8;

@@ -25,12 +25,9 @@ use super::atomic::write_atomically;
 use super::npy::{ComplexArray, ComplexValues, Precision, show_shape};
 use super::open::{first_bytes, open};
 pub use error::Hdf5Error;
-use error::one_line;
+use error::{MOST_GROUPS, one_line};
 use metered::Metered;
-use stored::{Stored, product};
-
-/// Groups that are searched for a dataset.
-const MOST_GROUPS: usize = 10_000;
+use stored::{Numbers, Stored, product};
 
 /// Groups above a dataset that is searched for. Groups may contain each other: a search that follows them does not end.
 const MOST_DEPTH: usize = 32;
@@ -159,18 +156,6 @@ struct Kind {
     description: String,
     /// Where they are complex numbers.
     numbers: Option<Numbers>,
-}
-
-/// How the complex numbers of a dataset are stored.
-struct Numbers {
-    /// Of the array of complex numbers.
-    shape: Vec<u64>,
-    precision: Precision,
-    big_endian: bool,
-    /// Of the dataset.
-    extents: Vec<u64>,
-    /// Bytes of one of its elements.
-    element: u64,
 }
 
 impl Kind {

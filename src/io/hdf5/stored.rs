@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use hdf5_pure::{Dataset, FormatError, Layout};
 use num_complex::Complex;
 
-use super::{ComplexArray, ComplexValues, Hdf5Error, Numbers, Precision, show_shape};
+use super::error::Hdf5Error;
+use crate::io::npy::{ComplexArray, ComplexValues, Precision, show_shape};
 
 /// Bytes that deflate makes of one at most (1032), and a little more for checksums.
 const MOST_INFLATION: u64 = 1040;
@@ -15,6 +16,18 @@ const FILTERS: [u16; 4] = [1, 2, 3, 32000];
 
 /// Parts in which a dataset is read, so that its bytes and its numbers are not in memory both at once.
 pub(super) const PARTS: u64 = 16;
+
+/// How the complex numbers of a dataset are stored.
+pub(super) struct Numbers {
+    /// Of the array of complex numbers.
+    pub shape: Vec<u64>,
+    pub precision: Precision,
+    pub big_endian: bool,
+    /// Of the dataset.
+    pub extents: Vec<u64>,
+    /// Bytes of one of its elements.
+    pub element: u64,
+}
 
 /// A dataset of complex numbers in a file.
 pub(super) struct Stored {

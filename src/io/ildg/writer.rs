@@ -14,8 +14,8 @@ use super::{
 use crate::comm::WholeLattice;
 use crate::io::atomic::{write_atomically, write_together};
 use crate::io::lime::{self, write_record};
-use crate::io::nersc::{FloatingPoint, StoredRows, encode};
 use crate::io::rows::{SitesOfFile, as_stored, each_site};
+use crate::io::stored_links::{FloatingPoint, StoredRows, encode};
 
 /// How a configuration is written, and what its records say besides.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -4,13 +4,14 @@
 use std::io::{self, Cursor, Read};
 use std::path::Path;
 
-use lanefield_reference::gauge::{Configuration, SITE_WORDS, third_row};
+use lanefield_reference::gauge::{Configuration, SITE_WORDS};
 use lanefield_reference::layout::{Coordinate, Extents};
 use num_complex::Complex;
 
 use crate::comm::WholeLattice;
 use crate::io::open::open;
 use crate::io::rows::{Demand, SitesOfFile, require_room};
+use crate::io::stored_links::decode;
 
 use super::header::{MAXIMUM_HEADER, NerscHeader};
 use super::{ByteOrder, FloatingPoint, LINK_TRACE_TOLERANCE, NerscError, PLAQUETTE_TOLERANCE, StoredRows, data_length};
@@ -240,42 +241,5 @@ fn check_observables(header: &NerscHeader, link_trace: f64, plaquette: f64) -> R
     match header.plaquette.filter(|said| !agree(plaquette, *said, PLAQUETTE_TOLERANCE)) {
         Some(header) => Err(NerscError::Plaquette { header, data: plaquette }),
         None => Ok(()),
-    }
-}
-
-/// Appends the links in `bytes`, whole sites of a file, to `links`.
-pub(in crate::io) fn decode(
-    bytes: &[u8],
-    rows: StoredRows,
-    floating_point: FloatingPoint,
-    links: &mut Vec<Complex<f64>>,
-) {
-    match floating_point {
-        FloatingPoint::F32Big => decode_with(bytes, rows, links, |b: [u8; 4]| f64::from(f32::from_be_bytes(b))),
-        FloatingPoint::F32Little => decode_with(bytes, rows, links, |b: [u8; 4]| f64::from(f32::from_le_bytes(b))),
-        FloatingPoint::F64Big => decode_with(bytes, rows, links, f64::from_be_bytes),
-        FloatingPoint::F64Little => decode_with(bytes, rows, links, f64::from_le_bytes),
-    }
-}
-
-fn decode_with<const SIZE: usize>(
-    bytes: &[u8],
-    rows: StoredRows,
-    links: &mut Vec<Complex<f64>>,
-    real: impl Fn([u8; SIZE]) -> f64,
-) {
-    let (numbers, _) = bytes.as_chunks::<SIZE>();
-    let (words, _) = numbers.as_chunks::<2>();
-    let word = |&[re, im]: &[[u8; SIZE]; 2]| Complex::new(real(re), real(im));
-    match rows {
-        StoredRows::Three => links.extend(words.iter().map(word)),
-        StoredRows::Two => {
-            let (stored, _) = words.as_chunks::<6>();
-            for link in stored {
-                let [a, b, c, d, e, f] = link.each_ref().map(word);
-                links.extend([a, b, c, d, e, f]);
-                links.extend(third_row([a, b, c], [d, e, f]));
-            }
-        }
     }
 }

@@ -3,14 +3,14 @@
 use std::io::{self, Write};
 use std::path::Path;
 
-use lanefield_reference::gauge::{Configuration, LINK_WORDS, SITE_WORDS};
-use num_complex::Complex;
+use lanefield_reference::gauge::Configuration;
 
 use super::header::NerscHeader;
 use super::{ByteOrder, FloatingPoint, NerscError, StoredRows, data_length};
 use crate::comm::WholeLattice;
 use crate::io::atomic::{write_atomically, write_together};
 use crate::io::rows::{SitesOfFile, as_stored};
+use crate::io::stored_links::encode;
 
 /// How a configuration is written, and what its header says besides. The default is what Grid writes: three rows of
 /// IEEE64BIG.
@@ -39,9 +39,6 @@ impl Default for WriteOptions {
         }
     }
 }
-
-/// Sites that are encoded at a time.
-const CHUNK_SITES: usize = 256;
 
 /// Writes `configuration` to a NERSC file at `path`, whole or not at all.
 ///
@@ -145,32 +142,6 @@ fn emit(header: &NerscHeader, configuration: &Configuration, mut writer: impl Wr
     });
     debug_assert!(result.is_err() || written == data_length(header.extents, header.rows, header.floating_point));
     result
-}
-
-/// Hands links as a file has them to `take`, a few sites at a time.
-pub(in crate::io) fn encode(
-    links: &[Complex<f64>],
-    rows: StoredRows,
-    floating_point: FloatingPoint,
-    mut take: impl FnMut(&[u8]),
-) {
-    let words = match rows {
-        StoredRows::Two => LINK_WORDS / 3 * 2,
-        StoredRows::Three => LINK_WORDS,
-    };
-    let mut bytes = Vec::with_capacity(CHUNK_SITES * rows.reals_per_site() * floating_point.size());
-    for sites in links.chunks(CHUNK_SITES * SITE_WORDS) {
-        bytes.clear();
-        let reals =
-            sites.chunks_exact(LINK_WORDS).flat_map(|link| &link[..words]).flat_map(|z: &Complex<f64>| [z.re, z.im]);
-        match floating_point {
-            FloatingPoint::F32Big => bytes.extend(reals.flat_map(|x| (x as f32).to_be_bytes())),
-            FloatingPoint::F32Little => bytes.extend(reals.flat_map(|x| (x as f32).to_le_bytes())),
-            FloatingPoint::F64Big => bytes.extend(reals.flat_map(f64::to_be_bytes)),
-            FloatingPoint::F64Little => bytes.extend(reals.flat_map(f64::to_le_bytes)),
-        }
-        take(&bytes);
-    }
 }
 
 /// CHECKSUM: the wrapping sum of the 32-bit words, each read in the byte order of the file. The two halves of a double

@@ -8,42 +8,8 @@ use lanefield_reference::kernels::domain_wall::MOST_LS;
 use lanefield_reference::layout::{Extents, LayoutError};
 use num_complex::Complex;
 
-use super::NpyError;
-use super::error::show_shape;
-
-/// Precision of the numbers of an array.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Precision {
-    /// complex64: two f32.
-    F32,
-    /// complex128: two f64.
-    F64,
-}
-
-impl Precision {
-    /// Bytes of a complex number.
-    pub fn complex_size(self) -> usize {
-        match self {
-            Self::F32 => 8,
-            Self::F64 => 16,
-        }
-    }
-
-    /// NumPy's name: `complex64`, `complex128`.
-    pub fn dtype(self) -> &'static str {
-        match self {
-            Self::F32 => "complex64",
-            Self::F64 => "complex128",
-        }
-    }
-
-    pub(super) fn descr(self) -> &'static str {
-        match self {
-            Self::F32 => "<c8",
-            Self::F64 => "<c16",
-        }
-    }
-}
+use super::element::Precision;
+use super::error::{NpyError, show_shape};
 
 /// A real type whose complex numbers can be stored: f32 or f64.
 pub trait ArrayReal: Copy + sealed::Sealed {

@@ -6,7 +6,7 @@ use lanefield_reference::gauge::GaugeError;
 use num_complex::Complex;
 use thiserror::Error;
 
-use super::{Element, Precision};
+use super::element::{Element, Precision};
 use crate::io::atomic::WriteError;
 use crate::io::open::OpenError;
 

@@ -3,8 +3,8 @@
 
 use std::io::Read;
 
-use super::error::show_shape;
-use super::{NpyError, Precision};
+use super::element::Precision;
+use super::error::{NpyError, show_shape};
 
 /// Longest header that is read, in bytes, magic included: what version 1.0 can have. Headers in use have 128.
 pub const MAXIMUM_HEADER: u64 = 1 << 16;

@@ -1,63 +1,16 @@
 //! Arrays of any of the types that golden data and tables have, as bytes: complex, real, and whole numbers.
 
-use std::fmt;
 use std::io::Read;
 use std::path::Path;
 
 use num_complex::Complex;
 
+use super::array::ArrayReal;
+use super::element::Element;
+use super::error::{NpyError, show_shape};
 use super::header::{self, NpyHeader};
-use super::{ArrayReal, NpyError, open, to_bytes};
-
-/// The type of an element, little-endian.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Element {
-    /// complex64.
-    ComplexF32,
-    /// complex128.
-    ComplexF64,
-    /// float32.
-    F32,
-    /// float64.
-    F64,
-    /// int16.
-    I16,
-    /// int64.
-    I64,
-}
-
-impl Element {
-    /// All.
-    pub const ALL: [Self; 6] = [Self::ComplexF32, Self::ComplexF64, Self::F32, Self::F64, Self::I16, Self::I64];
-
-    /// As NumPy writes it: `<c16`.
-    pub fn descr(self) -> &'static str {
-        match self {
-            Self::ComplexF32 => "<c8",
-            Self::ComplexF64 => "<c16",
-            Self::F32 => "<f4",
-            Self::F64 => "<f8",
-            Self::I16 => "<i2",
-            Self::I64 => "<i8",
-        }
-    }
-
-    /// Bytes of an element.
-    pub fn bytes(self) -> usize {
-        match self {
-            Self::I16 => 2,
-            Self::F32 => 4,
-            Self::F64 | Self::I64 | Self::ComplexF32 => 8,
-            Self::ComplexF64 => 16,
-        }
-    }
-}
-
-impl fmt::Display for Element {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.descr())
-    }
-}
+use super::write::to_bytes;
+use crate::io::open::open;
 
 /// An array in C order, as the bytes of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -136,7 +89,7 @@ impl RawArray {
 
     /// "<c16 (4, 4, 4, 8, 4, 3)"
     pub fn describe(&self) -> String {
-        format!("{} {}", self.element, super::error::show_shape(&self.shape))
+        format!("{} {}", self.element, show_shape(&self.shape))
     }
 
     /// The real components of an array of real or complex numbers of 64 bits; `None` of others.

@@ -33,7 +33,7 @@ use crate::source::field::gaussian;
 
 /// Kernels and iterations of a solver on ranks, beside the same on one rank, and the links between ranks. To be started with mpirun or the like.
 ///
-/// "Alone" is one rank on a lattice of the extents of its part, which needs nothing of others: its time over that on ranks is the weak scaling. "Whole" is
+/// "SingleRank" is one rank on a lattice of the extents of its part, which needs nothing of others: its time over that on ranks is the weak scaling. "Whole" is
 /// rank 0 on the whole lattice: its time over that on ranks is the strong scaling, of which the number of ranks is the best. Times are wall times per launch
 /// of several in a row, of the slowest rank, until the device is done. A number that cannot be is left out, with the reason. What packing and unpacking take, --stats shows.
 #[derive(Args)]

@@ -8,14 +8,23 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use lanefield_reference::layout::{LEGS, Leg};
 
-use super::{CommError, Communicator, RanksOptions, Receive, Send, WholeLattice};
+use super::{CommError, Communicator, Receive, Send, WholeLattice};
 use crate::backend::BackendError;
 use crate::backend::ghosts::{PacketRoom, Placed};
 use crate::backend::shared_packets::{MemoryName, PacketMemory};
 use crate::backend::timeline::{Group, span};
 
-/// What rooms of a rank have in common.
-pub(super) struct Links {
+/// How ranks work together.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct RanksOptions {
+    /// Sends a checksum with each packet, and looks at it.
+    pub check_packets: bool,
+    /// Sends packets also to ranks of the same host, which otherwise read them where they lie.
+    pub by_messages: bool,
+}
+
+/// What the buffers of a rank have in common.
+pub(super) struct ExchangeContext {
     pub lattice: WholeLattice,
     pub options: RanksOptions,
     /// Exchanges so far.
@@ -23,9 +32,9 @@ pub(super) struct Links {
 }
 
 /// Packets to and from the ranks next to this one.
-pub struct Room {
+pub struct PacketBuffers {
     number: u64,
-    links: Arc<Links>,
+    links: Arc<ExchangeContext>,
     packets: Vec<(Leg, Range<usize>)>,
     /// Packets that go out, twice: a neighbour may still read those of one exchange while those of the next are written.
     own: Arc<PacketMemory>,
@@ -59,9 +68,9 @@ type Answer = [u8; 1];
 
 static ROOMS: AtomicU64 = AtomicU64::new(0);
 
-impl Room {
-    /// Room for a packet of so many bytes along each leg; all ranks make theirs together.
-    pub(super) fn new(links: Arc<Links>, bytes: &[(Leg, usize)]) -> Result<Self, BackendError> {
+impl PacketBuffers {
+    /// PacketBuffers for a packet of so many bytes along each leg; all ranks make theirs together.
+    pub(super) fn new(links: Arc<ExchangeContext>, bytes: &[(Leg, usize)]) -> Result<Self, BackendError> {
         let mut packets = Vec::with_capacity(bytes.len());
         let mut end = 0;
         for &(leg, bytes) in bytes {
@@ -179,7 +188,7 @@ fn read(said: &Announcement) -> (MemoryName, usize, usize) {
     (name, number(32), number(40))
 }
 
-impl PacketRoom for Room {
+impl PacketRoom for PacketBuffers {
     fn number(&self) -> u64 {
         self.number
     }

@@ -6,9 +6,9 @@ use super::{CommError, Communicator, Receive, Send};
 
 /// The only rank: nothing is sent.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Alone;
+pub struct SingleRank;
 
-impl Communicator for Alone {
+impl Communicator for SingleRank {
     fn rank(&self) -> usize {
         0
     }

@@ -14,7 +14,7 @@ use lanefield_reference::layout::Extents;
 use lanefield_reference::real::Real;
 use num_complex::Complex;
 
-use super::{Alone, CommError, Communicator, Decomposition};
+use super::{CommError, Communicator, Decomposition, SingleRank};
 use crate::number_digest::NumberDigest;
 
 /// A lattice that some ranks hold together; all of them make the same calls.
@@ -47,7 +47,7 @@ impl WholeLattice {
 
     /// Of one rank, which holds all of it.
     pub fn alone(extents: Extents) -> Self {
-        Self::new(Arc::new(Alone), Decomposition::alone(extents))
+        Self::new(Arc::new(SingleRank), Decomposition::alone(extents))
     }
 
     /// What ranks talk by.

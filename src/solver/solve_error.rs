@@ -4,9 +4,10 @@ use lanefield_reference::field::FieldError;
 use lanefield_reference::layout::LayoutError;
 use thiserror::Error;
 
-use super::Method;
+use super::eigen_error::EigenError;
+use super::error::SolverError;
+use super::setup::Method;
 use crate::backend::BackendError;
-use crate::solver::{EigenError, SolverError};
 
 /// Why a solve failed. Messages are fragments.
 #[derive(Debug, Error)]

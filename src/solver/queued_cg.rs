@@ -28,7 +28,7 @@ const SHARE_OF_LEFT: f64 = 0.5;
 const SOON: Duration = Duration::from_micros(500);
 
 /// How many iterations are queued at a time, and where.
-pub(super) struct Ahead<B: Backend> {
+pub(super) struct QueuedCg<B: Backend> {
     /// The number that was chosen by hand.
     pub chosen: Option<usize>,
     /// The last number, and the time of each.
@@ -38,13 +38,13 @@ pub(super) struct Ahead<B: Backend> {
     queued: Option<Box<dyn QueuedIterations<B>>>,
 }
 
-impl<B: Backend> Default for Ahead<B> {
+impl<B: Backend> Default for QueuedCg<B> {
     fn default() -> Self {
         Self { chosen: None, last: 0, time: Duration::ZERO, queued: None }
     }
 }
 
-impl<B: Backend> Ahead<B> {
+impl<B: Backend> QueuedCg<B> {
     /// What is queued next does not follow the last iterations, or has other fields.
     pub fn forget(&mut self) {
         self.queued = None;
@@ -92,8 +92,8 @@ fn until_stagnation(params: &SolverParams, info: &SolverInfo) -> usize {
 pub(super) trait Queueable: Recurrence {
     type Backend: Backend;
     fn params(&self) -> &SolverParams;
-    fn ahead(&self) -> &Ahead<Self::Backend>;
-    fn ahead_mut(&mut self) -> &mut Ahead<Self::Backend>;
+    fn ahead(&self) -> &QueuedCg<Self::Backend>;
+    fn ahead_mut(&mut self) -> &mut QueuedCg<Self::Backend>;
     /// Where queued iterations begin and halt.
     fn bounds(&self) -> Bounds;
     /// Queues iterations, and waits for their sums; `None` where the backend queues none.
@@ -170,7 +170,7 @@ pub(super) struct Fields<'a, B: Backend, R: Vectors, K: Repeated> {
 pub(super) fn queue<B: Backend, R: Vectors, K: Repeated>(
     operator: &mut DynOperator<'_, B, R, K>,
     fields: Fields<'_, B, R, K>,
-    ahead: &mut Ahead<B>,
+    ahead: &mut QueuedCg<B>,
     (sum, bounds, iterations): (Sum, Bounds, usize),
 ) -> Result<Option<QueuedSums>, SolverError> {
     let Fields { psi, residual, direction, product } = fields;
@@ -209,8 +209,8 @@ mod tests {
         SolverInfo { iterations: history.len() - 1, history: history.to_vec(), source_norm2: 1.0 }
     }
 
-    fn ahead(last: usize) -> Ahead<Cpu> {
-        Ahead { last, ..Ahead::default() }
+    fn ahead(last: usize) -> QueuedCg<Cpu> {
+        QueuedCg { last, ..QueuedCg::default() }
     }
 
     /// |r|² falls to a tenth in each iteration.
@@ -227,7 +227,7 @@ mod tests {
         let left: Vec<usize> = [1e-41, 1e-27, 1e-25, 1e-23, 1e-21, 0.0].map(|low| number(32, 20, low / 2.0)).into();
         assert_eq!(left, [10, 3, 2, 1, 1, 128]);
         // All that are left where they take no time worth a wait.
-        let short = |micros| Ahead { time: Duration::from_micros(micros), ..ahead(32) };
+        let short = |micros| QueuedCg { time: Duration::from_micros(micros), ..ahead(32) };
         let soon = [60, 200, 600].map(|micros| short(micros).iterations(&PARAMS, &tenths(20), 5e-24, usize::MAX));
         assert_eq!(soon, [4, 2, 1]);
         assert_eq!(ahead(4).iterations(&PARAMS, &info(&[1.0, 2.0]), 1e-10, usize::MAX), 16);
@@ -258,15 +258,15 @@ mod tests {
 
     #[test]
     fn it_is_bounded_by_iterations_patience_watchers_and_time() {
-        let number = |ahead: Ahead<Cpu>, params, until| ahead.iterations(&params, &tenths(20), 1e-300, until);
+        let number = |ahead: QueuedCg<Cpu>, params, until| ahead.iterations(&params, &tenths(20), 1e-300, until);
         let all = || ahead(16);
         assert_eq!(number(all(), PARAMS, 7), 7);
         assert_eq!(number(all(), PARAMS, 1), 1);
         assert_eq!(number(all(), SolverParams { max_iterations: 23, ..PARAMS }, usize::MAX), 3);
         assert_eq!(number(all(), SolverParams { patience: 6, ..PARAMS }, usize::MAX), 6);
-        assert_eq!(number(Ahead { time: Duration::from_millis(7), ..all() }, PARAMS, usize::MAX), 7);
-        assert_eq!(number(Ahead { time: Duration::from_secs(7), ..all() }, PARAMS, usize::MAX), 1);
-        assert_eq!(number(Ahead { chosen: Some(9), time: Duration::from_secs(7), ..all() }, PARAMS, usize::MAX), 9);
+        assert_eq!(number(QueuedCg { time: Duration::from_millis(7), ..all() }, PARAMS, usize::MAX), 7);
+        assert_eq!(number(QueuedCg { time: Duration::from_secs(7), ..all() }, PARAMS, usize::MAX), 1);
+        assert_eq!(number(QueuedCg { chosen: Some(9), time: Duration::from_secs(7), ..all() }, PARAMS, usize::MAX), 9);
     }
 
     /// As `may_go_on` says it, which is asked before each iteration.

@@ -1,0 +1,87 @@
+//! Why a verification could not be carried out.
+
+use lanefield_reference::field::FieldError;
+use lanefield_reference::gauge::GaugeError;
+use lanefield_reference::layout::{LaneChoice, LayoutError};
+use thiserror::Error;
+
+use crate::backend::BackendError;
+use crate::backend::opencl::DeviceError;
+use crate::body::BodyError;
+use crate::solver::{SolveError, SolverError};
+
+/// Why a verification could not be carried out; that bits differ is no error. Messages are fragments.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+#[allow(missing_docs, reason = "the messages name the fields")]
+pub enum VerifyError {
+    /// A backend failed, in some case.
+    #[error("{case}: {source}")]
+    Case { case: String, source: Box<VerifyError> },
+    /// A backend failed.
+    #[error(transparent)]
+    Backend(#[from] BackendError),
+    /// A kernel whose body is not valid.
+    #[error(transparent)]
+    Body(#[from] BodyError),
+    /// A solve failed otherwise than by not converging.
+    #[error(transparent)]
+    Solve(Box<SolveError>),
+    /// Links that are no configuration.
+    #[error(transparent)]
+    Gauge(#[from] GaugeError),
+    /// Ranks that do not agree.
+    #[error("{case}: rank {rank} has another history than rank 0")]
+    Ranks { case: String, rank: usize },
+    /// More ranks than small lattices have room for.
+    #[error("{ranks} ranks have no room on lattices of up to {sites} sites: start fewer")]
+    TooManyRanks { ranks: usize, sites: usize },
+    /// No lane width goes with the work-groups asked for.
+    #[error(
+        "{threads} accelerator threads with lanes of {lanes} bytes do not fit a device that takes {most_work_items} \
+         work-items a group; use fewer threads, or narrower lanes"
+    )]
+    Group { lanes: LaneChoice, threads: usize, most_work_items: usize },
+    /// A case number that the run does not have.
+    #[error("there is no case {number}: this run has the cases 0 to {last}")]
+    NoSuchCase { number: u64, last: u64 },
+}
+
+impl VerifyError {
+    /// What the device lacks, where that is the error: then nothing failed.
+    pub(super) fn of_lacking(&self) -> Option<String> {
+        let backend = match self {
+            Self::Case { source, .. } => return source.of_lacking(),
+            Self::Backend(error) => error,
+            Self::Solve(error) => match &**error {
+                SolveError::Backend(error) | SolveError::Recurrence(SolverError::Backend(error)) => error,
+                _ => return None,
+            },
+            _ => return None,
+        };
+        let error = backend.of_device::<DeviceError>()?;
+        matches!(
+            error,
+            DeviceError::NoDoubles { .. } | DeviceError::NoRoundedDivision { .. } | DeviceError::BodyDivides { .. }
+        )
+        .then(|| error.to_string())
+    }
+}
+
+impl From<SolveError> for VerifyError {
+    fn from(error: SolveError) -> Self {
+        Self::Solve(Box::new(error))
+    }
+}
+
+impl From<FieldError> for VerifyError {
+    fn from(error: FieldError) -> Self {
+        Self::Backend(error.into())
+    }
+}
+
+impl From<LayoutError> for VerifyError {
+    fn from(error: LayoutError) -> Self {
+        Self::Backend(error.into())
+    }
+}

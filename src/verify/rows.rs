@@ -1,0 +1,82 @@
+//! The rows of a report while comparisons run.
+
+use std::time::Instant;
+
+use super::compare::Mismatch;
+use super::error::VerifyError;
+use super::report::{Failure, Lacking, Row, Subject};
+
+/// The rows so far.
+#[derive(Default)]
+pub(super) struct Rows {
+    pub rows: Vec<Row>,
+    pub lacking: Vec<Lacking>,
+}
+
+/// What one comparison gave.
+pub(super) struct Compared {
+    pub components: u64,
+    pub mismatch: Option<Mismatch>,
+}
+
+impl Rows {
+    /// Runs one check, and enters its time and its outcome into the row that it belongs to; none where the device lacks what it takes.
+    pub fn check(
+        &mut self,
+        subject: &Subject,
+        (number, description): (u64, &dyn Fn() -> String),
+        check: impl FnOnce() -> Result<Compared, VerifyError>,
+    ) -> Result<Option<&mut Row>, VerifyError> {
+        let start = Instant::now();
+        let Compared { components, mismatch } = match check() {
+            Ok(compared) => compared,
+            Err(error) => {
+                let Some(reason) = error.of_lacking() else { return Err(error) };
+                let Subject { kernel, precision, .. } = subject.clone();
+                self.lacking.push(Lacking { kernel, precision, reason });
+                return Ok(None);
+            }
+        };
+        let seconds = start.elapsed().as_secs_f64();
+        let known = self.rows.iter().position(|row| row.subject() == *subject);
+        let index = known.unwrap_or_else(|| {
+            self.rows.push(Row::new(subject));
+            self.rows.len() - 1
+        });
+        let row = &mut self.rows[index];
+        row.comparisons += 1;
+        row.components += components;
+        row.seconds += seconds;
+        if let Some(mismatch) = mismatch {
+            row.different += 1;
+            row.failure.get_or_insert_with(|| Failure { case: number, description: description(), mismatch });
+        }
+        Ok(Some(row))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use lanefield_reference::real::Precision;
+
+    use super::*;
+    use crate::backend::BackendError;
+    use crate::backend::opencl::DeviceError;
+
+    #[test]
+    fn what_a_device_lacks_is_listed_and_other_errors_stay_errors() {
+        let mut rows = Rows::default();
+        let subject = Subject { kernel: "halve".to_owned(), precision: Precision::F32, reconstruct: None };
+        let mut check = |error: DeviceError| {
+            let failing = || Err(VerifyError::from(BackendError::from(error)));
+            rows.check(&subject, (0, &String::new), failing).map(|row| row.is_some())
+        };
+        let device = "Test CPU".to_owned();
+        assert!(matches!(check(DeviceError::BodyDivides { device: device.clone(), kernel: "halve" }), Ok(false)));
+        assert!(check(DeviceError::NoBinary { device, kernel: "halve".to_owned() }).is_err());
+        assert!(rows.rows.is_empty());
+        let [Lacking { kernel, precision, reason }] = &rows.lacking[..] else { panic!("{:?}", rows.lacking) };
+        assert_eq!((kernel.as_str(), *precision), ("halve", Precision::F32));
+        assert!(reason.contains("does not round f32 division"), "{reason}");
+    }
+}
