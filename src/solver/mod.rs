@@ -56,8 +56,8 @@ pub use eigenpairs::{Eigenpairs, eigen_identity, eigenpairs, eigenpairs_from, se
 pub use error::{SolverError, Stopped};
 pub use identity::{Described, identity};
 pub use info::SolverInfo;
-pub use method_names::UnknownMethod;
 pub use lanczos::{EigenParams, EigenProgress, EigenRun};
+pub use method_names::UnknownMethod;
 pub use mixed::{MixedConjugateGradients, mixed_conjugate_gradient, reliable_delta};
 pub use multishift::{MultiShiftConjugateGradients, ShiftedSolutions, multi_shift_conjugate_gradient};
 pub use params::SolverParams;
