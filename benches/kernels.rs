@@ -11,6 +11,7 @@
 //! | `LANEFIELD_BENCH_TUNING` | tuning, as `stores=streaming,mapping=site-fast` | what was tuned, or ships with the library |
 //! | `LANEFIELD_DEVICE` | one device, as for `--device` | the CPU reference and each OpenCL device |
 
+use lanefield::kernel::KernelList;
 use std::error::Error;
 use std::time::Duration;
 
@@ -61,7 +62,7 @@ fn options() -> Result<BenchOptions, Failure> {
         "" => Ok(None),
         number => Ok(Some(number.parse()?)),
     })?;
-    Ok(BenchOptions { lanes, rhs, ..BenchOptions::new(kernels_to_time(["all"])?, extents) })
+    Ok(BenchOptions { lanes, rhs, ..BenchOptions::new(kernels_to_time(KernelList::LIBRARY, ["all"])?, extents) })
 }
 
 /// Times one kernel; nothing where its lattice does not take the lanes, or a filter on the command line left it out.

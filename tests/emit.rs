@@ -15,7 +15,7 @@ use lanefield::kernel::blas::CG_UPDATE;
 use lanefield::kernel::convert::CONVERT;
 use lanefield::kernel::laplace::LAPLACE_HOP;
 use lanefield::kernel::staggered::STAGGERED_HOP;
-use lanefield::kernel::{Case, CaseOptions, Kernel, KernelSource, Links, Numbers, Role, TestData, named};
+use lanefield::kernel::{Case, CaseOptions, Kernel, KernelList, KernelSource, Links, Numbers, Role, TestData};
 use lanefield_reference::kernels::Vectors;
 use lanefield_reference::layout::{
     Extents, LEGS, LaneChoice, LaneWidth, Lattice, LatticeOptions, Leg, LegOrder, Parity, Sites, gather,
@@ -367,7 +367,11 @@ fn kernels_in_cuda_are_compiled_for_a_gpu_of_nvidia() {
 fn kernels_in_opencl_c_stand_by_themselves() {
     let Some(compiler) = ["clang-15", "clang"].into_iter().find(|compiler| is_there(compiler)) else { return };
     let folder = tempfile::tempdir().unwrap();
-    for kernel in KERNELS.into_iter().chain([&TWICE]).chain(named("all").unwrap()).filter(|kernel| kernel.is_launched())
+    for kernel in KERNELS
+        .into_iter()
+        .chain([&TWICE])
+        .chain(KernelList::LIBRARY.named("all").unwrap())
+        .filter(|kernel| kernel.is_launched())
     {
         for &precision in kernel.precisions {
             let source = emit(kernel, &EmitOptions { precision, ..EmitOptions::new(Language::OpenCl) }).unwrap();

@@ -1,6 +1,7 @@
 //! Every kernel of the list: the same bits on the CPU and in plain loops, and on OpenCL and on the CPU, on awkward lattices, in every precision and link format
 //! that it takes; and the list against the kernels of `cl/`, in both directions. `lanefield verify` does the first at random, and at length.
 
+use lanefield::kernel::KernelList;
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -437,7 +438,7 @@ fn names_in_the_list_are_each_of_one_kernel() {
     names.dedup();
     assert_eq!(names.len(), all);
     for kernel in kernel::all() {
-        assert_eq!(kernel::named(kernel.name).unwrap(), [kernel]);
+        assert_eq!(KernelList::LIBRARY.named(kernel.name).unwrap(), [kernel]);
         if let Some(tuned_as) = kernel.tuned_as {
             assert_eq!(tuned_as, kernel.name.trim_end_matches("_dagger"), "{kernel}");
         }

@@ -80,7 +80,8 @@ impl RandomCase {
 
     /// Whether this round, of three, is a kernel's turn in a precision: each precision has another round, and so has the next kernel.
     pub fn is_turn_of(&self, kernel: &Kernel, precision: Precision) -> bool {
-        let number = kernel::all().position(|known| known.name == kernel.name).unwrap_or(0) as u64;
+        let number = kernel::all().position(|known| known.name == kernel.name).map(|number| number as u64);
+        let number = number.unwrap_or_else(|| kernel.name.bytes().map(u64::from).sum());
         (number + precision as u64 + self.round / ROUNDS_OF_FORMATS + self.round).is_multiple_of(ROUNDS_OF_FORMATS)
     }
 }

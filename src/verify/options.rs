@@ -14,8 +14,10 @@ pub struct VerifyOptions {
     pub cases: u32,
     /// Random cases of sums over sites, on each of which six operations run.
     pub sums: u32,
-    /// Only these kernels, and neither random sums nor solves.
-    pub kernels: Option<Vec<&'static Kernel>>,
+    /// The kernels that are compared.
+    pub kernels: Vec<&'static Kernel>,
+    /// Whether random sums and solves are compared, too.
+    pub sums_and_solves: bool,
     /// Only the case of this number.
     pub only: Option<u64>,
     /// Two lane widths for each precision, one work-group size for each of them, and one link format a case: few programs to build.
@@ -44,23 +46,14 @@ pub struct VerifyOptions {
 }
 
 impl VerifyOptions {
-    /// Whether a kernel is compared.
-    pub(super) fn compares(&self, kernel: &Kernel) -> bool {
-        self.kernels.as_ref().is_none_or(|kernels| kernels.iter().any(|known| known.name == kernel.name))
-    }
-
-    /// Whether random sums and solves are compared, too: those of the library's kernels, unless kernels are named.
-    pub(super) fn compares_all(&self) -> bool {
-        self.kernels.is_none() && !kernel::are_own()
-    }
-
     /// A full run: 10⁹ real numbers and more.
     pub fn full(seed: u64) -> Self {
         Self {
             seed,
             cases: 48,
             sums: 2400,
-            kernels: None,
+            kernels: kernel::all().collect(),
+            sums_and_solves: true,
             only: None,
             few_programs: false,
             defaults_only: false,

@@ -78,18 +78,21 @@ impl<'o> Verification<'o> {
         let sums = SumCases::new(options, plan.widths(), can_retire);
         let kernels = plan.numbers();
         let first_sum = kernels.end + solves.len() as u64;
-        let random_sums = if options.compares_all() { u64::from(options.sums) } else { 0 };
+        let random_sums = if options.sums_and_solves { u64::from(options.sums) } else { 0 };
         let cases = first_sum + random_sums;
         if let Some(number) = options.only.filter(|&number| number >= cases) {
             return Err(VerifyError::NoSuchCase { number, last: cases.saturating_sub(1) });
         }
         let of_stencils = |family: &&str| {
-            let mut kernels = kernel::all().filter(|kernel| kernel.family == *family);
+            let mut kernels = options.kernels.iter().filter(|kernel| kernel.family == *family);
             kernels.any(|kernel| matches!(kernel.geometry, kernel::Geometry::Stencil { .. }))
         };
-        let has_kernels =
-            |family: &&str| kernel::all().any(|kernel| kernel.family == *family && options.compares(kernel));
-        let mut families: Vec<&str> = kernel::families().filter(has_kernels).collect();
+        let mut families: Vec<&str> = Vec::new();
+        for kernel in &options.kernels {
+            if !families.contains(&kernel.family) {
+                families.push(kernel.family);
+            }
+        }
         families.sort_by_key(of_stencils);
         // Random sums add to the rows of all families that have kernels for them.
         let sums_are = |family: &str| sums::kernels().any(|kernel| kernel.family == family);
@@ -146,9 +149,8 @@ impl<'o> Verification<'o> {
                 tested.set_tuning(case.tuning)?;
                 let thorough = self.plan.is_thorough(&case);
                 let (one_format, takes_turns) = (self.plan.options().few_programs, self.plan.takes_turns());
-                let kernels: Vec<&Kernel> = kernel::all()
-                    .filter(|kernel| kernel.family == family && self.plan.options().compares(kernel))
-                    .collect();
+                let kernels = self.plan.options().kernels.iter().copied();
+                let kernels: Vec<&Kernel> = kernels.filter(|kernel| kernel.family == family).collect();
                 let checks =
                     KernelChecks { tested: &*tested, against, host, case: &case, thorough, one_format, takes_turns };
                 checks.run(&kernels, rows).map_err(|error| in_case(&case, error))
@@ -267,7 +269,7 @@ pub fn verify<B: Tested>(
 /// # Errors
 /// Options that no run can have.
 pub fn rows(options: &VerifyOptions) -> Result<Vec<Subject>, VerifyError> {
-    let kernels = kernel::all().filter(|kernel| options.compares(kernel)).flat_map(|kernel| {
+    let kernels = options.kernels.iter().copied().flat_map(|kernel| {
         let of_precision = move |precision| Subject::of_kernel(kernel, precision, None);
         kernel.precisions.iter().copied().map(of_precision)
     });
@@ -283,7 +285,7 @@ pub fn rows(options: &VerifyOptions) -> Result<Vec<Subject>, VerifyError> {
 
 /// The solves of a run.
 fn solves(options: &VerifyOptions) -> Result<Vec<SolveCheck>, VerifyError> {
-    if options.compares_all() { solve::solves(options) } else { Ok(Vec::new()) }
+    if options.sums_and_solves { solve::solves(options) } else { Ok(Vec::new()) }
 }
 
 fn in_case(case: &impl ToString, source: VerifyError) -> VerifyError {

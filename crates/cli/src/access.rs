@@ -4,6 +4,7 @@ mod report;
 
 use anyhow::{Context as _, bail};
 use clap::{ArgGroup, Args};
+use lanefield::kernel::KernelList;
 use lanefield::reference::layout::LaneChoice;
 use lanefield_lab::access::{
     Counts, EXAMPLES, Example, Index, Pattern, WaveAccess, bank_passes, kernel_arrays, row_padding, row_pitch,
@@ -14,7 +15,6 @@ use lanefield_lab::machine::Machine;
 use report::{ArrayTotal, Counted, LocalRow, OfKernel, OfPattern, OfRow, Report};
 
 use super::kernel_args::KernelWorkArgs;
-use super::kernels::word;
 use super::machines::machine_named;
 use super::outcome::Outcome;
 use super::output::{Head, Kind, show};
@@ -35,7 +35,7 @@ use super::tuning::TuningArgs;
   lanefield access --row 100 --element 4")]
 pub struct Access {
     /// Kernels of the library: all, a family or a kernel
-    #[arg(long, alias = "kernels", value_name = "KERNEL", value_parser = word)]
+    #[arg(long, alias = "kernels", value_name = "KERNEL")]
     kernel: Option<String>,
     /// An address in bytes: whole numbers, the names lane, site, word, item and group, + - * / % and parentheses
     #[arg(long, value_name = "ADDRESS", allow_hyphen_values = true)]
@@ -103,7 +103,7 @@ struct KernelArgs {
 const LINE: u64 = 128;
 
 impl Access {
-    pub fn run(self) -> anyhow::Result<Outcome> {
+    pub fn run(self, list: &KernelList) -> anyhow::Result<Outcome> {
         let (mut line, mut wavefront) = (LINE, if self.example.is_some() { 64 } else { 32 });
         let mut machine = None;
         if self.kernel.is_some() {
@@ -114,7 +114,7 @@ impl Access {
         let (line, wavefront) = (self.line.unwrap_or(line), self.wavefront.unwrap_or(wavefront));
         let (kind, counted) = match (&self.kernel, &machine, self.row, &self.example) {
             (Some(word), Some(machine), ..) => {
-                let works = self.of_kernel.work.of(word)?.into_iter();
+                let works = self.of_kernel.work.of(list, word)?.into_iter();
                 let counted = works.map(|work| self.of_kernel(work, (wavefront, line), machine));
                 (Kind::AccessKernel, Counted::Kernels(counted.collect::<anyhow::Result<_>>()?))
             }

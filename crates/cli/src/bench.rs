@@ -12,6 +12,7 @@ mod table;
 mod threads;
 
 use clap::Args;
+use lanefield::kernel::KernelList;
 
 use super::outcome::Outcome;
 
@@ -36,21 +37,21 @@ pub struct Bench {
 }
 
 commands! {
-    Study {
+    Study(kernels: &KernelList) {
         Gauge(gauge::Gauge),
         Reduce(reduce::Reduce),
-        Threads(threads::Threads),
+        Threads(threads::Threads) with kernels,
         Orders(orders::Orders),
-        Ranks(ranks::Ranks),
+        Ranks(ranks::Ranks) with kernels,
         Sprint(sprint::Sprint),
     }
 }
 
 impl Bench {
-    pub fn run(self) -> anyhow::Result<Outcome> {
+    pub fn run(self, kernels: &KernelList) -> anyhow::Result<Outcome> {
         match self.study {
-            None => self.kernels.run(),
-            Some(study) => study.run(),
+            None => self.kernels.run(kernels),
+            Some(study) => study.run(kernels),
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Programs of a device, built side by side by worker processes before a measurement.
 
+use lanefield::kernel::KernelList;
 use std::num::NonZero;
 use std::time::{Duration, Instant};
 
@@ -44,21 +45,28 @@ struct Answer {
 }
 
 impl BuildPrograms {
-    pub fn run(self) -> anyhow::Result<Outcome> {
+    pub fn run(self, list: &KernelList) -> anyhow::Result<Outcome> {
         let devices = devices()?;
         let info = devices.iter().find(|info| info.index == self.device);
         let info = info.with_context(|| format!("there is no OpenCL device {}", self.device))?;
         let mut device = OpenCl::open(info)?;
-        worker_processes::answer(|steps: Vec<Step>| built(&steps, &mut device))?;
+        worker_processes::answer(|steps: Vec<Step<String>>| {
+            built(steps.into_iter().map(|step| step.resolved(list)), &mut device)
+        })?;
         Ok(Outcome::Done)
     }
 }
 
-fn built(steps: &[Step], device: &mut OpenCl) -> Answer {
-    let outcomes = steps.iter().map(|step| step.build(device));
-    let (built, failed): (Vec<_>, Vec<_>) = outcomes.partition(Result::is_ok);
-    let error = failed.into_iter().find_map(Result::err);
-    Answer { built: built.len(), error: error.map(|error| error.to_string()) }
+fn built(steps: impl IntoIterator<Item = Result<Step, String>>, device: &mut OpenCl) -> Answer {
+    let mut answer = Answer { built: 0, error: None };
+    for step in steps {
+        let built = step.and_then(|step| step.build(device).map_err(|error| error.to_string()));
+        match built {
+            Ok(()) => answer.built += 1,
+            Err(error) => answer.error = answer.error.or(Some(error)),
+        }
+    }
+    answer
 }
 
 /// Builds programs of a device, before they are needed.
@@ -121,7 +129,8 @@ impl Builder {
                 let failed = |_, error| Answer { built: 0, error: Some(error) };
                 pool.distribute(&groups, failed, |answer| answer.error.is_some(), take)
             } else {
-                let mut build = |(place, steps): (usize, &Vec<Step>)| Some((place, built(steps, device)));
+                let mut build =
+                    |(place, steps): (usize, &Vec<Step>)| Some((place, built(steps.iter().cloned().map(Ok), device)));
                 groups.iter().enumerate().take_while(|group| take(build(*group))).for_each(drop);
                 Ok(())
             }

@@ -13,10 +13,10 @@ use lanefield::reference::layout::Sites;
 use lanefield_lab::{BenchCase, FieldFacts, usual_sites};
 
 use super::args::PlaceArgs;
-use super::emit::one;
 use super::files::replaces;
 use super::kernel_args::CaseArgs;
 use super::kernel_args::sites;
+use super::kernels::of_library;
 use super::outcome::Outcome;
 use super::output::{bytes, facts, joined, print};
 
@@ -32,7 +32,7 @@ use super::output::{bytes, facts, joined, print};
     --output norm2")]
 pub struct Capture {
     /// The kernel
-    #[arg(long, alias = "kernels", value_name = "KERNEL", value_parser = one)]
+    #[arg(long, alias = "kernels", value_name = "KERNEL", value_parser = of_library)]
     kernel: &'static Kernel,
     /// The directory to write
     #[arg(long, value_name = "DIRECTORY")]

@@ -3,6 +3,7 @@
 mod confirm;
 mod report;
 
+use lanefield::kernel::KernelList;
 use std::path::{Path, PathBuf};
 
 use anyhow::{bail, ensure};
@@ -27,7 +28,6 @@ use super::bench::arguments::build_ahead;
 use super::build_ahead::JobsArgs;
 use super::files::require_outputs;
 use super::kernel_args::CaseArgs;
-use super::kernels::word;
 use super::outcome::Outcome;
 use super::output::{Head, Kind, show};
 
@@ -49,7 +49,7 @@ use super::output::{Head, Kind, show};
   lanefield doctor --counters hop.csv")]
 pub struct Doctor {
     /// Kernels to examine: all, a family or a kernel [default: hop,eo_clover,axpy]
-    #[arg(long, value_name = "KERNEL,…", value_delimiter = ',', value_parser = word)]
+    #[arg(long, value_name = "KERNEL,…", value_delimiter = ',')]
     kernel: Vec<String>,
     /// Examine the kernels that this TOML file describes instead (docs/doctor.md)
     #[arg(long, value_name = "FILE", conflicts_with = "kernel")]
@@ -103,7 +103,7 @@ fn in_words(kernel: &KernelCounters) -> String {
 }
 
 impl Doctor {
-    pub fn run(self) -> anyhow::Result<Outcome> {
+    pub fn run(self, list: &KernelList) -> anyhow::Result<Outcome> {
         let (head, report) = match &self.timeline {
             Some(path) => {
                 require_outputs(&[], &[("--timeline", path)])?;
@@ -114,7 +114,7 @@ impl Doctor {
                 (Head::of(Kind::Doctor), Report { machine, kernels: vec![examined] })
             }
             None if !self.counters.is_empty() && self.kernel.is_empty() => self.profile()?,
-            None => self.examine()?,
+            None => self.examine(list)?,
         };
         show(self.json, head, &report, report::text)
     }
@@ -139,7 +139,7 @@ impl Doctor {
         Ok(profile.kernels(None))
     }
 
-    fn examine(&self) -> anyhow::Result<(Head, Report)> {
+    fn examine(&self, list: &KernelList) -> anyhow::Result<(Head, Report)> {
         // What cannot be read is refused before a device is opened.
         let described = self.described.as_deref().map(|path| Ok::<_, anyhow::Error>((path, Description::read(path)?)));
         let described = described.transpose()?;
@@ -154,7 +154,7 @@ impl Doctor {
         let machine = Machine { compiled_for: self.code.clone(), ..Machine::of(backend.context(), wavefront)? };
         let kernels = match &described {
             Some((path, described)) => vec![self.described(backend, &machine, (path, described))?],
-            None => self.kernels(backend, &machine, &counted)?,
+            None => self.kernels(list, backend, (&machine, &counted))?,
         };
         Ok((Head::on(Kind::Doctor, backend.device()), Report { machine, kernels }))
     }
@@ -177,16 +177,17 @@ impl Doctor {
 
     fn kernels(
         &self,
+        list: &KernelList,
         backend: &mut OpenCl,
-        machine: &Machine,
-        counted: &[KernelCounters],
+        (machine, counted): (&Machine, &[KernelCounters]),
     ) -> anyhow::Result<Vec<Examined>> {
         let tuning = self.case.tuning();
         let words: Vec<&str> = match self.kernel.is_empty() {
+            true if list.has_own() => vec!["all"],
             true => USUAL.to_vec(),
             false => self.kernel.iter().map(String::as_str).collect(),
         };
-        let kernels = kernels_to_time(words).map_err(anyhow::Error::msg)?;
+        let kernels = kernels_to_time(list, words).map_err(anyhow::Error::msg)?;
         let case = |kernel| self.case.case(machine.is_cpu, kernel);
         let steps = kernels
             .iter()

@@ -1,5 +1,6 @@
 //! `lanefield emit`: a kernel as a source that stands by itself. What is written: `lanefield::emit`.
 
+use super::kernels::of_library;
 use std::path::{Path, PathBuf};
 
 use anyhow::{bail, ensure};
@@ -8,7 +9,7 @@ use lanefield::backend::opencl::Tuning;
 use lanefield::backend::select::DeviceChoice;
 use lanefield::emit::{EmitOptions, Language, emit, ptx};
 use lanefield::io::atomic::write_atomically;
-use lanefield::kernel::{self, Case, CaseOptions, Kernel};
+use lanefield::kernel::{Case, CaseOptions, Kernel};
 use lanefield::reference::layout::{Extents, LaneChoice, LegOrder};
 use lanefield::reference::links::LinkFormat;
 use lanefield::reference::real::Precision;
@@ -38,7 +39,7 @@ use super::tuning::TuningArgs;
   lanefield emit --kernel hop --language opencl --output hop.cl")]
 pub struct Emit {
     /// The kernel
-    #[arg(long, alias = "kernels", value_name = "KERNEL", value_parser = one)]
+    #[arg(long, alias = "kernels", value_name = "KERNEL", value_parser = of_library)]
     kernel: &'static Kernel,
     /// The language: c, cuda, hip or opencl
     #[arg(long, value_name = "LANGUAGE", required_unless_present = "ptx")]
@@ -80,14 +81,6 @@ struct BuiltArgs {
     rhs: Option<u16>,
     #[command(flatten)]
     tuning: TuningArgs,
-}
-
-/// Reads the name of one kernel.
-pub fn one(name: &str) -> Result<&'static Kernel, String> {
-    kernel::all().find(|kernel| kernel.name == name).ok_or_else(|| {
-        let known: Vec<&str> = kernel::all().map(|kernel| kernel.name).collect();
-        format!("unknown kernel '{name}': expected one of {}", known.join(", "))
-    })
 }
 
 impl BuiltArgs {

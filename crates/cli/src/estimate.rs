@@ -4,6 +4,7 @@
 mod ranks;
 mod report;
 
+use lanefield::kernel::KernelList;
 use std::path::PathBuf;
 
 use anyhow::{Context as _, bail};
@@ -24,7 +25,6 @@ use report::{Kernels, Listed, Listing, OfKernel, OfWorkload, Report, Times};
 use super::args::PlaceArgs;
 use super::bench::arguments::sampling;
 use super::kernel_args::KernelWorkArgs;
-use super::kernels::word;
 use super::machines::{described, machine_named, read};
 use super::outcome::Outcome;
 use super::output::{Head, Kind, show};
@@ -71,7 +71,7 @@ pub struct Estimate {
     #[arg(long, value_name = "FILE")]
     workload: Option<PathBuf>,
     /// Kernels of the library: all, a family or a kernel
-    #[arg(long, alias = "kernels", value_name = "KERNEL", value_parser = word)]
+    #[arg(long, alias = "kernels", value_name = "KERNEL")]
     kernel: Option<String>,
     /// The wanted rate, per second: traversals or pieces of work of wavefronts, launches of kernels
     #[arg(long, value_name = "RATE", allow_hyphen_values = true, value_parser = super::args::finite)]
@@ -105,7 +105,7 @@ struct KernelArgs {
 }
 
 impl Estimate {
-    pub fn run(self) -> anyhow::Result<Outcome> {
+    pub fn run(self, list: &KernelList) -> anyhow::Result<Outcome> {
         if self.want.is_some_and(|want| want <= 0.0) {
             bail!("invalid rate '{}' of --want: expected a number above 0", self.want.unwrap_or_default());
         }
@@ -113,7 +113,7 @@ impl Estimate {
             return self.list_machines();
         }
         if let (Some(kernel), true) = (&self.kernel, self.ranks.are_wanted()) {
-            return self.ranks.estimate(&self.of_kernel.work.of(kernel)?, self.json);
+            return self.ranks.estimate(&self.of_kernel.work.of(list, kernel)?, self.json);
         }
         let backend = match &self.of_kernel.device {
             Some(device) => Some(PlaceArgs { device: device.clone(), threads: None }.open(Tuning::OPEN)?),
@@ -129,7 +129,7 @@ impl Estimate {
             );
         }
         match (&self.kernel, &self.workload) {
-            (Some(kernel), _) => self.estimate_kernels(&machine, kernel, backend),
+            (Some(kernel), _) => self.estimate_kernels(&machine, (list, kernel), backend),
             (None, Some(file)) => {
                 let workload: Workload = described(file)?;
                 let report = workload.on(&machine);
@@ -185,12 +185,12 @@ impl Estimate {
     fn estimate_kernels(
         &self,
         machine: &Machine,
-        word: &str,
+        (list, word): (&KernelList, &str),
         mut backend: Option<AnyBackend>,
     ) -> anyhow::Result<Outcome> {
         let KernelArgs { lanes, access, samples, .. } = self.of_kernel;
         let mut kernels = Vec::new();
-        for work in self.of_kernel.work.of(word)? {
+        for work in self.of_kernel.work.of(list, word)? {
             let work = KernelWork { lanes, access, ..work };
             let estimate = stencil(machine, &work)?;
             let measured = backend.as_mut().map(|backend| measure(backend, &work, samples)).transpose()?;

@@ -1,6 +1,7 @@
 //! `lanefield golden`: inputs, intermediates and results of every kernel as files, for whoever writes the kernels elsewhere, and the comparison with
 //! theirs. What is written: `lanefield_ports::golden`.
 
+use lanefield::kernel::KernelList;
 use std::path::PathBuf;
 
 use anyhow::Context as _;
@@ -34,15 +35,15 @@ pub struct Golden {
 }
 
 commands! {
-    Command {
-        Export(Box<Export>),
+    Command(kernels: &KernelList) {
+        Export(Box<Export>) with kernels,
         Check(Check),
     }
 }
 
 impl Golden {
-    pub fn run(self) -> anyhow::Result<Outcome> {
-        self.command.run()
+    pub fn run(self, kernels: &KernelList) -> anyhow::Result<Outcome> {
+        self.command.run(kernels)
     }
 }
 
@@ -62,7 +63,7 @@ struct Export {
     #[arg(value_name = "DIR")]
     directory: PathBuf,
     /// Kernels, or families of kernels; family:NAME is the family where a kernel has its name, too, as family:hop
-    #[arg(long, alias = "kernel", value_name = "KERNEL", num_args = 1.., default_value = "all", value_parser = kernels::word_or_family)]
+    #[arg(long, alias = "kernel", value_name = "KERNEL", num_args = 1.., default_value = "all")]
     kernels: Vec<String>,
     /// The lattice X.Y.Z.T, of even extents
     #[arg(long, value_name = "X.Y.Z.T", default_value = lattice())]
@@ -109,8 +110,9 @@ struct Written {
 }
 
 impl Export {
-    fn run(self) -> anyhow::Result<Outcome> {
+    fn run(self, list: &KernelList) -> anyhow::Result<Outcome> {
         let kernels = kernels::wanted(
+            list,
             &self.kernels,
             |kernel| kernel.is_launched(),
             "is a part of other operations, not launched",

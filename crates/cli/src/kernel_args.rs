@@ -3,7 +3,7 @@
 use anyhow::ensure;
 use clap::Args;
 use lanefield::backend::opencl::Tuning;
-use lanefield::kernel::Kernel;
+use lanefield::kernel::{Kernel, KernelList};
 use lanefield::reference::layout::{Extents, Parity, Sites};
 use lanefield::reference::links::LinkFormat;
 use lanefield::reference::real::Precision;
@@ -81,8 +81,8 @@ pub struct KernelWorkArgs {
 
 impl KernelWorkArgs {
     /// The kernels that a word names, as far as their accesses are described, each with a launch on these fields.
-    pub fn of(&self, word: &str) -> anyhow::Result<Vec<KernelWork>> {
-        let kernels = wanted(&[word.to_owned()], is_described, "has no description of its accesses")?;
+    pub fn of(&self, list: &KernelList, word: &str) -> anyhow::Result<Vec<KernelWork>> {
+        let kernels = wanted(list, &[word.to_owned()], is_described, "has no description of its accesses")?;
         let launch = |kernel: &'static Kernel| {
             let parts = self.rhs.map_or(kernel.usual_parts, usize::from);
             require_rhs(kernel, parts)?;

@@ -1,42 +1,59 @@
-//! The words by which commands name kernels: all, a family, or a kernel (`lanefield::kernel::named`).
+//! The words by which commands name kernels: all, a family, or a kernel ([`KernelList::named`]).
 
-use lanefield::kernel::{self, Kernel};
+use std::any::TypeId;
 
-/// Refuses a word that names no kernel.
-pub fn word(text: &str) -> Result<String, String> {
-    kernel::named(text).map(|_| text.to_owned())
+use clap::Command;
+use lanefield::kernel::{Kernel, KernelList};
+
+/// A command whose arguments that name kernels take those of a list, and whose errors name these.
+pub fn with_kernels(command: Command, list: &KernelList) -> Command {
+    let studies: Vec<&str> = command.get_subcommands().map(Command::get_name).filter(|name| *name != "help").collect();
+    // A wrong word may have been meant for a study.
+    let or = if studies.is_empty() { String::new() } else { format!("; or a study: {}", studies.join(", ")) };
+    let takes = |arg: clap::Arg| {
+        let names_kernels = arg
+            .get_value_names()
+            .is_some_and(|names| names.iter().any(|name| ["KERNEL", "KERNEL,…"].contains(&name.as_str())));
+        let (list, or) = (list.clone(), or.clone());
+        match names_kernels {
+            false => arg,
+            true if arg.get_value_parser().type_id() == TypeId::of::<&'static Kernel>() => {
+                arg.value_parser(move |name: &str| one(&list, name))
+            }
+            true => arg.value_parser(move |word: &str| match list.named(word) {
+                Ok(_) => Ok(word.to_owned()),
+                Err(error) => Err(format!("{error}{or}")),
+            }),
+        }
+    };
+    command.mut_args(takes).mut_subcommands(|command| with_kernels(command, list))
 }
 
-/// The same of commands that take `family:NAME`, too.
-pub fn word_or_family(text: &str) -> Result<String, String> {
-    named(text).map(|_| text.to_owned())
+/// The kernel of the library that a name means.
+pub fn of_library(name: &str) -> Result<&'static Kernel, String> {
+    one(KernelList::LIBRARY, name)
 }
 
-/// What a word names. A family and one of its kernels may have the same name: `family:hop` is all of the family.
-fn named(word: &str) -> Result<Vec<&'static Kernel>, String> {
-    let Some(family) = word.strip_prefix("family:") else { return kernel::named(word) };
-    let kernels: Vec<_> = kernel::all().filter(|kernel| kernel.family == family).collect();
-    match kernels.is_empty() {
-        false => Ok(kernels),
-        true => Err(format!(
-            "unknown family '{family}': expected one of {}",
-            kernel::families().collect::<Vec<_>>().join(", ")
-        )),
-    }
+fn one(list: &KernelList, name: &str) -> Result<&'static Kernel, String> {
+    list.find(name).ok_or_else(|| {
+        let known: Vec<&str> = list.all().map(|kernel| kernel.name).collect();
+        format!("unknown kernel '{name}': expected one of {}", known.join(", "))
+    })
 }
 
 /// The kernels that some words name, each once, as far as a command has something to say of them.
 pub fn wanted(
+    list: &KernelList,
     words: &[String],
     is_wanted: impl Fn(&Kernel) -> bool,
     why: &str,
 ) -> anyhow::Result<Vec<&'static Kernel>> {
     let mut kernels: Vec<&'static Kernel> = Vec::new();
     for word in words {
-        let named = named(word).map_err(anyhow::Error::msg)?;
+        let named = list.named(word).map_err(anyhow::Error::msg)?;
         let of_word: Vec<_> = named.into_iter().filter(|kernel| is_wanted(kernel)).collect();
         if of_word.is_empty() {
-            let known: Vec<&str> = kernel::all().filter(|kernel| is_wanted(kernel)).map(|kernel| kernel.name).collect();
+            let known: Vec<&str> = list.all().filter(|kernel| is_wanted(kernel)).map(|kernel| kernel.name).collect();
             anyhow::bail!("{word} {why}: expected one of {}", known.join(", "));
         }
         for kernel in of_word {

@@ -78,6 +78,8 @@ use std::process::ExitCode;
 use clap::{CommandFactory as _, FromArgMatches as _, Parser};
 
 use command_line::matches;
+use kernels::with_kernels;
+use lanefield::kernel::KernelList;
 use process::run;
 
 /// Lattice fields on OpenCL devices and on CPUs, with the same bits.
@@ -100,7 +102,7 @@ commands! {
         Config(config::Config),
         Source(source::MakeSource),
         Apply(apply::Apply),
-        Run(Box<run::Run>),
+        Run(Box<run::Run>) with KernelList::LIBRARY,
         Reduce(reduce::Reduce),
         Compare(Box<compare::Compare>),
         Convert(convert::Convert),
@@ -114,26 +116,26 @@ commands! {
         Observe(observe::Observe),
         Potential(Box<potential::Potential>),
         Spectrum(spectrum::Spectrum),
-        Verify(verify::Verify),
+        Verify(verify::Verify) with KernelList::LIBRARY,
         Hunt(hunt::Hunt),
-        Bench(Box<bench::Bench>),
-        Tune(tune::Tune),
+        Bench(Box<bench::Bench>) with KernelList::LIBRARY,
+        Tune(tune::Tune) with KernelList::LIBRARY,
         Guidelines(guidelines::Guidelines),
-        Peak(peak::Peak),
-        Occupancy(Box<occupancy::Occupancy>),
+        Peak(peak::Peak) with KernelList::LIBRARY,
+        Occupancy(Box<occupancy::Occupancy>) with KernelList::LIBRARY,
         Capture(Box<capture::Capture>),
         Counters(counters::Counters),
         Report(report::Report),
-        Access(Box<access::Access>),
-        Estimate(Box<estimate::Estimate>),
-        Doctor(Box<doctor::Doctor>),
+        Access(Box<access::Access>) with KernelList::LIBRARY,
+        Estimate(Box<estimate::Estimate>) with KernelList::LIBRARY,
+        Doctor(Box<doctor::Doctor>) with KernelList::LIBRARY,
         New(new::New),
         Emit(Box<emit::Emit>),
-        Golden(golden::Golden),
+        Golden(golden::Golden) with KernelList::LIBRARY,
         Completions(completions::Completions) with Cli::command(),
         Man(man::Manual) with Cli::command(),
         #[command(hide = true)]
-        BuildPrograms(build_ahead::BuildPrograms),
+        BuildPrograms(build_ahead::BuildPrograms) with KernelList::LIBRARY,
     }
 }
 
@@ -151,9 +153,14 @@ impl Command {
     }
 }
 
+/// The command line, with the kernels of the library.
+fn command() -> clap::Command {
+    with_kernels(Cli::command(), KernelList::LIBRARY)
+}
+
 /// Runs the program `lanefield`, and says how it ended.
 pub fn main() -> ExitCode {
-    let matches = matches(Cli::command(), std::env::args_os().collect());
+    let matches = matches(command(), std::env::args_os().collect());
     let Cli { command, trace, force } = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
     run(&matches, trace, force, || {
         if !command.runs_on_ranks() {
@@ -169,7 +176,7 @@ mod tests {
 
     #[test]
     fn the_definition_of_the_command_line_is_sound() {
-        command_line::with_hints(Cli::command()).debug_assert();
+        command_line::with_hints(command()).debug_assert();
     }
 
     /// The command lines of `lanefield` in some lines, as a shell would split them.

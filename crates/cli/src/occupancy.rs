@@ -10,12 +10,13 @@ pub use arguments::Occupancy;
 
 use super::outcome::Outcome;
 use super::output::{Head, Kind, show};
+use lanefield::kernel::KernelList;
 
 impl Occupancy {
-    pub fn run(self) -> anyhow::Result<Outcome> {
+    pub fn run(self, list: &KernelList) -> anyhow::Result<Outcome> {
         let (device, report) = match self.kernel.is_empty() {
             true => (None, by_hand::report(&self)?),
-            false => kernels::report(&self)?,
+            false => kernels::report(list, &self)?,
         };
         show(self.json, Head::on(Kind::Occupancy, device), &report, table::Report::text)
     }

@@ -10,14 +10,14 @@ pub enum Outcome {
 
 /// Makes an enum of commands with their arguments, which runs the one that was given. After `with` stands what else it needs.
 macro_rules! commands {
-    ($commands:ident { $($(#[$attribute:meta])* $command:ident($arguments:ty) $(with $given:expr)?,)+ }) => {
+    ($commands:ident $(($list:ident: $List:ty))? { $($(#[$attribute:meta])* $command:ident($arguments:ty) $(with $given:expr)?,)+ }) => {
         #[derive(clap::Subcommand)]
         enum $commands {
             $($(#[$attribute])* $command($arguments),)+
         }
 
         impl $commands {
-            fn run(self) -> anyhow::Result<$crate::outcome::Outcome> {
+            fn run(self $(, $list: $List)?) -> anyhow::Result<$crate::outcome::Outcome> {
                 match self {
                     $(Self::$command(arguments) => arguments.run($($given)?),)+
                 }

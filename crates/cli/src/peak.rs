@@ -4,15 +4,15 @@
 mod plot;
 mod table;
 
+use lanefield::kernel::KernelList;
 use std::path::PathBuf;
-use std::sync::LazyLock;
 
 use anyhow::Context as _;
 use clap::Args;
 use lanefield::backend::opencl::Tuning;
 use lanefield::dynamic::{AnyBackend, Here};
 use lanefield::io::atomic::write_atomically;
-use lanefield::kernel::{self, Geometry, Kernel};
+use lanefield::kernel::{Geometry, Kernel};
 use lanefield::reference::layout::Extents;
 use lanefield::reference::links::LinkFormat;
 use lanefield::reference::real::Precision;
@@ -28,7 +28,6 @@ use super::bench::arguments::time;
 use super::build_ahead::{Builder, JobsArgs};
 use super::files::{named, require_outputs, svg};
 use super::interrupt;
-use super::kernels::word;
 use super::outcome::Outcome;
 use super::output::{Head, Kind, show};
 use super::progress::with_bar;
@@ -73,9 +72,8 @@ pub struct Peak {
     /// Draw the roofline to this file, with kernels that are timed for it
     #[arg(long, value_name = "FILE.svg", value_parser = named(svg))]
     roofline: Option<PathBuf>,
-    /// Kernels on the roofline: all, a family or a kernel
-    #[arg(long, alias = "kernel", value_name = "KERNEL,…", value_delimiter = ',', value_parser = word, requires = "roofline",
-          default_value = USUAL.as_str())]
+    /// Kernels on the roofline: all, a family or a kernel [default: stencils and blas]
+    #[arg(long, alias = "kernel", value_name = "KERNEL,…", value_delimiter = ',', requires = "roofline")]
     kernels: Vec<String>,
     /// Extents X.Y.Z.T of the kernels' lattice [default: 32.32.32.64; 16.16.16.16 on CPUs]
     #[arg(long, value_name = "X.Y.Z.T", requires = "roofline")]
@@ -99,15 +97,15 @@ pub struct Peak {
     place: PlaceArgs,
 }
 
-/// The families on the roofline where none is named: stencils, and vector operations.
-static USUAL: LazyLock<String> = LazyLock::new(|| {
-    if kernel::are_own() {
-        return "all".to_owned();
+/// The families on the roofline where none is named: stencils, and vector operations; or a caller's kernels.
+fn usual_kernels(list: &KernelList) -> Vec<&'static str> {
+    if list.has_own() {
+        return vec!["all"];
     }
     let is_stencil = |kernel: &Kernel| matches!(kernel.geometry, Geometry::Stencil { .. });
-    let has_stencils = |family: &&str| kernel::all().any(|kernel| kernel.family == *family && is_stencil(kernel));
-    kernel::families().filter(has_stencils).chain(["blas"]).collect::<Vec<_>>().join(",")
-});
+    let has_stencils = |family: &&str| list.all().any(|kernel| kernel.family == *family && is_stencil(kernel));
+    list.families().into_iter().filter(has_stencils).chain(["blas"]).collect()
+}
 
 /// What was measured, as JSON.
 #[derive(Serialize)]
@@ -151,7 +149,7 @@ fn keep(peak: &Ceilings, memory: MemoryOf<'_>) {
 }
 
 impl Peak {
-    pub fn run(self) -> anyhow::Result<Outcome> {
+    pub fn run(self, list: &KernelList) -> anyhow::Result<Outcome> {
         if let Some(path) = &self.roofline {
             require_outputs(&[("--roofline", path)], &[])?;
         }
@@ -174,7 +172,7 @@ impl Peak {
 
         let mut roofline = None;
         if let Some(path) = &self.roofline {
-            let (extents, records) = self.kernels(&mut backend)?;
+            let (extents, records) = self.kernels(list, &mut backend)?;
             let found = Roofline::new(&peak, &records);
             let svg = plot::plot(&found, &peak.device, extents)?;
             write_atomically(path, |out| out.write_all(svg.as_bytes()))?;
@@ -187,12 +185,14 @@ impl Peak {
     }
 
     /// The kernels of the roofline, and the lattice that they were timed on.
-    fn kernels(&self, backend: &mut AnyBackend) -> anyhow::Result<(Extents, Vec<KernelRecord>)> {
+    fn kernels(&self, list: &KernelList, backend: &mut AnyBackend) -> anyhow::Result<(Extents, Vec<KernelRecord>)> {
         const SAMPLES: u32 = 11;
         let Self { kernels, lattice, precision, links, .. } = self;
         let usual = if backend.is_cpu() { [16; 4] } else { [32, 32, 32, 64] };
         let lattice = lattice.map_or_else(|| Extents::new(usual), Ok)?;
-        let kernels = kernels_to_time(kernels.iter().map(String::as_str)).map_err(anyhow::Error::msg)?;
+        let usual = usual_kernels(list);
+        let words = kernels.iter().map(String::as_str).chain(usual.into_iter().filter(|_| kernels.is_empty()));
+        let kernels = kernels_to_time(list, words).map_err(anyhow::Error::msg)?;
         let options =
             BenchOptions { precisions: precision.clone(), links: links.clone(), ..BenchOptions::new(kernels, lattice) };
         let mut records = time(backend, self.jobs, &Run::all(&options, Tuning::OPEN), SAMPLES);

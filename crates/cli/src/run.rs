@@ -1,5 +1,6 @@
 //! `lanefield run`: any kernel of the list on arrays, from files to files. What a kernel's arguments are, its specification says.
 
+use lanefield::kernel::KernelList;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
@@ -17,8 +18,8 @@ use serde::Serialize;
 
 use super::args::{BackendArgs, HopArgs, SumArgs, of_storage};
 use super::configuration::ReadArgs;
-use super::emit::one;
 use super::files::{npy_name, require_outputs};
+use super::kernels::of_library;
 use super::outcome::Outcome;
 use super::output::{Head, Kind, bits, facts, joined, print, show, with_bits};
 use super::ranks::RanksArgs;
@@ -44,7 +45,7 @@ mod kernel_arguments;
   lanefield run --kernel inner_products --in xs=x.npy,y.npy --in y=y.npy")]
 pub struct Run {
     /// The kernel
-    #[arg(long, alias = "kernels", value_name = "KERNEL", value_parser = one)]
+    #[arg(long, alias = "kernels", value_name = "KERNEL", value_parser = of_library)]
     kernel: &'static Kernel,
     /// Print the arguments of the kernel, and do nothing
     #[arg(long)]
@@ -186,12 +187,12 @@ impl Report {
 }
 
 impl Run {
-    pub fn run(self) -> anyhow::Result<Outcome> {
+    pub fn run(self, list: &KernelList) -> anyhow::Result<Outcome> {
         if self.describe {
             print(self.describe_arguments())?;
             return Ok(Outcome::Done);
         }
-        self.require_arguments()?;
+        self.require_arguments(list)?;
         let written: Vec<(String, &Path)> =
             self.outputs.iter().map(|out| (format!("--out {}", out.name), Path::new(&out.value))).collect();
         for Named { name, value } in &self.outputs {

@@ -1,12 +1,13 @@
 //! The tools of the program `lanefield` over other kernels: a program calls [`main`] with its own, and is `verify`, `bench`, `tune`, `doctor`,
 //! `occupancy` and the others for them.
 
+use super::kernels::with_kernels;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::builder::{Resettable, StyledStr};
 use clap::{Command, CommandFactory as _, FromArgMatches as _, Parser};
-use lanefield::kernel::{self, Kernel, use_kernels};
+use lanefield::kernel::{Kernel, KernelList};
 
 use super::terminal::Program;
 use super::{
@@ -27,22 +28,22 @@ struct Toolbox {
 }
 
 commands! {
-    Tool {
+    Tool(kernels: &KernelList) {
         Devices(devices::Devices),
-        Verify(verify::Verify),
-        Run(Box<super::run::Run>),
-        Golden(golden::Golden),
-        Bench(Box<bench::Bench>),
-        Tune(tune::Tune),
-        Peak(peak::Peak),
-        Occupancy(Box<occupancy::Occupancy>),
-        Access(Box<access::Access>),
-        Estimate(Box<estimate::Estimate>),
-        Doctor(Box<doctor::Doctor>),
+        Verify(verify::Verify) with kernels,
+        Run(Box<super::run::Run>) with kernels,
+        Golden(golden::Golden) with kernels,
+        Bench(Box<bench::Bench>) with kernels,
+        Tune(tune::Tune) with kernels,
+        Peak(peak::Peak) with kernels,
+        Occupancy(Box<occupancy::Occupancy>) with kernels,
+        Access(Box<access::Access>) with kernels,
+        Estimate(Box<estimate::Estimate>) with kernels,
+        Doctor(Box<doctor::Doctor>) with kernels,
         Capture(Box<capture::Capture>),
         Emit(Box<emit::Emit>),
         #[command(hide = true)]
-        BuildPrograms(build_ahead::BuildPrograms),
+        BuildPrograms(build_ahead::BuildPrograms) with kernels,
     }
 }
 
@@ -68,85 +69,41 @@ pub fn main(kernels: &[&'static Kernel]) -> ExitCode {
 /// As [`main`], of this command line: the name of the program, and its arguments.
 pub fn run(kernels: &[&'static Kernel], arguments: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> ExitCode {
     let arguments: Vec<OsString> = arguments.into_iter().map(Into::into).collect();
-    let of_library: Vec<&str> = kernel::all().flat_map(|kernel| [kernel.name, kernel.family]).collect();
-    if let Err(error) = use_kernels(kernels) {
-        say!("error: {error}");
-        return ExitCode::from(2);
-    }
+    let list = match KernelList::with(kernels) {
+        Ok(list) => list,
+        Err(error) => {
+            say!("error: {error}");
+            return ExitCode::from(2);
+        }
+    };
     let called = arguments.first().map(|name| name.to_string_lossy().into_owned());
     let name = called.as_deref().and_then(|name| std::path::Path::new(name).file_stem()?.to_str());
     let name = name.unwrap_or("toolbox").to_owned();
     let tools = Toolbox::command().get_subcommands().map(|tool| tool.get_name().to_owned()).collect();
     super::terminal::call_program(Program { name: called.unwrap_or_else(|| name.clone()), tools });
-    let own: Vec<&str> = kernels.iter().map(|kernel| kernel.name).collect();
-    // Whose help nobody reads needs no examples.
-    let asks = arguments.iter().any(|word| ["-h", "--help", "help"].iter().any(|help| word == help));
-    let command = if asks { command_line(&name, (&of_library, &own)) } else { Toolbox::command().name(name) };
-    let matches = super::matches(command, arguments);
+    let matches = super::matches(command_line(&name, &list), arguments);
     let Toolbox { command, trace, force } = Toolbox::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
-    super::run(&matches, trace, force, || command.run())
+    super::run(&matches, trace, force, || command.run(&list))
 }
 
-/// The command line of a program of this name: where the help names `lanefield` and one of these tools it means this program, and its examples are of the
-/// program's own kernels.
-fn command_line(name: &str, kernels: (&[&str], &[&str])) -> Command {
-    let command = Toolbox::command().name(name.to_owned());
+/// The command line of a program of this name: where the help names `lanefield` and one of these tools it means this program.
+fn command_line(name: &str, list: &KernelList) -> Command {
+    let command = with_kernels(Toolbox::command().name(name.to_owned()), list);
     let tools = command.get_subcommands().map(|tool| tool.get_name().to_owned()).collect();
     let program = Program { name: name.to_owned(), tools };
-    let renamed = |text: &StyledStr| StyledStr::from(program.named_in(&text.to_string()));
-    let parser = Toolbox::command().name(name.to_owned());
-    with_help(command, &renamed, &|help| own_examples(&renamed(help).to_string(), &parser, kernels))
+    with_help(command, &|text| StyledStr::from(program.named_in(&text.to_string())))
 }
 
-/// A command, and those below it, with each text of the help as `text` makes it, and what follows the help as `after` makes it.
-fn with_help(
-    command: Command,
-    text: &impl Fn(&StyledStr) -> StyledStr,
-    after: &impl Fn(&StyledStr) -> Option<String>,
-) -> Command {
+/// A command, and those below it, with each text of the help as `text` makes it.
+fn with_help(command: Command, text: &impl Fn(&StyledStr) -> StyledStr) -> Command {
     let of = |help: Option<&StyledStr>| Resettable::from(help.map(text));
     let (about, long_about) = (of(command.get_about()), of(command.get_long_about()));
-    let after_help = Resettable::from(command.get_after_help().and_then(after).map(StyledStr::from));
+    let after_help = of(command.get_after_help());
     let command = command.about(about).long_about(long_about).after_help(after_help).mut_args(|argument| {
         let (help, long_help) = (of(argument.get_help()), of(argument.get_long_help()));
         argument.help(help).long_help(long_help)
     });
-    command.mut_subcommands(|command| with_help(command, text, after))
-}
-
-/// Those examples that a command line takes, with kernels of one's own in place of the library's; nothing where it takes none of them.
-fn own_examples(help: &str, parser: &Command, (of_library, own): (&[&str], &[&str])) -> Option<String> {
-    let with_own = |line: &str| {
-        let word = |word: &str| {
-            let names = word.trim_end();
-            let is_library = !names.is_empty() && names.split(',').all(|name| of_library.contains(&name));
-            // What an example says of the arguments of a kernel, none of one's own has.
-            if is_library && !line.contains('=') {
-                word.replacen(names, own.first().unwrap_or(&names), 1)
-            } else {
-                word.to_owned()
-            }
-        };
-        line.split_inclusive(char::is_whitespace).map(word).collect::<String>()
-    };
-    let is_taken = |example: &String| {
-        let words = example.split_whitespace().filter(|word| *word != "\\");
-        parser.clone().try_get_matches_from(words).is_ok()
-    };
-    let mut examples: Vec<String> = Vec::new();
-    let mut continues = false;
-    for line in help.lines().skip_while(|line| !line.starts_with("Examples")).skip(1) {
-        match examples.last_mut().filter(|_| continues) {
-            Some(example) => *example += &format!("\n{line}"),
-            None => examples.push(line.to_owned()),
-        }
-        continues = line.ends_with('\\');
-    }
-    let taken: Vec<String> = examples
-        .into_iter()
-        .filter_map(|example| [example.clone(), with_own(&example)].into_iter().find(is_taken))
-        .collect();
-    (!taken.is_empty()).then(|| format!("Examples:\n{}", taken.join("\n")))
+    command.mut_subcommands(|command| with_help(command, text))
 }
 
 #[cfg(test)]
@@ -155,7 +112,7 @@ mod tests {
 
     #[test]
     fn the_definition_of_the_command_line_is_sound_and_names_its_own_program() {
-        let mut command = command_line("mine", (&["hop", "clover"], &["axpy"]));
+        let mut command = command_line("mine", KernelList::LIBRARY);
         command.clone().debug_assert();
         let mut help = command.render_long_help().to_string();
         for tool in command.get_subcommands_mut() {

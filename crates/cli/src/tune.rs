@@ -1,6 +1,7 @@
 //! `lanefield tune`: the fastest build and launch of each stencil kernel on a device, kept for all later runs. How it searches:
 //! `lanefield_lab::tune`.
 
+use lanefield::kernel::KernelList;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -19,7 +20,7 @@ use super::args::{PlaceArgs, of_storage};
 use super::build_ahead::{Builder, JobsArgs};
 use super::files::require_writable;
 use super::interrupt;
-use super::kernels::{wanted, word};
+use super::kernels::wanted;
 use super::outcome::Outcome;
 use super::output::{Device, Head, Kind, facts, joined, show, table};
 use super::progress::with_bar;
@@ -38,7 +39,7 @@ use super::progress::with_bar;
   lanefield tune --kernels hop --lattice 8.8.8.8 --budget 20 --json")]
 pub struct Tune {
     /// Kernels: all, a family or a kernel, as far as they have tuning parameters of their own (that of a dagger takes those of its kernel)
-    #[arg(long, alias = "kernel", value_name = "KERNEL,…", value_delimiter = ',', value_parser = word, default_value = "all")]
+    #[arg(long, alias = "kernel", value_name = "KERNEL,…", value_delimiter = ',', default_value = "all")]
     kernels: Vec<String>,
     /// Precisions of fields
     #[arg(long, value_name = "PRECISION,…", value_delimiter = ',', value_parser = of_storage(), default_value = "f32,f64,half")]
@@ -80,14 +81,14 @@ const NO_PLACE: &str =
     "nothing was measured, since there is no place for the results (LANEFIELD_TUNING names another file)";
 
 impl Tune {
-    pub fn run(self) -> anyhow::Result<Outcome> {
+    pub fn run(self, list: &KernelList) -> anyhow::Result<Outcome> {
         let place = PlaceArgs { device: self.device.clone(), threads: self.threads };
         let mut backend = place.open_to_tune(Tuning::OPEN)?;
         let Some(device) = backend.opencl_mut() else {
             bail!("the CPU reference has nothing to tune; name an OpenCL device (`lanefield devices` lists them)")
         };
         let cpu = place.open_cpu()?;
-        let options = self.options(device)?;
+        let options = self.options(list, device)?;
         let file = TuningSource::from_environment(device.context().cache()).file(device.context().info());
         if let Some(path) = file.as_ref().filter(|_| !super::files::replaces()) {
             TuningFile::require_replaceable(path, device.context().info()).map_err(anyhow::Error::msg)?;
@@ -114,11 +115,12 @@ impl Tune {
     }
 
     /// The default layout comes first, so that a small budget is spent on it.
-    fn options(&self, device: &OpenCl) -> anyhow::Result<TuneOptions> {
+    fn options(&self, list: &KernelList, device: &OpenCl) -> anyhow::Result<TuneOptions> {
         fn first<T: Copy + PartialEq>(default: T, others: &[T]) -> Vec<T> {
             std::iter::once(default).chain(others.iter().copied().filter(|&other| other != default)).collect()
         }
-        let kernels = wanted(&self.kernels, |kernel| kernel.tuned_as == Some(kernel.name), "has no tuning of its own")?;
+        let kernels =
+            wanted(list, &self.kernels, |kernel| kernel.tuned_as == Some(kernel.name), "has no tuning of its own")?;
         let (layout, place) = (device.layout(), (device.context().info().kind, self.lanes));
         Ok(TuneOptions {
             subjects: subjects(&kernels, &self.precision, &self.links, self.lattice, place)?,

@@ -3,6 +3,7 @@
 
 mod ranks;
 
+use lanefield::kernel::KernelList;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
@@ -27,7 +28,7 @@ use super::args::{PlaceArgs, opencl_device, warn_of_tuning};
 use super::build_progress::announce;
 use super::configuration::ReadArgs;
 use super::interrupt::{self, interrupted};
-use super::kernels::{wanted, word};
+use super::kernels::wanted;
 use super::outcome::Outcome;
 use super::output::{Device, Head, Kind, print, print_json, show, table};
 use super::progress::Steps;
@@ -81,7 +82,7 @@ pub struct Verify {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=100_000_000))]
     sums: Option<u32>,
     /// Compare only these kernels, and no sums or solves: a family or a kernel [default: all]
-    #[arg(long, alias = "kernel", value_name = "KERNEL,…", value_delimiter = ',', value_parser = word, conflicts_with = "decompositions")]
+    #[arg(long, alias = "kernel", value_name = "KERNEL,…", value_delimiter = ',', conflicts_with = "decompositions")]
     kernels: Vec<String>,
     /// Key of all random choices and data
     #[arg(long, value_name = "SEED", default_value_t = 1)]
@@ -166,9 +167,9 @@ struct List {
 }
 
 impl Verify {
-    pub fn run(self) -> anyhow::Result<Outcome> {
+    pub fn run(self, list: &KernelList) -> anyhow::Result<Outcome> {
         if self.list {
-            return self.print_list();
+            return self.print_list(list);
         }
         if let Some(cases) = self.decompositions.or(are_several().then_some(USUAL_DECOMPOSITIONS)) {
             let place = PlaceArgs { device: self.device.clone(), threads: self.threads };
@@ -179,7 +180,7 @@ impl Verify {
         if !self.worker {
             interrupt::keep();
         }
-        let mut options = self.options()?;
+        let mut options = self.options(list)?;
         let (device, no_opencl) = self.target()?;
         let (host, outcome, why_not) = match device.as_deref() {
             Some(device) => {
@@ -268,8 +269,8 @@ impl Verify {
         self.jobs.map_or(usual_jobs(), std::num::NonZero::get)
     }
 
-    fn print_list(&self) -> anyhow::Result<Outcome> {
-        let listed = rows(&self.options()?)?.into_iter().map(|row| Listed {
+    fn print_list(&self, list: &KernelList) -> anyhow::Result<Outcome> {
+        let listed = rows(&self.options(list)?)?.into_iter().map(|row| Listed {
             kernel: row.kernel,
             precision: row.precision,
             reconstruct: row.reconstruct,
@@ -284,7 +285,7 @@ impl Verify {
         })
     }
 
-    fn options(&self) -> anyhow::Result<VerifyOptions> {
+    fn options(&self, list: &KernelList) -> anyhow::Result<VerifyOptions> {
         let mut options = match (self.smoke, self.full) {
             (true, _) => VerifyOptions::smoke(self.seed),
             (_, true) => VerifyOptions::full(self.seed),
@@ -293,9 +294,11 @@ impl Verify {
         if let Some(path) = &self.config {
             options.configuration = Some(self.read.read(&RanksArgs::default(), path)?.configuration);
         }
-        if !self.kernels.is_empty() {
-            options.kernels = Some(wanted(&self.kernels, |kernel| kernel.is_launched(), "is not launched by itself")?);
-        }
+        options.kernels = match self.kernels.is_empty() {
+            true => list.all().collect(),
+            false => wanted(list, &self.kernels, |kernel| kernel.is_launched(), "is not launched by itself")?,
+        };
+        options.sums_and_solves = self.kernels.is_empty() && !list.has_own();
         options.cases = self.cases.unwrap_or(options.cases);
         options.sums = self.sums.unwrap_or(options.sums);
         options.only = self.case;

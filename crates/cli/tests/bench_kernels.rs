@@ -1,5 +1,6 @@
 //! `lanefield bench` of kernels, and its studies: the shape of what they print, what is counted, and what is refused; never a time.
 
+use lanefield::kernel::KernelList;
 use lanefield::kernel::{self, Ceiling, Kernel};
 use lanefield::reference::kernels::hop::Dagger;
 use lanefield::reference::real::Precision;
@@ -114,7 +115,7 @@ fn the_table_names_what_distinguishes_rows_and_what_they_have_in_common() {
         .lines()
         .filter(|line| [" of copy", " of read", " in cache"].iter().any(|end| line.trim_end().ends_with(end)))
         .collect();
-    let blas = kernel::named("blas").unwrap().iter().filter(|kernel| kernel.is_launched()).count();
+    let blas = KernelList::LIBRARY.named("blas").unwrap().iter().filter(|kernel| kernel.is_launched()).count();
     assert_eq!(rows.len(), 2 * (6 + blas + 1), "{table}");
     assert_contains(rows[0], &["hop", "f32, reconstruct 18, full, lanes 32", " – ", "in cache"]);
     assert_contains(rows[rows.len() - 1], &["norm2", "f32, full, lanes 64", "in cache"]);

@@ -1,6 +1,7 @@
 //! `lanefield estimate`: verdicts, files, and what is refused. The numbers: `crates/lab/tests/estimate.rs` and the unit tests of `lanefield_lab::estimate`.
 
 use lanefield::kernel;
+use lanefield::kernel::KernelList;
 use lanefield_lab::access::is_described;
 
 use super::{Folder, assert_contains, opencl, text};
@@ -96,10 +97,12 @@ fn the_machines_that_ship_are_listed() {
 fn a_family_has_an_estimate_of_each_kernel() {
     let folder = Folder::new();
     let described = |family: &str| {
-        let kernels = kernel::named(family).unwrap().into_iter().filter(|kernel| is_described(kernel));
+        let kernels = KernelList::LIBRARY.named(family).unwrap().into_iter().filter(|kernel| is_described(kernel));
         kernels.map(|kernel| kernel.name).collect::<Vec<_>>()
     };
-    let (family, alone) = kernel::families()
+    let (family, alone) = KernelList::LIBRARY
+        .families()
+        .into_iter()
         .find_map(|family| match described(family)[..] {
             [alone] if alone != family => Some((family, alone)),
             _ => None,

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use lanefield::backend::opencl::{Context, NeededKernel, OpenCl, Source, Tuned, Tuning};
 use lanefield::backend::{BackendError, Memory as _, Sum};
-use lanefield::kernel::Case;
+use lanefield::kernel::{Case, Kernel, KernelList};
 use serde::{Deserialize, Serialize};
 
 use super::bench::BenchCase;
@@ -20,19 +20,19 @@ use crate::ceilings::MemoryOf;
 pub type BuildAhead<'a> = &'a mut dyn FnMut(&mut OpenCl, Vec<Step>);
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub enum Step {
-    /// A kernel of the library on fields, in some tuning.
-    Kernel(Box<KernelStep>),
+pub enum Step<K = &'static Kernel> {
+    /// A kernel on fields, in some tuning.
+    Kernel(Box<KernelStep<K>>),
     Program(NeededKernel),
     Stream(Operation, Shape),
     /// Arithmetic on numbers that are stored so.
     Mixed(Stored),
 }
 
-/// A kernel of the library on fields, in some way of running it.
+/// A kernel on fields, in some way of running it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct KernelStep {
-    pub run: Run,
+pub struct KernelStep<K = &'static Kernel> {
+    pub run: Run<K>,
     /// What the tuner's files are taken to say; what they say where there is nothing.
     pub tuned: Option<Tuning>,
     /// Whether it is built so that the compiler says what the kernel takes.
@@ -111,6 +111,25 @@ impl Peak {
             }
         }
         steps
+    }
+}
+
+impl Step<String> {
+    /// The step that was sent from another process, of the kernel of this name.
+    ///
+    /// # Errors
+    /// A name that the list does not have.
+    pub fn resolved(self, list: &KernelList) -> Result<Step, String> {
+        Ok(match self {
+            Self::Kernel(step) => {
+                let KernelStep { run: Run { case, way }, tuned, with_log } = *step;
+                let kernel = list.find(&case.kernel).ok_or_else(|| format!("unknown kernel '{}'", case.kernel))?;
+                Step::Kernel(Box::new(KernelStep { run: Run { case: case.with_kernel(kernel), way }, tuned, with_log }))
+            }
+            Self::Program(needed) => Step::Program(needed),
+            Self::Stream(operation, shape) => Step::Stream(operation, shape),
+            Self::Mixed(stored) => Step::Mixed(stored),
+        })
     }
 }
 
@@ -209,7 +228,8 @@ mod tests {
             let run = Run { case, way: Way { relaxed_math: true, ..Way::from(tuning) } };
             let step = KernelStep { tuned: Some(Tuning::OPEN), ..run.clone().into() };
             let sent = serde_json::to_string(&Step::Kernel(Box::new(step))).unwrap();
-            let Step::Kernel(step) = serde_json::from_str(&sent).unwrap() else { panic!("{sent}") };
+            let read: Step<String> = serde_json::from_str(&sent).unwrap();
+            let Step::Kernel(step) = read.resolved(KernelList::LIBRARY).unwrap() else { panic!("{sent}") };
             assert_eq!((step.run, step.tuned, step.with_log), (run, Some(Tuning::OPEN), false));
         }
     }

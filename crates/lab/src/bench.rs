@@ -2,7 +2,7 @@
 
 use lanefield::backend::opencl::Tuning;
 use lanefield::backend::{BackendError, Memory};
-use lanefield::kernel::{self, Case, CaseOptions, Geometry, Kernel};
+use lanefield::kernel::{Case, CaseOptions, Geometry, Kernel, KernelList};
 use lanefield_reference::kernels::hop::Dagger;
 use lanefield_reference::layout::{Extents, LaneChoice, Lattice, LatticeOptions, LayoutError, Parity, Sites};
 use lanefield_reference::links::{BoundaryPhases, DoubledGauge, LinkFormat};
@@ -24,12 +24,15 @@ pub struct Progress<'a> {
 
 const EVEN: Sites = Sites::Parity(Parity::Even);
 
-/// The kernels that some words name (`kernel::named`), each once, of which those can be timed that are launched by themselves. A conjugate does the
+/// The kernels that some words name ([`KernelList::named`]), each once, of which those can be timed that are launched by themselves. A conjugate does the
 /// same work as the kernel itself: it is left out unless a word names it alone.
-pub fn kernels_to_time<'w>(words: impl IntoIterator<Item = &'w str>) -> Result<Vec<&'static Kernel>, String> {
+pub fn kernels_to_time<'w>(
+    list: &KernelList,
+    words: impl IntoIterator<Item = &'w str>,
+) -> Result<Vec<&'static Kernel>, String> {
     let mut kernels: Vec<&'static Kernel> = Vec::new();
     for word in words {
-        let named = kernel::named(word)?;
+        let named = list.named(word)?;
         let alone = named.len() == 1;
         let wanted = named.into_iter().filter(|kernel| kernel.is_launched() && (alone || kernel.dagger == Dagger::No));
         let before = kernels.len();
@@ -59,9 +62,9 @@ pub fn usual_sites(kernel: &Kernel) -> &'static [Sites] {
 
 /// A kernel, and what it is timed on.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
-pub struct BenchCase {
-    #[serde(serialize_with = "text::serialize", deserialize_with = "read_kernel")]
-    pub kernel: &'static Kernel,
+pub struct BenchCase<K = &'static Kernel> {
+    /// The kernel, or its name where the case was sent to another process.
+    pub kernel: K,
     #[serde(with = "text")]
     pub extents: Extents,
     #[serde(serialize_with = "text::serialize", deserialize_with = "read_sites")]
@@ -76,18 +79,20 @@ pub struct BenchCase {
     pub lanes: LaneChoice,
 }
 
-fn read_kernel<'de, D: Deserializer<'de>>(deserializer: D) -> Result<&'static Kernel, D::Error> {
-    let name = String::deserialize(deserializer)?;
-    let found = kernel::all().find(|kernel| kernel.name == name);
-    found.ok_or_else(|| de::Error::custom(format!("unknown kernel '{name}'")))
-}
-
 fn read_sites<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Sites, D::Error> {
     let text = String::deserialize(deserializer)?;
     if text == Sites::Full.to_string() {
         return Ok(Sites::Full);
     }
     text.parse().map(Sites::Parity).map_err(de::Error::custom)
+}
+
+impl<K> BenchCase<K> {
+    /// The same of another kernel, or the same by its name.
+    pub fn with_kernel<J>(self, kernel: J) -> BenchCase<J> {
+        let Self { kernel: _, extents, sites, precision, links, rhs, lanes } = self;
+        BenchCase { kernel, extents, sites, precision, links, rhs, lanes }
+    }
 }
 
 impl BenchCase {
@@ -188,13 +193,16 @@ mod tests {
     use super::*;
 
     fn options(words: &[&str]) -> BenchOptions {
-        BenchOptions::new(kernels_to_time(words.iter().copied()).unwrap(), Extents::new([4; 4]).unwrap())
+        BenchOptions::new(
+            kernels_to_time(KernelList::LIBRARY, words.iter().copied()).unwrap(),
+            Extents::new([4; 4]).unwrap(),
+        )
     }
 
     #[test]
     fn every_kernel_that_is_launched_is_timed_in_every_precision_but_for_conjugates() {
         let cases = options(&["all"]).cases();
-        for kernel in kernel::all() {
+        for kernel in KernelList::LIBRARY.all() {
             let timed = kernel.is_launched() && kernel.dagger == Dagger::No;
             for &precision in kernel.precisions {
                 let found = cases.iter().any(|case| case.kernel == kernel && case.precision == precision);
@@ -208,8 +216,8 @@ mod tests {
         let names = |words: &[&str]| -> Vec<_> { options(words).kernels.iter().map(|kernel| kernel.name).collect() };
         assert_eq!(names(&["hop_dagger", "hop", "hop"]), ["hop_dagger", "hop"]);
         assert!(names(&["clover"]).iter().all(|name| !name.ends_with("dagger")));
-        assert!(kernels_to_time(["finish"]).unwrap_err().contains("part of other operations"));
-        assert!(kernels_to_time(["dslash"]).unwrap_err().contains("unknown kernel 'dslash'"));
+        assert!(kernels_to_time(KernelList::LIBRARY, ["finish"]).unwrap_err().contains("part of other operations"));
+        assert!(kernels_to_time(KernelList::LIBRARY, ["dslash"]).unwrap_err().contains("unknown kernel 'dslash'"));
     }
 
     #[test]

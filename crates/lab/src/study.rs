@@ -1,6 +1,7 @@
 //! A study: kernels in several ways of running them, as data, and the one way in which all are timed.
 
 use lanefield::backend::opencl::Tuning;
+use lanefield::kernel::Kernel;
 use lanefield_reference::layout::{Extents, LegOrder};
 use serde::{Deserialize, Serialize};
 
@@ -39,8 +40,8 @@ impl Way {
 }
 
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-pub struct Run {
-    pub case: BenchCase,
+pub struct Run<K = &'static Kernel> {
+    pub case: BenchCase<K>,
     pub way: Way,
 }
 

@@ -6,7 +6,7 @@ use std::path::Path;
 use lanefield::backend::{Cpu, OpenCl};
 use lanefield::dynamic::AnyBackend;
 use lanefield::io::directory::DirectoryError;
-use lanefield::kernel::{self, Kernel};
+use lanefield::kernel::{self, Kernel, KernelList};
 use lanefield::reference::layout::{Extents, LaneChoice, LaneWidth, LegOrder};
 use lanefield::reference::real::Precision;
 use lanefield_ports::Content;
@@ -17,7 +17,7 @@ use tempfile::TempDir;
 use super::common::opencl_device;
 
 pub fn options(kernels: &[&str], extents: [usize; 4], lanes: usize) -> GoldenOptions {
-    let named = |word: &&str| -> Vec<&'static Kernel> { kernel::named(word).unwrap() };
+    let named = |word: &&str| -> Vec<&'static Kernel> { KernelList::LIBRARY.named(word).unwrap() };
     GoldenOptions {
         kernels: kernels.iter().flat_map(named).collect(),
         extents: Extents::new(extents).unwrap(),

@@ -3,6 +3,7 @@
 use anyhow::ensure;
 use clap::Args;
 use lanefield::dynamic::AnyBackend;
+use lanefield::kernel::KernelList;
 use lanefield::reference::layout::{Extents, LaneChoice};
 use lanefield::reference::links::LinkFormat;
 use lanefield::reference::real::Precision;
@@ -12,7 +13,6 @@ use lanefield_lab::{BenchOptions, kernels_to_time};
 use super::arguments::{TimingArgs, extents_or_usual, tuning_of};
 use super::table::Report;
 use crate::args::of_storage;
-use crate::kernels::word;
 use crate::outcome::Outcome;
 use crate::output::Kind;
 use crate::tuning::TuningArgs;
@@ -20,7 +20,7 @@ use crate::tuning::TuningArgs;
 #[derive(Args)]
 pub struct Kernels {
     /// Kernels: all, a family or a kernel [default: all]
-    #[arg(value_name = "KERNEL", value_parser = bench_word)]
+    #[arg(value_name = "KERNEL")]
     kernels: Vec<String>,
     /// Extents X.Y.Z.T [default: 16.16.16.32; 8.8.8.8 on CPUs]
     #[arg(long, value_name = "X.Y.Z.T")]
@@ -50,21 +50,16 @@ pub struct Kernels {
     tuning: TuningArgs,
 }
 
-/// A word that names kernels; a wrong one may have been meant for a study.
-fn bench_word(text: &str) -> Result<String, String> {
-    word(text).map_err(|error| format!("{error}; or a study: reduce, threads, orders or sprint"))
-}
-
 impl Kernels {
-    pub fn run(self) -> anyhow::Result<Outcome> {
-        self.timing.study(Kind::Bench, |backend| self.runs(backend), |report| report, Report::text)
+    pub fn run(self, list: &KernelList) -> anyhow::Result<Outcome> {
+        self.timing.study(Kind::Bench, |backend| self.runs(list, backend), |report| report, Report::text)
     }
 
-    fn runs(&self, backend: &AnyBackend) -> anyhow::Result<Vec<Run>> {
+    fn runs(&self, list: &KernelList, backend: &AnyBackend) -> anyhow::Result<Vec<Run>> {
         let tuning = tuning_of(self.tuning, backend)?;
         let words: &[String] = if self.kernels.is_empty() { &["all".to_owned()] } else { &self.kernels };
         let options = BenchOptions {
-            kernels: kernels_to_time(words.iter().map(String::as_str)).map_err(anyhow::Error::msg)?,
+            kernels: kernels_to_time(list, words.iter().map(String::as_str)).map_err(anyhow::Error::msg)?,
             extents: extents_or_usual(self.lattice, backend)?,
             precisions: self.precision.clone(),
             links: self.links.clone(),

@@ -8,6 +8,7 @@ use lanefield::backend::ghosts::{Halo, PacketRoom as _};
 use lanefield::comm::WholeLattice;
 use lanefield::dynamic::AnyBackend;
 use lanefield::kernel::Case;
+use lanefield::kernel::KernelList;
 use lanefield::operator::{CloverParameters, HopParameters, Model as _, Operator as _, SchurComplement, System};
 use lanefield::reference::exact::ExactSum;
 use lanefield::reference::field::{Field, Spinors};
@@ -25,7 +26,6 @@ use serde::Serialize;
 use super::arguments::{LayoutArgs, TimingArgs, sampled};
 use crate::args::of_storage;
 use crate::fields::FieldShape;
-use crate::kernels::word;
 use crate::outcome::Outcome;
 use crate::output::{Head, Kind, bytes, facts, joined, number, show, table, table_of};
 use crate::ranks::{self, RanksArgs};
@@ -46,7 +46,7 @@ pub struct Ranks {
     #[arg(long, value_name = "X.Y.Z.T")]
     lattice: Option<Extents>,
     /// Kernels: all, a family or a kernel
-    #[arg(long, value_name = "KERNEL,…", value_delimiter = ',', value_parser = word, default_value = "hop,eo_clover")]
+    #[arg(long, value_name = "KERNEL,…", value_delimiter = ',', default_value = "hop,eo_clover")]
     kernels: Vec<String>,
     /// Precisions of fields
     #[arg(long, value_name = "PRECISION,…", value_delimiter = ',', value_parser = of_storage(), default_value = "f32,f64")]
@@ -124,7 +124,7 @@ struct LinkRow {
 }
 
 impl Ranks {
-    pub fn run(self) -> anyhow::Result<Outcome> {
+    pub fn run(self, list: &KernelList) -> anyhow::Result<Outcome> {
         // One for the part and one for lattices without borders, which lie in another order.
         let (backend, alone) = (self.timing.open()?, self.timing.open()?);
         anyhow::ensure!(
@@ -141,7 +141,7 @@ impl Ranks {
         let lattice = self.ranks.lattice(extents)?;
         let backend = backend.on_ranks(&lattice, self.ranks.options());
         let on = On { ranks: &backend, alone: &alone, lattice: &lattice };
-        let kernels = kernels_to_time(self.kernels.iter().map(String::as_str)).map_err(anyhow::Error::msg)?;
+        let kernels = kernels_to_time(list, self.kernels.iter().map(String::as_str)).map_err(anyhow::Error::msg)?;
         let mut rows = Vec::new();
         let mut packets = Vec::new();
         for kernel in kernels {

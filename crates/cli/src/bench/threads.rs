@@ -4,6 +4,7 @@ use anyhow::bail;
 use clap::Args;
 use lanefield::backend::opencl::{GroupSize, Tuning};
 use lanefield::dynamic::AnyBackend;
+use lanefield::kernel::KernelList;
 use lanefield::reference::layout::{AcceleratorThreads, Extents};
 use lanefield::reference::real::Precision;
 use lanefield_lab::study::Run;
@@ -13,7 +14,6 @@ use serde::Serialize;
 use super::arguments::{LayoutArgs, TimingArgs, extents_or_usual};
 use super::table::{Report, fastest, or_others};
 use crate::args::of_storage;
-use crate::kernels::word;
 use crate::outcome::Outcome;
 use crate::output::{Kind, table};
 
@@ -32,7 +32,7 @@ pub struct Threads {
     #[arg(long, value_name = "X.Y.Z.T")]
     lattice: Option<Extents>,
     /// Kernels: all, a family or a kernel
-    #[arg(long, value_name = "KERNEL,…", value_delimiter = ',', value_parser = word, default_value = "hop,eo_clover")]
+    #[arg(long, value_name = "KERNEL,…", value_delimiter = ',', default_value = "hop,eo_clover")]
     kernels: Vec<String>,
     /// Outer sites per work-group
     #[arg(long, value_name = "N,…", value_delimiter = ',', default_value = "2,4,8,16,32")]
@@ -64,21 +64,21 @@ struct Fastest {
 }
 
 impl Threads {
-    pub fn run(self) -> anyhow::Result<Outcome> {
+    pub fn run(self, list: &KernelList) -> anyhow::Result<Outcome> {
         self.timing.study(
             Kind::BenchThreads,
-            |backend| self.runs(backend),
+            |backend| self.runs(list, backend),
             Study::new,
             |study| study.text(&self.accelerator_threads),
         )
     }
 
-    fn runs(&self, backend: &AnyBackend) -> anyhow::Result<Vec<Run>> {
+    fn runs(&self, list: &KernelList, backend: &AnyBackend) -> anyhow::Result<Vec<Run>> {
         if backend.opencl().is_none() {
             bail!("the CPU reference has no accelerator threads; choose an OpenCL device by --device");
         }
         let extents = extents_or_usual(self.lattice, backend)?;
-        let kernels = kernels_to_time(self.kernels.iter().map(String::as_str)).map_err(anyhow::Error::msg)?;
+        let kernels = kernels_to_time(list, self.kernels.iter().map(String::as_str)).map_err(anyhow::Error::msg)?;
         // Kernels are built for these groups alone, since a driver may refuse large ones of a kernel that is built for all.
         let group_size = Some(GroupSize::Required);
         let tuning = |&threads| Tuning { accelerator_threads: Some(threads), group_size, ..Tuning::OPEN };

@@ -9,7 +9,6 @@ use lanefield_lab::occupancy::{Architecture, SweptQuantity};
 
 use crate::args::of_storage;
 use crate::build_ahead::JobsArgs;
-use crate::kernels::word;
 use crate::tuning::TuningArgs;
 
 /// Compute how many waves of a kernel a compute unit holds at once, which resource limits them, and what the next step up would need.
@@ -49,7 +48,7 @@ pub struct Occupancy {
     #[arg(long, value_name = "N")]
     pub group: Option<usize>,
     /// Kernels of the library: all, a family or a kernel
-    #[arg(long, alias = "kernels", value_name = "KERNEL,…", value_delimiter = ',', value_parser = word)]
+    #[arg(long, alias = "kernels", value_name = "KERNEL,…", value_delimiter = ',')]
     pub kernel: Vec<String>,
     /// Precisions of fields [default: all, on a device f32]
     #[arg(long, value_name = "PRECISION,…", value_delimiter = ',', value_parser = of_storage())]

@@ -1,5 +1,6 @@
 //! Occupancy of kernels of the library: compiled for GPUs of AMD's that need not be there, or built on the device in use.
 
+use lanefield::kernel::KernelList;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use anyhow::bail;
@@ -23,12 +24,12 @@ use crate::output::Device;
 use crate::progress::{goes_on, progress_bar};
 
 /// The occupancy of the kernels that were asked for, and the device that they were built on, if they were built on one.
-pub fn report(args: &Occupancy) -> anyhow::Result<(Option<Device>, Report)> {
+pub fn report(list: &KernelList, args: &Occupancy) -> anyhow::Result<(Option<Device>, Report)> {
     if args.vgprs.is_some() || args.group.is_some() {
         bail!("--vgprs and --group are for numbers given by hand; those of --kernel are counted: leave them out");
     }
     let kernels =
-        wanted(&args.kernel, Kernel::is_launched, "is a part of other operations, and not launched by itself")?;
+        wanted(list, &args.kernel, Kernel::is_launched, "is a part of other operations, and not launched by itself")?;
     match args.arch.is_empty() {
         true => on_device(args, &kernels).map(|(device, report)| (Some(device), report)),
         false => Ok((None, offline(args, &kernels)?)),

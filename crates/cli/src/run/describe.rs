@@ -1,7 +1,8 @@
 //! The arguments of a kernel: what they are, in a table, and whether all are given.
 
 use anyhow::{bail, ensure};
-use lanefield::kernel::{self, Access, Argument, FieldRole, Holds, Kernel};
+use lanefield::kernel::KernelList;
+use lanefield::kernel::{Access, Argument, FieldRole, Holds, Kernel};
 use lanefield::reference::kernels::hop::Dagger;
 use lanefield::reference::layout::Sites;
 use lanefield::reference::real::Precision;
@@ -12,7 +13,7 @@ use super::{Named, Run};
 
 impl Run {
     /// Refuses arguments that are missing, unknown, or given twice; says which there are.
-    pub(super) fn require_arguments(&self) -> anyhow::Result<()> {
+    pub(super) fn require_arguments(&self, list: &KernelList) -> anyhow::Result<()> {
         let kernel = self.kernel;
         let mut wrong = Vec::new();
         if !kernel.takes(self.precision) {
@@ -20,7 +21,7 @@ impl Run {
             bail!("{kernel} takes no fields in {}: expected --precision {}", self.precision, known.join(" or "));
         }
         if self.dagger {
-            bail!("--dagger: {}", dagger_of(kernel));
+            bail!("--dagger: {}", dagger_of(list, kernel));
         }
         if kernel.is_onto_parity_only() && self.sites == Sites::Full {
             bail!("{kernel} gives one parity: add --sites even or --sites odd");
@@ -123,12 +124,12 @@ impl Run {
 }
 
 /// Where the dagger of a kernel is.
-fn dagger_of(kernel: &Kernel) -> String {
+fn dagger_of(list: &KernelList, kernel: &Kernel) -> String {
     let kin = |other: &&'static Kernel| {
         (other.family, other.tuned_as) == (kernel.family, kernel.tuned_as) && other.dagger != kernel.dagger
     };
     let has_matrix = kernel.arguments.iter().any(|argument| matches!(argument, Argument::Matrix(_)));
-    match (kernel::all().find(kin), kernel.dagger) {
+    match (list.every().find(kin), kernel.dagger) {
         (Some(other), Dagger::No) => format!("that of {kernel} is a kernel of its own: --kernel {other}"),
         (Some(other), Dagger::Yes) => format!("{kernel} is the dagger of {other}"),
         (None, _) if has_matrix => "that of a matrix along s is --matrix-dagger".to_owned(),

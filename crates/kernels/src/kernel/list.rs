@@ -1,7 +1,5 @@
 //! The list of all kernels, and of their families.
 
-use std::sync::OnceLock;
-
 use super::{
     blas, clover, clover_term, convert, domain_wall, gauge_fixing, ghosts, heat_bath, hisq, hop, laplace, links, loops,
     molecular_dynamics, reduce, rhs, staggered, staples, twisted_mass, wilson,
@@ -45,49 +43,14 @@ families! {
     reduce: ReduceKernels of Reduce, section "8";
 }
 
-/// The kernels of this process, where they are not the library's.
-static OWN: OnceLock<Vec<&'static Kernel>> = OnceLock::new();
-
-/// Makes other kernels those that [`all`] goes through, and with it every tool of this process, in place of the library's.
-///
-/// # Errors
-/// Two kernels of one name; kernels that were named before.
-pub fn use_kernels(kernels: &[&'static Kernel]) -> Result<(), String> {
-    for (place, kernel) in kernels.iter().enumerate() {
-        if kernels[..place].contains(kernel) {
-            return Err(format!("there are two kernels of the name '{kernel}': give each a name of its own"));
-        }
-    }
-    OWN.set(kernels.to_vec())
-        .map_err(|_| "the kernels of this process were named before: name all of them at once".to_owned())
-}
-
-/// Whether the kernels of this process are others than the library's ([`use_kernels`]).
-pub fn are_own() -> bool {
-    OWN.get().is_some()
-}
-
-/// All kernels, family by family: the library's, or those of [`use_kernels`].
+/// All kernels of the library, family by family.
 pub fn all() -> impl Iterator<Item = &'static Kernel> {
-    let of_library = || FAMILIES.iter().flat_map(|(family, _)| family.iter().copied());
-    let own = OWN.get();
-    own.into_iter().flatten().copied().chain(own.is_none().then(of_library).into_iter().flatten())
+    FAMILIES.iter().flat_map(|(family, _)| family.iter().copied())
 }
 
-/// The number of the section of `docs/arithmetic.md` that defines a kernel of the library; none of one of [`use_kernels`].
+/// The number of the section of `docs/arithmetic.md` that defines a kernel of the library; none of another.
 pub fn definition(kernel: &Kernel) -> Option<&'static str> {
-    let defines = |(family, _): &&(&[&Kernel], &str)| family.contains(&kernel);
-    FAMILIES.iter().find(defines).filter(|_| !are_own()).map(|(_, section)| *section)
-}
-
-/// The names of all families.
-pub fn families() -> impl Iterator<Item = &'static str> {
-    let mut named = Vec::new();
-    all().map(|kernel| kernel.family).filter(move |family| {
-        let is_new = !named.contains(family);
-        named.push(*family);
-        is_new
-    })
+    FAMILIES.iter().find(|(family, _)| family.contains(&kernel)).map(|(_, section)| *section)
 }
 
 /// Whether the reference in plain C (`crates/capi/reference`) computes a kernel: it has those of `docs/arithmetic.md` §6 to §19 and §25, and not yet those of
@@ -97,24 +60,127 @@ pub fn is_in_plain_c(kernel: &Kernel) -> bool {
     !NOT_YET.contains(&kernel.family)
 }
 
-/// The kernels that a word names: one kernel, all of a family, or `all`. A kernel comes before a family of the same name.
-///
-/// # Errors
-/// The words there are.
-pub fn named(word: &str) -> Result<Vec<&'static Kernel>, String> {
-    if word == "all" {
-        return Ok(all().collect());
-    }
-    if let Some(kernel) = all().find(|kernel| kernel.name == word) {
-        return Ok(vec![kernel]);
-    }
-    let family: Vec<_> = all().filter(|kernel| kernel.family == word).collect();
-    match family.is_empty() {
-        false => Ok(family),
-        true => {
-            let (families, kernels): (Vec<_>, Vec<_>) = (families().collect(), all().map(|k| k.name).collect());
-            let (families, kernels) = (families.join(", "), kernels.join(", "));
-            Err(format!("unknown kernel '{word}': expected all, a family ({families}), or one of {kernels}"))
+/// Kernels by name. With kernels of a caller, `all` and families are theirs, and the library's are there by name: `hop`, to be compared with.
+#[derive(Clone, Debug, Default)]
+pub struct KernelList {
+    own: Vec<&'static Kernel>,
+}
+
+impl KernelList {
+    /// The library's kernels alone.
+    pub const LIBRARY: &'static Self = &Self { own: Vec::new() };
+
+    /// The library's kernels, and beside them others.
+    ///
+    /// # Errors
+    /// Two kernels of one name.
+    pub fn with(own: &[&'static Kernel]) -> Result<Self, String> {
+        let mut list = Self::default();
+        for &kernel in own {
+            // Kernels of the library may be listed, too.
+            if list.own.contains(&kernel) {
+                return Err(format!("there are two kernels of the name '{kernel}': give each a name of its own"));
+            }
+            if all().any(|known| *known == *kernel && !std::ptr::eq(known, kernel)) {
+                return Err(format!("the library has a kernel of the name '{kernel}': give yours another name"));
+            }
+            list.own.push(kernel);
         }
+        Ok(list)
+    }
+
+    /// Whether there are kernels of a caller.
+    pub fn has_own(&self) -> bool {
+        !self.own.is_empty()
+    }
+
+    /// What `all` means: the kernels of a caller, else the library's.
+    pub fn all(&self) -> impl Iterator<Item = &'static Kernel> {
+        self.own.iter().copied().chain(all().filter(|_| !self.has_own()))
+    }
+
+    /// Every kernel that there is a name for.
+    pub fn every(&self) -> impl Iterator<Item = &'static Kernel> {
+        self.all().chain(all().filter(|kernel| self.has_own() && !self.own.contains(kernel)))
+    }
+
+    /// The kernel of a name.
+    pub fn find(&self, name: &str) -> Option<&'static Kernel> {
+        self.every().find(|kernel| kernel.name == name)
+    }
+
+    /// The names of all families.
+    pub fn families(&self) -> Vec<&'static str> {
+        let mut families = Vec::new();
+        for kernel in self.all() {
+            if !families.contains(&kernel.family) {
+                families.push(kernel.family);
+            }
+        }
+        families
+    }
+
+    /// The kernels that a word names: one kernel, all of a family, or `all`. A kernel comes before a family of the same name; `family:NAME` is the family.
+    ///
+    /// # Errors
+    /// The words there are.
+    pub fn named(&self, word: &str) -> Result<Vec<&'static Kernel>, String> {
+        if word == "all" {
+            return Ok(self.all().collect());
+        }
+        let family = word.strip_prefix("family:");
+        if let (None, Some(kernel)) = (family, self.find(word)) {
+            return Ok(vec![kernel]);
+        }
+        let of_family: Vec<_> = self.every().filter(|kernel| kernel.family == family.unwrap_or(word)).collect();
+        if !of_family.is_empty() {
+            return Ok(of_family);
+        }
+        let families = self.families().join(", ");
+        Err(match family {
+            Some(family) => format!("unknown family '{family}': expected one of {families}"),
+            None => {
+                let kernels: Vec<&str> = self.all().map(|kernel| kernel.name).collect();
+                format!(
+                    "unknown kernel '{word}': expected all, a family ({families}), or one of {}",
+                    kernels.join(", ")
+                )
+            }
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernel::blas::{AXPY, COPY};
+    use crate::kernel::hop::HOP;
+
+    static MINE: Kernel = Kernel { name: "mine", family: "mine", ..COPY };
+    static COPY_OF_MINE: Kernel = Kernel { computes: "another", ..MINE };
+    static LIKE_HOP: Kernel = Kernel { name: "hop", ..COPY };
+
+    fn names(kernels: Result<Vec<&'static Kernel>, String>) -> Vec<&'static str> {
+        kernels.unwrap().into_iter().map(|kernel| kernel.name).collect()
+    }
+
+    #[test]
+    fn kernels_of_a_caller_are_all_that_all_means_and_the_librarys_are_there_by_name() {
+        let list = KernelList::with(&[&MINE, &AXPY]).unwrap();
+        assert_eq!(names(list.named("all")), ["mine", "axpy"]);
+        assert_eq!(names(list.named("mine")), ["mine"]);
+        assert_eq!(names(list.named("hop")), ["hop"]);
+        assert_eq!(names(list.named("family:hop")), names(KernelList::LIBRARY.named("family:hop")));
+        assert_eq!(list.families(), ["mine", "blas"]);
+        let error = list.named("dslash").unwrap_err();
+        assert_eq!(error, "unknown kernel 'dslash': expected all, a family (mine, blas), or one of mine, axpy");
+        assert!(list.named("family:dslash").unwrap_err().starts_with("unknown family 'dslash': expected one of mine"));
+    }
+
+    #[test]
+    fn two_kernels_of_one_name_are_refused() {
+        assert!(KernelList::with(&[&MINE, &COPY_OF_MINE]).unwrap_err().contains("two kernels of the name 'mine'"));
+        assert!(KernelList::with(&[&LIKE_HOP]).unwrap_err().contains("the library has a kernel of the name 'hop'"));
+        assert!(KernelList::with(&[&HOP, &MINE]).is_ok());
     }
 }

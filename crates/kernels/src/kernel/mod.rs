@@ -41,5 +41,5 @@ pub mod written;
 pub use crate::backend::specification::*;
 pub use crate::body::Role;
 pub use case::{Case, CaseOn, CaseOptions, GivenArguments, Outcome, Scalars};
-pub use list::{all, are_own, definition, families, is_in_plain_c, named, prelude, use_kernels};
+pub use list::{KernelList, all, definition, is_in_plain_c, prelude};
 pub use test_data::{Links, Numbers, TestData};
