@@ -6,11 +6,9 @@ use anyhow::{Context as _, bail};
 use clap::{ArgGroup, Args};
 use lanefield::kernel::KernelList;
 use lanefield::reference::layout::LaneChoice;
-use lanefield_lab::access::{
-    Counts, EXAMPLES, Example, Index, Pattern, WaveAccess, bank_passes, kernel_arrays, row_padding, row_pitch,
-};
-use lanefield_lab::estimate::KernelWork;
+use lanefield_lab::access::{EXAMPLES, Example, Index, Pattern, bank_passes, kernel_arrays, row_padding, row_pitch};
 use lanefield_lab::machine::Machine;
+use lanefield_lab::model::{Counts, KernelWork, WaveAccess};
 
 use report::{ArrayTotal, Counted, LocalRow, OfKernel, OfPattern, OfRow, Report};
 

@@ -8,8 +8,7 @@ use lanefield::reference::layout::{Extents, Parity, Sites};
 use lanefield::reference::links::LinkFormat;
 use lanefield::reference::real::Precision;
 use lanefield_lab::BenchCase;
-use lanefield_lab::access::is_described;
-use lanefield_lab::estimate::KernelWork;
+use lanefield_lab::model::{KernelWork, is_described};
 
 use super::args::of_storage;
 use super::bench::arguments::LayoutArgs;

@@ -2,7 +2,7 @@
 
 use lanefield::kernel;
 use lanefield::kernel::KernelList;
-use lanefield_lab::access::is_described;
+use lanefield_lab::model::is_described;
 
 use super::{Folder, assert_contains, opencl, text};
 

@@ -13,12 +13,14 @@
 //! | `bench.rs` | which kernels are timed, and on what |
 //! | `study.rs` | kernels in several ways of running them, timed |
 //! | `orders.rs`, `sprint.rs` | what is gone through in studies of leg orders, and of stencils on GPUs |
+//! | `model/` | a launch of a kernel before it is run: what it moves, and what it takes of a compute unit |
 //! | `occupancy/` | how many waves of a kernel a compute unit holds |
 //! | `code/` | what compilers made of the kernels: registers, spills, instructions |
 //! | `tune.rs` | the search for the fastest tuning of each kernel |
 //! | `peak/` | the ceilings of a device: memory, caches, arithmetic, launches, transfers |
 //! | `reduce.rs` | the forms of sums of large objects |
 //! | `guidelines/` | guidelines for GPU programs, as experiments |
+//! | `binding.rs` | what binds a kernel |
 //! | `counters/` | bandwidth from what a profiler counted |
 //! | `report/` | one HTML file of what the commands measured |
 //! | `trace/` | what ran when: traces and hotspots |
@@ -32,6 +34,7 @@ pub mod access;
 pub mod ahead;
 pub mod bandwidth;
 mod bench;
+mod binding;
 pub mod ceilings;
 pub mod code;
 pub mod counters;
@@ -43,6 +46,7 @@ pub mod estimate;
 pub mod guidelines;
 mod kind;
 pub mod machine;
+pub mod model;
 pub mod occupancy;
 pub mod orders;
 pub mod peak;
@@ -63,6 +67,7 @@ pub mod trace;
 pub mod tune;
 
 pub use bench::{BenchCase, BenchOptions, Progress, kernels_to_time, usual_sites};
+pub use binding::{Binding, Limit};
 pub use device::Device;
 pub use kind::Kind;
 pub use record::{FieldFacts, KernelRecord};

@@ -10,11 +10,9 @@ use lanefield::reference::layout::{
 };
 use lanefield::reference::links::{BoundaryPhases, DoubledGauge, LinkFormat};
 use lanefield::reference::real::Precision;
-use lanefield_lab::access::{
-    AccessError, Array, EXAMPLES, Example, Item, Launched, SECTOR, is_described, kernel_arrays,
-};
-use lanefield_lab::estimate::unit_traffic;
+use lanefield_lab::access::{EXAMPLES, Example, kernel_arrays};
 use lanefield_lab::machine::Machine;
+use lanefield_lab::model::{Array, Item, Launched, ModelError, SECTOR, is_described};
 
 use super::kernel_named;
 
@@ -104,7 +102,7 @@ fn hop(lattice: Lattice, sites: Sites, tuning: Tuning) -> Launched {
     launched("hop", lattice, sites, 1, tuning).unwrap()
 }
 
-fn launched(name: &str, lattice: Lattice, sites: Sites, parts: usize, tuning: Tuning) -> Result<Launched, AccessError> {
+fn launched(name: &str, lattice: Lattice, sites: Sites, parts: usize, tuning: Tuning) -> Result<Launched, ModelError> {
     let links = DoubledGauge { format: LinkFormat::Full, boundary: BoundaryPhases::PERIODIC };
     let shape = Shape::usual(kernel_named(name), (lattice, sites), Precision::F32, links, parts);
     Launched::new(shape, AccessWidth::Sixteen, tuning)
@@ -249,7 +247,7 @@ fn a_first_cache_without_end_loads_each_sector_once() {
     let h200 = Machine::named("h200").unwrap();
     // One unit that holds the whole launch at a time.
     let machine = Machine { compute_units: 1, registers: 1 << 30, l1_bytes: 1 << 30, ..h200 };
-    let traffic = unit_traffic(&launched, &machine);
+    let traffic = launched.unit_traffic(&machine);
     let items = items(&launched);
     let sectors = |store: bool| {
         let of_kind: BTreeSet<u64> = launched

@@ -10,7 +10,8 @@ use lanefield::reference::layout::Extents;
 use lanefield::reference::links::LinkFormat;
 use lanefield::reference::real::Precision;
 use lanefield_lab::code::{Clang, Subject, Surveyed, survey};
-use lanefield_lab::occupancy::{Demand, occupancy};
+use lanefield_lab::model::Demand;
+use lanefield_lab::occupancy::occupancy;
 use serde::{Deserialize, Serialize};
 
 const ARCHITECTURES: [&str; 3] = ["gfx908", "gfx90a", "gfx942"];

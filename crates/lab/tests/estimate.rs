@@ -5,9 +5,10 @@ use lanefield::kernel;
 use lanefield::reference::layout::{Extents, LaneChoice, LaneWidth, Parity, Sites};
 use lanefield::reference::links::LinkFormat;
 use lanefield::reference::real::Precision;
-use lanefield_lab::access::is_described;
-use lanefield_lab::estimate::{KernelWork, LimitKind, stencil};
+use lanefield_lab::Limit;
+use lanefield_lab::estimate::stencil;
 use lanefield_lab::machine::Machine;
+use lanefield_lab::model::{KernelWork, is_described};
 use serde::Deserialize;
 
 use super::kernel_named;
@@ -113,13 +114,13 @@ fn what_binds_follows_from_the_machine() {
     let hop = work("hop", [16, 16, 32, 32], Precision::F32);
     let binds = |machine: Machine| stencil(&machine, &hop).unwrap().prediction.binds;
     let without_launch = Machine { launch_microseconds: 0.0, ..h200() };
-    assert_eq!(binds(without_launch.clone()), LimitKind::Memory);
+    assert_eq!(binds(without_launch.clone()), Limit::Memory);
     let much_memory = Machine { copy_gb_per_second: 1e6, ..without_launch.clone() };
-    assert_eq!(binds(much_memory.clone()), LimitKind::SecondCache);
+    assert_eq!(binds(much_memory.clone()), Limit::SecondCache);
     let slow = Machine { clock_mhz: 1.0, ..much_memory };
-    assert!(matches!(binds(slow), LimitKind::Arithmetic | LimitKind::Issue | LimitKind::FirstCache));
+    assert!(matches!(binds(slow), Limit::Arithmetic | Limit::Issue | Limit::FirstCache));
     let launches = Machine { launch_microseconds: 1e3, ..h200() };
-    assert_eq!(binds(launches), LimitKind::Launch);
+    assert_eq!(binds(launches), Limit::Launch);
 }
 
 #[test]
@@ -128,7 +129,7 @@ fn a_measured_copy_bandwidth_scales_what_memory_binds() {
     let work = work("eo_clover", [16; 4], Precision::F32);
     let seconds = |machine: &Machine| {
         let limits = stencil(machine, &work).unwrap().prediction.limits;
-        limits.iter().find(|limit| limit.kind == LimitKind::Memory).unwrap().seconds
+        limits.iter().find(|limit| limit.kind == Limit::Memory).unwrap().seconds
     };
     assert!((seconds(&machine) / seconds(&h200()) - 2.0).abs() < 1e-12);
 }

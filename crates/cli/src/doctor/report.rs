@@ -2,8 +2,9 @@
 
 use std::fmt::Write as _;
 
+use lanefield_lab::Binding;
 use lanefield_lab::ceilings::Share;
-use lanefield_lab::doctor::{Binding, Finding, Machine, Observation};
+use lanefield_lab::doctor::{Finding, Machine, Observation};
 use serde::Serialize;
 
 use crate::output::facts;

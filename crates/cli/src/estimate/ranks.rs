@@ -4,8 +4,9 @@ use std::path::Path;
 
 use anyhow::ensure;
 use clap::Args;
-use lanefield_lab::estimate::{Binding, KernelWork, RanksEstimate, on_ranks};
+use lanefield_lab::estimate::{RanksEstimate, RanksLimit, on_ranks};
 use lanefield_lab::machine::Cluster;
+use lanefield_lab::model::KernelWork;
 use serde::Serialize;
 
 use crate::machines::described;
@@ -81,9 +82,9 @@ impl Report {
             let micro = |seconds: f64| format!("{:.1}", 1e6 * seconds);
             let times = first.map_or(1.0, |first| first.iteration_seconds / of.iteration_seconds);
             let binds = match of.launch.binds {
-                Binding::Device => "device",
-                Binding::HostLink => "link to the host",
-                Binding::Network => "packets between hosts",
+                RanksLimit::Device => "device",
+                RanksLimit::HostLink => "link to the host",
+                RanksLimit::Network => "packets between hosts",
             };
             [
                 ("ranks", of.ranks.to_string()),

@@ -2,7 +2,7 @@
 
 use lanefield::kernel::Kernel;
 use lanefield::reference::real::Precision;
-use lanefield_lab::estimate::{KernelEstimate, Limit, Prediction, TraversalReport, Workload, WorkloadReport};
+use lanefield_lab::estimate::{KernelEstimate, Load, Prediction, TraversalReport, Workload, WorkloadReport};
 use lanefield_lab::machine::Machine;
 use serde::Serialize;
 
@@ -151,7 +151,7 @@ fn of_machine<T>(report: &Report<T>) -> (&'static str, String) {
 fn limits(prediction: &Prediction) -> String {
     let mut rows = table(["limit", "time", "amount", "rate"], 1..);
     let taken = prediction.limits.iter().filter(|limit| limit.amount > 0.0);
-    for Limit { kind, amount, unit, rate, seconds } in taken {
+    for Load { kind, amount, unit, rate, seconds } in taken {
         rows.add_row([kind.to_string(), time(*seconds), scaled(*amount, unit), format!("{}/s", scaled(*rate, unit))]);
     }
     rows.to_string()

@@ -5,7 +5,8 @@ use lanefield::backend::select::DeviceChoice;
 use lanefield::reference::layout::{Extents, LaneChoice};
 use lanefield::reference::links::LinkFormat;
 use lanefield::reference::real::Precision;
-use lanefield_lab::occupancy::{Architecture, SweptQuantity};
+use lanefield_lab::model::Architecture;
+use lanefield_lab::occupancy::SweptQuantity;
 
 use crate::args::of_storage;
 use crate::build_ahead::JobsArgs;

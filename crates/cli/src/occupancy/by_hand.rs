@@ -1,7 +1,7 @@
 //! Occupancy of numbers that are given by hand.
 
 use anyhow::bail;
-use lanefield_lab::occupancy::Demand;
+use lanefield_lab::model::Demand;
 
 use super::arguments::Occupancy;
 use super::table::Report;

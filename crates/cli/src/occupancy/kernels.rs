@@ -9,7 +9,7 @@ use lanefield::backend::opencl::{NeededKernel, OfflineDevice, OfflineKernel};
 use lanefield::kernel::Kernel;
 use lanefield_lab::ahead::Step;
 use lanefield_lab::code::{Clang, Compiled, Subject, Surveyed, code_of, options_with_log, survey};
-use lanefield_lab::occupancy::{Architecture, Vendor};
+use lanefield_lab::model::{Architecture, Vendor};
 
 use lanefield::reference::layout::LaneChoice;
 use lanefield::reference::links::LinkFormat;

@@ -4,10 +4,9 @@ use std::collections::BTreeMap;
 
 use lanefield::reference::real::Precision;
 use lanefield_lab::code::{Compiled, InstructionCounts};
+use lanefield_lab::model::{Architecture, Demand, Resource};
 use lanefield_lab::occupancy::emprism::{DIFFERENCES, Simplified, simplified};
-use lanefield_lab::occupancy::{
-    Architecture, Demand, Occupancy, Resource, Swept, SweptQuantity, occupancy, sweep, sweet_spot,
-};
+use lanefield_lab::occupancy::{Occupancy, Swept, SweptQuantity, occupancy, sweep, sweet_spot};
 use serde::Serialize;
 
 use super::arguments;

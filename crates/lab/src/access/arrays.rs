@@ -4,9 +4,7 @@
 use lanefield_reference::layout::Leg;
 use serde::Serialize;
 
-use super::coalescing::{Counts, WaveAccess, count};
-use super::kernel::{Item, Launched};
-use super::program::{Array, Instruction};
+use crate::model::{Array, Counts, Instruction, Item, Launched, count};
 
 const MOST_GROUPS: usize = 64;
 
@@ -63,11 +61,8 @@ fn row(
 ) -> ArrayCounts {
     let (mut counts, mut moved) = (Counts::default(), 0);
     for wave in waves {
-        let access = |instruction: &&Instruction| WaveAccess {
-            bytes: instruction.bytes as u64,
-            addresses: wave.iter().map(|item| launched.address(instruction, item)).collect(),
-        };
-        counts += count(&instructions.iter().map(access).collect::<Vec<_>>(), line);
+        let accesses: Vec<_> = instructions.iter().map(|instruction| launched.access_of(instruction, wave)).collect();
+        counts += count(&accesses, line);
         if let Some(leg) = leg.filter(|_| !launched.is_of_links(array)) {
             moved += wave.iter().filter(|item| launched.leads_elsewhere(item, leg)).count();
         }

@@ -7,7 +7,7 @@
 
 use serde::Serialize;
 
-use super::coalescing::WaveAccess;
+use crate::model::WaveAccess;
 
 const BANK_BYTES: u64 = 4;
 

@@ -4,8 +4,8 @@ use serde::Serialize;
 use thiserror::Error;
 
 use super::banks::{BankPasses, bank_passes};
-use super::coalescing::{Counts, WaveAccess, count};
 use super::expression::{Expression, ExpressionError, Names};
+use crate::model::{Counts, WaveAccess, count};
 
 const MOST: u64 = 1 << 22;
 

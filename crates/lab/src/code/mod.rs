@@ -25,7 +25,7 @@ pub use clang::{Clang, ClangError};
 pub use device::{code_of, code_of_kernel, options_with_log};
 pub use survey::{Compiled, Subject, SurveyError, Surveyed, survey};
 
-use super::occupancy::Demand;
+use crate::model::Demand;
 
 /// What is known of a kernel's code. `None`: what made it does not tell.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]

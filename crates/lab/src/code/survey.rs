@@ -13,7 +13,7 @@ use serde::Serialize;
 
 use super::CodeFacts;
 use super::clang::{Clang, ClangError};
-use crate::occupancy::{Architecture, Demand, OccupancyError};
+use crate::model::{Architecture, Demand, OccupancyError};
 
 /// A kernel for one architecture, and how it is asked for.
 #[derive(Clone, Debug)]

@@ -9,7 +9,8 @@
 //! counted: it might be the busiest.
 
 use super::kernel::KernelCounters;
-use super::limits::{Binds, Busy, Limit, OccupancyLimit, Unit, percent};
+use super::limits::{OccupancyLimit, Unit, percent};
+use crate::binding::{Binding, Limit, what_binds};
 
 /// From this share on a unit binds.
 const FULL: f64 = 0.8;
@@ -19,28 +20,30 @@ const WORTH_A_WORD: f64 = 0.1;
 
 impl KernelCounters {
     /// What binds; `None` where too little was counted to say it.
-    pub(super) fn what_binds(&self) -> Option<Binds> {
-        let busiest = *self.busiest().first()?;
-        let Busy { unit, share } = busiest;
-        let binds = |limit, because| Some(Binds { limit, share, because });
-        if share >= FULL {
-            return binds(Limit::Unit(unit), busiest.to_string());
-        }
-        let counted = |unit: &Unit| self.units.iter().any(|busy| busy.unit == *unit);
-        if !Unit::MEMORY.iter().all(counted) {
-            return None;
-        }
+    pub(super) fn what_binds(&self) -> Option<Binding> {
+        // Of units that are as busy, the first.
+        let units = self.units.iter().rev();
+        let full =
+            units.map(|busy| Binding { limit: Limit::Unit(busy.unit), share: busy.share, because: busy.to_string() });
+        what_binds(full, FULL, |busiest| {
+            let counted = |unit: &Unit| self.units.iter().any(|busy| busy.unit == *unit);
+            Unit::MEMORY.iter().all(counted).then(|| self.none_is_full(busiest))
+        })
+    }
+
+    fn none_is_full(&self, busiest: Binding) -> Binding {
         let stalled = self.largest_stall().filter(|stalled| stalled.share >= WORTH_A_WORD);
         let stalled = stalled.map_or_else(String::new, |stalled| format!(", warps stalled on {stalled}"));
+        let Binding { limit, share, because } = busiest;
         if share >= BUSY {
-            return binds(Limit::Unit(unit), format!("{busiest}{stalled}"));
+            return Binding { limit, share, because: because + &stalled };
         }
-        let idle = format!("no unit above {} ({busiest})", percent(BUSY));
-        if let Some(waves) = self.waves.filter(|&waves| waves < 1.0) {
-            let because = format!("launch: {idle}, its groups fill {} of the device", percent(waves));
-            return binds(Limit::Launch, because);
-        }
-        binds(Limit::Latency, format!("latency: {idle}{stalled}{}", self.occupancy()))
+        let idle = format!("no unit above {} ({because})", percent(BUSY));
+        let (limit, because) = match self.waves.filter(|&waves| waves < 1.0) {
+            Some(waves) => (Limit::Launch, format!("launch: {idle}, its groups fill {} of the device", percent(waves))),
+            None => (Limit::Latency, format!("latency: {idle}{stalled}{}", self.occupancy())),
+        };
+        Binding { limit, share, because }
     }
 
     /// The occupancy, and what limits it, in words.

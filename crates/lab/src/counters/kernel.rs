@@ -2,7 +2,8 @@
 
 use serde::Serialize;
 
-use super::limits::{Binds, Busy, OccupancyLimit, Stall, Stalled};
+use super::limits::{Busy, OccupancyLimit, Stall, Stalled};
+use crate::binding::Binding;
 use crate::si::percent;
 
 /// One kernel, averaged over its calls. What a profile does not tell is none.
@@ -50,7 +51,7 @@ pub struct KernelCounters {
     pub units: Vec<Busy>,
     /// Why warps were stalled, the largest share first.
     pub stalls: Vec<Stalled>,
-    pub binds: Option<Binds>,
+    pub binds: Option<Binding>,
     /// Why there is no TOTAL_RW where half of it was counted.
     pub remark: Option<String>,
 }

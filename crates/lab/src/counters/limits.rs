@@ -133,30 +133,3 @@ pub enum OccupancyLimit {
 lanefield_reference::named!(
     OccupancyLimit: Registers = "registers", LocalMemory = "local memory", Warps = "warps", Groups = "groups", Barriers = "barriers"
 );
-
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Limit {
-    Latency,
-    Launch,
-    #[serde(untagged)]
-    Unit(Unit),
-}
-
-impl Limit {
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Unit(unit) => unit.key(),
-            Self::Latency => "latency",
-            Self::Launch => "launch",
-        }
-    }
-}
-
-#[derive(Clone, PartialEq, Debug, Serialize)]
-pub struct Binds {
-    pub limit: Limit,
-    /// How busy the busiest unit is, 0 to 1.
-    pub share: f64,
-    pub because: String,
-}

@@ -2,6 +2,7 @@ use std::path::{Path, PathBuf};
 
 use super::profile::short_name;
 use super::*;
+use crate::Limit;
 
 fn data(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/counters").join(name)

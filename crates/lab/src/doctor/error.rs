@@ -5,7 +5,7 @@ use lanefield::backend::opencl::OpenClError;
 
 use super::described::DescriptionError;
 use crate::code::ClangError;
-use crate::estimate::EstimateError;
+use crate::model::ModelError;
 
 #[derive(Debug, thiserror::Error)]
 pub enum DoctorError {
@@ -20,7 +20,7 @@ pub enum DoctorError {
     #[error(transparent)]
     Clang(#[from] ClangError),
     #[error(transparent)]
-    Estimate(#[from] EstimateError),
+    Model(#[from] ModelError),
     #[error("buffer {name} does not exist when a kernel asks for it")]
     NoBuffer { name: String },
 }

@@ -30,7 +30,7 @@ pub use checks::diagnose;
 pub use described::{Described, Description, DescriptionError, Often, beside};
 pub use error::DoctorError;
 pub use finding::{Fault, Finding, Remedy};
-pub use observation::{ArrayAccess, Binding, Code, Machine, Observation, OtherGroup, Pass, Timeline};
+pub use observation::{ArrayAccess, Code, Machine, Observation, OtherGroup, Pass, Timeline};
 pub use product::Examination;
 pub use profile::of_profile;
 pub use trace_file::read_trace;

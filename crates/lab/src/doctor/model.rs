@@ -10,8 +10,9 @@ use lanefield_reference::layout::LaneChoice;
 use super::error::DoctorError;
 use super::machine::LINE;
 use super::observation::{ArrayAccess, Machine};
-use crate::access::{Array, ArrayCounts, Counts, Launched, is_described, kernel_arrays};
-use crate::estimate::{self, EstimateError, KernelWork, Prediction};
+use crate::access::{ArrayCounts, kernel_arrays};
+use crate::estimate::{self, Prediction};
+use crate::model::{Array, Counts, KernelWork, Launched, is_described};
 
 /// The models' word on a call in the tuning that `backend` has: how wavefronts reach each array, and the estimate, none where no machine is
 /// known for the device. Nothing of kernels whose accesses they do not know.
@@ -28,7 +29,7 @@ pub(super) fn modelled(
     }
     let tuned = backend.kernel_key(shape).map_or(Tuning::OPEN, |key| backend.choice(&key));
     let (tuning, access) = (backend.tuning().or(tuned), backend.layout().access);
-    let launched = Launched::new(shape.clone(), access, tuning).map_err(EstimateError::from)?;
+    let launched = Launched::new(shape.clone(), access, tuning)?;
     let accesses = if machine.wavefront > 1 { arrays(&launched, machine.wavefront) } else { Vec::new() };
     let Some(known) = crate::machine::Machine::of_device(backend.context().info()) else { return Ok((accesses, None)) };
     let known = crate::machine::Machine { copy_gb_per_second: machine.copy_bandwidth / 1e9, ..known };

@@ -2,8 +2,8 @@
 
 use serde::Serialize;
 
+use crate::binding::{Binding, Limit, what_binds};
 use crate::counters::KernelCounters;
-use crate::estimate::LimitKind;
 use crate::{Compared, Spread};
 
 /// The device, as far as it matters for the checks.
@@ -152,18 +152,7 @@ pub struct Observation {
     /// Seconds that the kernels would take by the estimate, where there is one.
     #[serde(rename = "estimated_seconds")]
     pub estimated: Option<f64>,
-    pub estimated_limit: Option<LimitKind>,
-}
-
-/// What the time of a run goes into, as far as its numbers tell.
-#[derive(Clone, PartialEq, Debug, Serialize)]
-pub struct Binding {
-    /// `memory`, `cache`, `launch`, `transfers`, `allocations`, `gaps`, `kernels`, a limit of the estimate, or `execution` where none of these takes half
-    /// of the time. By counters: `dram`, `l2`, `l1`, `issue`, `fma`, `alu`, `lsu`, `fp64`, `latency` or `launch`.
-    pub limit: String,
-    /// The share of the time that this alone would take, 0 to 1; above 1 where the bytes stay in a cache.
-    pub share: f64,
-    pub because: String,
+    pub estimated_limit: Option<Limit>,
 }
 
 impl Observation {
@@ -181,57 +170,46 @@ impl Observation {
         let share = |seconds: f64| if run > 0.0 { seconds / run } else { 0.0 };
         let launches = self.passes.iter().map(|pass| pass.launches).sum::<usize>() as f64;
         let (memory, launch) = (self.bytes as f64 / self.machine.copy_bandwidth, launches * self.machine.launch);
+        let candidate = |limit: Limit, seconds: f64, because: &str| {
+            let share = share(seconds);
+            Binding { limit, share, because: format!("{because}: {:.0}% of the time", 100.0 * share) }
+        };
         let mut candidates = vec![
-            ("launch", launch, "empty launches take that long"),
-            ("transfers", timeline.transfers, "bytes go between host and device meanwhile"),
-            ("allocations", timeline.allocations, "buffers are made and given back meanwhile"),
+            candidate(Limit::Launch, launch, "empty launches take that long"),
+            candidate(Limit::Transfers, timeline.transfers, "bytes go between host and device meanwhile"),
+            candidate(Limit::Allocations, timeline.allocations, "buffers are made and given back meanwhile"),
         ];
         if self.passes.is_empty() {
-            candidates.push((
-                "kernels",
-                timeline.kernels,
-                "kernels run meanwhile; examine the one that takes longest (--kernel)",
-            ));
+            let because = "kernels run meanwhile; examine the one that takes longest (--kernel)";
+            candidates.push(candidate(Limit::Kernels, timeline.kernels, because));
         }
         if timeline.wall > 0.0 {
-            candidates.push(("gaps", timeline.gaps(), "the device waits for the host meanwhile"));
+            candidates.push(candidate(Limit::Gaps, timeline.gaps(), "the device waits for the host meanwhile"));
         }
-        let limit = self.estimated_limit.map(|limit| limit.to_string());
-        if let (Some(limit), Some(estimated)) = (&limit, self.estimated) {
-            candidates.push((limit, estimated, "the estimate of this limit takes that long"));
+        if let (Some(limit), Some(estimated)) = (self.estimated_limit, self.estimated) {
+            candidates.push(candidate(limit, estimated, "the estimate of this limit takes that long"));
         }
-        match share(memory) {
-            of_run if of_run > 1.0 => {
-                candidates.push(("cache", memory, "the bytes would take longer from memory: they stay in a cache"))
-            }
-            _ if in_cache => {}
-            _ => candidates.push(("memory", memory, "the bytes take that long at the copy bandwidth")),
+        if share(memory) > 1.0 {
+            let because = "the bytes would take longer from memory: they stay in a cache";
+            candidates.push(candidate(Limit::Cache, memory, because));
+        } else if !in_cache {
+            candidates.push(candidate(Limit::Memory, memory, "the bytes take that long at the copy bandwidth"));
         }
-        let most =
-            candidates.into_iter().filter(|(_, seconds, _)| seconds.is_finite()).max_by(|a, b| a.1.total_cmp(&b.1));
-        let (limit, seconds, because) = most.unwrap_or(("execution", 0.0, ""));
-        let share = share(seconds);
-        let percent = 100.0 * share;
-        match share < 0.5 {
-            true => Binding {
-                limit: "execution".to_owned(),
-                share: 1.0 - share,
-                because: format!(
-                    "computing, or waiting for data: of the other limits {limit} is the greatest, {percent:.0}% of the time"
-                ),
-            },
-            false => {
-                Binding { limit: limit.to_owned(), share, because: format!("{because}: {percent:.0}% of the time") }
-            }
-        }
+        let binds = what_binds(candidates, 0.5, |Binding { limit, share, .. }| {
+            let percent = 100.0 * share;
+            let because = format!(
+                "computing, or waiting for data: of the other limits {limit} is the greatest, {percent:.0}% of the time"
+            );
+            Some(Binding { limit: Limit::Execution, share: 1.0 - share, because })
+        });
+        binds.unwrap_or(Binding { limit: Limit::Execution, share: 1.0, because: String::new() })
     }
 
     /// What binds by the counters of the longest pass, where there are any that say it.
     fn counted(&self) -> Option<Binding> {
         let longest = self.passes.iter().max_by(|a, b| a.seconds.median.total_cmp(&b.seconds.median))?;
-        let binds = longest.counters.as_ref()?.binds.as_ref()?;
-        let because = format!("counters: {}", binds.because);
-        Some(Binding { limit: binds.limit.name().to_owned(), share: binds.share, because })
+        let binds = longest.counters.as_ref()?.binds.clone()?;
+        Some(Binding { because: format!("counters: {}", binds.because), ..binds })
     }
 
     /// Seconds of a run: by the timeline where it was watched, else those of its kernels.

@@ -2,15 +2,15 @@
 
 use lanefield::backend::Cpu;
 
-use super::EstimateError;
 use crate::bandwidth::Operation;
 use crate::ceilings::MemoryOf;
 use crate::description::{Description as _, named};
 use crate::machine::{Machine, MachineKind, cache_of_host};
+use crate::model::ModelError;
 
 impl Machine {
     /// A machine that ships, by its name in any case; `host` is measured.
-    pub fn named(name: &str) -> Result<Self, EstimateError> {
+    pub fn named(name: &str) -> Result<Self, ModelError> {
         if name.eq_ignore_ascii_case("host") {
             return Self::host();
         }
@@ -19,7 +19,7 @@ impl Machine {
 
     /// This host: bandwidths are measured with as many threads as the CPU reference takes; cores, clock and caches are what the system tells. What a
     /// core takes from the last cache is not measured: 16 bytes a clock.
-    pub fn host() -> Result<Self, EstimateError> {
+    pub fn host() -> Result<Self, ModelError> {
         let cpu = Cpu::new(None)?;
         let ceiling = |operation| MemoryOf::Host(&cpu).ceiling(operation, None);
         let (copy, read) = (ceiling(Operation::Copy)? / 1e9, ceiling(Operation::Read)? / 1e9);

@@ -19,9 +19,9 @@ use lanefield_reference::layout::Extents;
 use lanefield_reference::real::Precision;
 use serde::Serialize;
 
-use super::EstimateError;
-use super::stencil::{KernelWork, stencil};
+use super::stencil::stencil;
 use crate::machine::{Cluster, Machine};
+use crate::model::{KernelWork, ModelError};
 
 /// Sites of the lattice that times a site are taken from, at most: tables of it are made.
 const MOST_SITES: usize = 1 << 20;
@@ -56,20 +56,20 @@ pub struct RanksLaunch {
     /// Packets on their way: the sites are computed meanwhile that need nothing of them.
     pub exchange_seconds: f64,
     pub launch_seconds: f64,
-    pub binds: Binding,
+    pub binds: RanksLimit,
 }
 
 /// What a launch waits for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Binding {
+pub enum RanksLimit {
     Device,
     HostLink,
     Network,
 }
 
 /// Estimates a kernel and an iteration on so many ranks of a cluster, on the whole lattice of `work`.
-pub fn on_ranks(cluster: &Cluster, work: &KernelWork, ranks: usize) -> Result<RanksEstimate, EstimateError> {
+pub fn on_ranks(cluster: &Cluster, work: &KernelWork, ranks: usize) -> Result<RanksEstimate, ModelError> {
     let machine = Machine::named(&cluster.device)?;
     let decomposition = Decomposition::of_ranks(work.extents, ranks)?;
     let launch_of = |work: &KernelWork| launch_on_ranks(cluster, &machine, work, &decomposition);
@@ -102,7 +102,7 @@ fn launch_on_ranks(
     machine: &Machine,
     work: &KernelWork,
     decomposition: &Decomposition,
-) -> Result<RanksLaunch, EstimateError> {
+) -> Result<RanksLaunch, ModelError> {
     let part = decomposition.part(0);
     let sites = part.volume() as f64 / 2.0;
     let launch = machine.launch_microseconds * 1e-6;
@@ -114,7 +114,7 @@ fn launch_on_ranks(
         part.cut_dimensions().map(|d| (d, 2.0 * sites / part[d] as f64 * site_bytes)).collect();
     let sent_bytes: f64 = faces.iter().fold(0.0, |sum, (_, bytes)| sum + bytes);
     if sent_bytes == 0.0 {
-        let (exchange_seconds, launch_seconds, binds) = (0.0, alone_seconds, Binding::Device);
+        let (exchange_seconds, launch_seconds, binds) = (0.0, alone_seconds, RanksLimit::Device);
         return Ok(RanksLaunch { sent_bytes, alone_seconds, exchange_seconds, launch_seconds, binds });
     }
     let border: f64 = 1.0 - part.cut_dimensions().map(|d| 1.0 - (2.0 / part[d] as f64).min(1.0)).product::<f64>();
@@ -127,15 +127,15 @@ fn launch_on_ranks(
     let device = packing + alone_seconds + 2.0 * launch;
     let packets = packing + launch + exchange_seconds + launch + border * sites * a_site;
     let binds = match () {
-        () if packets <= device => Binding::Device,
-        () if host_link >= network => Binding::HostLink,
-        () => Binding::Network,
+        () if packets <= device => RanksLimit::Device,
+        () if host_link >= network => RanksLimit::HostLink,
+        () => RanksLimit::Network,
     };
     Ok(RanksLaunch { sent_bytes, alone_seconds, exchange_seconds, launch_seconds: device.max(packets), binds })
 }
 
 /// The time of a site of one parity, on a lattice like the part that is not too large for tables.
-fn seconds_a_site(machine: &Machine, work: &KernelWork, part: Extents) -> Result<f64, EstimateError> {
+fn seconds_a_site(machine: &Machine, work: &KernelWork, part: Extents) -> Result<f64, ModelError> {
     let mut extents = part.as_array();
     while extents.iter().product::<usize>() > MOST_SITES {
         let longest = (0..extents.len()).max_by_key(|&d| extents[d]).unwrap_or(0);
@@ -186,7 +186,7 @@ mod tests {
         assert_eq!((all[1].cut, all[1].part), ([1, 1, 1, 2], [32, 32, 32, 32]));
         assert_eq!(two.sent_bytes, 2.0 * 32f64.powi(3) / 2.0 * 48.0);
         assert!(all.windows(2).all(|pair| pair[1].launch.launch_seconds < 1.5 * pair[0].launch.launch_seconds));
-        assert_eq!(one.binds, Binding::Device);
-        assert_ne!(all[4].launch.binds, Binding::Device);
+        assert_eq!(one.binds, RanksLimit::Device);
+        assert_ne!(all[4].launch.binds, RanksLimit::Device);
     }
 }

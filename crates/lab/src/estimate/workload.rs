@@ -3,8 +3,10 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::prediction::{Load, Prediction};
 use super::traversal::REGROUPING_LINES_A_LANE;
-use super::{Limit, LimitKind, Prediction};
+
+use crate::binding::Limit;
 use crate::description::{Description, DescriptionError};
 use crate::machine::Machine;
 
@@ -69,12 +71,12 @@ impl Workload {
         let l1_rate = machine.unit_clocks() * machine.l1_bytes_a_clock;
         let register_rate = machine.unit_clocks() * machine.f32_lanes * machine.operand_bytes;
         let limits = vec![
-            Limit::new(LimitKind::Memory, lines, "lines", machine.lines_per_second()),
-            Limit::new(LimitKind::FirstCache, touched.max(lines), "lines", l1_rate / line),
-            Limit::new(LimitKind::Fetches, fetches * lanes, "fetches", machine.fetches_per_second()),
-            Limit::new(LimitKind::Registers, self.register_bytes * lanes, "bytes", register_rate),
-            Limit::new(
-                LimitKind::Issue,
+            Load::new(Limit::Memory, lines, "lines", machine.lines_per_second()),
+            Load::new(Limit::FirstCache, touched.max(lines), "lines", l1_rate / line),
+            Load::new(Limit::Fetches, fetches * lanes, "fetches", machine.fetches_per_second()),
+            Load::new(Limit::Registers, self.register_bytes * lanes, "bytes", register_rate),
+            Load::new(
+                Limit::Issue,
                 self.instructions * lanes,
                 "instructions",
                 machine.unit_clocks() * machine.issue_lanes,
@@ -128,11 +130,11 @@ mod tests {
     #[test]
     fn what_binds_gives_the_rate() {
         for (text, binds, rate) in [
-            ("lines = 128", LimitKind::Memory, 64.0 * MEBI),
+            ("lines = 128", Limit::Memory, 64.0 * MEBI),
             // Regrouping halves that rate, hits gain a factor of eight at most.
-            ("lines = 128\nregroupings = 1", LimitKind::Memory, 32.0 * MEBI),
-            ("lines = 128\nhits = 1", LimitKind::FirstCache, 512.0 * MEBI),
-            ("levels = 24\nlines = 0", LimitKind::Fetches, 256.0 * 1024.0 * MEBI / 24.0 / 64.0),
+            ("lines = 128\nregroupings = 1", Limit::Memory, 32.0 * MEBI),
+            ("lines = 128\nhits = 1", Limit::FirstCache, 512.0 * MEBI),
+            ("levels = 24\nlines = 0", Limit::Fetches, 256.0 * 1024.0 * MEBI / 24.0 / 64.0),
         ] {
             let report = on_proxy(text);
             assert_eq!(report.prediction.binds, binds, "{text}");

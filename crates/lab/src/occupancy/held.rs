@@ -2,10 +2,8 @@
 
 use serde::Serialize;
 
-use super::architecture::Architecture;
-use super::error::OccupancyError;
-use super::limits::{Demand, Limit, Resource, check, limits};
 use super::next_step::NextStep;
+use crate::model::{Architecture, Demand, GroupLimit, OccupancyError, Resource, check, limits};
 use crate::si::kibi;
 
 #[derive(Clone, PartialEq, Debug, Serialize)]
@@ -26,7 +24,7 @@ pub struct Occupancy {
     /// The smallest local memory, in KiB, that holds these groups, of those that a driver chooses from.
     #[serde(rename = "carve_out_bytes", serialize_with = "kibi")]
     pub carve_out: Option<usize>,
-    pub limits: Vec<Limit>,
+    pub limits: Vec<GroupLimit>,
     /// The resources that allow no more: all that tie.
     pub binding: Vec<Resource>,
     /// What one group more would need; `None` where the unit holds no more of this size.

@@ -2,8 +2,7 @@
 
 use serde::Serialize;
 
-use super::architecture::Architecture;
-use super::limits::{Demand, Resource, limits};
+use crate::model::{Architecture, Demand, Resource, groups_held, limits};
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 pub struct Need {
@@ -56,7 +55,7 @@ impl NextStep {
             needs.push(Need { resource: limit.resource, at_most: low, instead_of });
         }
         // Registers go in steps of a wave for each partition, so that there may be more.
-        let groups = limits(architecture, &reached).iter().map(|limit| limit.groups).min()?;
+        let groups = groups_held(architecture, &reached);
         Some(Self { groups, waves: groups * architecture.waves_of(demand.group), needs })
     }
 

@@ -3,10 +3,8 @@
 
 use serde::Serialize;
 
-use super::architecture::Architecture;
-use super::error::OccupancyError;
 use super::held::{Occupancy, occupancy};
-use super::limits::Demand;
+use crate::model::{Architecture, Demand, OccupancyError};
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "snake_case")]

@@ -3,6 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::model::{Accumulation, Architecture, Demand, Resource, Vendor};
 
 fn of(name: &str, demand: Demand) -> Occupancy {
     occupancy(&Architecture::find(name, None).unwrap(), &demand).unwrap()

@@ -2,7 +2,8 @@
 //! docs/tuning.md; the gain is a bound, since counters do not tell how much of what is moved, or of what is computed, is needed.
 
 use super::words::{megabytes, percent};
-use crate::counters::{Busy, KernelCounters, Limit, Stall, Unit};
+use crate::binding::Limit;
+use crate::counters::{Busy, KernelCounters, OccupancyLimit, Stall, Unit};
 use crate::doctor::finding::{Fault, Finding, Remedy};
 use crate::doctor::observation::{Observation, Pass};
 
@@ -20,7 +21,7 @@ pub fn counters(observation: &Observation, pass: &Pass) -> Option<Finding> {
             Some(next) => (1.0 - next.share / binds.share, format!("at most: the next limit is {}", next.unit)),
             None => (1.0 - binds.share, "at most: up to its peak".to_owned()),
         },
-        Limit::Latency | Limit::Launch => {
+        _ => {
             let unit = busiest.first().map_or_else(String::new, |busy| busy.unit.to_string());
             (1.0 - binds.share, format!("at most: the next limit is {unit}"))
         }
@@ -79,7 +80,7 @@ fn to_try(counters: &KernelCounters, limit: Limit) -> String {
         Limit::Launch => tries.push(
             "more groups: a larger lattice, several right-hand sides in one launch, smaller groups (--accelerator-threads), narrower lanes (--lanes)",
         ),
-        Limit::Latency => tries.extend(against_latency(counters)),
+        _ => tries.extend(against_latency(counters)),
     }
     // Whatever binds: a share of more than this of the wide accesses of a warp is wasted.
     let poor = |sectors: Option<f64>| sectors.is_some_and(|sectors| sectors > MOST_SECTORS);
@@ -97,10 +98,10 @@ const MOST_SECTORS: f64 = 16.5;
 
 fn against_latency(counters: &KernelCounters) -> Vec<&'static str> {
     let more_warps = match counters.occupancy_limits.first() {
-        Some(crate::counters::OccupancyLimit::Registers) => {
+        Some(OccupancyLimit::Registers) => {
             "more warps: fewer registers (--max-registers), as long as nothing is spilled; other groups (lanefield bench threads)"
         }
-        Some(crate::counters::OccupancyLimit::LocalMemory) => {
+        Some(OccupancyLimit::LocalMemory) => {
             "more warps: less local memory (--accumulators registers, --neighbours registers)"
         }
         _ => "more warps: other groups (--accelerator-threads; lanefield bench threads tries them)",

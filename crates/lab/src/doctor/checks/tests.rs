@@ -5,7 +5,7 @@ use crate::counters::{KernelCounters, Kilobyte, Profile, Stall, Unit};
 use crate::doctor::finding::{Fault, Finding, Remedy};
 use crate::doctor::observation::{ArrayAccess, Code, Machine, Observation, OtherGroup, Pass, Timeline};
 use crate::doctor::of_profile;
-use crate::{Compared, Spread};
+use crate::{Compared, Limit, Spread};
 
 fn spread(median: f64) -> Spread {
     Spread { median, tenth: 0.99 * median, ninetieth: 1.01 * median }
@@ -240,26 +240,22 @@ fn what_binds_is_the_greatest_of_the_times_that_are_known() {
         (binding.limit, (100.0 * binding.share).round() as i64)
     };
     // 128 µs of 132 are the bytes at the copy bandwidth.
-    assert_eq!(binds(|_| ()), ("memory".to_owned(), 97));
+    assert_eq!(binds(|_| ()), (Limit::Memory, 97));
     // What fits a cache may take less from there.
-    assert_eq!(good().binding(true).limit, "execution");
-    assert_eq!(binds(|observation| slow(observation, 500e-6)), ("execution".to_owned(), 75));
-    assert_eq!(binds(|observation| slow(observation, 30e-6)).0, "cache");
-    assert_eq!(
-        binds(|observation| {
-            slow(observation, 6e-6);
-            observation.bytes = 1000;
-        })
-        .0,
-        "launch"
-    );
-    assert_eq!(binds(|observation| observation.timeline.wall = 1e-3), ("gaps".to_owned(), 87));
+    assert_eq!(good().binding(true).limit, Limit::Execution);
+    assert_eq!(binds(|observation| slow(observation, 500e-6)), (Limit::Execution, 75));
+    assert_eq!(binds(|observation| slow(observation, 30e-6)).0, Limit::Cache);
+    let little = |observation: &mut Observation| {
+        slow(observation, 6e-6);
+        observation.bytes = 1000;
+    };
+    assert_eq!(binds(little).0, Limit::Launch);
+    assert_eq!(binds(|observation| observation.timeline.wall = 1e-3), (Limit::Gaps, 87));
     let arithmetic = |observation: &mut Observation| {
         slow(observation, 400e-6);
-        (observation.estimated, observation.estimated_limit) =
-            (Some(300e-6), Some(crate::estimate::LimitKind::Arithmetic));
+        (observation.estimated, observation.estimated_limit) = (Some(300e-6), Some(Limit::Arithmetic));
     };
-    assert_eq!(binds(arithmetic), ("arithmetic".to_owned(), 75));
+    assert_eq!(binds(arithmetic), (Limit::Arithmetic, 75));
 }
 
 /// What a profiler would have counted: units by their shares, stalls by theirs.
@@ -296,7 +292,7 @@ fn finding_of(counters: KernelCounters) -> Option<Finding> {
     observation.timeline = Timeline { wall: 258e-6, kernels: 256e-6, ..observation.timeline };
     assert_eq!(observation.add_counters(std::slice::from_ref(&counters)), 1);
     let binding = observation.binding(false);
-    assert_eq!(binding.limit, counters.binds.unwrap().limit.name());
+    assert_eq!(binding.limit, counters.binds.unwrap().limit);
     let mut findings = diagnose(&observation);
     assert!(findings.len() <= 1, "{findings:?}");
     findings.pop()

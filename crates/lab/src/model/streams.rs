@@ -7,11 +7,11 @@
 //! Launches are thought of as repeated, as in a solver: of fields of half the size of the last cache all is still there from the launch before, of those of
 //! its size nothing, and of those between in proportion.
 
+use lanefield_reference::layout::DIMENSIONS;
 use serde::Serialize;
 
-use crate::access::Launched;
+use super::launched::Launched;
 use crate::machine::Machine;
-use lanefield_reference::layout::DIMENSIONS;
 
 /// Bytes of a launch.
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize)]
@@ -29,17 +29,20 @@ impl Streams {
     }
 }
 
-/// What a launch moves, with the last cache of `machine`.
-pub fn streams(launched: &Launched, machine: &Machine) -> Streams {
-    let shape = &launched.shape;
-    let source = launched.source_bytes() as f64;
-    let again = match launched.stencil {
-        Some(_) => read_again(launched.block(), shape.lattice().outer_extents(shape.sites()), source, machine.l2_bytes),
-        None => 0.0,
-    };
-    let (ideal_bytes, read_again_bytes) = (shape.field_bytes() as f64, shape.target.osites() as f64 * source * again);
-    let kept_bytes = kept_share(ideal_bytes, machine.l2_bytes) * (ideal_bytes + read_again_bytes);
-    Streams { ideal_bytes, read_again_bytes, kept_bytes }
+impl Launched {
+    /// What a launch moves, with the last cache of `machine`.
+    pub(crate) fn streams(&self, machine: &Machine) -> Streams {
+        let shape = &self.shape;
+        let source = self.source_bytes() as f64;
+        let again = match self.stencil {
+            Some(_) => read_again(self.block(), shape.lattice().outer_extents(shape.sites()), source, machine.l2_bytes),
+            None => 0.0,
+        };
+        let (ideal_bytes, read_again_bytes) =
+            (shape.field_bytes() as f64, shape.target.osites() as f64 * source * again);
+        let kept_bytes = kept_share(ideal_bytes, machine.l2_bytes) * (ideal_bytes + read_again_bytes);
+        Streams { ideal_bytes, read_again_bytes, kept_bytes }
+    }
 }
 
 /// The share of fields of so many bytes that is still in the cache after a launch.

@@ -5,37 +5,15 @@
 
 use serde::Serialize;
 
+use crate::binding::Limit;
+
 /// How sharp the greatest limit is.
 const SHARPNESS: f64 = 8.0;
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum LimitKind {
-    /// Bytes from and to memory.
-    Memory,
-    /// Bytes between the last cache and the compute units.
-    SecondCache,
-    /// Bytes from the first caches.
-    FirstCache,
-    Fetches,
-    Registers,
-    /// Multiply-adds, additions and multiplications.
-    Arithmetic,
-    /// Bit operations that unpack and pack half precision.
-    Conversion,
-    Issue,
-    Launch,
-}
-lanefield_reference::named!(
-    LimitKind: Memory = "memory", SecondCache = "last cache to units", FirstCache = "first cache",
-        Fetches = "fetches", Registers = "registers", Arithmetic = "arithmetic", Conversion = "conversion",
-        Issue = "issue slots", Launch = "launch"
-);
-
-/// One limit: `amount` of `unit` at `rate` a second.
+/// What a launch asks of one limit: `amount` of `unit` at `rate` a second.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
-pub struct Limit {
-    pub kind: LimitKind,
+pub struct Load {
+    pub kind: Limit,
     pub amount: f64,
     pub unit: &'static str,
     #[serde(rename = "rate_per_second")]
@@ -43,8 +21,8 @@ pub struct Limit {
     pub seconds: f64,
 }
 
-impl Limit {
-    pub fn new(kind: LimitKind, amount: f64, unit: &'static str, rate: f64) -> Self {
+impl Load {
+    pub fn new(kind: Limit, amount: f64, unit: &'static str, rate: f64) -> Self {
         Self { kind, amount, unit, rate, seconds: if amount == 0.0 { 0.0 } else { amount / rate } }
     }
 }
@@ -52,22 +30,22 @@ impl Limit {
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Prediction {
     pub seconds: f64,
-    pub binds: LimitKind,
+    pub binds: Limit,
     /// Seconds of an empty launch, part of `seconds`.
     pub launch_seconds: f64,
     /// All limits, the greatest first.
-    pub limits: Vec<Limit>,
+    pub limits: Vec<Load>,
 }
 
 impl Prediction {
     /// The time of a launch under some limits.
-    pub fn new(launch_seconds: f64, mut limits: Vec<Limit>) -> Self {
+    pub fn new(launch_seconds: f64, mut limits: Vec<Load>) -> Self {
         limits.sort_by(|a, b| b.seconds.total_cmp(&a.seconds));
         let greatest = limits.first().map_or(0.0, |limit| limit.seconds);
         let sum: f64 = limits.iter().map(|limit| (limit.seconds / greatest).powf(SHARPNESS)).sum();
         let work = if greatest > 0.0 { greatest * sum.powf(1.0 / SHARPNESS) } else { 0.0 };
-        let of_work = limits.first().map_or(LimitKind::Launch, |limit| limit.kind);
-        let binds = if launch_seconds >= greatest { LimitKind::Launch } else { of_work };
+        let of_work = limits.first().map_or(Limit::Launch, |limit| limit.kind);
+        let binds = if launch_seconds >= greatest { Limit::Launch } else { of_work };
         Self { seconds: launch_seconds + work, binds, launch_seconds, limits }
     }
 }
@@ -77,16 +55,16 @@ mod tests {
     use super::*;
 
     fn of(seconds: &[f64]) -> Prediction {
-        let kinds = [LimitKind::Memory, LimitKind::SecondCache, LimitKind::Arithmetic];
-        let limits = seconds.iter().zip(kinds).map(|(&seconds, kind)| Limit::new(kind, seconds, "things", 1.0));
+        let kinds = [Limit::Memory, Limit::SecondCache, Limit::Arithmetic];
+        let limits = seconds.iter().zip(kinds).map(|(&seconds, kind)| Load::new(kind, seconds, "things", 1.0));
         Prediction::new(0.5, limits.collect())
     }
 
     #[test]
     fn one_limit_alone_is_the_time_beside_the_launch() {
-        assert_eq!((of(&[2.0]).seconds, of(&[2.0]).binds), (2.5, LimitKind::Memory));
+        assert_eq!((of(&[2.0]).seconds, of(&[2.0]).binds), (2.5, Limit::Memory));
         assert!((of(&[1.0, 2.0, 0.2]).seconds - 2.5).abs() < 1e-3);
-        assert_eq!(of(&[1.0, 2.0, 0.2]).binds, LimitKind::SecondCache);
+        assert_eq!(of(&[1.0, 2.0, 0.2]).binds, Limit::SecondCache);
     }
 
     #[test]
@@ -97,7 +75,7 @@ mod tests {
 
     #[test]
     fn a_launch_that_does_nothing_is_bound_by_itself() {
-        assert_eq!((of(&[]).seconds, of(&[]).binds), (0.5, LimitKind::Launch));
-        assert_eq!((of(&[0.0, 0.0]).seconds, of(&[0.2]).binds), (0.5, LimitKind::Launch));
+        assert_eq!((of(&[]).seconds, of(&[]).binds), (0.5, Limit::Launch));
+        assert_eq!((of(&[0.0, 0.0]).seconds, of(&[0.2]).binds), (0.5, Limit::Launch));
     }
 }

@@ -2,41 +2,11 @@
 //! tables and the launch geometry that the kernels use. No device is needed. Counterparts: `src/backend/opencl/plan.rs`, `cl/accelerator.clh`.
 
 use lanefield::backend::opencl::{AccessWidth, GridStride, LinkLoads, Mapping, Traversal, Tuning};
-use lanefield::kernel::{self, Access, Argument, At, Geometry, Holds, Kernel, Shape};
-use lanefield_reference::layout::{BlockOrder, LaunchGeometry, LayoutError, PartsShape, Stencil};
-use thiserror::Error;
+use lanefield::kernel::{Argument, Geometry, Shape};
+use lanefield_reference::layout::{BlockOrder, LaunchGeometry, PartsShape, Stencil};
 
-/// Why a kernel's accesses are not known. Messages are fragments.
-#[derive(Debug, Error)]
-pub enum AccessError {
-    #[error("the accesses of {kernel} are not described: give one of {}", all_described())]
-    NotDescribed { kernel: &'static str },
-    #[error(transparent)]
-    Layout(#[from] LayoutError),
-}
-
-/// Whether the accesses of a kernel follow from its specification: stencils that read doubled links and fields of neighbours, and what takes the words of
-/// each component one after the other.
-pub fn is_described(kernel: &Kernel) -> bool {
-    let mut fields = kernel.fields();
-    match kernel.geometry {
-        Geometry::Stencil { .. } => {
-            let goes_further = kernel.arguments.iter().any(|argument| matches!(argument, Argument::OfNeighbours));
-            kernel.reads_links() && fields.any(|role| role.at == At::Neighbours) && !goes_further
-        }
-        Geometry::Elements => true,
-        Geometry::SumOfSites => {
-            let alone = fields.next().is_some_and(|role| role.access == Access::Read && role.holds == Holds::Any);
-            alone && fields.next().is_none()
-        }
-        _ => false,
-    }
-}
-
-fn all_described() -> String {
-    let names: Vec<&str> = kernel::all().filter(|kernel| is_described(kernel)).map(|kernel| kernel.name).collect();
-    names.join(", ")
-}
+use super::described::is_described;
+use super::error::ModelError;
 
 /// A kernel with its tables and the shape of its launch.
 #[derive(Clone, Debug)]
@@ -69,11 +39,11 @@ impl Launched {
     /// Lays out and launches a kernel, as the backend would on a device that takes groups of any size.
     ///
     /// # Errors
-    /// [`AccessError`]: a kernel that is not described, or a lattice that has no such sites.
-    pub fn new(shape: Shape, access: AccessWidth, tuning: Tuning) -> Result<Self, AccessError> {
+    /// [`ModelError`]: a kernel that is not described, or a lattice that has no such sites.
+    pub fn new(shape: Shape, access: AccessWidth, tuning: Tuning) -> Result<Self, ModelError> {
         let kernel = shape.kernel;
         if !is_described(kernel) {
-            return Err(AccessError::NotDescribed { kernel: kernel.name });
+            return Err(ModelError::NotDescribed { kernel: kernel.name });
         }
         let (lattice, parts) = (shape.lattice(), shape.parts());
         let is_stencil = kernel.arguments.iter().any(|argument| matches!(argument, Argument::Stencil));

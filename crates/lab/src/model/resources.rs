@@ -2,8 +2,7 @@
 
 use serde::Serialize;
 
-use super::architecture::{Accumulation, Architecture, MOST_WORK_ITEMS};
-use super::error::OccupancyError;
+use super::architecture::{Accumulation, Architecture, MOST_WORK_ITEMS, OccupancyError};
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
 pub struct Demand {
@@ -47,13 +46,13 @@ impl Resource {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
-pub struct Limit {
+pub struct GroupLimit {
     pub resource: Resource,
     pub groups: usize,
 }
 
 /// The numbers that no kernel has, by name.
-pub(super) fn check(architecture: &Architecture, demand: &Demand) -> Result<(), OccupancyError> {
+pub(crate) fn check(architecture: &Architecture, demand: &Demand) -> Result<(), OccupancyError> {
     let amd = architecture.register_name() == "VGPRs";
     let most_accumulation = if architecture.accumulation == Accumulation::None { 0 } else { 256 };
     // Without scalar registers of their own, architectures take any number and ignore it.
@@ -72,24 +71,30 @@ pub(super) fn check(architecture: &Architecture, demand: &Demand) -> Result<(), 
 }
 
 /// What each resource allows of a kernel whose numbers were checked.
-pub(super) fn limits(architecture: &Architecture, demand: &Demand) -> Vec<Limit> {
+pub(crate) fn limits(architecture: &Architecture, demand: &Demand) -> Vec<GroupLimit> {
     let waves_a_group = architecture.waves_of(demand.group);
     let of_waves = |a_partition: usize| architecture.partitions * a_partition / waves_a_group;
     let registers = architecture.allocated_registers(demand.registers, demand.accumulation);
     let mut limits = vec![
-        Limit { resource: Resource::WaveSlots, groups: of_waves(architecture.waves_a_partition) },
-        Limit { resource: Resource::Registers, groups: of_waves(architecture.registers / registers) },
+        GroupLimit { resource: Resource::WaveSlots, groups: of_waves(architecture.waves_a_partition) },
+        GroupLimit { resource: Resource::Registers, groups: of_waves(architecture.registers / registers) },
     ];
     if !(architecture.groups_are_barriers && waves_a_group == 1) {
-        limits.push(Limit { resource: Resource::GroupSlots, groups: architecture.groups });
+        limits.push(GroupLimit { resource: Resource::GroupSlots, groups: architecture.groups });
     }
     if let Some(scalar) = architecture.scalar {
         let allocated = demand.scalar.max(1).next_multiple_of(scalar.granule);
-        limits.push(Limit { resource: Resource::ScalarRegisters, groups: of_waves(scalar.a_partition / allocated) });
+        limits
+            .push(GroupLimit { resource: Resource::ScalarRegisters, groups: of_waves(scalar.a_partition / allocated) });
     }
     // Nothing where a group takes none.
     if let Some(groups) = architecture.local_bytes.checked_div(architecture.allocated_local(demand.local)) {
-        limits.push(Limit { resource: Resource::LocalMemory, groups });
+        limits.push(GroupLimit { resource: Resource::LocalMemory, groups });
     }
     limits
+}
+
+/// Groups that a unit holds.
+pub(crate) fn groups_held(architecture: &Architecture, demand: &Demand) -> usize {
+    limits(architecture, demand).iter().map(|limit| limit.groups).min().unwrap_or(0)
 }

@@ -8,7 +8,8 @@ use lanefield_reference::layout::{LEGS, Leg, Stencil};
 use lanefield_reference::real::Precision;
 use serde::{Serialize, Serializer};
 
-use super::kernel::{Item, Launched};
+use super::coalescing::WaveAccess;
+use super::launched::{Item, Launched};
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Array {
@@ -196,7 +197,7 @@ impl Launched {
     }
 
     /// Whether an array is that of doubled links.
-    pub(super) fn is_of_links(&self, array: Array) -> bool {
+    pub(crate) fn is_of_links(&self, array: Array) -> bool {
         let is = |role: FieldRole| array == Array::Field(role.name) && role.holds == Holds::DoubledLinks;
         self.shape.kernel.fields().any(is)
     }
@@ -232,6 +233,12 @@ impl Launched {
             }
         };
         (number << APART) + offset
+    }
+
+    /// What a wavefront asks for in an instruction.
+    pub(crate) fn access_of(&self, instruction: &Instruction, wave: &[Item]) -> WaveAccess {
+        let addresses = wave.iter().map(|item| self.address(instruction, item)).collect();
+        WaveAccess { bytes: instruction.bytes as u64, addresses }
     }
 
     fn table(&self, name: &str) -> u64 {

@@ -6,7 +6,7 @@
 
 use serde::Serialize;
 
-use super::error::OccupancyError;
+use crate::machine::Machine;
 use crate::si::kibi;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
@@ -216,6 +216,22 @@ impl Architecture {
         })
     }
 
+    /// A unit of a machine, whose registers and work-items are all that limits it.
+    pub(super) fn of_machine(machine: &Machine, most_work_items: usize) -> Self {
+        let wave = machine.lanes as usize;
+        Self {
+            wave,
+            partitions: 1,
+            waves_a_partition: most_work_items / wave,
+            groups: usize::MAX,
+            groups_are_barriers: false,
+            registers: machine.registers as usize / wave,
+            register_granule: 8,
+            scalar: None,
+            ..GCN
+        }
+    }
+
     pub fn most_waves(&self) -> usize {
         self.partitions * self.waves_a_partition
     }
@@ -255,4 +271,16 @@ impl Architecture {
             Vendor::Nvidia => "registers",
         }
     }
+}
+
+/// Why there is no occupancy to tell.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum OccupancyError {
+    #[error("'{name}' is no architecture with known rules of occupancy: use one of {known}")]
+    UnknownArchitecture { name: String, known: String },
+    #[error("{architecture} has no waves of {wave} work-items: use {waves}")]
+    NoSuchWave { architecture: &'static str, wave: usize, waves: String },
+    #[error("{value} {what} are not possible on {architecture}: use {least} to {most}")]
+    OutOfRange { architecture: &'static str, what: &'static str, value: usize, least: usize, most: usize },
 }

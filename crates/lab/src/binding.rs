@@ -1,0 +1,87 @@
+//! What binds a kernel or a run, by its share of what there is: of the time, as a model or a clock tells, or of what a unit can do, as a profiler counted.
+
+use std::fmt;
+
+use serde::{Serialize, Serializer};
+
+use crate::counters::Unit;
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Limit {
+    /// Bytes from and to memory.
+    Memory,
+    /// Bytes between the last cache and the compute units.
+    SecondCache,
+    /// Bytes from the first caches.
+    FirstCache,
+    /// A cache that has all bytes, which would take longer from memory.
+    Cache,
+    Fetches,
+    Registers,
+    /// Multiply-adds, additions and multiplications.
+    Arithmetic,
+    /// Bit operations that unpack and pack half precision.
+    Conversion,
+    Issue,
+    Launch,
+    Transfers,
+    Allocations,
+    /// The device waits for the host.
+    Gaps,
+    Kernels,
+    /// None of the others takes half of the time.
+    Execution,
+    /// Warps wait, and no unit is full.
+    Latency,
+    #[serde(untagged)]
+    Unit(Unit),
+}
+
+impl fmt::Display for Limit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Memory => "memory",
+            Self::SecondCache => "last cache to units",
+            Self::FirstCache => "first cache",
+            Self::Cache => "cache",
+            Self::Fetches => "fetches",
+            Self::Registers => "registers",
+            Self::Arithmetic => "arithmetic",
+            Self::Conversion => "conversion",
+            Self::Issue => "issue slots",
+            Self::Launch => "launch",
+            Self::Transfers => "transfers",
+            Self::Allocations => "allocations",
+            Self::Gaps => "gaps",
+            Self::Kernels => "kernels",
+            Self::Execution => "execution",
+            Self::Latency => "latency",
+            Self::Unit(unit) => unit.key(),
+        })
+    }
+}
+
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Binding {
+    #[serde(serialize_with = "as_words")]
+    pub limit: Limit,
+    /// The share of the time that this alone would take, above 1 where the bytes stay in a cache; by counters how busy the busiest unit is, 0 to 1.
+    pub share: f64,
+    pub because: String,
+}
+
+fn as_words<S: Serializer>(limit: &Limit, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(limit)
+}
+
+/// The greatest of some limits, if its share is at least `enough`; else what `otherwise` makes of it.
+pub(crate) fn what_binds(
+    limits: impl IntoIterator<Item = Binding>,
+    enough: f64,
+    otherwise: impl FnOnce(Binding) -> Option<Binding>,
+) -> Option<Binding> {
+    let known = limits.into_iter().filter(|limit| limit.share.is_finite());
+    let greatest = known.max_by(|a, b| a.share.total_cmp(&b.share))?;
+    if greatest.share >= enough { Some(greatest) } else { otherwise(greatest) }
+}
