@@ -20,9 +20,9 @@ use lanefield::backend::opencl::{Tuning, devices};
 use lanefield::backend::select::{DeviceChoice, Selected, resolve};
 use lanefield::backend::{BackendError, Cpu, OpenCl, Sum};
 use lanefield::kernel::{Case, Ceiling, Work};
-use lanefield_lab::bandwidth::{Operation, median};
+use lanefield_lab::bandwidth::Operation;
 use lanefield_lab::ceilings::Share;
-use lanefield_lab::{BenchCase, BenchOptions, FieldFacts, Timed, kernels_to_time};
+use lanefield_lab::{BenchCase, BenchOptions, FieldFacts, Timed, kernels_to_time, median};
 use lanefield_reference::layout::{ReductionDevice, get_num_blocks_and_threads};
 
 /// What a benchmark may fail with.

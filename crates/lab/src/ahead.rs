@@ -29,7 +29,6 @@ pub enum Step<K = &'static Kernel> {
     Mixed(Stored),
 }
 
-/// A kernel on fields, in some way of running it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct KernelStep<K = &'static Kernel> {
     pub run: Run<K>,

@@ -10,7 +10,7 @@ use lanefield_reference::real::Precision;
 use serde::{Deserialize, Deserializer, Serialize, de};
 
 use super::record::{FieldFacts, KernelRecord};
-use super::text;
+use crate::json::text;
 use super::timed::Timed;
 use super::timing::TimedCase;
 
@@ -60,7 +60,6 @@ pub fn usual_sites(kernel: &Kernel) -> &'static [Sites] {
     }
 }
 
-/// A kernel, and what it is timed on.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 pub struct BenchCase<K = &'static Kernel> {
     /// The kernel, or its name where the case was sent to another process.
@@ -112,7 +111,6 @@ impl BenchCase {
         }
     }
 
-    /// The lattice as `backend` would have it.
     pub fn lattice(&self, backend: &impl Memory) -> Result<Lattice, LayoutError> {
         let options = LatticeOptions { lanes: backend.lanes(self.lanes), ..LatticeOptions::default() };
         Lattice::new(self.extents, self.precision.scalar(), options)
@@ -128,13 +126,11 @@ impl BenchCase {
         }
     }
 
-    /// The kernel with its arguments, for `backend`.
     pub fn prepare<B: Timed>(&self, backend: &B) -> Result<TimedCase<B>, BackendError> {
         let lattice = self.lattice(backend)?;
         Ok(TimedCase::new(Case::new(self.kernel, &self.options(lattice))?))
     }
 
-    /// The record of a kernel whose arguments could not be made.
     pub fn unprepared<B: Timed>(&self, backend: &B, tuning: Tuning, failure: String) -> KernelRecord {
         let fields = match self.lattice(backend) {
             Ok(lattice) => FieldFacts::of(&Case::shape_of(self.kernel, &self.options(lattice))),
@@ -157,7 +153,6 @@ pub struct BenchOptions {
 }
 
 impl BenchOptions {
-    /// Everything, as it usually is.
     pub fn new(kernels: Vec<&'static Kernel>, extents: Extents) -> Self {
         let (precisions, links, lanes) = (Precision::ALL.into(), LinkFormat::ALL.into(), vec![LaneChoice::Auto]);
         Self { kernels, extents, precisions, links, rhs: None, lanes }

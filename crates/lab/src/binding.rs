@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 
 use crate::counters::Unit;
 
@@ -64,15 +64,11 @@ impl fmt::Display for Limit {
 
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Binding {
-    #[serde(serialize_with = "as_words")]
+    #[serde(serialize_with = "crate::json::text::serialize")]
     pub limit: Limit,
     /// The share of the time that this alone would take, above 1 where the bytes stay in a cache; by counters how busy the busiest unit is, 0 to 1.
     pub share: f64,
     pub because: String,
-}
-
-fn as_words<S: Serializer>(limit: &Limit, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.collect_str(limit)
 }
 
 /// The greatest of some limits, if its share is at least `enough`; else what `otherwise` makes of it.

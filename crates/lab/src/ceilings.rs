@@ -26,7 +26,6 @@ pub enum MemoryOf<'m> {
     Host(&'m Cpu),
 }
 
-/// What is kept of an operation.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 struct Kept {
     /// Bytes a second.
@@ -36,7 +35,6 @@ struct Kept {
 }
 
 impl Share {
-    /// The share, where there is one.
     pub fn of_ceiling(self) -> Option<f64> {
         match self {
             Self::InCache => None,
@@ -56,7 +54,6 @@ impl Kept {
     }
 }
 
-/// What a rate is held against.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Share {
     /// Nothing: the data stay in a cache, as a whole or in part.
@@ -108,6 +105,18 @@ impl MemoryOf<'_> {
     /// [`Implausible::Share`].
     pub fn share(self, bytes: u64, rate: f64, ceiling: f64) -> Result<Share, Implausible> {
         share(self.cache_bytes(), bytes, rate / ceiling)
+    }
+
+    /// The same of a kernel that takes so many seconds, where there is a ceiling. `empty_launch`: the seconds of one that does nothing.
+    pub(crate) fn held(
+        self,
+        bytes: u64,
+        seconds: f64,
+        ceiling: Option<f64>,
+        empty_launch: f64,
+    ) -> Result<Option<Share>, Implausible> {
+        plausible::time(seconds, empty_launch)?;
+        ceiling.map(|ceiling| self.share(bytes, bytes as f64 / seconds, ceiling)).transpose()
     }
 
     /// Seconds of a kernel that does nothing, by the device's clock: no kernel takes less. 0 of the CPU reference, which calls functions. `seen`: the least

@@ -3,7 +3,6 @@
 use serde::de::DeserializeOwned;
 use thiserror::Error;
 
-/// Why a description was refused. Messages are fragments.
 #[derive(Debug, Error)]
 pub enum DescriptionError {
     #[error("{what} cannot be read: {reason}")]
@@ -38,7 +37,6 @@ impl DescriptionError {
     }
 }
 
-/// What a TOML file describes.
 pub trait Description: DeserializeOwned + Clone {
     /// Checks every number; `what` names the description in errors.
     fn check(&self, what: &str) -> Result<(), DescriptionError>;

@@ -10,13 +10,11 @@ pub(crate) const OPTIONS: &str = "-DELEMENT_BYTES=64 -DAT_ONCE=8 -DGROUP=1";
 pub(crate) const ONE: Launch = Launch { global: [1, 1, 1], local: [1, 1, 1] };
 const RUNS: usize = 50;
 
-/// Seconds that a kernel runs which does nothing.
 pub struct EmptyKernel {
     pub median: f64,
     pub least: f64,
 }
 
-/// Measures it.
 pub fn empty_kernel(context: &Context) -> Result<EmptyKernel, BackendError> {
     let program = sources::program(context, "peak_caches.cl", OPTIONS)?;
     let out = context.allocate(8, "target of a kernel that does nothing")?;

@@ -7,7 +7,7 @@
 //! | `bandwidth/` | the bandwidths of memory that streams of kernels reach |
 //! | `machine/`, `description.rs` | machines: those that ship, and files |
 //! | `ceilings.rs` | the bandwidths that kernels are held against |
-//! | `kind.rs`, `device.rs`, `si.rs` | JSON: the kinds of documents, the device in each, and SI units |
+//! | `json/` | the kinds of documents, the device in each, SI units |
 //! | `sources.rs` | the OpenCL C sources of `crates/lab/cl` |
 //! | `timing.rs`, `spread.rs`, `record.rs` | one kernel timed in one tuning; what is recorded of it |
 //! | `bench.rs` | which kernels are timed, and on what |
@@ -39,12 +39,11 @@ pub mod ceilings;
 pub mod code;
 pub mod counters;
 pub mod description;
-mod device;
 pub mod doctor;
 mod empty;
 pub mod estimate;
 pub mod guidelines;
-mod kind;
+mod json;
 pub mod machine;
 pub mod model;
 pub mod occupancy;
@@ -55,12 +54,10 @@ mod record;
 pub mod reduce;
 #[cfg(feature = "report")]
 pub mod report;
-mod si;
 pub mod sources;
 mod spread;
 pub mod sprint;
 pub mod study;
-mod text;
 mod timed;
 mod timing;
 pub mod trace;
@@ -68,9 +65,8 @@ pub mod tune;
 
 pub use bench::{BenchCase, BenchOptions, Progress, kernels_to_time, usual_sites};
 pub use binding::{Binding, Limit};
-pub use device::Device;
-pub use kind::Kind;
+pub use json::{Device, Kind};
 pub use record::{FieldFacts, KernelRecord};
-pub use spread::{Compared, Spread};
+pub use spread::{Compared, Spread, median};
 pub use timed::Timed;
 pub use timing::{Sampling, TimedCase, sample};

@@ -4,10 +4,8 @@ use thiserror::Error;
 
 use crate::Spread;
 
-/// Why a number cannot be.
 #[derive(Clone, Copy, PartialEq, Debug, Error)]
 #[non_exhaustive]
-#[allow(missing_docs, reason = "the messages name the fields")]
 pub enum Implausible {
     #[error("implausible: {:.3} µs, and a launch of a kernel that does nothing takes {:.3} µs", 1e6 * .seconds, 1e6 * .launch)]
     Time { seconds: f64, launch: f64 },

@@ -10,10 +10,8 @@ use lanefield_reference::real::Precision;
 use serde::Serialize;
 
 use super::ceilings::{MemoryOf, Share};
-use super::plausible::{self, Implausible};
 use super::spread::Spread;
 
-/// The fields that a kernel acts on.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct FieldFacts {
     /// Extents x, y, z, t.
@@ -25,11 +23,9 @@ pub struct FieldFacts {
     pub precision: Precision,
     /// `full`, `even` or `odd`: the sites of the result; none where nothing could be made.
     pub sites: Option<String>,
-    /// Spinors or colour vectors a site.
     pub spinors: usize,
     /// Reals stored a link; none where there are no links.
     pub reconstruct: Option<usize>,
-    /// The order of the legs; none where there are none.
     pub legs: Option<String>,
 }
 
@@ -50,7 +46,6 @@ impl FieldFacts {
         }
     }
 
-    /// Fields that could not be laid out.
     pub fn unmade(extents: Extents, precision: Precision, spinors: usize) -> Self {
         Self {
             lattice: extents.as_array(),
@@ -115,13 +110,11 @@ pub struct KernelRecord {
 }
 
 impl KernelRecord {
-    /// A kernel that was not run yet.
     pub fn new(shape: &Shape, tuning: Tuning) -> Self {
         let record = Self::unprepared(shape.kernel, FieldFacts::of(shape), tuning, String::new());
         Self { work: Some(shape.work()), failure: None, ..record }
     }
 
-    /// A kernel whose fields could not be made.
     pub fn unprepared(kernel: &'static Kernel, fields: FieldFacts, tuning: Tuning, failure: String) -> Self {
         Self {
             family: kernel.family,
@@ -152,11 +145,7 @@ impl KernelRecord {
     /// failure.
     pub fn hold_against(&mut self, memory: MemoryOf<'_>, ceiling: Option<f64>, empty_launch: f64) {
         let (Some(work), Some(seconds), Some((flops, bytes))) = (self.work, self.seconds, self.rates()) else { return };
-        let share = || -> Result<Option<Share>, Implausible> {
-            plausible::time(seconds.median, empty_launch)?;
-            ceiling.map(|ceiling| memory.share(work.bytes, bytes, ceiling)).transpose()
-        };
-        match share() {
+        match memory.held(work.bytes, seconds.median, ceiling, empty_launch) {
             Ok(share) => {
                 (self.flops_per_second, self.bytes_per_second) = (Some(flops), Some(bytes));
                 self.share_of_ceiling = share.and_then(Share::of_ceiling);

@@ -22,7 +22,8 @@ use lanefield_reference::real::Precision;
 use num_complex::Complex;
 
 use crate::ahead::Step;
-use crate::bandwidth::{self, median};
+use crate::bandwidth;
+use crate::spread::median;
 use crate::{Progress, Timed};
 
 pub use report::{Agreement, Operation, ReduceReport, ReduceRow, Seconds, Shape};
@@ -144,7 +145,6 @@ pub fn steps<R: Vectors>(device: &mut OpenCl, bench: &ReduceBench) -> Result<Vec
     Ok(needed.into_iter().map(Step::Program).collect())
 }
 
-/// Bytes of a field of objects of `words` complex numbers.
 fn field_bytes<R: Vectors>(lattice: &Lattice, words: usize) -> u64 {
     (lattice.extents().volume() * words * size_of::<Complex<R>>()) as u64
 }

@@ -2,7 +2,6 @@
 
 use serde::Serialize;
 
-/// Seconds of the timed launches of a kernel.
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize)]
 pub struct Spread {
     pub median: f64,
@@ -28,6 +27,11 @@ impl Spread {
     pub fn overlaps(&self, other: &Self) -> bool {
         self.tenth <= other.ninetieth && other.tenth <= self.ninetieth
     }
+}
+
+/// The middle one of some times, in any order.
+pub fn median(times: Vec<f64>) -> f64 {
+    Spread::of_some(times).median
 }
 
 /// Seconds of something as it is, and of the same with a change.

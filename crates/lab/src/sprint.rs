@@ -18,13 +18,11 @@ const REGISTERS: u32 = 128;
 /// Work-items of the groups whose neighbours wait in local memory.
 const LARGE_GROUP: usize = 512;
 
-/// What the stages depend on.
 #[derive(Clone, Copy, Debug)]
 pub struct StageSetup {
     pub threads: AcceleratorThreads,
     /// Outer sites of a result of one parity, in each dimension.
     pub outer: [usize; DIMENSIONS],
-    /// Whether there is more than one way to run a kernel.
     pub variants: bool,
     /// Whether the compiler takes launch bounds.
     pub bounds: bool,

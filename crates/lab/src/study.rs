@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::bench::{BenchCase, BenchOptions, Progress};
 use super::record::KernelRecord;
-use super::text;
+use crate::json::text;
 use super::timed::Timed;
 use super::timing::{Sampling, TimedCase};
 
@@ -50,7 +50,6 @@ impl Run {
         Self { case, way: way.into() }
     }
 
-    /// All cases of a benchmark in a tuning.
     pub fn all(options: &BenchOptions, tuning: Tuning) -> Vec<Self> {
         options.cases().into_iter().map(|case| Self::new(case, tuning)).collect()
     }

@@ -12,7 +12,6 @@ use super::ceilings::MemoryOf;
 
 /// A backend whose kernels, and whose memory, can be timed.
 pub trait Timed: Backend {
-    /// What computes on this rank.
     fn here(&self) -> Here<'_>;
     /// The OpenCL device that it is, if it is one: then there is more than one way to run a kernel.
     fn opencl_mut(&mut self) -> Option<&mut OpenCl>;
@@ -36,7 +35,6 @@ pub trait Timed: Backend {
     fn span(&self, work: &mut dyn FnMut() -> Result<(), BackendError>) -> Result<Option<f64>, BackendError> {
         self.opencl().map(|device| device.time_span(work)).transpose()
     }
-    /// Its memory, whose bandwidths bound kernels.
     fn memory(&self) -> MemoryOf<'_> {
         match self.here() {
             Here::Cpu(cpu) => MemoryOf::Host(cpu),
@@ -56,7 +54,6 @@ pub trait Timed: Backend {
             Here::OpenCl(device) => device.context().info().into(),
         }
     }
-    /// Whether kernels run on a CPU.
     fn is_cpu(&self) -> bool {
         self.opencl().is_none_or(|device| device.context().info().kind == DeviceKind::Cpu)
     }

@@ -49,13 +49,11 @@ pub fn sample<B: Timed>(
 pub struct TimedCase<B: Timed> {
     /// The kernel and its arguments on the host; the order of its legs may change from run to run.
     pub case: Case,
-    /// How it sums, if it sums.
     pub sum: Sum,
     on: Option<(Option<Layout>, CaseOn<B>)>,
 }
 
 impl<B: Timed> TimedCase<B> {
-    /// A kernel that sums exactly, if it sums.
     pub fn new(case: Case) -> Self {
         Self { case, sum: Sum::Exact, on: None }
     }

@@ -48,7 +48,6 @@ impl TuneOptions {
 
 #[derive(Clone, Debug, Serialize)]
 pub struct KernelReport {
-    /// The default's time over the chosen one's.
     pub gain: f64,
     pub kernel: String,
     #[serde(skip)]
@@ -80,7 +79,6 @@ pub struct TuneReport {
 }
 
 impl TuneReport {
-    /// Whether every candidate, and every default, had the right bits.
     pub fn same_bits(&self) -> bool {
         self.failures.is_empty() && self.kernels.iter().all(|kernel| kernel.different().next().is_none())
     }

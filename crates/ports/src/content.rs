@@ -7,7 +7,6 @@ use crate::projection::{distance, size};
 use crate::words::words;
 
 words! {
-    /// What an array holds at each site.
     Content, "content of an array" {
         /// `(T, Z, Y, X, 4, 3)`.
         Spinor = "spinor",
@@ -43,19 +42,16 @@ words! {
         ComplexNumber = "complex-number",
         /// Any numbers of a site: `(T, Z, Y, X, …)`.
         Words = "words",
-        /// Numbers without a lattice.
         List = "list",
     }
 }
 
-/// An extent that is free.
 const ANY: usize = 0;
 
 /// The axes of a site: their names and extents, the slowest first.
 type SiteAxes = &'static [(&'static str, usize)];
 
 impl Content {
-    /// In words.
     pub const fn object(self) -> &'static str {
         match self {
             Self::Spinor => "spinor",
@@ -115,7 +111,6 @@ impl Content {
         known.into_iter().find(|content| content.fits(shape)).unwrap_or(Self::List)
     }
 
-    /// Whether an array of this shape can be it.
     pub fn fits(self, shape: &[usize]) -> bool {
         let Some(shape) = (if self.has_s() { shape.get(1..) } else { Some(shape) }) else { return false };
         let Some((&[t, z, y, x], extents)) = shape.split_first_chunk() else { return self == Self::List };
@@ -139,7 +134,6 @@ impl Content {
         }
     }
 
-    /// The axes of an array of it, in words.
     pub fn axes(self) -> String {
         let extent = |(_, extent): &(&str, usize)| if *extent == ANY { "n".to_owned() } else { extent.to_string() };
         let site = match (self, self.site()) {
@@ -153,7 +147,6 @@ impl Content {
     }
 }
 
-/// Sites that are looked at.
 const SITES: usize = 3;
 
 fn complex(reals: &[f64]) -> Vec<Complex<f64>> {

@@ -2,15 +2,11 @@
 
 use thiserror::Error;
 
-/// A word that means nothing here.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 #[error("invalid {what} '{word}': expected one of {expected}")]
 pub struct WordError {
-    /// What it should be.
     pub what: &'static str,
-    /// What was given.
     pub word: String,
-    /// All that there are.
     pub expected: String,
 }
 
@@ -20,7 +16,6 @@ pub(crate) fn spelt(word: &str) -> String {
     if word.contains("colour") { word } else { word.replace("color", "colour") }
 }
 
-/// An enum of words that are read and printed.
 macro_rules! words {
     ($(#[$about:meta])* $name:ident, $what:literal { $($(#[$doc:meta])* $variant:ident = $word:literal,)+ }) => {
         $(#[$about])*
@@ -30,10 +25,8 @@ macro_rules! words {
         }
 
         impl $name {
-            /// All of them.
             pub const ALL: &[Self] = &[$(Self::$variant),+];
 
-            /// The word for it.
             pub const fn name(self) -> &'static str {
                 match self {
                     $(Self::$variant => $word,)+

@@ -11,7 +11,6 @@ use crate::model::WaveAccess;
 
 const BANK_BYTES: u64 = 4;
 
-/// What one access of a wavefront costs in local memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 pub struct BankPasses {
     pub banks: u64,

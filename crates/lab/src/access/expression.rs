@@ -50,7 +50,6 @@ pub struct Expression {
 #[derive(Clone, Debug)]
 enum Node {
     Number(i64),
-    /// The place of a name.
     Name(usize),
     Two(Operator, Box<Node>, Box<Node>),
 }

@@ -53,16 +53,13 @@ pub struct Pattern {
     pub wavefront: u64,
 }
 
-/// What a pattern's wavefronts touch.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct PatternReport {
     pub work_items: u64,
     pub wavefronts: u64,
     pub accesses_a_work_item: u64,
-    /// Of all accesses.
     pub sector_efficiency: f64,
     pub all: Counts,
-    /// The first access of the first wavefront.
     pub first: Counts,
     /// Elements whose address is no multiple of their size: hardware splits such accesses, or refuses them.
     pub misaligned: u64,
@@ -126,7 +123,6 @@ impl Pattern {
         u64::try_from(value).map_err(|_| PatternError::Negative { value, names })
     }
 
-    /// What its wavefronts touch, with cache lines of `line` bytes.
     pub fn report(&self, line: u64) -> Result<PatternReport, PatternError> {
         let accesses = self.accesses()?;
         let serial: u64 = self.serial.iter().map(|&index| self.extent(index)).product();

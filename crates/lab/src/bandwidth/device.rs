@@ -7,7 +7,8 @@ use lanefield::backend::BackendError;
 use lanefield::backend::opencl::{Arg, Buffer, Context, DeviceKind, Launch};
 use serde::{Deserialize, Serialize};
 
-use super::{Operation, RUNS, TRIAD_FACTOR, median};
+use super::{Operation, RUNS, TRIAD_FACTOR};
+use crate::spread::median;
 use crate::sources;
 
 const CPU_BYTES: usize = 256 << 20;
@@ -16,7 +17,6 @@ const GPU_BYTES: usize = 1 << 30;
 /// Buffers are whole numbers of this: the widest element.
 const GRAIN: usize = 64;
 
-/// In which order work-groups go through a buffer.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Walk {
@@ -26,7 +26,6 @@ pub enum Walk {
     Chunk,
 }
 
-/// How a kernel goes through memory.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct Shape {
     /// Bytes of an access: 4, 8, 16 or 64.

@@ -9,7 +9,8 @@ use lanefield_reference::layout::{Checkerboard, Extents, LaneChoice, LaneWidth, 
 use lanefield_reference::real::Real as _;
 use rayon::prelude::*;
 
-use super::{Operation, RUNS, TRIAD_FACTOR, median, random_word};
+use super::{Operation, RUNS, TRIAD_FACTOR, random_word};
+use crate::spread::median;
 
 /// Words of a cache line; every piece of a buffer is a whole number of lines.
 const LINE: usize = 8;
@@ -17,7 +18,6 @@ const HOST_BYTES: usize = 256 << 20;
 /// Words that a thread reads at least.
 const LEAST_TASK: usize = (64 << 10) / size_of::<u64>();
 
-/// How threads go through memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Way {
     Plain,
@@ -28,7 +28,6 @@ pub enum Way {
 }
 
 impl Way {
-    /// The ways in which an operation is tried.
     pub fn of(operation: Operation) -> &'static [Self] {
         match operation {
             Operation::Read => &[Self::Plain, Self::Ahead(1024), Self::Ahead(4096)],
@@ -72,7 +71,6 @@ impl HostStreams {
         self.operation.buffers() * self.bytes
     }
 
-    /// The words of the buffer that is written.
     pub fn target(&self) -> &[u64] {
         self.buffers[0].vectors()
     }

@@ -32,7 +32,6 @@ pub enum Operation {
 lanefield_reference::named!(Operation: Read = "read", Write = "write", Copy = "copy", Triad = "triad");
 
 impl Operation {
-    /// The kernel of `cl/peak.cl`.
     pub(crate) fn kernel(self) -> String {
         format!("{self}_stream")
     }
@@ -54,10 +53,4 @@ pub fn random_word(place: u32) -> u32 {
     hash = hash.wrapping_mul(2_246_822_519);
     hash ^= hash >> 13;
     (hash & 0x807f_ffff) | 0x3f80_0000
-}
-
-/// The middle one of some times, in any order.
-pub fn median(mut times: Vec<f64>) -> f64 {
-    times.sort_unstable_by(f64::total_cmp);
-    times.get(times.len() / 2).copied().unwrap_or(f64::NAN)
 }

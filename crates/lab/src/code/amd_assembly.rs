@@ -6,7 +6,6 @@ use std::collections::HashMap;
 use super::amd_mnemonics::count;
 use super::{CodeFacts, InstructionCounts};
 
-/// The facts of every kernel of an assembly file, in its order.
 pub(super) fn kernels(assembly: &str, target: &str, compiler: &str) -> Vec<CodeFacts> {
     let of_name = |metadata: HashMap<&str, &str>| {
         let name = *metadata.get("name")?;
@@ -44,7 +43,6 @@ fn code_of<'a>(assembly: &'a str, name: &str) -> Option<&'a str> {
     Some(&rest[..end])
 }
 
-/// The number in a comment `; NumVgprs: 48`.
 fn comment(code: &str, what: &str) -> Option<usize> {
     // The last one: that of the kernel, behind its code.
     let values = code.lines().rev().filter_map(|line| line.strip_prefix("; ")?.strip_prefix(what));

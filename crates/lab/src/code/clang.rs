@@ -18,14 +18,12 @@ const NAMES: [&str; 8] =
 /// The variable that names another one.
 const VARIABLE: &str = "LANEFIELD_CLANG";
 
-/// A clang that compiles for AMD's GPUs.
 #[derive(Clone, Debug)]
 pub struct Clang {
     program: PathBuf,
     pub version: String,
 }
 
-/// Why a kernel was not compiled.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ClangError {
@@ -76,7 +74,6 @@ impl Clang {
         }
     }
 
-    /// The facts of `kernel` of an OpenCL C source.
     pub fn compile(
         &self,
         what: &str,

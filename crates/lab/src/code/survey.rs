@@ -64,7 +64,6 @@ pub struct Surveyed {
     pub compiled: Compiled,
 }
 
-/// Why a survey failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SurveyError {

@@ -31,7 +31,6 @@ impl FromStr for NameMap {
     }
 }
 
-/// A row of `lanefield bench`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct OurKernel {
     pub kernel: String,
@@ -41,11 +40,9 @@ pub struct OurKernel {
     pub seconds: f64,
     /// Bytes that it has to move at least, over the time, in bytes a second.
     pub bytes_per_second: Option<f64>,
-    /// Its ratio to the ceiling that was measured.
     pub share_of_ceiling: Option<f64>,
 }
 
-/// A kernel of a port beside ours.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Beside {
     pub theirs: KernelCounters,

@@ -46,7 +46,6 @@ impl KernelCounters {
         Binding { limit, share, because }
     }
 
-    /// The occupancy, and what limits it, in words.
     fn occupancy(&self) -> String {
         let Some(achieved) = self.occupancy_percent else { return String::new() };
         let limits: Vec<String> = self.occupancy_limits.iter().map(OccupancyLimit::to_string).collect();

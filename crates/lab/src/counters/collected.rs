@@ -29,10 +29,8 @@ pub(super) enum Quantity {
     GroupsBy(OccupancyLimit),
     /// How often the groups of the launch fill the device.
     Waves,
-    /// How busy a unit is, in percent of its most.
     Busy(Unit),
     L2Bytes,
-    /// Bytes through the first cache.
     L1Bytes,
     /// Share of accesses that the first cache had, in percent.
     L1Hit,
@@ -50,9 +48,7 @@ pub(super) enum Quantity {
 /// How the warps that are stalled for a reason were counted, the best way first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(super) enum StallsBy {
-    /// Percent of the time of warps.
     Warp,
-    /// Warps for each instruction issued.
     Issue,
     Samples,
 }

@@ -18,7 +18,6 @@ pub enum CountersError {
         line: u64,
         column: String,
         value: String,
-        /// Why it is wrong, and what would be right.
         reason: String,
     },
     #[error("there is no kernel \"{name}\" in {place}; there are: {known}")]

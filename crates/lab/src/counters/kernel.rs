@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::limits::{Busy, OccupancyLimit, Stall, Stalled};
 use crate::binding::Binding;
-use crate::si::percent;
+use crate::json::si::percent;
 
 /// One kernel, averaged over its calls. What a profile does not tell is none.
 #[derive(Clone, Debug, PartialEq, Serialize)]

@@ -4,23 +4,19 @@ use std::fmt;
 
 use serde::Serialize;
 
-/// A unit that has a most.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Unit {
     Dram,
-    /// The last cache.
     L2,
     /// The first cache, with its tags and data, and local memory.
     L1,
     /// The slots in which schedulers issue instructions.
     Issue,
-    /// Fused multiply-adds in f32.
     Fma,
     /// Integers, bits and comparisons.
     Alu,
     Lsu,
-    /// Arithmetic in f64.
     Fp64,
 }
 
@@ -83,9 +79,7 @@ impl Stall {
     pub const NO_INSTRUCTION: Self = Self("no_instruction");
     /// Waits for the result of an instruction that takes a fixed time.
     pub const WAIT: Self = Self("wait");
-    /// Another warp was chosen.
     pub const NOT_SELECTED: Self = Self("not_selected");
-    /// It issued an instruction.
     pub const SELECTED: Self = Self("selected");
 
     /// The reason of a name: as in metrics, `long_scoreboard`, or as in sections, `Long Scoreboard`.
@@ -120,7 +114,6 @@ pub(crate) fn percent(share: f64) -> String {
     format!("{:.0}%", 100.0 * share)
 }
 
-/// What may say how many groups a compute unit holds.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum OccupancyLimit {

@@ -27,7 +27,6 @@ const RESOURCES: [(&str, Quantity, f64); 14] = [
     ("L2CacheHit", Quantity::L2Hit, 1.0),
 ];
 
-/// What a counter counts, and the factor to its unit.
 fn counter(name: &str, kilobyte: Kilobyte) -> Option<(Quantity, f64)> {
     match name {
         "FETCH_SIZE" | "FetchSize" => Some((Quantity::BytesRead, kilobyte.bytes())),
@@ -71,7 +70,6 @@ fn calls(profile: &mut Profile, sheet: &Sheet, name: &str, kilobyte: Kilobyte) -
     Ok(sheet.rows.len())
 }
 
-/// A row for each counter of each call.
 fn counted(profile: &mut Profile, sheet: &Sheet, kilobyte: Kilobyte) -> Result<usize, CountersError> {
     let mut seen = HashSet::new();
     for row in &sheet.rows {

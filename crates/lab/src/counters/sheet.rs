@@ -54,7 +54,6 @@ impl Sheet {
         self.columns.contains_key(column)
     }
 
-    /// What stands in a column; empty where there is no such column.
     pub(super) fn text<'a>(&self, row: &'a Row, column: &str) -> &'a str {
         self.columns.get(column).and_then(|&at| row.cells.get(at)).unwrap_or_default()
     }

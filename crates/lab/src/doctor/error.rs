@@ -3,7 +3,7 @@
 use lanefield::backend::BackendError;
 use lanefield::backend::opencl::OpenClError;
 
-use super::described::DescriptionError;
+use super::read::DescriptionError;
 use crate::code::ClangError;
 use crate::model::ModelError;
 

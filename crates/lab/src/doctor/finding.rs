@@ -4,7 +4,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Compared, Spread};
 
-/// What can be wrong with the way a kernel is written or run.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Fault {
@@ -45,7 +44,6 @@ pub enum Remedy {
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Finding {
     pub fault: Fault,
-    /// The same in a sentence, with its numbers.
     pub title: String,
     /// The kernel or pass that has it; empty where it is the run as a whole.
     pub kernel: String,
@@ -64,7 +62,6 @@ pub struct Finding {
 }
 
 impl Finding {
-    /// Takes what the change gained, run in turns with what there was.
     pub fn confirm(&mut self, compared: Compared) {
         let Compared { present, changed } = compared;
         self.confirmed_gain = compared.gain();

@@ -5,7 +5,7 @@
 //! | file | subject |
 //! |---|---|
 //! | `product.rs` | observing Lanefield's own kernels, in a tuning |
-//! | `described.rs`, `run.rs`, `runner.rs` | observing a kernel of one's own, described in TOML |
+//! | `described.rs`, `read.rs`, `run.rs`, `runner.rs` | observing a kernel of one's own, described in TOML |
 //! | `trace_file.rs` | the timeline of a run that was traced |
 //! | `profile.rs` | kernels as a profiler counted them |
 //! | `model.rs` | what the models of accesses and of time say of Lanefield's kernels |
@@ -22,15 +22,17 @@ mod model;
 mod observation;
 mod product;
 mod profile;
+mod read;
 mod run;
 mod runner;
 mod trace_file;
 
 pub use checks::diagnose;
-pub use described::{Described, Description, DescriptionError, Often, beside};
+pub use described::{Described, Description, Often};
 pub use error::DoctorError;
 pub use finding::{Fault, Finding, Remedy};
 pub use observation::{ArrayAccess, Code, Machine, Observation, OtherGroup, Pass, Timeline};
 pub use product::Examination;
 pub use profile::of_profile;
+pub use read::{DescriptionError, beside};
 pub use trace_file::read_trace;

@@ -45,7 +45,6 @@ pub(super) fn modelled(
     Ok((accesses, Some(estimate::stencil(&known, &work)?.prediction)))
 }
 
-/// The counts of all legs of an array together.
 fn arrays(launched: &Launched, wavefront: usize) -> Vec<ArrayAccess> {
     let mut all: BTreeMap<String, (Counts, usize)> = BTreeMap::new();
     // Tables are a few bytes a site, the same for all lanes, and stay in the first cache.

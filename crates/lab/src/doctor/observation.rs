@@ -6,7 +6,6 @@ use crate::binding::{Binding, Limit, what_binds};
 use crate::counters::KernelCounters;
 use crate::{Compared, Spread};
 
-/// The device, as far as it matters for the checks.
 #[derive(Clone, PartialEq, Debug, Default, Serialize)]
 pub struct Machine {
     pub name: String,
@@ -51,7 +50,6 @@ pub struct ArrayAccess {
     pub pattern: String,
 }
 
-/// The same work in groups of another size.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct OtherGroup {
     /// Outer sites a group; work-items where there are none.
@@ -60,7 +58,6 @@ pub struct OtherGroup {
     pub compared: Compared,
 }
 
-/// One launch of a run, or several that are alike.
 #[derive(Clone, PartialEq, Debug, Default, Serialize)]
 pub struct Pass {
     pub kernel: String,
@@ -74,7 +71,6 @@ pub struct Pass {
     /// Work-items a group for each outer site, where groups hold outer sites: their lanes. 1 elsewhere.
     pub lanes: usize,
     pub launches: usize,
-    /// Seconds of all its launches in a run.
     pub seconds: Spread,
     pub code: Code,
     pub accesses: Vec<ArrayAccess>,
@@ -83,7 +79,6 @@ pub struct Pass {
     pub writes: Vec<(String, u64)>,
     /// Whether lanes are the fast dimension of its groups; `None` where it has none.
     pub lane_fast: Option<bool>,
-    /// The same work in groups of other sizes.
     pub other_groups: Vec<OtherGroup>,
     pub counters: Option<KernelCounters>,
 }
@@ -109,21 +104,17 @@ impl Pass {
     }
 }
 
-/// What happens on the host and between the launches of a run.
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize)]
 pub struct Timeline {
     /// Seconds of a run from its begin to its end; 0 where it was not watched.
     #[serde(rename = "wall_seconds")]
     pub wall: f64,
-    /// Seconds in which kernels ran.
     #[serde(rename = "kernel_seconds")]
     pub kernels: f64,
     pub launches: usize,
-    /// Seconds in which bytes went between host and device.
     #[serde(rename = "transfer_seconds")]
     pub transfers: f64,
     pub transferred_bytes: u64,
-    /// Seconds in which buffers were made and given back.
     #[serde(rename = "allocation_seconds")]
     pub allocations: f64,
     pub allocated_buffers: usize,

@@ -54,7 +54,6 @@ impl Examination<'_> {
         })
     }
 
-    /// The launches of a kernel, and the seconds of each of them over the samples.
     fn timed(
         &self,
         backend: &mut OpenCl,

@@ -41,7 +41,6 @@ impl Described {
         Some(changed)
     }
 
-    /// Runs it, `samples` times and more, and says what was seen.
     pub fn observe(&self, context: &Context, machine: &Machine, samples: usize) -> Result<Observation, DoctorError> {
         let mut runner = Runner::new(context, self, self.options(context))?;
         let (times, timeline) = runner.watch(samples)?;
@@ -163,7 +162,6 @@ impl Described {
     }
 }
 
-/// Build options without the limit of registers, and that limit.
 fn without_register_limit(options: &str) -> (String, Option<usize>) {
     const LIMIT: &str = "-cl-nv-maxrregcount=";
     let limit = options.split_whitespace().find_map(|option| option.strip_prefix(LIMIT)?.parse().ok());

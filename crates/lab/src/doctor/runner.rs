@@ -17,7 +17,6 @@ const CRASHED: &str = "a kernel of the description crashed: it touches memory ou
 /// Runs that are queued one after the other when the timeline is watched.
 pub(super) const BACK_TO_BACK: usize = 4;
 
-/// A description with its program and the buffers that stay.
 pub(super) struct Runner<'c> {
     context: &'c Context,
     description: &'c Description,

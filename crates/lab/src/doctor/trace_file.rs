@@ -4,8 +4,8 @@ use std::path::Path;
 
 use serde::Deserialize;
 
-use super::described::{DescriptionError, read};
 use super::observation::{Machine, Observation, Timeline};
+use super::read::{DescriptionError, read};
 
 #[derive(Deserialize)]
 struct Trace {

@@ -7,7 +7,6 @@ use serde::Serialize;
 
 use crate::binding::Limit;
 
-/// How sharp the greatest limit is.
 const SHARPNESS: f64 = 8.0;
 
 /// What a launch asks of one limit: `amount` of `unit` at `rate` a second.
@@ -38,7 +37,6 @@ pub struct Prediction {
 }
 
 impl Prediction {
-    /// The time of a launch under some limits.
     pub fn new(launch_seconds: f64, mut limits: Vec<Load>) -> Self {
         limits.sort_by(|a, b| b.seconds.total_cmp(&a.seconds));
         let greatest = limits.first().map_or(0.0, |limit| limit.seconds);

@@ -33,7 +33,6 @@ const FIELDS: f64 = 10.0;
 const VECTOR_LAUNCHES: f64 = 5.0;
 const SUMS: f64 = 2.0;
 
-/// What a kernel and an iteration take on so many ranks.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct RanksEstimate {
     pub ranks: usize,
@@ -46,7 +45,6 @@ pub struct RanksEstimate {
     pub sites_per_second: f64,
 }
 
-/// What a launch on a part takes.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct RanksLaunch {
     /// Bytes that a rank sends, one parity.
@@ -59,7 +57,6 @@ pub struct RanksLaunch {
     pub binds: RanksLimit,
 }
 
-/// What a launch waits for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum RanksLimit {

@@ -9,7 +9,6 @@ use crate::binding::Limit;
 use crate::machine::Machine;
 use crate::model::{Instructions, KernelWork, ModelError, Streams, UnitTraffic};
 
-/// What is known of a launch beside its time.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct KernelEstimate {
     #[serde(flatten)]
@@ -17,13 +16,11 @@ pub struct KernelEstimate {
     /// Floating-point operations, as the field counts them; none where nobody does.
     pub flops: Option<f64>,
     pub streams: Streams,
-    /// Between the last cache and the units.
     pub traffic: UnitTraffic,
     pub instructions: Instructions,
     pub launch: String,
 }
 
-/// Estimates a launch of a kernel on a machine.
 pub fn stencil(machine: &Machine, work: &KernelWork) -> Result<KernelEstimate, ModelError> {
     let launched = work.launched(machine)?;
     let (streams, traffic) = (launched.streams(machine), launched.unit_traffic(machine));

@@ -7,7 +7,6 @@ use serde::Serialize;
 /// Lines a lane that a regrouping takes at least: its state goes to a bucket in memory, and comes back.
 pub const REGROUPING_LINES_A_LANE: f64 = 2.0;
 
-/// What can be said of trees of one depth on a machine.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct TraversalReport {
     pub levels: u32,
@@ -49,7 +48,6 @@ fn nodes(levels: u32) -> Option<u64> {
 }
 
 impl Machine {
-    /// Lines a second from memory.
     pub(super) fn lines_per_second(&self) -> f64 {
         self.gauge_gb_per_second() * 1e9 / self.line_bytes as f64
     }
@@ -76,7 +74,6 @@ impl Machine {
         coherent + divergence.clamp(0.0, 1.0) * (own - coherent).max(0.0)
     }
 
-    /// What can be said of trees of so many levels.
     pub fn traversal(&self, levels: u32) -> TraversalReport {
         let lanes = f64::from(self.lanes);
         let memory = self.gauge_gb_per_second() * 1e9;

@@ -16,7 +16,6 @@ use crate::sources;
 pub enum Scale {
     /// As small as they can be: to see that both sides give the same, not to time them.
     Tiny,
-    /// Half as large as they should be or less, in less time.
     Quick,
     /// On a GPU larger than its last cache; 16 MiB each on a CPU.
     Full,
@@ -71,7 +70,6 @@ pub(super) struct Bench<'c> {
     options: Options,
     /// Made once: all experiments begin with the same words.
     source: OnceCell<Vec<u32>>,
-    /// How far the sides of the experiment at hand must agree.
     pub agreement: Agreement,
 }
 
@@ -80,7 +78,6 @@ impl<'c> Bench<'c> {
         Self { context, options, source: OnceCell::new(), agreement: Agreement::Words }
     }
 
-    /// The device lacks what an experiment is about.
     pub fn lacks(&self, what: &str) -> Result<Measured, Trouble> {
         let reason = format!("{} has no {what}", self.context.info().name);
         Err(Trouble::DoesNotApply { reason })
@@ -90,7 +87,6 @@ impl<'c> Bench<'c> {
         self.context.info().kind == DeviceKind::Cpu
     }
 
-    /// Words of an array, as a power of two.
     pub fn bits(&self) -> u32 {
         let info = self.context.info();
         // As many words as the cache has bytes: four times its size.

@@ -17,7 +17,6 @@ pub enum Document {
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Source {
     pub document: Document,
-    /// Its section, or the name of its paragraph.
     pub section: String,
 }
 
@@ -57,7 +56,6 @@ pub enum Clock {
     Host,
 }
 
-/// What of the two sides' results must be the same.
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Agreement {

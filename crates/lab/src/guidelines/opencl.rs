@@ -11,7 +11,6 @@ use opencl3::{command_queue as queue, device, event, kernel, memory};
 
 use super::bench::Call;
 
-/// An object of OpenCL that is released when dropped.
 struct Owned {
     object: *mut c_void,
     release: unsafe fn(*mut c_void) -> Result<(), i32>,

@@ -6,7 +6,6 @@ use super::guideline::Agreement;
 
 #[derive(Debug)]
 pub(super) enum Measured {
-    /// Seconds without and with, of each pair of samples.
     Pairs(Vec<[f64; 2]>),
     Observed(String),
 }

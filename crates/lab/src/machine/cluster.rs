@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 use serde::{Deserialize, Serialize};
 
 use crate::description::{Description, DescriptionError, named, shipped};
-use crate::si::{giga, micro};
+use crate::json::si::{giga, micro};
 
 /// A cluster. Rates are 10⁹ bytes a second for each device and way; as JSON bytes a second.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]

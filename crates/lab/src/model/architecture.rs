@@ -7,7 +7,7 @@
 use serde::Serialize;
 
 use crate::machine::Machine;
-use crate::si::kibi;
+use crate::json::si::kibi;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 pub enum Vendor {
@@ -28,7 +28,6 @@ pub enum Accumulation {
     Unified(usize),
 }
 
-/// Scalar registers, where they limit waves.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 pub struct ScalarRegisters {
     pub a_partition: usize,
@@ -264,7 +263,6 @@ impl Architecture {
         }
     }
 
-    /// What registers of a work-item are called.
     pub fn register_name(&self) -> &'static str {
         match self.vendor {
             Vendor::Amd => "VGPRs",
@@ -273,7 +271,6 @@ impl Architecture {
     }
 }
 
-/// Why there is no occupancy to tell.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum OccupancyError {

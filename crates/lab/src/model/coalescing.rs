@@ -11,7 +11,6 @@ pub const SECTOR: u64 = 32;
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct WaveAccess {
     pub bytes: u64,
-    /// Addresses of the work-items that take part.
     pub addresses: Vec<u64>,
 }
 
@@ -53,7 +52,6 @@ pub struct Counts {
     pub asked_bytes: u64,
     /// The same, where several work-items of an access ask for a byte counted once.
     pub distinct_bytes: u64,
-    /// Transactions of 32 bytes: sectors.
     pub transactions_32: u64,
     pub transactions_64: u64,
     pub transactions_128: u64,

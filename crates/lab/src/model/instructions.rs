@@ -10,7 +10,6 @@ use serde::Serialize;
 
 use super::launched::Launched;
 
-/// Instructions of a work-item for one of its parts.
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize)]
 pub struct Instructions {
     /// Arithmetic, in the precision of the fields, f32 for half precision.
@@ -26,13 +25,9 @@ impl Instructions {
     }
 }
 
-/// A complex multiplication, or multiply-add.
 const COMPLEX: f64 = 4.0;
-/// A row of a matrix times a vector.
 const ROW: f64 = 3.0 * COMPLEX;
-/// A sum of twelve words.
 const SPINOR_SUM: f64 = 24.0;
-/// The projection to two spins.
 const PROJECTION: f64 = 12.0;
 /// The third row: two complex products and a scale for each of three elements.
 const THIRD_ROW: f64 = 3.0 * (2.0 * COMPLEX + 2.0);

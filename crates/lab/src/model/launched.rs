@@ -26,7 +26,6 @@ pub struct Launched {
     blocks: Option<BlockOrder>,
 }
 
-/// A work-item's share of the work.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Item {
     pub lane: usize,

@@ -39,7 +39,6 @@ impl Serialize for Array {
     }
 }
 
-/// A load or a store of a work-item.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Instruction {
     pub array: Array,
@@ -49,7 +48,6 @@ pub struct Instruction {
     pub word: usize,
     pub bytes: usize,
     pub store: bool,
-    /// Whether it goes past the nearest cache.
     pub past_l1: bool,
 }
 
@@ -196,13 +194,11 @@ impl Launched {
         program
     }
 
-    /// Whether an array is that of doubled links.
     pub(crate) fn is_of_links(&self, array: Array) -> bool {
         let is = |role: FieldRole| array == Array::Field(role.name) && role.holds == Holds::DoubledLinks;
         self.shape.kernel.fields().any(is)
     }
 
-    /// The address of an instruction of a work-item.
     pub fn address(&self, instruction: &Instruction, item: &Item) -> u64 {
         let Instruction { array, leg, part, word, .. } = *instruction;
         let shape = &self.shape;

@@ -18,7 +18,6 @@ pub struct Demand {
     pub local: usize,
 }
 
-/// What limits the number of groups on a unit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Resource {
@@ -30,7 +29,6 @@ pub enum Resource {
 }
 
 impl Resource {
-    /// The name that AMD or NVIDIA give it.
     pub fn name(self, architecture: &Architecture) -> &'static str {
         match (self, architecture.register_name()) {
             (Self::Registers, name) => name,
@@ -94,7 +92,6 @@ pub(crate) fn limits(architecture: &Architecture, demand: &Demand) -> Vec<GroupL
     limits
 }
 
-/// Groups that a unit holds.
 pub(crate) fn groups_held(architecture: &Architecture, demand: &Demand) -> usize {
     limits(architecture, demand).iter().map(|limit| limit.groups).min().unwrap_or(0)
 }

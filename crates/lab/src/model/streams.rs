@@ -13,7 +13,6 @@ use serde::Serialize;
 use super::launched::Launched;
 use crate::machine::Machine;
 
-/// Bytes of a launch.
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize)]
 pub struct Streams {
     /// Each input once, and each output once.
@@ -30,7 +29,6 @@ impl Streams {
 }
 
 impl Launched {
-    /// What a launch moves, with the last cache of `machine`.
     pub(crate) fn streams(&self, machine: &Machine) -> Streams {
         let shape = &self.shape;
         let source = self.source_bytes() as f64;

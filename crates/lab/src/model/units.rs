@@ -25,7 +25,6 @@ const MOST_WORK_ITEMS: usize = 2048;
 /// Registers of a work-item at most, and at least.
 const REGISTERS: std::ops::RangeInclusive<u64> = 32..=255;
 
-/// Bytes of a whole launch.
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize)]
 pub struct UnitTraffic {
     pub resident_groups: usize,
@@ -95,7 +94,6 @@ impl Launched {
         (numbers * a_real + 32).clamp(*REGISTERS.start(), *REGISTERS.end())
     }
 
-    /// Groups that a unit of `machine` holds at a time.
     fn resident_groups(&self, machine: &Machine) -> usize {
         if let Some(GridStride::On(Some(groups))) = self.tuning.grid_stride {
             return groups.max(1);

@@ -22,7 +22,6 @@ pub struct KernelWork {
     pub sites: Sites,
     pub precision: Precision,
     pub links: LinkFormat,
-    /// Spinors or colour vectors a site.
     pub parts: usize,
     pub lanes: LaneChoice,
     /// Bytes of an access; that of the kind of machine where nothing is said.
@@ -47,7 +46,6 @@ impl KernelWork {
         }
     }
 
-    /// What is laid out and launched on a machine.
     pub fn launched(&self, machine: &Machine) -> Result<Launched, ModelError> {
         let Self { kernel, extents, sites, precision, links, parts, .. } = *self;
         let wrong = |name, value: usize, expected| {

@@ -16,7 +16,6 @@ accumulation registers (a file of its own: a wave has 256 a lane for all else, s
 is allocated (4 registers on CDNA1, 8 on CDNA2, 512 bytes of LDS), and let parts of groups and fractions of a wave a SIMD run, where the \
 hardware takes whole groups.";
 
-/// Waves by one resource, and the occupancy as the report has it.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct Share {
     /// Waves on a compute unit, rounded down.
@@ -27,7 +26,6 @@ pub struct Share {
 
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct Simplified {
-    /// What is taken for the most waves of a compute unit.
     pub most_waves: usize,
     pub vgprs: Share,
     pub sgprs: Share,

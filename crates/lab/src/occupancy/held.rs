@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::next_step::NextStep;
 use crate::model::{Architecture, Demand, GroupLimit, OccupancyError, Resource, check, limits};
-use crate::si::kibi;
+use crate::json::si::kibi;
 
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Occupancy {
@@ -16,7 +16,6 @@ pub struct Occupancy {
     pub share: f64,
     /// The share of the lanes of a group's waves that have a work-item.
     pub lanes_filled: f64,
-    /// Registers that are taken for a work-item, after rounding.
     pub allocated_registers: usize,
     /// Bytes of local memory that are taken for a group, after rounding.
     #[serde(rename = "allocated_local_bytes")]
@@ -31,7 +30,6 @@ pub struct Occupancy {
     pub next_step: Option<NextStep>,
 }
 
-/// What a unit of `architecture` holds of a kernel that takes `demand`.
 pub fn occupancy(architecture: &Architecture, demand: &Demand) -> Result<Occupancy, OccupancyError> {
     check(architecture, demand)?;
     let limits = limits(architecture, demand);

@@ -7,7 +7,6 @@ use crate::model::{Architecture, Demand, Resource, groups_held, limits};
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 pub struct Need {
     pub resource: Resource,
-    /// So much at most.
     pub at_most: usize,
     pub instead_of: usize,
 }
@@ -65,7 +64,6 @@ impl NextStep {
         format!("{} groups: {}", self.groups, needs.collect::<Vec<_>>().join(", "))
     }
 
-    /// In words, with the names that belong to `architecture`.
     pub fn in_words(&self, architecture: &Architecture) -> String {
         let needs = self.needs.iter().map(|need| {
             let unit = if need.resource == Resource::LocalMemory { "bytes of " } else { "" };

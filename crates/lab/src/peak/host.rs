@@ -33,7 +33,6 @@ const REGIONS: usize = 200;
 /// Tells that the measurement goes on, and fails where it is to end.
 type Tell<'t> = &'t mut dyn FnMut() -> Result<(), BackendError>;
 
-/// Measures one part, if a CPU has it.
 pub(super) fn measure(
     part: Part,
     scale: &Scale,
@@ -145,7 +144,6 @@ fn latency(scale: &Scale, peak: &mut Peak, tell: Tell<'_>) -> Result<(), Backend
     Ok(())
 }
 
-/// What a launch is here: all threads start, and are waited for.
 fn regions(peak: &mut Peak) {
     let trips = timed(REGIONS, || drop(rayon::broadcast(|_| ())));
     peak.launch_microseconds = Some(trips.median * 1e6);

@@ -9,7 +9,6 @@ use crate::Spread;
 use crate::bandwidth::random_words;
 use crate::sources;
 
-/// Fused multiply-adds of each number.
 const MOST_STEPS: u32 = 256;
 /// x ← b − x: every bit goes on changing, and nothing becomes large or subnormal.
 const FACTOR: f32 = -1.0;

@@ -57,7 +57,6 @@ impl<'c> Chaser<'c> {
         Ok(Visited { at: words[0], sum: words[1] })
     }
 
-    /// Launches a kernel of the same program that does nothing.
     pub(super) fn nothing(&self) -> Result<LaunchEvent, OpenClError> {
         self.context.launch_event(&self.program, "nothing", ONE, &[Arg::Buffer(&self.out)])
     }

@@ -2,13 +2,11 @@
 
 use serde::Serialize;
 
-use crate::si::giga;
+use crate::json::si::giga;
 
-/// Where the bytes lie that are read again and again.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Place {
-    /// Each compute unit has a set of its own.
     Own,
     /// All compute units have the same set, and, where the device can be told so, read past the nearest cache.
     Shared,

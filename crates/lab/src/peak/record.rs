@@ -6,12 +6,11 @@ use serde::{Deserialize, Serialize};
 use super::plateau::{Place, Plateau};
 use crate::Spread;
 use crate::bandwidth::Operation;
-use crate::si::{giga, mega, micro, nano};
+use crate::json::si::{giga, mega, micro, nano};
 
 /// The ceilings of a device: single figures first, then the sweeps that they were taken from. What was not measured is none.
 #[derive(Clone, PartialEq, Debug, Default, Serialize)]
 pub struct Peak {
-    /// The device, as `lanefield devices` names it.
     #[serde(skip)]
     pub device: String,
     /// Version of its driver; of the CPU reference, the vector instructions of this program.
@@ -31,22 +30,17 @@ pub struct Peak {
     /// Bytes read, in 10⁹ a second: the best of several ways, the median of several runs.
     #[serde(rename = "read_bytes_per_second", serialize_with = "giga")]
     pub read_gb_per_second: Option<f64>,
-    /// Bytes written, likewise.
     #[serde(rename = "write_bytes_per_second", serialize_with = "giga")]
     pub write_gb_per_second: Option<f64>,
     /// Bytes read and bytes written of a copy, likewise.
     #[serde(rename = "copy_bytes_per_second", serialize_with = "giga")]
     pub copy_gb_per_second: Option<f64>,
-    /// Bytes of two streams read and one written, likewise.
     #[serde(rename = "triad_bytes_per_second", serialize_with = "giga")]
     pub triad_gb_per_second: Option<f64>,
-    /// What the second cache delivers to all compute units together.
     #[serde(rename = "l2_bytes_per_second", serialize_with = "giga")]
     pub l2_gb_per_second: Option<f64>,
-    /// What the nearest caches deliver, of all compute units together.
     #[serde(rename = "l1_bytes_per_second", serialize_with = "giga")]
     pub l1_gb_per_second: Option<f64>,
-    /// What the local memories deliver, of all compute units together.
     #[serde(rename = "local_bytes_per_second", serialize_with = "giga")]
     pub local_gb_per_second: Option<f64>,
     /// What a launch costs: the time from one start to the next of empty kernels that are queued one after the other. Of the CPU reference: the
@@ -56,7 +50,6 @@ pub struct Peak {
     /// Fused multiply-adds of f32, two operations each, in 10⁹ a second.
     #[serde(rename = "f32_flops_per_second", serialize_with = "giga")]
     pub f32_gflop_per_second: Option<f64>,
-    /// The same of f64.
     #[serde(rename = "f64_flops_per_second", serialize_with = "giga")]
     pub f64_gflop_per_second: Option<f64>,
     /// The same of f32 with numbers that are stored in 16 bits.
@@ -69,11 +62,9 @@ pub struct Peak {
     /// All ways in which bandwidths were measured, the best of each operation first.
     pub streams: Vec<Stream>,
     pub intensity: Vec<Intensity>,
-    /// Bandwidth by size of what is read again and again.
     pub working_sets: Vec<WorkingSet>,
     /// Where it stays the same from size to size.
     pub plateaus: Vec<Plateau>,
-    /// Latency by size of what is gone through.
     pub chases: Vec<Chase>,
     pub launch: Option<LaunchCost>,
     pub transfers: Vec<Transfer>,
@@ -136,7 +127,6 @@ impl Drift {
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Stream {
     pub operation: Operation,
-    /// How: accesses, work-groups, order, hints.
     pub way: String,
     /// 10⁹ bytes a second, at the median time.
     #[serde(rename = "bytes_per_second", serialize_with = "giga")]
@@ -144,7 +134,6 @@ pub struct Stream {
     pub seconds: Spread,
 }
 
-/// How numbers are stored that arithmetic is done with.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub enum Stored {
     #[serde(rename = "f32")]
@@ -167,7 +156,6 @@ impl Stored {
     }
 }
 
-/// Numbers that are read, taken through some fused multiply-adds, and written.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Intensity {
     pub stored: Stored,
@@ -184,7 +172,6 @@ pub struct Intensity {
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct WorkingSet {
     pub place: Place,
-    /// Its bytes: those of one unit where each has its own.
     pub bytes: u64,
     /// What all units read together, in 10⁹ bytes a second.
     #[serde(rename = "bytes_per_second", serialize_with = "giga")]
@@ -192,7 +179,6 @@ pub struct WorkingSet {
     pub seconds: Spread,
 }
 
-/// Latency in a set of some size, gone through in random order.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Chase {
     /// [`Place::Local`], or memory behind its caches.

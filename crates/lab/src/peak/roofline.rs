@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::{Peak, Stored};
 use crate::KernelRecord;
 use crate::plausible;
-use crate::si::giga;
+use crate::json::si::giga;
 
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Roof {
@@ -43,12 +43,10 @@ pub struct Roofline {
     pub points: Vec<Point>,
 }
 
-/// The intensity from which on arithmetic binds.
 pub fn ridge(gb_per_second: f64, gflop_per_second: f64) -> f64 {
     gflop_per_second / gb_per_second
 }
 
-/// What a roof allows at an intensity.
 pub fn attainable(gb_per_second: f64, gflop_per_second: f64, flops_per_byte: f64) -> f64 {
     (gb_per_second * flops_per_byte).min(gflop_per_second)
 }

@@ -10,8 +10,9 @@ use super::measuring::{Measuring, rate};
 use super::record::{Drift, Peak, Stream};
 use super::scale::Scale;
 use crate::Spread;
-use crate::bandwidth::{DeviceStreams, Operation, Shape, Walk, device_ways, median};
+use crate::bandwidth::{DeviceStreams, Operation, Shape, Walk, device_ways};
 use crate::ceilings::WARM_UP;
+use crate::spread::median;
 
 /// A rest in which clocks may recover, and in which nothing is cooled for long.
 const REST: Duration = Duration::from_secs(1);
@@ -113,7 +114,6 @@ pub(super) fn stream(operation: Operation, way: String, bytes_moved: usize, time
 }
 
 impl Peak {
-    /// Keeps the ways of an operation, the best first.
     pub(super) fn keep_streams(&mut self, operation: Operation, mut streams: Vec<Stream>) {
         streams.sort_by(|a, b| b.gb_per_second.total_cmp(&a.gb_per_second));
         let best = streams.first().map(|stream| stream.gb_per_second);

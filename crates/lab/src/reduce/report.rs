@@ -6,7 +6,7 @@ use lanefield_reference::layout::Lattice;
 use serde::Serialize;
 
 use crate::ceilings::{MemoryOf, Share};
-use crate::plausible::{self, Implausible};
+use crate::plausible;
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -17,15 +17,12 @@ pub enum Operation {
 }
 lanefield_reference::named!(Operation: Sum = "sum", Norm2 = "norm2", InnerProduct = "inner product");
 
-/// The shape of the work-groups of a row.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Shape {
     /// So many sites a group, a work-item for each lane of each.
     SitesAGroup(usize),
-    /// What Grid's geometry gives for the backend.
     Plan,
-    /// What the backend takes where nobody chooses.
     Default,
 }
 
@@ -79,15 +76,11 @@ impl ReduceRow {
     pub(super) fn hold_against(&mut self, memory: MemoryOf<'_>, read_bandwidth: f64, empty_launch: f64) {
         let Some(seconds) = self.seconds else { return };
         let rate = self.bytes as f64 / seconds.median;
-        let share = || -> Result<Share, Implausible> {
-            plausible::time(seconds.median, empty_launch)?;
-            memory.share(self.bytes, rate, read_bandwidth)
-        };
-        match share() {
+        match memory.held(self.bytes, seconds.median, Some(read_bandwidth), empty_launch) {
             Ok(share) => {
                 self.bytes_per_second = Some(rate);
-                self.share_of_read_bandwidth = share.of_ceiling();
-                self.in_cache = share == Share::InCache;
+                self.share_of_read_bandwidth = share.and_then(Share::of_ceiling);
+                self.in_cache = share == Some(Share::InCache);
                 self.share_of_same_read =
                     self.read_seconds.and_then(|read| plausible::share(read / seconds.median).ok());
             }
@@ -109,7 +102,6 @@ pub struct ReduceReport {
     pub agreement: Agreement,
 }
 
-/// Whether what has to be equal was equal.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Agreement {
     /// Rows whose sums were tree sums; those of the same plan of the same field must be equal.

@@ -19,7 +19,6 @@ const IDENTITY: &str = "name id subject title architecture group kernel variant 
 const VOLATILE: &str = "kind schema lanefield device date file output displayTimeUnit command devices";
 const MOST_CHANGES: usize = 40;
 
-/// A measured number, with its 10th and 90th percentile where they are known.
 #[derive(Clone, Copy, Debug)]
 struct Measured {
     quantity: Quantity,

@@ -6,7 +6,6 @@ use serde_json::Value;
 use super::frame::Frame;
 use super::words::{heading, number, text};
 
-/// The chart, in units of its view box.
 #[derive(Serialize, Debug)]
 pub(super) struct Curves {
     title: String,

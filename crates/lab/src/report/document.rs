@@ -7,7 +7,6 @@ use thiserror::Error;
 
 use crate::Kind;
 
-/// Why there is no report. Messages name the file.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum ReportError {
@@ -23,7 +22,6 @@ pub enum ReportError {
     OtherSchema {
         path: PathBuf,
         kind: Kind,
-        /// What it says; `none` where it says nothing.
         found: String,
     },
     #[error("failed to write the report: {0}")]

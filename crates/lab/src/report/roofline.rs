@@ -11,7 +11,6 @@ use super::table::Table;
 use super::words::{Quantity, fields, list, number, text};
 use crate::Kind;
 
-/// The chart of a device, in units of its view box.
 #[derive(Serialize, Debug)]
 pub(super) struct Roofline {
     device: String,

@@ -123,7 +123,6 @@ fn tuned_row(kernel: &Value) -> Value {
     })
 }
 
-/// The plain fields of an object.
 fn facts(value: &Value) -> Vec<(String, String)> {
     let Some(fields) = value.as_object() else { return Vec::new() };
     let shown = fields.iter().filter(|(name, _)| !matches!(name.as_str(), "kind" | "schema" | "displayTimeUnit"));

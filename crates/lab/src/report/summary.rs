@@ -23,7 +23,6 @@ pub(super) struct Summary {
     findings: Vec<Line>,
 }
 
-/// A line, and the part of the page that says more.
 #[derive(Serialize, Debug)]
 struct Line {
     /// `good`, `bad`, or nothing.
@@ -73,7 +72,6 @@ pub(super) fn summary(documents: &[Document], sections: &[Section]) -> Summary {
     summary
 }
 
-/// Each text once, in the order of its first appearance.
 fn each_once(texts: impl Iterator<Item = String>) -> Vec<String> {
     let mut found = Vec::new();
     for text in texts {

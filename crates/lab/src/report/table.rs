@@ -11,7 +11,6 @@ const LONG: usize = 30;
 /// Names that come first, where nobody chose columns: what a row is about.
 const FIRST: [&str; 8] = ["group", "name", "kernel", "title", "advice", "variant", "precision", "lattice"];
 
-/// A table that sorts by click.
 #[derive(Serialize, Debug, Default)]
 pub(super) struct Table {
     pub caption: String,

@@ -17,7 +17,6 @@ const CLOSE: usize = 40;
 /// Colours for the names that take longest; all others share one.
 const COLOURS: usize = 8;
 
-/// The chart, in units of its view box.
 #[derive(Serialize, Debug)]
 pub(super) struct Timeline {
     title: String,
@@ -44,7 +43,6 @@ struct Slice {
     tip: String,
 }
 
-/// A slice of a trace, in microseconds.
 struct Event<'a> {
     name: &'a str,
     track: (u64, u64),

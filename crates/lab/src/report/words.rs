@@ -144,7 +144,6 @@ fn grouped(digits: &str) -> String {
     text
 }
 
-/// Seconds in the unit that suits them.
 pub(super) fn seconds(value: f64) -> String {
     match value.abs() {
         s if s >= 1.0 => format!("{value:.3} s"),

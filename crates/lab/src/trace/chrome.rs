@@ -33,7 +33,6 @@ fn microseconds(nanoseconds: i64) -> f64 {
     nanoseconds as f64 / 1e3
 }
 
-/// Writes events with commas between them.
 struct Events<'a> {
     out: &'a mut dyn Write,
     any: bool,

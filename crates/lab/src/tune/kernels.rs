@@ -44,7 +44,6 @@ pub fn subjects(
     Ok(subjects)
 }
 
-/// What a kernel that is tuned is called.
 pub(super) fn name_of(subject: &BenchCase) -> String {
     let BenchCase { kernel, precision, links, .. } = subject;
     format!("{kernel} {precision} reconstruct {links} x{}", subject.components())

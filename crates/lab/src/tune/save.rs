@@ -28,7 +28,6 @@ pub fn require_place(path: &Path) -> Result<(), SaveError> {
     locked(path).map(drop)
 }
 
-/// The lock on the file at `path`, in a directory that is made.
 fn locked(path: &Path) -> Result<File, SaveError> {
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(".lock");

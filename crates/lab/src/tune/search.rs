@@ -7,7 +7,7 @@ use std::time::Duration;
 use lanefield::backend::opencl::Tuning;
 use serde::Serialize;
 
-use crate::bandwidth::median;
+use crate::spread::median;
 
 /// What is searched: a kernel that can be run and timed with any choice, and a clock.
 pub trait Trial {
@@ -38,7 +38,7 @@ pub enum Verdict {
     /// It is slower than the chosen one, by so many percent.
     Slower {
         /// Percent of the chosen one's time; as JSON a share.
-        #[serde(rename = "share", serialize_with = "crate::si::percent")]
+        #[serde(rename = "share", serialize_with = "crate::json::si::percent")]
         percent: f64,
     },
     BitsDiffer {
@@ -51,7 +51,6 @@ pub enum Verdict {
     LeftOut,
 }
 
-/// A choice that was tried, or was to be.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Candidate {
     pub choice: Tuning,

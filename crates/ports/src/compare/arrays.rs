@@ -12,20 +12,14 @@ use super::numbers::{Kind, Numbers};
 use crate::Content;
 use crate::order::{OrderError, SiteOrder, require_shape, show_shape};
 
-/// Why two arrays cannot be compared.
 #[derive(Debug, Error)]
-#[allow(missing_docs, reason = "the messages name the fields")]
 pub enum CompareError {
-    /// They have different shapes.
     #[error("the shapes differ: A is {a}, B is {b}: {hint}")]
     Shapes { a: String, b: String, hint: String },
-    /// One has complex, real or whole numbers, the other has not.
     #[error("A is {a}, B is {b}: {hint}")]
     Kinds { a: String, b: String, hint: String },
-    /// They do not have the shape of what they should hold.
     #[error("{content} has the axes {}, and the shape is {shape}", .content.axes())]
     Holds { content: Content, shape: String },
-    /// An array whose numbers are not as many as its shape says.
     #[error("{array} has {found} numbers, not {expected}")]
     Length { array: String, expected: usize, found: usize },
 }

@@ -9,20 +9,17 @@ use crate::Content;
 pub struct SiteAxis {
     /// "spin", "colour", "direction", …
     pub name: &'static str,
-    /// Its extent.
     pub extent: usize,
 }
 
 /// The axes of an array.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Axes {
-    /// What a site holds.
     pub content: Content,
     /// The lattice; `None` for lists of numbers, which are one site.
     pub extents: Option<Extents>,
     /// Sites of the fifth dimension, the slowest axis; 1 where there is none.
     pub ls: usize,
-    /// The axes of a site, the slowest first.
     pub site: Vec<SiteAxis>,
 }
 
@@ -58,28 +55,23 @@ impl Axes {
         Self { content: Content::List, extents: None, ls: 1, site }
     }
 
-    /// Whether there is an axis of the fifth dimension.
     pub fn is_five_dimensional(&self) -> bool {
         self.content.has_s()
     }
 
-    /// Sites of the lattice.
     pub fn sites(&self) -> usize {
         self.extents.map_or(1, |extents| extents.volume())
     }
 
-    /// Numbers of a site at one s.
     pub fn words(&self) -> usize {
         self.site.iter().map(|axis| axis.extent).product()
     }
 
-    /// The number in the array.
     #[inline]
     pub fn number(&self, site: usize, s: usize, word: usize) -> usize {
         (s * self.sites() + site) * self.words() + word
     }
 
-    /// The index of a word on each of the site's axes.
     pub fn indices(&self, mut word: usize) -> Vec<usize> {
         let mut indices = vec![0; self.site.len()];
         for (index, axis) in indices.iter_mut().zip(&self.site).rev() {
@@ -94,7 +86,6 @@ impl Axes {
         self.site[axis + 1..].iter().map(|axis| axis.extent).product()
     }
 
-    /// Whether a site holds spinors, one for each s.
     pub fn are_spinors(&self) -> bool {
         matches!(self.content, Content::Spinor | Content::Spinors) && self.site.len() == 2
     }

@@ -8,7 +8,6 @@ use super::histogram::{Histogram, SiteMap};
 use crate::Content;
 use crate::order::Convention;
 
-/// How arrays are compared.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct CompareOptions {
     /// Numbers so many units in the last place apart, or fewer, are accepted; 0 asks for the same bits.
@@ -19,20 +18,15 @@ pub struct CompareOptions {
     pub holds: Option<Content>,
     /// What the first array was before it was converted to our order and basis: where that was wrong, a cause says so.
     pub a: Convention,
-    /// What the second array was.
     pub b: Convention,
 }
 
-/// One of the two arrays.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 pub enum Side {
-    /// The first.
     A,
-    /// The second.
     B,
 }
 
-/// An index on an axis.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct AxisIndex {
     /// "s", "spin", "colour", "direction", …
@@ -41,7 +35,6 @@ pub struct AxisIndex {
     pub index: usize,
 }
 
-/// A real number that differs.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Difference {
     /// The site x, y, z, t; `None` for lists of numbers.
@@ -54,9 +47,7 @@ pub struct Difference {
     pub a: f64,
     /// Its bits: 16 hexadecimal digits, of f32 behind zeros.
     pub a_bits: String,
-    /// In the second array.
     pub b: f64,
-    /// Its bits, likewise.
     pub b_bits: String,
     /// Distance in units in the last place; `None` where one is NaN, and of whole numbers.
     pub ulp: Option<u64>,
@@ -68,16 +59,13 @@ pub struct Difference {
     pub(super) is_whole: bool,
 }
 
-/// What the comparison of two arrays A and B found.
 #[derive(Clone, Debug, Serialize)]
 pub struct Comparison {
     /// Extents of both, the slowest axis first.
     pub shape: Vec<usize>,
     /// What a site holds, in words.
     pub object: &'static str,
-    /// The word for it.
     pub holds: Content,
-    /// Extents x, y, z, t; `None` for lists of numbers.
     pub lattice: Option<[usize; 4]>,
     /// Sites of the fifth dimension; `None` where there is none.
     pub ls: Option<usize>,
@@ -85,21 +73,17 @@ pub struct Comparison {
     pub precision: &'static str,
     /// The array that was rounded from f64 to f32 before, because the other is in f32.
     pub rounded: Option<Side>,
-    /// Distance that was accepted.
     pub ulps: u64,
     /// Real numbers of each array.
     pub numbers: u64,
     /// Those that differ, by more than [`Self::ulps`].
     pub differing: u64,
-    /// Those that differ, but are accepted.
     pub accepted: u64,
-    /// Sites of the lattice.
     pub sites: u64,
     /// Those with a number that differs by more than [`Self::ulps`].
     pub differing_sites: u64,
     /// The first number that differs, in site order: x fastest, then y, z, t; of a site s, then its axes, re before im.
     pub first: Option<Difference>,
-    /// The largest distance in units in the last place.
     pub largest_ulp: Option<Difference>,
     /// The largest |a − b|.
     pub largest_absolute: Option<Difference>,
@@ -107,15 +91,12 @@ pub struct Comparison {
     pub largest_relative: Option<Difference>,
     /// |A − B| / |A|, as vectors, over finite numbers; 0 where A is.
     pub relative_norm: f64,
-    /// Where the numbers that differ lie.
     pub histograms: Vec<Histogram>,
     /// What to know of how the arrays were read.
     pub notes: Vec<String>,
-    /// What may have caused it, the most certain first.
     pub causes: Vec<Cause>,
     /// Whether they are the hop that B should be, where that is known ([`explain_hop`]).
     pub hop: Option<HopFindings>,
-    /// What differs at each site; for maps.
     #[serde(skip)]
     pub map: SiteMap,
 }

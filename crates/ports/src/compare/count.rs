@@ -23,7 +23,6 @@ const ULP_BINS: [(u64, &str); 9] = [
     (u64::MAX, "above 2^30"),
 ];
 
-/// The largest of something, and where.
 #[derive(Default)]
 struct Largest(Option<(f64, usize)>);
 

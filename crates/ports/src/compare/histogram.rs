@@ -2,12 +2,10 @@
 
 use serde::Serialize;
 
-/// How many of the numbers at one place differ.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Bin {
     /// The place: an index, a parity, a boundary, a range of ulps.
     pub at: String,
-    /// Real numbers that differ there.
     pub differing: u64,
     /// Real numbers there; of ulps, all that differ.
     pub of: u64,
@@ -18,7 +16,6 @@ pub struct Bin {
 pub struct Histogram {
     /// `spin`, `colour`, `direction`, … of the site; `part`; `s`; `parity`; `x`, `y`, `z`, `t`; `boundary`; `ulp`.
     pub by: &'static str,
-    /// Places in ascending order.
     pub bins: Vec<Bin>,
 }
 
@@ -31,12 +28,10 @@ impl Histogram {
     }
 }
 
-/// What differs at each site, in site order.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct SiteMap {
     /// Real numbers of a site, at all s.
     pub a_site: u64,
-    /// Those that differ.
     pub differing: Vec<u32>,
     /// The largest |a − b| at the site, divided by the root mean square of A's real numbers; infinite where one of the two is not finite.
     pub relative: Vec<f64>,

@@ -36,12 +36,10 @@ pub struct Numbers {
 }
 
 impl Numbers {
-    /// Real numbers in C order.
     pub fn of_f64(shape: Vec<usize>, values: Vec<f64>) -> Self {
         Self { shape, parts: 1, kind: Kind::F64, values }
     }
 
-    /// Real numbers in single precision, in C order.
     pub fn of_f32(shape: Vec<usize>, values: &[f32]) -> Self {
         Self { shape, parts: 1, kind: Kind::F32, values: values.iter().map(|&x| f64::from(x)).collect() }
     }

@@ -26,7 +26,6 @@ pub fn axes_of(object: Object, extents: Extents) -> Vec<usize> {
     before.into_iter().chain([t, z, y, x]).chain(site).collect()
 }
 
-/// What an array of these objects holds.
 pub(super) fn content_of(object: Object) -> Content {
     match object {
         Object::Spinors(1) => Content::Spinor,
@@ -93,7 +92,6 @@ pub(super) fn in_site_order<R: Real>(
     }
 }
 
-/// Complex numbers of any precision.
 pub(super) fn complex<R: Real>(shape: &[usize], values: &[Complex<R>]) -> Result<RawArray, NpyError> {
     let number = |x: R| if x.to_f64().is_nan() { f64::NAN } else { x.to_f64() };
     let numbers = values.iter().map(|z| Complex::new(number(z.re), number(z.im)));

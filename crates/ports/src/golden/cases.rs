@@ -23,10 +23,8 @@ const PARTS_OF_RHS: usize = 6;
 const PARTS_ALONG_S: usize = 4;
 /// Spinors or colour vectors a site of kernels that take several.
 const PARTS: usize = 3;
-/// Fields of lists.
 const LISTED: usize = 2;
 
-/// Writes all cases.
 pub(super) fn export(setup: &Setup<'_>, writer: &mut Writer) -> Result<(), GoldenError> {
     for (kernel, precision) in kernels(setup) {
         setup.tell(&format!("{kernel} in {precision}"))?;
@@ -50,12 +48,10 @@ fn kernels(setup: &Setup<'_>) -> impl Iterator<Item = (&'static Kernel, Precisio
     })
 }
 
-/// How links are stored, where there are any.
 fn formats(kernel: &Kernel) -> &'static [LinkFormat] {
     if kernel.reads_links() { &LinkFormat::ALL } else { &[LinkFormat::Full] }
 }
 
-/// The sites of the target.
 fn sites(kernel: &Kernel) -> &'static [Sites] {
     const ALL: [Sites; 3] = [Sites::Full, Sites::Parity(Parity::Even), Sites::Parity(Parity::Odd)];
     match (kernel.is_full_only(), kernel.is_onto_parity_only()) {
@@ -80,7 +76,6 @@ fn usual_source(precision: Precision) -> Precision {
     if precision == Precision::F32 { Precision::F64 } else { Precision::F32 }
 }
 
-/// A call of a kernel.
 #[derive(Clone, Copy)]
 struct OneCase {
     kernel: &'static Kernel,
@@ -101,7 +96,6 @@ impl OneCase {
         })
     }
 
-    /// The directory of the case.
     fn name(&self) -> String {
         let Self { kernel, precision, format, sites, from } = self;
         let reals = if kernel.reads_links() { format!("-r{format}") } else { String::new() };
@@ -135,7 +129,6 @@ impl OneCase {
         Ok(())
     }
 
-    /// For what the arguments are made.
     fn options<'a>(&self, setup: &'a Setup<'_>) -> Result<CaseOptions<'a>, GoldenError> {
         let Self { kernel, precision, format, sites, from } = *self;
         let along_s = kernel.geometry == Geometry::AlongS;
@@ -164,7 +157,6 @@ impl OneCase {
         })
     }
 
-    /// The case but for its files.
     fn entry(&self, setup: &Setup<'_>, case: &Case) -> CaseEntry {
         let Self { kernel, precision, format, .. } = *self;
         let shape = case.shape();

@@ -16,7 +16,6 @@ use super::manifest::{MANIFEST, Manifest, Parameters};
 use crate::Content;
 use crate::compare::{Axes, CompareOptions, Comparison, Numbers, compare_numbers, counted, grouped};
 
-/// How results are compared.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct CheckOptions {
     /// Numbers may differ by so many ulp; whole ones by nothing.
@@ -25,10 +24,8 @@ pub struct CheckOptions {
     pub all: bool,
 }
 
-/// What a comparison found.
 #[derive(Clone, Debug, Serialize)]
 pub struct Checked {
-    /// The results of each kernel, and of each stage.
     pub groups: Vec<CheckedGroup>,
     /// The first file that differs, in the order of the manifest.
     pub first: Option<FirstDifference>,
@@ -38,47 +35,37 @@ pub struct Checked {
     pub unknown: Vec<String>,
 }
 
-/// The results of a kernel, or of a stage.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct CheckedGroup {
     /// The kernel; of a stage `stages/` and its name.
     pub name: String,
-    /// Files that were compared.
     pub compared: usize,
-    /// Those of them that differ.
     pub differ: Vec<String>,
-    /// Files that are not there.
     pub missing: Vec<String>,
 }
 
-/// A file that differs.
 #[derive(Clone, Debug, Serialize)]
 pub struct FirstDifference {
     /// Its path in both directories.
     pub file: String,
-    /// What is wrong, in a line.
     pub what: String,
     /// The comparison with the golden array A; none where the file holds another array, or none at all.
     pub comparison: Option<Box<Comparison>>,
 }
 
 impl Checked {
-    /// Whether all that is there is the same.
     pub fn is_same(&self) -> bool {
         self.first.is_none()
     }
 
-    /// Files that were compared.
     pub fn compared(&self) -> usize {
         self.groups.iter().map(|group| group.compared).sum()
     }
 
-    /// Files that differ.
     pub fn differ(&self) -> usize {
         self.groups.iter().map(|group| group.differ.len()).sum()
     }
 
-    /// Files that are missing.
     pub fn missing(&self) -> usize {
         self.groups.iter().map(|group| group.missing.len()).sum()
     }
@@ -187,7 +174,6 @@ fn require_same_parameters(manifest: &Manifest, other: &Path) -> Result<(), Gold
     Ok(())
 }
 
-/// What is said of a file.
 enum Outcome {
     Missing,
     Same,

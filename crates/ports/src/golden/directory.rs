@@ -12,14 +12,10 @@ use super::error::GoldenError;
 use super::manifest::{CASES, CaseEntry, FileEntry, MANIFEST, Manifest, Parameters, StageEntry, sha256};
 use crate::Content;
 
-/// What was written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Exported {
-    /// Cases of kernels.
     pub cases: usize,
-    /// Sets of intermediates.
     pub stages: usize,
-    /// Files.
     pub files: usize,
     /// Bytes of all files, the manifest among them.
     pub bytes: u64,
@@ -40,7 +36,6 @@ fn failed(path: &Path) -> impl FnOnce(io::Error) -> GoldenError + use<> {
 }
 
 impl Writer {
-    /// Writes what will be `target`.
     pub fn new(target: &Path, replace: bool) -> Result<Self, GoldenError> {
         let is_golden = |there: &Path| Manifest::read(there).is_ok();
         let directory = NewDirectory::new(target, ".lanefield-golden-", replace, is_golden)?;
@@ -48,12 +43,10 @@ impl Writer {
         Ok(Self { directory, files, cases, stages, bytes: 0 })
     }
 
-    /// Whether a file was written.
     pub fn has(&self, path: &str) -> bool {
         self.files.contains_key(path)
     }
 
-    /// Where a file is made.
     pub fn place(&self, path: &str) -> Result<PathBuf, GoldenError> {
         let place = self.directory.root().join(path);
         if let Some(parent) = place.parent() {
@@ -67,14 +60,12 @@ impl Writer {
         self.array_of(path, Content::of_shape(&array.shape), array)
     }
 
-    /// Writes an array.
     pub fn array_of(&mut self, path: &str, holds: Content, array: &RawArray) -> Result<(), GoldenError> {
         let (dtype, shape) = (Some(array.element.descr().to_owned()), Some(array.shape.clone()));
         let entry = FileEntry { dtype, shape, holds: Some(holds), sha256: String::new() };
         self.write(path, &array.to_file()?, entry)
     }
 
-    /// Writes another file.
     pub fn other(&mut self, path: &str, bytes: &[u8]) -> Result<(), GoldenError> {
         self.write(path, bytes, FileEntry::default())
     }
@@ -87,17 +78,14 @@ impl Writer {
         Ok(())
     }
 
-    /// Adds a case, whose files were written.
     pub fn case(&mut self, case: CaseEntry) {
         self.cases.push(case);
     }
 
-    /// Adds a stage, whose files were written.
     pub fn stage(&mut self, stage: StageEntry) {
         self.stages.push(stage);
     }
 
-    /// Writes the manifest, and puts all in its place.
     pub fn finish(mut self, parameters: Parameters) -> Result<Exported, GoldenError> {
         let lines = Manifest::lines(&self.cases);
         self.other(CASES, lines.as_bytes())?;

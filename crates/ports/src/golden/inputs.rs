@@ -42,12 +42,10 @@ pub(super) fn form_name(form: Form) -> &'static str {
     }
 }
 
-/// The file of the links without phases.
 pub(super) fn raw_path(precision: Precision) -> String {
     format!("stages/links/raw.{precision}.npy")
 }
 
-/// The file of doubled links.
 pub(super) fn doubled_path(precision: Precision, format: LinkFormat) -> String {
     format!("stages/links/doubled.{precision}-r{format}.npy")
 }

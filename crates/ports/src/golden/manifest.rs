@@ -13,15 +13,12 @@ use sha2::{Digest as _, Sha256};
 use super::error::GoldenError;
 use crate::Content;
 
-/// The name of the manifest.
 pub const MANIFEST: &str = "manifest.json";
-/// The name of the list of cases.
 pub(super) const CASES: &str = "cases.tsv";
 
 const FORMAT: &str = "lanefield golden data";
 const VERSION: u64 = 1;
 
-/// All that is in a directory of golden data.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Manifest {
     format: String,
@@ -29,9 +26,7 @@ pub struct Manifest {
     /// What all is a function of.
     #[serde(flatten)]
     pub parameters: Parameters,
-    /// Calls of kernels.
     pub cases: Vec<CaseEntry>,
-    /// Intermediates.
     pub stages: Vec<StageEntry>,
     /// Every file by its path, but the manifest.
     pub files: BTreeMap<String, FileEntry>,
@@ -44,11 +39,8 @@ pub struct Parameters {
     pub lattice: String,
     /// Of links, fields and scalars.
     pub seed: u64,
-    /// Phases in x,y,z,t.
     pub boundary: String,
-    /// The order of the legs.
     pub legs: String,
-    /// Precisions of the targets.
     pub precisions: Vec<Precision>,
 }
 
@@ -57,16 +49,13 @@ pub struct Parameters {
 pub struct CaseEntry {
     /// Its directory under `cases/`.
     pub case: String,
-    /// The kernel.
     pub kernel: String,
-    /// What it computes.
     pub computes: String,
     /// The section of `docs/arithmetic.md`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub definition: Option<String>,
     /// f32, f64 or half, of the target.
     pub precision: String,
-    /// Reals stored a link.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reconstruct: Option<usize>,
     /// Sites of the target: full, even, odd.
@@ -86,7 +75,6 @@ pub struct CaseEntry {
     /// Components of a right-hand side, where that matters.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rhs_parts: Option<usize>,
-    /// Across which slices are summed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub direction: Option<String>,
     /// Fields that are read; several of a list.
@@ -101,27 +89,22 @@ pub struct CaseEntry {
     /// The same of scalars of right-hand sides.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub scalars: BTreeMap<String, Vec<String>>,
-    /// Numbers of right-hand sides.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub indices: BTreeMap<String, Vec<usize>>,
     /// What a field that is updated held before.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub before: BTreeMap<String, String>,
-    /// Fields that are written.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub out: BTreeMap<String, String>,
-    /// The exact sums, in order.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sums: Option<String>,
 }
 
 impl CaseEntry {
-    /// The files that the kernel gives.
     pub fn results(&self) -> impl Iterator<Item = &str> {
         self.out.values().chain(&self.sums).map(String::as_str)
     }
 
-    /// The line of `cases.tsv`.
     fn line(&self) -> String {
         fn number(value: Option<usize>) -> Option<String> {
             value.map(|value| value.to_string())
@@ -165,16 +148,13 @@ pub struct StageEntry {
     pub stage: String,
     /// The section of `docs/arithmetic.md`.
     pub definition: String,
-    /// What its files hold.
     pub about: String,
     /// The numbers that they depend on, beside the parameters of all.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub parameters: BTreeMap<String, String>,
-    /// Its files.
     pub files: Vec<String>,
 }
 
-/// A file.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct FileEntry {
     /// The type of its elements, as NumPy writes it; none of one that is no array.
@@ -186,11 +166,9 @@ pub struct FileEntry {
     /// What it holds, which says what its axes are.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub holds: Option<Content>,
-    /// SHA-256 of the file.
     pub sha256: String,
 }
 
-/// SHA-256 as 64 hex digits.
 pub(super) fn sha256(bytes: &[u8]) -> String {
     hex::encode(Sha256::digest(bytes))
 }
@@ -205,7 +183,6 @@ impl Manifest {
         Self { format: FORMAT.to_owned(), version: VERSION, parameters, cases, stages, files }
     }
 
-    /// `cases.tsv`.
     pub(super) fn lines(cases: &[CaseEntry]) -> String {
         cases.iter().fold(String::new(), |mut text, case| {
             // Writing to a string cannot fail.

@@ -10,7 +10,6 @@ use lanefield::reference::real::Precision;
 
 use super::error::GoldenError;
 
-/// What golden data are to hold.
 #[derive(Clone, Debug)]
 pub struct GoldenOptions {
     /// The kernels; those that are only parts of sums are left out.
@@ -19,11 +18,8 @@ pub struct GoldenOptions {
     pub extents: Extents,
     /// Of links, fields and scalars.
     pub seed: u64,
-    /// Precisions of the targets.
     pub precisions: Vec<Precision>,
-    /// Boundary phases of the links.
     pub boundary: BoundaryPhases,
-    /// The order of the legs.
     pub legs: LegOrder,
     /// The lanes in which the backend computes; no byte depends on them.
     pub lanes: LaneChoice,
@@ -32,11 +28,9 @@ pub struct GoldenOptions {
 impl GoldenOptions {
     /// The lattice that is taken where none is named: every extent another one, and two in a row of the least.
     pub const LATTICE: [usize; 4] = [4, 6, 2, 8];
-    /// The seed that is taken where none is named.
     pub const SEED: u64 = 1;
 }
 
-/// What all parts of an export share.
 pub(super) struct Setup<'a> {
     pub backend: &'a AnyBackend,
     pub options: &'a GoldenOptions,
@@ -60,7 +54,6 @@ impl<'a> Setup<'a> {
         Ok(setup)
     }
 
-    /// Says what is being made now.
     pub fn tell(&self, what: &str) -> Result<(), GoldenError> {
         if (self.tell)(what) { Ok(()) } else { Err(GoldenError::Stopped { before: what.to_owned() }) }
     }

@@ -54,16 +54,12 @@ words! {
 /// How a program lays out a field. The default is ours.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
 pub struct Convention {
-    /// The order of sites and links.
     pub order: SiteOrder,
-    /// The basis of spins.
     pub gamma: GammaBasis,
-    /// The order within a spinor.
     pub inner: Inner,
 }
 
 impl Convention {
-    /// Ours.
     pub const OURS: Self =
         Self { order: SiteOrder::Lexicographic, gamma: GammaBasis::DegrandRossi, inner: Inner::SpinColour };
 }

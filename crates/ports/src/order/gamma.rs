@@ -6,7 +6,6 @@ use num_complex::Complex;
 use crate::words::words;
 
 words! {
-    /// A basis of spins.
     #[derive(Default)]
     GammaBasis, "basis of spins" {
         /// Of DeGrand and Rossi: γk = ((0, iσ)(−iσ, 0)), for y with −i and i; γt = ((0, 1)(1, 0)); γ5 = ((1, 0)(0, −1)). Ours, Grid's, QDP++'s and Chroma's.
@@ -114,7 +113,6 @@ impl SpinMatrix {
         !self.halved
     }
 
-    /// Its elements.
     pub fn elements(&self) -> [[f64; 4]; 4] {
         let factor = if self.halved { std::f64::consts::FRAC_1_SQRT_2 } else { 1.0 };
         self.rows.map(|row| row.map(|sign| f64::from(sign) * factor))

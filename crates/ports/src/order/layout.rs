@@ -109,7 +109,6 @@ impl Layout {
         Ok(Self { convention, extents, ls: None, directions: None, site: site.to_owned() })
     }
 
-    /// The layout that an array of ours shall have.
     pub fn of_ours(shape: &[usize], content: Content, convention: Convention) -> Result<Self, OrderError> {
         let Convention { order, gamma, inner } = convention;
         let fail = |reason: String| OrderError::Shape { order, shape: shape.to_owned(), reason };
@@ -147,13 +146,11 @@ impl Layout {
         Ok(Self { convention, extents, ls, directions, site: site.to_owned() })
     }
 
-    /// The shape in our order.
     pub fn our_shape(&self) -> Vec<usize> {
         let [x, y, z, t] = self.extents.as_array();
         self.ls.into_iter().chain([t, z, y, x]).chain(self.directions).chain(self.site.iter().copied()).collect()
     }
 
-    /// The shape that arrays have in the other order.
     pub fn their_shape(&self) -> Vec<usize> {
         let [x, y, z, t] = self.extents.as_array();
         let lattice = match self.convention.order.has_parities() {
@@ -167,7 +164,6 @@ impl Layout {
         self.ls.into_iter().chain(self.directions).chain(lattice).chain(site).collect()
     }
 
-    /// Where each number lies.
     pub fn places(&self) -> Places {
         let (order, volume) = (self.convention.order, self.extents.volume());
         let sites = site_places(self.extents, order);
@@ -190,12 +186,10 @@ pub(crate) struct Places {
 }
 
 impl Places {
-    /// Numbers of the array.
     pub fn count(&self) -> usize {
         self.count
     }
 
-    /// The place of a number.
     pub fn place(&self, number: usize) -> usize {
         let Self { sites, directions, words, .. } = self;
         let (rest, word) = (number / words, number % words);
@@ -208,7 +202,6 @@ impl Places {
         ((s * directions + direction) * sites.len() + sites[site]) * words + word
     }
 
-    /// The number at a place.
     pub fn number(&self, place: usize) -> usize {
         let Self { numbers, directions, words, .. } = self;
         let (rest, word) = (place / words, place % words);

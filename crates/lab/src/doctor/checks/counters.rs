@@ -10,7 +10,6 @@ use crate::doctor::observation::{Observation, Pass};
 const TOLD: usize = 3;
 const WORTH_A_WORD: f64 = 0.05;
 
-/// A unit that is full, or none that is.
 pub fn counters(observation: &Observation, pass: &Pass) -> Option<Finding> {
     let counters = pass.counters.as_ref()?;
     let binds = counters.binds.as_ref()?;

@@ -4,7 +4,6 @@ use super::{access, counters, groups, passes, spills, timeline};
 use crate::doctor::finding::{Finding, WORTH_A_FINDING};
 use crate::doctor::observation::{Observation, Pass};
 
-/// All findings that are worth one, the largest gain first.
 pub fn diagnose(observation: &Observation) -> Vec<Finding> {
     /// What is wrong with a pass; its gain is a share of the time of that pass.
     type OfPass = fn(&Observation, &Pass) -> Option<Finding>;

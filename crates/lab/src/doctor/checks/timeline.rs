@@ -9,7 +9,6 @@ const MANY_LAUNCHES: usize = 8;
 /// Kernels shorter than so many empty launches are mostly launch.
 const SHORT: f64 = 4.0;
 
-/// Bytes that go between host and device in every run.
 pub fn transfers(observation: &Observation) -> Option<Finding> {
     let Timeline { transfers, transferred_bytes, .. } = observation.timeline;
     let run = observation.run_seconds();
@@ -26,7 +25,6 @@ pub fn transfers(observation: &Observation) -> Option<Finding> {
     })
 }
 
-/// Buffers that are made in every run.
 pub fn allocations(observation: &Observation) -> Option<Finding> {
     let Timeline { allocations, allocated_buffers, .. } = observation.timeline;
     let run = observation.run_seconds();

@@ -7,7 +7,6 @@ use crate::compare::comparison::{CompareOptions, Comparison};
 use crate::compare::numbers::{Kind, same, ulps_between};
 use crate::compare::wording::counted;
 
-/// What the tests of hypotheses look at.
 pub(super) struct Case<'a> {
     pub a: &'a [f64],
     pub b: &'a [f64],

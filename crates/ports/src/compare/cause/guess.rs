@@ -2,7 +2,6 @@
 
 use serde::Serialize;
 
-/// How sure a cause is.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Confidence {
@@ -14,14 +13,11 @@ pub enum Confidence {
     Possible,
 }
 
-/// What may have made two arrays differ.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Cause {
     /// A name for programs: `spins`, `boundary`, `leg`, `lane`, …
     pub kind: &'static str,
-    /// How sure it is.
     pub confidence: Confidence,
-    /// What it is, as a sentence.
     pub sentence: String,
     /// What speaks for it, in numbers.
     pub evidence: String,

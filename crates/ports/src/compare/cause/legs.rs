@@ -127,13 +127,9 @@ fn links(extents: Extents, fitting: &[Vec<usize>; 8]) -> Option<String> {
     Some(format!("{sentence}: the legs forward from x,y,z,t and back to it are wrong"))
 }
 
-/// What structure a difference has.
 enum Structure {
-    /// There is none to speak of.
     Same,
-    /// That of no projector.
     None,
-    /// That of a projector.
     Of(usize),
 }
 

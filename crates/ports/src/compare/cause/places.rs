@@ -26,7 +26,6 @@ pub(super) fn causes(case: &Case<'_>) -> Vec<Cause> {
     causes
 }
 
-/// How sure a place is of which this share differs.
 fn confidence(differing: usize, of: usize) -> Confidence {
     if 2 * differing >= of { Confidence::Likely } else { Confidence::Possible }
 }

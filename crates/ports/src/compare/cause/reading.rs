@@ -74,7 +74,6 @@ fn named(order: SiteOrder, declared: SiteOrder, have_directions: bool) -> SiteOr
     if class(order) == class(declared) { declared } else { order }
 }
 
-/// An array as it was read.
 struct Side<'a> {
     name: &'static str,
     declared: Convention,

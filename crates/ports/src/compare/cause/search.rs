@@ -8,10 +8,8 @@ use crate::compare::axes::Axes;
 use crate::compare::comparison::{CompareOptions, Comparison};
 use crate::compare::numbers::Numbers;
 
-/// Causes that are said at most.
 const MOST: usize = 4;
 
-/// All causes that were found, the most certain first.
 pub(in crate::compare) fn causes(
     a: &Numbers,
     b: &Numbers,

@@ -8,7 +8,6 @@ use num_complex::Complex;
 
 use super::inputs::HopInputs;
 
-/// Some of the eight legs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Legs {
     One(Leg),
@@ -62,7 +61,6 @@ impl Legs {
     }
 }
 
-/// What is done to a link.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum LinkChange {
     Transposed,
@@ -113,12 +111,9 @@ pub(super) enum Part {
     Neighbours,
 }
 
-/// How products are computed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Product {
-    /// As they should be.
     Right,
-    /// Nothing is fused.
     Unfused,
     /// (ac − bd) as fma(a, c, −(b·d)): what compilers make of plain products that they contract from the left.
     Contracted,
@@ -165,10 +160,8 @@ impl Product {
     }
 }
 
-/// How the mass term of M is added.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum MassTerm {
-    /// fma(dm, ψ, hop).
     Fused,
     /// The product rounded, then added.
     Unfused,
@@ -190,7 +183,6 @@ impl MassTerm {
     }
 }
 
-/// One thing that is wrong.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Fault {
     None,
@@ -204,9 +196,7 @@ pub(super) enum Fault {
     OtherSite(Legs, bool),
     /// Directions in another order: each takes that of its place in the list.
     Directions(Part, [usize; 4]),
-    /// No boundary phase in a leg.
     PhaseOfLeg(Leg),
-    /// Other boundary phases.
     Boundary(BoundaryPhases),
     Dagger,
     Products(Product),
@@ -215,7 +205,6 @@ pub(super) enum Fault {
 }
 
 impl Fault {
-    /// All that are tried of a hop.
     pub fn all(inputs: &HopInputs<'_>) -> Vec<Self> {
         let of_legs = Legs::each().flat_map(|legs| {
             let whole = [Self::Sign(legs), Self::Missing(legs), Self::Projector(legs)];
@@ -297,7 +286,6 @@ impl Fault {
     }
 }
 
-/// All orders of four but the first.
 fn permutations() -> impl Iterator<Item = [usize; 4]> {
     let all = (0..256).map(|k| [k / 64, k / 16 % 4, k / 4 % 4, k % 4]);
     all.filter(|order| (0..4).all(|d| order.contains(&d)) && *order != [0, 1, 2, 3])
@@ -319,7 +307,6 @@ fn boundaries(expected: BoundaryPhases) -> Vec<BoundaryPhases> {
     all
 }
 
-/// The directions in which phases differ.
 fn changed(a: BoundaryPhases, b: BoundaryPhases) -> impl Iterator<Item = usize> {
     (0..4).filter(move |&d| a.phase(d) != b.phase(d))
 }

@@ -6,26 +6,19 @@ use serde::Serialize;
 
 use crate::compare::cause::Cause;
 
-/// How much an array is like the hop that it should be.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 pub enum Likeness {
-    /// All its bits.
     #[serde(rename = "same bits")]
     Bits,
-    /// But for roundings.
     #[serde(rename = "but for roundings")]
     Roundings,
-    /// It is another field.
     #[serde(rename = "another")]
     Other,
 }
 
-/// What two arrays have to do with the hop that B should be.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct HopFindings {
-    /// What A is.
     pub a: Likeness,
-    /// What B is.
     pub b: Likeness,
     /// What it should be: "the hop", "M = 4 + mass + hop".
     pub operator: &'static str,

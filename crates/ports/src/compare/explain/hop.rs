@@ -13,7 +13,6 @@ use crate::projection::{size, table, times};
 
 pub(super) type Spinor<R> = [Complex<R>; 12];
 
-/// How near a field is to a hop.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Fit {
     Bits,
@@ -49,7 +48,6 @@ impl<R: Real> Hop<'_, R> {
         Some(fit)
     }
 
-    /// Whether a field has all bits of a hop.
     pub fn has_bits(&self, b: &[Complex<R>], hop: impl Fn(Coordinate) -> Spinor<R>) -> bool {
         let mut sites = b.chunks_exact(12).enumerate();
         sites.all(|(site, b)| same(&hop(self.extents.coordinate(site)), b))
@@ -88,7 +86,6 @@ impl<R: Real> Hop<'_, R> {
         }
     }
 
-    /// fma(dm, ψ, hop).
     pub fn with_mass(&self, x: Coordinate, dm: R, hop: &Spinor<R>) -> Spinor<R> {
         std::array::from_fn(|word| {
             let psi = self.psi[12 * self.extents.site(x) + word];
@@ -167,7 +164,6 @@ impl<R: Real> Hop<'_, R> {
         }
     }
 
-    /// A link with the boundary phase of a leg.
     fn phased(&self, x: Coordinate, leg: Leg, v: Link<R>) -> Link<R> {
         let crosses = step(self.extents, x, leg).1;
         let phase = self.inputs.boundary.phase(leg.dimension()).of_leg(leg, crosses);

@@ -6,20 +6,15 @@ use lanefield::reference::kernels::hop::Dagger;
 use lanefield::reference::layout::LegOrder;
 use lanefield::reference::links::{BoundaryPhases, LinkFormat};
 
-/// What a hop is of.
 #[derive(Clone, Debug)]
 pub struct HopInputs<'a> {
-    /// The links.
     pub configuration: &'a Configuration,
     /// The source ψ, `(T, Z, Y, X, 4, 3)`.
     pub source: &'a ComplexArray,
-    /// The boundary phases that it should have.
     pub boundary: BoundaryPhases,
     /// How much of a link is read.
     pub links: LinkFormat,
-    /// The order of legs that it should have.
     pub legs: LegOrder,
-    /// Whether it is the dagger.
     pub dagger: Dagger,
     /// Of M = 4 + mass + hop; `None` of the hop alone.
     pub mass: Option<f64>,

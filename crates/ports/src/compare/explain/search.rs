@@ -13,14 +13,10 @@ use super::inputs::HopInputs;
 use crate::compare::cause::{Cause, Confidence};
 use crate::order::show_shape;
 
-/// Why a hop cannot be explained.
 #[derive(Debug, Error)]
-#[allow(missing_docs, reason = "the messages name the fields")]
 pub enum ExplainError {
-    /// An array that is no spinor field on the lattice of the links.
     #[error("{name} is {found}, and no spinor field {expected} on the lattice of the configuration")]
     NoSpinors { name: &'static str, found: String, expected: String },
-    /// Links that cannot have their boundary phases.
     #[error(transparent)]
     Links(#[from] LinkError),
 }

@@ -26,7 +26,6 @@ const MASS: f64 = 1.0;
 /// So that there are about ten iterations on a hot configuration.
 const TOLERANCES: [(Precision, f64); 2] = [(Precision::F32, 1e-3), (Precision::F64, 1e-4)];
 
-/// Keeps all that a solve goes through.
 #[derive(Default)]
 struct Kept {
     scalars: Vec<f64>,

@@ -21,7 +21,6 @@ const MASS: f64 = 0.1;
 const CSW_R: f64 = 1.25;
 const CSW_T: f64 = 1.125;
 
-/// What the chain gives, on the host.
 struct Chain<R> {
     strength: Field<R, FieldStrength>,
     term: Field<R, CloverBlocks>,

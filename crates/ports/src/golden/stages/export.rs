@@ -8,7 +8,6 @@ use crate::golden::directory::Writer;
 use crate::golden::error::GoldenError;
 use crate::golden::setup::Setup;
 
-/// Writes the stages that the kernels asked for go through.
 pub(in crate::golden) fn export(setup: &Setup<'_>, writer: &mut Writer) -> Result<(), GoldenError> {
     let kernels = &setup.options.kernels;
     let any = |wanted: fn(&Kernel) -> bool| kernels.iter().any(|kernel| kernel.is_launched() && wanted(kernel));

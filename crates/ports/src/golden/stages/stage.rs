@@ -7,7 +7,6 @@ use crate::golden::directory::Writer;
 use crate::golden::error::GoldenError;
 use crate::golden::manifest::StageEntry;
 
-/// Files that belong together.
 pub(super) struct Stage<'a> {
     pub writer: &'a mut Writer,
     entry: StageEntry,

@@ -16,7 +16,6 @@ type Z = Complex<f64>;
 /// Blocks (the numbers of a site at one s) on which hypotheses are tried.
 const SAMPLE: usize = 48;
 
-/// Those that are looked at first.
 const FEW: usize = 2;
 
 /// Complex numbers other than zero without which everything fits.
@@ -25,7 +24,6 @@ const LEAST_NUMBERS: usize = 24;
 /// Moves of sites whose norms fit that are tried.
 const MOVES: usize = 8;
 
-/// The arrays as blocks of complex numbers.
 struct Blocks<'a> {
     case: &'a Case<'a>,
     a: Vec<Z>,
@@ -89,7 +87,6 @@ impl<'a> Blocks<'a> {
     }
 }
 
-/// The squared norm of each block.
 fn norms(array: &[Z], words: usize) -> Vec<f64> {
     array.chunks_exact(words).map(|block| block.iter().map(Z::norm_sqr).sum()).collect()
 }

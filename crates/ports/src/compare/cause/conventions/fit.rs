@@ -15,7 +15,6 @@ const OF_BLOCK: f64 = 1e-2;
 /// What is left of a hypothesis that holds, of the norm of B: more than the loosest tolerance of a solver leaves.
 pub(super) const MOST: f64 = 1e-3;
 
-/// How well B is c·T(A).
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Fit {
     pub c: Z,

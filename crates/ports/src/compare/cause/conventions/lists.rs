@@ -16,15 +16,11 @@ const MOST: f64 = 1e-6;
 /// Axes with more indices are not tried, but for a factor and conjugation.
 const MOST_INDICES: usize = 1024;
 
-/// What may have happened along an axis.
 #[derive(Clone, Copy)]
 enum Along {
     Nothing,
-    /// k → offset − k.
     Reversed(usize),
-    /// k → k + offset.
     Shifted(usize),
-    /// Times (−1)^k.
     Alternating,
 }
 

@@ -9,12 +9,10 @@ use crate::order::GammaBasis;
 type Z = Complex<f64>;
 type Matrix = [[Z; 4]; 4];
 
-/// The axes that hypotheses act on.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Form {
     Spinor,
     Propagator,
-    /// Without spins.
     Other,
 }
 
@@ -78,9 +76,7 @@ fn name(bits: usize) -> String {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Op {
     conjugated: bool,
-    /// The spins of source and sink exchanged.
     spins: bool,
-    /// The colours of source and sink exchanged.
     colours: bool,
     basis: GammaBasis,
     /// A is in the basis, and B is not.
@@ -90,12 +86,10 @@ pub(super) struct Op {
     inner: bool,
     left: Matrix,
     right: Matrix,
-    /// Whether `left` and `right` are 1.
     is_one: bool,
 }
 
 impl Op {
-    /// Everything that is tried.
     pub fn all(form: Form) -> Vec<Self> {
         let gammas: Vec<Gammas> = match form {
             Form::Other => vec![Gammas::None],

@@ -2,7 +2,7 @@
 
 use serde::{Serialize, Serializer};
 
-use super::spread::Spread;
+use crate::Spread;
 
 pub(crate) trait Scaled {
     type Product: Serialize;
@@ -52,32 +52,26 @@ impl<T: Scaled> Scaled for Option<T> {
     }
 }
 
-/// What is held in 10⁹ of a unit.
 pub(crate) fn giga<T: Scaled, S: Serializer>(value: &T, to: S) -> Result<S::Ok, S::Error> {
     value.times(1e9).serialize(to)
 }
 
-/// What is held in 10⁶ of a unit.
 pub(crate) fn mega<T: Scaled, S: Serializer>(value: &T, to: S) -> Result<S::Ok, S::Error> {
     value.times(1e6).serialize(to)
 }
 
-/// What is held in KiB.
 pub(crate) fn kibi<T: Scaled, S: Serializer>(value: &T, to: S) -> Result<S::Ok, S::Error> {
     value.times(1024.0).serialize(to)
 }
 
-/// What is held in 10⁻⁶ of a unit.
 pub(crate) fn micro<T: Scaled, S: Serializer>(value: &T, to: S) -> Result<S::Ok, S::Error> {
     value.times(1e-6).serialize(to)
 }
 
-/// What is held in 10⁻⁹ of a unit.
 pub(crate) fn nano<T: Scaled, S: Serializer>(value: &T, to: S) -> Result<S::Ok, S::Error> {
     value.times(1e-9).serialize(to)
 }
 
-/// What is held in percent.
 pub(crate) fn percent<T: Scaled, S: Serializer>(value: &T, to: S) -> Result<S::Ok, S::Error> {
     value.times(1e-2).serialize(to)
 }

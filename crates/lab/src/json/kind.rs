@@ -11,7 +11,6 @@ macro_rules! kinds {
         }
 
         impl Kind {
-            /// All of them, in the order of a report.
             pub const ALL: &[Self] = &[$(Self::$kind),+];
 
             fn row(self) -> (&'static str, u64, &'static str) {
@@ -78,7 +77,6 @@ kinds! {
 }
 
 impl Kind {
-    /// The word that documents have.
     pub fn name(self) -> &'static str {
         self.row().0
     }
@@ -88,7 +86,6 @@ impl Kind {
         self.row().1
     }
 
-    /// What a report says above it.
     pub fn title(self) -> &'static str {
         self.row().2
     }

@@ -1,0 +1,9 @@
+//! What all JSON documents share: their kinds, the device in each, and how quantities and values are written.
+
+mod device;
+mod kind;
+pub(crate) mod si;
+pub(crate) mod text;
+
+pub use device::Device;
+pub use kind::Kind;
