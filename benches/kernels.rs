@@ -62,7 +62,7 @@ fn options() -> Result<BenchOptions, Failure> {
         "" => Ok(None),
         number => Ok(Some(number.parse()?)),
     })?;
-    Ok(BenchOptions { lanes, rhs, ..BenchOptions::new(kernels_to_time(KernelList::LIBRARY, ["all"])?, extents) })
+    Ok(BenchOptions { lanes, rhs, ..BenchOptions::new(kernels_to_time(&KernelList::LIBRARY, ["all"])?, extents) })
 }
 
 /// Times one kernel; nothing where its lattice does not take the lanes, or a filter on the command line left it out.

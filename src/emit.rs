@@ -93,6 +93,9 @@ pub enum EmitError {
         or_one_of(others)
     )]
     ByHand { kernel: &'static str, language: Language, others: Vec<&'static str> },
+    /// A kernel that is written in other languages.
+    #[error("{kernel} is not emitted in {language}: expected {expected}")]
+    NotIn { kernel: &'static str, language: Language, expected: &'static str },
     /// A precision that there is no source for.
     #[error("{kernel} is not emitted in {language} for {given}: expected {expected}")]
     Precision { kernel: &'static str, language: Language, given: Precision, expected: String },

@@ -4,11 +4,13 @@
 mod applied;
 mod backend;
 mod hop;
+mod index_kernel;
 mod kept;
 mod operator;
 
 pub use applied::{Applied, DynField, Piece, Prepared};
 pub use backend::{AnyBackend, AnyStorage, AnyTable, Here};
 pub use hop::Hop;
+pub use index_kernel::{Compared, IndexKernel, PreparedLaunch};
 pub use kept::KeptOperator;
 pub use operator::{What, apply_to_array, beyond, download, field_shape, norm2, upload};

@@ -2,9 +2,9 @@
 
 mod report;
 
+use crate::kernels::Known;
 use anyhow::{Context as _, bail};
 use clap::{ArgGroup, Args};
-use lanefield::kernel::KernelList;
 use lanefield::reference::layout::LaneChoice;
 use lanefield_lab::access::{EXAMPLES, Example, Index, Pattern, bank_passes, kernel_arrays, row_padding, row_pitch};
 use lanefield_lab::machine::Machine;
@@ -101,7 +101,7 @@ struct KernelArgs {
 const LINE: u64 = 128;
 
 impl Access {
-    pub fn run(self, list: &KernelList) -> anyhow::Result<Outcome> {
+    pub fn run(self, list: &Known) -> anyhow::Result<Outcome> {
         let (mut line, mut wavefront) = (LINE, if self.example.is_some() { 64 } else { 32 });
         let mut machine = None;
         if self.kernel.is_some() {

@@ -97,7 +97,7 @@ fn of_argument(given: &str, command: &Command) -> Option<String> {
     let takes = |name: &str| command.get_arguments().any(|argument| argument.get_long() == Some(name));
     let positional = command.get_positionals().next();
     let Some(flag) = given.strip_prefix("--") else {
-        let names_kernel = lanefield::kernel::KernelList::LIBRARY.named(given).is_ok();
+        let names_kernel = crate::kernels::Known::LIBRARY.named(given).is_ok();
         let flags = if names_kernel { ["kernel", "kernels"] } else { ["config", "input"] };
         return flags.into_iter().find(|flag| takes(flag)).map(|flag| format!("did you mean '--{flag} {given}'?"));
     };

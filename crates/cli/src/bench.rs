@@ -8,11 +8,11 @@ mod orders;
 mod ranks;
 mod reduce;
 mod sprint;
-mod table;
+pub mod table;
 mod threads;
 
+use crate::kernels::Known;
 use clap::Args;
-use lanefield::kernel::KernelList;
 
 use super::outcome::Outcome;
 
@@ -37,7 +37,7 @@ pub struct Bench {
 }
 
 commands! {
-    Study(kernels: &KernelList) {
+    Study(kernels: &Known) {
         Gauge(gauge::Gauge),
         Reduce(reduce::Reduce),
         Threads(threads::Threads) with kernels,
@@ -48,7 +48,7 @@ commands! {
 }
 
 impl Bench {
-    pub fn run(self, kernels: &KernelList) -> anyhow::Result<Outcome> {
+    pub fn run(self, kernels: &Known) -> anyhow::Result<Outcome> {
         match self.study {
             None => self.kernels.run(kernels),
             Some(study) => study.run(kernels),

@@ -1,6 +1,6 @@
 //! Programs of a device, built side by side by worker processes before a measurement.
 
-use lanefield::kernel::KernelList;
+use crate::kernels::Known;
 use std::num::NonZero;
 use std::time::{Duration, Instant};
 
@@ -45,7 +45,7 @@ struct Answer {
 }
 
 impl BuildPrograms {
-    pub fn run(self, list: &KernelList) -> anyhow::Result<Outcome> {
+    pub fn run(self, list: &Known) -> anyhow::Result<Outcome> {
         let devices = devices()?;
         let info = devices.iter().find(|info| info.index == self.device);
         let info = info.with_context(|| format!("there is no OpenCL device {}", self.device))?;

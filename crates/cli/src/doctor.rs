@@ -3,7 +3,8 @@
 mod confirm;
 mod report;
 
-use lanefield::kernel::KernelList;
+use super::maps::ExaminedMap;
+use crate::kernels::Known;
 use std::path::{Path, PathBuf};
 
 use anyhow::{bail, ensure};
@@ -103,7 +104,14 @@ fn in_words(kernel: &KernelCounters) -> String {
 }
 
 impl Doctor {
-    pub fn run(self, list: &KernelList) -> anyhow::Result<Outcome> {
+    pub fn run(self, list: &Known) -> anyhow::Result<Outcome> {
+        let maps = list.maps_of(&self.kernel)?;
+        if !maps.is_empty() {
+            let backend = self.place.open(Tuning::OPEN)?;
+            let examined = ExaminedMap::all(&maps, &backend, self.samples)?;
+            let head = Head::on(Kind::Doctor, backend.device());
+            return show(self.json, head, &examined, |examined| ExaminedMap::text(examined));
+        }
         let (head, report) = match &self.timeline {
             Some(path) => {
                 require_outputs(&[], &[("--timeline", path)])?;
@@ -139,7 +147,7 @@ impl Doctor {
         Ok(profile.kernels(None))
     }
 
-    fn examine(&self, list: &KernelList) -> anyhow::Result<(Head, Report)> {
+    fn examine(&self, list: &Known) -> anyhow::Result<(Head, Report)> {
         // What cannot be read is refused before a device is opened.
         let described = self.described.as_deref().map(|path| Ok::<_, anyhow::Error>((path, Description::read(path)?)));
         let described = described.transpose()?;
@@ -177,7 +185,7 @@ impl Doctor {
 
     fn kernels(
         &self,
-        list: &KernelList,
+        list: &Known,
         backend: &mut OpenCl,
         (machine, counted): (&Machine, &[KernelCounters]),
     ) -> anyhow::Result<Vec<Examined>> {

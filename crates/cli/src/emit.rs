@@ -1,6 +1,6 @@
 //! `lanefield emit`: a kernel as a source that stands by itself. What is written: `lanefield::emit`.
 
-use super::kernels::of_library;
+use super::kernels::{Known, one};
 use std::path::{Path, PathBuf};
 
 use anyhow::{bail, ensure};
@@ -39,8 +39,8 @@ use super::tuning::TuningArgs;
   lanefield emit --kernel hop --language opencl --output hop.cl")]
 pub struct Emit {
     /// The kernel
-    #[arg(long, alias = "kernels", value_name = "KERNEL", value_parser = of_library)]
-    kernel: &'static Kernel,
+    #[arg(long, alias = "kernels", value_name = "KERNEL")]
+    kernel: String,
     /// The language: c, cuda, hip or opencl
     #[arg(long, value_name = "LANGUAGE", required_unless_present = "ptx")]
     language: Option<Language>,
@@ -93,21 +93,23 @@ impl BuiltArgs {
 }
 
 impl Emit {
-    pub fn run(self) -> anyhow::Result<Outcome> {
+    pub fn run(self, list: &Known) -> anyhow::Result<Outcome> {
         if let Some(path) = &self.output {
             require_outputs(&[("--output", path)], &[])?;
             require_extension(path, self.language)?;
         }
-        let Self { kernel, precision, links, legs, .. } = self;
-        let source = match self.language {
-            Some(language) => {
+        let Self { precision, links, legs, .. } = self;
+        let kernel = || one(list, &self.kernel).map_err(anyhow::Error::msg);
+        let source = match (self.language, list.map(&self.kernel)) {
+            (Some(language), Some(map)) => map.source(language)?,
+            (Some(language), None) => {
                 ensure!(
                     self.built.is_open(),
                     "--device, --lattice, --lanes, --rhs and tuning are of --ptx: a source is for every device"
                 );
-                emit(kernel, &EmitOptions { language, precision, links, legs })?
+                emit(kernel()?, &EmitOptions { language, precision, links, legs })?
             }
-            None => self.ptx()?,
+            (None, _) => self.ptx(kernel()?)?,
         };
         match self.output {
             Some(path) => write_atomically(&path, |out| out.write_all(source.as_bytes()))?,
@@ -117,8 +119,8 @@ impl Emit {
     }
 
     /// What the driver of a device makes of the kernel.
-    fn ptx(&self) -> anyhow::Result<String> {
-        let Self { kernel, precision, links, legs, ref built, .. } = *self;
+    fn ptx(&self, kernel: &'static Kernel) -> anyhow::Result<String> {
+        let Self { precision, links, legs, ref built, .. } = *self;
         require_precision(kernel, precision)?;
         let device = match &built.device {
             Some(device) => device.clone(),

@@ -4,7 +4,7 @@
 mod ranks;
 mod report;
 
-use lanefield::kernel::KernelList;
+use crate::kernels::Known;
 use std::path::PathBuf;
 
 use anyhow::{Context as _, bail};
@@ -106,7 +106,7 @@ struct KernelArgs {
 }
 
 impl Estimate {
-    pub fn run(self, list: &KernelList) -> anyhow::Result<Outcome> {
+    pub fn run(self, list: &Known) -> anyhow::Result<Outcome> {
         if self.want.is_some_and(|want| want <= 0.0) {
             bail!("invalid rate '{}' of --want: expected a number above 0", self.want.unwrap_or_default());
         }
@@ -186,7 +186,7 @@ impl Estimate {
     fn estimate_kernels(
         &self,
         machine: &Machine,
-        (list, word): (&KernelList, &str),
+        (list, word): (&Known, &str),
         mut backend: Option<AnyBackend>,
     ) -> anyhow::Result<Outcome> {
         let KernelArgs { lanes, access, samples, .. } = self.of_kernel;

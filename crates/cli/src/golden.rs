@@ -1,7 +1,7 @@
 //! `lanefield golden`: inputs, intermediates and results of every kernel as files, for whoever writes the kernels elsewhere, and the comparison with
 //! theirs. What is written: `lanefield_ports::golden`.
 
-use lanefield::kernel::KernelList;
+use crate::kernels::Known;
 use std::path::PathBuf;
 
 use anyhow::Context as _;
@@ -35,14 +35,14 @@ pub struct Golden {
 }
 
 commands! {
-    Command(kernels: &KernelList) {
+    Command(kernels: &Known) {
         Export(Box<Export>) with kernels,
         Check(Check),
     }
 }
 
 impl Golden {
-    pub fn run(self, kernels: &KernelList) -> anyhow::Result<Outcome> {
+    pub fn run(self, kernels: &Known) -> anyhow::Result<Outcome> {
         self.command.run(kernels)
     }
 }
@@ -110,7 +110,7 @@ struct Written {
 }
 
 impl Export {
-    fn run(self, list: &KernelList) -> anyhow::Result<Outcome> {
+    fn run(self, list: &Known) -> anyhow::Result<Outcome> {
         let kernels = kernels::wanted(
             list,
             &self.kernels,

@@ -1,9 +1,10 @@
 //! The arguments that say how one kernel is launched: to run it, or only to look at its launch.
 
+use crate::kernels::Known;
 use anyhow::ensure;
 use clap::Args;
 use lanefield::backend::opencl::Tuning;
-use lanefield::kernel::{Kernel, KernelList};
+use lanefield::kernel::Kernel;
 use lanefield::reference::layout::{Extents, Parity, Sites};
 use lanefield::reference::links::LinkFormat;
 use lanefield::reference::real::Precision;
@@ -80,7 +81,7 @@ pub struct KernelWorkArgs {
 
 impl KernelWorkArgs {
     /// The kernels that a word names, as far as their accesses are described, each with a launch on these fields.
-    pub fn of(&self, list: &KernelList, word: &str) -> anyhow::Result<Vec<KernelWork>> {
+    pub fn of(&self, list: &Known, word: &str) -> anyhow::Result<Vec<KernelWork>> {
         let kernels = wanted(list, &[word.to_owned()], is_described, "has no description of its accesses")?;
         let launch = |kernel: &'static Kernel| {
             let parts = self.rhs.map_or(kernel.usual_parts, usize::from);

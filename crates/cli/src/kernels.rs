@@ -1,12 +1,61 @@
-//! The words by which commands name kernels: all, a family, or a kernel ([`KernelList::named`]).
+//! What commands know by name: the kernels of the library and of a caller, and maps of a caller; and the words that name them ([`KernelList::named`]).
 
 use std::any::TypeId;
+use std::ops::Deref;
 
+use anyhow::bail;
 use clap::Command;
 use lanefield::kernel::{Kernel, KernelList};
 
+use super::maps::Map;
+
+/// Kernels, and maps beside them.
+#[derive(Clone, Default)]
+pub struct Known {
+    pub kernels: KernelList,
+    pub maps: Vec<Map>,
+}
+
+impl Deref for Known {
+    type Target = KernelList;
+    fn deref(&self) -> &KernelList {
+        &self.kernels
+    }
+}
+
+impl Known {
+    /// The library's kernels alone.
+    pub const LIBRARY: &'static Self = &Self { kernels: KernelList::LIBRARY, maps: Vec::new() };
+
+    /// The map of a name.
+    pub fn map(&self, name: &str) -> Option<Map> {
+        self.maps.iter().copied().find(|map| map.name() == name)
+    }
+
+    /// The maps that some words name, `maps` all of them; none where the words name kernels.
+    pub fn maps_of(&self, words: &[String]) -> anyhow::Result<Vec<Map>> {
+        let of_word =
+            |word: &String| if word == "maps" { self.maps.clone() } else { self.map(word).into_iter().collect() };
+        let found: Vec<Vec<Map>> = words.iter().map(of_word).collect();
+        match (found.iter().all(Vec::is_empty), words.iter().zip(&found).find(|(_, maps)| maps.is_empty())) {
+            (false, Some((word, _))) => bail!("{word} is not a map: name kernels or maps, not both"),
+            _ => Ok(found.concat()),
+        }
+    }
+
+    /// Refuses a word that names nothing.
+    fn require(&self, word: &str) -> Result<(), String> {
+        if self.map(word).is_some() || (word == "maps" && !self.maps.is_empty()) {
+            return Ok(());
+        }
+        let maps: Vec<&str> = self.maps.iter().map(|map| map.name()).collect();
+        let or = if maps.is_empty() { String::new() } else { format!("; or a map: {}", maps.join(", ")) };
+        self.named(word).map(drop).map_err(|error| error + &or)
+    }
+}
+
 /// A command whose arguments that name kernels take those of a list, and whose errors name these.
-pub fn with_kernels(command: Command, list: &KernelList) -> Command {
+pub fn with_kernels(command: Command, list: &Known) -> Command {
     let studies: Vec<&str> = command.get_subcommands().map(Command::get_name).filter(|name| *name != "help").collect();
     // A wrong word may have been meant for a study.
     let or = if studies.is_empty() { String::new() } else { format!("; or a study: {}", studies.join(", ")) };
@@ -20,9 +69,9 @@ pub fn with_kernels(command: Command, list: &KernelList) -> Command {
             true if arg.get_value_parser().type_id() == TypeId::of::<&'static Kernel>() => {
                 arg.value_parser(move |name: &str| one(&list, name))
             }
-            true => arg.value_parser(move |word: &str| match list.named(word) {
-                Ok(_) => Ok(word.to_owned()),
-                Err(error) => Err(format!("{error}{or}")),
+            true => arg.value_parser(move |word: &str| match list.require(word) {
+                Ok(()) => Ok(word.to_owned()),
+                Err(error) => Err(error + &or),
             }),
         }
     };
@@ -31,10 +80,10 @@ pub fn with_kernels(command: Command, list: &KernelList) -> Command {
 
 /// The kernel of the library that a name means.
 pub fn of_library(name: &str) -> Result<&'static Kernel, String> {
-    one(KernelList::LIBRARY, name)
+    one(&KernelList::LIBRARY, name)
 }
 
-fn one(list: &KernelList, name: &str) -> Result<&'static Kernel, String> {
+pub fn one(list: &KernelList, name: &str) -> Result<&'static Kernel, String> {
     list.find(name).ok_or_else(|| {
         let known: Vec<&str> = list.all().map(|kernel| kernel.name).collect();
         format!("unknown kernel '{name}': expected one of {}", known.join(", "))

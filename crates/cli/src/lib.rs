@@ -45,6 +45,7 @@ mod kernels;
 mod limits;
 mod machines;
 mod man;
+mod maps;
 mod new;
 mod observe;
 mod occupancy;
@@ -77,9 +78,9 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory as _, FromArgMatches as _, Parser};
 
+use crate::kernels::Known;
 use command_line::matches;
 use kernels::with_kernels;
-use lanefield::kernel::KernelList;
 use process::run;
 
 /// Lattice fields on OpenCL devices and on CPUs, with the same bits.
@@ -102,7 +103,7 @@ commands! {
         Config(config::Config),
         Source(source::MakeSource),
         Apply(apply::Apply),
-        Run(Box<run::Run>) with KernelList::LIBRARY,
+        Run(Box<run::Run>) with Known::LIBRARY,
         Reduce(reduce::Reduce),
         Compare(Box<compare::Compare>),
         Convert(convert::Convert),
@@ -116,26 +117,26 @@ commands! {
         Observe(observe::Observe),
         Potential(Box<potential::Potential>),
         Spectrum(spectrum::Spectrum),
-        Verify(verify::Verify) with KernelList::LIBRARY,
+        Verify(verify::Verify) with Known::LIBRARY,
         Hunt(hunt::Hunt),
-        Bench(Box<bench::Bench>) with KernelList::LIBRARY,
-        Tune(tune::Tune) with KernelList::LIBRARY,
+        Bench(Box<bench::Bench>) with Known::LIBRARY,
+        Tune(tune::Tune) with Known::LIBRARY,
         Guidelines(guidelines::Guidelines),
-        Peak(peak::Peak) with KernelList::LIBRARY,
-        Occupancy(Box<occupancy::Occupancy>) with KernelList::LIBRARY,
+        Peak(peak::Peak) with Known::LIBRARY,
+        Occupancy(Box<occupancy::Occupancy>) with Known::LIBRARY,
         Capture(Box<capture::Capture>),
         Counters(counters::Counters),
         Report(report::Report),
-        Access(Box<access::Access>) with KernelList::LIBRARY,
-        Estimate(Box<estimate::Estimate>) with KernelList::LIBRARY,
-        Doctor(Box<doctor::Doctor>) with KernelList::LIBRARY,
+        Access(Box<access::Access>) with Known::LIBRARY,
+        Estimate(Box<estimate::Estimate>) with Known::LIBRARY,
+        Doctor(Box<doctor::Doctor>) with Known::LIBRARY,
         New(new::New),
-        Emit(Box<emit::Emit>),
-        Golden(golden::Golden) with KernelList::LIBRARY,
+        Emit(Box<emit::Emit>) with Known::LIBRARY,
+        Golden(golden::Golden) with Known::LIBRARY,
         Completions(completions::Completions) with Cli::command(),
         Man(man::Manual) with Cli::command(),
         #[command(hide = true)]
-        BuildPrograms(build_ahead::BuildPrograms) with KernelList::LIBRARY,
+        BuildPrograms(build_ahead::BuildPrograms) with Known::LIBRARY,
     }
 }
 
@@ -155,7 +156,7 @@ impl Command {
 
 /// The command line, with the kernels of the library.
 fn command() -> clap::Command {
-    with_kernels(Cli::command(), KernelList::LIBRARY)
+    with_kernels(Cli::command(), Known::LIBRARY)
 }
 
 /// Runs the program `lanefield`, and says how it ended.

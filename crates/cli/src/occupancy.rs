@@ -10,10 +10,10 @@ pub use arguments::Occupancy;
 
 use super::outcome::Outcome;
 use super::output::{Head, Kind, show};
-use lanefield::kernel::KernelList;
+use crate::kernels::Known;
 
 impl Occupancy {
-    pub fn run(self, list: &KernelList) -> anyhow::Result<Outcome> {
+    pub fn run(self, list: &Known) -> anyhow::Result<Outcome> {
         let (device, report) = match self.kernel.is_empty() {
             true => (None, by_hand::report(&self)?),
             false => kernels::report(list, &self)?,

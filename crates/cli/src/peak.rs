@@ -4,7 +4,7 @@
 mod plot;
 mod table;
 
-use lanefield::kernel::KernelList;
+use crate::kernels::Known;
 use std::path::PathBuf;
 
 use anyhow::Context as _;
@@ -98,7 +98,7 @@ pub struct Peak {
 }
 
 /// The families on the roofline where none is named: stencils, and vector operations; or a caller's kernels.
-fn usual_kernels(list: &KernelList) -> Vec<&'static str> {
+fn usual_kernels(list: &Known) -> Vec<&'static str> {
     if list.has_own() {
         return vec!["all"];
     }
@@ -149,7 +149,7 @@ fn keep(peak: &Ceilings, memory: MemoryOf<'_>) {
 }
 
 impl Peak {
-    pub fn run(self, list: &KernelList) -> anyhow::Result<Outcome> {
+    pub fn run(self, list: &Known) -> anyhow::Result<Outcome> {
         if let Some(path) = &self.roofline {
             require_outputs(&[("--roofline", path)], &[])?;
         }
@@ -185,7 +185,7 @@ impl Peak {
     }
 
     /// The kernels of the roofline, and the lattice that they were timed on.
-    fn kernels(&self, list: &KernelList, backend: &mut AnyBackend) -> anyhow::Result<(Extents, Vec<KernelRecord>)> {
+    fn kernels(&self, list: &Known, backend: &mut AnyBackend) -> anyhow::Result<(Extents, Vec<KernelRecord>)> {
         const SAMPLES: u32 = 11;
         let Self { kernels, lattice, precision, links, .. } = self;
         let usual = if backend.is_cpu() { [16; 4] } else { [32, 32, 32, 64] };

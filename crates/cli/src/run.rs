@@ -1,6 +1,6 @@
 //! `lanefield run`: any kernel of the list on arrays, from files to files. What a kernel's arguments are, its specification says.
 
-use lanefield::kernel::KernelList;
+use crate::kernels::Known;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
@@ -187,7 +187,7 @@ impl Report {
 }
 
 impl Run {
-    pub fn run(self, list: &KernelList) -> anyhow::Result<Outcome> {
+    pub fn run(self, list: &Known) -> anyhow::Result<Outcome> {
         if self.describe {
             print(self.describe_arguments())?;
             return Ok(Outcome::Done);

@@ -2,12 +2,15 @@
 //! `occupancy` and the others for them.
 
 use super::kernels::with_kernels;
+use lanefield::dynamic::IndexKernel;
+use lanefield::kernel::KernelList;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
+use crate::kernels::Known;
 use clap::builder::{Resettable, StyledStr};
 use clap::{Command, CommandFactory as _, FromArgMatches as _, Parser};
-use lanefield::kernel::{Kernel, KernelList};
+use lanefield::kernel::Kernel;
 
 use super::terminal::Program;
 use super::{
@@ -28,7 +31,7 @@ struct Toolbox {
 }
 
 commands! {
-    Tool(kernels: &KernelList) {
+    Tool(kernels: &Known) {
         Devices(devices::Devices),
         Verify(verify::Verify) with kernels,
         Run(Box<super::run::Run>) with kernels,
@@ -41,7 +44,7 @@ commands! {
         Estimate(Box<estimate::Estimate>) with kernels,
         Doctor(Box<doctor::Doctor>) with kernels,
         Capture(Box<capture::Capture>),
-        Emit(Box<emit::Emit>),
+        Emit(Box<emit::Emit>) with kernels,
         #[command(hide = true)]
         BuildPrograms(build_ahead::BuildPrograms) with kernels,
     }
@@ -62,15 +65,37 @@ commands! {
 ///     lanefield_cli::toolbox::main(&[&TWICE])
 /// }
 /// ```
-pub fn main(kernels: &[&'static Kernel]) -> ExitCode {
-    run(kernels, std::env::args_os())
+pub fn main<'a>(own: impl Into<Own<'a>>) -> ExitCode {
+    run(own, std::env::args_os())
+}
+
+/// Kernels and maps of a program: `toolbox::main(Own { kernels: &[&TWICE], maps: &[&TRANSPOSED] })`.
+#[derive(Clone, Copy, Default)]
+pub struct Own<'a> {
+    /// Kernels on lattice sites.
+    pub kernels: &'a [&'static Kernel],
+    /// Kernels on index spaces of their own, such as the maps of `lanefield-maps`.
+    pub maps: &'a [&'static dyn IndexKernel],
+}
+
+impl<'a, const N: usize> From<&'a [&'static Kernel; N]> for Own<'a> {
+    fn from(kernels: &'a [&'static Kernel; N]) -> Self {
+        Self { kernels, maps: &[] }
+    }
+}
+
+impl<'a> From<&'a [&'static Kernel]> for Own<'a> {
+    fn from(kernels: &'a [&'static Kernel]) -> Self {
+        Self { kernels, maps: &[] }
+    }
 }
 
 /// As [`main`], of this command line: the name of the program, and its arguments.
-pub fn run(kernels: &[&'static Kernel], arguments: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> ExitCode {
+pub fn run<'a>(own: impl Into<Own<'a>>, arguments: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> ExitCode {
+    let Own { kernels, maps } = own.into();
     let arguments: Vec<OsString> = arguments.into_iter().map(Into::into).collect();
     let list = match KernelList::with(kernels) {
-        Ok(list) => list,
+        Ok(kernels) => Known { kernels, maps: maps.to_vec() },
         Err(error) => {
             say!("error: {error}");
             return ExitCode::from(2);
@@ -87,7 +112,7 @@ pub fn run(kernels: &[&'static Kernel], arguments: impl IntoIterator<Item = impl
 }
 
 /// The command line of a program of this name: where the help names `lanefield` and one of these tools it means this program.
-fn command_line(name: &str, list: &KernelList) -> Command {
+fn command_line(name: &str, list: &Known) -> Command {
     let command = with_kernels(Toolbox::command().name(name.to_owned()), list);
     let tools = command.get_subcommands().map(|tool| tool.get_name().to_owned()).collect();
     let program = Program { name: name.to_owned(), tools };
@@ -112,7 +137,7 @@ mod tests {
 
     #[test]
     fn the_definition_of_the_command_line_is_sound_and_names_its_own_program() {
-        let mut command = command_line("mine", KernelList::LIBRARY);
+        let mut command = command_line("mine", Known::LIBRARY);
         command.clone().debug_assert();
         let mut help = command.render_long_help().to_string();
         for tool in command.get_subcommands_mut() {

@@ -1,7 +1,9 @@
 //! `lanefield tune`: the fastest build and launch of each stencil kernel on a device, kept for all later runs. How it searches:
 //! `lanefield_lab::tune`.
 
-use lanefield::kernel::KernelList;
+use super::maps::{ComparedMap, Map, MapReport, TimedMap, fastest_ways, table_of_times};
+use crate::kernels::Known;
+use lanefield_lab::Timed as _;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -81,8 +83,12 @@ const NO_PLACE: &str =
     "nothing was measured, since there is no place for the results (LANEFIELD_TUNING names another file)";
 
 impl Tune {
-    pub fn run(self, list: &KernelList) -> anyhow::Result<Outcome> {
+    pub fn run(self, list: &Known) -> anyhow::Result<Outcome> {
         let place = PlaceArgs { device: self.device.clone(), threads: self.threads };
+        let maps = list.maps_of(&self.kernels)?;
+        if !maps.is_empty() {
+            return self.maps(&maps, &place);
+        }
         let mut backend = place.open_to_tune(Tuning::OPEN)?;
         let Some(device) = backend.opencl_mut() else {
             bail!("the CPU reference has nothing to tune; name an OpenCL device (`lanefield devices` lists them)")
@@ -114,8 +120,24 @@ impl Tune {
         Ok(if same_bits { Outcome::Done } else { Outcome::CheckFailed })
     }
 
+    /// Times maps in every way to launch them, which change no bit, and says what their authors would write. Nothing is kept: a map's way stands in its
+    /// attribute.
+    fn maps(&self, maps: &[Map], place: &PlaceArgs) -> anyhow::Result<Outcome> {
+        const SAMPLES: u32 = 20;
+        let (backend, cpu) = (place.open(Tuning::OPEN)?, place.open_cpu()?);
+        let compared = ComparedMap::all(maps, 1, &cpu, &backend);
+        let maps = TimedMap::all(maps, &backend, SAMPLES, true)?;
+        let head = Head::on(Kind::Tune, backend.device());
+        show(self.json, head, &MapReport { rows: [], maps }, |report| {
+            let fastest = fastest_ways(&report.maps).join("\n");
+            let compared: Vec<String> = compared.iter().map(ComparedMap::line).collect();
+            format!("{}\n\n{fastest}\n{}", table_of_times(&report.maps), compared.join("\n"))
+        })?;
+        Ok(if compared.iter().all(ComparedMap::same_bits) { Outcome::Done } else { Outcome::CheckFailed })
+    }
+
     /// The default layout comes first, so that a small budget is spent on it.
-    fn options(&self, list: &KernelList, device: &OpenCl) -> anyhow::Result<TuneOptions> {
+    fn options(&self, list: &Known, device: &OpenCl) -> anyhow::Result<TuneOptions> {
         fn first<T: Copy + PartialEq>(default: T, others: &[T]) -> Vec<T> {
             std::iter::once(default).chain(others.iter().copied().filter(|&other| other != default)).collect()
         }

@@ -3,7 +3,8 @@
 
 mod ranks;
 
-use lanefield::kernel::KernelList;
+use super::maps::ComparedMap;
+use crate::kernels::Known;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
@@ -150,6 +151,9 @@ struct Verdict<'a> {
     /// The command that repeats the first case that failed.
     repeat: Option<String>,
     report: &'a VerifyReport,
+    /// Maps, in a program that has some.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    maps: &'a [ComparedMap],
 }
 
 /// A row of the table before anything was run. As JSON, these fields.
@@ -167,7 +171,7 @@ struct List {
 }
 
 impl Verify {
-    pub fn run(self, list: &KernelList) -> anyhow::Result<Outcome> {
+    pub fn run(self, list: &Known) -> anyhow::Result<Outcome> {
         if self.list {
             return self.print_list(list);
         }
@@ -182,7 +186,8 @@ impl Verify {
         }
         let mut options = self.options(list)?;
         let (device, no_opencl) = self.target()?;
-        let (host, outcome, why_not) = match device.as_deref() {
+        let maps = if self.kernels.is_empty() { list.maps.clone() } else { list.maps_of(&self.kernels)? };
+        let (host, outcome, maps, why_not) = match device.as_deref() {
             Some(device) => {
                 options.most_work_items = device.max_work_group_size.min(device.max_work_item_sizes[1]);
                 options.local_memory_bytes = device.local_memory_bytes;
@@ -206,8 +211,10 @@ impl Verify {
                 let host = self.host()?;
                 let jobs = self.jobs(options.only.is_some());
                 say!("verifying {device} against the CPU reference{}", in_processes(jobs));
-                let outcome = self.verify(&mut opened.into(), (Against::Cpu, &host), &options, jobs)?;
-                (host, outcome, verdict.why_not())
+                let mut tested = AnyBackend::from(opened);
+                let outcome = self.verify(&mut tested, (Against::Cpu, &host), &options, jobs)?;
+                let maps = ComparedMap::all(&maps, self.seed, &host, &tested);
+                (host, outcome, maps, verdict.why_not())
             }
             None => {
                 // Plain loops are slow: no large lattices.
@@ -215,23 +222,29 @@ impl Verify {
                 if let Some(threads) = self.threads {
                     options.accelerator_threads = Some(AcceleratorThreads::new(threads.get())?);
                 }
-                let (host, tested) = (self.host()?, self.host()?);
+                let (host, mut tested) = (self.host()?, AnyBackend::from(self.host()?));
                 say!("verifying the CPU reference against the {}", Against::PlainLoops.name());
-                let outcome = self.verify(&mut tested.into(), (Against::PlainLoops, &host), &options, 1)?;
-                (host, outcome, None)
+                let outcome = self.verify(&mut tested, (Against::PlainLoops, &host), &options, 1)?;
+                let maps = ComparedMap::all(&maps, self.seed, &host, &tested);
+                (host, outcome, maps, None)
             }
         };
         let (report, whole) = outcome;
         let tested = device.as_deref().map_or_else(|| Device::from(&host), Device::from);
+        let maps_are_same = maps.iter().all(ComparedMap::same_bits);
+        let of_kernels = report.same_bits() || (options.kernels.is_empty() && !maps.is_empty());
+        let same_bits = of_kernels && maps_are_same;
         let verdict = Verdict {
-            verdict: match (report.same_bits(), whole) {
+            verdict: match (same_bits, whole) {
                 (true, true) => "same bits",
                 (true, false) => "same bits so far",
-                (false, _) if report.rows.is_empty() && report.errors.is_empty() => "nothing compared",
-                (false, _) if report.rows.iter().all(Row::same_bits) => "FAILED",
+                (false, _) if report.rows.is_empty() && report.errors.is_empty() && maps.is_empty() => {
+                    "nothing compared"
+                }
+                (false, _) if report.rows.iter().all(Row::same_bits) && maps_are_same => "FAILED",
                 (false, _) => "DIFFERENT",
             },
-            bitwise: whole && report.same_bits() && why_not.is_none(),
+            bitwise: whole && same_bits && why_not.is_none(),
             device: device.as_deref(),
             no_opencl,
             probe: why_not,
@@ -241,13 +254,14 @@ impl Verify {
             seconds: start.elapsed().as_secs_f64(),
             repeat: self.repeat(&report),
             report: &report,
+            maps: &maps,
         };
         match self.json {
             true => print_json(Head::on(Kind::Verify, tested), &verdict)?,
             false => print(verdict.text())?,
         }
         Ok(match (whole, verdict.bitwise) {
-            (false, _) if report.same_bits() || report.rows.is_empty() => Outcome::Done,
+            (false, _) if same_bits || (report.rows.is_empty() && maps_are_same) => Outcome::Done,
             (false, _) => Outcome::CheckFailed,
             (true, true) => Outcome::Done,
             (true, false) => Outcome::CheckFailed,
@@ -269,7 +283,7 @@ impl Verify {
         self.jobs.map_or(usual_jobs(), std::num::NonZero::get)
     }
 
-    fn print_list(&self, list: &KernelList) -> anyhow::Result<Outcome> {
+    fn print_list(&self, list: &Known) -> anyhow::Result<Outcome> {
         let listed = rows(&self.options(list)?)?.into_iter().map(|row| Listed {
             kernel: row.kernel,
             precision: row.precision,
@@ -285,7 +299,7 @@ impl Verify {
         })
     }
 
-    fn options(&self, list: &KernelList) -> anyhow::Result<VerifyOptions> {
+    fn options(&self, list: &Known) -> anyhow::Result<VerifyOptions> {
         let mut options = match (self.smoke, self.full) {
             (true, _) => VerifyOptions::smoke(self.seed),
             (_, true) => VerifyOptions::full(self.seed),
@@ -294,11 +308,14 @@ impl Verify {
         if let Some(path) = &self.config {
             options.configuration = Some(self.read.read(&RanksArgs::default(), path)?.configuration);
         }
+        let names_maps = !list.maps_of(&self.kernels)?.is_empty();
         options.kernels = match self.kernels.is_empty() {
-            true => list.all().collect(),
+            true if list.has_own() || list.maps.is_empty() => list.all().collect(),
+            true => Vec::new(),
+            false if names_maps => Vec::new(),
             false => wanted(list, &self.kernels, |kernel| kernel.is_launched(), "is not launched by itself")?,
         };
-        options.sums_and_solves = self.kernels.is_empty() && !list.has_own();
+        options.sums_and_solves = self.kernels.is_empty() && !list.has_own() && list.maps.is_empty();
         options.cases = self.cases.unwrap_or(options.cases);
         options.sums = self.sums.unwrap_or(options.sums);
         options.only = self.case;
@@ -409,6 +426,7 @@ impl Verdict<'_> {
                 lines.push(format!("{} {precision}{links}: {mismatch}\n    {}", row.kernel, failure.description));
             }
         }
+        lines.extend(self.maps.iter().map(ComparedMap::line));
         for Lacking { kernel, precision, reason } in &self.report.lacking {
             lines.push(format!("not compared: {kernel} in {precision}: {reason}"));
         }

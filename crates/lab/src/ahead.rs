@@ -228,7 +228,7 @@ mod tests {
             let step = KernelStep { tuned: Some(Tuning::OPEN), ..run.clone().into() };
             let sent = serde_json::to_string(&Step::Kernel(Box::new(step))).unwrap();
             let read: Step<String> = serde_json::from_str(&sent).unwrap();
-            let Step::Kernel(step) = read.resolved(KernelList::LIBRARY).unwrap() else { panic!("{sent}") };
+            let Step::Kernel(step) = read.resolved(&KernelList::LIBRARY).unwrap() else { panic!("{sent}") };
             assert_eq!((step.run, step.tuned, step.with_log), (run, Some(Tuning::OPEN), false));
         }
     }

@@ -10,9 +10,9 @@ use lanefield_reference::real::Precision;
 use serde::{Deserialize, Deserializer, Serialize, de};
 
 use super::record::{FieldFacts, KernelRecord};
-use crate::json::text;
 use super::timed::Timed;
 use super::timing::TimedCase;
+use crate::json::text;
 
 /// How far a measurement has come. Whoever is told says whether it shall go on; where not, what was measured until then is the result.
 #[derive(Clone, Copy, Debug)]
@@ -189,7 +189,7 @@ mod tests {
 
     fn options(words: &[&str]) -> BenchOptions {
         BenchOptions::new(
-            kernels_to_time(KernelList::LIBRARY, words.iter().copied()).unwrap(),
+            kernels_to_time(&KernelList::LIBRARY, words.iter().copied()).unwrap(),
             Extents::new([4; 4]).unwrap(),
         )
     }
@@ -211,8 +211,8 @@ mod tests {
         let names = |words: &[&str]| -> Vec<_> { options(words).kernels.iter().map(|kernel| kernel.name).collect() };
         assert_eq!(names(&["hop_dagger", "hop", "hop"]), ["hop_dagger", "hop"]);
         assert!(names(&["clover"]).iter().all(|name| !name.ends_with("dagger")));
-        assert!(kernels_to_time(KernelList::LIBRARY, ["finish"]).unwrap_err().contains("part of other operations"));
-        assert!(kernels_to_time(KernelList::LIBRARY, ["dslash"]).unwrap_err().contains("unknown kernel 'dslash'"));
+        assert!(kernels_to_time(&KernelList::LIBRARY, ["finish"]).unwrap_err().contains("part of other operations"));
+        assert!(kernels_to_time(&KernelList::LIBRARY, ["dslash"]).unwrap_err().contains("unknown kernel 'dslash'"));
     }
 
     #[test]

@@ -7,9 +7,9 @@ use serde::{Deserialize, Serialize};
 
 use super::bench::{BenchCase, BenchOptions, Progress};
 use super::record::KernelRecord;
-use crate::json::text;
 use super::timed::Timed;
 use super::timing::{Sampling, TimedCase};
+use crate::json::text;
 
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Way {

@@ -16,7 +16,7 @@ use crate::common;
 const ONCE: Sampling = Sampling { samples: 1, back_to_back: false };
 
 fn options() -> BenchOptions {
-    BenchOptions::new(kernels_to_time(KernelList::LIBRARY, ["all"]).unwrap(), Extents::new([4, 2, 4, 4]).unwrap())
+    BenchOptions::new(kernels_to_time(&KernelList::LIBRARY, ["all"]).unwrap(), Extents::new([4, 2, 4, 4]).unwrap())
 }
 
 /// Times everything, and tells what could not be run.
@@ -44,7 +44,7 @@ fn every_kernel_is_timed_on_a_device_in_one_layout_after_the_other() {
     let options = BenchOptions { precisions: vec![Precision::F32], links: vec![LinkFormat::TwoRows], ..options() };
     assert_eq!(failures(&mut device, &options, Tuning::OPEN), [] as [String; 0]);
     // The same arguments, laid out anew.
-    let [hop] = kernels_to_time(KernelList::LIBRARY, ["hop"]).unwrap()[..] else { panic!("one kernel") };
+    let [hop] = kernels_to_time(&KernelList::LIBRARY, ["hop"]).unwrap()[..] else { panic!("one kernel") };
     let mut case = BenchCase::usual(hop, options.extents).prepare(&device).unwrap();
     for access in AccessWidth::ALL {
         let tuning = Tuning { access: Some(access), mapping: Some(Mapping::SiteFast), ..Tuning::OPEN };
@@ -57,7 +57,7 @@ fn every_kernel_is_timed_on_a_device_in_one_layout_after_the_other() {
 
 #[test]
 fn a_record_names_its_kernel_and_what_was_chosen() {
-    let [hop] = kernels_to_time(KernelList::LIBRARY, ["hop_dagger"]).unwrap()[..] else { panic!("one kernel") };
+    let [hop] = kernels_to_time(&KernelList::LIBRARY, ["hop_dagger"]).unwrap()[..] else { panic!("one kernel") };
     let case = BenchCase::usual(hop, Extents::new([2; 4]).unwrap());
     let odd = BenchCase { extents: Extents::new([3; 4]).unwrap(), ..case };
     let runs = [case, odd].map(|case| Run::new(case, Tuning::OPEN));
@@ -79,7 +79,7 @@ fn a_kernel_of_the_list_is_examined_whether_or_not_the_models_describe_it() {
     let machine = Machine::of(device.context(), Some(32)).unwrap();
     let of_colour_vectors = kernel::all().map(|kernel| kernel.name).filter(|name| name.ends_with("_hop"));
     let kernels =
-        kernels_to_time(KernelList::LIBRARY, ["hop", "axpy", "s_dense"].into_iter().chain(of_colour_vectors)).unwrap();
+        kernels_to_time(&KernelList::LIBRARY, ["hop", "axpy", "s_dense"].into_iter().chain(of_colour_vectors)).unwrap();
     for kernel in kernels {
         let mut case = BenchCase::usual(kernel, Extents::new([4, 4, 4, 4]).unwrap()).prepare(&device).unwrap();
         let examination = Examination { tuning: Tuning::OPEN, machine: &machine, samples: 2, other_groups: false };

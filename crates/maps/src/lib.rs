@@ -55,7 +55,7 @@
 //! | `bounds.rs` | where a launch reads and writes, known before it runs |
 //! | `plain_point.rs`, `cpu.rs` | the CPU |
 //! | `opencl.rs`, `device.rs` | the OpenCL C of a map, and its launch |
-//! | `trial.rs` | maps tried on their cases, and compared |
+//! | `trial.rs`, `tools.rs` | maps tried on their cases, and compared; what tools do with them |
 
 mod array;
 mod bounds;
@@ -72,6 +72,7 @@ mod point;
 pub mod program;
 mod record;
 mod role;
+mod tools;
 mod trial;
 
 pub use array::{ArrayOn, MapMemory, Storage};

@@ -4,10 +4,11 @@ use std::fmt;
 use std::ops::Range;
 
 use super::array::{Storage, elements};
+use super::bounds::{self, Bounds, bounds};
 use super::error::MapError;
 use super::kernel::{Given, MapCase, MapKernel, MapOptions, Schedule};
 use super::launch::{MapBackend, MapCall, Value};
-use super::program::BLOCK_DIMENSIONS;
+use super::program::{BLOCK_DIMENSIONS, Program};
 use super::role::{Kind, Role, Use};
 
 /// A case of a map with its arrays on a backend. The numbers depend on the map, the number of the case, and a key.
@@ -75,6 +76,18 @@ impl<B: MapBackend + ?Sized> Trial<B> {
             });
         }
         call.launch_over(backend, self.case.range, options)
+    }
+
+    /// Where a launch reads and writes.
+    pub(super) fn bounds(&self, program: &Program) -> Bounds {
+        let extents = |given: &Given| match given {
+            Given::Array(extents) | Given::Integers(extents, _) => extents.to_vec(),
+            Given::Number(_) | Given::Result => Vec::new(),
+        };
+        let scalar = |given: &Given| if let Given::Number(number) = given { Some(*number as i64) } else { None };
+        let extents: Vec<_> = self.case.arguments.iter().map(extents).collect();
+        let scalars: Vec<_> = self.case.arguments.iter().map(scalar).collect();
+        bounds(program, bounds::Given { range: self.case.range, extents: &extents, scalars: &scalars })
     }
 
     /// Runs the map on what the arrays held at first, and returns what comes of it.

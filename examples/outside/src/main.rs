@@ -1,7 +1,10 @@
 //! The tools of Lanefield over the kernels of this crate, beside those of the library: `bench wilson_hop hop`.
 
+use lanefield_cli::toolbox::{self, Own};
+use lanefield_example_outside::plane::PLANE_LAPLACIAN;
 use lanefield_example_outside::{AXPY_AND_NORM, COVARIANT_SUM, SLICE_NORMS, WILSON_HOP};
 
 fn main() -> std::process::ExitCode {
-    lanefield_cli::toolbox::main(&[&COVARIANT_SUM, &WILSON_HOP, &AXPY_AND_NORM, &SLICE_NORMS])
+    let kernels = &[&COVARIANT_SUM, &WILSON_HOP, &AXPY_AND_NORM, &SLICE_NORMS];
+    toolbox::main(Own { kernels, maps: &[&PLANE_LAPLACIAN] })
 }

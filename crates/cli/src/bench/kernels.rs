@@ -1,20 +1,22 @@
 //! `lanefield bench [KERNEL…]`: kernels in every precision, gauge compression and lane width asked for.
 
+use crate::kernels::Known;
 use anyhow::ensure;
 use clap::Args;
 use lanefield::dynamic::AnyBackend;
-use lanefield::kernel::KernelList;
 use lanefield::reference::layout::{Extents, LaneChoice};
 use lanefield::reference::links::LinkFormat;
 use lanefield::reference::real::Precision;
+use lanefield_lab::Timed as _;
 use lanefield_lab::study::Run;
 use lanefield_lab::{BenchOptions, kernels_to_time};
 
 use super::arguments::{TimingArgs, extents_or_usual, tuning_of};
 use super::table::Report;
 use crate::args::of_storage;
+use crate::maps::{MapReport, TimedMap, table_of_times};
 use crate::outcome::Outcome;
-use crate::output::Kind;
+use crate::output::{Head, Kind, show};
 use crate::tuning::TuningArgs;
 
 #[derive(Args)]
@@ -51,11 +53,18 @@ pub struct Kernels {
 }
 
 impl Kernels {
-    pub fn run(self, list: &KernelList) -> anyhow::Result<Outcome> {
+    pub fn run(self, list: &Known) -> anyhow::Result<Outcome> {
+        let maps = list.maps_of(&self.kernels)?;
+        if !maps.is_empty() {
+            let backend = self.timing.open()?;
+            let maps = TimedMap::all(&maps, &backend, self.timing.samples, false)?;
+            let head = Head::on(Kind::Bench, backend.device());
+            return show(self.timing.json, head, &MapReport { rows: [], maps }, |report| table_of_times(&report.maps));
+        }
         self.timing.study(Kind::Bench, |backend| self.runs(list, backend), |report| report, Report::text)
     }
 
-    fn runs(&self, list: &KernelList, backend: &AnyBackend) -> anyhow::Result<Vec<Run>> {
+    fn runs(&self, list: &Known, backend: &AnyBackend) -> anyhow::Result<Vec<Run>> {
         let tuning = tuning_of(self.tuning, backend)?;
         let words: &[String] = if self.kernels.is_empty() { &["all".to_owned()] } else { &self.kernels };
         let options = BenchOptions {

@@ -1,6 +1,7 @@
 //! `lanefield bench ranks`: what several ranks gain, and what their talk costs: kernels and iterations on parts of a lattice beside the same on one rank,
 //! and the links between ranks.
 
+use crate::kernels::Known;
 use anyhow::Context as _;
 use clap::Args;
 use lanefield::backend::Memory as _;
@@ -8,7 +9,6 @@ use lanefield::backend::ghosts::{Halo, PacketRoom as _};
 use lanefield::comm::WholeLattice;
 use lanefield::dynamic::AnyBackend;
 use lanefield::kernel::Case;
-use lanefield::kernel::KernelList;
 use lanefield::operator::{CloverParameters, HopParameters, Model as _, Operator as _, SchurComplement, System};
 use lanefield::reference::exact::ExactSum;
 use lanefield::reference::field::{Field, Spinors};
@@ -124,7 +124,7 @@ struct LinkRow {
 }
 
 impl Ranks {
-    pub fn run(self, list: &KernelList) -> anyhow::Result<Outcome> {
+    pub fn run(self, list: &Known) -> anyhow::Result<Outcome> {
         // One for the part and one for lattices without borders, which lie in another order.
         let (backend, alone) = (self.timing.open()?, self.timing.open()?);
         anyhow::ensure!(

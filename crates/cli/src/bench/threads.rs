@@ -1,10 +1,10 @@
 //! `lanefield bench threads`: hop and clover over the number of outer sites a work-group, as in Grid's study of `acceleratorThreads`.
 
+use crate::kernels::Known;
 use anyhow::bail;
 use clap::Args;
 use lanefield::backend::opencl::{GroupSize, Tuning};
 use lanefield::dynamic::AnyBackend;
-use lanefield::kernel::KernelList;
 use lanefield::reference::layout::{AcceleratorThreads, Extents};
 use lanefield::reference::real::Precision;
 use lanefield_lab::study::Run;
@@ -64,7 +64,7 @@ struct Fastest {
 }
 
 impl Threads {
-    pub fn run(self, list: &KernelList) -> anyhow::Result<Outcome> {
+    pub fn run(self, list: &Known) -> anyhow::Result<Outcome> {
         self.timing.study(
             Kind::BenchThreads,
             |backend| self.runs(list, backend),
@@ -73,7 +73,7 @@ impl Threads {
         )
     }
 
-    fn runs(&self, list: &KernelList, backend: &AnyBackend) -> anyhow::Result<Vec<Run>> {
+    fn runs(&self, list: &Known, backend: &AnyBackend) -> anyhow::Result<Vec<Run>> {
         if backend.opencl().is_none() {
             bail!("the CPU reference has no accelerator threads; choose an OpenCL device by --device");
         }

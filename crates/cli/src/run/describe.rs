@@ -1,7 +1,7 @@
 //! The arguments of a kernel: what they are, in a table, and whether all are given.
 
+use crate::kernels::Known;
 use anyhow::{bail, ensure};
-use lanefield::kernel::KernelList;
 use lanefield::kernel::{Access, Argument, FieldRole, Holds, Kernel};
 use lanefield::reference::kernels::hop::Dagger;
 use lanefield::reference::layout::Sites;
@@ -13,7 +13,7 @@ use super::{Named, Run};
 
 impl Run {
     /// Refuses arguments that are missing, unknown, or given twice; says which there are.
-    pub(super) fn require_arguments(&self, list: &KernelList) -> anyhow::Result<()> {
+    pub(super) fn require_arguments(&self, list: &Known) -> anyhow::Result<()> {
         let kernel = self.kernel;
         let mut wrong = Vec::new();
         if !kernel.takes(self.precision) {
@@ -124,7 +124,7 @@ impl Run {
 }
 
 /// Where the dagger of a kernel is.
-fn dagger_of(list: &KernelList, kernel: &Kernel) -> String {
+fn dagger_of(list: &Known, kernel: &Kernel) -> String {
     let kin = |other: &&'static Kernel| {
         (other.family, other.tuned_as) == (kernel.family, kernel.tuned_as) && other.dagger != kernel.dagger
     };

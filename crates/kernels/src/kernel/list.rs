@@ -68,7 +68,7 @@ pub struct KernelList {
 
 impl KernelList {
     /// The library's kernels alone.
-    pub const LIBRARY: &'static Self = &Self { own: Vec::new() };
+    pub const LIBRARY: Self = Self { own: Vec::new() };
 
     /// The library's kernels, and beside them others.
     ///

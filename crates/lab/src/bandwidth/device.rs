@@ -8,8 +8,8 @@ use lanefield::backend::opencl::{Arg, Buffer, Context, DeviceKind, Launch};
 use serde::{Deserialize, Serialize};
 
 use super::{Operation, RUNS, TRIAD_FACTOR};
-use crate::spread::median;
 use crate::sources;
+use crate::spread::median;
 
 const CPU_BYTES: usize = 256 << 20;
 /// Bytes of one buffer on a GPU, where its memory allows.

@@ -13,13 +13,7 @@ pub enum CountersError {
     #[error("{} {reason}", .path.display())]
     Unfit { path: PathBuf, reason: String },
     #[error("{}, line {line}, column \"{column}\": '{value}' {reason}", .path.display())]
-    Cell {
-        path: PathBuf,
-        line: u64,
-        column: String,
-        value: String,
-        reason: String,
-    },
+    Cell { path: PathBuf, line: u64, column: String, value: String, reason: String },
     #[error("there is no kernel \"{name}\" in {place}; there are: {known}")]
     NoSuchKernel { name: String, place: String, known: String },
 }

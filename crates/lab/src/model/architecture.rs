@@ -6,8 +6,8 @@
 
 use serde::Serialize;
 
-use crate::machine::Machine;
 use crate::json::si::kibi;
+use crate::machine::Machine;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 pub enum Vendor {

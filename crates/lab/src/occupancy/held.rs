@@ -3,8 +3,8 @@
 use serde::Serialize;
 
 use super::next_step::NextStep;
-use crate::model::{Architecture, Demand, GroupLimit, OccupancyError, Resource, check, limits};
 use crate::json::si::kibi;
+use crate::model::{Architecture, Demand, GroupLimit, OccupancyError, Resource, check, limits};
 
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Occupancy {

@@ -6,8 +6,8 @@ use serde::Serialize;
 
 use super::{Peak, Stored};
 use crate::KernelRecord;
-use crate::plausible;
 use crate::json::si::giga;
+use crate::plausible;
 
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Roof {

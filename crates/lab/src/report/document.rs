@@ -19,11 +19,7 @@ pub enum ReportError {
     #[error("{} is of kind '{kind}', which this version does not know: expected one of {}", .path.display(), Kind::ALL.iter().map(|kind| kind.name()).collect::<Vec<_>>().join(", "))]
     UnknownKind { path: PathBuf, kind: String },
     #[error("{} has schema {found} of kind '{}', and this version reads {}: print it again with this version", .path.display(), .kind.name(), .kind.schema())]
-    OtherSchema {
-        path: PathBuf,
-        kind: Kind,
-        found: String,
-    },
+    OtherSchema { path: PathBuf, kind: Kind, found: String },
     #[error("failed to write the report: {0}")]
     Template(#[from] minijinja::Error),
 }

@@ -1,0 +1,186 @@
+//! Kernels over index spaces of their own (`lanefield::dynamic::IndexKernel`), as maps are: compared, timed, and looked at.
+
+use anyhow::Context as _;
+use lanefield::backend::Cpu;
+use lanefield::dynamic::{AnyBackend, Compared, IndexKernel};
+use lanefield_lab::bandwidth::Operation;
+use lanefield_lab::{Sampling, Spread, Timed as _, sample};
+use serde::Serialize;
+
+use super::bench::table::fastest;
+use super::interrupt::interrupted;
+use super::output::{number, table_of};
+
+/// A kernel of a caller, on an index space of its own.
+pub type Map = &'static dyn IndexKernel;
+
+/// What comes of comparing one.
+#[derive(Serialize)]
+pub struct ComparedMap {
+    map: &'static str,
+    launches: u64,
+    numbers: u64,
+    differences: Vec<String>,
+    failure: Option<String>,
+}
+
+impl ComparedMap {
+    /// Compares maps on a backend with the CPU, until a signal comes.
+    pub fn all(maps: &[Map], key: u64, cpu: &Cpu, backend: &AnyBackend) -> Vec<Self> {
+        let compare = |map: &Map| {
+            let (compared, failure) = match map.compare(key, cpu, backend) {
+                Ok(compared) => (compared, None),
+                Err(error) => (Compared::default(), Some(error.to_string())),
+            };
+            let Compared { launches, numbers, differences } = compared;
+            Self { map: map.name(), launches, numbers, differences, failure }
+        };
+        maps.iter().take_while(|_| !interrupted()).map(compare).collect()
+    }
+
+    pub fn same_bits(&self) -> bool {
+        self.failure.is_none() && self.differences.is_empty()
+    }
+
+    pub fn line(&self) -> String {
+        let Self { map, launches, numbers, differences, failure } = self;
+        match (failure, &differences[..]) {
+            (Some(failure), _) => format!("{map}: FAILED: {failure}"),
+            (None, []) => format!("{map}: {numbers} numbers in {launches} launches, same bits"),
+            (None, [first, ..]) => format!("{map}: DIFFERENT in {} of {launches} launches: {first}", differences.len()),
+        }
+    }
+}
+
+/// A map in one way of launching it, timed.
+#[derive(Serialize)]
+pub struct TimedMap {
+    map: &'static str,
+    pub way: String,
+    bytes: u64,
+    pub seconds: Option<Spread>,
+    bytes_per_second: Option<f64>,
+    /// Of the copy bandwidth of the same run; none where the arrays fit a cache.
+    share_of_copy: Option<f64>,
+    failure: Option<String>,
+}
+
+impl TimedMap {
+    /// Times maps in their usual way, or in all ways.
+    pub fn all(maps: &[Map], backend: &AnyBackend, samples: u32, all_ways: bool) -> anyhow::Result<Vec<Self>> {
+        let mut timed = Vec::new();
+        for map in maps {
+            let ways = map.ways(backend);
+            for (way, name) in ways.into_iter().enumerate().take(if all_ways { usize::MAX } else { 1 }) {
+                if interrupted() {
+                    break;
+                }
+                timed.push(Self::of(*map, (way, name), backend, samples));
+            }
+        }
+        let memory = backend.memory();
+        let seen = timed.iter().filter(|row| row.bytes > memory.cache_bytes());
+        let seen = seen.filter_map(|row| Some(row.bytes as f64 / row.seconds?.ninetieth)).reduce(f64::max);
+        if !timed.is_empty() {
+            let copy = memory.ceiling(Operation::Copy, seen).context("failed to measure the copy bandwidth")?;
+            for row in timed.iter_mut().filter(|row| row.bytes > memory.cache_bytes()) {
+                row.share_of_copy = row.bytes_per_second.map(|rate| rate / copy);
+            }
+        }
+        Ok(timed)
+    }
+
+    fn of(map: Map, (way, name): (usize, String), backend: &AnyBackend, samples: u32) -> Self {
+        let mut row = Self {
+            map: map.name(),
+            way: name,
+            bytes: 0,
+            seconds: None,
+            bytes_per_second: None,
+            share_of_copy: None,
+            failure: None,
+        };
+        let timed = map.prepare(way, backend).and_then(|mut prepared| {
+            row.bytes = prepared.bytes;
+            let sampling = Sampling { samples: samples as usize, back_to_back: false };
+            sample(backend, sampling, |_| (prepared.launch)())
+        });
+        match timed {
+            Ok((seconds, _)) => {
+                (row.seconds, row.bytes_per_second) = (Some(seconds), Some(row.bytes as f64 / seconds.median));
+            }
+            Err(error) => row.failure = Some(error.to_string()),
+        }
+        row
+    }
+}
+
+/// What was timed of maps, in place of kernels.
+#[derive(Serialize)]
+pub struct MapReport {
+    /// There are none.
+    pub rows: [(); 0],
+    pub maps: Vec<TimedMap>,
+}
+
+/// What was timed, for people.
+pub fn table_of_times(rows: &[TimedMap]) -> String {
+    let cells = rows.iter().map(|row| {
+        let spread = row.seconds.map(|spread| format!("{:.1} – {:.1}", spread.tenth * 1e6, spread.ninetieth * 1e6));
+        let share = row.share_of_copy.map(|share| format!("{:.1}%", 100.0 * share));
+        [
+            ("map", row.map.to_owned()),
+            ("launched with", row.way.clone()),
+            ("median, µs", number(row.seconds.map(|spread| spread.median * 1e6), 1)),
+            ("10 – 90 %, µs", spread.unwrap_or_else(|| format!("failed: {}", row.failure.as_deref().unwrap_or("")))),
+            ("GB/s", number(row.bytes_per_second.map(|rate| rate / 1e9), 1)),
+            ("of copy", share.unwrap_or_else(|| "in cache".to_owned())),
+        ]
+    });
+    table_of(cells, 2..).to_string()
+}
+
+/// The fastest way of each map, and what its author would write.
+pub fn fastest_ways(rows: &[TimedMap]) -> Vec<String> {
+    rows.chunk_by(|a, b| a.map == b.map)
+        .filter_map(|ways| {
+            let usual = &ways[0];
+            let timed = ways.iter().filter_map(|row| Some((row.way.as_str(), row.seconds?)));
+            let (way, _, as_fast) = fastest(timed)?;
+            Some(match way == usual.way || as_fast.contains(&usual.way.as_str()) {
+                true => format!("{}: no way is faster than its own: {}", usual.map, usual.way),
+                false => format!("{}: #[map_kernel({way})] is the fastest", usual.map),
+            })
+        })
+        .collect()
+}
+
+/// Why a map is slow: its share of the copy bandwidth, a way that is faster, and what its launches cost.
+#[derive(Serialize)]
+pub struct ExaminedMap {
+    #[serde(flatten)]
+    usual: TimedMap,
+    /// What its author can do.
+    remarks: Vec<String>,
+}
+
+impl ExaminedMap {
+    pub fn all(maps: &[Map], backend: &AnyBackend, samples: u32) -> anyhow::Result<Vec<Self>> {
+        let examine = |map: &Map| {
+            let mut rows = TimedMap::all(&[*map], backend, samples, true)?;
+            let mut remarks = fastest_ways(&rows);
+            remarks.extend(map.remarks(backend)?);
+            Ok(Self { usual: rows.swap_remove(0), remarks })
+        };
+        maps.iter().map(examine).collect()
+    }
+
+    pub fn text(examined: &[Self]) -> String {
+        let one = |Self { usual, remarks }: &Self| {
+            let times = table_of_times(std::slice::from_ref(usual));
+            let remarks: Vec<String> = remarks.iter().map(|remark| format!("  {remark}")).collect();
+            format!("{times}\n{}", remarks.join("\n"))
+        };
+        examined.iter().map(one).collect::<Vec<_>>().join("\n\n")
+    }
+}

@@ -1,0 +1,136 @@
+//! Maps as tools see them: the program of `lanefield_cli::toolbox` compares, times, tunes and translates them.
+
+use lanefield::backend::opencl::expand_with;
+use lanefield::backend::{BackendError, Cpu};
+use lanefield::dynamic::{AnyBackend, Compared, Here, IndexKernel, PreparedLaunch};
+use lanefield::emit::{EmitError, Language};
+use lanefield_reference::exact;
+
+use super::error::MapError;
+use super::kernel::{MapKernel, MapOptions};
+use super::launch::MapBackend;
+use super::opencl::{Form, Named, Walk, kernel_name, kernel_text};
+use super::role::Role;
+use super::trial::{MapComparison, Trial, compare, ways};
+
+/// The key of the numbers on which maps are timed.
+const KEY: u64 = 1;
+/// Work-items of a group on the CPU reference, which has none.
+const ANY_GROUP: usize = 1024;
+
+fn failed(error: MapError) -> BackendError {
+    match error {
+        MapError::Backend(error) => error,
+        other => BackendError::device(other),
+    }
+}
+
+impl MapKernel {
+    fn options(&self, backend: &AnyBackend) -> Vec<MapOptions> {
+        let most_items = match backend.here() {
+            Here::Cpu(_) => ANY_GROUP,
+            Here::OpenCl(device) => device.context().info().max_work_group_size,
+        };
+        ways(self, self.cases.last().map_or(0, |case| case.range.len()), most_items)
+    }
+
+    /// OpenCL C with all that it includes, for a work-item a point, or a group a block.
+    fn opencl(&self) -> Result<String, EmitError> {
+        let program = self.program()?;
+        let (tile, block) = (self.options.tile, self.options.block.or(program.block));
+        let rank = program.rank.or(self.cases.last().map(|case| case.range.len())).unwrap_or(1);
+        let form = Form { walk: Walk::Each(tile), rank, guarded: false, tracked: Vec::new() };
+        let named = Named { name: self.name, computes: self.computes, names: self.names, roles: self.roles };
+        let text = kernel_text(named, &program, &form);
+        let file = format!("{}.cl", kernel_name(self.name));
+        let expanded = expand_with(&[(&file, &text)], &file).map_err(BackendError::device)?;
+        let groups = match block {
+            Some([z, y, x]) => format!("Groups of {x} x {y} x {z} work-items"),
+            None => "Groups of any size".to_owned(),
+        };
+        let mut emitted = format!(
+            "// Written by Lanefield {}, with all that it includes. Build with:\n//   -cl-std=CL1.2 -cl-fp32-correctly-rounded-divide-sqrt -DEXACT_LIMBS={}\n\
+             // No -cl-fast-relaxed-math, nor any part of it. {groups}; the last dimension is the first of the device. No index may lie beyond its array.\n",
+            env!("CARGO_PKG_VERSION"),
+            exact::LIMBS,
+        );
+        // Places in files that a reader does not have.
+        emitted.extend(expanded.lines().filter(|line| !line.starts_with("#line ")).map(|line| format!("{line}\n")));
+        Ok(emitted)
+    }
+
+    fn prepared<'b, B: MapBackend>(
+        &'static self,
+        options: MapOptions,
+        backend: &'b B,
+    ) -> Result<PreparedLaunch<'b>, BackendError> {
+        let trial = Trial::new(self, self.cases.len().saturating_sub(1), KEY, backend).map_err(failed)?;
+        let bytes = trial.bytes();
+        let launch = Box::new(move || trial.launch(backend, options).map(drop).map_err(failed));
+        Ok(PreparedLaunch { bytes, launch })
+    }
+}
+
+/// Its last case is the one that is timed.
+impl IndexKernel for MapKernel {
+    fn name(&'static self) -> &'static str {
+        self.name
+    }
+    fn computes(&'static self) -> &'static str {
+        self.computes
+    }
+
+    fn ways(&'static self, backend: &AnyBackend) -> Vec<String> {
+        self.options(backend).iter().map(ToString::to_string).collect()
+    }
+
+    fn compare(&'static self, key: u64, cpu: &Cpu, backend: &AnyBackend) -> Result<Compared, BackendError> {
+        let found = match backend.here() {
+            Here::Cpu(other) => compare(self, key, (cpu, other), ANY_GROUP),
+            Here::OpenCl(device) => compare(self, key, (cpu, device), device.context().info().max_work_group_size),
+        };
+        let MapComparison { launches, numbers, mismatches } = found.map_err(failed)?;
+        let differences = mismatches.iter().map(ToString::to_string).collect();
+        Ok(Compared { launches: launches as u64, numbers, differences })
+    }
+
+    fn prepare<'b>(&'static self, way: usize, backend: &'b AnyBackend) -> Result<PreparedLaunch<'b>, BackendError> {
+        let options = self.options(backend).get(way).copied().unwrap_or(self.options);
+        match backend.here() {
+            Here::Cpu(cpu) => self.prepared(options, cpu),
+            Here::OpenCl(device) => self.prepared(options, device),
+        }
+    }
+
+    fn source(&'static self, language: Language) -> Result<String, EmitError> {
+        match language {
+            Language::OpenCl => self.opencl(),
+            _ => Err(EmitError::NotIn { kernel: self.name, language, expected: "opencl" }),
+        }
+    }
+
+    fn remarks(&'static self, _: &AnyBackend) -> Result<Vec<String>, BackendError> {
+        let program = self.program().map_err(BackendError::device)?;
+        let cpu = Cpu::new(None)?;
+        let trial = Trial::new(self, self.cases.len().saturating_sub(1), KEY, &cpu).map_err(failed)?;
+        let bounds = trial.bounds(&program);
+        let mut remarks = Vec::new();
+        if bounds.guarded {
+            remarks.push(
+                "indices are checked on the device, and the host waits for the result: it cannot be seen before the launch that they lie inside; \
+                 index by sums of multiples of the point, or by `at_or` and `write_inside`"
+                    .to_owned(),
+            );
+        }
+        if let Some(&argument) = bounds.tracked.first() {
+            remarks.push(format!(
+                "each write to {} is an atomic operation more, which finds elements that two points write: index it by the point, one to one",
+                self.names[argument]
+            ));
+        }
+        if self.roles.iter().any(|role| matches!(role, Role::ExactSum | Role::Fold(..))) {
+            remarks.push("the host waits for the numbers that the map makes".to_owned());
+        }
+        Ok(remarks)
+    }
+}
