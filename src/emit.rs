@@ -162,7 +162,7 @@ pub fn ptx(device: &OpenCl, shape: &Shape) -> Result<String, EmitError> {
     let needed = device.needs(shape, Sum::Exact)?;
     let needed = needed.iter().find(|needed| needed.kernel == kernel.name && kernel.is_launched());
     let needed = needed.ok_or(EmitError::Part { kernel: kernel.name })?;
-    let binary = device.built(needed)?.binary().unwrap_or_default();
+    let binary = device.build(needed)?.binary().unwrap_or_default();
     let no_ptx = || {
         let binaries = match binary.is_empty() {
             true => "kept by the driver".to_owned(),

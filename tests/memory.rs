@@ -1,5 +1,5 @@
 //! Memory of an OpenCL device: the pool, the ways of transfers, what falls back to the host's memory; and that solvers allocate nothing while they iterate,
-//! on every backend. The pool is `src/backend/opencl/pool.rs`.
+//! on every backend. The pool is `src/backend/opencl/memory/pool.rs`.
 
 use std::borrow::Cow;
 use std::ops::Range;

@@ -1,5 +1,5 @@
 //! Iterations of conjugate gradients that are queued without waiting for their scalars: histories, states, errors and what watchers see are those of the CPU
-//! reference, which waits for each. The solvers are `src/solver/{cg,mixed,ahead}.rs`, the device's part `src/backend/opencl/{iterations,tape}.rs`.
+//! reference, which waits for each. The solvers are `src/solver/{cg,mixed,ahead}.rs`, the device's part `src/backend/opencl/{queued_cg,queue/replay}.rs`.
 
 use std::cell::Cell;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};

@@ -159,9 +159,11 @@ impl Step {
     pub fn build(&self, device: &mut OpenCl) -> Result<(), BackendError> {
         match self {
             Self::Kernel(step) if device.compiles_at_launch() => step.launch(device),
-            Self::Kernel(_) | Self::Program(_) => {
-                self.needs(device)?.iter().filter(|(_, built)| !built).try_for_each(|(needed, _)| device.build(needed))
-            }
+            Self::Kernel(_) | Self::Program(_) => self
+                .needs(device)?
+                .iter()
+                .filter(|(_, built)| !built)
+                .try_for_each(|(needed, _)| device.build(needed).map(drop)),
             Self::Stream(operation, shape) => {
                 DeviceStreams::new(device.context(), *operation, FEW_BYTES)?.run(shape).map(drop)
             }

@@ -1,5 +1,5 @@
 //! The tuner: which build and launch of each stencil kernel is the fastest on a device. No choice changes a bit of any result, and every
-//! candidate's result is compared to make sure. What is chosen, and how files of choices are found: `backend/opencl/{tuning,tuned}.rs`,
+//! candidate's result is compared to make sure. What is chosen, and how files of choices are found: `backend/opencl/tuning/{parameters,lookup}.rs`,
 //! `docs/tuning.md`.
 
 mod kernels;

@@ -1,5 +1,5 @@
 //! The tuner: which choices a search takes and drops, and how files of choices are kept, found and passed over. Counterparts:
-//! `src/tune`, and the library's `src/backend/opencl/{tuned,tuning_file}.rs`. No test knows a time of a real device.
+//! `src/tune`, and the library's `src/backend/opencl/tuning/{lookup,file}.rs`. No test knows a time of a real device.
 
 use std::path::Path;
 use std::time::Duration;

@@ -1,77 +1,58 @@
 //! The OpenCL backend: fields in device memory, and the kernels of `cl/` launched over (lane, outer site). Geometry comes from the
 //! layout: tables as buffers, lane counts as build options.
 
-use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, OnceLock};
-use std::time::Duration;
 
-use lanefield_reference::field::FieldShape;
-use lanefield_reference::kernels::domain_wall::SMatrix;
-use lanefield_reference::kernels::reduce::{PartialSums, Sum};
-use lanefield_reference::layout::{LaneChoice, Stencil};
-use lanefield_reference::links::LinkFormat;
 use lanefield_reference::real::Precision;
 
-use super::capture::Capture;
-use super::context::lock;
-use super::field::{DeviceStorage, DeviceTable};
-use super::ghosts::{PacketQueues, Packets, PacketsKey};
-use super::iterations::Iterations;
-use super::lanes::VectorsVerdict;
-use super::launch::Place;
-use super::launcher::{Prepared, TableKey};
-use super::on_queues::OnQueues;
-use super::plan::{ChoiceSource, Layout, Planner};
-use super::raw::{RawEvent, RawQueue};
-use super::reduce::Workspace;
-use super::sum_plan::SumOptions;
-use super::tuned::KernelKey;
-use super::{
-    AccessWidth, Arg, Buffer, Context, DeviceError, DeviceInfo, DeviceKind, DeviceTimes, Launch, LaunchEvent, Program,
-    SiteOrder, Source, Tuned, Tuning, TuningSource, expand_for,
+use super::device::{DeviceError, DeviceInfo, RawEvent, RawQueue, lock};
+use super::memory::Buffer;
+use super::packets::{PacketQueues, Packets, PacketsKey};
+use super::prepared::{Prepared, TableKey};
+use super::program::{Program, Source, expand_for};
+use super::queue::{Arg, CapturedLaunch, Captures, Context, DeviceTimes, Launch, LaunchEvent, Place};
+use super::tuning::{
+    AccessWidth, ChoiceSource, Choices, KernelKey, Layout, Planner, SiteOrder, SumOptions, Tuned, Tuning, TuningSource,
+    VectorsVerdict,
 };
-use crate::backend::specification::{Call, KernelSource, Shape};
-use crate::backend::{
-    AnyField, BackendError, HostField, Launch as LaunchCalls, Memory, QueuedIterations, Reduce, SideBySide,
-};
+use super::workspace::Workspace;
+use crate::backend::specification::{KernelSource, Shape};
+use crate::backend::{BackendError, Memory as _};
 
 /// An OpenCL device as a backend.
 pub struct OpenCl {
-    pub(super) context: Context,
+    pub(crate) context: Context,
     /// What was chosen by hand.
     tuning: Tuning,
-    tuned: Tuned,
-    pub(super) vectors: VectorsVerdict,
-    /// What was looked up so far.
-    looked_up: Mutex<HashMap<KernelKey, Tuning>>,
+    choices: Choices,
+    vectors: VectorsVerdict,
     /// For a study alone.
     relaxed_math: bool,
     verbose_builds: bool,
     /// Options that were asked for beside those that bits need.
     build_options: String,
-    pub(super) sums: SumOptions,
+    pub(crate) sums: SumOptions,
     programs: Mutex<HashMap<(Source, String), Arc<Program>>>,
     /// Plans of the calls so far.
-    pub(super) prepared: Mutex<HashMap<(Shape, Layout), Prepared>>,
+    pub(crate) prepared: Mutex<HashMap<(Shape, Layout), Prepared>>,
     /// Tables that lattices determine.
-    pub(super) tables: Mutex<HashMap<TableKey, Arc<Buffer>>>,
+    pub(crate) tables: Mutex<HashMap<TableKey, Arc<Buffer>>>,
     /// Where sums are made; there from the first one on.
-    pub(super) workspace: Mutex<Option<Workspace>>,
+    pub(crate) workspace: Mutex<Option<Workspace>>,
     /// Those of iterations that were queued, of which none are left.
-    pub(super) spare_workspaces: Arc<Mutex<Vec<Workspace>>>,
+    pub(crate) spare_workspaces: Arc<Mutex<Vec<Workspace>>>,
     /// What calls on parts of lattices send and receive.
-    pub(super) packets: Mutex<HashMap<PacketsKey, Arc<Mutex<Packets>>>>,
-    pub(super) packet_queues: OnceLock<PacketQueues>,
+    pub(crate) packets: Mutex<HashMap<PacketsKey, Arc<Mutex<Packets>>>>,
+    pub(crate) packet_queues: OnceLock<PacketQueues>,
     /// Whether fields that are made lie on parts of lattices.
     on_parts: bool,
     /// Queues that no launches side by side have.
-    pub(super) queues: Mutex<Vec<RawQueue>>,
+    pub(crate) queues: Mutex<Vec<RawQueue>>,
     /// The launches of a [`Self::launches_of`] in progress.
     recorded: Mutex<Option<Vec<LaunchEvent>>>,
-    /// What a [`Self::capture`] in progress waits for.
-    pub(super) capture: Mutex<Option<Capture>>,
+    captures: Captures,
 }
 
 impl OpenCl {
@@ -88,9 +69,8 @@ impl OpenCl {
         Ok(Self {
             context,
             tuning: Tuning::OPEN,
-            tuned,
+            choices: Choices::new(tuned),
             vectors: VectorsVerdict::default(),
-            looked_up: Mutex::default(),
             relaxed_math: false,
             verbose_builds: false,
             build_options: String::new(),
@@ -105,19 +85,19 @@ impl OpenCl {
             on_parts: false,
             queues: Mutex::default(),
             recorded: Mutex::default(),
-            capture: Mutex::default(),
+            captures: Captures::default(),
         })
     }
 
     /// As [`Self::open`], and keeps nothing that is built: for programs that are never built again.
     #[cfg(feature = "check")]
     pub fn open_without_cache(device: &DeviceInfo) -> Result<Self, BackendError> {
-        let context = Context::open_with_cache(device, super::Cache::disabled())?;
+        let context = Context::open_with_cache(device, super::program::Cache::disabled())?;
         Ok(Self { context, ..Self::open(device)? })
     }
 
     /// Forgets what was planned with other choices.
-    pub(super) fn plan_anew(&self) {
+    pub(crate) fn plan_anew(&self) {
         lock(&self.prepared).clear();
     }
 
@@ -135,19 +115,18 @@ impl OpenCl {
 
     /// The choices that are looked up for kernels.
     pub fn tuned(&self) -> &Tuned {
-        &self.tuned
+        self.choices.tuned()
     }
 
     /// Looks choices up there from now on. No bit of any result changes.
     pub fn set_tuned(&mut self, tuned: Tuned) {
-        self.tuned = tuned;
-        lock(&self.looked_up).clear();
+        self.choices = Choices::new(tuned);
         self.plan_anew();
     }
 
     /// The choice for a kernel, looked up once.
     pub fn choice(&self, key: &KernelKey) -> Tuning {
-        *lock(&self.looked_up).entry(*key).or_insert_with(|| self.tuned.choice(self.context.info(), key))
+        self.choices.of(self.context.info(), key)
     }
 
     /// What names a call on new fields to the tuner; `None` if nothing is tuned of its kernel.
@@ -157,8 +136,8 @@ impl OpenCl {
 
     /// The layout of fields that are made now: what was chosen, else what was tuned, else what suits the device.
     pub fn layout(&self) -> Layout {
-        let access = self.tuning.access.or(self.tuned.access());
-        let site_order = self.tuning.site_order.or(self.tuned.site_order());
+        let access = self.tuning.access.or(self.tuned().access());
+        let site_order = self.tuning.site_order.or(self.tuned().site_order());
         Layout {
             access: access.unwrap_or_else(|| AccessWidth::of_device(self.context.info())),
             site_order: site_order.unwrap_or(if self.on_parts {
@@ -192,9 +171,9 @@ impl OpenCl {
         }
     }
 
-    /// Whether launches are recorded or captured. Those that are made again from a tape would be missed.
-    pub(super) fn is_watched(&self) -> bool {
-        self.context.is_recorded() || lock(&self.recorded).is_some() || lock(&self.capture).is_some()
+    /// Whether launches are recorded or captured. Those that are made again would be missed.
+    pub(crate) fn is_watched(&self) -> bool {
+        self.context.is_recorded() || lock(&self.recorded).is_some() || self.captures.is_waiting()
     }
 
     /// The launches of `work`, in the order in which they were queued.
@@ -209,6 +188,19 @@ impl OpenCl {
         let outcome = work();
         let launches = lock(&self.recorded).take().unwrap_or_default();
         outcome.map(|()| launches)
+    }
+
+    /// The first launch of a kernel in `work`, with what its buffers held before it and after. All of them are read to the host.
+    ///
+    /// # Errors
+    /// Those of `work`; [`DeviceError::NotLaunched`] where it launches no such kernel; [`DeviceError::NoBinary`] where the driver keeps the program for
+    /// itself.
+    pub fn capture(
+        &self,
+        kernel: &str,
+        work: &mut dyn FnMut() -> Result<(), BackendError>,
+    ) -> Result<CapturedLaunch, BackendError> {
+        self.captures.first(kernel, work)
     }
 
     /// When each of the kernels of `work` ran, in the order in which they were queued.
@@ -252,9 +244,9 @@ impl OpenCl {
 
     /// Forgets the programs that were built, and what was planned with them: the driver may free them.
     #[cfg(feature = "check")]
-    pub fn forget_programs(&self) {
+    pub(crate) fn forget_programs(&self) {
         lock(&self.programs).clear();
-        self.context.forget_programs();
+        self.context.programs().forget();
         self.plan_anew();
     }
 
@@ -279,10 +271,10 @@ impl OpenCl {
     }
 
     /// What decides how kernels on fields of a layout are built and launched here.
-    pub(super) fn planner(&self, layout: Layout) -> Planner<'_> {
+    pub(crate) fn planner(&self, layout: Layout) -> Planner<'_> {
         Planner {
             device: self.context.info(),
-            source: ChoiceSource::Backend(self),
+            source: ChoiceSource::Device { context: &self.context, choices: &self.choices, vectors: &self.vectors },
             tuning: self.tuning,
             layout,
             relaxed_math: self.relaxed_math,
@@ -291,7 +283,7 @@ impl OpenCl {
     }
 
     /// The options with that for the log, where it is wanted.
-    pub(super) fn with_log(&self, options: String) -> String {
+    pub(crate) fn with_log(&self, options: String) -> String {
         match self.verbose_builds && !options.contains("-cl-nv-verbose") {
             true => options + " -cl-nv-verbose",
             false => options,
@@ -299,7 +291,8 @@ impl OpenCl {
     }
 
     /// A source, built once for some options.
-    pub(crate) fn program(&self, source: &Source, options: &str) -> Result<Arc<Program>, BackendError> {
+    #[doc(hidden)]
+    pub fn program(&self, source: &Source, options: &str) -> Result<Arc<Program>, BackendError> {
         let options = [options, &self.build_options].join(" ");
         let key = (source.clone(), self.with_log(options.trim().to_owned()));
         if let Some(program) = lock(&self.programs).get(&key) {
@@ -344,7 +337,8 @@ impl OpenCl {
     }
 
     /// Launches, and keeps the event where launches are timed.
-    pub(crate) fn launch_of(
+    #[doc(hidden)]
+    pub fn launch_of(
         &self,
         program: &Program,
         kernel: &str,
@@ -355,7 +349,7 @@ impl OpenCl {
     }
 
     /// The same in any queue; the event, once more, where one was asked for.
-    pub(super) fn launch_at(
+    pub(crate) fn launch_at(
         &self,
         mut place: Place<'_>,
         (program, kernel): (&Program, &str),
@@ -363,7 +357,8 @@ impl OpenCl {
         arguments: &[Arg<'_>],
     ) -> Result<Option<RawEvent>, BackendError> {
         place.event |= lock(&self.recorded).is_some();
-        let Some(event) = self.launch_captured(place, (program, kernel), launch, arguments)? else { return Ok(None) };
+        let launched = self.captures.launch(&self.context, place, (program, kernel), launch, arguments)?;
+        let Some(event) = launched else { return Ok(None) };
         let once_more = event.event();
         if let Some(recorded) = lock(&self.recorded).as_mut() {
             recorded.push(event);
@@ -378,98 +373,11 @@ impl fmt::Debug for OpenCl {
     }
 }
 
-impl Memory for OpenCl {
-    type Storage = DeviceStorage;
-    type Table = DeviceTable;
-
-    fn describe(&self) -> String {
-        let info = self.context.info();
-        format!("{} ({}, driver {})", info.name, info.platform_name, info.driver_version)
-    }
-
-    fn building(&self) -> Duration {
-        self.context.building()
-    }
-
-    fn lanes(&self, asked_for: LaneChoice) -> LaneChoice {
-        match asked_for {
-            LaneChoice::Auto if self.context.info().kind != DeviceKind::Cpu => LaneChoice::OF_GPUS,
-            _ => asked_for,
-        }
-    }
-
-    fn takes_links(&self, format: LinkFormat, precision: Precision) -> Result<(), BackendError> {
-        Ok(self.context.info().takes_links(format, precision)?)
-    }
-
-    fn allocate(&self, shape: &FieldShape) -> Result<DeviceStorage, BackendError> {
-        self.context.check_process()?;
-        let storage = self.room(shape)?;
-        self.context.fill_zero(&storage.buffer)?;
-        Ok(storage)
-    }
-
-    fn fill_zero(&self, field: &mut AnyField<DeviceStorage>) -> Result<(), BackendError> {
-        self.context.check_process()?;
-        Ok(self.context.fill_zero(&field.storage().buffer)?)
-    }
-
-    fn store(&self, field: Cow<'_, HostField>) -> Result<DeviceStorage, BackendError> {
-        self.context.check_process()?;
-        self.upload_field(&field)
-    }
-
-    fn load(&self, field: &AnyField<DeviceStorage>) -> Result<HostField, BackendError> {
-        self.context.check_process()?;
-        self.download_field(field)
-    }
-
-    fn stencil(&self, stencil: Stencil) -> Result<DeviceTable, BackendError> {
-        self.context.check_process()?;
-        self.upload_stencil(&stencil)
-    }
-
-    fn matrix(&self, matrix: &SMatrix, precision: Precision) -> Result<DeviceTable, BackendError> {
-        self.context.check_process()?;
-        self.upload_matrix(matrix, precision)
-    }
-
-    fn finish(&self) -> Result<(), BackendError> {
-        self.context.check_process()?;
-        Ok(self.context.finish()?)
-    }
-}
-
-impl LaunchCalls for OpenCl {
-    fn launch(&self, call: Call<'_, Self>) -> Result<(), BackendError> {
-        self.context.check_process()?;
-        call.check_launched()?;
-        self.takes(call.shape())?;
-        self.launch_call(&call, self.context.own_place()).map(drop)
-    }
-
-    fn side_by_side(&self, queues: usize) -> Result<Box<dyn SideBySide<Self> + '_>, BackendError> {
-        Ok(Box::new(OnQueues::new(self, queues)?))
-    }
-}
-
-impl Reduce for OpenCl {
-    fn reduce(&self, call: Call<'_, Self>, sum: Sum) -> Result<PartialSums, BackendError> {
-        call.check_reduced()?;
-        self.takes(call.shape())?;
-        self.sum(&call, sum)
-    }
-
-    fn queued_iterations(&self, sum: Sum) -> Option<Box<dyn QueuedIterations<Self>>> {
-        Some(Box::new(Iterations::new(self, sum)))
-    }
-}
-
 impl OpenCl {
     /// Refuses links that the device cannot take.
-    pub(super) fn takes(&self, shape: &Shape) -> Result<(), BackendError> {
+    pub(crate) fn takes(&self, shape: &Shape) -> Result<(), BackendError> {
         if let Some(links) = shape.links() {
-            self.takes_links(links.format, shape.precision())?;
+            self.context.info().takes_links(links.format, shape.precision())?;
         }
         let (info, precision) = (self.context.info(), shape.precision());
         if let KernelSource::Body(body) = shape.kernel.source

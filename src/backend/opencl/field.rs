@@ -1,56 +1,18 @@
-//! Fields and tables in device memory. The layout of a field belongs to it: words of a lane that lie together, and the order of outer sites.
+//! Fields and tables on their way to device memory and back, in the layout that each has there: words of a lane that lie together, and the order of outer sites.
 
 use lanefield_reference::field::{FieldData, FieldShape};
 use lanefield_reference::kernels::Vectors;
 use lanefield_reference::kernels::domain_wall::SMatrix;
-use lanefield_reference::layout::{Lattice, Sites, Stencil};
+use lanefield_reference::layout::Stencil;
 use lanefield_reference::real::{Precision, Real as _};
 
-use super::access::PartLayout;
-use super::plan::Layout;
-use super::site_order::{to_device, to_host};
-use super::{Buffer, OpenCl};
+use super::backend::OpenCl;
+use super::memory::Buffer;
+use super::storage::{DeviceStorage, DeviceTable, Tables};
+use super::tuning::{Layout, PartLayout, to_device, to_host};
 use crate::backend::specification::MatrixFacts;
-use crate::backend::{AnyField, BackendError, HostField, Table, TableFacts};
+use crate::backend::{AnyField, BackendError, HostField};
 use crate::in_precision;
-
-/// The numbers of a field in device memory.
-#[derive(Debug)]
-pub struct DeviceStorage {
-    pub(super) buffer: Buffer,
-    pub(super) layout: Layout,
-}
-
-impl DeviceStorage {
-    /// Its layout.
-    pub fn layout(&self) -> Layout {
-        self.layout
-    }
-
-    /// Its size in bytes.
-    pub fn bytes(&self) -> usize {
-        self.buffer.bytes()
-    }
-}
-
-/// A table in device memory.
-#[derive(Debug)]
-pub struct DeviceTable(pub(super) Tables);
-
-#[derive(Debug)]
-pub(super) enum Tables {
-    Stencil { lattice: Box<Lattice>, sites: Sites, layout: Layout, neighbours: Buffer, lane_steps: Buffer },
-    Matrix { facts: MatrixFacts, precision: Precision, coefficients: Buffer },
-}
-
-impl Table for DeviceTable {
-    fn facts(&self) -> TableFacts {
-        match &self.0 {
-            Tables::Stencil { lattice, sites, .. } => TableFacts::Stencil { lattice: **lattice, sites: *sites },
-            Tables::Matrix { facts, precision, .. } => TableFacts::Matrix { facts: *facts, precision: *precision },
-        }
-    }
-}
 
 fn part_layout(shape: &FieldShape, layout: Layout) -> PartLayout {
     let bits = shape.precision.bits();
@@ -59,20 +21,20 @@ fn part_layout(shape: &FieldShape, layout: Layout) -> PartLayout {
 }
 
 impl OpenCl {
-    pub(super) fn upload_table(&self, table: &[u32], what: &str) -> Result<Buffer, BackendError> {
+    pub(crate) fn upload_table(&self, table: &[u32], what: &str) -> Result<Buffer, BackendError> {
         let buffer = self.context.allocate_anywhere(size_of_val(table), what)?;
         self.context.write(&buffer, 0, bytemuck::cast_slice(table))?;
         Ok(buffer)
     }
 
     /// Room for a field in the layout of new ones.
-    pub(super) fn room(&self, shape: &FieldShape) -> Result<DeviceStorage, BackendError> {
+    pub(crate) fn room(&self, shape: &FieldShape) -> Result<DeviceStorage, BackendError> {
         let buffer = self.context.allocate_anywhere(shape.device_bytes_with_ghosts(), &shape.describe())?;
         Ok(DeviceStorage { buffer, layout: self.layout() })
     }
 
     /// Takes a field over, part by part.
-    pub(super) fn upload_field(&self, field: &HostField) -> Result<DeviceStorage, BackendError> {
+    pub(crate) fn upload_field(&self, field: &HostField) -> Result<DeviceStorage, BackendError> {
         fn write<R: Vectors>(
             device: &OpenCl,
             storage: &mut DeviceStorage,
@@ -99,7 +61,7 @@ impl OpenCl {
     }
 
     /// A copy of a field on the host, part by part.
-    pub(super) fn download_field(&self, field: &AnyField<DeviceStorage>) -> Result<HostField, BackendError> {
+    pub(crate) fn download_field(&self, field: &AnyField<DeviceStorage>) -> Result<HostField, BackendError> {
         let (shape, storage) = (*field.shape(), field.storage());
         let FieldShape { lattice, sites, object, precision } = shape;
         let part = part_layout(&shape, storage.layout);
@@ -123,7 +85,7 @@ impl OpenCl {
         })
     }
 
-    pub(super) fn upload_stencil(&self, stencil: &Stencil) -> Result<DeviceTable, BackendError> {
+    pub(crate) fn upload_stencil(&self, stencil: &Stencil) -> Result<DeviceTable, BackendError> {
         let layout = self.layout();
         Ok(DeviceTable(Tables::Stencil {
             lattice: Box::new(*stencil.lattice()),
@@ -134,7 +96,7 @@ impl OpenCl {
         }))
     }
 
-    pub(super) fn upload_matrix(&self, matrix: &SMatrix, precision: Precision) -> Result<DeviceTable, BackendError> {
+    pub(crate) fn upload_matrix(&self, matrix: &SMatrix, precision: Precision) -> Result<DeviceTable, BackendError> {
         let bytes: Vec<u8> = match precision {
             Precision::F64 => bytemuck::cast_slice(matrix.table()).to_vec(),
             _ => matrix.table().iter().flat_map(|&c| f32::from_f64(c).to_ne_bytes()).collect(),

@@ -7,19 +7,18 @@ use std::ptr;
 use std::sync::{Arc, Mutex};
 
 use lanefield_reference::kernels::hop::Dagger;
-use lanefield_reference::layout::{Face, Leg, Place as SitePlace, Reach};
+use lanefield_reference::layout::{Face, Place as SitePlace, Reach};
 use opencl3::command_queue as queue;
 use opencl3::event as cl;
 use opencl3::types::CL_NON_BLOCKING;
 
-use super::context::{Buffer, lock, new_queue};
-use super::host_memory::Pinned;
-use super::launch::Place;
-use super::on_queues::barrier;
-use super::plan::Layout;
-use super::raw::{RawEvent, RawQueue};
-use super::recorder::Note;
-use super::{Arg, Launch, OpenCl, OpenClError, Program, Source};
+use super::backend::OpenCl;
+use super::device::{Note, RawEvent, lock};
+use super::memory::Buffer;
+use super::packets::{PacketQueues, Packets, batches, bytes_of, incoming};
+use super::program::Source;
+use super::queue::{Arg, Launch, Place};
+use super::tuning::Layout;
 use crate::backend::ghosts::{
     Ghosts, Halo, HaloRoom, PACK, PacketForm, PacketRoom, Placed, UNPACK, field_of, has_come,
 };
@@ -29,73 +28,8 @@ use crate::backend::{BackendError, PartialSums, Reduce as _, Sum};
 
 /// Work-items of a group of the kernels that copy.
 const GROUP: usize = 64;
-/// Bytes of a batch at least: a device and its host move as many while the host queues a command.
-const LEAST_BATCH: usize = 1 << 18;
 /// Rooms whose buffers are kept at most.
 const MOST_KEPT: usize = 64;
-
-/// What the fields of a kind need to talk with other parts.
-pub(super) struct Packets {
-    program: Arc<Program>,
-    /// Tables of (place, point), and how many there are.
-    sent: Buffer,
-    held: Buffer,
-    /// The first site of each packet, and the end of the last one.
-    firsts: Vec<usize>,
-    parts: usize,
-    /// Work-items a site that pack, and that unpack.
-    work_items: [usize; 2],
-    /// What is sent, and what comes.
-    on_device: [Buffer; 2],
-    /// The memory of the room, for as long as it is pinned.
-    _pinned: Vec<Pinned>,
-}
-
-/// Packets that go between device and host together: of those of a stage two halves, so that one is fetched while the other is put back; all where they are so
-/// few bytes that more commands take longer.
-fn batches(packets: &[(Leg, Range<usize>)], stage: &Range<usize>) -> impl Iterator<Item = Range<usize>> + use<> {
-    let Range { start, end } = *stage;
-    let few = bytes_of(&packets[stage.clone()]).len() < 2 * LEAST_BATCH;
-    let half = if few { end } else { start + stage.len().div_ceil(2) };
-    [start..half, half..end].into_iter().filter(|batch| !batch.is_empty())
-}
-
-/// Where packets lie that came, and their bytes: those that follow each other in memory are one, as of two ranks.
-fn incoming(room: &dyn PacketRoom, batch: Range<usize>) -> Vec<(Placed, Range<usize>)> {
-    let mut all: Vec<(Placed, Range<usize>)> = Vec::with_capacity(batch.len());
-    for packet in batch {
-        let (from, bytes) = (room.incoming(packet), room.packets()[packet].1.clone());
-        match all.last_mut() {
-            Some((last, range))
-                if Arc::ptr_eq(&last.memory, &from.memory) && last.start + range.len() == from.start =>
-            {
-                range.end = bytes.end;
-            }
-            _ => all.push((from, bytes)),
-        }
-    }
-    all
-}
-
-/// The bytes of some packets.
-fn bytes_of(packets: &[(Leg, Range<usize>)]) -> Range<usize> {
-    match packets {
-        [(_, first), .., (_, last)] => first.start..last.end,
-        [(_, one)] => one.clone(),
-        [] => 0..0,
-    }
-}
-
-/// In-order queues beside the context's own.
-pub(super) struct PacketQueues {
-    /// Packets on their way from the device.
-    out: RawQueue,
-    /// Packets on their way to it, and what reads them.
-    back: RawQueue,
-}
-
-/// By what room they are kept, and by the order of the field in memory.
-pub(super) type PacketsKey = (u64, Layout);
 
 impl OpenCl {
     /// The queues of packets, made once.
@@ -103,9 +37,7 @@ impl OpenCl {
         if let Some(queues) = self.packet_queues.get() {
             return Ok(queues);
         }
-        let context = &self.context;
-        let queue = || new_queue(context.raw(), context.device(), format!("device {}", context.info()));
-        let made = PacketQueues { out: queue()?, back: queue()? };
+        let made = PacketQueues { out: self.context.new_queue()?, back: self.context.new_queue()? };
         Ok(self.packet_queues.get_or_init(|| made))
     }
 
@@ -218,7 +150,7 @@ impl OpenCl {
             self.transfer(place, CommandKind::Read, (out, &to), bytes)
         };
         let fetched = batches(room.packets(), stage).map(fetch).collect::<Result<_, _>>()?;
-        self.flush_queue(transfers)?;
+        self.context.flush_queue(transfers)?;
         Ok(fetched)
     }
 
@@ -240,10 +172,10 @@ impl OpenCl {
             for (from, bytes) in incoming(&*room, batch) {
                 self.transfer(place, CommandKind::Write, (device, &from), bytes)?;
             }
-            self.flush_queue(transfers)?;
+            self.context.flush_queue(transfers)?;
         }
         let unpacked = self.copy_ghosts(packets, stage, (UNPACK, 1), place, [field, device, &packets.held])?;
-        self.flush_queue(transfers)?;
+        self.context.flush_queue(transfers)?;
         Ok(unpacked)
     }
 
@@ -300,16 +232,12 @@ impl OpenCl {
         Ok(())
     }
 
-    fn flush_queue(&self, transfers: &RawQueue) -> Result<(), OpenClError> {
-        queue::flush(transfers.get()).map_err(|status| self.context.failed("clFlush", status, String::new()))
-    }
-
     /// Has what is queued from now on in the context's own queue wait for what the queue of packets does now, of which this is the last event.
     fn join_packets(&self, last: Option<RawEvent>) -> Result<(), BackendError> {
         let back = &self.packet_queues()?.back;
-        self.flush_queue(back)?;
+        self.context.flush_queue(back)?;
         match last {
-            Some(last) => barrier(self, &[last]).map(drop)?,
+            Some(last) => self.context.barrier(&[last]).map(drop)?,
             None => queue::finish(back.get())
                 .map_err(|status| self.context.failed("clFinish", status, "packets".to_owned()))?,
         }

@@ -8,32 +8,16 @@ use lanefield_reference::kernels::hop::Dagger;
 use lanefield_reference::layout::{LaunchGeometry, Slices, Stencil};
 use lanefield_reference::real::{Precision, Real as _};
 
-use super::context::lock;
-use super::field::{DeviceTable, Tables};
-use super::launch::Place;
-use super::plan::{Layout, LocalMemory, Plan};
-use super::raw::RawEvent;
-use super::{Arg, Buffer, DeviceError, DeviceInfo, Launch, OpenCl, Program};
+use super::backend::OpenCl;
+use super::device::{DeviceError, DeviceInfo, RawEvent, lock};
+use super::memory::Buffer;
+use super::prepared::{Prepared, TableKey};
+use super::queue::{Arg, Launch, Place};
+use super::storage::{DeviceTable, Tables};
+use super::tuning::{Layout, LocalMemory, Planner};
 use crate::backend::BackendError;
 use crate::backend::specification::{Argument, Call, ComputedTable, Rows, Shape, Value};
 use crate::backend::timeline::announce;
-
-/// A kernel that was built, and its plan.
-#[derive(Clone)]
-pub(super) struct Prepared {
-    program: Arc<Program>,
-    plan: Arc<Plan>,
-    launched: LaunchGeometry,
-}
-
-/// What a table on the device was made for.
-#[derive(Clone, PartialEq, Eq, Hash)]
-pub(super) struct TableKey {
-    name: &'static str,
-    target: FieldShape,
-    layout: Layout,
-    direction: usize,
-}
 
 /// Tables that are kept at most; beyond, all are made anew.
 const MOST_TABLES: usize = 64;
@@ -49,7 +33,7 @@ enum Packed<'a> {
 }
 
 /// The arguments of a launch, and the buffers that were made for it.
-pub(super) struct PackedArguments<'a> {
+pub(crate) struct PackedArguments<'a> {
     packed: Vec<Packed<'a>>,
     /// Where the first component of a launch stands, and their number.
     launched_parts: Option<usize>,
@@ -68,7 +52,7 @@ impl PackedArguments<'_> {
     }
 
     /// The arguments in the order of the specification.
-    pub fn arguments(&self) -> Vec<Arg<'_>> {
+    pub(crate) fn arguments(&self) -> Vec<Arg<'_>> {
         let arguments = self.packed.iter().map(|packed| match packed {
             Packed::Plain(argument) => *argument,
             Packed::Shared(buffer) => Arg::Buffer(buffer),
@@ -92,7 +76,7 @@ fn scalar<'a>(precision: Precision, value: f64) -> Packed<'a> {
 
 impl OpenCl {
     /// The layout that the fields of a call have in common.
-    pub(super) fn layout_of(&self, call: &Call<'_, Self>) -> Result<Layout, BackendError> {
+    pub(crate) fn layout_of(&self, call: &Call<'_, Self>) -> Result<Layout, BackendError> {
         let fields = call.values().iter().flat_map(|(name, value)| {
             let fields: Vec<_> = match value {
                 Value::Read(field) => vec![field.storage().layout],
@@ -140,7 +124,7 @@ impl OpenCl {
         let most = program.kernel_info(shape.kernel.name)?.max_work_group_size;
         if most < plan.geometry.group_size() {
             let device = DeviceInfo { max_work_group_size: most, ..info.clone() };
-            plan = super::plan::Planner { device: &device, ..planner }.plan(shape)?;
+            plan = Planner { device: &device, ..planner }.plan(shape)?;
             program = self.program(&plan.source, &plan.options)?;
         }
         let plan = Arc::new(plan);
@@ -155,7 +139,7 @@ impl OpenCl {
     }
 
     /// Launches a kernel that sums nothing; its last event, and what must not be used again before it is done.
-    pub(super) fn launch_call(
+    pub(crate) fn launch_call(
         &self,
         call: &Call<'_, Self>,
         place: Place<'_>,
@@ -164,7 +148,7 @@ impl OpenCl {
     }
 
     /// The same onto some of the outer sites, by their places in memory: of a stencil.
-    pub(super) fn launch_range(
+    pub(crate) fn launch_range(
         &self,
         call: &Call<'_, Self>,
         mut place: Place<'_>,
@@ -196,7 +180,7 @@ impl OpenCl {
     }
 
     /// Tells a timeline what the next launch does.
-    pub(super) fn announce(&self, shape: &Shape) {
+    pub(crate) fn announce(&self, shape: &Shape) {
         if self.context.is_recorded() {
             announce(shape.work());
         }
@@ -216,7 +200,7 @@ impl OpenCl {
     }
 
     /// The arguments of a call, by role. `local`: local memory that the kernel takes; none of one that sums.
-    pub(super) fn pack<'a>(
+    pub(crate) fn pack<'a>(
         &'a self,
         call: &'a Call<'_, Self>,
         layout: Layout,

@@ -1,5 +1,5 @@
 //! Kernels for devices that are not there: the source, the options and the launch that the backend would take on one, for compilers that need no
-//! device. The plans are those of the backend itself (`plan.rs`).
+//! device. The plans are those of the backend itself (`tuning/plan/`).
 
 use lanefield_reference::field::DoubledGauge;
 use lanefield_reference::kernels::reduce::Sum;
@@ -8,11 +8,11 @@ use lanefield_reference::links::{BoundaryPhases, LinkFormat};
 use lanefield_reference::real::Precision;
 use serde::Serialize;
 
-use super::plan::{ChoiceSource, Layout, Planner};
-use super::program::full_options;
-use super::sum_plan::{SumOptions, exchange_bytes};
-use super::{
-    AccessWidth, Count, DeviceInfo, DeviceKind, OpenCl, Retirement, SiteOrder, Source, Tuned, Tuning, expand_for,
+use super::backend::OpenCl;
+use super::device::{DeviceInfo, DeviceKind, Retirement};
+use super::program::{Source, expand_for, full_options};
+use super::tuning::{
+    AccessWidth, ChoiceSource, Count, Layout, Planner, SiteOrder, SumOptions, Tuned, Tuning, exchange_bytes,
 };
 use crate::backend::BackendError;
 use crate::backend::specification::{Kernel, Shape};
@@ -72,7 +72,7 @@ impl OfflineDevice {
     }
 
     /// A device of which nothing is known, on which no work-item takes more than one component: what is built for it, every one takes.
-    pub fn any(extents: Extents, lanes: LaneChoice) -> Self {
+    pub(crate) fn any(extents: Extents, lanes: LaneChoice) -> Self {
         let info = DeviceInfo { kind: DeviceKind::Cpu, ..DeviceInfo::imagined("any device") };
         let tuning = Tuning { rhs_per_work_item: Count::new(1), ..Tuning::OPEN };
         Self { info, extents, lanes, tuning, tuned: Tuned::shipped() }
@@ -108,7 +108,7 @@ impl OfflineDevice {
     ///
     /// # Errors
     /// A lane width that the lattice does not take.
-    pub fn kernel_with_legs(
+    pub(crate) fn kernel_with_legs(
         &self,
         kernel: &'static Kernel,
         precision: Precision,
@@ -225,6 +225,7 @@ fn amd(architecture: &str) -> DeviceInfo {
 
 #[cfg(test)]
 mod tests {
+    use super::super::tuning::{Accumulators, LinkLoads};
     use super::*;
     use crate::kernel;
 
@@ -283,13 +284,13 @@ mod tests {
 
         let keeps = |platform, architecture| {
             let mut device = nvidia(platform, architecture);
-            device.tuning.link_loads = Some(super::super::LinkLoads::Kept);
+            device.tuning.link_loads = Some(LinkLoads::Kept);
             let options = options(&device, Precision::F32);
             assert!(options.contains("-DLINKS_PAST_L1"), "{options}");
             options.contains("-DLINKS_KEPT")
         };
         let mut ahead = nvidia("NVIDIA CUDA", "sm_90");
-        ahead.tuning.link_loads = Some(super::super::LinkLoads::Ahead);
+        ahead.tuning.link_loads = Some(LinkLoads::Ahead);
         let ahead = options(&ahead, Precision::F32);
         assert!(ahead.contains("-DLINKS_ASKED_FOR") && !ahead.contains("-DLINKS_PAST_L1"), "{ahead}");
         assert!(keeps("NVIDIA CUDA", "sm_80") && keeps("NVIDIA CUDA", "sm_90"));
@@ -299,7 +300,7 @@ mod tests {
     #[test]
     fn sums_in_local_memory_take_twelve_words_a_work_item() {
         let mut device = device();
-        device.tuning.accumulators = Some(super::super::Accumulators::LocalMemory);
+        device.tuning.accumulators = Some(Accumulators::LocalMemory);
         let planned = device.kernel(named("eo_clover"), Precision::F32, LinkFormat::Full).unwrap();
         assert_eq!(planned.local_bytes, planned.group_size() * 96);
         assert!(planned.options.contains("-DACCUMULATORS_IN_LOCAL") && planned.kernel == "eo_clover");

@@ -8,11 +8,10 @@ use bytemuck::cast_slice;
 use serde::{Deserialize, Serialize};
 
 use self::cases::{Operands, Operation, Real, operands, operations};
-use super::cache::{EntryKind, Key};
-use super::context::{Buffer, Context};
-use super::error::OpenClError;
-use super::launch::{Arg, Launch};
-use super::sources::{SourceError, expand_with};
+use super::device::{OpenClError, SourceError};
+use super::memory::Buffer;
+use super::program::{EntryKind, Key, expand_with};
+use super::queue::{Arg, Context, Launch};
 
 /// One operation in one precision, compared with the host.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -82,20 +81,12 @@ fn probe_lanes(context: &Context, lanes: usize) -> Result<ProbeVerdict, OpenClEr
 ///
 /// # Errors
 ///
-/// As [`measure`]; a compiler that knows no such vectors fails to build.
-pub(super) fn probe_vectors(context: &Context) -> Result<ProbeVerdict, OpenClError> {
+/// As [`probe`]; a compiler that knows no such vectors fails to build.
+pub(crate) fn probe_vectors(context: &Context) -> Result<ProbeVerdict, OpenClError> {
     probe_lanes(context, VECTOR_LANES)
 }
 
-/// Runs every check on the device of `context`, whatever is stored.
-///
-/// # Errors
-///
-/// What hinders the probe from running; an arithmetic that differs is no error, but the verdict.
-pub fn measure(context: &Context) -> Result<ProbeVerdict, OpenClError> {
-    measure_lanes(context, 1)
-}
-
+/// Runs every check on the device of `context`, whatever is stored. An arithmetic that differs is no error, but the verdict.
 fn measure_lanes(context: &Context, lanes: usize) -> Result<ProbeVerdict, OpenClError> {
     let mut checks = measure_precision::<f32>(context, lanes)?;
     if context.info().fp64 {

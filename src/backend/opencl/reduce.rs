@@ -3,51 +3,14 @@
 use lanefield_reference::exact::{self, ExactSum};
 use lanefield_reference::kernels::reduce::{PartialSums, Sum};
 
-use super::context::lock;
-use super::plan::Planner;
-use super::sum_plan::{COUNTS_AT_ONCE, Reduction, SumBuild, SumForm, SumOptions, exchange_bytes, sums_file};
-use super::{Arg, Buffer, Context, DeviceError, DeviceInfo, Launch, NeededKernel, OpenCl, Program};
+use super::backend::OpenCl;
+use super::device::{DeviceError, DeviceInfo, lock};
+use super::program::Program;
+use super::queue::{Arg, Launch};
+use super::tuning::{Planner, Reduction, SumBuild, SumForm, SumOptions, exchange_bytes, sums_file};
+use super::workspace::{EXACT_RESULT, SPILL_WORDS, TREE_RESULT, Workspace};
 use crate::backend::BackendError;
-use crate::backend::specification::{Call, Geometry, Shape};
-
-/// 64-bit words of a spilled sum: limbs, three counts, and whether there is any.
-const SPILL_WORDS: usize = exact::LIMBS + 4;
-/// Doubles of a finished sum: high, low, spilled; or one.
-const EXACT_RESULT: usize = 3;
-const TREE_RESULT: usize = 1;
-
-/// Device memory in which sums are made; kept, and made larger when needed. `spills` and the counts of `retired` are zero between sums; behind those lies what
-/// `cl/at_once.clh` keeps from one launch to the next.
-pub(super) struct Workspace {
-    partials: Buffer,
-    result: Buffer,
-    retired: Buffer,
-    spills: Buffer,
-}
-
-impl Workspace {
-    fn new(context: &Context, sizes: [usize; 4]) -> Result<Self, BackendError> {
-        let [partials, result, retired, spills] = sizes;
-        let workspace = Self {
-            partials: context.allocate_anywhere(partials, "sums of work-groups")?,
-            result: context.allocate_anywhere(result, "finished sums")?,
-            retired: context.allocate_anywhere(retired, "counts of retired work-groups")?,
-            spills: context.allocate_anywhere(spills, "spilled sums")?,
-        };
-        context.fill_zero(&workspace.retired)?;
-        context.fill_zero(&workspace.spills)?;
-        Ok(workspace)
-    }
-
-    /// The finished sums.
-    pub fn result(&self) -> &Buffer {
-        &self.result
-    }
-
-    fn sizes(&self) -> [usize; 4] {
-        [&self.partials, &self.result, &self.retired, &self.spills].map(Buffer::bytes)
-    }
-}
+use crate::backend::specification::{Call, Geometry};
 
 impl OpenCl {
     /// How sums are taken.
@@ -62,7 +25,7 @@ impl OpenCl {
     }
 
     /// Runs a kernel that sums.
-    pub(super) fn sum(&self, call: &Call<'_, Self>, sum: Sum) -> Result<PartialSums, BackendError> {
+    pub(crate) fn sum(&self, call: &Call<'_, Self>, sum: Sum) -> Result<PartialSums, BackendError> {
         let (shape, layout) = (call.shape(), self.layout_of(call)?);
         let mut planner = self.planner(layout);
         let work = planner.reduction(shape, sum)?;
@@ -88,7 +51,7 @@ impl OpenCl {
         }
         let packed = self.pack(call, layout, None)?;
         let mut held = lock(&self.workspace);
-        let workspace = self.workspace(&mut held, &work, groups)?;
+        let workspace = Workspace::for_sum(&mut held, &self.context, &work, groups)?;
         self.launch_sum(&program, name, &packed.arguments(), &work, workspace, (group, groups))?;
         self.finish_sums(&planner, &work, workspace, (group, groups), build)
     }
@@ -115,7 +78,7 @@ impl OpenCl {
         let program = self.program(&sums_file().of_kernel("sum"), &planner.options_of_sum(whole, &build))?;
         let Some(field) = call.field("x") else { unreachable!("the call was checked") };
         let mut held = lock(&self.workspace);
-        let workspace = self.workspace(&mut held, whole, groups)?;
+        let workspace = Workspace::for_sum(&mut held, &self.context, whole, groups)?;
         let threads = self.sums.pack.get().min(self.context.info().max_work_group_size / nsimd).max(1);
         let local = [nsimd, threads, 1];
         let global = [nsimd, bundle.div_ceil(threads) * threads, osites];
@@ -131,76 +94,6 @@ impl OpenCl {
         self.finish_sums(planner, whole, workspace, (group, groups), build)
     }
 
-    /// The kernels that a sum builds.
-    pub(super) fn needs_of_sum(
-        &self,
-        planner: &Planner<'_>,
-        shape: &Shape,
-        sum: Sum,
-    ) -> Result<Vec<NeededKernel>, BackendError> {
-        let work = planner.reduction(shape, sum)?;
-        let staged = shape.kernel.geometry == Geometry::SumOfWords && matches!(planner.form(sum), SumForm::Staged(_));
-        let mut needed = Vec::new();
-        let (group, build) = match work.of.bundle.filter(|_| staged) {
-            Some(bundle) => {
-                let (group, _) = planner.groups(&Reduction { rows: 1, ..work })?;
-                let [pack, build] = planner.staged_builds(&work, (bundle, group))?;
-                let local = [work.of.nsimd, self.sums.pack.get(), 1];
-                needed.push(self.needed(
-                    sums_file().of_kernel("pack"),
-                    planner.options_of_sum(&work, &pack),
-                    "pack",
-                    local,
-                ));
-                needed.push(self.needed(
-                    sums_file().of_kernel("sum"),
-                    planner.options_of_sum(&work, &build),
-                    "sum",
-                    [group, 1, 1],
-                ));
-                (group, build)
-            }
-            None => {
-                let (group, _) = planner.groups(&work)?;
-                let build = planner.sum_build(work.of, sum, Some(group))?.in_order_of_the_host(&work);
-                let options = planner.options_of_sum(&work, &build);
-                needed.push(self.needed(planner.source(shape, 1)?, options, shape.kernel.name, [group, 1, 1]));
-                (group, build)
-            }
-        };
-        if planner.finishes_in_second_kernel(work.of.bundle) {
-            needed.push(self.needed(sums_file(), planner.options_of_finish(&build), "finish", [group, 1, 1]));
-        }
-        Ok(needed)
-    }
-
-    pub(super) fn workspace<'w>(
-        &self,
-        held: &'w mut Option<Workspace>,
-        work: &Reduction<'_>,
-        groups: usize,
-    ) -> Result<&'w Workspace, BackendError> {
-        let sums = work.a_row * work.rows * work.planes;
-        let wanted = [
-            2 * size_of::<f64>() * sums * groups,
-            EXACT_RESULT * size_of::<f64>() * sums,
-            size_of::<u32>() * (work.rows * work.planes).max(1 + COUNTS_AT_ONCE),
-            match work.sum {
-                Sum::Exact => SPILL_WORDS * size_of::<u64>() * sums,
-                Sum::Tree(_) => 0,
-            },
-        ];
-        let sizes = held.as_ref().map_or([0; 4], Workspace::sizes);
-        if sizes.iter().zip(wanted).any(|(&has, wants)| has < wants) {
-            // What there was goes first, so that both need not fit.
-            *held = None;
-        }
-        match held {
-            Some(workspace) => Ok(workspace),
-            none => Ok(none.insert(Workspace::new(&self.context, std::array::from_fn(|k| sizes[k].max(wanted[k])))?)),
-        }
-    }
-
     fn launch_sum(
         &self,
         program: &Program,
@@ -211,7 +104,7 @@ impl OpenCl {
         (group, groups): (usize, usize),
     ) -> Result<(), BackendError> {
         let launch = Launch { global: [group * work.rows, groups, work.planes], local: [group, 1, 1] };
-        let of_sums = sum_arguments(workspace, exchange_bytes(work.sum, work.a_row, group));
+        let of_sums = workspace.arguments(exchange_bytes(work.sum, work.a_row, group));
         self.announce(work.shape);
         self.launch_of(program, kernel, launch, &[arguments, &of_sums].concat())
     }
@@ -229,7 +122,7 @@ impl OpenCl {
         if planner.finishes_in_second_kernel(work.of.bundle) {
             let program = self.program(&sums_file(), &planner.options_of_finish(&build))?;
             let launch = Launch { global: [group * sums, 1, 1], local: [group, 1, 1] };
-            let of_sums = sum_arguments(workspace, exchange_bytes(work.sum, 1, group));
+            let of_sums = workspace.arguments(exchange_bytes(work.sum, 1, group));
             self.launch_of(
                 &program,
                 "finish",
@@ -247,7 +140,7 @@ impl OpenCl {
     }
 
     /// Tree sums.
-    pub(super) fn tree_sums(&self, workspace: &Workspace, sums: usize) -> Result<Vec<f64>, BackendError> {
+    pub(crate) fn tree_sums(&self, workspace: &Workspace, sums: usize) -> Result<Vec<f64>, BackendError> {
         let mut results = vec![0.0; TREE_RESULT * sums];
         self.context.read(&workspace.result, 0, bytemuck::cast_slice_mut(&mut results))?;
         Ok(results)
@@ -261,7 +154,7 @@ impl OpenCl {
     }
 
     /// Exact sums of `terms` terms each, rounded, up to the first one of which something was spilled; and whether there is such a one.
-    pub(super) fn rounded_sums(
+    pub(crate) fn rounded_sums(
         &self,
         workspace: &Workspace,
         sums: usize,
@@ -318,10 +211,4 @@ impl OpenCl {
             DeviceError::DamagedSum { device: self.context.info().name.clone(), reason: error.to_string() }.into()
         })
     }
-}
-
-pub(super) fn sum_arguments(workspace: &Workspace, exchange: usize) -> [Arg<'_>; 5] {
-    let Workspace { partials, result, retired, spills } = workspace;
-    let [partials, result, retired, spills] = [partials, result, retired, spills].map(Arg::Buffer);
-    [partials, result, retired, spills, Arg::Local(exchange)]
 }

@@ -1,5 +1,5 @@
 //! Iterations of conjugate gradients that are queued one behind the other, without a wait for their scalars. Kernels: `cl/queued.clh`; on OpenCL devices:
-//! `opencl/iterations.rs`; solvers: `solver/ahead.rs`.
+//! `opencl/queued_cg.rs`; solvers: `solver/ahead.rs`.
 
 use super::specification::Call;
 use super::{BackendError, Memory};

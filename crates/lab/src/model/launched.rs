@@ -1,5 +1,5 @@
 //! What is laid out and launched: a kernel, its fields, and its groups of work-items, from the specification of the kernel, the layout, the stencil
-//! tables and the launch geometry that the kernels use. No device is needed. Counterparts: `src/backend/opencl/plan.rs`, `cl/accelerator.clh`.
+//! tables and the launch geometry that the kernels use. No device is needed. Counterparts: `src/backend/opencl/tuning/plan/stencil.rs`, `cl/accelerator.clh`.
 
 use lanefield::backend::opencl::{AccessWidth, GridStride, LinkLoads, Mapping, Traversal, Tuning};
 use lanefield::kernel::{Argument, Geometry, Shape};

@@ -6,7 +6,7 @@ use std::ops::{Add, Div, Mul, Neg, Sub};
 use bytemuck::Pod;
 
 /// `f32` or `f64`, as far as the probe needs them.
-pub(super) trait Real:
+pub(crate) trait Real:
     Pod + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self> + Div<Output = Self> + Neg<Output = Self>
 {
     /// As reports name it.
@@ -63,14 +63,14 @@ real!(f32, u32, "float", 8, 23);
 real!(f64, u64, "double", 11, 52);
 
 /// One operation: the device's `case`, its name in reports, and the host's result.
-pub(super) struct Operation<R> {
-    pub(super) case: &'static str,
-    pub(super) name: &'static str,
+pub(crate) struct Operation<R> {
+    pub(crate) case: &'static str,
+    pub(crate) name: &'static str,
     /// Whether operands and results that are subnormal get a check of their own: devices flush them separately.
-    pub(super) subnormals_apart: bool,
-    pub(super) result: fn(R, R, R) -> R,
+    pub(crate) subnormals_apart: bool,
+    pub(crate) result: fn(R, R, R) -> R,
     /// The second result of the operations that also give the exact error of the first.
-    pub(super) error: Option<fn(R, R, R) -> R>,
+    pub(crate) error: Option<fn(R, R, R) -> R>,
 }
 
 impl<R: Real> Operation<R> {
@@ -87,13 +87,13 @@ impl<R: Real> Operation<R> {
     }
 
     /// Both results, the second zero where there is none.
-    pub(super) fn host(&self, a: R, b: R, c: R) -> [R; 2] {
+    pub(crate) fn host(&self, a: R, b: R, c: R) -> [R; 2] {
         [(self.result)(a, b, c), self.error.map_or(R::from_low_bits(0), |error| error(a, b, c))]
     }
 }
 
 /// All operations, in the order of their numbers.
-pub(super) fn operations<R: Real>() -> Vec<Operation<R>> {
+pub(crate) fn operations<R: Real>() -> Vec<Operation<R>> {
     vec![
         Operation::new("ADD", "a + b", |a, b, _: R| a + b).subnormals_apart(),
         Operation::new("SUB", "a - b", |a, b, _: R| a - b).subnormals_apart(),
@@ -126,10 +126,10 @@ pub(super) fn operations<R: Real>() -> Vec<Operation<R>> {
 }
 
 /// Operands for all operations.
-pub(super) struct Operands<R> {
-    pub(super) a: Vec<R>,
-    pub(super) b: Vec<R>,
-    pub(super) c: Vec<R>,
+pub(crate) struct Operands<R> {
+    pub(crate) a: Vec<R>,
+    pub(crate) b: Vec<R>,
+    pub(crate) c: Vec<R>,
 }
 
 /// Random triples of each of the four kinds below.
@@ -137,7 +137,7 @@ const RANDOM_PER_KIND: usize = 16384;
 
 /// All triples of special values, and random ones from a fixed seed: any bits at all; exponents so near that rounding decides,
 /// with c close to −a·b; sums and products at the edge of the subnormals; quotients there.
-pub(super) fn operands<R: Real>(seed: u64) -> Operands<R> {
+pub(crate) fn operands<R: Real>(seed: u64) -> Operands<R> {
     let mut random = Random(seed);
     let mut triples = special_triples::<R>();
     triples.extend((0..RANDOM_PER_KIND).map(|_| [random.any(), random.any(), random.any()]));

@@ -1,5 +1,5 @@
 //! A timeline: what devices and the host did, and when, on one clock. Contexts and the CPU reference record into it where one is given to them;
-//! where none is, they pay for a look at an `Option`. What a device reports comes by way of `opencl/recorder.rs`; how a timeline is written
+//! where none is, they pay for a look at an `Option`. What a device reports comes by way of `opencl/device/event_times.rs`; how a timeline is written
 //! for a viewer, and summed up, is in `lanefield_lab::trace`.
 
 mod record;

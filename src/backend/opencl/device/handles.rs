@@ -1,0 +1,138 @@
+//! Owned OpenCL objects: each releases itself once when dropped and never panics (opencl3's own types `expect` in `Drop`,
+//! which would abort a process whose device has disappeared). Also
+//! the answers of queries as text and numbers.
+
+use std::ptr;
+
+use opencl3::types::{cl_command_queue, cl_context, cl_device_id, cl_event, cl_kernel, cl_mem, cl_program};
+
+macro_rules! owned {
+    ($(#[$doc:meta] $name:ident($cl:ty), $release:path;)*) => {$(
+        #[$doc]
+        #[derive(Debug)]
+        pub(crate) struct $name($cl);
+
+        impl $name {
+            /// Takes over one reference, as a `clCreate…` or `clEnqueue…` call returned it.
+            pub(crate) fn own(object: $cl) -> Self {
+                Self(object)
+            }
+
+            pub(crate) fn get(&self) -> $cl {
+                self.0
+            }
+        }
+
+        impl Drop for $name {
+            fn drop(&mut self) {
+                // A forked child has none of the threads that a driver may wait for.
+                if !super::forked::is_of_parent() {
+                    // SAFETY: the reference was taken over in `own` and is given back only here. A failure leaves nothing to
+                    // do: the driver has already lost the object.
+                    let _ = unsafe { $release(self.0) };
+                }
+            }
+        }
+
+        // SAFETY: OpenCL 1.2, appendix A.2: every call is thread-safe except clSetKernelArg on one kernel object, and
+        // `Kernel` guards that one with a mutex.
+        unsafe impl Send for $name {}
+        // SAFETY: as above.
+        unsafe impl Sync for $name {}
+    )*};
+}
+
+owned! {
+    /// A context.
+    RawContext(cl_context), opencl3::context::context::release_context;
+    /// A command queue; releasing it also flushes it.
+    RawQueue(cl_command_queue), opencl3::command_queue::release_command_queue;
+    /// A buffer. It holds its context by itself, so the order of drops does not matter.
+    RawMem(cl_mem), opencl3::memory::release_mem_object;
+    /// A program.
+    RawProgram(cl_program), opencl3::program::release_program;
+    /// A kernel with the arguments that were set last.
+    RawKernel(cl_kernel), opencl3::kernel::release_kernel;
+    /// A queued command.
+    RawEvent(cl_event), opencl3::event::release_event;
+}
+
+/// A root device: the driver owns it for the life of the process.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct RawDevice(pub(crate) cl_device_id);
+
+// SAFETY: a device id is a name that the driver never frees or changes for root devices.
+unsafe impl Send for RawDevice {}
+// SAFETY: as above.
+unsafe impl Sync for RawDevice {}
+
+impl RawQueue {
+    /// Another reference to the same queue.
+    pub(crate) fn retained(&self) -> Option<Self> {
+        // SAFETY: the queue is alive, since `self` holds a reference; the new one is given back when the result is dropped.
+        unsafe { opencl3::command_queue::retain_command_queue(self.0) }.ok().map(|()| Self(self.0))
+    }
+}
+
+impl RawEvent {
+    /// Another reference to the same event.
+    pub(crate) fn retained(&self) -> Option<Self> {
+        // SAFETY: the event is alive, since `self` holds a reference; the new one is given back when the result is dropped.
+        unsafe { opencl3::event::retain_event(self.0) }.ok().map(|()| Self(self.0))
+    }
+}
+
+/// Queues a kernel without an event, which opencl3 always asks for. `sizes`: the first work-item, all work-items and those of a group.
+///
+/// # Safety
+/// That of `clEnqueueNDRangeKernel`: the arguments are set, the buffers live, and the kernel stays inside them; the events live through the call.
+pub(crate) unsafe fn enqueue_without_event(
+    queue: &RawQueue,
+    kernel: &RawKernel,
+    [offset, global, local]: &[[usize; 3]; 3],
+    after: &[cl_event],
+) -> Result<(), i32> {
+    let runtime = cl3::load_library().as_ref().map_err(|_| cl3::error_codes::DLOPEN_RUNTIME_LOAD_FAILED)?;
+    let list = if after.is_empty() { ptr::null() } else { after.as_ptr() };
+    let (count, no_event) = (after.len() as u32, ptr::null_mut());
+    let [offset, global, local] = [offset, global, local].map(|sizes| sizes.as_ptr());
+    match runtime.clEnqueueNDRangeKernel(queue.get(), kernel.get(), 3, offset, global, local, count, list, no_event) {
+        Some(0) => Ok(()),
+        Some(status) => Err(status),
+        None => Err(cl3::error_codes::DLOPEN_FUNCTION_NOT_AVAILABLE),
+    }
+}
+
+/// A query's answer as text; drivers pad with NULs and blanks.
+pub(crate) fn text(answer: Result<Vec<u8>, i32>) -> String {
+    let bytes = answer.unwrap_or_default();
+    String::from_utf8_lossy(&bytes).trim_matches(|c: char| c == '\0' || c.is_whitespace()).to_owned()
+}
+
+/// A query's answer as a number of 4 or 8 bytes (`cl_uint`, `cl_bool`, `cl_ulong`, `size_t`), 0 where there is none.
+pub(crate) fn unsigned(answer: Result<Vec<u8>, i32>) -> u64 {
+    match answer.unwrap_or_default()[..] {
+        [a, b, c, d] => u64::from(u32::from_ne_bytes([a, b, c, d])),
+        [a, b, c, d, e, f, g, h] => u64::from_ne_bytes([a, b, c, d, e, f, g, h]),
+        _ => 0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_drops_the_padding_of_drivers() {
+        assert_eq!(text(Ok(b"  NVIDIA H200\0\0".to_vec())), "NVIDIA H200");
+        assert_eq!(text(Err(-30)), "");
+    }
+
+    #[test]
+    fn numbers_of_either_size_are_read_and_a_failed_query_is_zero() {
+        assert_eq!(unsigned(Ok(7u32.to_ne_bytes().to_vec())), 7);
+        assert_eq!(unsigned(Ok((1u64 << 40).to_ne_bytes().to_vec())), 1 << 40);
+        assert_eq!(unsigned(Err(-30)), 0);
+        assert_eq!(unsigned(Ok(vec![1, 2, 3])), 0);
+    }
+}

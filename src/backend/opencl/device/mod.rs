@@ -1,0 +1,36 @@
+//! A device: which ones there are, what they are, and one that was opened, with its queue, through which every command goes.
+//!
+//! | file | subject |
+//! |---|---|
+//! | `discovery.rs`, `info.rs` | which devices there are, and what each is |
+//! | `opened.rs` | a device in use: its OpenCL context, its queue, and the one way into it |
+//! | `event_times.rs` | when commands ran, for a timeline |
+//! | `handles.rs`, `forked.rs` | OpenCL objects that release themselves, but not in a forked child |
+//! | `crashes.rs` | what to say if a driver crashes |
+//! | `error.rs`, `lock.rs` | errors that say what to try; a lock that outlives panics |
+
+mod crashes;
+mod discovery;
+mod error;
+mod event_times;
+mod forked;
+mod handles;
+mod info;
+mod lock;
+mod opened;
+#[cfg(test)]
+pub(crate) mod testing;
+
+pub use crashes::explaining_crashes;
+pub(crate) use discovery::unusable_cache;
+pub use discovery::{devices, faults};
+pub(crate) use error::MEMORY_LIMIT;
+pub use error::{ClStatus, DeviceError, OpenClError, SourceError};
+pub(crate) use event_times::Note;
+pub(crate) use forked::is_of_parent;
+pub(crate) use handles::{
+    RawDevice, RawEvent, RawKernel, RawMem, RawProgram, RawQueue, enqueue_without_event, text, unsigned,
+};
+pub use info::{DeviceInfo, DeviceKind, Retirement};
+pub(crate) use lock::lock;
+pub use opened::{Device, MemoryUse};

@@ -1,0 +1,222 @@
+//! Allocation: from the pool, else from the driver, else in the host's memory where that is asked for, else an error that says who holds what.
+
+use std::ptr;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use opencl3::command_queue as queue;
+use opencl3::memory::{CL_MAP_READ, CL_MAP_WRITE, create_buffer};
+
+use super::buffer::Buffer;
+use super::commands::DeviceMemory;
+use super::pool::{Block, Fallback, GRAIN, Mapping, MemoryKind, block_bytes};
+use crate::backend::opencl::device::{ClStatus, MEMORY_LIMIT, Note, OpenClError, RawMem};
+use crate::backend::timeline::CommandKind;
+
+/// What memory is overwritten with in checks: NaN in every precision, and no place of anything in tables.
+const OVERWRITTEN: u8 = 0xff;
+
+/// Bytes of device memory that `LANEFIELD_MEMORY_LIMIT` allows.
+fn limit_from_environment() -> Result<Option<u64>, OpenClError> {
+    match std::env::var(MEMORY_LIMIT) {
+        Ok(text) if !text.trim().is_empty() => bytes_of(text.trim()).map(Some).ok_or(OpenClError::MemoryLimit { text }),
+        _ => Ok(None),
+    }
+}
+
+/// A number of bytes, or of KiB, MiB or GiB where K, M or G follows, or these words.
+fn bytes_of(text: &str) -> Option<u64> {
+    let text = text.strip_suffix("iB").filter(|short| short.ends_with(['K', 'M', 'G'])).unwrap_or(text);
+    let shift = match text.chars().last()?.to_ascii_uppercase() {
+        'K' => 10,
+        'M' => 20,
+        'G' => 30,
+        _ => 0,
+    };
+    let number = if shift == 0 { text } else { &text[..text.len() - 1] };
+    number.parse::<u64>().ok()?.checked_mul(1 << shift)
+}
+
+impl DeviceMemory {
+    /// Limits memory to what the environment says.
+    pub(crate) fn limited_by_environment(self) -> Result<Self, OpenClError> {
+        self.set_memory_limit(limit_from_environment()?);
+        Ok(self)
+    }
+
+    /// Holds no more than so many bytes of device memory, as if the device had no more; `None` for as much as it has. It is what the environment
+    /// variable `LANEFIELD_MEMORY_LIMIT` says when the device is opened.
+    pub fn set_memory_limit(&self, bytes: Option<u64>) {
+        self.pool().set_limit(bytes);
+    }
+
+    /// Overwrites all memory that is allocated from now on with NaN, so that no result can depend on what was there. It is for checks, and costs
+    /// a write of each buffer.
+    pub fn overwrite_new_memory(&self, overwrite: bool) {
+        self.pool().overwrites.store(overwrite, Ordering::Relaxed);
+    }
+
+    /// Tells `told` of each buffer that the device had no room for and that was made in the host's memory. Whether it will: one is told.
+    pub fn tell_of_fallbacks(&self, told: impl Fn(&Fallback) + Send + Sync + 'static) -> bool {
+        self.pool().told.set(Box::new(told)).is_ok()
+    }
+
+    /// Gives memory that waits to be used again back to the driver; the number of blocks.
+    pub fn trim_memory(&self) -> usize {
+        self.pool().trim()
+    }
+
+    /// Allocates `bytes` bytes of device memory; `what` says what for ("source spinor f64", say). The content is undefined.
+    ///
+    /// # Errors
+    ///
+    /// [`OpenClError::OutOfMemory`] names the allocation, what is held, by whom most, and what the device has.
+    pub fn allocate(&self, bytes: usize, what: &str) -> Result<Buffer, OpenClError> {
+        self.allocate_in(MemoryKind::Device, bytes, what)
+    }
+
+    /// As [`DeviceMemory::allocate`], in memory of the host that the device reaches (`CL_MEM_ALLOC_HOST_PTR`): pinned where memories are apart, the
+    /// one memory where they are not. It is for [`DeviceMemory::write_mapped`] and [`DeviceMemory::read_mapped`], which then copy nothing between devices.
+    pub fn allocate_reachable(&self, bytes: usize, what: &str) -> Result<Buffer, OpenClError> {
+        self.allocate_in(MemoryKind::Reachable, bytes, what)
+    }
+
+    /// As [`DeviceMemory::allocate`], and where the device has no room, as [`DeviceMemory::allocate_reachable`]: then kernels are slower, and
+    /// [`DeviceMemory::memory_statistics`] says so.
+    ///
+    /// # Errors
+    ///
+    /// As [`DeviceMemory::allocate`], where the host has no room either.
+    pub fn allocate_anywhere(&self, bytes: usize, what: &str) -> Result<Buffer, OpenClError> {
+        let refused = match self.allocate(bytes, what) {
+            Err(refused @ OpenClError::OutOfMemory { .. }) => refused,
+            other => return other,
+        };
+        let buffer = self.allocate_reachable(bytes, what).map_err(|_| refused)?;
+        let device = self.info().name.clone();
+        self.pool().fell_back(&Fallback { what: what.to_owned(), bytes: bytes as u64, device });
+        Ok(buffer)
+    }
+
+    fn allocate_in(&self, kind: MemoryKind, bytes: usize, what: &str) -> Result<Buffer, OpenClError> {
+        let block = self.block(kind, bytes, what)?;
+        let buffer = Buffer::new(block, bytes, what, self.pool());
+        if self.pool().overwrites() {
+            self.fill(&buffer, OVERWRITTEN)?;
+            // The command is in the device's own queue, and who uses the buffer may be in another.
+            if self.pool().has_queues() {
+                self.finish()?;
+            }
+        }
+        Ok(buffer)
+    }
+
+    /// A block of at least so many bytes: one that waits, else a new one; where the driver refuses it, once more without those that wait, and no larger than
+    /// it must be.
+    pub(crate) fn block(&self, kind: MemoryKind, bytes: usize, what: &str) -> Result<Arc<Block>, OpenClError> {
+        let (least, size) = (bytes.max(GRAIN), block_bytes(bytes));
+        if let Some(block) = self.pool().take(kind, least..=size) {
+            return Ok(block);
+        }
+        self.pool().make_way(kind, size);
+        let made = self.make_block(kind, size).or_else(|refused| {
+            let trimmed = self.trim_memory() > 0;
+            if trimmed {
+                // Commands keep memory until they are done.
+                self.finish().map_err(|_| refused)?;
+            }
+            // No larger than it must be: a block may be more than there is, or than one buffer may have, where what was asked for is not.
+            if trimmed || least < size { self.make_block(kind, least) } else { Err(refused) }
+        });
+        let block = made.map_err(|(call, status)| OpenClError::OutOfMemory {
+            call,
+            status,
+            what: what.to_owned(),
+            bytes,
+            held: self.pool().held(self.pool().within_limit(kind, least).err()),
+            device: self.info().name.clone(),
+            device_bytes: self.info().global_memory_bytes,
+            max_allocation_bytes: self.info().max_allocation_bytes,
+        })?;
+        self.pool().made(kind);
+        Ok(Arc::new(block))
+    }
+
+    /// A block as the driver gives it, or the call that failed.
+    fn make_block(&self, kind: MemoryKind, bytes: usize) -> Result<Block, (&'static str, ClStatus)> {
+        let refused = |call| move |status| (call, ClStatus(status));
+        let no_room = opencl3::error_codes::CL_MEM_OBJECT_ALLOCATION_FAILURE;
+        self.pool().within_limit(kind, bytes).map_err(|_| refused("clCreateBuffer")(no_room))?;
+        // Drivers may promise what the host has not: NVIDIA's makes a buffer of 2⁵⁰ bytes.
+        if kind != MemoryKind::Device && host_memory_bytes().is_some_and(|all| bytes as u64 > all) {
+            return Err(refused("clCreateBuffer")(no_room));
+        }
+        // SAFETY: no host pointer is given, so the driver reads and keeps none.
+        let mem = unsafe { create_buffer(self.context().get(), kind.flags(), bytes, ptr::null_mut()) }
+            .map(RawMem::own)
+            .map_err(refused("clCreateBuffer"))?;
+        let failed = |error| match error {
+            OpenClError::Call { call, status, .. } => (call, status),
+            _ => ("clCreateBuffer", ClStatus(no_room)),
+        };
+        let mut mapping = None;
+        match kind {
+            MemoryKind::Device => self.make_resident(&mem).map_err(failed)?,
+            MemoryKind::Reachable => {}
+            MemoryKind::Pinned => {
+                let queue = self.queue().retained().ok_or(refused("clRetainCommandQueue")(no_room))?;
+                let what = || "pinned host memory".to_owned();
+                let start = self.map(mem.get(), (0, bytes), CL_MAP_READ | CL_MAP_WRITE, what).map_err(failed)?;
+                mapping = Some(Mapping { queue, start });
+            }
+        }
+        Ok(Block::new(mem, kind, bytes, mapping))
+    }
+
+    /// Has memory allocated on the device now: drivers may put that off to the first use, where nobody can tell which buffer did not fit.
+    fn make_resident(&self, mem: &RawMem) -> Result<(), OpenClError> {
+        let note = || Note::of_bytes(CommandKind::Allocate, 0);
+        let what = || "a new buffer".to_owned();
+        // A fill of a few bytes, and no migration: NVIDIA's driver 580 crashes where several threads queue something and one of them a migration.
+        let pattern = [OVERWRITTEN; GRAIN];
+        self.submit("clEnqueueFillBuffer", what, note, |queue| {
+            // SAFETY: the pattern is copied by the call, no block is smaller, and the wait list is empty.
+            unsafe {
+                queue::enqueue_fill_buffer(queue, mem.get(), pattern.as_ptr().cast(), GRAIN, 0, GRAIN, 0, ptr::null())
+            }
+        })
+        .map(drop)
+    }
+}
+
+/// Bytes of memory that the host has, where it is known.
+fn host_memory_bytes() -> Option<u64> {
+    #[cfg(all(target_os = "linux", target_pointer_width = "64"))]
+    {
+        let info = rustix::system::sysinfo();
+        info.totalram.checked_mul(u64::from(info.mem_unit))
+    }
+    #[cfg(not(all(target_os = "linux", target_pointer_width = "64")))]
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_limit_is_a_number_of_bytes_or_of_larger_units() {
+        for (text, bytes) in [
+            ("1000", Some(1000)),
+            ("3K", Some(3 << 10)),
+            ("512m", Some(512 << 20)),
+            ("2G", Some(2 << 30)),
+            ("5MiB", Some(5 << 20)),
+        ] {
+            assert_eq!(bytes_of(text), bytes, "{text}");
+        }
+        for text in ["", "G", "-1", "1.5G", "much", "99999999999999999999", "99999999999999G", "3 µ", "10iB", "MiB"] {
+            assert_eq!(bytes_of(text), None, "{text}");
+        }
+    }
+}

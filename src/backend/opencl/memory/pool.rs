@@ -1,0 +1,416 @@
+//! The pool of a context's memory. A block that is given back waits for the next one who asks for its size and kind, so that a driver is asked for
+//! memory when fields of a new kind are made, and not in the iterations of a solver. All commands go into one in-order queue, so who gets a block
+//! finds the commands done that used it before. While there are several queues, or launches that will be made again
+//! (`replay.rs`), blocks that are given back wait until these are done.
+//!
+//! A pool holds little more than was in use at once at some time ([`SLACK`]): beyond, those that waited longest go back to the driver. They all do
+//! when a driver refuses memory, before it is asked once more.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::ops::RangeInclusive;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, OnceLock};
+
+use opencl3::command_queue as queue;
+use opencl3::memory::{CL_MEM_ALLOC_HOST_PTR, CL_MEM_READ_WRITE};
+use opencl3::types::{cl_mem, cl_mem_flags};
+
+use crate::backend::opencl::device::{Device, MEMORY_LIMIT, MemoryUse, RawEvent, RawMem, RawQueue, is_of_parent, lock};
+
+/// Where memory is.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum MemoryKind {
+    /// The device's own.
+    Device,
+    /// The host's, where kernels reach it.
+    Reachable,
+    /// The host's, pinned, for transfers.
+    Pinned,
+}
+
+impl MemoryKind {
+    pub(crate) fn flags(self) -> cl_mem_flags {
+        match self {
+            Self::Device => CL_MEM_READ_WRITE,
+            Self::Reachable | Self::Pinned => CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR,
+        }
+    }
+}
+
+lanefield_reference::named!(MemoryKind: Device = "device memory", Reachable = "host memory that the device reaches", Pinned = "pinned host memory");
+
+/// What a pool did with memory of one kind. Bytes are those of blocks, which are at most an eighth, or 15 bytes, larger than what was asked for.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct KindStatistics {
+    /// Blocks that the driver made.
+    pub allocations: u64,
+    /// Blocks that were used again.
+    pub reuses: u64,
+    /// Blocks that went back to the driver.
+    pub releases: u64,
+    /// Bytes in use.
+    pub bytes_in_use: u64,
+    /// Bytes that wait to be used again.
+    pub bytes_idle: u64,
+    /// The most bytes that were in use at once.
+    pub most_bytes_in_use: u64,
+}
+
+/// What a pool did so far.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct MemoryStatistics {
+    /// By the number of the kind.
+    kinds: [KindStatistics; 3],
+    /// Buffers for which the device had no room, and which were made in host memory that it reaches.
+    pub fallbacks: u64,
+    /// Bytes of all of them together.
+    pub fallback_bytes: u64,
+}
+
+impl MemoryStatistics {
+    /// Of memory of one kind.
+    pub fn of(&self, kind: MemoryKind) -> &KindStatistics {
+        &self.kinds[kind as usize]
+    }
+
+    /// Blocks that the driver made, of all kinds.
+    pub fn allocations(&self) -> u64 {
+        self.kinds.iter().map(|kind| kind.allocations).sum()
+    }
+
+    fn of_mut(&mut self, kind: MemoryKind) -> &mut KindStatistics {
+        &mut self.kinds[kind as usize]
+    }
+}
+
+impl fmt::Display for MemoryStatistics {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut lines = Vec::new();
+        for kind in MemoryKind::ALL {
+            let KindStatistics { allocations, reuses, bytes_in_use, bytes_idle, most_bytes_in_use, .. } = self.of(kind);
+            if *allocations > 0 {
+                lines.push(format!(
+                    "{kind}: {allocations} blocks made, used again {reuses} times; {bytes_in_use} bytes in use, {bytes_idle} idle, at most \
+                     {most_bytes_in_use} in use at once"
+                ));
+            }
+        }
+        if self.fallbacks > 0 {
+            lines.push(format!("{} buffers did not fit the device, {} bytes", self.fallbacks, self.fallback_bytes));
+        }
+        f.write_str(&lines.join("\n"))
+    }
+}
+
+/// A buffer for which the device had no room.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Fallback {
+    /// What it is for.
+    pub what: String,
+    /// Its size.
+    pub bytes: u64,
+    /// The device.
+    pub device: String,
+}
+
+impl fmt::Display for Fallback {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { what, bytes, device } = self;
+        write!(
+            f,
+            "no room for {bytes} bytes of {what} in the memory of {device}: it lies in the host's memory, where kernels are slower"
+        )
+    }
+}
+
+/// Who is told of fallbacks.
+pub(crate) type Told = Box<dyn Fn(&Fallback) + Send + Sync>;
+
+/// Bytes that a pool may hold beyond the most that was in use at once: an eighth of that, and at least so many.
+const SLACK: u64 = 16 << 20;
+/// How many uses an error names that hold most memory.
+const HOLDERS_NAMED: usize = 5;
+/// Blocks are multiples of so many bytes: what a kernel argument may be read as at least.
+pub(crate) const GRAIN: usize = 16;
+
+/// The size of a block for `bytes` bytes: eight sizes between one power of two and the next, so that at most an eighth of what is asked for is lost.
+pub(crate) fn block_bytes(bytes: usize) -> usize {
+    let bytes = bytes.max(GRAIN);
+    let step = ((1 << bytes.ilog2()) / 8).max(GRAIN);
+    bytes.checked_next_multiple_of(step).unwrap_or(bytes)
+}
+
+/// Memory as a driver gave it.
+#[derive(Debug)]
+pub(crate) struct Block {
+    mem: RawMem,
+    kind: MemoryKind,
+    bytes: usize,
+    /// Of pinned memory, for as long as there is the block.
+    mapping: Option<Mapping>,
+}
+
+impl Block {
+    pub(crate) fn new(mem: RawMem, kind: MemoryKind, bytes: usize, mapping: Option<Mapping>) -> Self {
+        Self { mem, kind, bytes, mapping }
+    }
+
+    pub(crate) fn mem(&self) -> cl_mem {
+        self.mem.get()
+    }
+
+    pub(crate) fn kind(&self) -> MemoryKind {
+        self.kind
+    }
+
+    pub(crate) fn mapping(&self) -> Option<&Mapping> {
+        self.mapping.as_ref()
+    }
+}
+
+impl Drop for Block {
+    fn drop(&mut self) {
+        let Some(Mapping { queue, start }) = self.mapping.as_ref().filter(|_| !is_of_parent()) else { return };
+        // SAFETY: this maps nothing else and unmaps once; the wait list is empty. A failure leaves nothing to do: the driver gives the memory back
+        // with the buffer.
+        let event = unsafe {
+            queue::enqueue_unmap_mem_object(queue.get(), self.mem.get(), start.as_ptr().cast(), 0, std::ptr::null())
+        };
+        if let Ok(event) = event {
+            drop(RawEvent::own(event));
+        }
+    }
+}
+
+/// Where a block is mapped, and the queue that the mapping is given back to.
+#[derive(Debug)]
+pub(crate) struct Mapping {
+    pub queue: RawQueue,
+    pub start: std::ptr::NonNull<u8>,
+}
+
+// SAFETY: the mapped bytes are reached through the one `HostBuffer` that has the block; the queue may be used by any thread (`handles.rs`).
+unsafe impl Send for Mapping {}
+// SAFETY: as above.
+unsafe impl Sync for Mapping {}
+
+/// The pool that the memory of a device shares with its buffers. Its address also tells devices in use apart.
+pub(crate) struct Pool {
+    device: Arc<Device>,
+    state: Mutex<State>,
+    pub told: OnceLock<Told>,
+    /// Whether memory is overwritten before it is handed out.
+    pub overwrites: AtomicBool,
+}
+
+#[derive(Default)]
+struct State {
+    /// Those that wait longest first.
+    idle: Vec<Arc<Block>>,
+    /// Given back while there were several queues, or launches to be made again.
+    parked: Vec<Arc<Block>>,
+    /// Calls that have queues of their own now, or launches to be made again.
+    calls_with_queues: usize,
+    holders: BTreeMap<Arc<str>, MemoryUse>,
+    /// Most bytes of device memory to be held.
+    limit: Option<u64>,
+    statistics: MemoryStatistics,
+}
+
+impl fmt::Debug for Pool {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Pool").field("in_use", &self.device.in_use()).finish_non_exhaustive()
+    }
+}
+
+impl State {
+    /// Takes blocks that wait longest away, while `more` says so of what the pool holds.
+    fn release(&mut self, kind: MemoryKind, more: impl Fn(&KindStatistics) -> bool) -> Vec<Arc<Block>> {
+        let mut released = Vec::new();
+        while more(self.statistics.of(kind)) {
+            let Some(place) = self.idle.iter().position(|block| block.kind == kind) else { break };
+            let block = self.idle.remove(place);
+            let statistics = self.statistics.of_mut(kind);
+            statistics.releases += 1;
+            statistics.bytes_idle -= block.bytes as u64;
+            released.push(block);
+        }
+        released
+    }
+}
+
+impl Pool {
+    pub(crate) fn new(device: Arc<Device>) -> Arc<Self> {
+        Arc::new(Self { device, state: Mutex::default(), told: OnceLock::new(), overwrites: AtomicBool::new(false) })
+    }
+
+    /// A block of that kind that waits, with a size in this range.
+    pub(crate) fn take(&self, kind: MemoryKind, bytes: RangeInclusive<usize>) -> Option<Arc<Block>> {
+        let mut state = lock(&self.state);
+        // The one that was used last: its pages are the likeliest to be near.
+        let place = state.idle.iter().rposition(|block| block.kind == kind && bytes.contains(&block.bytes))?;
+        let block = state.idle.remove(place);
+        let statistics = state.statistics.of_mut(kind);
+        statistics.reuses += 1;
+        statistics.bytes_idle -= block.bytes as u64;
+        Some(block)
+    }
+
+    /// Gives blocks back to the driver until one more of that size leaves the pool with little more than was once in use.
+    pub(crate) fn make_way(&self, kind: MemoryKind, bytes: usize) {
+        let released = lock(&self.state).release(kind, |statistics| {
+            let wanted = statistics.bytes_in_use + bytes as u64;
+            let most = statistics.most_bytes_in_use.max(wanted);
+            wanted + statistics.bytes_idle > most + (most / 8).max(SLACK)
+        });
+        drop(released);
+    }
+
+    /// Gives all blocks that wait back to the driver; their number.
+    pub(crate) fn trim(&self) -> usize {
+        let mut state = lock(&self.state);
+        let released: Vec<_> = MemoryKind::ALL.into_iter().flat_map(|kind| state.release(kind, |_| true)).collect();
+        drop(state);
+        released.len()
+    }
+
+    /// Whether so many bytes more of a kind are within the limit; else the limit.
+    pub(crate) fn within_limit(&self, kind: MemoryKind, bytes: usize) -> Result<(), u64> {
+        let state = lock(&self.state);
+        let held = state.statistics.of(kind);
+        match state.limit {
+            Some(limit) if kind == MemoryKind::Device && held.bytes_in_use + held.bytes_idle + bytes as u64 > limit => {
+                Err(limit)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    pub(crate) fn set_limit(&self, limit: Option<u64>) {
+        lock(&self.state).limit = limit;
+    }
+
+    /// A block that the driver made.
+    pub(crate) fn made(&self, kind: MemoryKind) {
+        lock(&self.state).statistics.of_mut(kind).allocations += 1;
+    }
+
+    /// A buffer that did not fit the device.
+    pub(crate) fn fell_back(&self, fallback: &Fallback) {
+        let mut state = lock(&self.state);
+        state.statistics.fallbacks += 1;
+        state.statistics.fallback_bytes += fallback.bytes;
+        drop(state);
+        if let Some(told) = self.told.get() {
+            told(fallback);
+        }
+    }
+
+    /// Enters a block, of which `bytes` bytes were asked for, as in use. Pinned memory is in the statistics alone.
+    pub(crate) fn enter(&self, block: &Block, bytes: usize, what: &Arc<str>) {
+        let mut state = lock(&self.state);
+        let statistics = state.statistics.of_mut(block.kind);
+        statistics.bytes_in_use += block.bytes as u64;
+        statistics.most_bytes_in_use = statistics.most_bytes_in_use.max(statistics.bytes_in_use);
+        if block.kind == MemoryKind::Pinned {
+            return;
+        }
+        let holder = state.holders.entry(Arc::clone(what)).or_default();
+        *holder = MemoryUse { bytes: holder.bytes + bytes as u64, buffers: holder.buffers + 1 };
+        drop(state);
+        self.device.count_buffer(bytes as u64, |all, more| all + more);
+    }
+
+    /// Takes a block back.
+    pub(crate) fn give_back(&self, block: Arc<Block>, bytes: usize, what: &str) {
+        let mut state = lock(&self.state);
+        let statistics = state.statistics.of_mut(block.kind);
+        statistics.bytes_in_use -= block.bytes as u64;
+        let is_pinned = block.kind == MemoryKind::Pinned;
+        // Parked blocks count as idle: nobody has them.
+        statistics.bytes_idle += block.bytes as u64;
+        match state.calls_with_queues {
+            0 => state.idle.push(block),
+            _ => state.parked.push(block),
+        }
+        if is_pinned {
+            return;
+        }
+        if let Some(holder) = state.holders.get_mut(what) {
+            *holder = MemoryUse { bytes: holder.bytes - bytes as u64, buffers: holder.buffers - 1 };
+            if holder.buffers == 0 {
+                state.holders.remove(what);
+            }
+        }
+        drop(state);
+        self.device.count_buffer(bytes as u64, |all, less| all - less);
+    }
+
+    /// Blocks that are given back wait from now on until [`Self::leave_queues`].
+    pub(crate) fn enter_queues(&self) {
+        lock(&self.state).calls_with_queues += 1;
+    }
+
+    /// The queues of a call are done.
+    pub(crate) fn leave_queues(&self) {
+        let mut state = lock(&self.state);
+        state.calls_with_queues -= 1;
+        if state.calls_with_queues == 0 {
+            let parked = std::mem::take(&mut state.parked);
+            state.idle.extend(parked);
+        }
+    }
+
+    /// Whether a call has queues of its own now.
+    pub(crate) fn has_queues(&self) -> bool {
+        lock(&self.state).calls_with_queues > 0
+    }
+
+    pub(crate) fn statistics(&self) -> MemoryStatistics {
+        lock(&self.state).statistics
+    }
+
+    pub(crate) fn overwrites(&self) -> bool {
+        self.overwrites.load(Ordering::Relaxed)
+    }
+
+    /// What is held, and by whom, as errors tell it; `limit`: the most device memory that may be held, where that is why there is no more.
+    pub(crate) fn held(&self, limit: Option<u64>) -> String {
+        let state = lock(&self.state);
+        let mut holders: Vec<_> = state.holders.iter().collect();
+        holders.sort_by_key(|(_, held)| Reverse(held.bytes));
+        let holder =
+            |(what, held): &(&Arc<str>, &MemoryUse)| format!("{} bytes in {} of {what}", held.bytes, held.buffers);
+        let largest: Vec<_> = holders.iter().take(HOLDERS_NAMED).map(holder).collect();
+        let most = if largest.is_empty() { String::new() } else { format!(", most of them {}", largest.join(", ")) };
+        let limit = limit.map_or(String::new(), |limit| format!(", and {MEMORY_LIMIT} allows {limit}"));
+        format!("{}{most}{limit}", self.device.in_use())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_block_is_at_most_an_eighth_larger_than_what_was_asked_for() {
+        let mut sizes: Vec<usize> = (0..5000).collect();
+        sizes.extend((12..40).flat_map(|exponent| [-1, 0, 1].map(|step: i64| ((1i64 << exponent) + step) as usize)));
+        for bytes in sizes {
+            let block = block_bytes(bytes);
+            assert!(block >= bytes && block.is_multiple_of(GRAIN), "{bytes}: {block}");
+            assert!(block - bytes <= (bytes / 8).max(GRAIN), "{bytes}: {block}");
+            assert_eq!(block_bytes(block), block, "{bytes}");
+        }
+        assert_eq!([0, 16, 17, 129, 1000, 1025].map(block_bytes), [16, 16, 32, 144, 1024, 1152]);
+        assert_eq!(block_bytes(usize::MAX), usize::MAX);
+    }
+
+    #[test]
+    fn an_octave_has_eight_sizes() {
+        let sizes: std::collections::BTreeSet<usize> = (4097..=8192).map(block_bytes).collect();
+        assert_eq!(sizes.into_iter().collect::<Vec<_>>(), (9..=16).map(|k| 512 * k).collect::<Vec<_>>());
+    }
+}

@@ -1,0 +1,184 @@
+//! A ring of pinned blocks for large transfers: some travel while the host's threads fill or empty parts of others. Counterpart: `transfer.rs`, which lets them
+//! travel.
+
+use std::ops::Range;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::Mutex;
+use std::sync::mpsc::{Receiver, Sender, channel};
+
+use opencl3::event as cl;
+use rayon::{ScopeFifo, Yield};
+use serde::Serialize;
+
+use super::buffer::HostBuffer;
+use crate::backend::opencl::device::{RawEvent, is_of_parent};
+
+/// Which way bytes go.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Towards {
+    /// From the host.
+    Device,
+    /// From the device.
+    Host,
+}
+
+/// How large transfers are made. No bit depends on it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum TransferWay {
+    /// The device's memory is mapped into the host's address space.
+    Mapped,
+    /// Through pinned blocks of so many bytes, some of which travel while others are filled or emptied.
+    Ring {
+        /// Bytes of a block.
+        block_bytes: usize,
+    },
+}
+
+impl TransferWay {
+    /// Bytes of a block where nobody chose: large beside what a command costs.
+    pub const BLOCK_BYTES: usize = 4 << 20;
+}
+
+/// Bytes that a thread makes or takes at a time: small beside a block, so that the first one is soon ready.
+pub(crate) const PART_BYTES: usize = 256 << 10;
+
+/// Blocks of a ring.
+pub(crate) const RING: usize = 8;
+
+/// Blocks of a ring that travel at a time; the others are filled or emptied.
+pub(crate) const TRAVELLING: usize = 3;
+
+/// How a context makes its transfers.
+#[derive(Debug)]
+pub(crate) struct Transfers {
+    pub way: TransferWay,
+    /// Made when first needed.
+    pub ring: Vec<Slot>,
+}
+
+/// A block of a ring, and the last command that reads or writes it.
+#[derive(Debug)]
+pub(crate) struct Slot {
+    pub memory: HostBuffer,
+    pub busy: Option<RawEvent>,
+}
+
+/// Where a block begins, and the last command that reads or writes it.
+pub(crate) struct Busy<'m> {
+    pub start: *mut u8,
+    pub busy: &'m mut Option<RawEvent>,
+}
+
+impl Slot {
+    /// What commands need of it, and what threads do.
+    pub(crate) fn parts(&mut self) -> (Busy<'_>, &mut [u8]) {
+        let bytes = self.memory.as_mut_slice();
+        (Busy { start: bytes.as_mut_ptr(), busy: &mut self.busy }, bytes)
+    }
+}
+
+impl Drop for Slot {
+    /// The memory may be used again only when no command reaches it.
+    fn drop(&mut self) {
+        if let Some(event) = self.busy.as_ref().filter(|_| !is_of_parent()) {
+            // A failure leaves nothing to do: the driver has given the command up.
+            let _ = cl::wait_for_events(&[event.get()]);
+        }
+    }
+}
+
+impl Transfers {
+    pub(crate) fn new(shares_host_memory: bool) -> Mutex<Self> {
+        let way = match shares_host_memory {
+            true => TransferWay::Mapped,
+            false => TransferWay::Ring { block_bytes: TransferWay::BLOCK_BYTES },
+        };
+        Mutex::new(Self { way, ring: Vec::new() })
+    }
+}
+
+/// The parts of the blocks of a ring, and the host's threads, which fill and empty them in the order in which they are given.
+pub(crate) struct Parts<'a, 'scope, 'm> {
+    scope: &'a ScopeFifo<'scope>,
+    done: Sender<Part<'m>>,
+    given_back: Receiver<Part<'m>>,
+    /// Of each block; empty where a thread has it.
+    of_blocks: Vec<Vec<&'m mut [u8]>>,
+    /// How many of each block threads have.
+    given: Vec<usize>,
+}
+
+/// A part that a thread is done with.
+struct Part<'m> {
+    block: usize,
+    part: usize,
+    bytes: &'m mut [u8],
+}
+
+impl<'a, 'scope, 'm: 'scope> Parts<'a, 'scope, 'm> {
+    /// The parts of so many bytes of these blocks.
+    pub(crate) fn new(scope: &'a ScopeFifo<'scope>, blocks: impl Iterator<Item = &'m mut [u8]>, bytes: usize) -> Self {
+        let (done, given_back) = channel();
+        let of_blocks: Vec<Vec<_>> = blocks.map(|block| block.chunks_mut(bytes).collect()).collect();
+        let given = vec![0; of_blocks.len()];
+        Self { scope, done, given_back, of_blocks, given }
+    }
+
+    /// Has threads work on the parts of a block, once no thread has one of it: the first work on the first part, and so on.
+    pub(crate) fn give<W: FnOnce(&mut [u8]) + Send + 'scope>(&mut self, block: usize, works: impl Iterator<Item = W>) {
+        self.wait_for(block);
+        for (part, work) in works.enumerate() {
+            let bytes = std::mem::take(&mut self.of_blocks[block][part]);
+            self.given[block] += 1;
+            let done = self.done.clone();
+            self.scope.spawn_fifo(move |_| {
+                // Whoever waits for the part gets it; a panic is one of the whole transfer then.
+                let worked = catch_unwind(AssertUnwindSafe(|| work(bytes)));
+                // A transfer that failed waits no longer.
+                let _ = done.send(Part { block, part, bytes });
+                if let Err(panic) = worked {
+                    resume_unwind(panic);
+                }
+            });
+        }
+    }
+
+    /// Waits until no thread has a part of a block.
+    pub(crate) fn wait_for(&mut self, block: usize) {
+        while self.given[block] > 0 {
+            while let Ok(Part { block, part, bytes }) = self.given_back.try_recv() {
+                self.of_blocks[block][part] = bytes;
+                self.given[block] -= 1;
+            }
+            // A thread of the pool may be the only one that there is.
+            if self.given[block] > 0 && rayon::yield_now() != Some(Yield::Executed) {
+                std::thread::yield_now();
+            }
+        }
+    }
+}
+
+/// Bytes of a part of a block, in whole pieces.
+pub(crate) fn part_bytes(piece: usize, block_bytes: usize) -> usize {
+    (PART_BYTES.min(block_bytes) / piece.max(1)).max(1) * piece.max(1)
+}
+
+/// The bytes of a transfer in ranges of whole pieces, each of at most `most` bytes if a piece is no larger.
+pub(crate) fn ranges(bytes: usize, piece: usize, most: usize) -> Vec<Range<usize>> {
+    let step = (most / piece.max(1)).max(1) * piece.max(1);
+    (0..bytes).step_by(step).map(|start| start..(start + step).min(bytes)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_are_whole_pieces_and_cover_all_bytes() {
+        assert_eq!(ranges(10, 2, 5), [0..4, 4..8, 8..10]);
+        assert_eq!(ranges(10, 5, 3), [0..5, 5..10]);
+        assert_eq!(ranges(4, 1, 100).len(), 1);
+        assert!(ranges(0, 1, 100).is_empty());
+    }
+}

@@ -1,0 +1,229 @@
+//! Large transfers, piece by piece: the host's threads make or take the bytes of some pieces while others travel. Where the device works in the
+//! host's memory, that is its own, mapped, and nothing travels; elsewhere a ring of pinned blocks, from which the device fetches by itself.
+//! Counterpart: `host.rs`, for memory that a caller pins or maps himself; `field.rs`, which converts layouts piece by piece.
+
+use std::ffi::c_void;
+use std::ops::Range;
+use std::ptr;
+use std::slice;
+
+use opencl3::command_queue as queue;
+use opencl3::event as cl;
+use opencl3::memory::{CL_MAP_READ, CL_MAP_WRITE_INVALIDATE_REGION};
+use opencl3::types::CL_NON_BLOCKING;
+use rayon::prelude::*;
+
+use super::buffer::Buffer;
+use super::commands::DeviceMemory;
+use super::ring::{Busy, PART_BYTES, Parts, RING, Slot, TRAVELLING, Towards, TransferWay, part_bytes, ranges};
+use crate::backend::opencl::device::{Note, OpenClError, RawEvent, lock};
+use crate::backend::timeline::{CommandKind, Group};
+
+impl DeviceMemory {
+    /// How large transfers are made.
+    pub(crate) fn transfer_way(&self) -> TransferWay {
+        lock(self.transfers()).way
+    }
+
+    /// Makes large transfers in another way: mapped where the device works in the host's memory, else through a ring, is the usual one.
+    pub fn set_transfer_way(&self, way: TransferWay) {
+        let mut transfers = lock(self.transfers());
+        transfers.way = way;
+        transfers.ring.clear();
+    }
+
+    /// Writes the first `bytes` bytes of a buffer. `fill` makes the bytes of each range, which is one of whole pieces of `piece` bytes; what it is given to
+    /// fill is undefined. The host's threads take the ranges in any order; commands that are queued later find all of them written.
+    ///
+    /// # Errors
+    ///
+    /// [`OpenClError::OutOfRange`] if the buffer ends before; what the runtime reports.
+    pub fn write_pieces(
+        &self,
+        buffer: &mut Buffer,
+        bytes: usize,
+        piece: usize,
+        fill: impl Fn(Range<usize>, &mut [u8]) + Sync,
+    ) -> Result<(), OpenClError> {
+        self.check_owns(buffer)?;
+        buffer.check_range(0, bytes)?;
+        if bytes == 0 {
+            return Ok(());
+        }
+        let TransferWay::Ring { block_bytes } = self.transfer_way() else {
+            let what = || format!("{bytes} bytes of {}", buffer.what());
+            // What was there is overwritten entirely, so the driver need not fetch it.
+            let start = self.map(buffer.mem(), (0, bytes), CL_MAP_WRITE_INVALIDATE_REGION, what)?;
+            // SAFETY: mapped for writing, `bytes` long; the buffer is exclusively borrowed, so no command and nobody else reaches them.
+            let mapped = unsafe { slice::from_raw_parts_mut(start.as_ptr(), bytes) };
+            let ranges = ranges(bytes, piece, PART_BYTES);
+            mapped.par_chunks_mut(ranges[0].len()).zip(ranges).for_each(|(to, range)| fill(range, to));
+            return self.unmap(buffer, start);
+        };
+        let part = part_bytes(piece, block_bytes);
+        let ranges = ranges(bytes, part, block_bytes);
+        let mut ring = self.take_ring(part.max(block_bytes))?;
+        let (mut slots, blocks): (Vec<_>, Vec<_>) = ring.iter_mut().map(Slot::parts).unzip();
+        rayon::in_place_scope_fifo(|scope| {
+            let mut parts = Parts::new(scope, blocks.into_iter(), part);
+            let mut given = ranges.iter().enumerate();
+            for (number, range) in ranges.iter().enumerate() {
+                while given.len() + number + RING - TRAVELLING > ranges.len()
+                    && let Some((next, range)) = given.next()
+                {
+                    self.wait_for(slots[next % RING].busy, "write to device")?;
+                    let works = range.clone().step_by(part).map(|start| {
+                        let (fill, of_part) = (&fill, start..(start + part).min(range.end));
+                        move |to: &mut [u8]| fill(of_part.clone(), &mut to[..of_part.len()])
+                    });
+                    parts.give(next % RING, works);
+                }
+                parts.wait_for(number % RING);
+                self.travel(Towards::Device, buffer, range, &mut slots[number % RING])?;
+            }
+            Ok::<(), OpenClError>(())
+        })?;
+        self.keep_ring(ring);
+        Ok(())
+    }
+
+    /// Has a block travel to its range of a buffer, or that to the block.
+    fn travel(
+        &self,
+        towards: Towards,
+        buffer: &Buffer,
+        range: &Range<usize>,
+        slot: &mut Busy<'_>,
+    ) -> Result<(), OpenClError> {
+        let (mem, start, offset, len) = (buffer.mem(), slot.start.cast::<c_void>(), range.start, range.len());
+        let (call, kind) = match towards {
+            Towards::Device => ("clEnqueueWriteBuffer", CommandKind::Write),
+            Towards::Host => ("clEnqueueReadBuffer", CommandKind::Read),
+        };
+        let what = || format!("{len} bytes at {offset} of {}", buffer.what());
+        let event = self.submit(
+            call,
+            what,
+            || Note::of_bytes(kind, len),
+            |queue| {
+                let way = CL_NON_BLOCKING;
+                // SAFETY: the range lies in the buffer and the wait list is empty; the block is neither read, nor changed, nor given back before the command
+                // is done, for which the slot waits.
+                unsafe {
+                    match towards {
+                        Towards::Device => {
+                            queue::enqueue_write_buffer(queue, mem, way, offset, len, start, 0, ptr::null())
+                        }
+                        Towards::Host => {
+                            queue::enqueue_read_buffer(queue, mem, way, offset, len, start, 0, ptr::null())
+                        }
+                    }
+                }
+            },
+        )?;
+        *slot.busy = Some(event);
+        self.flush()
+    }
+
+    /// Reads the first `bytes` bytes of a buffer, pieces of `piece` bytes, into a list that has as many elements for each piece. `take` is given the
+    /// bytes of some pieces and their elements, by the host's threads in any order.
+    ///
+    /// # Errors
+    ///
+    /// As [`DeviceMemory::write_pieces`]; also what an earlier command ran into.
+    ///
+    /// # Panics
+    /// If the list has not as many elements for each piece.
+    pub fn read_pieces<T: Send>(
+        &self,
+        buffer: &mut Buffer,
+        (bytes, piece): (usize, usize),
+        into: &mut [T],
+        take: impl Fn(&[u8], &mut [T]) + Sync,
+    ) -> Result<(), OpenClError> {
+        self.read_unchanged(buffer, (bytes, piece), into, take)
+    }
+
+    /// As [`DeviceMemory::read_pieces`], of a buffer to which no command writes meanwhile.
+    pub(crate) fn read_unchanged<T: Send>(
+        &self,
+        buffer: &Buffer,
+        (bytes, piece): (usize, usize),
+        into: &mut [T],
+        take: impl Fn(&[u8], &mut [T]) + Sync,
+    ) -> Result<(), OpenClError> {
+        self.check_owns(buffer)?;
+        buffer.check_range(0, bytes)?;
+        if bytes == 0 {
+            return Ok(());
+        }
+        let pieces = bytes.div_ceil(piece.max(1));
+        assert!(
+            into.len().is_multiple_of(pieces),
+            "{} elements are not as many for each of {pieces} pieces",
+            into.len()
+        );
+        let a_piece = (into.len() / pieces).max(1);
+        let elements = |range: &Range<usize>| range.len() / piece.max(1) * a_piece;
+        let TransferWay::Ring { block_bytes } = self.transfer_way() else {
+            let what = || format!("{bytes} bytes of {}", buffer.what());
+            let start = self.map(buffer.mem(), (0, bytes), CL_MAP_READ, what)?;
+            // SAFETY: the map was blocking, so `bytes` bytes are there, and no command changes them.
+            let mapped = unsafe { slice::from_raw_parts(start.as_ptr(), bytes) };
+            let first = &ranges(bytes, piece, PART_BYTES)[0];
+            let elements = elements(first);
+            into.par_chunks_mut(elements).zip(mapped.par_chunks(first.len())).for_each(|(to, from)| take(from, to));
+            return self.unmap(buffer, start);
+        };
+        let part = part_bytes(piece, block_bytes);
+        let ranges = ranges(bytes, part, block_bytes);
+        let mut ring = self.take_ring(part.max(block_bytes))?;
+        let (mut slots, blocks): (Vec<_>, Vec<_>) = ring.iter_mut().map(Slot::parts).unzip();
+        let mut lists = into.chunks_mut(elements(&(0..part)));
+        rayon::in_place_scope_fifo(|scope| {
+            let mut parts = Parts::new(scope, blocks.into_iter(), part);
+            let mut asked = ranges.iter().enumerate();
+            for (number, range) in ranges.iter().enumerate() {
+                while asked.len() + number + TRAVELLING > ranges.len()
+                    && let Some((next, range)) = asked.next()
+                {
+                    parts.wait_for(next % RING);
+                    self.wait_for(slots[next % RING].busy, "read from device")?;
+                    self.travel(Towards::Host, buffer, range, &mut slots[next % RING])?;
+                }
+                self.wait_for(slots[number % RING].busy, "read from device")?;
+                let works = range.clone().step_by(part).zip(lists.by_ref()).map(|(start, list)| {
+                    let (take, len) = (&take, part.min(range.end - start));
+                    move |from: &mut [u8]| take(&from[..len], list)
+                });
+                parts.give(number % RING, works);
+            }
+            Ok::<(), OpenClError>(())
+        })?;
+        self.keep_ring(ring);
+        Ok(())
+    }
+
+    /// A ring of blocks of at least so many bytes: the one that is kept, or another if that is in use. Transfers do not wait for it: a thread that fills a
+    /// block may turn to another transfer meanwhile, which would then wait for itself.
+    fn take_ring(&self, bytes: usize) -> Result<Vec<Slot>, OpenClError> {
+        let kept = std::mem::take(&mut lock(self.transfers()).ring);
+        if kept.first().is_some_and(|slot| slot.memory.bytes() >= bytes) {
+            return Ok(kept);
+        }
+        drop(kept);
+        let slot = |_| Ok(Slot { memory: self.allocate_host(bytes, "a ring for transfers")?, busy: None });
+        (0..RING).map(slot).collect()
+    }
+
+    fn keep_ring(&self, ring: Vec<Slot>) {
+        lock(self.transfers()).ring = ring;
+    }
+
+    /// Waits for the command that reaches a block.
+    fn wait_for(&self, busy: &mut Option<RawEvent>, what: &'static str) -> Result<(), OpenClError> {
+        let Some(event) = busy.take() else { return Ok(()) };
+        let _wait = self.span(Group::Wait, || what);
+        cl::wait_for_events(&[event.get()]).map_err(|status| self.failed("clWaitForEvents", status, what.to_owned()))
+    }
+}

@@ -1,0 +1,113 @@
+//! Which kernels a call builds, and whether the cache has them. With these a program can have processes of its own fill the cache before it measures, since
+//! drivers build one program after the other within a process. Nothing here starts a process.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use super::backend::OpenCl;
+use super::program::{PROGRAM_ALONE, Program, Source, expand_for};
+use super::tuning::{Planner, Reduction, SumForm, sums_file};
+use crate::backend::specification::{Geometry, Shape};
+use crate::backend::{BackendError, Sum};
+
+/// A kernel as a call builds and launches it.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+pub struct NeededKernel {
+    /// Its source.
+    pub source: Source,
+    /// The build options.
+    pub options: String,
+    /// Its name; empty where it is the program alone that is needed.
+    pub kernel: String,
+    /// Work-items of a group: some drivers compile a kernel for each size. Zeros of a program alone.
+    pub local: [usize; 3],
+}
+
+impl NeededKernel {
+    /// A program of which nothing is launched.
+    pub fn program_alone(source: Source, options: String) -> Self {
+        let (kernel, local) = PROGRAM_ALONE;
+        Self { source, options, kernel: kernel.to_owned(), local }
+    }
+}
+
+impl OpenCl {
+    /// The kernels that a call builds in the tuning that the device has now: none is built. `sum`: how it sums, if it sums.
+    ///
+    /// # Errors
+    /// What the device does not take.
+    pub fn needs(&self, shape: &Shape, sum: Sum) -> Result<Vec<NeededKernel>, BackendError> {
+        let planner = self.planner(self.layout());
+        if shape.kernel.sums() {
+            return self.needs_of_sum(&planner, shape, sum);
+        }
+        let plan = planner.plan(shape)?;
+        Ok(vec![self.needed(plan.source, plan.options, shape.kernel.name, plan.geometry.local)])
+    }
+
+    fn needed(&self, source: Source, options: String, kernel: &str, local: [usize; 3]) -> NeededKernel {
+        NeededKernel { source, options: self.with_log(options), kernel: kernel.to_owned(), local }
+    }
+
+    /// The kernels that a sum builds.
+    fn needs_of_sum(&self, planner: &Planner<'_>, shape: &Shape, sum: Sum) -> Result<Vec<NeededKernel>, BackendError> {
+        let work = planner.reduction(shape, sum)?;
+        let staged = shape.kernel.geometry == Geometry::SumOfWords && matches!(planner.form(sum), SumForm::Staged(_));
+        let mut needed = Vec::new();
+        let (group, build) = match work.of.bundle.filter(|_| staged) {
+            Some(bundle) => {
+                let (group, _) = planner.groups(&Reduction { rows: 1, ..work })?;
+                let [pack, build] = planner.staged_builds(&work, (bundle, group))?;
+                let local = [work.of.nsimd, self.sums.pack.get(), 1];
+                needed.push(self.needed(
+                    sums_file().of_kernel("pack"),
+                    planner.options_of_sum(&work, &pack),
+                    "pack",
+                    local,
+                ));
+                needed.push(self.needed(
+                    sums_file().of_kernel("sum"),
+                    planner.options_of_sum(&work, &build),
+                    "sum",
+                    [group, 1, 1],
+                ));
+                (group, build)
+            }
+            None => {
+                let (group, _) = planner.groups(&work)?;
+                let build = planner.sum_build(work.of, sum, Some(group))?.in_order_of_the_host(&work);
+                let options = planner.options_of_sum(&work, &build);
+                needed.push(self.needed(planner.source(shape, 1)?, options, shape.kernel.name, [group, 1, 1]));
+                (group, build)
+            }
+        };
+        if planner.finishes_in_second_kernel(work.of.bundle) {
+            needed.push(self.needed(sums_file(), planner.options_of_finish(&build), "finish", [group, 1, 1]));
+        }
+        Ok(needed)
+    }
+
+    /// Whether a kernel need not be built ([`Context::is_built`]).
+    ///
+    /// # Errors
+    /// A file that is not there.
+    pub fn has_built(&self, needed: &NeededKernel) -> Result<bool, BackendError> {
+        let NeededKernel { source, options, kernel, local } = needed;
+        let source = expand_for(self.context().info(), source, options)?;
+        Ok(self.context().is_built(&source, options, (kernel, *local)))
+    }
+
+    /// The program of a kernel: from memory, from the cache, or built now.
+    ///
+    /// # Errors
+    /// What the compiler says.
+    pub fn build(&self, needed: &NeededKernel) -> Result<Arc<Program>, BackendError> {
+        self.program(&needed.source, &needed.options)
+    }
+
+    /// Whether kernels are compiled only when they are launched ([`Context::is_built`]): to build the program is not enough.
+    pub fn compiles_at_launch(&self) -> bool {
+        self.context().info().keeps_programs()
+    }
+}

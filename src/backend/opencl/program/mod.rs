@@ -1,0 +1,23 @@
+//! Programs: OpenCL C, built for a device.
+//!
+//! | file | subject |
+//! |---|---|
+//! | `sources.rs` | the files of `cl/`, and their includes |
+//! | `cache.rs` | binaries and verdicts on disk |
+//! | `builds.rs` | how far building is |
+//! | `launched.rs` | what a driver that keeps programs itself has compiled |
+//! | `programs.rs` | programs and their kernels, built once |
+
+mod builds;
+mod cache;
+mod launched;
+mod programs;
+mod sources;
+
+pub use builds::Builds;
+pub use cache::{Cache, EntryKind, Key};
+pub(crate) use launched::{PROGRAM_ALONE, note_launched, was_launched};
+pub(crate) use programs::full_options;
+pub use programs::{Kernel, KernelInfo, Program, Programs};
+pub(crate) use sources::expand_for;
+pub use sources::{Source, expand_with};

@@ -1,0 +1,384 @@
+//! Launches: a kernel, its arguments and its work-items, checked before the driver sees them, since drivers answer a wrong size
+//! with a bare number.
+
+use std::ptr;
+use std::sync::Arc;
+
+use opencl3::command_queue::{enqueue_barrier_with_wait_list, enqueue_marker_with_wait_list, enqueue_nd_range_kernel};
+use opencl3::error_codes::CL_INVALID_EVENT;
+use opencl3::event as cl;
+use opencl3::types::cl_event;
+
+use super::arguments::{Arg, Launch};
+use super::context::Context;
+use super::replay::{Replay, Replayed};
+use crate::backend::opencl::device::{
+    Note, OpenClError, RawEvent, RawKernel, RawQueue, enqueue_without_event, lock, unsigned,
+};
+use crate::backend::opencl::program::{Kernel, Program, note_launched, was_launched};
+use crate::backend::timeline::{CommandKind, Group, Work, taken};
+
+/// The call that launches.
+const ENQUEUE: &str = "clEnqueueNDRangeKernel";
+
+/// A queue of a device, and what a launch there waits for beside those before it in the queue.
+#[derive(Clone, Copy)]
+pub(crate) struct Place<'q> {
+    pub queue: &'q RawQueue,
+    /// Events that live through the launch.
+    pub after: &'q [cl_event],
+    /// The number of the first work-item in each dimension.
+    pub offset: [usize; 3],
+    /// Whether somebody waits for the launch by its event, or will ask that for times. One without costs NVIDIA's driver less than half as much
+    /// (docs/performance.md).
+    pub event: bool,
+}
+
+impl Place<'_> {
+    /// The same, with an event.
+    pub(crate) fn with_event(self) -> Self {
+        Self { event: true, ..self }
+    }
+
+    /// Whether it is simply what comes next in a context's own queue, from the first work-item on.
+    fn is_next_in(&self, context: &Context) -> bool {
+        ptr::eq(self.queue, context.queue()) && self.after.is_empty() && self.offset == [0; 3]
+    }
+}
+
+/// When a command ran, in nanoseconds of the device's clock.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DeviceTimes {
+    /// When it started.
+    pub start: u64,
+    /// When it ended.
+    pub end: u64,
+}
+
+impl DeviceTimes {
+    /// The time from start to end.
+    pub fn seconds(self) -> f64 {
+        self.end.saturating_sub(self.start) as f64 * 1e-9
+    }
+}
+
+/// A launch whose times can be asked for once it is done. Many can be in flight.
+#[derive(Debug)]
+pub struct LaunchEvent {
+    event: RawEvent,
+    entry: Arc<Kernel>,
+    launch: Launch,
+}
+
+impl LaunchEvent {
+    /// Another reference to the event.
+    pub(crate) fn event(&self) -> Option<RawEvent> {
+        self.event.retained()
+    }
+
+    /// The work-items of the launch.
+    pub fn work_items(&self) -> Launch {
+        self.launch
+    }
+
+    /// The kernel as it was built.
+    pub fn kernel(&self) -> &Kernel {
+        &self.entry
+    }
+}
+
+impl Context {
+    /// Queues a kernel; it runs after all that was submitted before. Returns without waiting for it.
+    ///
+    /// # Errors
+    ///
+    /// An argument or size that does not fit the kernel or the device, by name and value; otherwise the failing call. What
+    /// goes wrong while the kernel runs is reported by a later `read` or `finish`.
+    pub fn launch(&self, program: &Program, kernel: &str, launch: Launch, args: &[Arg<'_>]) -> Result<(), OpenClError> {
+        self.launch_in(self.own_place(), program, kernel, launch, args).map(drop)
+    }
+
+    /// As [`Context::launch`], but waits, and returns the seconds that the kernel took by the device's own clock.
+    ///
+    /// # Errors
+    ///
+    /// As [`Context::launch`], and what went wrong while the kernel ran.
+    pub fn launch_timed(
+        &self,
+        program: &Program,
+        kernel: &str,
+        launch: Launch,
+        args: &[Arg<'_>],
+    ) -> Result<f64, OpenClError> {
+        let event = self.launch_event(program, kernel, launch, args)?;
+        Ok(self.times(&event)?.seconds())
+    }
+
+    /// As [`Context::launch`], and returns the event, so that many launches can be timed without a wait between them.
+    pub fn launch_event(
+        &self,
+        program: &Program,
+        kernel: &str,
+        launch: Launch,
+        args: &[Arg<'_>],
+    ) -> Result<LaunchEvent, OpenClError> {
+        self.launch_event_in(self.own_place(), program, kernel, launch, args)
+    }
+
+    /// As [`Context::launch_event`], in any queue of this context.
+    pub(crate) fn launch_event_in(
+        &self,
+        place: Place<'_>,
+        program: &Program,
+        kernel: &str,
+        launch: Launch,
+        args: &[Arg<'_>],
+    ) -> Result<LaunchEvent, OpenClError> {
+        let event = self.launch_in(place.with_event(), program, kernel, launch, args)?;
+        event.ok_or_else(|| self.failed(ENQUEUE, CL_INVALID_EVENT, kernel.to_owned()))
+    }
+
+    /// As [`Context::launch`], in any queue of this context; the event where one is asked for, or commands are recorded.
+    pub(crate) fn launch_in(
+        &self,
+        place: Place<'_>,
+        program: &Program,
+        kernel: &str,
+        launch: Launch,
+        args: &[Arg<'_>],
+    ) -> Result<Option<LaunchEvent>, OpenClError> {
+        let work = taken();
+        self.programs().check_owns(program)?;
+        for arg in args {
+            if let Arg::Buffer(buffer) = arg {
+                self.check_owns(buffer)?;
+            }
+        }
+        let entry = program.kernel(kernel)?;
+        self.check_launch(program, kernel, &entry, launch, args)?;
+        // PoCL compiles a kernel for a size of groups when it is first launched so: that is no time of the kernel's.
+        if self.info().keeps_programs() && program.is_new_in(kernel, launch.local) {
+            self.finish()?;
+            let _span = self.span(Group::Build, || format!("first launch of {kernel}"));
+            let cached = was_launched(self.cache(), &program.key, (kernel, launch.local));
+            let event = self.builds().during(cached, || {
+                let event = self.enqueue(place.with_event(), &entry, launch, args, work)?;
+                if let Some(event) = &event {
+                    cl::wait_for_events(&[event.event.get()])
+                        .map_err(|status| self.failed("clWaitForEvents", status, entry.label.to_string()))?;
+                }
+                Ok::<_, OpenClError>(event)
+            })?;
+            if !cached {
+                note_launched(self.cache(), &program.key, (kernel, launch.local));
+            }
+            return Ok(event);
+        }
+        self.enqueue(place, &entry, launch, args, work)
+    }
+
+    /// Queues a launch that was checked.
+    fn enqueue(
+        &self,
+        place: Place<'_>,
+        entry: &Arc<Kernel>,
+        launch: Launch,
+        args: &[Arg<'_>],
+        work: Work,
+    ) -> Result<Option<LaunchEvent>, OpenClError> {
+        let has_event = place.event || self.is_recorded();
+        if !place.is_next_in(self) {
+            self.note_other_command();
+        }
+        if !has_event && let Some(raw) = self.kept_launches().kernel_for(self, entry)? {
+            entry.set_all(&raw, args)?;
+            self.enqueue_kernel(place, &raw, entry, launch)?;
+            self.kept_launches().add(raw, entry, launch);
+            return Ok(None);
+        }
+        // Held until the kernel is queued, which fixes the values of its arguments.
+        let raw = lock(&entry.raw);
+        entry.set_all(&raw, args)?;
+        if !has_event {
+            return self.enqueue_kernel(place, &raw, entry, launch).map(|()| None);
+        }
+        let note = || {
+            let [global, local] = [launch.global, launch.local].map(|sizes| sizes.map(|size| size as u32));
+            Note { kind: CommandKind::Kernel { global, local }, name: Some(Arc::clone(&entry.short)), work }
+        };
+        let after = if place.after.is_empty() { ptr::null() } else { place.after.as_ptr() };
+        let enqueue = |queue| {
+            // SAFETY: the offset, the two sizes and the events of the wait list live through the call, all arguments are set with the buffers
+            // alive (the driver keeps them until the kernel is done), and the source stays inside them (`program`).
+            unsafe {
+                enqueue_nd_range_kernel(
+                    queue,
+                    raw.get(),
+                    3,
+                    place.offset.as_ptr(),
+                    launch.global.as_ptr(),
+                    launch.local.as_ptr(),
+                    place.after.len() as u32,
+                    after,
+                )
+            }
+        };
+        let event =
+            self.in_turn(place.queue, || self.submit_to(place.queue, ENQUEUE, || launch.of(entry), note, enqueue))?;
+        self.note_launch(&entry.label);
+        drop(raw);
+        Ok(Some(LaunchEvent { event, entry: Arc::clone(entry), launch }))
+    }
+
+    /// Queues a kernel object whose arguments are set, without an event.
+    pub(crate) fn enqueue_kernel(
+        &self,
+        place: Place<'_>,
+        raw: &RawKernel,
+        entry: &Kernel,
+        launch: Launch,
+    ) -> Result<(), OpenClError> {
+        let sizes = [place.offset, launch.global, launch.local];
+        self.in_turn(place.queue, || {
+            // SAFETY: as in `enqueue`.
+            unsafe { enqueue_without_event(place.queue, raw, &sizes, place.after) }
+                .map_err(|status| self.failed(ENQUEUE, status, launch.of(entry)))
+        })?;
+        self.note_launch(&entry.label);
+        Ok(())
+    }
+
+    /// The context's own queue.
+    pub(crate) fn own_place(&self) -> Place<'_> {
+        Place { queue: self.queue(), after: &[], offset: [0; 3], event: false }
+    }
+
+    /// Waits for a launch, and returns when it ran.
+    ///
+    /// # Errors
+    ///
+    /// What went wrong while the kernel ran.
+    pub fn times(&self, launch: &LaunchEvent) -> Result<DeviceTimes, OpenClError> {
+        let [start, end] = self.profile(launch, [cl::CL_PROFILING_COMMAND_START, cl::CL_PROFILING_COMMAND_END])?;
+        Ok(DeviceTimes { start, end })
+    }
+
+    /// Makes launches again, with other arguments (launch, argument, value).
+    pub(crate) fn launch_again(
+        &self,
+        replay: &Replay,
+        arguments: &[(usize, usize, Arg<'_>)],
+    ) -> Result<(), OpenClError> {
+        for (launch, argument, value) in arguments {
+            let Replayed { raw, kernel, .. } = &replay.launches[*launch];
+            kernel.set(raw, *argument, value)?;
+        }
+        for Replayed { raw, kernel, launch } in &replay.launches {
+            self.enqueue_kernel(self.own_place(), raw, kernel, *launch)?;
+        }
+        Ok(())
+    }
+
+    /// Queues a mark: an event of nothing, which is over when all before it in the queue is.
+    pub(crate) fn mark(&self) -> Result<RawEvent, OpenClError> {
+        self.note_other_command();
+        // SAFETY: a live queue and no events to wait for.
+        unsafe { enqueue_marker_with_wait_list(self.queue().get(), 0, ptr::null()) }
+            .map(RawEvent::own)
+            .map_err(|status| self.failed("clEnqueueMarkerWithWaitList", status, "a mark".to_owned()))
+    }
+
+    /// Has what is queued from now on in the device's own queue wait for these events.
+    pub(crate) fn barrier(&self, after: &[RawEvent]) -> Result<RawEvent, OpenClError> {
+        self.note_other_command();
+        let events: Vec<_> = after.iter().map(RawEvent::get).collect();
+        let list = if events.is_empty() { ptr::null() } else { events.as_ptr() };
+        // SAFETY: the events live through the call, and the list is as long as is said.
+        unsafe { enqueue_barrier_with_wait_list(self.queue().get(), events.len() as u32, list) }
+            .map(RawEvent::own)
+            .map_err(|status| {
+                self.failed("clEnqueueBarrierWithWaitList", status, "launches on several queues".to_owned())
+            })
+    }
+
+    /// Waits for a mark, and returns when it was over, in nanoseconds of the device's clock.
+    pub(crate) fn end_of(&self, mark: &RawEvent) -> Result<u64, OpenClError> {
+        let failed = |call, status| self.failed(call, status, "a mark".to_owned());
+        cl::wait_for_events(&[mark.get()]).map_err(|status| failed("clWaitForEvents", status))?;
+        cl::get_event_profiling_data(mark.get(), cl::CL_PROFILING_COMMAND_END)
+            .map(|bytes| unsigned(Ok(bytes)))
+            .map_err(|status| failed("clGetEventProfilingInfo", status))
+    }
+
+    /// Waits for a launch, and returns the seconds from when the host queued it to when it started.
+    ///
+    /// # Errors
+    ///
+    /// What went wrong while the kernel ran.
+    pub fn seconds_queued(&self, launch: &LaunchEvent) -> Result<f64, OpenClError> {
+        let [queued, start] =
+            self.profile(launch, [cl::CL_PROFILING_COMMAND_QUEUED, cl::CL_PROFILING_COMMAND_START])?;
+        Ok(DeviceTimes { start: queued, end: start }.seconds())
+    }
+
+    fn profile<const N: usize>(&self, launch: &LaunchEvent, what: [u32; N]) -> Result<[u64; N], OpenClError> {
+        let _wait = self.span(Group::Wait, || "wait for a launch");
+        let event = launch.event.get();
+        cl::wait_for_events(&[event])
+            .map_err(|status| self.failed("clWaitForEvents", status, launch.entry.label.to_string()))?;
+        let mut times = [0; N];
+        for (time, what) in times.iter_mut().zip(what) {
+            *time = cl::get_event_profiling_data(event, what)
+                .map(|bytes| unsigned(Ok(bytes)))
+                .map_err(|status| self.failed("clGetEventProfilingInfo", status, launch.entry.label.to_string()))?;
+        }
+        Ok(times)
+    }
+
+    fn check_launch(
+        &self,
+        program: &Program,
+        kernel: &str,
+        entry: &Kernel,
+        launch: Launch,
+        args: &[Arg<'_>],
+    ) -> Result<(), OpenClError> {
+        let Launch { global, local } = launch;
+        let device = self.info();
+        if args.len() != entry.info.arguments {
+            return Err(OpenClError::ArgumentCount {
+                program: program.name().to_owned(),
+                kernel: kernel.to_owned(),
+                expected: entry.info.arguments,
+                given: args.len(),
+            });
+        }
+        if global.iter().zip(local).any(|(&global, local)| global == 0 || local == 0 || global % local != 0) {
+            return Err(OpenClError::GlobalSize { kernel: kernel.to_owned(), global, local });
+        }
+        let work_items = local.iter().try_fold(1usize, |product, &size| product.checked_mul(size));
+        let kernel_max = entry.info.max_work_group_size.min(device.max_work_group_size);
+        if work_items.is_none_or(|items| items > kernel_max)
+            || local.iter().zip(device.max_work_item_sizes).any(|(&size, max)| size > max)
+        {
+            return Err(OpenClError::LocalSize {
+                kernel: kernel.to_owned(),
+                local,
+                device: device.name.clone(),
+                kernel_max,
+                device_max: device.max_work_group_size,
+                item_max: device.max_work_item_sizes,
+            });
+        }
+        let local_bytes: usize = args.iter().map(|arg| if let Arg::Local(bytes) = arg { *bytes } else { 0 }).sum();
+        if local_bytes as u64 > device.local_memory_bytes {
+            return Err(OpenClError::LocalMemory {
+                kernel: kernel.to_owned(),
+                bytes: local_bytes,
+                device: device.name.clone(),
+                available: device.local_memory_bytes,
+            });
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,25 @@
+//! The queue of a device: kernels that are launched, timed, launched again as they were, and captured.
+//!
+//! | file | subject |
+//! |---|---|
+//! | `context.rs` | a device in use, with its memory, its programs and its queue |
+//! | `arguments.rs` | the arguments of a kernel, and its work-items |
+//! | `launch.rs` | running a kernel, timing it |
+//! | `replay.rs` | launches that are made again as they were |
+//! | `capture.rs` | one launch with all that it depends on, and running it again |
+//! | `pocl_one_queue.rs` | PoCL runs kernels of one queue at a time |
+
+mod arguments;
+mod capture;
+mod context;
+mod launch;
+mod pocl_one_queue;
+mod replay;
+
+pub use arguments::{Arg, Launch};
+pub(crate) use capture::Captures;
+pub use capture::{CapturedArgument, CapturedBuffer, CapturedLaunch, ScalarKind};
+pub use context::Context;
+pub(crate) use launch::Place;
+pub use launch::{DeviceTimes, LaunchEvent};
+pub(crate) use replay::{Replay, ReplayGuard};

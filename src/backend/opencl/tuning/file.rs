@@ -1,0 +1,348 @@
+//! Files of choices, for people too: TOML, what an entry holds for beside what is chosen. The defaults that ship with the crate and the
+//! results of `lanefield tune` have the same form.
+
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use lanefield_reference::real::Precision;
+
+use super::access::AccessWidth;
+use super::kernel_key::KernelKey;
+use super::parameters::Tuning;
+use super::site_order::SiteOrder;
+use crate::backend::opencl::device::{DeviceInfo, DeviceKind};
+
+/// How files begin that `lanefield tune` writes.
+const FIRST_WORDS: &str = "# Written by `lanefield tune`";
+/// How the names of files end that `lanefield tune` writes.
+pub(crate) const SUFFIX: &str = ".tuning.toml";
+
+/// A file of choices.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct TuningFile {
+    /// The device that was tuned, and with what; the defaults of the crate name none.
+    pub tuned: Option<TunedOn>,
+    /// The entries.
+    #[serde(default)]
+    pub kernel: Vec<TunedKernel>,
+}
+
+/// Where the results of a file were measured. They hold for this device, driver and version alone.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct TunedOn {
+    /// Version of the library.
+    pub lanefield: String,
+    /// Name of the device.
+    pub device: String,
+    /// Its vendor.
+    pub vendor: String,
+    /// Its architecture, as far as it tells.
+    pub architecture: String,
+    /// Its platform.
+    pub platform: String,
+    /// Version of the driver.
+    pub driver: String,
+    /// The access width with the best total.
+    pub access: AccessWidth,
+    /// The order of outer sites with the best total.
+    #[serde(default)]
+    pub site_order: SiteOrder,
+}
+
+impl TunedOn {
+    /// A device as it is now.
+    pub fn now(device: &DeviceInfo, access: AccessWidth, site_order: SiteOrder) -> Self {
+        Self {
+            lanefield: env!("CARGO_PKG_VERSION").to_owned(),
+            device: device.name.clone(),
+            vendor: device.vendor.clone(),
+            architecture: device.architecture.clone(),
+            platform: device.platform_name.clone(),
+            driver: device.driver_version.clone(),
+            access,
+            site_order,
+        }
+    }
+
+    /// Why results do not hold for `device` any more, as the end of a sentence.
+    fn stale(&self, device: &DeviceInfo) -> Option<String> {
+        let now = Self::now(device, self.access, self.site_order);
+        let changes = [
+            ("lanefield", &self.lanefield, &now.lanefield),
+            ("the device", &self.device, &now.device),
+            ("the driver", &self.driver, &now.driver),
+        ];
+        let (what, then, now) = changes.into_iter().find(|(_, then, now)| then != now)?;
+        Some(format!("{what} was {then} and is {now}"))
+    }
+}
+
+/// An entry.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct TunedKernel {
+    /// What it holds for.
+    #[serde(default, rename = "where")]
+    pub holds_for: Where,
+    /// What is chosen.
+    pub choose: Tuning,
+    /// The device on which it was measured; none: it was reasoned.
+    pub measured: Option<String>,
+    /// Microseconds of a launch with the defaults.
+    pub default_us: Option<f64>,
+    /// Microseconds of a launch with what is chosen.
+    pub tuned_us: Option<f64>,
+    /// What was tried, for how long it ran, and why it lost: a line each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub candidates: Vec<String>,
+}
+
+/// What an entry holds for; what is not named holds for all.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct Where {
+    /// Name of the device.
+    pub device: Option<String>,
+    /// Its architecture.
+    pub architecture: Option<String>,
+    /// Part of its vendor's name.
+    pub vendor: Option<String>,
+    /// `cpu`, or `gpu` for all that is no CPU.
+    pub kind: Option<Kind>,
+    /// The kernel, or kernels.
+    pub kernel: Option<OneOf<String>>,
+    /// How fields are stored.
+    pub precision: Option<OneOf<Precision>>,
+    /// Reals a link.
+    pub reconstruct: Option<OneOf<usize>>,
+    /// Spinors or colour vectors a site.
+    pub spinors: Option<usize>,
+    /// Whether they are several.
+    pub several: Option<bool>,
+    /// Lanes.
+    pub lanes: Option<usize>,
+    /// The access width; another one is taken where no entry has the right one.
+    pub access: Option<AccessWidth>,
+    /// The order of outer sites; another one is taken where no entry has the right one.
+    pub site_order: Option<SiteOrder>,
+    /// The power of two of the volume; the next one is taken where no entry has the right one.
+    pub volume_class: Option<u32>,
+    /// The largest power of two of the volume.
+    pub volume_class_at_most: Option<u32>,
+    /// Whether three slices of the source fit the device's cache.
+    pub slices_in_cache: Option<bool>,
+}
+
+/// One value, or several.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum OneOf<T> {
+    /// One.
+    One(T),
+    /// Several.
+    Several(Vec<T>),
+}
+
+impl<T> OneOf<T> {
+    /// All of them.
+    pub(crate) fn all(&self) -> &[T] {
+        match self {
+            Self::One(one) => std::slice::from_ref(one),
+            Self::Several(several) => several,
+        }
+    }
+}
+
+/// Kinds of devices.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Kind {
+    /// CPUs.
+    Cpu,
+    /// All others.
+    Gpu,
+}
+
+/// How well an entry fits; the largest is taken.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) struct Fit {
+    source: Source,
+    place: Place,
+    same_access: bool,
+    same_order: bool,
+    /// Less is better.
+    volume_distance: std::cmp::Reverse<u32>,
+    conditions: usize,
+}
+
+/// Where an entry comes from, the least trusted first. A choice for a lattice of a quarter the volume, or four times it, may lose as much as it
+/// gained there (an H200: about 10 %): defaults that were measured on the very device are better.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+enum Source {
+    Defaults,
+    TunedElsewhere,
+    DefaultsMeasuredHere,
+    TunedHere,
+}
+
+/// How far the power of two of a volume may be from that of a result for the same device.
+const NEAR: u32 = 1;
+
+/// How closely an entry names the device.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+enum Place {
+    Any,
+    Kind,
+    Vendor,
+    Architecture,
+    Device,
+}
+
+impl Where {
+    /// The very conditions of a tuned kernel.
+    pub fn exactly(device: &DeviceInfo, key: &KernelKey) -> Self {
+        Self {
+            device: Some(device.name.clone()),
+            architecture: (!device.architecture.is_empty()).then(|| device.architecture.clone()),
+            kernel: Some(OneOf::One(key.kernel.to_owned())),
+            precision: Some(OneOf::One(key.precision)),
+            reconstruct: Some(OneOf::One(key.links.reals())),
+            spinors: Some(key.parts),
+            lanes: Some(key.lanes),
+            access: Some(key.access),
+            site_order: Some(key.site_order),
+            volume_class: Some(key.volume_class),
+            slices_in_cache: Some(key.slices_in_cache),
+            ..Self::default()
+        }
+    }
+
+    /// How well it fits a kernel on a device; `None`: not at all. `measured_here`: whether the defaults of the crate were measured on this device.
+    pub(crate) fn fit(&self, device: &DeviceInfo, key: &KernelKey, measured_here: bool) -> Option<Fit> {
+        fn holds<T: PartialEq>(condition: &Option<T>, value: T) -> bool {
+            condition.as_ref().is_none_or(|condition| *condition == value)
+        }
+        fn has<T: PartialEq<U>, U: ?Sized>(condition: &Option<OneOf<T>>, value: &U) -> bool {
+            condition.as_ref().is_none_or(|condition| condition.all().iter().any(|one| one == value))
+        }
+        let kind = if device.kind == DeviceKind::Cpu { Kind::Cpu } else { Kind::Gpu };
+        let of_kernel = has(&self.kernel, key.kernel)
+            && has(&self.precision, &key.precision)
+            && has(&self.reconstruct, &key.links.reals())
+            && holds(&self.spinors, key.parts)
+            && holds(&self.several, key.parts > 1)
+            && holds(&self.lanes, key.lanes)
+            && self.volume_class_at_most.is_none_or(|most| key.volume_class <= most)
+            && holds(&self.slices_in_cache, key.slices_in_cache);
+        let vendor = self.vendor.as_ref().is_none_or(|vendor| device.vendor.contains(vendor));
+        if !of_kernel || !vendor || !holds(&self.kind, kind) {
+            return None;
+        }
+        // An entry of another device serves those of the same architecture.
+        let same_architecture = self.architecture.as_ref().map(|architecture| *architecture == device.architecture);
+        let place = match (&self.device, same_architecture) {
+            (Some(name), _) if *name == device.name => Place::Device,
+            (_, Some(true)) => Place::Architecture,
+            (Some(_), _) | (None, Some(false)) => return None,
+            _ if self.vendor.is_some() => Place::Vendor,
+            _ if self.kind.is_some() => Place::Kind,
+            _ => Place::Any,
+        };
+        let conditions = [
+            self.kernel.is_some(),
+            self.precision.is_some(),
+            self.reconstruct.is_some(),
+            self.spinors.is_some(),
+            self.several.is_some(),
+            self.lanes.is_some(),
+            self.slices_in_cache.is_some(),
+            self.volume_class_at_most.is_some(),
+        ];
+        let volume_distance = self.volume_class.map_or(0, |class| class.abs_diff(key.volume_class));
+        let source = match (&self.device, place) {
+            (None, _) if measured_here => Source::DefaultsMeasuredHere,
+            (None, _) => Source::Defaults,
+            // What is tuned names a volume: this is a default of the crate.
+            (Some(_), Place::Device) if self.volume_class.is_none() => Source::DefaultsMeasuredHere,
+            (Some(_), Place::Device) if volume_distance <= NEAR => Source::TunedHere,
+            (Some(_), _) => Source::TunedElsewhere,
+        };
+        Some(Fit {
+            source,
+            place,
+            same_access: holds(&self.access, key.access),
+            same_order: holds(&self.site_order, key.site_order),
+            volume_distance: std::cmp::Reverse(volume_distance),
+            conditions: conditions.into_iter().filter(|&named| named).count(),
+        })
+    }
+}
+
+impl TuningFile {
+    /// The file of a device in a directory of the program cache.
+    pub(crate) fn path(directory: &Path, device: &DeviceInfo) -> PathBuf {
+        let name = device.name.replace(|c: char| !c.is_ascii_alphanumeric(), "-");
+        let name: Vec<&str> = name.split('-').filter(|part| !part.is_empty()).collect();
+        let name: String = name.join("-").chars().take(60).collect();
+        let digest = Sha256::digest(format!("{:?} {:?}", device.platform_name, device.name));
+        directory.join(format!("{name}-{:02x}{:02x}{:02x}{SUFFIX}", digest[0], digest[1], digest[2]))
+    }
+
+    /// Reads a file's text.
+    ///
+    /// # Errors
+    /// What is wrong with it, in one line.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        crate::toml_text::from_str(text)
+    }
+
+    /// Refuses to put results for `device` into a file that is not the tuner's, or that holds those of another device: they would be lost.
+    ///
+    /// # Errors
+    /// In one sentence, what the file is.
+    pub fn require_replaceable(path: &Path, device: &DeviceInfo) -> Result<(), String> {
+        let is = |what: String| {
+            Err(format!("{} {what}: name another file with LANEFIELD_TUNING, or --force to replace it", path.display()))
+        };
+        let text = match crate::bounded::read_text(path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
+            Err(error) => return is(format!("cannot be read ({error})")),
+        };
+        match Self::parse(&text).map(|file| file.tuned) {
+            Ok(Some(tuned)) if tuned.device != device.name => is(format!("holds results for {}", tuned.device)),
+            Ok(Some(_)) => Ok(()),
+            // One that was damaged.
+            _ if text.is_empty() || text.starts_with(FIRST_WORDS) => Ok(()),
+            _ => is("is not a file of `lanefield tune`".to_owned()),
+        }
+    }
+
+    /// The text of the file.
+    ///
+    /// # Errors
+    /// None that occurs: every part of a file has a form in TOML.
+    pub fn text(&self) -> Result<String, toml::ser::Error> {
+        const EXPLAINED: &str = "docs/tuning.md explains it. Choices change no bit of any result.";
+        Ok(format!("{FIRST_WORDS}; {EXPLAINED}\n\n{}", toml::to_string_pretty(self)?))
+    }
+
+    /// Reads a file with results for `device`.
+    ///
+    /// # Errors
+    /// In one sentence, why it is not used, and how to renew it.
+    pub fn read(path: &Path, device: &DeviceInfo) -> Result<Self, String> {
+        let renew = format!("renew it with `lanefield tune --device '{}'`", device.name);
+        let unused = |why: String| format!("the tuning file {} is not used: {why}; {renew}", path.display());
+        let text = crate::bounded::read_text(path).map_err(|error| unused(error.to_string()))?;
+        let file = Self::parse(&text).map_err(|fault| unused(format!("it is damaged ({fault})")))?;
+        match file.tuned.as_ref().and_then(|tuned| tuned.stale(device)) {
+            Some(change) => Err(unused(change)),
+            None => Ok(file),
+        }
+    }
+}

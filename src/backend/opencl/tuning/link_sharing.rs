@@ -1,0 +1,62 @@
+//! Whether the work-items of a group that need the same link load it once for all of them. Counterpart: `cl/shared_links.clh`.
+
+use lanefield_reference::layout::LaunchGeometry;
+use lanefield_reference::links::LinkFormat;
+use lanefield_reference::real::Precision;
+
+use super::choices::Mapping;
+
+/// How the hop of several spinors a site, alone or in clover kernels, loads links. No bit of any result depends on it.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum LinkSharing {
+    /// Each work-item its own: those of a group that share a site find them in the nearest cache.
+    #[default]
+    Each,
+    /// Work-items of a group that share a site load each link once, in turn, to local memory, and wait for each other at every leg. Where a group
+    /// has one work-item for each lane of a site, where its local memory does not hold two links for each of them, and where a work-item has all
+    /// lanes, as [`Self::Each`].
+    Shared,
+}
+
+lanefield_reference::named!(LinkSharing, "link sharing": Each = "each", Shared = "shared");
+
+/// Legs of which there are links: those that load the next one write beside those that still read this one.
+const LEGS: usize = 2;
+
+/// Bytes of the links that a group of a launch over parts shares, of fields of which `together` stored words lie together; `None` where
+/// no two work-items share a site.
+pub(crate) fn shared_bytes(
+    precision: Precision,
+    geometry: LaunchGeometry,
+    mapping: Mapping,
+    format: LinkFormat,
+    together: usize,
+) -> Option<usize> {
+    let part_dimension = if mapping == Mapping::SiteFast { 2 } else { 1 };
+    let sharing = geometry.local[part_dimension];
+    let blocks = (format.reals() / 2 + together - 2) / together + 1;
+    let block = together * precision.bits() / 4;
+    (sharing > 1).then(|| LEGS * blocks * block * geometry.group_size() / sharing)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_group_shares_links_where_work_items_share_sites() {
+        let bytes = |local: [usize; 3], mapping| {
+            let geometry = LaunchGeometry { global: local, local };
+            shared_bytes(Precision::F32, geometry, mapping, LinkFormat::Full, 2)
+        };
+        // Nine words lie in five blocks of 16 bytes; there are 32 lanes and sites, and links of two legs.
+        assert_eq!(bytes([8, 2, 4], Mapping::LaneFast), Some(2 * 5 * 16 * 32));
+        assert_eq!(bytes([4, 8, 2], Mapping::SiteFast), Some(2 * 5 * 16 * 32));
+        assert_eq!([bytes([8, 1, 4], Mapping::LaneFast), bytes([4, 8, 1], Mapping::SiteFast)], [None, None]);
+        let geometry = LaunchGeometry { global: [1, 2, 1], local: [1, 2, 1] };
+        let of = |format, together| shared_bytes(Precision::Half, geometry, Mapping::LaneFast, format, together);
+        // Nine words in at most three blocks of four, six in at most three, one by one in six.
+        assert_eq!(of(LinkFormat::Full, 4), Some(2 * 3 * 16));
+        assert_eq!((of(LinkFormat::TwoRows, 4), of(LinkFormat::TwoRows, 1)), (Some(2 * 3 * 16), Some(2 * 6 * 4)));
+    }
+}

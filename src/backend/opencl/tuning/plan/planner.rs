@@ -1,0 +1,232 @@
+//! What all plans share: where choices come from, the source of a kernel, the groups that a device takes, and the build options of all kernels.
+
+use lanefield_reference::layout::{AcceleratorThreads, LaunchGeometry, PartsShape};
+use lanefield_reference::real::Precision;
+
+use super::build_options::{registers_in, resident_groups};
+use super::sum_options::SumOptions;
+use crate::backend::opencl::device::{DeviceError, DeviceInfo, DeviceKind};
+use crate::backend::opencl::program::Source;
+use crate::backend::opencl::queue::Context;
+use crate::backend::opencl::tuning::access::AccessWidth;
+use crate::backend::opencl::tuning::choices::Mapping;
+use crate::backend::opencl::tuning::kernel_key::KernelKey;
+use crate::backend::opencl::tuning::lane_form::{LaneForm, MOST_LANES, VectorsVerdict, WorkItemLanes};
+use crate::backend::opencl::tuning::layout::Layout;
+use crate::backend::opencl::tuning::lookup::{Choices, Tuned};
+use crate::backend::opencl::tuning::parameters::Tuning;
+use crate::backend::specification::{BuildOption, KernelSource, Shape};
+use crate::body::opencl::{Components, Named, kernel_text};
+
+/// Where choices are looked up that nobody made.
+#[derive(Clone, Copy)]
+pub(crate) enum ChoiceSource<'a> {
+    /// Those of a device in use.
+    Device { context: &'a Context, choices: &'a Choices, vectors: &'a VectorsVerdict },
+    /// Those of a device that need not be there.
+    Tuned(&'a Tuned),
+}
+
+/// Plans kernels for a device.
+#[derive(Clone, Copy)]
+pub(crate) struct Planner<'a> {
+    pub device: &'a DeviceInfo,
+    pub source: ChoiceSource<'a>,
+    /// What was chosen by hand.
+    pub tuning: Tuning,
+    pub layout: Layout,
+    pub relaxed_math: bool,
+    pub sums: SumOptions,
+}
+
+/// Local memory that a kernel takes as arguments, in bytes of a group; `None` where the argument is not there.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct LocalMemory {
+    pub stage: Option<usize>,
+    pub shared_links: Option<usize>,
+    pub accumulators: Option<usize>,
+}
+
+impl LocalMemory {
+    /// All of it.
+    pub(crate) fn bytes(self) -> usize {
+        [self.stage, self.shared_links, self.accumulators].into_iter().flatten().sum()
+    }
+}
+
+/// A kernel as it will be built and launched.
+#[derive(Clone, Debug)]
+pub(crate) struct Plan {
+    pub source: Source,
+    /// The build options.
+    pub options: String,
+    pub geometry: LaunchGeometry,
+    pub local: LocalMemory,
+    /// Components of a launch; the others follow in launches of their own.
+    pub parts_per_launch: usize,
+    /// The dimension of a stencil's launch that counts outer sites.
+    pub site_dimension: usize,
+    /// How many groups stay, where they do, and the dimension of the launch that they stride over.
+    pub stride: Option<(Staying, usize)>,
+}
+
+/// How many groups stay.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Staying {
+    /// So many on each compute unit, or as many as registers allow.
+    OnUnit(Option<usize>),
+    /// As many as take this number of outer sites.
+    OverSites(usize),
+}
+
+impl Plan {
+    /// The launch, of no more groups than run at the same time where groups stay. `log`: what the compiler said of the kernel.
+    pub(crate) fn launched(&self, device: &DeviceInfo, log: &str, kernel: &str) -> LaunchGeometry {
+        let mut geometry = self.geometry;
+        let Some((stride, dimension)) = self.stride else { return geometry };
+        let (global, local) = (geometry.global[dimension], geometry.local[dimension]);
+        let of_unit = |per_unit: usize| {
+            let most = (per_unit * device.compute_units as usize).max(1);
+            let others = geometry.groups() / (global / local);
+            (most / others).max(1) * local
+        };
+        let resident = || registers_in(log, kernel).map(|number| resident_groups(number, geometry.group_size()));
+        let staying = match stride {
+            Staying::OnUnit(groups) => groups.or_else(resident).map(of_unit),
+            Staying::OverSites(osites) => Some(osites.next_multiple_of(local)),
+        };
+        geometry.global[dimension] = staying.map_or(global, |staying| staying.min(global));
+        geometry
+    }
+}
+
+/// The build option of a kernel that reads a field in another precision.
+pub(crate) fn options_of_converted(shape: &Shape) -> String {
+    let of = shape.kernel.options.iter().find_map(|option| match option {
+        BuildOption::PrecisionOf(name) => shape.field(name),
+        _ => None,
+    });
+    of.map_or(String::new(), |field| format!(" -DFROM={}", field.precision.bits()))
+}
+
+impl Planner<'_> {
+    /// What was tuned for a call.
+    pub(crate) fn tuned(&self, shape: &Shape) -> Tuning {
+        let Some(key) = KernelKey::of(shape, self.layout, self.device) else { return Tuning::OPEN };
+        match self.source {
+            ChoiceSource::Device { choices, .. } => choices.of(self.device, &key),
+            ChoiceSource::Tuned(tuned) => tuned.choice(self.device, &key),
+        }
+    }
+
+    /// Whether the compiler keeps the arithmetic of vectors; of one that cannot be asked it is not assumed.
+    fn vectors_are_bitwise(&self) -> bool {
+        match self.source {
+            ChoiceSource::Device { context, vectors, .. } => vectors.of(context),
+            ChoiceSource::Tuned(_) => false,
+        }
+    }
+
+    pub(crate) fn is_cpu(&self) -> bool {
+        self.device.kind == DeviceKind::Cpu
+    }
+
+    /// Outer sites of a group, where nothing is tuned.
+    pub(crate) fn threads(&self) -> AcceleratorThreads {
+        self.tuning.accelerator_threads.unwrap_or_default()
+    }
+
+    /// How groups over components are cut, where nothing is tuned.
+    pub(crate) fn parts_shape(&self) -> PartsShape {
+        // PoCL compiles a kernel once more for every size of groups, in half a second to a second: so there they are as large whatever number of parts
+        // there is. Parts side by side would save 6 to 22% of the time of a hop on one parity (docs/performance.md).
+        let usual = self.is_cpu().then_some(1);
+        PartsShape {
+            parts: self.tuning.rhs_per_group.map(|count| count.get()).or(usual),
+            at_once: self.tuning.rhs_per_work_item.map(|count| count.get()),
+            ..PartsShape::default()
+        }
+    }
+
+    pub(crate) fn over_parts(
+        &self,
+        nsimd: usize,
+        parts_and_osites: (usize, usize),
+        shape: PartsShape,
+    ) -> LaunchGeometry {
+        let most_osites = self.device.max_work_item_sizes[2];
+        LaunchGeometry::over_parts(nsimd, parts_and_osites, shape, self.threads(), most_osites)
+    }
+
+    /// A launch in groups that the device takes, and the build option of one whose groups have not all lanes. Sizes that were chosen by hand stay: what does not
+    /// fit then is refused by the launch.
+    pub(crate) fn fitted(&self, geometry: LaunchGeometry, mapping: Mapping) -> (LaunchGeometry, &'static str) {
+        let Tuning { accelerator_threads, work_items, rhs_per_group, .. } = self.tuning;
+        let by_hand = accelerator_threads.is_some() || work_items.is_some() || rhs_per_group.is_some();
+        let (order, lane) = match mapping {
+            Mapping::LaneFast => ([2, 1, 0], 0),
+            Mapping::SiteFast => ([0, 2, 1], 1),
+        };
+        let dimensions = if by_hand { &[lane][..] } else { &order[..] };
+        let fitted = geometry.fitted(self.device.max_work_group_size, self.device.max_work_item_sizes, dimensions);
+        (fitted, if fitted.local[lane] < geometry.local[lane] { " -DLANE_GROUPS" } else { "" })
+    }
+
+    /// The access width of a kernel: those that see a site as one object, whatever its components, may not find words together.
+    pub(crate) fn access(&self, shape: &Shape) -> AccessWidth {
+        use crate::backend::specification::Argument;
+        let whole_sites = shape.kernel.arguments.iter().any(|argument| matches!(argument, Argument::Words));
+        let object = shape.target.object;
+        match !whole_sites || object.parts() == 1 || self.layout.access.divides(object.part_words()) {
+            true => self.layout.access,
+            false => AccessWidth::Word,
+        }
+    }
+
+    /// The source of a kernel whose work-items take `at_once` components of a site.
+    ///
+    /// # Errors
+    /// [`DeviceError::Body`] of a body that cannot be written.
+    pub(crate) fn source(&self, shape: &Shape, at_once: usize) -> Result<Source, DeviceError> {
+        let kernel = shape.kernel;
+        Ok(match kernel.source {
+            KernelSource::Library => Source::of_library(kernel.file()).of_kernel(kernel.name),
+            KernelSource::Files(files) => {
+                let own = files.files().iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned()));
+                Source { file: kernel.file(), own: own.collect(), kernel: None }
+            }
+            KernelSource::Body(body) => {
+                let program = body.program(kernel.name, shape.legs)?;
+                let named = Named { name: kernel.name, computes: kernel.computes, body };
+                // A CPU's compiler takes long, and one build serves any number of components there.
+                let components = match shape.parts() == 1 && !self.is_cpu() && !kernel.sums() {
+                    true => Components::Only,
+                    false => Components::AtOnce(at_once),
+                };
+                // A text has one kernel, whatever others are of its family.
+                Source::written(format!("{}.cl", kernel.name), kernel_text(named, &program, components)?)
+            }
+        })
+    }
+
+    /// The build options that all kernels have.
+    pub(crate) fn common_options(&self, precision: Precision, nsimd: usize, access: AccessWidth) -> String {
+        let takes_dot_products = self.device.compute_capability().is_some_and(|capability| capability >= 61);
+        let dot_products = if precision == Precision::Half && takes_dot_products { " -DDOT_PRODUCTS" } else { "" };
+        format!("-DPRECISION={} -DNSIMD={nsimd} -DACCESS_BYTES={}{dot_products}", precision.bits(), access.bytes())
+    }
+
+    /// The lanes of a work-item of a program for fields of that precision, where `tuned` was looked up.
+    pub(crate) fn work_item_lanes(&self, precision: Precision, nsimd: usize, tuned: Option<LaneForm>) -> WorkItemLanes {
+        let device = self.device;
+        let chosen = self.tuning.lane_form.or(tuned).unwrap_or(LaneForm::of_device(device));
+        let possible = device.kind == DeviceKind::Cpu
+            && precision != Precision::Half
+            && (2..=MOST_LANES).contains(&nsimd)
+            && self.layout.access.together(precision.bits(), nsimd) == 1;
+        match chosen == LaneForm::Vectors && possible && self.vectors_are_bitwise() {
+            true => WorkItemLanes::All,
+            false => WorkItemLanes::One,
+        }
+    }
+}

@@ -1,0 +1,451 @@
+//! How a kernel that sums is built and launched: in which form, in how many groups of how many work-items, and how the sums of groups become one. None of the
+//! choices here changes a bit of an exact sum, nor of a tree sum of a given plan.
+
+use lanefield_reference::exact;
+use lanefield_reference::kernels::reduce::Sum;
+use lanefield_reference::layout::{BlockOrder, Slices, reduction_groups};
+use lanefield_reference::real::Precision;
+
+use super::build_options::block_options;
+use super::planner::{Planner, options_of_converted};
+use super::sum_options::{Finish, SumForm};
+use crate::backend::BackendError;
+use crate::backend::opencl::device::{DeviceError, Retirement};
+use crate::backend::opencl::program::Source;
+use crate::backend::opencl::tuning::access::AccessWidth;
+use crate::backend::specification::{Argument, BuildOption, Geometry, KernelSource, Shape};
+
+/// The file of `cl/` with the kernels that pack, sum words and finish.
+const FILE: &str = "reduce.cl";
+
+pub(crate) fn sums_file() -> Source {
+    Source::of_library(FILE)
+}
+
+/// Work-items of a group of exact sums: enough for a GPU's multiprocessor to hide its latencies with a few groups.
+const GPU_GROUP: usize = 256;
+/// The same where each work-item holds the sums of a bundle.
+const GPU_BUNDLE_GROUP: usize = 128;
+const CPU_GROUP: usize = 64;
+/// Work-items of a group where all groups run at the same time, each work-item with one element. Every multiprocessor of an NVIDIA GPU holds one group of
+/// any of these sizes, whatever registers the kernel takes.
+const SIZES_AT_ONCE: [usize; 4] = [64, 128, 256, 512];
+/// The operations by which groups retire, as `reduction.clh` numbers them: none where there is one group alone.
+const ALONE: u32 = 1;
+const NVIDIA_PTX: u32 = 2;
+const OPENCL_3: u32 = 3;
+/// Parts of a sum that is made at once, and work-items of a warp on NVIDIA GPUs; elsewhere each is alone: see `cl/at_once.clh`.
+const PARTS_AT_ONCE: usize = 8;
+const NVIDIA_WARP: usize = 32;
+/// Counts behind that of retired groups that such sums need: the number of the launch, and the words of two sums in each of two launches.
+pub(crate) const COUNTS_AT_ONCE: usize = 1 + 2 * (2 * 2 * PARTS_AT_ONCE);
+/// Groups of exact sums for each compute unit: enough to fill it, few to add up at the end.
+const GROUPS_PER_UNIT: usize = 4;
+/// The same where each work-item holds the sums of a bundle: rows share them.
+const BUNDLE_GROUPS_PER_UNIT: usize = 16;
+/// Local memory that a group may take, so that several groups fit a compute unit.
+const LOCAL_BYTES: usize = 24 << 10;
+/// Most sums of a tree in local memory at a time.
+const MOST_CHUNK: usize = 24;
+
+/// A sum of a kernel: what is launched.
+#[derive(Clone, Copy)]
+pub(crate) struct Reduction<'a> {
+    pub shape: &'a Shape,
+    /// What the kernel is built for.
+    pub of: SumOf,
+    /// Elements that each sum has.
+    pub elements: usize,
+    /// Sums of one work-item: one launch row's.
+    pub a_row: usize,
+    /// Rows and planes of groups, each with sums of its own.
+    pub rows: usize,
+    pub planes: usize,
+    /// How the kernel finds a word of a site.
+    pub access: AccessWidth,
+    /// Where its elements lie, if not in the order in which they are summed.
+    pub stored: Option<StoredOrder>,
+    pub sum: Sum,
+}
+
+impl Reduction<'_> {
+    /// The sums of the words that there are: the last bundle of a plane may be short, and what it holds beyond them is no sum.
+    pub(crate) fn of_words<T>(&self, sums: Vec<T>) -> Vec<T> {
+        let Some(_) = self.of.bundle else { return sums };
+        let (a_plane, words) = (self.a_row * self.rows, self.shape.target.object.words());
+        let numbered = sums.into_iter().enumerate();
+        numbered.filter(|(number, _)| number % a_plane < 2 * words).map(|(_, sum)| sum).collect()
+    }
+}
+
+/// What the kernels of a file of sums are built for, beside the sum.
+#[derive(Clone, Copy)]
+pub(crate) struct SumOf {
+    precision: Precision,
+    pub nsimd: usize,
+    /// Words of what is summed at a time.
+    pub words: usize,
+    /// Whether they are always constants.
+    constant_words: bool,
+    /// Words of a bundle, where the kernel has bundles.
+    pub bundle: Option<usize>,
+    /// Fields x of `inner_products`, right-hand sides of x of `rhs_gram` that a work-item takes; else 1.
+    fields: usize,
+}
+
+/// Right-hand sides of a field of a call.
+fn rhs_of(shape: &Shape, name: &str) -> usize {
+    shape.field(name).map_or(0, |field| field.object.parts() / shape.rhs_parts.max(1))
+}
+
+/// Of so many right-hand sides how many a work-item takes with one of the others: registers hold the sums of four.
+fn at_once(count: usize) -> usize {
+    (1..=4).rev().find(|&some| count.is_multiple_of(some)).unwrap_or(1)
+}
+
+impl SumOf {
+    pub(crate) fn new(shape: &Shape, bundle: Option<usize>) -> Self {
+        let object = shape.target.object;
+        let whole_sites = shape.kernel.arguments.iter().any(|argument| matches!(argument, Argument::Words));
+        Self {
+            precision: shape.precision(),
+            nsimd: shape.lattice().nsimd(),
+            words: if whole_sites { object.words() } else { object.part_words() },
+            // Half precision rounds a component as a whole; operations on right-hand sides, too, know its words.
+            constant_words: shape.precision() == Precision::Half
+                || shape.kernel.options.contains(&BuildOption::PartWords),
+            bundle,
+            fields: match shape.kernel.geometry {
+                Geometry::SumOfPairsOfRightHandSides => at_once(rhs_of(shape, "x")),
+                _ => shape.listed,
+            },
+        }
+    }
+}
+
+/// The order of outer sites in memory, and the parts of each that lie together.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct StoredOrder {
+    order: BlockOrder,
+    parts: usize,
+}
+
+impl Planner<'_> {
+    /// What is launched for a kernel that sums.
+    pub(crate) fn reduction<'s>(&self, shape: &'s Shape, sum: Sum) -> Result<Reduction<'s>, BackendError> {
+        let (target, lattice) = (&shape.target, shape.lattice());
+        let (parts, nsimd) = (shape.parts(), lattice.nsimd());
+        let words = target.object.words();
+        let bundled = matches!(shape.kernel.geometry, Geometry::SumOfWords | Geometry::SumOfWordsInSlices);
+        let bundle = bundled.then(|| self.bundle(self.form(sum), words));
+        let of = SumOf::new(shape, bundle);
+        let order = |parts| {
+            // Only trees depend on it, and parts of lattices have none.
+            self.layout.site_order.blocks(lattice, target.sites).map(|order| StoredOrder { order, parts })
+        };
+        let rows_of_words = bundle.map_or(1, |bundle| words.div_ceil(bundle));
+        let one = Reduction {
+            shape,
+            of,
+            elements: target.osites() * nsimd,
+            a_row: bundle.map_or(1, |bundle| 2 * bundle),
+            rows: rows_of_words,
+            planes: 1,
+            access: self.access(shape),
+            stored: order(1),
+            sum,
+        };
+        Ok(match shape.kernel.geometry {
+            Geometry::SumOfWords => one,
+            Geometry::SumOfWordsInSlices | Geometry::SumOfSitesInSlices => {
+                let slices = Slices::new(lattice, target.sites, shape.direction)?;
+                let sites = slices.osites_a_class() * slices.lanes_a_group();
+                let (elements, a_row) = match shape.kernel.source {
+                    KernelSource::Body(body) => (sites * parts, body.sums()),
+                    _ => (sites, one.a_row),
+                };
+                Reduction { elements, a_row, planes: slices.count(), stored: None, ..one }
+            }
+            Geometry::SumOfRightHandSides => {
+                let rows = parts / shape.rhs_parts.max(1);
+                Reduction { elements: target.osites() * shape.rhs_parts * nsimd, rows, ..one }
+            }
+            Geometry::SumOfPairsOfRightHandSides => {
+                let pairs = rhs_of(shape, "x") * (parts / shape.rhs_parts.max(1));
+                let (elements, rows) = (target.osites() * shape.rhs_parts * nsimd, pairs / of.fields);
+                Reduction { elements, a_row: 2 * of.fields, rows, ..one }
+            }
+            _ => {
+                let list = shape.kernel.arguments.iter().any(|argument| matches!(argument, Argument::Fields(..)));
+                let a_row = match shape.kernel.source {
+                    KernelSource::Body(body) => body.sums(),
+                    _ if list => 2 * shape.listed,
+                    _ => 1,
+                };
+                Reduction { elements: target.osites() * parts * nsimd, a_row, stored: order(parts), ..one }
+            }
+        })
+    }
+
+    /// Work-items of a group, and groups of a row.
+    pub(crate) fn groups(&self, work: &Reduction<'_>) -> Result<(usize, usize), DeviceError> {
+        let info = self.device;
+        match work.sum {
+            Sum::Tree(plan) => {
+                let most = info.max_work_group_size.min(info.max_work_item_sizes[0]);
+                match plan.threads() <= most {
+                    true => Ok((plan.threads(), plan.blocks())),
+                    false => Err(DeviceError::PlanTooLarge { plan, device: info.name.clone(), most }),
+                }
+            }
+            Sum::Exact => {
+                let group = self.exact_group(work.of.bundle, work.a_row);
+                let usual = if work.of.bundle.is_some() { BUNDLE_GROUPS_PER_UNIT } else { GROUPS_PER_UNIT };
+                let all = info.compute_units as usize * self.sums.groups_per_unit.unwrap_or(usual);
+                let most = all.div_ceil(work.rows * work.planes);
+                // Of words a work-item takes two elements at a time.
+                let stretch = if work.of.bundle.is_some() { 2 * group } else { group };
+                Ok((group, reduction_groups(work.elements, stretch, most)))
+            }
+        }
+    }
+
+    /// Whether kernels are built for the words of an object: wide accesses take several of them, and must know which.
+    fn is_specialised(&self) -> bool {
+        self.layout.access != AccessWidth::Word || self.sums.specialised.unwrap_or(!self.is_cpu())
+    }
+
+    pub(crate) fn form(&self, sum: Sum) -> SumForm {
+        self.sums.form.unwrap_or(match sum {
+            Sum::Exact => SumForm::FASTEST_EXACT,
+            Sum::Tree(_) => SumForm::FASTEST_TREE,
+        })
+    }
+
+    /// Words of a bundle of objects of `words`. They may be more where one build serves all objects.
+    pub(crate) fn bundle(&self, form: SumForm, words: usize) -> usize {
+        match form {
+            SumForm::Fused(bundle) | SumForm::Staged(bundle) if !self.is_specialised() => bundle,
+            SumForm::Fused(bundle) | SumForm::Staged(bundle) => bundle.min(words),
+            SumForm::SerialWords => words,
+        }
+    }
+
+    /// How the sums of groups become one, where each has `bundle` words or one number. Where nobody chose, a second kernel; but on a GPU the
+    /// retirement count where there is one number, and its launch would cost more than that.
+    pub(crate) fn finish(&self, bundle: Option<usize>) -> Finish {
+        let retires = !matches!(self.device.retirement, Retirement::Unsupported { .. });
+        let usual = match retires && bundle.is_none() && !self.is_cpu() {
+            true => Finish::RetirementCount,
+            false => Finish::SecondKernel,
+        };
+        self.sums.finish.unwrap_or(usual)
+    }
+
+    /// Whether a second kernel adds up the sums of groups.
+    pub(crate) fn finishes_in_second_kernel(&self, bundle: Option<usize>) -> bool {
+        self.finish(bundle) == Finish::SecondKernel
+    }
+
+    /// How an exact sum is built and launched whose work-items have one element each and wait for it: work-items of a group, and groups. `None` where these are
+    /// not known to run at the same time, or another way was chosen.
+    pub(crate) fn sum_at_once(&self, work: &Reduction<'_>) -> Result<Option<(SumBuild, usize, usize)>, DeviceError> {
+        let is_nvidia = self.adds_in_warps();
+        let chosen = self.sums.at_once.unwrap_or(is_nvidia && self.sums.finish != Some(Finish::SecondKernel));
+        if !chosen || work.sum != Sum::Exact {
+            return Ok(None);
+        }
+        let most = if is_nvidia { self.device.compute_units as usize } else { 1 };
+        let fits = |&group: &usize| group <= self.device.max_work_group_size && work.elements.div_ceil(group) <= most;
+        let Some(group) = SIZES_AT_ONCE.into_iter().find(fits) else { return Ok(None) };
+        let groups = work.elements.div_ceil(group).max(1);
+        let mut build = self.sum_build(work.of, work.sum, Some(group))?;
+        build.retirement = if is_nvidia { self.retirement(None)? } else { Some(ALONE) };
+        build.at_once = true;
+        Ok(build.retirement.is_some().then_some((build, group, groups)))
+    }
+
+    /// Whether the work-items of a warp add integers by one instruction, as those of NVIDIA GPUs do from compute capability 8.0 on.
+    fn adds_in_warps(&self) -> bool {
+        let capability = self.device.compute_capability();
+        matches!(self.device.retirement, Retirement::NvidiaPtx) && capability.is_some_and(|capability| capability >= 80)
+    }
+
+    /// Local memory of a group of `group` work-items whose sums are made at once: see `sum_at_once` in `cl/at_once.clh`.
+    pub(crate) fn exchange_at_once(&self, group: usize) -> usize {
+        let warps = group.div_ceil(if self.adds_in_warps() { NVIDIA_WARP } else { 1 });
+        let of_launch = PARTS_AT_ONCE * size_of::<i64>() + size_of::<f64>();
+        (of_launch + warps * PARTS_AT_ONCE * size_of::<i32>()).max(exchange_bytes(Sum::Exact, 1, group))
+    }
+
+    /// The operation by which groups retire, as `reduction.clh` numbers them; `None` where a second kernel finishes.
+    fn retirement(&self, bundle: Option<usize>) -> Result<Option<u32>, DeviceError> {
+        match self.finish(bundle) {
+            Finish::SecondKernel => Ok(None),
+            Finish::RetirementCount => match &self.device.retirement {
+                Retirement::OpenCl3 => Ok(Some(OPENCL_3)),
+                Retirement::NvidiaPtx => Ok(Some(NVIDIA_PTX)),
+                Retirement::Unsupported { reason } => {
+                    Err(DeviceError::NoRetirement { device: self.device.name.clone(), reason: reason.clone() })
+                }
+            },
+        }
+    }
+
+    /// What a file of sums is built for. `group`: work-items of a group, where they are known.
+    pub(crate) fn sum_build(&self, of: SumOf, sum: Sum, group: Option<usize>) -> Result<SumBuild, DeviceError> {
+        Ok(SumBuild {
+            words: (self.is_specialised() || of.constant_words).then_some(of.words),
+            bundle: of.bundle.unwrap_or(self.bundle(self.form(sum), of.words)),
+            fields: of.fields,
+            // Known when it is built, a group may be larger. One build serves all groups on a CPU.
+            threads: match sum {
+                Sum::Exact if self.is_cpu() => None,
+                Sum::Exact => Some(group.unwrap_or(self.exact_group(None, 1))),
+                Sum::Tree(plan) => Some(plan.threads()),
+            },
+            warp: match sum {
+                Sum::Exact => None,
+                Sum::Tree(plan) => Some(plan.warp()),
+            },
+            retirement: self.retirement(of.bundle)?,
+            at_once: false,
+            stored: None,
+        })
+    }
+
+    /// What is built for a sum in the staged form: the kernel that packs, and the one that sums what was packed, which lies in the order of the host.
+    pub(crate) fn staged_builds(
+        &self,
+        whole: &Reduction<'_>,
+        (bundle, group): (usize, usize),
+    ) -> Result<[SumBuild; 2], DeviceError> {
+        let pack = self.sum_build(whole.of, whole.sum, Some(group))?.in_order_of_the_host(whole);
+        let build = self.sum_build(SumOf { words: bundle, ..whole.of }, whole.sum, Some(group))?;
+        Ok([pack, build])
+    }
+
+    /// The build options of a kernel that sums.
+    pub(crate) fn options_of_sum(&self, work: &Reduction<'_>, build: &SumBuild) -> String {
+        let links = match work.shape.reconstruct() {
+            0 => String::new(),
+            reals => format!(" -DLINK_REALS={reals}"),
+        };
+        let from = options_of_converted(work.shape);
+        self.common_options(work.of.precision, work.of.nsimd, work.access) + &build.options() + &links + &from
+    }
+
+    /// The build options of the kernel that adds up the sums of groups: one build serves all precisions, lanes and words.
+    pub(crate) fn options_of_finish(&self, build: &SumBuild) -> String {
+        self.common_options(Precision::F64, 1, AccessWidth::Word) + &build.options_of_finish(self.is_cpu())
+    }
+
+    /// Work-items of a group of exact sums, `sums` for each of them.
+    pub(crate) fn exact_group(&self, bundle: Option<usize>, sums: usize) -> usize {
+        let most = self.device.max_work_group_size.min(self.device.max_work_item_sizes[0]).max(1);
+        if let Some(group) = self.sums.group {
+            return group.clamp(1, most);
+        }
+        let mut group = match (self.is_cpu(), bundle) {
+            (true, _) => CPU_GROUP,
+            (false, None) => GPU_GROUP,
+            (false, Some(_)) => GPU_BUNDLE_GROUP,
+        };
+        let bytes = |group| exchange_bytes(Sum::Exact, sums, group);
+        let fits = |group| group <= most && bytes(group) as u64 <= self.device.local_memory_bytes;
+        // Below 32, several groups on a compute unit gain less than is lost.
+        while group > 1 && (!fits(group) || (group > 32 && bytes(group) > LOCAL_BYTES)) {
+            group /= 2;
+        }
+        group
+    }
+}
+
+/// Local memory of a group of `group` work-items that hold `sums` sums each: see `running_write` in `exact.clh` and `tree.clh`.
+pub(crate) fn exchange_bytes(sum: Sum, sums: usize, group: usize) -> usize {
+    let doubles = match sum {
+        // Two doubles a sum, for the upper half of the work-items.
+        Sum::Exact => 2 * sums * (group.next_power_of_two() / 2).max(1),
+        Sum::Tree(plan) => tree_chunk(plan.threads(), plan.warp()).min(sums) * (plan.threads() + plan.warps()),
+    };
+    doubles * size_of::<f64>()
+}
+
+/// Sums of a tree whose values lie in local memory at a time.
+fn tree_chunk(threads: usize, warp: usize) -> usize {
+    let a_sum = (threads + threads / warp) * size_of::<f64>();
+    (LOCAL_BYTES / a_sum).clamp(1, MOST_CHUNK)
+}
+
+/// What is chosen when a kernel that sums is built.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub(crate) struct SumBuild {
+    words: Option<usize>,
+    bundle: usize,
+    fields: usize,
+    /// Work-items of a group, where they are fixed.
+    threads: Option<usize>,
+    /// Threads that a tree sums in halves; none where the sum is exact.
+    warp: Option<usize>,
+    retirement: Option<u32>,
+    /// Whether all groups run at the same time, and wait for the sum.
+    at_once: bool,
+    /// Of sums whose bits depend on their order.
+    stored: Option<StoredOrder>,
+}
+
+impl SumBuild {
+    /// The same for elements that are taken in the order of the host, if the bits of `work` depend on it.
+    pub(crate) fn in_order_of_the_host(mut self, work: &Reduction<'_>) -> Self {
+        if let Sum::Tree(_) = work.sum {
+            self.stored = work.stored;
+        }
+        self
+    }
+
+    /// The build options of the kernel `finish` alone, for a CPU or a GPU.
+    fn options_of_finish(&self, cpu: bool) -> String {
+        let calls = if cpu { " -DCALL_SELDOM_USED" } else { "" };
+        format!(" -DFINISH_ALONE{calls}{}", self.options_of_order())
+    }
+
+    /// What the order of additions is, and what holds a sum.
+    fn options_of_order(&self) -> String {
+        let mut options = format!(" -DEXACT_LIMBS={}", exact::LIMBS);
+        if let Some(threads) = self.threads {
+            options += &format!(" -DTHREADS={threads}");
+        }
+        if let (Some(threads), Some(warp)) = (self.threads, self.warp) {
+            options += &format!(" -DTREE -DWARP={warp} -DCHUNK={}", tree_chunk(threads, warp));
+        }
+        options
+    }
+
+    pub(crate) fn options(&self) -> String {
+        let Self { words, bundle, fields, retirement, at_once, stored, .. } = self;
+        let mut options = format!(" -DBUNDLE={bundle} -DFIELDS={fields}{}", self.options_of_order());
+        if let Some(words) = words {
+            options += &format!(" -DWORDS={words}");
+        } else {
+            // Short kernels: a CPU's compiler takes seconds for unrolled ones, and gains nothing.
+            options += " -DCALL_SELDOM_USED -DWORDS_AHEAD=1 -DAHEAD=0";
+        }
+        if let Some(operation) = retirement {
+            options += &format!(" -DRETIREMENT={operation}");
+            if *operation == OPENCL_3 {
+                options += " -cl-std=CL3.0";
+            }
+        }
+        if *at_once {
+            options += " -DGROUPS_AT_ONCE";
+            if *retirement == Some(NVIDIA_PTX) {
+                // What an iteration of the operator reads is then still in the last cache.
+                options += " -DSTREAMING_STORES";
+            }
+        }
+        if let Some(StoredOrder { order, parts }) = stored {
+            options += &format!("{} -DSUBDOMAIN_PARTS={parts}", block_options(order, "SUBDOMAIN"));
+        }
+        options
+    }
+}
