@@ -9,6 +9,7 @@ use lanefield_reference::kernels::Vectors;
 use lanefield_reference::layout::{Extents, Lattice, LatticeOptions, Leg, LegOrder, Sites, Stencil};
 use lanefield_reference::links::{DoubledGauge, LinkFormat};
 use lanefield_reference::real::Real as _;
+use lanefield_reference::scalar::functions::{cos_sin, exp, log};
 use lanefield_reference::scalar::{madd, matrix_times_vector, mul, real_madd, real_times, site_norm2};
 use num_complex::Complex;
 
@@ -387,6 +388,31 @@ fn everything_twin<R: Vectors>(call: &mut PlainCall<'_, R>) {
 }
 
 check_kernel!(everything, twin = everything_twin);
+
+/// Functions of real numbers.
+#[lane_kernel(hot)]
+pub(crate) fn functions<S: Site>(out: Write<S, WordList<3>>, number: Read<S, ComplexNumber>) {
+    let [z] = number.here().0;
+    let (x, y) = (z.re(), z.im());
+    let angle = y * 1000.0;
+    out.write(List([
+        S::Complex::new(x.exp(), x.abs().log()),
+        S::Complex::new(angle.cos(), angle.sin()),
+        S::Complex::new(y.log(), (x * -20.0).exp()),
+    ]));
+}
+
+fn functions_twin<R: Vectors>(call: &mut PlainCall<'_, R>) {
+    for site in call.sites() {
+        let Complex { re: x, im: y } = call.read("number", site, 0)[0];
+        let magnitude = R::from_f64(x.to_f64().abs());
+        let [cosine, sine] = cos_sin(y * R::from_f64(1000.0));
+        let (large, small) = (Complex::new(exp(x), log(magnitude)), Complex::new(log(y), exp(x * R::from_f64(-20.0))));
+        call.write("out", site, 0, &[large, Complex::new(cosine, sine), small]);
+    }
+}
+
+check_kernel!(functions, twin = functions_twin);
 
 /// The length of the field's product with itself, as a field.
 #[lane_kernel(twin = density_twin)]

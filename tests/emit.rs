@@ -25,7 +25,7 @@ use lanefield_reference::object::Object;
 use lanefield_reference::real::Precision;
 
 use crate::body::{
-    COVARIANT_SUM, CROSSWISE, DENSITY, EVERYTHING, FURTHER_AWAY, SUMS_OF_NEIGHBOURS, TWICE, UPDATE_AND_NORM,
+    COVARIANT_SUM, CROSSWISE, DENSITY, EVERYTHING, FUNCTIONS, FURTHER_AWAY, SUMS_OF_NEIGHBOURS, TWICE, UPDATE_AND_NORM,
     WILSON_HOP, WORDS,
 };
 
@@ -43,7 +43,7 @@ fn doubled<S: Site>(int: Write<S, ColourVectors>, part: Read<S, ColourVectors>, 
 }
 
 /// The kernels that are run.
-static KERNELS: [&Kernel; 15] = [
+static KERNELS: [&Kernel; 16] = [
     &LAPLACE_HOP,
     &STAGGERED_HOP,
     &COVARIANT_SUM,
@@ -52,6 +52,7 @@ static KERNELS: [&Kernel; 15] = [
     &UPDATE_AND_NORM,
     &WORDS,
     &EVERYTHING,
+    &FUNCTIONS,
     &FURTHER_AWAY,
     &DENSITY,
     &CROSSWISE,

@@ -593,7 +593,7 @@ fn gauge_fixing(lines: &mut Lines) {
 type Example = fn(&mut Lines);
 
 /// The examples, by section.
-const EXAMPLES: [(u32, Example); 25] = [
+const EXAMPLES: [(u32, Example); 26] = [
     (2, complex_numbers),
     (3, matrices),
     (4, projections),
@@ -619,7 +619,23 @@ const EXAMPLES: [(u32, Example); 25] = [
     (24, molecular_dynamics),
     (25, hisq),
     (26, gauge_fixing),
+    (27, functions_of_numbers),
 ];
+
+fn functions_of_numbers(lines: &mut Lines) {
+    fn all<R: Real>(number: f64) -> [(&'static str, String); 4] {
+        let given = R::from_f64(number);
+        let [cosine, sine] = functions::cos_sin(given);
+        let found = [functions::exp(given), functions::log(given), cosine, sine].map(hex);
+        let mut names = ["exp", "log", "cos", "sin"].into_iter();
+        found.map(|bits| (names.next().unwrap_or_default(), bits))
+    }
+    for number in [0.3, 100.1] {
+        for ((name, double), (_, single)) in all::<f64>(number).into_iter().zip(all::<f32>(number)) {
+            lines.line(&format!("{name} {number}"), format!("{double}   {single}"));
+        }
+    }
+}
 
 /// The place of an example on the page: what stands between its marks.
 fn place(page: &str, section: u32) -> std::ops::Range<usize> {

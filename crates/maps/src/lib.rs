@@ -96,5 +96,6 @@ pub mod prelude {
         MapBackend, MapError, MapOptions, Point, Read, Register, Scalar, Schedule, Storage, Update, Write,
     };
     pub use lanefield_macros::map_kernel;
+    pub use lanefield_reference::body::functions::Functions as _;
     pub use lanefield_reference::body::number::{Choice as _, Number as _, RealNumber as _};
 }

@@ -11,6 +11,7 @@ use lanefield::check;
 use lanefield_maps::prelude::*;
 use lanefield_maps::{MapKernel, opencl};
 use lanefield_reference::exact;
+use lanefield_reference::scalar::functions as plain_functions;
 use proptest::prelude::*;
 
 fn host() -> Cpu {
@@ -92,6 +93,44 @@ fn size_of_first_launch(work: impl FnOnce(&OpenCl)) -> Option<Launch> {
         Ok(())
     });
     Some(launches.unwrap()[0].work_items())
+}
+
+/// Functions of real numbers, in both precisions.
+#[map_kernel]
+fn functions<P: Point>(p: P, single: Write<P, f32, 1>, double: Write<P, f64, 1>, x: Read<P, f32, 1>) {
+    let (i, x) = (p.index(), x.at(p.index()));
+    let wide = x.promoted();
+    single.write(i, x.exp() + (x.abs().log() + x.cos() * x.sin()));
+    double.write(i, wide.exp() + (wide.abs().log() + wide.cos() * wide.sin()));
+}
+
+#[test]
+fn functions_of_real_numbers_are_those_of_plain_loops() {
+    fn plain<R: lanefield_reference::real::Real>(x: R) -> u64 {
+        let [cosine, sine] = plain_functions::cos_sin(x);
+        let magnitude = if x < R::from_f64(0.0) { -x } else { x };
+        (plain_functions::exp(x) + (plain_functions::log(magnitude) + cosine * sine)).bits()
+    }
+    let hard = [0.0, -0.0, 1e-45, f32::MAX, 1e6, 2e6, 88.7, f32::INFINITY, f32::NAN];
+    let x: Vec<f32> = (1..300).map(|k| 0.37 * k as f32).chain(hard).flat_map(|x| [x, -x]).collect();
+    let (single, double) = everywhere!(|backend| {
+        let (mut single, mut double) = (backend.zero_array([x.len()]).unwrap(), backend.zero_array([x.len()]).unwrap());
+        let of_x = backend.array([x.len()], &x).unwrap();
+        Functions { single: &mut single, double: &mut double, x: &of_x }.launch(backend, [x.len()]).unwrap();
+        // Any not a number is as good as another one.
+        let single: Vec<f32> = single.read(backend).unwrap();
+        let double: Vec<f64> = double.read(backend).unwrap();
+        let of_single = |x: f32| if x.is_nan() { None } else { Some(x.bits()) };
+        let of_double = |x: f64| if x.is_nan() { None } else { Some(x.bits()) };
+        (single.into_iter().map(of_single).collect::<Vec<_>>(), double.into_iter().map(of_double).collect::<Vec<_>>())
+    });
+    for (k, &x) in x.iter().enumerate() {
+        if let (Some(single), Some(double)) = (single[k], double[k]) {
+            assert_eq!((single, double), (plain(x), plain(f64::from(x))), "{x}");
+        } else {
+            assert!(x.is_nan() || x.abs() > 1048576.0, "{x}");
+        }
+    }
 }
 
 /// The transpose of a matrix.

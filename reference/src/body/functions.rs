@@ -1,7 +1,7 @@
-//! Functions of real numbers that bodies compute with canonical operations alone, so that they have the same bits everywhere: `docs/arithmetic.md` §23, with
-//! the bounds of their errors. Counterpart in plain loops: `scalar/functions.rs`.
+//! Functions of real numbers that bodies compute with canonical operations alone, so that they have the same bits everywhere: [`Functions`] of
+//! `docs/arithmetic.md` §27, and those of the heat bath (§23), with the bounds of their errors. Counterpart in plain loops: `scalar/functions.rs`.
 
-use super::number::{Number, RealNumber};
+use super::number::{Choice as _, Number, RealNumber};
 
 /// The sum of terms from 0 on, by Horner's rule: the last coefficient first, each step an fma.
 #[inline(always)]
@@ -42,6 +42,180 @@ const SINE: [f64; 9] = [
     -1.0 / 1_307_674_368_000.0,
     1.0 / 355_687_428_096_000.0,
 ];
+
+/// exp(r) in powers of r.
+const EXPONENTIAL: [f64; 14] = [
+    1.0,
+    1.0,
+    1.0 / 2.0,
+    1.0 / 6.0,
+    1.0 / 24.0,
+    1.0 / 120.0,
+    1.0 / 720.0,
+    1.0 / 5_040.0,
+    1.0 / 40_320.0,
+    1.0 / 362_880.0,
+    1.0 / 3_628_800.0,
+    1.0 / 39_916_800.0,
+    1.0 / 479_001_600.0,
+    1.0 / 6_227_020_800.0,
+];
+
+/// ln 2 as an f32, and what is left of it.
+const LN_2: [f64; 2] = [0.693_147_182_464_599_6, -1.904_654_299_957_768e-9];
+
+/// π/2: three times the next 24 bits, then what is left. All are positive, so that the sine of −0 is −0.
+const HALF_PI: [f64; 4] =
+    [1.570_796_251_296_997, 7.549_789_415_861_596e-8, 5.390_302_529_957_765e-15, 3.282_003_542_873_500_5e-22];
+
+/// The largest magnitude of which there are sines and cosines.
+const LARGEST_ANGLE: f64 = 1_048_576.0;
+
+/// Functions of real numbers, with the same bits everywhere (`docs/arithmetic.md` §27).
+pub trait Functions: RealNumber {
+    /// The exponential. Its relative error is below 2 · 2⁻⁵³ in f64 and 2 · 2⁻²⁴ in f32.
+    #[inline(always)]
+    fn exp(self) -> Self {
+        exp(self)
+    }
+    /// The natural logarithm: −∞ of ±0, not a number below. Its relative error is below 4 · 2⁻⁵³ in f64 and 4 · 2⁻²⁴ in f32.
+    #[inline(always)]
+    fn log(self) -> Self {
+        log(self)
+    }
+    /// The cosine of an angle in radians from −2²⁰ to 2²⁰, else not a number. Its relative error is below 4 · 2⁻⁵³ in f64 and 4 · 2⁻²⁴ in f32.
+    #[inline(always)]
+    fn cos(self) -> Self {
+        Angle::of(self).cos()
+    }
+    /// The sine, as [`Functions::cos`].
+    #[inline(always)]
+    fn sin(self) -> Self {
+        Angle::of(self).sin()
+    }
+}
+
+impl<R: RealNumber> Functions for R {}
+
+/// A number rounded to a whole one, ties to even. It has at most 22 bits in f32 and 51 in f64.
+#[inline(always)]
+fn to_whole<R: RealNumber>(x: R) -> R {
+    // The sum has no bits below 1.
+    let is_double = R::constant(1.0).less(R::constant(1.0 + 1.0 / f64::from(1 << 30)));
+    let (of_double, of_single) = (R::constant(1.5 * (1u64 << 52) as f64), R::constant(1.5 * f64::from(1 << 23)));
+    let large = R::select(is_double, of_double, of_single);
+    (x + large) - large
+}
+
+/// base, base², base⁴, … base⁵¹². Where that is too much for f32, nobody takes it.
+#[inline(always)]
+fn squares<R: RealNumber>(base: R) -> [R; 10] {
+    let mut squares = [base; 10];
+    for k in 1..10 {
+        squares[k] = squares[k - 1] * squares[k - 1];
+    }
+    squares
+}
+
+#[inline(always)]
+fn exp<R: RealNumber>(x: R) -> R {
+    let [one, half, two, most] = [1.0, 0.5, 2.0, 746.0].map(R::constant);
+    let x = R::select(most.less(x), most, x);
+    let x = R::select(x.less(-most), -most, x);
+    // x = exponent · ln 2 + rest
+    let exponent = to_whole(x * R::constant(std::f64::consts::LOG2_E));
+    let rest = LN_2.into_iter().fold(x, |rest, part| exponent.fma(R::constant(-part), rest));
+    let series = polynomial(rest, &EXPONENTIAL);
+    // 2^exponent = 2^left · scale², so that the last product alone is rounded where the result is subnormal.
+    let of_scale = to_whole(exponent * half);
+    let left = of_scale.fma(-two, exponent);
+    let factor = R::select(half.less(left), two, R::select(left.less(-half), half, one));
+    let powers = squares(R::select(of_scale.less(R::constant(0.0)), half, two));
+    let (mut bits, mut scale) = (of_scale.abs(), one);
+    for k in (0..10).rev() {
+        let bit = R::constant(f64::from(1 << k));
+        let is_set = bit.at_most(bits);
+        bits = R::select(is_set, bits - bit, bits);
+        scale = R::select(is_set, scale * powers[k], scale);
+    }
+    ((series * factor) * scale) * scale
+}
+
+#[inline(always)]
+fn log<R: RealNumber>(x: R) -> R {
+    let [zero, one, infinity] = [0.0, 1.0, f64::INFINITY].map(R::constant);
+    // Subnormal numbers first, so that powers of two up to 2^1023 reach all others.
+    let is_tiny = x.less(R::constant(1.0 / (1u128 << 64) as f64));
+    let mut m = R::select(is_tiny, x * R::constant((1u128 << 64) as f64), x);
+    let mut exponent = R::select(is_tiny, R::constant(-64.0), zero);
+    // Towards 1, exactly: from below to 1/2 … 1, from above to 1 … 2.
+    let below = m.less(one);
+    let sign = R::select(below, -one, one);
+    let powers = squares(R::select(below, R::constant(2.0), R::constant(0.5)));
+    for k in (0..10).rev() {
+        let nearer = m * powers[k];
+        let is_short_of_one = R::select(below, nearer, one).less(R::select(below, one, nearer));
+        m = R::select(is_short_of_one, nearer, m);
+        exponent = R::select(is_short_of_one, sign.fma(R::constant(f64::from(1 << k)), exponent), exponent);
+    }
+    // To √½ … √2.
+    let [least, most] = [std::f64::consts::FRAC_1_SQRT_2, std::f64::consts::SQRT_2].map(R::constant);
+    let is_beyond = m.less(least).or(most.at_most(m));
+    m = R::select(is_beyond, m * powers[0], m);
+    exponent = R::select(is_beyond, exponent + sign, exponent);
+    let s = (m - one) / (m + one);
+    let series = (s + s) * polynomial(s * s, &ARTANH);
+    let [high, low] = LN_2.map(R::constant);
+    let log = exponent.fma(high, exponent.fma(low, series));
+    let log = R::select(infinity.at_most(x), infinity, log);
+    R::select(zero.less(x), log, R::select(x.less(zero), R::constant(f64::NAN), R::select(x.at_most(zero), -infinity, x)))
+}
+
+/// An angle less so many quarters of a turn: less than half a quarter in magnitude, up to rounding.
+struct Angle<R> {
+    rest: R,
+    /// Quarters from −2 to 2.
+    quarters: R,
+}
+
+impl<R: RealNumber> Angle<R> {
+    #[inline(always)]
+    fn of(x: R) -> Self {
+        let x = R::select(x.abs().at_most(R::constant(LARGEST_ANGLE)), x, R::constant(f64::NAN));
+        let quarters = to_whole(x * R::constant(std::f64::consts::FRAC_2_PI));
+        let rest = HALF_PI.into_iter().fold(x, |rest, part| quarters.fma(R::constant(-part), rest));
+        let turns = to_whole(quarters * R::constant(0.25));
+        Self { rest, quarters: turns.fma(R::constant(-4.0), quarters) }
+    }
+
+    /// A function that is `even` of an even number of quarters and `odd` of an odd one, and its negative if `is_negative` or after half a turn.
+    #[inline(always)]
+    fn chosen(&self, even: R, odd: R, is_negative: R::Choice) -> R {
+        let (quarters, half, three_halves) = (self.quarters.abs(), R::constant(0.5), R::constant(1.5));
+        let is_half_a_turn = three_halves.less(quarters);
+        let is_odd = half.less(quarters).and(is_half_a_turn.not());
+        let value = R::select(is_odd, odd, even);
+        R::select(is_half_a_turn.or(is_negative), -value, value)
+    }
+
+    #[inline(always)]
+    fn cosine_and_sine_of_rest(&self) -> [R; 2] {
+        let square = self.rest * self.rest;
+        [polynomial(square, &COSINE), self.rest * polynomial(square, &SINE)]
+    }
+
+    #[inline(always)]
+    fn cos(&self) -> R {
+        let [cosine, sine] = self.cosine_and_sine_of_rest();
+        self.chosen(cosine, sine, R::constant(0.5).less(self.quarters))
+    }
+
+    #[inline(always)]
+    fn sin(&self) -> R {
+        let [cosine, sine] = self.cosine_and_sine_of_rest();
+        self.chosen(sine, cosine, self.quarters.less(R::constant(-0.5)))
+    }
+}
 
 /// The natural logarithm of a number from 2⁻³³ to 1. In f64 its relative error is below 4 · 2⁻⁵³, in f32 below 4 · 2⁻²⁴.
 #[inline(always)]

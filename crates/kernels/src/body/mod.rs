@@ -50,6 +50,7 @@ pub use record::record;
 /// What a body is written with: `use lanefield::body::prelude::*`.
 pub mod prelude {
     pub use lanefield_macros::{check_kernel, lane_kernel};
+    pub use lanefield_reference::body::functions::Functions as _;
     pub use lanefield_reference::body::number::{Choice as _, ComplexNumber as _, Number as _, RealNumber as _};
     pub use lanefield_reference::body::value::{
         ColourVector, HalfSpinor, Links4, List, Matrix, One, SpinColourMatrix, Spinor, WordList,

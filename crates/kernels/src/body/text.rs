@@ -149,8 +149,8 @@ pub fn operation_text(spelling: Spelling, operation: &Operation, name: &dyn Fn(I
 /// A double as C reads it back.
 pub fn literal(value: f64) -> String {
     match value {
-        _ if value.is_nan() => "(double)NAN".to_owned(),
-        _ if value.is_infinite() => format!("{}(double)INFINITY", if value < 0.0 { "-" } else { "" }),
+        _ if value.is_nan() => "NAN".to_owned(),
+        _ if value.is_infinite() => format!("{}INFINITY", if value < 0.0 { "-" } else { "" }),
         _ => format!("{value:?}"),
     }
 }
