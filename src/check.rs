@@ -528,66 +528,111 @@ fn close(what: &str, left: &[Complex<f64>], right: &[Complex<f64>]) -> Result<()
     }
 }
 
-fn outputs(outcome: &Outcome) -> Vec<Complex<f64>> {
-    outcome.fields.iter().flat_map(|(_, field)| numbers(field)).collect()
+/// Which fields an identity is about. All others are held fixed, and so are links and scalars.
+#[derive(Clone, Copy, Debug)]
+pub struct Vectors {
+    /// Those that a kernel reads; none for all that it reads.
+    pub inputs: &'static [&'static str],
+    /// Those that it writes; none for all that it writes.
+    pub outputs: &'static [&'static str],
 }
 
-/// Checks that what a kernel writes is linear in the fields that it reads, links apart.
+impl Vectors {
+    /// All that a kernel reads and writes.
+    pub const ALL: Self = Self { inputs: &[], outputs: &[] };
+
+    /// # Panics
+    /// If the kernel reads or writes no such field.
+    fn of(self, kernel: &'static Kernel) -> [Vec<&'static str>; 2] {
+        let writes = |access| matches!(access, Access::Write | Access::Update);
+        let outputs = kernel.fields().filter(|role| writes(role.access)).map(|role| role.name).collect();
+        let chosen = |named: &'static [&'static str], known: Vec<&'static str>, does: &str| {
+            if let Some(unknown) = named.iter().find(|name| !known.contains(name)) {
+                panic!("{kernel} {does} no field {unknown}: expected one of {}", known.join(", "));
+            }
+            if named.is_empty() { known } else { named.to_vec() }
+        };
+        [chosen(self.inputs, inputs(kernel), "reads"), chosen(self.outputs, outputs, "writes")]
+    }
+}
+
+fn numbers_of(outcome: &Outcome, names: &[&str]) -> Vec<Complex<f64>> {
+    outcome.fields.iter().filter(|(name, _)| names.contains(name)).flat_map(|(_, field)| numbers(field)).collect()
+}
+
+/// Checks that what a kernel writes is linear in the vectors, all of them together.
 ///
 /// # Panics
-/// With the least case that is not.
-pub fn linear(kernel: &'static Kernel) {
+/// With the least case that is not; for names that are none of the kernel's.
+pub fn linear(kernel: &'static Kernel, vectors: Vectors) {
     let cpu = cpu();
+    let [inputs, outputs] = vectors.of(kernel);
     check(kernel, identities(kernel, None), |drawn| {
         let (a, b) = (Complex::new(0.75, -0.5), Complex::new(-1.25, 0.375));
         let (mut first, _) = drawn.case(kernel)?;
         let (second, _) = Drawn { seed: drawn.seed ^ 1, ..drawn.clone() }.case(kernel)?;
         let mut combined = first.clone();
         let mut of_second = first.clone();
-        for name in inputs(kernel) {
+        for &name in &inputs {
             let ([x, ..], [y, ..]) = (first.fields(name), second.fields(name)) else { continue };
             let sum: Vec<_> = numbers(x).into_iter().zip(numbers(y)).map(|(x, y)| a * x + b * y).collect();
             combined.replace(name, with_numbers(x, &sum)?);
             of_second.replace(name, y.clone());
         }
         first.set_legs(drawn.legs);
-        let run = |case: &Case| case.run(&cpu, Sum::Exact).map(|outcome| outputs(&outcome)).map_err(failed);
+        let run =
+            |case: &Case| case.run(&cpu, Sum::Exact).map(|outcome| numbers_of(&outcome, &outputs)).map_err(failed);
         let (x, y) = (run(&first)?, run(&of_second)?);
         let expected: Vec<_> = x.into_iter().zip(y).map(|(x, y)| a * x + b * y).collect();
         close("K(a x + b y) = a K(x) + b K(y)", &run(&combined)?, &expected)
     });
 }
 
-/// Checks that ⟨y, K x⟩ = ⟨K y, x⟩, of a kernel that writes one field and reads one like it, links apart.
+/// Checks that ⟨y, K x⟩ = ⟨K y, x⟩. K reads the vector as all inputs alike, and writes one field like it.
 ///
 /// # Panics
-/// With the least case where it is not.
-pub fn hermitian(kernel: &'static Kernel) {
-    adjoint(kernel, 1.0, "⟨y, K x⟩ = ⟨K y, x⟩");
+/// With the least case where it is not; for names that are none of the kernel's.
+pub fn hermitian(kernel: &'static Kernel, vectors: Vectors) {
+    adjoint(kernel, vectors, 1.0, "⟨y, K x⟩ = ⟨K y, x⟩");
 }
 
-/// Checks that ⟨y, K x⟩ = −⟨K y, x⟩, of a kernel that writes one field and reads one like it, links apart.
+/// Checks that ⟨y, K x⟩ = −⟨K y, x⟩, as [`hermitian`].
 ///
 /// # Panics
-/// With the least case where it is not.
-pub fn anti_hermitian(kernel: &'static Kernel) {
-    adjoint(kernel, -1.0, "⟨y, K x⟩ = −⟨K y, x⟩");
+/// As [`hermitian`].
+pub fn anti_hermitian(kernel: &'static Kernel, vectors: Vectors) {
+    adjoint(kernel, vectors, -1.0, "⟨y, K x⟩ = −⟨K y, x⟩");
 }
 
-fn adjoint(kernel: &'static Kernel, sign: f64, what: &str) {
+fn adjoint(kernel: &'static Kernel, vectors: Vectors, sign: f64, what: &str) {
     let cpu = cpu();
-    let names = inputs(kernel);
-    let &[name] = &names[..] else {
-        panic!("{kernel} reads {} fields beside links: this identity is of kernels that read one", names.len())
-    };
+    let [inputs, outputs] = vectors.of(kernel);
+    if vectors.inputs.is_empty() && inputs.len() != 1 || outputs.len() != 1 {
+        panic!(
+            "{kernel} reads {} and writes {}: name the vector of this identity, hermitian(in = {}, out = {})",
+            inputs.join(", "),
+            outputs.join(", "),
+            inputs.first().unwrap_or(&"…"),
+            outputs.first().unwrap_or(&"…"),
+        );
+    }
     check(kernel, identities(kernel, Some(Sites::Full)), |drawn| {
-        let (case, _) = drawn.case(kernel)?;
+        let (mut of_x, _) = drawn.case(kernel)?;
         let (other, _) = Drawn { seed: drawn.seed ^ 1, ..drawn.clone() }.case(kernel)?;
-        let ([x, ..], [y, ..]) = (case.fields(name), other.fields(name)) else { return Ok(()) };
-        let mut of_y = case.clone();
-        of_y.replace(name, y.clone());
-        let run = |case: &Case| case.run(&cpu, Sum::Exact).map(|outcome| outputs(&outcome)).map_err(failed);
-        let (kx, ky, x, y) = (run(&case)?, run(&of_y)?, numbers(x), numbers(y));
+        let ([x, ..], [y, ..]) = (of_x.fields(inputs[0]), other.fields(inputs[0])) else { return Ok(()) };
+        let (x, y) = (x.clone(), y.clone());
+        let like = |name: &&&str| of_x.fields(name).first().is_some_and(|field| field.shape() != x.shape());
+        if let Some(name) = inputs.iter().chain(&outputs).find(like) {
+            panic!("{kernel}: {name} is no field like {}, so that they are not one vector", inputs[0]);
+        }
+        let mut of_y = of_x.clone();
+        for name in &inputs {
+            of_x.replace(name, x.clone());
+            of_y.replace(name, y.clone());
+        }
+        let run =
+            |case: &Case| case.run(&cpu, Sum::Exact).map(|outcome| numbers_of(&outcome, &outputs)).map_err(failed);
+        let (kx, ky, x, y) = (run(&of_x)?, run(&of_y)?, numbers(&x), numbers(&y));
         let product =
             |a: &[Complex<f64>], b: &[Complex<f64>]| a.iter().zip(b).map(|(a, b)| a.conj() * b).sum::<Complex<f64>>();
         let size = (x.len() as f64).max(1.0) * kx.iter().map(|x| x.norm()).fold(0.0, f64::max);

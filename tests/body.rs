@@ -2,6 +2,7 @@
 
 use lanefield::backend::{Cpu, Memory as _};
 use lanefield::body::prelude::*;
+use lanefield::check::Vectors as Among;
 use lanefield::in_precision;
 use lanefield::kernel::twin::{PlainCall, Twin};
 use lanefield::kernel::{Argument, At, Holds, HostFunction, Kernel, KernelSource, OwnFiles, read, write, written};
@@ -291,6 +292,40 @@ fn with_long_links_twin<R: Vectors>(call: &mut PlainCall<'_, R>) {
 
 check_kernel!(with_long_links, twin = with_long_links_twin, linear);
 
+/// A covariant sum with a mass at each site: an operator with a diagonal.
+#[lane_kernel]
+fn massive_sum<S: Site>(
+    out: Write<S, ColourVectors>,
+    mass: Read<S, ComplexNumber>,
+    x: Read<S, ColourVectors>,
+    links: Links<S>,
+    phi: Neighbours<S, ColourVectors>,
+) {
+    let mut sum = x.here().scaled(mass.here().0[0].re());
+    for leg in links.legs() {
+        sum += links.times(leg, phi.at(leg));
+    }
+    out.write(sum);
+}
+
+check_kernel!(massive_sum, linear(in = [x, phi]), hermitian(in = [x, phi], out = out));
+
+#[test]
+fn identities_are_about_the_fields_that_are_named() {
+    let not_linear = failure(|| lanefield::check::linear(&MASSIVE_SUM, Among::ALL));
+    assert!(not_linear.contains("K(a x + b y) = a K(x) + b K(y): the two sides differ"), "{not_linear}");
+    let not_one = failure(|| lanefield::check::hermitian(&MASSIVE_SUM, Among::ALL));
+    assert_eq!(
+        not_one,
+        "massive_sum reads mass, x, phi and writes out: name the vector of this identity, hermitian(in = mass, out = out)"
+    );
+    let among = |inputs| Among { inputs, ..Among::ALL };
+    let unlike = failure(|| lanefield::check::hermitian(&MASSIVE_SUM, among(&["phi", "mass"])));
+    assert!(unlike.contains("mass is no field like phi"), "{unlike}");
+    let unknown = failure(|| lanefield::check::linear(&MASSIVE_SUM, among(&["psi"])));
+    assert_eq!(unknown, "massive_sum reads no field psi: expected one of mass, x, phi");
+}
+
 fn small_lattice() -> Lattice {
     let (extents, scalar) = (Extents::new([4, 4, 4, 4]).unwrap(), lanefield_reference::layout::Scalar::ComplexD);
     Lattice::new(extents, scalar, LatticeOptions::default()).unwrap()
@@ -498,7 +533,7 @@ fn planted_faults_are_found_and_shrunk_to_small_lattices() {
         failure(|| lanefield::check::twin::<WrongLeg>(&COVARIANT_SUM)),
         failure(|| lanefield::check::twin::<NotFused>(&COVARIANT_SUM)),
         // The body is right, and is no Hermitian operator where links are doubled and a forward leg is not a backward one's conjugate.
-        failure(|| lanefield::check::anti_hermitian(&COVARIANT_SUM)),
+        failure(|| lanefield::check::anti_hermitian(&COVARIANT_SUM, Among::ALL)),
     ];
     for fault in &faults {
         assert!(
@@ -537,6 +572,26 @@ fn astray<S: Site>(out: Write<S, ColourVectors>, phi: Neighbours<S, ColourVector
     out.write(phi.at(Leg::forward(9)));
 }
 
+/// A body that leaves one of its outputs.
+#[lane_kernel]
+fn forgetful<S: Site>(out: Write<S, ColourVectors>, more: Write<S, ColourVectors>, phi: Read<S, ColourVectors>) {
+    let _ = more;
+    out.write(phi.here());
+}
+
+/// A body that adds nothing to one of its sums.
+#[lane_kernel]
+fn sparing<S: Site>(phi: Read<S, ColourVectors>, norm: ExactSum<S>, more: ComplexSum<S>) {
+    let _ = more;
+    norm.add(phi.here().norm2());
+}
+
+/// A body that writes the first word alone of whatever its output holds.
+#[lane_kernel]
+fn partial<S: Site>(site: S, out: Write<S, Any>, x: Read<S, Any>) {
+    site.repeat(out.words(), (), |word, ()| out.write_word(site.count(0), x.word(word)));
+}
+
 #[test]
 fn bodies_that_are_none_are_refused_by_name() {
     let refusal = |kernel: &'static Kernel| match kernel.source {
@@ -546,6 +601,16 @@ fn bodies_that_are_none_are_refused_by_name() {
     assert!(refusal(&IMPURE).starts_with("the body of impure did not do the same when it was recorded twice"));
     let astray = refusal(&ASTRAY);
     assert_eq!(astray, "the body of astray panicked: a leg goes along dimension 0, 1, 2 or 3");
+    assert_eq!(
+        [&FORGETFUL, &SPARING].map(refusal),
+        ["forgetful", "sparing"].map(|kernel| format!(
+            "the body of {kernel} never writes more: write it, add to it if it is a sum, or leave the argument out"
+        ))
+    );
+    assert_eq!(
+        refusal(&PARTIAL),
+        "the body of partial does not write every word of out: write them within `site.repeat(out.words(), …)`, or make it an Update"
+    );
     let long = refusal(&ENDLESS);
     assert!(long.starts_with("the body of endless has ") && long.contains("at most 100000"), "{long}");
 }

@@ -2,6 +2,7 @@
 
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
+use syn::ext::IdentExt as _;
 use syn::parse::{Parse, ParseStream};
 use syn::{Attribute, Error, Ident, Path, Token};
 
@@ -16,9 +17,41 @@ struct Check {
 }
 
 enum Against {
+    Covariant,
     /// A function, or what the kernel itself has.
     Twin(Option<Path>),
-    Identity(Ident),
+    /// Its name, and the vectors that it is about: those that are read, and those that are written.
+    Identity(Ident, [Vec<Ident>; 2]),
+}
+
+/// `(in = psi, out = chi)`, or `(in = [x, psi])`; nothing for all vectors.
+fn vectors(input: ParseStream<'_>) -> Result<[Vec<Ident>; 2], Error> {
+    let mut vectors = [Vec::new(), Vec::new()];
+    if !input.peek(syn::token::Paren) {
+        return Ok(vectors);
+    }
+    let content;
+    syn::parenthesized!(content in input);
+    while !content.is_empty() {
+        let word = content.call(Ident::parse_any)?;
+        let of = match word.to_string().as_str() {
+            "in" => &mut vectors[0],
+            "out" => &mut vectors[1],
+            _ => return Err(Error::new_spanned(word, "expected in = field, in = [field, field] or out = field")),
+        };
+        content.parse::<Token![=]>()?;
+        if content.peek(syn::token::Bracket) {
+            let list;
+            syn::bracketed!(list in content);
+            of.extend(list.parse_terminated(Ident::parse, Token![,])?);
+        } else {
+            of.push(content.parse()?);
+        }
+        if !content.is_empty() {
+            content.parse::<Token![,]>()?;
+        }
+    }
+    Ok(vectors)
 }
 
 impl Parse for Check {
@@ -33,9 +66,11 @@ impl Parse for Check {
                     Some(_) => Against::Twin(Some(input.parse()?)),
                     None => Against::Twin(None),
                 },
-                "linear" | "hermitian" | "anti_hermitian" | "covariant" => Against::Identity(word),
+                "linear" | "hermitian" | "anti_hermitian" => Against::Identity(word, vectors(input)?),
+                "covariant" => Against::Covariant,
                 _ => {
-                    let expected = "expected twin = function, twin, linear, hermitian, anti_hermitian or covariant";
+                    let expected = "expected twin = function, twin, linear, hermitian, anti_hermitian or covariant; an identity of some of \
+                                    the fields is hermitian(in = psi, out = chi)";
                     return Err(Error::new_spanned(word, expected));
                 }
             });
@@ -80,12 +115,24 @@ pub fn expand(input: TokenStream) -> TokenStream {
                 }
             }
         }
-        Against::Identity(identity) => {
-            let test = format_ident!("{name}_is_{identity}");
+        Against::Covariant => {
+            let test = format_ident!("{name}_is_covariant");
             quote! {
                 #[test]
                 fn #test() {
-                    ::lanefield::check::#identity(&#kernel);
+                    ::lanefield::check::covariant(&#kernel);
+                }
+            }
+        }
+        Against::Identity(identity, [inputs, outputs]) => {
+            let of: String = inputs.iter().map(|input| format!("_in_{input}")).collect();
+            let test = format_ident!("{name}_is_{identity}{of}");
+            let [inputs, outputs] = [inputs, outputs].map(|names| names.iter().map(Ident::to_string));
+            quote! {
+                #[test]
+                fn #test() {
+                    let vectors = ::lanefield::check::Vectors { inputs: &[#(#inputs),*], outputs: &[#(#outputs),*] };
+                    ::lanefield::check::#identity(&#kernel, vectors);
                 }
             }
         }

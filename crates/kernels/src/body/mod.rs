@@ -88,6 +88,11 @@ pub enum BodyError {
         "the body of {kernel} never writes {argument}: write it, add to it if it is a sum, or leave the argument out"
     )]
     Unwritten { kernel: &'static str, argument: &'static str },
+    /// It writes some of the words of an output.
+    #[error(
+        "the body of {kernel} does not write every word of {argument}: write them within `site.repeat({argument}.words(), …)`, or make it an Update"
+    )]
+    PartlyWritten { kernel: &'static str, argument: &'static str },
     /// It does what the kind of kernel that its arguments make cannot.
     #[error("the body of {kernel} {does}: {expected}")]
     Unsupported { kernel: &'static str, does: &'static str, expected: &'static str },
@@ -127,12 +132,19 @@ impl Written {
             return Ok(Arc::clone(program));
         }
         let program = (self.record)(name, legs, self.dagger)?;
-        let is_output = |role: &Role| {
-            role.sums() > 0 || matches!(role, Role::Field { used: FieldUse::Write | FieldUse::Update, .. })
-        };
-        let outputs = (0..self.roles.len()).filter(|&argument| is_output(&self.roles[argument]));
-        if let Some(argument) = outputs.into_iter().find(|&argument| !program.writes(argument)) {
-            return Err(BodyError::Unwritten { kernel: name, argument: self.names[argument] });
+        for (number, (role, &argument)) in self.roles.iter().zip(self.names).enumerate() {
+            let is_written = |all| program.writes(number, all);
+            match role {
+                Role::Field { used: FieldUse::Write, .. } if is_written(false) && !is_written(true) => {
+                    return Err(BodyError::PartlyWritten { kernel: name, argument });
+                }
+                Role::Field { used: FieldUse::Write | FieldUse::Update, .. }
+                | Role::Sums(_)
+                | Role::SliceSums(_) if !is_written(false) => {
+                    return Err(BodyError::Unwritten { kernel: name, argument });
+                }
+                _ => {}
+            }
         }
         let program = Arc::new(program);
         recorded.push((*self, name, legs, Arc::clone(&program)));

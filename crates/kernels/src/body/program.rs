@@ -230,18 +230,23 @@ fn flat<'a>(statements: &'a [Statement]) -> Vec<&'a Statement> {
 }
 
 impl Program {
-    /// Whether it writes into an argument, or adds to it.
-    pub fn writes(&self, argument: usize) -> bool {
-        fn write(statements: &[Statement], argument: usize) -> bool {
+    /// Whether it writes into an argument, or adds to it; `all`: whether it writes every word.
+    pub fn writes(&self, argument: usize, all: bool) -> bool {
+        fn write(statements: &[Statement], within: Option<(Id, Index)>, argument: usize, all: bool) -> bool {
             statements.iter().any(|statement| match statement {
-                Statement::Write { argument: of, .. }
-                | Statement::WriteWord { argument: of, .. }
-                | Statement::Sum { argument: of, .. } => *of == argument,
-                Statement::Loop { statements, .. } => write(statements, argument),
+                Statement::Write { argument: of, .. } | Statement::Sum { argument: of, .. } => *of == argument,
+                Statement::WriteWord { argument: of, word, .. } => {
+                    let is_any = matches!(within, Some((turn, Index::WordsOf(_))) if *word == Index::Turn(turn));
+                    *of == argument && (is_any || !all)
+                }
+                Statement::Loop { turns: Index::Number(0), .. } => false,
+                Statement::Loop { turn, turns, statements, .. } => {
+                    write(statements, Some((*turn, *turns)), argument, all)
+                }
                 _ => false,
             })
         }
-        write(&self.statements, argument)
+        write(&self.statements, None, argument, all)
     }
 
     /// The displacements at which it reads, in the order of first use.
