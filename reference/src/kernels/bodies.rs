@@ -4,6 +4,7 @@
 
 mod blocked;
 mod lanes;
+mod launch;
 mod site;
 mod sums;
 mod sweep;
@@ -14,9 +15,10 @@ use std::marker::PhantomData;
 use num_complex::Complex;
 
 use blocked::{BlockSite, BlockedBody};
+use launch::{Bound, BoundField, Launch};
 use site::{LaneSite, RebuildLinks, Spot};
 use sums::TaskSums;
-use sweep::{Bound, BoundField, Launch, OfTask, Sweep};
+use sweep::{OfTask, Sweep};
 
 use super::blocks::map_rows;
 use super::reduce::{PartialSums, Sum};

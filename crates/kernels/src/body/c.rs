@@ -2,44 +2,22 @@
 //! call of a function that rounds once; those that a kernel uses stand at the head of its source. Counterparts: `cl/complex.clh`, `cl/su3.clh`.
 
 mod prelude;
+mod target;
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fmt::Write as _;
 
-use lanefield_reference::layout::{Displacement, LegOrder};
+use lanefield_reference::layout::Displacement;
 use lanefield_reference::links::LinkFormat;
 use lanefield_reference::object::Object;
-use lanefield_reference::real::Precision;
 
 use super::opencl::Named;
 use super::program::{Id, Index, Kind, Operation, Program, Statement, Where};
 use super::text::{Spelling, Text, Writes, apart_from, literal, operation_text};
 use super::{BodyError, FieldUse, Role, Written};
 use prelude::prelude;
-
-/// A language that a body is written in.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Dialect {
-    /// C99.
-    C,
-    /// CUDA C++, also for NVRTC.
-    Cuda,
-    /// HIP C++.
-    Hip,
-}
-
-/// What a body is written for.
-#[derive(Clone, Copy, Debug)]
-pub struct Target {
-    /// The language.
-    pub dialect: Dialect,
-    /// The precision of its fields, f32 or f64: in half precision it is written for f32.
-    pub precision: Precision,
-    /// How links are stored.
-    pub links: LinkFormat,
-    /// The order of the legs.
-    pub legs: LegOrder,
-}
+pub use target::{Dialect, Target};
+use target::{other_name, real_name};
 
 /// The source of a kernel. What its arguments are, and in which order they lie, stands at its head.
 ///
@@ -632,15 +610,6 @@ fn wrapped(line: &str, indent: usize) -> String {
 
 fn parenthesised(literal: &str) -> String {
     if literal.starts_with('-') { format!("({literal})") } else { literal.to_owned() }
-}
-
-fn real_name(precision: Precision) -> &'static str {
-    if precision == Precision::F64 { "double" } else { "float" }
-}
-
-/// The type of fields in another precision.
-fn other_name(precision: Precision) -> &'static str {
-    if precision == Precision::F64 { "float" } else { "double" }
 }
 
 fn type_of(kind: Kind) -> &'static str {

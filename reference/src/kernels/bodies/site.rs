@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use super::super::hop::Edge;
 use super::lanes::{ChoiceLanes, DoubleLanes, Lanes, RealLanes, place_of};
 use super::sums::TaskSums;
-use super::sweep::{At, OfTask, sum_over};
+use super::sweep::{At, LINK_WORDS, OfTask, TWO_ROWS, WHOLE_LINKS, sum_over};
 use crate::body::Site;
 use crate::body::number::Carried;
 use crate::body::value::{Coloured, HalfSpinor, Matrix, Spinor, Value, projected};
@@ -44,14 +44,6 @@ pub struct Spot {
     pub part: usize,
     pub block: usize,
 }
-
-/// Words of a link that is stored whole.
-const LINK_WORDS: usize = LinkFormat::Full.words();
-/// Words of a link of which two rows are stored.
-pub const TWO_ROWS: usize = LinkFormat::TwoRows.words();
-
-/// Words of the links of a site that are stored whole, or rebuilt.
-pub const WHOLE_LINKS: usize = LEGS * LINK_WORDS;
 
 /// The signed factor of what is not stored of the link at a point.
 #[inline(always)]

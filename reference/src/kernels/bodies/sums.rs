@@ -2,7 +2,7 @@
 //! `running_add` of `cl/exact.clh`.
 
 use super::super::reduce::{PartialSums, Sum, tree_sum};
-use super::sweep::Launch;
+use super::launch::Launch;
 use crate::doubles::{Doubles, SITES};
 use crate::exact::{ExactSum, RunningSum};
 use crate::layout::Slices;

@@ -3,7 +3,7 @@
 use lanefield_reference::links::LinkFormat;
 use lanefield_reference::real::Precision;
 
-use super::{Dialect, Target, other_name, real_name};
+use super::target::{Dialect, Target, other_name, real_name};
 
 /// What stands before a kernel: includes, types, and those functions that it calls.
 pub(super) fn prelude(target: Target, kernel: &str) -> String {

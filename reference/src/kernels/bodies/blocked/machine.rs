@@ -4,8 +4,7 @@
 use std::cell::{Cell, RefCell};
 use std::ptr::NonNull;
 
-use super::numbers::Block;
-use super::operations::{Computer, LANES, MOST_OPERANDS, Operation, Step, computer};
+use super::operations::{Block, Computer, LANES, MOST_OPERANDS, Operation, Step, computer};
 use crate::real::Precision;
 
 /// Bytes that blocks are aligned to.

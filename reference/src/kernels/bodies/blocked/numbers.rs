@@ -2,15 +2,11 @@
 //! that computes another block.
 
 use std::ops::{Add, Div, Mul, Neg, Sub};
-use std::ptr::NonNull;
 
 use super::machine::Machine;
-use super::operations::Operation;
+use super::operations::{Block, Operation};
 use crate::body::number::{Carried, Choice, ComplexNumber, Number, RealNumber};
 use crate::with_literals;
-
-/// Where a block stands.
-pub type Block = NonNull<u8>;
 
 macro_rules! blocks {
     ($($(#[$meta:meta])* $name:ident;)+) => {$(

@@ -2,6 +2,7 @@
 //! imaginary parts apart, so that none needs a shuffle; the compiler makes vectors of the loops.
 
 use std::marker::PhantomData;
+use std::ptr::NonNull;
 
 use num_traits::Float;
 
@@ -12,6 +13,9 @@ use crate::tensor::sets::{self, InstructionSet};
 
 /// Lanes of a block, which holds at least one word of the widest lanes. With fewer lanes calls take longer, with more lanes memory does.
 pub const LANES: usize = 64;
+
+/// Where a block stands.
+pub type Block = NonNull<u8>;
 
 /// What is computed. Complex operands and results are [`LANES`] real parts, then as many imaginary ones.
 #[derive(Clone, Copy)]

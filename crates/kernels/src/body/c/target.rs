@@ -1,0 +1,38 @@
+//! What a body is written for in C, CUDA or HIP.
+
+use lanefield_reference::layout::LegOrder;
+use lanefield_reference::links::LinkFormat;
+use lanefield_reference::real::Precision;
+
+/// A language that a body is written in.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Dialect {
+    /// C99.
+    C,
+    /// CUDA C++, also for NVRTC.
+    Cuda,
+    /// HIP C++.
+    Hip,
+}
+
+/// What a body is written for.
+#[derive(Clone, Copy, Debug)]
+pub struct Target {
+    /// The language.
+    pub dialect: Dialect,
+    /// The precision of its fields, f32 or f64: in half precision it is written for f32.
+    pub precision: Precision,
+    /// How links are stored.
+    pub links: LinkFormat,
+    /// The order of the legs.
+    pub legs: LegOrder,
+}
+
+pub fn real_name(precision: Precision) -> &'static str {
+    if precision == Precision::F64 { "double" } else { "float" }
+}
+
+/// The type of fields in another precision.
+pub fn other_name(precision: Precision) -> &'static str {
+    if precision == Precision::F64 { "float" } else { "double" }
+}
