@@ -530,14 +530,14 @@ fn close(what: &str, left: &[Complex<f64>], right: &[Complex<f64>]) -> Result<()
 
 /// Which fields an identity is about. All others are held fixed, and so are links and scalars.
 #[derive(Clone, Copy, Debug)]
-pub struct Vectors {
+pub struct IdentityFields {
     /// Those that a kernel reads; none for all that it reads.
     pub inputs: &'static [&'static str],
     /// Those that it writes; none for all that it writes.
     pub outputs: &'static [&'static str],
 }
 
-impl Vectors {
+impl IdentityFields {
     /// All that a kernel reads and writes.
     pub const ALL: Self = Self { inputs: &[], outputs: &[] };
 
@@ -560,13 +560,13 @@ fn numbers_of(outcome: &Outcome, names: &[&str]) -> Vec<Complex<f64>> {
     outcome.fields.iter().filter(|(name, _)| names.contains(name)).flat_map(|(_, field)| numbers(field)).collect()
 }
 
-/// Checks that what a kernel writes is linear in the vectors, all of them together.
+/// Checks that what a kernel writes is linear in these fields, all of them together.
 ///
 /// # Panics
 /// With the least case that is not; for names that are none of the kernel's.
-pub fn linear(kernel: &'static Kernel, vectors: Vectors) {
+pub fn linear(kernel: &'static Kernel, fields: IdentityFields) {
     let cpu = cpu();
-    let [inputs, outputs] = vectors.of(kernel);
+    let [inputs, outputs] = fields.of(kernel);
     check(kernel, identities(kernel, None), |drawn| {
         let (a, b) = (Complex::new(0.75, -0.5), Complex::new(-1.25, 0.375));
         let (mut first, _) = drawn.case(kernel)?;
@@ -592,22 +592,22 @@ pub fn linear(kernel: &'static Kernel, vectors: Vectors) {
 ///
 /// # Panics
 /// With the least case where it is not; for names that are none of the kernel's.
-pub fn hermitian(kernel: &'static Kernel, vectors: Vectors) {
-    adjoint(kernel, vectors, 1.0, "⟨y, K x⟩ = ⟨K y, x⟩");
+pub fn hermitian(kernel: &'static Kernel, fields: IdentityFields) {
+    adjoint(kernel, fields, 1.0, "⟨y, K x⟩ = ⟨K y, x⟩");
 }
 
 /// Checks that ⟨y, K x⟩ = −⟨K y, x⟩, as [`hermitian`].
 ///
 /// # Panics
 /// As [`hermitian`].
-pub fn anti_hermitian(kernel: &'static Kernel, vectors: Vectors) {
-    adjoint(kernel, vectors, -1.0, "⟨y, K x⟩ = −⟨K y, x⟩");
+pub fn anti_hermitian(kernel: &'static Kernel, fields: IdentityFields) {
+    adjoint(kernel, fields, -1.0, "⟨y, K x⟩ = −⟨K y, x⟩");
 }
 
-fn adjoint(kernel: &'static Kernel, vectors: Vectors, sign: f64, what: &str) {
+fn adjoint(kernel: &'static Kernel, fields: IdentityFields, sign: f64, what: &str) {
     let cpu = cpu();
-    let [inputs, outputs] = vectors.of(kernel);
-    if vectors.inputs.is_empty() && inputs.len() != 1 || outputs.len() != 1 {
+    let [inputs, outputs] = fields.of(kernel);
+    if fields.inputs.is_empty() && inputs.len() != 1 || outputs.len() != 1 {
         panic!(
             "{kernel} reads {} and writes {}: name the vector of this identity, hermitian(in = {}, out = {})",
             inputs.join(", "),

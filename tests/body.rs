@@ -1,11 +1,12 @@
 //! Kernels written once, outside of the library's own: each against its twin in plain loops, against itself on OpenCL, and against identities.
 
-use lanefield::backend::{Cpu, Memory as _};
+use lanefield::backend::{Cpu, Memory as _, Sum};
 use lanefield::body::prelude::*;
-use lanefield::check::Vectors as Among;
+use lanefield::check::IdentityFields;
 use lanefield::in_precision;
 use lanefield::kernel::twin::{PlainCall, Twin};
 use lanefield::kernel::{Argument, At, Holds, HostFunction, Kernel, KernelSource, OwnFiles, read, write, written};
+use lanefield_reference::field::Field;
 use lanefield_reference::kernels::Vectors;
 use lanefield_reference::layout::{Extents, Lattice, LatticeOptions, Leg, LegOrder, Sites, Stencil};
 use lanefield_reference::links::{DoubledGauge, LinkFormat};
@@ -312,14 +313,14 @@ check_kernel!(massive_sum, linear(in = [x, phi]), hermitian(in = [x, phi], out =
 
 #[test]
 fn identities_are_about_the_fields_that_are_named() {
-    let not_linear = failure(|| lanefield::check::linear(&MASSIVE_SUM, Among::ALL));
+    let not_linear = failure(|| lanefield::check::linear(&MASSIVE_SUM, IdentityFields::ALL));
     assert!(not_linear.contains("K(a x + b y) = a K(x) + b K(y): the two sides differ"), "{not_linear}");
-    let not_one = failure(|| lanefield::check::hermitian(&MASSIVE_SUM, Among::ALL));
+    let not_one = failure(|| lanefield::check::hermitian(&MASSIVE_SUM, IdentityFields::ALL));
     assert_eq!(
         not_one,
         "massive_sum reads mass, x, phi and writes out: name the vector of this identity, hermitian(in = mass, out = out)"
     );
-    let among = |inputs| Among { inputs, ..Among::ALL };
+    let among = |inputs| IdentityFields { inputs, ..IdentityFields::ALL };
     let unlike = failure(|| lanefield::check::hermitian(&MASSIVE_SUM, among(&["phi", "mass"])));
     assert!(unlike.contains("mass is no field like phi"), "{unlike}");
     let unknown = failure(|| lanefield::check::linear(&MASSIVE_SUM, among(&["psi"])));
@@ -449,6 +450,84 @@ fn functions_twin<R: Vectors>(call: &mut PlainCall<'_, R>) {
 
 check_kernel!(functions, twin = functions_twin);
 
+/// The sum of a field over each slice with the phase of a momentum.
+#[lane_kernel]
+pub(crate) fn momentum_sums<S: Site>(
+    phi: Read<S, ComplexNumber>,
+    x: Coordinates<S>,
+    px: Scalar<S>,
+    py: Scalar<S>,
+    pz: Scalar<S>,
+    sums: ComplexSliceSum<S>,
+) {
+    let [x, y, z] = [Direction::X, Direction::Y, Direction::Z].map(|direction| x.get(direction));
+    let angle = px.get() * x + py.get() * y + pz.get() * z;
+    let phase = S::Complex::new(angle.cos(), -angle.sin());
+    sums.add((phase * phi.here().0[0]).promoted());
+}
+
+fn momentum_sums_twin<R: Vectors>(call: &mut PlainCall<'_, R>) {
+    let momentum = ["px", "py", "pz"].map(|name| call.scalar(name));
+    for site in call.sites() {
+        let x = call.coordinate(site);
+        let part = |d: usize| momentum[d] * R::from_f64(x[d] as f64);
+        let [cosine, sine] = cos_sin(part(0) + part(1) + part(2));
+        let term = mul(Complex::new(cosine, -sine), call.read("phi", site, 0)[0]);
+        call.add(0, site, 0, term.re.to_f64());
+        call.add(1, site, 0, term.im.to_f64());
+    }
+}
+
+check_kernel!(momentum_sums, twin = momentum_sums_twin);
+
+#[test]
+fn a_plane_wave_has_one_momentum() {
+    let (backend, lattice) = (Cpu::new(None).unwrap(), small_lattice());
+    let extents = lattice.extents();
+    let unit = std::f64::consts::TAU / 4.0;
+    // e^{ip·x} with p = (1, 2, 0) in units of 2π/4.
+    let wave = |site: usize| {
+        let x = extents.coordinate(site);
+        Complex::cis(unit * (x[0] + 2 * x[1]) as f64)
+    };
+    let phi: Vec<_> = (0..extents.volume()).map(wave).collect();
+    let phi =
+        backend.upload(Field::<f64, _>::from_site_order(lattice, Sites::Full, ComplexNumber, &phi).unwrap()).unwrap();
+    let sums = |[nx, ny, nz]: [f64; 3]| {
+        let call = MomentumSums { phi: &phi, px: unit * nx, py: unit * ny, pz: unit * nz };
+        call.reduce(&backend, Direction::T, Sum::Exact).unwrap().round()
+    };
+    for (slice, sum) in sums([1.0, 2.0, 0.0]).chunks(2).enumerate() {
+        assert!((sum[0] - 64.0).abs() < 1e-12 && sum[1].abs() < 1e-12, "{slice}: {sum:?}");
+    }
+    assert!(sums([1.0, 2.0, 1.0]).iter().all(|sum| sum.abs() < 1e-12));
+}
+
+#[test]
+fn the_page_names_every_operation_of_numbers_and_values() {
+    let page = include_str!("../docs/own-kernels.md");
+    let sources = [
+        include_str!("../reference/src/body/number.rs"),
+        include_str!("../reference/src/body/value.rs"),
+        include_str!("../reference/src/body/functions.rs")
+            .split("pub trait Functions")
+            .nth(1)
+            .and_then(|rest| rest.split("\nimpl").next())
+            .unwrap(),
+    ];
+    let of_machinery =
+        ["replaced", "from", "filled", "from_words", "to_words", "object", "of", "add", "sub", "mul", "neg"];
+    for source in sources {
+        for declared in source.split("fn ").skip(1) {
+            let name: String =
+                declared.chars().take_while(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || *c == '_').collect();
+            let is_public = source.contains(&format!("pub fn {name}")) || source.contains(&format!("\n    fn {name}("));
+            let is_named = page.contains(&format!("{name}(")) || page.contains(&format!("`{name}`"));
+            assert!(is_named || !is_public || of_machinery.contains(&&*name) || name.ends_with("_assign"), "{name}");
+        }
+    }
+}
+
 /// The length of the field's product with itself, as a field.
 #[lane_kernel(twin = density_twin)]
 pub(crate) fn density<S: Site>(out: Write<S, ComplexNumber>, psi: Read<S, Spinors>) {
@@ -533,7 +612,7 @@ fn planted_faults_are_found_and_shrunk_to_small_lattices() {
         failure(|| lanefield::check::twin::<WrongLeg>(&COVARIANT_SUM)),
         failure(|| lanefield::check::twin::<NotFused>(&COVARIANT_SUM)),
         // The body is right, and is no Hermitian operator where links are doubled and a forward leg is not a backward one's conjugate.
-        failure(|| lanefield::check::anti_hermitian(&COVARIANT_SUM, Among::ALL)),
+        failure(|| lanefield::check::anti_hermitian(&COVARIANT_SUM, IdentityFields::ALL)),
     ];
     for fault in &faults {
         assert!(

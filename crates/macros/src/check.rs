@@ -131,8 +131,8 @@ pub fn expand(input: TokenStream) -> TokenStream {
             quote! {
                 #[test]
                 fn #test() {
-                    let vectors = ::lanefield::check::Vectors { inputs: &[#(#inputs),*], outputs: &[#(#outputs),*] };
-                    ::lanefield::check::#identity(&#kernel, vectors);
+                    let fields = ::lanefield::check::IdentityFields { inputs: &[#(#inputs),*], outputs: &[#(#outputs),*] };
+                    ::lanefield::check::#identity(&#kernel, fields);
                 }
             }
         }

@@ -64,6 +64,13 @@ fn covariant_sum_of_ones(path: &Path) -> Result<Vec<Complex<f64>>, Box<dyn std::
 }
 
 #[test]
+fn the_program_of_the_page_is_the_one_above() {
+    let page = include_str!("../../../docs/own-kernels.md");
+    let program = page.split("```rust,ignore\n").find(|text| text.starts_with("fn covariant_sum_of_ones")).unwrap();
+    assert!(include_str!("twins.rs").contains(program.split("```").next().unwrap()));
+}
+
+#[test]
 fn a_kernel_runs_on_the_configuration_of_a_file() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../quenched-8x8x8x16.nersc");
     let sum = covariant_sum_of_ones(&path).unwrap();

@@ -168,7 +168,11 @@ fn log<R: RealNumber>(x: R) -> R {
     let [high, low] = LN_2.map(R::constant);
     let log = exponent.fma(high, exponent.fma(low, series));
     let log = R::select(infinity.at_most(x), infinity, log);
-    R::select(zero.less(x), log, R::select(x.less(zero), R::constant(f64::NAN), R::select(x.at_most(zero), -infinity, x)))
+    R::select(
+        zero.less(x),
+        log,
+        R::select(x.less(zero), R::constant(f64::NAN), R::select(x.at_most(zero), -infinity, x)),
+    )
 }
 
 /// An angle less so many quarters of a turn: less than half a quarter in magnitude, up to rounding.

@@ -189,9 +189,15 @@ mod tests {
                 if found.is_nan() || expected.is_nan() {
                     assert!(found.is_nan() && expected.is_nan(), "{x:e}: {found} and {expected}");
                 } else if found.is_infinite() {
-                    assert!(expected.abs() > largest[precision] && found.signum() == expected.signum(), "{x:e}: {expected}");
+                    assert!(
+                        expected.abs() > largest[precision] && found.signum() == expected.signum(),
+                        "{x:e}: {expected}"
+                    );
                 } else if expected.abs() < smallest[precision] {
-                    assert!((found - expected).abs() <= 2.0 * half * smallest[precision], "{x:e}: {found:e}, {expected:e}");
+                    assert!(
+                        (found - expected).abs() <= 2.0 * half * smallest[precision],
+                        "{x:e}: {found:e}, {expected:e}"
+                    );
                     assert_eq!(found.is_sign_negative(), expected.is_sign_negative(), "{x:e}");
                 } else {
                     worst[precision] = worst[precision].max((found / expected - 1.0).abs() / half);
@@ -219,9 +225,7 @@ mod tests {
         // Near multiples of a quarter of a turn, too.
         let multiples = (0..300_000).map(|k| f64::from(k) * std::f64::consts::FRAC_PI_2);
         let inputs = || numbers_of_all_sizes().chain(multiples.clone()).chain([LARGEST, LARGEST + 0.25]);
-        let within = |function: fn(f64) -> f64| {
-            move |x: f64| if x.abs() <= LARGEST { function(x) } else { f64::NAN }
-        };
+        let within = |function: fn(f64) -> f64| move |x: f64| if x.abs() <= LARGEST { function(x) } else { f64::NAN };
         for (k, function) in [libm::cos as fn(f64) -> f64, libm::sin].into_iter().enumerate() {
             let [double, single] = worst_errors(inputs(), |x| cos_sin(x)[k], |x| cos_sin(x)[k], within(function));
             assert!(double < 6.0 && single < 4.0, "{double} {single}");

@@ -138,9 +138,9 @@ impl Written {
                 Role::Field { used: FieldUse::Write, .. } if is_written(false) && !is_written(true) => {
                     return Err(BodyError::PartlyWritten { kernel: name, argument });
                 }
-                Role::Field { used: FieldUse::Write | FieldUse::Update, .. }
-                | Role::Sums(_)
-                | Role::SliceSums(_) if !is_written(false) => {
+                Role::Field { used: FieldUse::Write | FieldUse::Update, .. } | Role::Sums(_) | Role::SliceSums(_)
+                    if !is_written(false) =>
+                {
                     return Err(BodyError::Unwritten { kernel: name, argument });
                 }
                 _ => {}
