@@ -16,7 +16,7 @@ use lanefield_lab::bandwidth::Operation;
 use lanefield_lab::ceilings::Share;
 use lanefield_lab::counters::{KernelCounters, Kilobyte, Profile};
 use lanefield_lab::doctor::{
-    Described, Description, Examination, Machine, Observation, Remedy, diagnose, of_profile, read_trace,
+    Described, Description, Examination, DeviceFacts, Observation, Remedy, diagnose, of_profile, read_trace,
 };
 use lanefield_lab::plausible;
 use lanefield_lab::study::Run;
@@ -159,7 +159,7 @@ impl Doctor {
             );
         };
         let wavefront = self.wavefront.map(usize::from);
-        let machine = Machine { compiled_for: self.code.clone(), ..Machine::of(backend.context(), wavefront)? };
+        let machine = DeviceFacts { compiled_for: self.code.clone(), ..DeviceFacts::of(backend.context(), wavefront)? };
         let kernels = match &described {
             Some((path, described)) => vec![self.described(backend, &machine, (path, described))?],
             None => self.kernels(list, backend, (&machine, &counted))?,
@@ -170,7 +170,7 @@ impl Doctor {
     fn described(
         &self,
         backend: &OpenCl,
-        machine: &Machine,
+        machine: &DeviceFacts,
         (path, described): (&Path, &Described),
     ) -> anyhow::Result<Examined> {
         let samples = self.samples as usize;
@@ -187,7 +187,7 @@ impl Doctor {
         &self,
         list: &Known,
         backend: &mut OpenCl,
-        (machine, counted): (&Machine, &[KernelCounters]),
+        (machine, counted): (&DeviceFacts, &[KernelCounters]),
     ) -> anyhow::Result<Vec<Examined>> {
         let tuning = self.case.tuning();
         let words: Vec<&str> = match self.kernel.is_empty() {
@@ -234,7 +234,7 @@ impl Doctor {
         Ok(examined)
     }
 
-    fn examination<'m>(&self, machine: &'m Machine, tuning: Tuning) -> Examination<'m> {
+    fn examination<'m>(&self, machine: &'m DeviceFacts, tuning: Tuning) -> Examination<'m> {
         Examination { tuning, machine, samples: self.samples as usize, other_groups: true }
     }
 }

@@ -131,7 +131,7 @@ impl BenchCase {
         Ok(TimedCase::new(Case::new(self.kernel, &self.options(lattice))?))
     }
 
-    pub fn unprepared<B: Timed>(&self, backend: &B, tuning: Tuning, failure: String) -> KernelRecord {
+    pub(crate) fn unprepared<B: Timed>(&self, backend: &B, tuning: Tuning, failure: String) -> KernelRecord {
         let fields = match self.lattice(backend) {
             Ok(lattice) => FieldFacts::of(&Case::shape_of(self.kernel, &self.options(lattice))),
             Err(_) => FieldFacts::unmade(self.extents, self.precision, self.components()),

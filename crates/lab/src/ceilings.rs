@@ -100,9 +100,6 @@ impl MemoryOf<'_> {
     }
 
     /// What kernels are held against that move `bytes` bytes, at `rate` bytes a second, where the ceiling is `ceiling`.
-    ///
-    /// # Errors
-    /// [`Implausible::Share`].
     pub fn share(self, bytes: u64, rate: f64, ceiling: f64) -> Result<Share, Implausible> {
         share(self.cache_bytes(), bytes, rate / ceiling)
     }

@@ -15,7 +15,7 @@ pub struct EmptyKernel {
     pub least: f64,
 }
 
-pub fn empty_kernel(context: &Context) -> Result<EmptyKernel, BackendError> {
+pub(crate) fn empty_kernel(context: &Context) -> Result<EmptyKernel, BackendError> {
     let program = sources::program(context, "peak_caches.cl", OPTIONS)?;
     let out = context.allocate(8, "target of a kernel that does nothing")?;
     let run =

@@ -7,9 +7,9 @@ use lanefield_reference::layout::{LayoutError, LegOrder};
 use super::study::Way;
 
 /// The order that was the best of a study of a clover stencil on AMD's GPUs (EmPRiSM, a mentored sprint at Pawsey).
-pub const SPRINT: &str = "-y-z-t+y+z+t-x+x";
+pub(crate) const SPRINT: &str = "-y-z-t+y+z+t-x+x";
 /// By point number, all steps forward before those backward: Grid's.
-pub const POINTS: &str = "+x+y+z+t-x-y-z-t";
+pub(crate) const POINTS: &str = "+x+y+z+t-x-y-z-t";
 
 /// Orders beside the default, and what is known of them.
 const OTHERS: [(&str, &str); 7] = [

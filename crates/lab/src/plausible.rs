@@ -23,26 +23,17 @@ const MOST_SHARE: f64 = 1.5;
 const MOST_SPEEDUP: f64 = 1.2;
 
 /// Seconds of a launch; `launch`: of one that does nothing, 0 where that is not known.
-///
-/// # Errors
-/// [`Implausible::Time`]; also where it is no time.
 pub fn time(seconds: f64, launch: f64) -> Result<f64, Implausible> {
     let plausible = seconds.is_finite() && seconds > 0.0 && seconds >= LEAST_OF_LAUNCH * launch;
     if plausible { Ok(seconds) } else { Err(Implausible::Time { seconds, launch }) }
 }
 
 /// A share of a ceiling, of data that fit no cache.
-///
-/// # Errors
-/// [`Implausible::Share`].
 pub fn share(share: f64) -> Result<f64, Implausible> {
     if share > MOST_SHARE { Err(Implausible::Share { share }) } else { Ok(share) }
 }
 
 /// How many times as fast something is on several ranks as on one, by the medians. It cannot be if the ranges of both times say so, too.
-///
-/// # Errors
-/// [`Implausible::Speedup`].
 pub fn speedup(one: Spread, on_ranks: Spread, ranks: usize) -> Result<f64, Implausible> {
     let (times, least) = (one.median / on_ranks.median, one.tenth / on_ranks.ninetieth);
     let plausible = times.is_finite() && least <= MOST_SPEEDUP * ranks as f64;

@@ -46,7 +46,7 @@ impl FieldFacts {
         }
     }
 
-    pub fn unmade(extents: Extents, precision: Precision, spinors: usize) -> Self {
+    pub(crate) fn unmade(extents: Extents, precision: Precision, spinors: usize) -> Self {
         Self {
             lattice: extents.as_array(),
             lane_bytes: None,
@@ -115,7 +115,7 @@ impl KernelRecord {
         Self { work: Some(shape.work()), failure: None, ..record }
     }
 
-    pub fn unprepared(kernel: &'static Kernel, fields: FieldFacts, tuning: Tuning, failure: String) -> Self {
+    pub(crate) fn unprepared(kernel: &'static Kernel, fields: FieldFacts, tuning: Tuning, failure: String) -> Self {
         Self {
             family: kernel.family,
             kernel,

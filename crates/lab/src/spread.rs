@@ -49,7 +49,7 @@ const ROUNDS: usize = 3;
 impl Compared {
     /// Measures both alternately, so that what happens meanwhile happens to both. `once` takes the seconds of one run, with the change or without. A
     /// difference has to stay over three rounds of so many runs.
-    pub fn alternately<E>(samples: usize, mut once: impl FnMut(bool) -> Result<f64, E>) -> Result<Self, E> {
+    pub(crate) fn alternately<E>(samples: usize, mut once: impl FnMut(bool) -> Result<f64, E>) -> Result<Self, E> {
         let mut seconds = [Vec::new(), Vec::new()];
         loop {
             for sample in 0..samples.max(1) {

@@ -12,7 +12,7 @@ use super::study::Way;
 
 pub const LATTICES: [[usize; DIMENSIONS]; 3] = [[16, 16, 16, 32], [32, 32, 32, 64], [48, 48, 48, 64]];
 /// Numbers of subdomains in x, y and z.
-pub const SUBDOMAINS: [[usize; 3]; 4] = [[8, 4, 4], [4, 4, 4], [8, 8, 4], [1, 1, 1]];
+pub(crate) const SUBDOMAINS: [[usize; 3]; 4] = [[8, 4, 4], [4, 4, 4], [8, 8, 4], [1, 1, 1]];
 /// Registers of a work-item under the launch bounds: two groups of 256 fit an NVIDIA GPU's compute unit.
 const REGISTERS: u32 = 128;
 /// Work-items of the groups whose neighbours wait in local memory.

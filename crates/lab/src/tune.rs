@@ -16,7 +16,7 @@ use lanefield_reference::gauge::Configuration;
 use serde::Serialize;
 
 pub use kernels::subjects;
-pub use save::{SaveError, require_place, save};
+pub use save::{require_place, save};
 pub use search::{Axis, Candidate, Searched, Trial, Verdict, search};
 
 use crate::ahead::{BuildAhead, KernelStep};

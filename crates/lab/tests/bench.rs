@@ -7,7 +7,7 @@ use lanefield::kernel::KernelList;
 use lanefield::reference::layout::Extents;
 use lanefield::reference::links::LinkFormat;
 use lanefield::reference::real::Precision;
-use lanefield_lab::doctor::{Examination, Machine};
+use lanefield_lab::doctor::{DeviceFacts, Examination};
 use lanefield_lab::study::{self, Run};
 use lanefield_lab::{BenchCase, BenchOptions, KernelRecord, Sampling, Timed, kernels_to_time};
 
@@ -76,7 +76,7 @@ fn a_record_names_its_kernel_and_what_was_chosen() {
 fn a_kernel_of_the_list_is_examined_whether_or_not_the_models_describe_it() {
     let Some(device) = common::opencl_device() else { return };
     let mut device = OpenCl::open(&device).unwrap();
-    let machine = Machine::of(device.context(), Some(32)).unwrap();
+    let machine = DeviceFacts::of(device.context(), Some(32)).unwrap();
     let of_colour_vectors = kernel::all().map(|kernel| kernel.name).filter(|name| name.ends_with("_hop"));
     let kernels =
         kernels_to_time(&KernelList::LIBRARY, ["hop", "axpy", "s_dense"].into_iter().chain(of_colour_vectors)).unwrap();

@@ -6,7 +6,9 @@ use std::path::PathBuf;
 
 use lanefield::backend::opencl::{Cache, Context};
 use lanefield_lab::Spread;
-use lanefield_lab::doctor::{Described, Description, Fault, Finding, Machine, Observation, Remedy, Timeline, diagnose};
+use lanefield_lab::doctor::{
+    Described, Description, DeviceFacts, Fault, Finding, Observation, Remedy, Timeline, diagnose,
+};
 
 use crate::common;
 
@@ -18,10 +20,10 @@ fn context() -> Option<Context> {
 }
 
 /// The device as a GPU with wavefronts of 32. A CPU's registers say nothing: kernels are compiled for one of AMD's GPUs there.
-fn machine(context: &Context) -> Machine {
-    let machine = Machine::of(context, Some(32)).unwrap();
+fn machine(context: &Context) -> DeviceFacts {
+    let machine = DeviceFacts::of(context, Some(32)).unwrap();
     let compiled_for = machine.is_cpu.then(|| "gfx90a".to_owned());
-    Machine { compiled_for, ..machine }
+    DeviceFacts { compiled_for, ..machine }
 }
 
 fn described(name: &str) -> Described {
@@ -31,7 +33,7 @@ fn described(name: &str) -> Described {
 
 /// What is found in a run, were each launch 10 µs long, twice an empty one, were what is moved and what is allocated 20 µs, and did memory need half
 /// the time of the kernels.
-fn examined(run: &Described, context: &Context, machine: &Machine) -> Vec<Finding> {
+fn examined(run: &Described, context: &Context, machine: &DeviceFacts) -> Vec<Finding> {
     let mut observed = run.observe(context, machine, SAMPLES).unwrap();
     for pass in &mut observed.passes {
         let seconds = 10e-6 * pass.launches as f64;
@@ -45,7 +47,7 @@ fn examined(run: &Described, context: &Context, machine: &Machine) -> Vec<Findin
     let wall = kernels + transfers + allocations;
     let timeline = Timeline { wall, kernels, transfers, allocations, ..observed.timeline };
     let copy_bandwidth = observed.bytes as f64 / (kernels / 2.0);
-    let machine = Machine { launch: 5e-6, copy_bandwidth, ..observed.machine };
+    let machine = DeviceFacts { launch: 5e-6, copy_bandwidth, ..observed.machine };
     diagnose(&Observation { machine, timeline, ..observed })
 }
 

@@ -52,39 +52,25 @@ fn buffers_are_filled_with_the_random_numbers_of_the_host() {
 }
 
 #[test]
-fn a_copy_in_any_shape_copies_every_byte() {
+fn streams_in_any_shape_do_to_every_element_what_they_say() {
     let Some(context) = context() else { return };
     for shape in shapes() {
-        let streams = DeviceStreams::new(&context, Operation::Copy, AWKWARD).unwrap();
-        assert_eq!(streams.bytes_moved(), 2 * AWKWARD);
-        streams.run(&shape).unwrap();
-        let [to, from] = [0, 1].map(|k| words::<u32>(&context, &streams.buffers[k]));
+        let run = |operation, buffers| {
+            let streams = DeviceStreams::new(&context, operation, AWKWARD).unwrap();
+            assert_eq!(streams.bytes_moved(), buffers * AWKWARD);
+            streams.run(&shape).unwrap();
+            streams
+        };
+        let copy = run(Operation::Copy, 2);
+        let [to, from] = [0, 1].map(|k| words::<u32>(&context, &copy.buffers[k]));
         assert!(to == from, "{shape}");
-    }
-}
-
-#[test]
-fn a_triad_is_fused_and_moves_three_buffers() {
-    let Some(context) = context() else { return };
-    for shape in [shapes()[0], shapes()[2]] {
-        let streams = DeviceStreams::new(&context, Operation::Triad, AWKWARD).unwrap();
-        assert_eq!(streams.bytes_moved(), 3 * AWKWARD);
-        streams.run(&shape).unwrap();
-        let [out, x, y] = [0, 1, 2].map(|k| words::<f32>(&context, &streams.buffers[k]));
+        let triad = run(Operation::Triad, 3);
+        let [out, x, y] = [0, 1, 2].map(|k| words::<f32>(&context, &triad.buffers[k]));
         let wrong = (0..out.len()).find(|&k| out[k].to_bits() != 0.4f32.mul_add(y[k], x[k]).to_bits());
-        assert_eq!(wrong, None, "{shape}");
-    }
-}
-
-#[test]
-fn a_write_in_any_shape_overwrites_every_element() {
-    let Some(context) = context() else { return };
-    for shape in shapes() {
-        let streams = DeviceStreams::new(&context, Operation::Write, AWKWARD).unwrap();
-        streams.run(&shape).unwrap();
-        let written = words::<[u32; 4]>(&context, &streams.buffers[0]);
+        assert_eq!(wrong, None, "a fused triad, {shape}");
+        let written = words::<[u32; 4]>(&context, &run(Operation::Write, 1).buffers[0]);
         let wrong = (0..written.len()).find(|&k| written[k] != [(k as u32).wrapping_mul(2_654_435_761); 4]);
-        assert_eq!(wrong, None, "{shape}");
+        assert_eq!(wrong, None, "a write, {shape}");
     }
 }
 
@@ -169,34 +155,22 @@ fn a_chase_comes_to_every_line_once() {
 }
 
 #[test]
-fn a_triad_of_the_hosts_threads_is_fused_in_each_way() {
+fn a_triad_of_the_hosts_threads_is_fused_and_a_copy_is_one_in_each_way() {
     let cpu = Cpu::new(None).unwrap();
-    let run = |way| {
-        cpu.install(|| {
-            let mut streams = HostStreams::new(Operation::Triad, AWKWARD).unwrap();
-            streams.run(way);
-            bytemuck::cast_slice::<u64, f32>(streams.target()).to_vec()
-        })
-    };
-    let n = AWKWARD / 4;
-    let number = |place: usize| f32::from_bits(random_word(place as u32));
-    let expected: Vec<f32> = (0..n).map(|k| 0.4f32.mul_add(number(2 * n + k), number(n + k))).collect();
-    for &way in Way::of(Operation::Triad) {
-        assert!(run(way) == expected, "{way}");
-    }
-}
-
-#[test]
-fn a_copy_of_the_hosts_threads_copies_every_word_in_each_way() {
-    let cpu = Cpu::new(None).unwrap();
-    for &way in Way::of(Operation::Copy) {
-        let copied = cpu.install(|| {
-            let mut streams = HostStreams::new(Operation::Copy, AWKWARD).unwrap();
-            streams.run(way);
-            bytemuck::cast_slice::<u64, u32>(streams.target()).to_vec()
-        });
-        let expected: Vec<u32> = (AWKWARD as u32 / 4..).take(AWKWARD / 4).map(random_word).collect();
-        assert!(copied == expected, "{way}");
+    let n = AWKWARD as u32 / 4;
+    let number = |place: u32| f32::from_bits(random_word(place));
+    let triad = (0..n).map(|k| 0.4f32.mul_add(number(2 * n + k), number(n + k)).to_bits()).collect();
+    let copy = (n..2 * n).map(random_word).collect();
+    let cases: [(Operation, Vec<u32>); 2] = [(Operation::Triad, triad), (Operation::Copy, copy)];
+    for (operation, expected) in cases {
+        for &way in Way::of(operation) {
+            let found = cpu.install(|| {
+                let mut streams = HostStreams::new(operation, AWKWARD).unwrap();
+                streams.run(way);
+                bytemuck::cast_slice::<u64, u32>(streams.target()).to_vec()
+            });
+            assert!(found == expected, "{operation}, {way}");
+        }
     }
 }
 

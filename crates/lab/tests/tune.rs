@@ -88,24 +88,18 @@ fn the_fastest_candidate_is_chosen_and_the_others_say_why_they_lost() {
 }
 
 #[test]
-fn a_candidate_with_other_bits_is_discarded_however_fast() {
-    let searched = Invented { wrong: Some(32), ..Invented::new() }.searched(1000).unwrap();
-    assert_eq!(searched.choice, threads(16));
-    let difference = "1 instead of 0".to_owned();
-    assert_eq!(verdict_of(&searched, 32), &Verdict::BitsDiffer { difference });
-}
-
-#[test]
-fn a_default_that_differs_from_the_reference_ends_the_search() {
+fn a_candidate_with_other_bits_or_that_is_refused_is_out_however_fast_and_such_a_default_ends_the_search() {
+    let wrong = Verdict::BitsDiffer { difference: "1 instead of 0".to_owned() };
+    let refused = Verdict::Refused { reason: "too many work-items".to_owned() };
+    for (mut invented, verdict) in [
+        (Invented { wrong: Some(32), ..Invented::new() }, wrong),
+        (Invented { refused: Some(32), ..Invented::new() }, refused),
+    ] {
+        let searched = invented.searched(1000).unwrap();
+        assert_eq!((searched.choice, verdict_of(&searched, 32)), (threads(16), &verdict));
+    }
     let error = Invented { wrong: Some(8), ..Invented::new() }.searched(1000).unwrap_err();
     assert!(error.contains("differs from the CPU reference: 1 instead of 0"), "{error}");
-}
-
-#[test]
-fn a_refused_candidate_keeps_what_the_device_said() {
-    let searched = Invented { refused: Some(32), ..Invented::new() }.searched(1000).unwrap();
-    let reason = "too many work-items".to_owned();
-    assert_eq!((searched.choice, verdict_of(&searched, 32)), (threads(16), &Verdict::Refused { reason }));
 }
 
 #[test]

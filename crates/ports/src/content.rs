@@ -103,7 +103,7 @@ impl Content {
     }
 
     /// What it is by its shape: `(n, T, Z, Y, X, 4, 3)` is read as n spinors also where n is T and X is 8, and `(T, Z, Y, X, 8, 2, 3)` as links.
-    pub fn of_shape(shape: &[usize]) -> Self {
+    pub(crate) fn of_shape(shape: &[usize]) -> Self {
         let mut known: Vec<Self> = Self::ALL.to_vec();
         known.retain(|content| !matches!(content, Self::Legs | Self::HalfSpinors));
         // Those with free extents last.
@@ -126,7 +126,7 @@ impl Content {
 
     /// What it is by its shape, and where that leaves two readings by its numbers: those of legs are projected, rows of links are normalised. `reals` are
     /// re and im of the first numbers of the array at least.
-    pub fn of_complex(shape: &[usize], reals: &[f64]) -> Self {
+    pub(crate) fn of_complex(shape: &[usize], reals: &[f64]) -> Self {
         match Self::of_shape(shape) {
             Self::Spinors if Self::Legs.fits(shape) && are_legs(reals) => Self::Legs,
             Self::TwoRows if !are_rows_of_links(reals) => Self::HalfSpinors,

@@ -13,6 +13,5 @@ pub use convert::{from_ours, to_ours};
 pub use error::OrderError;
 pub(crate) use error::show_shape;
 pub use gamma::{GammaBasis, SpinMatrix};
-pub use layout::site_places;
-pub(crate) use layout::{Layout, Places};
+pub(crate) use layout::{Layout, Places, site_places};
 pub use shapes::require_shape;

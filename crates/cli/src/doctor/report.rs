@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use lanefield_lab::Binding;
 use lanefield_lab::ceilings::Share;
-use lanefield_lab::doctor::{Finding, Machine, Observation};
+use lanefield_lab::doctor::{DeviceFacts, Finding, Observation};
 use serde::Serialize;
 
 use crate::output::facts;
@@ -12,7 +12,7 @@ use crate::output::facts;
 #[derive(Serialize)]
 pub struct Report {
     /// What it ran on; a timeline tells its name alone.
-    pub machine: Machine,
+    pub machine: DeviceFacts,
     pub kernels: Vec<Examined>,
 }
 

@@ -19,4 +19,4 @@ pub use arrays::{ArrayCounts, kernel_arrays};
 pub use banks::{BankPasses, bank_passes, row_padding, row_pitch};
 pub use examples::{EXAMPLES, Example};
 pub use expression::{Expression, ExpressionError, Names};
-pub use pattern::{Index, Pattern, PatternError, PatternReport};
+pub use pattern::{Index, Pattern, PatternReport};

@@ -145,7 +145,11 @@ pub fn random_words(context: &Context, bytes: usize, first: u32) -> Result<Buffe
 
 /// Bandwidth of a device's memory, in bytes a second of device time, on buffers larger than the caches where there is room, in the best of a few ways, after
 /// so long a warm-up.
-pub fn device_bandwidth(context: &Context, operation: Operation, warm_up: Duration) -> Result<f64, BackendError> {
+pub(crate) fn device_bandwidth(
+    context: &Context,
+    operation: Operation,
+    warm_up: Duration,
+) -> Result<f64, BackendError> {
     let streams = DeviceStreams::new(context, operation, usual_bytes(context))?;
     // The first run may build.
     streams.run(&Shape::PLAIN)?;
@@ -157,7 +161,7 @@ pub fn device_bandwidth(context: &Context, operation: Operation, warm_up: Durati
 }
 
 /// Seconds of device time of an operation on buffers of so many bytes, in the best of a few ways.
-pub fn device_time(context: &Context, operation: Operation, bytes: usize) -> Result<f64, BackendError> {
+pub(crate) fn device_time(context: &Context, operation: Operation, bytes: usize) -> Result<f64, BackendError> {
     best_time(&DeviceStreams::new(context, operation, bytes)?)
 }
 

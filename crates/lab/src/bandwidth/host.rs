@@ -57,9 +57,6 @@ pub struct HostStreams {
 
 impl HostStreams {
     /// Buffers of at least `bytes` bytes each.
-    ///
-    /// # Errors
-    /// [`BackendError::Field`] where the host has no room for them.
     pub fn new(operation: Operation, bytes: usize) -> Result<Self, BackendError> {
         let buffers: Vec<_> =
             (0..operation.buffers()).map(|number| host_source(bytes, number)).collect::<Result<_, _>>()?;
@@ -121,10 +118,7 @@ impl HostStreams {
 }
 
 /// Bandwidth of the host's memory with the threads of the present rayon pool, in bytes a second, after so long a warm-up.
-///
-/// # Errors
-/// [`BackendError::Field`] where the host has no room for the buffers.
-pub fn host_bandwidth(operation: Operation, warm_up: Duration) -> Result<f64, BackendError> {
+pub(crate) fn host_bandwidth(operation: Operation, warm_up: Duration) -> Result<f64, BackendError> {
     let mut streams = HostStreams::new(operation, HOST_BYTES)?;
     let start = Instant::now();
     while start.elapsed() < warm_up {
@@ -134,7 +128,7 @@ pub fn host_bandwidth(operation: Operation, warm_up: Duration) -> Result<f64, Ba
 }
 
 /// Seconds that these threads take for an operation on buffers of so many bytes, in the best of the ways.
-pub fn host_time(operation: Operation, bytes: usize) -> Result<f64, BackendError> {
+pub(crate) fn host_time(operation: Operation, bytes: usize) -> Result<f64, BackendError> {
     Ok(best_time(&mut HostStreams::new(operation, bytes)?))
 }
 

@@ -12,9 +12,10 @@ mod host;
 
 use serde::{Deserialize, Serialize};
 
-pub(crate) use device::device_ways;
-pub use device::{DeviceStreams, Shape, Walk, device_bandwidth, device_time, random_words};
-pub use host::{HostStreams, Way, host_bandwidth, host_time};
+pub use device::{DeviceStreams, Shape, Walk, random_words};
+pub(crate) use device::{device_bandwidth, device_time, device_ways};
+pub use host::{HostStreams, Way};
+pub(crate) use host::{host_bandwidth, host_time};
 
 const RUNS: usize = 9;
 /// s of the triad; no power of two, so that it is a multiplication.

@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 use super::amd_mnemonics::count;
-use super::{CodeFacts, InstructionCounts};
+use super::facts::{CodeFacts, InstructionCounts};
 
 pub(super) fn kernels(assembly: &str, target: &str, compiler: &str) -> Vec<CodeFacts> {
     let of_name = |metadata: HashMap<&str, &str>| {

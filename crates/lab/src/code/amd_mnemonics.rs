@@ -1,6 +1,6 @@
 //! What the instructions of AMD's GPUs are, by their mnemonics: those of GCN and CDNA (`global_load_dwordx4`), and of RDNA3 (`global_load_b128`).
 
-use super::InstructionCounts;
+use super::facts::InstructionCounts;
 
 /// Counts one line of assembly: an instruction, or, on RDNA3, two that are issued together.
 pub(super) fn count(line: &str, counts: &mut InstructionCounts) {

@@ -7,8 +7,8 @@ use std::process::{Command, Stdio};
 
 use lanefield::backend::opencl::SourceError;
 
-use super::CodeFacts;
 use super::amd_assembly::kernels;
+use super::facts::CodeFacts;
 use crate::sources::expand;
 
 /// Names under which clang is looked for, in this order. Those that know AMD's GPUs from CDNA2 on.
@@ -90,7 +90,7 @@ impl Clang {
     /// caller.
     ///
     /// gfx942, which clang knows from version 17 on, is compiled as gfx940 by older ones: [`CodeFacts::target`] says so.
-    pub fn compile_all(
+    pub(crate) fn compile_all(
         &self,
         what: &str,
         source: &str,

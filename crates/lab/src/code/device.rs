@@ -2,7 +2,7 @@
 
 use lanefield::backend::opencl::{BuiltKernel, Context, DeviceKind, OpenClError};
 
-use super::CodeFacts;
+use super::facts::CodeFacts;
 use super::nvidia::{counts_in_ptx, facts_in_log};
 
 /// Characters of a log that are quoted.
@@ -31,7 +31,7 @@ pub fn code_of(
 }
 
 /// The same of a kernel as it was built; NVIDIA's compiler has told nothing unless it was asked to (`-cl-nv-verbose`).
-pub fn code_of_kernel(context: &Context, kernel: &BuiltKernel) -> CodeFacts {
+pub(crate) fn code_of_kernel(context: &Context, kernel: &BuiltKernel) -> CodeFacts {
     let (device, info) = (context.info(), kernel.info());
     let told = CodeFacts {
         kernel: kernel.name().to_owned(),

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use lanefield::backend::opencl::registers_in;
 
-use super::{CodeFacts, InstructionCounts, SpillBytes};
+use super::facts::{CodeFacts, InstructionCounts, SpillBytes};
 
 /// What the log says of `kernel`; `None` where it does not name it.
 pub(super) fn facts_in_log(log: &str, kernel: &str) -> Option<CodeFacts> {

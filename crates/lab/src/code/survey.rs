@@ -11,8 +11,8 @@ use lanefield_reference::real::Precision;
 use rayon::prelude::*;
 use serde::Serialize;
 
-use super::CodeFacts;
 use super::clang::{Clang, ClangError};
+use super::facts::CodeFacts;
 use crate::model::{Architecture, Demand, OccupancyError};
 
 /// A kernel for one architecture, and how it is asked for.

@@ -53,9 +53,6 @@ pub struct Beside {
 }
 
 /// The rows of a JSON document of `lanefield bench` that were timed and have true bits.
-///
-/// # Errors
-/// [`CountersError::Unfit`], with what is missing.
 pub fn our_kernels(path: &Path) -> Result<Vec<OurKernel>, CountersError> {
     let text =
         lanefield::bounded::read(path).map_err(|source| CountersError::Read { path: path.to_owned(), source })?;

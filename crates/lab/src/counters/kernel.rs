@@ -57,7 +57,7 @@ pub struct KernelCounters {
 }
 
 impl KernelCounters {
-    pub fn busiest(&self) -> Vec<Busy> {
+    pub(crate) fn busiest(&self) -> Vec<Busy> {
         let mut units = self.units.clone();
         units.sort_by(|a, b| b.share.total_cmp(&a.share));
         units
@@ -68,7 +68,7 @@ impl KernelCounters {
         self.stalls.iter().copied().filter(|stalled| stalled.reason != Stall::SELECTED)
     }
 
-    pub fn largest_stall(&self) -> Option<Stalled> {
+    pub(crate) fn largest_stall(&self) -> Option<Stalled> {
         self.waits().max_by(|a, b| a.share.total_cmp(&b.share))
     }
 }

@@ -65,22 +65,22 @@ const STALLS: &str = "barrier branch_resolving dispatch_stall drain gmma imc_mis
 
 impl Stall {
     /// Waits for global memory, or for registers that were spilled there.
-    pub const LONG_SCOREBOARD: Self = Self("long_scoreboard");
+    pub(crate) const LONG_SCOREBOARD: Self = Self("long_scoreboard");
     /// Waits for local memory of a group, or for seldom functions.
-    pub const SHORT_SCOREBOARD: Self = Self("short_scoreboard");
-    pub const BARRIER: Self = Self("barrier");
+    pub(crate) const SHORT_SCOREBOARD: Self = Self("short_scoreboard");
+    pub(crate) const BARRIER: Self = Self("barrier");
     /// Too many accesses to global memory wait.
-    pub const LG_THROTTLE: Self = Self("lg_throttle");
+    pub(crate) const LG_THROTTLE: Self = Self("lg_throttle");
     /// Too many accesses to local memory of groups wait.
-    pub const MIO_THROTTLE: Self = Self("mio_throttle");
+    pub(crate) const MIO_THROTTLE: Self = Self("mio_throttle");
     /// The pipe for its arithmetic is busy.
-    pub const MATH_PIPE_THROTTLE: Self = Self("math_pipe_throttle");
+    pub(crate) const MATH_PIPE_THROTTLE: Self = Self("math_pipe_throttle");
     /// Code was not in the instruction cache.
-    pub const NO_INSTRUCTION: Self = Self("no_instruction");
+    pub(crate) const NO_INSTRUCTION: Self = Self("no_instruction");
     /// Waits for the result of an instruction that takes a fixed time.
-    pub const WAIT: Self = Self("wait");
-    pub const NOT_SELECTED: Self = Self("not_selected");
-    pub const SELECTED: Self = Self("selected");
+    pub(crate) const WAIT: Self = Self("wait");
+    pub(crate) const NOT_SELECTED: Self = Self("not_selected");
+    pub(crate) const SELECTED: Self = Self("selected");
 
     /// The reason of a name: as in metrics, `long_scoreboard`, or as in sections, `Long Scoreboard`.
     pub(super) fn of(name: &str) -> Option<Self> {

@@ -93,4 +93,4 @@ impl Finding {
 }
 
 /// Gains below this share of the time are not worth a finding: they drown in the spread of the samples.
-pub const WORTH_A_FINDING: f64 = 0.02;
+pub(crate) const WORTH_A_FINDING: f64 = 0.02;

@@ -9,15 +9,15 @@
 //! | `trace_file.rs` | the timeline of a run that was traced |
 //! | `profile.rs` | kernels as a profiler counted them |
 //! | `model.rs` | what the models of accesses and of time say of Lanefield's kernels |
-//! | `machine.rs` | device, compiled code and addresses, as the checks are told them |
+//! | `facts.rs` | device, compiled code and addresses, as the checks are told them |
 //! | `checks/` | one check a file |
 //! | `finding.rs` | what was found |
 
 pub mod checks;
 mod described;
 mod error;
+mod facts;
 mod finding;
-mod machine;
 mod model;
 mod observation;
 mod product;
@@ -28,10 +28,9 @@ mod runner;
 mod trace_file;
 
 pub use checks::diagnose;
-pub use described::{Described, Description, Often};
-pub use error::DoctorError;
+pub use described::{Described, Description};
 pub use finding::{Fault, Finding, Remedy};
-pub use observation::{ArrayAccess, Code, Machine, Observation, OtherGroup, Pass, Timeline};
+pub use observation::{DeviceFacts, Observation, Timeline};
 pub use product::Examination;
 pub use profile::of_profile;
 pub use read::{DescriptionError, beside};

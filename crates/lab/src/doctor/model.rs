@@ -8,20 +8,17 @@ use lanefield::kernel::Shape;
 use lanefield_reference::layout::LaneChoice;
 
 use super::error::DoctorError;
-use super::machine::LINE;
-use super::observation::{ArrayAccess, Machine};
+use super::facts::LINE;
+use super::observation::{ArrayAccess, DeviceFacts};
 use crate::access::{ArrayCounts, kernel_arrays};
 use crate::estimate::{self, Prediction};
 use crate::model::{Array, Counts, KernelWork, Launched, is_described};
 
 /// The models' word on a call in the tuning that `backend` has: how wavefronts reach each array, and the estimate, none where no machine is
 /// known for the device. Nothing of kernels whose accesses they do not know.
-///
-/// # Errors
-/// A kernel that cannot be laid out.
 pub(super) fn modelled(
     backend: &OpenCl,
-    machine: &Machine,
+    machine: &DeviceFacts,
     shape: &Shape,
 ) -> Result<(Vec<ArrayAccess>, Option<Prediction>), DoctorError> {
     if !is_described(shape.kernel) {

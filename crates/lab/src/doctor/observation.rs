@@ -7,7 +7,7 @@ use crate::counters::KernelCounters;
 use crate::{Compared, Spread};
 
 #[derive(Clone, PartialEq, Debug, Default, Serialize)]
-pub struct Machine {
+pub struct DeviceFacts {
     pub name: String,
     pub wavefront: usize,
     pub units: usize,
@@ -132,7 +132,7 @@ pub struct Observation {
     #[serde(skip)]
     pub subject: String,
     #[serde(skip)]
-    pub machine: Machine,
+    pub machine: DeviceFacts,
     /// Bytes that the whole of it has to move at least: each input once, each output once.
     pub bytes: u64,
     /// Floating-point operations; 0 where nobody counted them.
@@ -204,13 +204,13 @@ impl Observation {
     }
 
     /// Seconds of a run: by the timeline where it was watched, else those of its kernels.
-    pub fn run_seconds(&self) -> f64 {
+    pub(crate) fn run_seconds(&self) -> f64 {
         self.timeline.wall.max(self.kernel_seconds())
     }
 
     /// Share of the kernels' time that is above what no change brings them below (one launch, or the bytes at the copy bandwidth), 0 to 1: no finding
     /// about kernels can gain more.
-    pub fn headroom(&self) -> f64 {
+    pub(crate) fn headroom(&self) -> f64 {
         if self.machine.stands_for_gpu {
             return 1.0;
         }
@@ -220,7 +220,7 @@ impl Observation {
     }
 
     /// The same of one pass, whose own bytes and launches it is that count; of all where nothing is known of the bytes of any.
-    pub fn headroom_of(&self, pass: &Pass) -> f64 {
+    pub(crate) fn headroom_of(&self, pass: &Pass) -> f64 {
         let known = self.passes.iter().any(|pass| pass.bytes() > 0);
         if !known || self.passes.len() == 1 || self.machine.stands_for_gpu {
             return self.headroom();

@@ -5,9 +5,9 @@ use lanefield::backend::opencl::{LaunchEvent, Mapping, OpenCl, Tuning};
 use lanefield_reference::layout::AcceleratorThreads;
 
 use super::error::DoctorError;
-use super::machine::code_of_kernel;
+use super::facts::code_of_kernel;
 use super::model::modelled;
-use super::observation::{Code, Machine, Observation, OtherGroup, Pass, Timeline};
+use super::observation::{Code, DeviceFacts, Observation, OtherGroup, Pass, Timeline};
 use crate::{Compared, FieldFacts, Sampling, Spread, TimedCase, sample};
 
 /// Outer sites a group that each stencil is tried with, as in Grid's study of `accelerator_threads`.
@@ -16,7 +16,7 @@ const THREADS: [usize; 4] = [4, 8, 16, 32];
 #[derive(Clone, Debug)]
 pub struct Examination<'m> {
     pub tuning: Tuning,
-    pub machine: &'m Machine,
+    pub machine: &'m DeviceFacts,
     pub samples: usize,
     pub other_groups: bool,
 }

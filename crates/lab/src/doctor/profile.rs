@@ -1,7 +1,7 @@
 //! Kernels as a profiler saw them, so that they are judged by their counters after the fact, without a device; and the counters of a profile beside what is
 //! observed here.
 
-use super::observation::{Code, Machine, Observation, Pass, Timeline};
+use super::observation::{Code, DeviceFacts, Observation, Pass, Timeline};
 use crate::Spread;
 use crate::counters::KernelCounters;
 
@@ -29,12 +29,12 @@ fn observed(counters: &KernelCounters) -> Option<Observation> {
         counters: Some(counters.clone()),
         ..Pass::default()
     };
-    let machine = Machine {
+    let machine = DeviceFacts {
         name: "as in the profile".to_owned(),
         wavefront: WARP,
         units: 1,
         copy_bandwidth: f64::NAN,
-        ..Machine::default()
+        ..DeviceFacts::default()
     };
     Some(Observation {
         subject: format!("{}, {work_items} work-items, calls in the profile: {}", counters.kernel, counters.calls),

@@ -16,9 +16,6 @@ pub enum DescriptionError {
 
 impl Description {
     /// Reads a description, and the source that it names.
-    ///
-    /// # Errors
-    /// [`DescriptionError`]: what is wrong with which file.
     pub fn read(path: &Path) -> Result<Described, DescriptionError> {
         let text = read(path)?;
         let description: Self = lanefield::toml_text::from_str(&text)

@@ -4,9 +4,9 @@ use lanefield::backend::opencl::Context;
 
 use super::described::{Described, Moved, Often, PassOf};
 use super::error::DoctorError;
+use super::facts::{code_of, efficiencies_of};
 use super::finding::Remedy;
-use super::machine::{code_of, efficiencies_of};
-use super::observation::{ArrayAccess, Machine, Observation, OtherGroup, Pass, Timeline};
+use super::observation::{ArrayAccess, DeviceFacts, Observation, OtherGroup, Pass, Timeline};
 use super::runner::{BACK_TO_BACK, Runner};
 use crate::{Compared, Spread};
 
@@ -41,7 +41,12 @@ impl Described {
         Some(changed)
     }
 
-    pub fn observe(&self, context: &Context, machine: &Machine, samples: usize) -> Result<Observation, DoctorError> {
+    pub fn observe(
+        &self,
+        context: &Context,
+        machine: &DeviceFacts,
+        samples: usize,
+    ) -> Result<Observation, DoctorError> {
         let mut runner = Runner::new(context, self, self.options(context))?;
         let (times, timeline) = runner.watch(samples)?;
         let description = &self.description;
@@ -76,7 +81,7 @@ impl Described {
     fn pass(
         &self,
         context: &Context,
-        machine: &Machine,
+        machine: &DeviceFacts,
         runner: &Runner<'_>,
         pass: &PassOf,
         seconds: Spread,
@@ -121,7 +126,7 @@ impl Described {
     fn other_groups(
         &self,
         context: &Context,
-        machine: &Machine,
+        machine: &DeviceFacts,
         pass: &PassOf,
         samples: usize,
     ) -> Result<Vec<OtherGroup>, DoctorError> {

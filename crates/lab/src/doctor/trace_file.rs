@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde::Deserialize;
 
-use super::observation::{Machine, Observation, Timeline};
+use super::observation::{DeviceFacts, Observation, Timeline};
 use super::read::{DescriptionError, read};
 
 #[derive(Deserialize)]
@@ -54,9 +54,6 @@ struct Arguments {
 }
 
 /// Reads a trace.
-///
-/// # Errors
-/// [`DescriptionError`]: a file that cannot be read, or is no trace of a run on a device.
 pub fn read_trace(path: &Path) -> Result<Observation, DescriptionError> {
     let text = read(path)?;
     let content = |message: String| DescriptionError::Content { path: path.to_owned(), message };
@@ -105,14 +102,14 @@ fn observed(trace: Trace) -> Option<Observation> {
     let shortest = kernels.map(|event| 1e-6 * event.dur).min_by(f64::total_cmp).unwrap_or(0.0);
     Some(Observation {
         subject: trace.command,
-        machine: Machine {
+        machine: DeviceFacts {
             name: trace.devices.join(", "),
             wavefront: 1,
             units: 1,
             copy_bandwidth: f64::NAN,
             // No launch that was seen took less.
             launch: shortest,
-            ..Machine::default()
+            ..DeviceFacts::default()
         },
         timeline,
         ..Observation::default()

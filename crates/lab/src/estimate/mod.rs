@@ -18,7 +18,7 @@ mod traversal;
 mod workload;
 
 pub use prediction::{Load, Prediction};
-pub use ranks::{RanksEstimate, RanksLaunch, RanksLimit, on_ranks};
+pub use ranks::{RanksEstimate, RanksLimit, on_ranks};
 pub use stencil::{KernelEstimate, stencil};
 pub use traversal::TraversalReport;
 pub use workload::{Workload, WorkloadReport};

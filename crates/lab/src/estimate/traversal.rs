@@ -5,7 +5,7 @@ use crate::machine::Machine;
 use serde::Serialize;
 
 /// Lines a lane that a regrouping takes at least: its state goes to a bucket in memory, and comes back.
-pub const REGROUPING_LINES_A_LANE: f64 = 2.0;
+pub(crate) const REGROUPING_LINES_A_LANE: f64 = 2.0;
 
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct TraversalReport {

@@ -199,7 +199,7 @@ impl<'c> Bench<'c> {
     }
 
     /// Compares one launch of each of two kernels of a program, each to an output of so many words.
-    pub fn compare_kernels(&self, file: &str, words: usize, calls: [Call<'_>; 2]) -> Result<Measured, Trouble> {
+    pub(crate) fn compare_kernels(&self, file: &str, words: usize, calls: [Call<'_>; 2]) -> Result<Measured, Trouble> {
         let program = self.program(file)?;
         let outputs = [self.zeros(words)?, self.zeros(words)?];
         let [without, with] = calls;

@@ -201,7 +201,7 @@ impl<'env> Queues<'env> {
         self.queues.iter().try_for_each(|one| queue::flush(one.object).map_err(failed("clFlush", "a queue of several")))
     }
 
-    pub fn finish_one(&self, queue: usize) -> Outcome<()> {
+    pub(crate) fn finish_one(&self, queue: usize) -> Outcome<()> {
         queue::finish(self.at(queue)).map_err(failed("clFinish", "a queue of several"))
     }
 

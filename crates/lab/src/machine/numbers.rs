@@ -78,7 +78,7 @@ impl Machine {
         if self.read_measured { self.read_gb_per_second } else { self.peak_gb_per_second }
     }
 
-    pub fn unit_clocks(&self) -> f64 {
+    pub(crate) fn unit_clocks(&self) -> f64 {
         f64::from(self.compute_units) * self.clock_mhz * 1e6
     }
 

@@ -236,7 +236,7 @@ impl Architecture {
     }
 
     /// Waves of a group of so many work-items.
-    pub fn waves_of(&self, work_items: usize) -> usize {
+    pub(crate) fn waves_of(&self, work_items: usize) -> usize {
         work_items.div_ceil(self.wave)
     }
 

@@ -76,7 +76,7 @@ impl Counts {
     }
 
     /// The same over bytes of the lines of `line` bytes that accesses touch, each access by itself: a first cache serves an access line by line.
-    pub fn line_efficiency(&self, line: u64) -> f64 {
+    pub(crate) fn line_efficiency(&self, line: u64) -> f64 {
         match self.line_touches * line {
             0 => 1.0,
             touched => self.distinct_bytes as f64 / touched as f64,

@@ -36,9 +36,6 @@ pub struct Item {
 
 impl Launched {
     /// Lays out and launches a kernel, as the backend would on a device that takes groups of any size.
-    ///
-    /// # Errors
-    /// [`ModelError`]: a kernel that is not described, or a lattice that has no such sites.
     pub fn new(shape: Shape, access: AccessWidth, tuning: Tuning) -> Result<Self, ModelError> {
         let kernel = shape.kernel;
         if !is_described(kernel) {

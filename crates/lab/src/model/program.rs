@@ -75,7 +75,7 @@ impl Launched {
         self.shape.field(role.name)
     }
 
-    pub fn source_bytes(&self) -> usize {
+    pub(crate) fn source_bytes(&self) -> usize {
         let nsimd = self.shape.lattice().nsimd();
         self.source().map_or(0, |field| field.object.parts() * stored(field) * word_bytes(field) * nsimd)
     }
@@ -244,7 +244,7 @@ impl Launched {
     }
 
     /// Whether the neighbour along a leg lies in another lane.
-    pub fn leads_elsewhere(&self, item: &Item, leg: Leg) -> bool {
+    pub(crate) fn leads_elsewhere(&self, item: &Item, leg: Leg) -> bool {
         self.neighbour(item, leg).1 != item.lane
     }
 

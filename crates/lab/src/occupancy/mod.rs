@@ -16,5 +16,5 @@ mod sweep;
 mod tests;
 
 pub use held::{Occupancy, occupancy};
-pub use next_step::{Need, NextStep};
+pub use next_step::Need;
 pub use sweep::{Swept, SweptQuantity, sweep, sweet_spot};

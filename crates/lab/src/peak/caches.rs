@@ -202,7 +202,7 @@ impl Measuring<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::peak::plateaus;
+    use crate::peak::plateau::plateaus;
 
     #[test]
     fn the_last_cache_is_judged_by_the_largest_sets_that_it_holds() {

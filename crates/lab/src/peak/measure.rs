@@ -75,9 +75,6 @@ impl Peak {
     }
 
     /// Measures the CPU reference's threads, in wall time: all but local memory and transfers, which it does not have.
-    ///
-    /// # Errors
-    /// [`BackendError::Field`] where the host has no room for the buffers.
     pub fn measure_cpu(
         cpu: &Cpu,
         options: &PeakOptions,

@@ -37,8 +37,5 @@ pub use crate::bandwidth::Operation;
 pub use chain::chain;
 pub(crate) use options::in_order;
 pub use options::{Part, PeakOptions};
-pub use plateau::{Place, Plateau, flat_ranges, ladder, nearest_caches, plateaus};
-pub use record::{
-    Chase, Clocks, Drift, HostMemory, Intensity, Latencies, LaunchCost, Peak, Stored, Stream, Transfer, WorkingSet,
-};
-pub use scale::Scale;
+pub use plateau::Place;
+pub use record::{HostMemory, Peak, Stored, Transfer};

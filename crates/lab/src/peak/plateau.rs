@@ -33,7 +33,7 @@ pub struct Plateau {
 /// Ranges of neighbouring points, at least two of them, whose values lie within 15 % of the highest of the range; first and last index, both
 /// part of it. Longer ranges are found before shorter ones, and, of equally long ones, higher before lower; they do not overlap, and are in
 /// the order of the points.
-pub fn flat_ranges(values: &[f64]) -> Vec<(usize, usize)> {
+pub(crate) fn flat_ranges(values: &[f64]) -> Vec<(usize, usize)> {
     let mut found = Vec::new();
     flat_ranges_between(values, 0, values.len(), &mut found);
     found.sort_unstable();
@@ -79,7 +79,7 @@ pub fn plateaus(place: Place, curve: &[(u64, f64)]) -> Vec<Plateau> {
 /// What a curve from the nearest cache outwards says of the nearest and the second one: the best value of the range that begins with the least
 /// sizes, or of these alone where there is none; and that of the next range, unless it goes on to the largest size, where memory is.
 /// `better`: the larger of two bandwidths, the smaller of two latencies.
-pub fn nearest_caches(values: &[f64], better: fn(f64, f64) -> f64) -> (Option<f64>, Option<f64>) {
+pub(crate) fn nearest_caches(values: &[f64], better: fn(f64, f64) -> f64) -> (Option<f64>, Option<f64>) {
     let ranges = flat_ranges(values);
     let best = |first: usize, last: usize| values[first..=last].iter().copied().reduce(better);
     let nearest = ranges.first().copied().filter(|range| range.0 <= 1);
@@ -94,7 +94,7 @@ pub fn nearest_caches(values: &[f64], better: fn(f64, f64) -> f64) -> (Option<f6
 }
 
 /// Powers of two from `least` to `most`, which are rounded up and down to powers of two.
-pub fn ladder(least: usize, most: usize) -> Vec<usize> {
+pub(crate) fn ladder(least: usize, most: usize) -> Vec<usize> {
     let first = least.max(1).next_power_of_two();
     std::iter::successors(Some(first), |size| size.checked_mul(2)).take_while(|&size| size <= most).collect()
 }

@@ -28,5 +28,5 @@ mod tests;
 mod timeline;
 mod words;
 
-pub use document::{Document, ReportError};
+pub use document::Document;
 pub use render::render;

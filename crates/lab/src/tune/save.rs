@@ -21,9 +21,6 @@ pub enum SaveError {
 }
 
 /// Refuses a place where [`save`] could not write, before the results are found.
-///
-/// # Errors
-/// [`SaveError`].
 pub fn require_place(path: &Path) -> Result<(), SaveError> {
     locked(path).map(drop)
 }
@@ -44,9 +41,6 @@ fn locked(path: &Path) -> Result<File, SaveError> {
 
 /// Puts the results of `report` into the file at `path`. Those of other kernels stay, if they still hold for `device`; a stale or damaged
 /// file is replaced.
-///
-/// # Errors
-/// [`SaveError`]; the file is as it was.
 pub fn save(path: &Path, device: &DeviceInfo, report: &TuneReport) -> Result<(), SaveError> {
     let _locked = locked(path)?;
     let mut file = TuningFile::read(path, device).unwrap_or_default();

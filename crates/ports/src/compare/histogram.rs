@@ -21,7 +21,7 @@ pub struct Histogram {
 
 impl Histogram {
     /// Whether all places have the same share of numbers that differ, to a tenth: then there is nothing to be seen.
-    pub fn is_flat(&self) -> bool {
+    pub(crate) fn is_flat(&self) -> bool {
         let shares = self.bins.iter().filter(|bin| bin.of > 0).map(|bin| bin.differing as f64 / bin.of as f64);
         let (least, most) = shares.fold((f64::INFINITY, 0.0f64), |(least, most), x| (least.min(x), most.max(x)));
         self.bins.len() < 2 || most - least <= 0.1 * most

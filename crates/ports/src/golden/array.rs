@@ -48,9 +48,6 @@ pub(super) fn content_of(object: Object) -> Content {
 }
 
 /// A field on the whole lattice, +0 on the sites that it does not have; half precision as the f32 that its fractions stand for.
-///
-/// # Errors
-/// [`NpyError`] where there is no room.
 pub fn field_array(field: &HostField) -> Result<RawArray, NpyError> {
     let shape = field.shape();
     let extents = shape.lattice.extents();

@@ -60,7 +60,7 @@ impl Writer {
         self.array_of(path, Content::of_shape(&array.shape), array)
     }
 
-    pub fn array_of(&mut self, path: &str, holds: Content, array: &RawArray) -> Result<(), GoldenError> {
+    pub(crate) fn array_of(&mut self, path: &str, holds: Content, array: &RawArray) -> Result<(), GoldenError> {
         let (dtype, shape) = (Some(array.element.descr().to_owned()), Some(array.shape.clone()));
         let entry = FileEntry { dtype, shape, holds: Some(holds), sha256: String::new() };
         self.write(path, &array.to_file()?, entry)

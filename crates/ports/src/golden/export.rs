@@ -12,17 +12,11 @@ use super::setup::{GoldenOptions, Setup};
 use super::{array, cases, stages};
 
 /// The calls of kernels of an [`export`], in its order: what a device will build can be known of them, and built side by side before.
-///
-/// # Errors
-/// As [`export`], of what can be known before anything is computed.
 pub fn calls(backend: &AnyBackend, options: &GoldenOptions) -> Result<Vec<Shape>, GoldenError> {
     cases::shapes(&Setup::new(backend, options, &|_| true)?)
 }
 
 /// Refuses a directory to which [`export`] could not write, before anything is computed.
-///
-/// # Errors
-/// [`GoldenError`].
 pub fn require_place(directory: &Path, replace: bool) -> Result<(), GoldenError> {
     Writer::new(directory, replace).map(drop)
 }

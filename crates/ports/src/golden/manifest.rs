@@ -192,9 +192,6 @@ impl Manifest {
     }
 
     /// Reads that of a directory.
-    ///
-    /// # Errors
-    /// [`GoldenError::NotGolden`] where there is none of this format and version.
     pub fn read(directory: &Path) -> Result<Self, GoldenError> {
         let not_golden = |why: String| GoldenError::NotGolden { path: directory.to_owned(), why };
         let bytes =
@@ -224,9 +221,6 @@ impl Manifest {
     }
 
     /// Refuses files that are not what the manifest says.
-    ///
-    /// # Errors
-    /// [`GoldenError::Damaged`] with the first of them.
     pub fn verify(&self, directory: &Path) -> Result<(), GoldenError> {
         for (file, entry) in &self.files {
             let damaged = |what: String| {

@@ -63,13 +63,13 @@ impl<'a> Setup<'a> {
         self.lattice_of(precision.scalar())
     }
 
-    pub fn lattice_of(&self, scalar: Scalar) -> Result<Lattice, GoldenError> {
+    pub(crate) fn lattice_of(&self, scalar: Scalar) -> Result<Lattice, GoldenError> {
         let options = LatticeOptions { lanes: self.backend.lanes(self.options.lanes), ..LatticeOptions::default() };
         Ok(Lattice::new(self.options.extents, scalar, options)?)
     }
 
     /// The lattice of a field that is made of one in another precision: lanes that hold the same sites in both.
-    pub fn lattice_from(&self, precision: Precision, from: Precision) -> Result<Lattice, GoldenError> {
+    pub(crate) fn lattice_from(&self, precision: Precision, from: Precision) -> Result<Lattice, GoldenError> {
         let lattice = self.lattice(precision)?;
         if lattice.in_scalar(from.scalar()).is_ok() {
             return Ok(lattice);

@@ -109,7 +109,7 @@ impl SpinMatrix {
     }
 
     /// Whether it moves spins and changes signs, so that no bit is lost.
-    pub const fn is_exact(&self) -> bool {
+    pub(crate) const fn is_exact(&self) -> bool {
         !self.halved
     }
 

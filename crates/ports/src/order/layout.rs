@@ -9,7 +9,7 @@ use super::shapes::require_shape;
 use crate::Content;
 
 /// The place of each site, which are numbered with x fastest, among the sites in another order.
-pub fn site_places(extents: Extents, order: SiteOrder) -> Vec<usize> {
+pub(crate) fn site_places(extents: Extents, order: SiteOrder) -> Vec<usize> {
     let volume = extents.volume();
     if !order.has_parities() {
         return (0..volume).collect();
@@ -109,7 +109,7 @@ impl Layout {
         Ok(Self { convention, extents, ls: None, directions: None, site: site.to_owned() })
     }
 
-    pub fn of_ours(shape: &[usize], content: Content, convention: Convention) -> Result<Self, OrderError> {
+    pub(crate) fn of_ours(shape: &[usize], content: Content, convention: Convention) -> Result<Self, OrderError> {
         let Convention { order, gamma, inner } = convention;
         let fail = |reason: String| OrderError::Shape { order, shape: shape.to_owned(), reason };
         let spins = spin_strides(shape);
@@ -146,12 +146,12 @@ impl Layout {
         Ok(Self { convention, extents, ls, directions, site: site.to_owned() })
     }
 
-    pub fn our_shape(&self) -> Vec<usize> {
+    pub(crate) fn our_shape(&self) -> Vec<usize> {
         let [x, y, z, t] = self.extents.as_array();
         self.ls.into_iter().chain([t, z, y, x]).chain(self.directions).chain(self.site.iter().copied()).collect()
     }
 
-    pub fn their_shape(&self) -> Vec<usize> {
+    pub(crate) fn their_shape(&self) -> Vec<usize> {
         let [x, y, z, t] = self.extents.as_array();
         let lattice = match self.convention.order.has_parities() {
             true => vec![2, t, z, y, x / 2],

@@ -36,9 +36,6 @@ fn has_links_together(shape: &[usize]) -> bool {
 
 /// Refuses a shape that fields of another order have: an axis of parities where the order has none, links whose direction comes first where it does not.
 /// [`super::to_ours`] asks for that, but of lexicographic order, which may have been named by nobody.
-///
-/// # Errors
-/// [`OrderError::OtherOrder`] with an order that has such shapes.
 pub fn require_shape(shape: &[usize], order: SiteOrder) -> Result<(), OrderError> {
     let is_propagator = matches!(shape, [_, _, _, _, 4, 4, 3, 3]);
     let named = order != SiteOrder::Lexicographic;

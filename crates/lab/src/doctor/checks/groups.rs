@@ -59,7 +59,7 @@ pub fn group_size(observation: &Observation, pass: &Pass) -> Option<Finding> {
 }
 
 /// Compute units without a group, or with too few wavefronts.
-pub fn launch_shape(observation: &Observation, pass: &Pass) -> Option<Finding> {
+pub(crate) fn launch_shape(observation: &Observation, pass: &Pass) -> Option<Finding> {
     let machine = &observation.machine;
     let (groups, wavefronts) = (pass.groups(), pass.wavefronts(machine.wavefront));
     let runs_on_cpu = machine.is_cpu && !machine.stands_for_gpu;

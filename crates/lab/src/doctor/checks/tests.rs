@@ -3,7 +3,7 @@
 use super::diagnose;
 use crate::counters::{KernelCounters, Kilobyte, Profile, Stall, Unit};
 use crate::doctor::finding::{Fault, Finding, Remedy};
-use crate::doctor::observation::{ArrayAccess, Code, Machine, Observation, OtherGroup, Pass, Timeline};
+use crate::doctor::observation::{ArrayAccess, Code, DeviceFacts, Observation, OtherGroup, Pass, Timeline};
 use crate::doctor::of_profile;
 use crate::{Compared, Limit, Spread};
 
@@ -18,13 +18,13 @@ fn other(size: usize, seconds: f64, present: f64) -> OtherGroup {
 
 /// A copy of 64 MB on a GPU of 1 TB/s, in 128 µs.
 fn good() -> Observation {
-    let machine = Machine {
+    let machine = DeviceFacts {
         name: "Test GPU".to_owned(),
         wavefront: 32,
         units: 100,
         copy_bandwidth: 1e12,
         launch: 5e-6,
-        ..Machine::default()
+        ..DeviceFacts::default()
     };
     let (source, target) = (("source".to_owned(), 64_000_000), ("target".to_owned(), 64_000_000));
     let access = |array: &str| ArrayAccess {

@@ -53,7 +53,7 @@ impl Case<'_> {
     }
 
     /// "at the sites that differ ", where not all do.
-    pub fn where_they_differ(&self) -> &'static str {
+    pub(crate) fn where_they_differ(&self) -> &'static str {
         match self.comparison.differing_sites < self.comparison.sites {
             true => "at the sites that differ, ",
             false => "",

@@ -126,7 +126,8 @@ pub(super) enum Product {
 }
 
 impl Product {
-    pub const WRONG: [Self; 5] = [Self::Unfused, Self::Contracted, Self::FromZero, Self::Reversed, Self::Separate];
+    pub(crate) const WRONG: [Self; 5] =
+        [Self::Unfused, Self::Contracted, Self::FromZero, Self::Reversed, Self::Separate];
 
     pub fn name(self) -> &'static str {
         match self {
@@ -170,7 +171,7 @@ pub(super) enum MassTerm {
 }
 
 impl MassTerm {
-    pub const WRONG: [Self; 2] = [Self::Unfused, Self::First];
+    pub(crate) const WRONG: [Self; 2] = [Self::Unfused, Self::First];
 
     pub fn name(self) -> &'static str {
         match self {

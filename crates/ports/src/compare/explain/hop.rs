@@ -48,7 +48,7 @@ impl<R: Real> Hop<'_, R> {
         Some(fit)
     }
 
-    pub fn has_bits(&self, b: &[Complex<R>], hop: impl Fn(Coordinate) -> Spinor<R>) -> bool {
+    pub(crate) fn has_bits(&self, b: &[Complex<R>], hop: impl Fn(Coordinate) -> Spinor<R>) -> bool {
         let mut sites = b.chunks_exact(12).enumerate();
         sites.all(|(site, b)| same(&hop(self.extents.coordinate(site)), b))
     }
@@ -61,7 +61,7 @@ impl<R: Real> Hop<'_, R> {
     }
 
     /// The hop where one link is another.
-    pub fn with_link(&self, x: Coordinate, other: OneLink) -> Spinor<R> {
+    pub(crate) fn with_link(&self, x: Coordinate, other: OneLink) -> Spinor<R> {
         let terms = self.inputs.legs.legs().map(|leg| {
             let v = self.link(x, leg, Fault::None);
             let (owner, d, change) = other;

@@ -22,9 +22,6 @@ pub enum ExplainError {
 }
 
 /// Whether two arrays are the hop that B should be, and which of the hops with one thing wrong B is; A, where B is right.
-///
-/// # Errors
-/// [`ExplainError`] where A, B or the source is no spinor field on the lattice.
 pub fn explain_hop(a: &ComplexArray, b: &ComplexArray, inputs: &HopInputs<'_>) -> Result<HopFindings, ExplainError> {
     inputs.boundary.require_links(inputs.links)?;
     let [x, y, z, t] = inputs.configuration.extents().as_array();

@@ -34,7 +34,7 @@ impl<'a> Stage<'a> {
         self.array_of(name, Content::of_shape(&array.shape), array)
     }
 
-    pub fn array_of(&mut self, name: &str, holds: Content, array: &RawArray) -> Result<(), GoldenError> {
+    pub(crate) fn array_of(&mut self, name: &str, holds: Content, array: &RawArray) -> Result<(), GoldenError> {
         let path = self.path(&format!("{name}.npy"));
         self.writer.array_of(&path, holds, array)?;
         self.entry.files.push(path);

@@ -152,11 +152,11 @@ impl Op {
     }
 
     /// γ5 S† γ5, in any basis.
-    pub fn is_gamma_five_hermitian(&self) -> bool {
+    pub(crate) fn is_gamma_five_hermitian(&self) -> bool {
         self.conjugated && self.spins && self.colours && self.gammas == Gammas::Around(FIVE)
     }
 
-    pub fn is_conjugated(&self) -> bool {
+    pub(crate) fn is_conjugated(&self) -> bool {
         self.conjugated
     }
 

@@ -4,7 +4,7 @@ use lanefield::backend::opencl::{BuiltKernel, Context, DeviceKind, Program};
 
 use super::described::AccessOf;
 use super::error::DoctorError;
-use super::observation::{Code, Machine};
+use super::observation::{Code, DeviceFacts};
 use crate::bandwidth::Operation;
 use crate::ceilings::MemoryOf;
 use crate::code::{self, Clang, CodeFacts};
@@ -12,7 +12,7 @@ use crate::empty::empty_kernel;
 
 pub(super) const LINE: u64 = 128;
 
-impl Machine {
+impl DeviceFacts {
     /// The device of a context; its copy bandwidth and what an empty launch takes are measured. `wavefront`: what to judge by instead of the
     /// device's own; that of a CPU, whose work-items need not run in step, is 1.
     pub fn of(context: &Context, wavefront: Option<usize>) -> Result<Self, DoctorError> {
@@ -38,7 +38,7 @@ impl Machine {
 /// A kernel that the program does not have; what clang says, where the machine names an architecture to compile for.
 pub(super) fn code_of(
     context: &Context,
-    machine: &Machine,
+    machine: &DeviceFacts,
     (program, source, options): (&Program, &str, &str),
     kernel: &str,
 ) -> Result<Code, DoctorError> {
@@ -72,7 +72,11 @@ fn code(facts: &CodeFacts) -> Code {
 
 /// Bytes asked for over bytes of sectors moved, and over bytes of lines touched, where the work-items of a group reach `access` by their numbers
 /// in a launch.
-pub(super) fn efficiencies_of(access: &AccessOf, machine: &Machine, group: usize) -> Result<(f64, f64), DoctorError> {
+pub(super) fn efficiencies_of(
+    access: &AccessOf,
+    machine: &DeviceFacts,
+    group: usize,
+) -> Result<(f64, f64), DoctorError> {
     let refused = |reason: String| DoctorError::Pattern {
         buffer: access.buffer.clone(),
         pattern: access.pattern.clone(),

@@ -1,0 +1,30 @@
+//! Experiments, one after the other.
+
+use lanefield::backend::opencl::Context;
+
+use super::bench::{Bench, Options};
+use super::experiments::measure;
+use super::guideline::Guideline;
+use super::outcome::Outcome;
+
+/// Runs experiments on a device, in order. `done` hears of each outcome, and says whether to go on. An experiment that cannot be run is an outcome that
+/// says why.
+pub fn run(
+    context: &Context,
+    guidelines: &[Guideline],
+    options: Options,
+    mut done: impl FnMut(&Outcome) -> bool,
+) -> Vec<Outcome> {
+    let mut bench = Bench::new(context, options);
+    let mut outcomes = Vec::new();
+    for guideline in guidelines {
+        bench.agreement = guideline.agreement;
+        let outcome = Outcome::new(guideline, measure(&guideline.name, &bench));
+        let goes_on = done(&outcome);
+        outcomes.push(outcome);
+        if !goes_on {
+            break;
+        }
+    }
+    outcomes
+}
