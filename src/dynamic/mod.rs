@@ -2,6 +2,7 @@
 //! [`Backend`](crate::backend::Backend) is compiled once for [`AnyBackend`], and solvers take an [`AnyModel`](crate::operator::AnyModel).
 
 mod applied;
+mod array_shape;
 mod backend;
 mod hop;
 mod index_kernel;
@@ -9,6 +10,7 @@ mod kept;
 mod operator;
 
 pub use applied::{Applied, DynField, Piece, Prepared};
+pub use array_shape::ArrayShape;
 pub use backend::{AnyBackend, AnyStorage, AnyTable, Here};
 pub use hop::Hop;
 pub use index_kernel::{Compared, IndexKernel, PreparedLaunch};

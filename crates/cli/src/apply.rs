@@ -6,7 +6,7 @@ use std::sync::Arc;
 use anyhow::{Context as _, bail, ensure};
 use clap::{Args, ValueEnum};
 use lanefield::backend::{BackendError, Memory as _};
-use lanefield::dynamic::{self, DynField, Hop, What, download, field_shape, norm2, upload};
+use lanefield::dynamic::{self, ArrayShape, DynField, Hop, What, download, field_shape, norm2, upload};
 use lanefield::io::configuration::ConfigurationFile;
 use lanefield::io::npy::ArrayReal;
 use lanefield::kernel::Kernel;
@@ -21,7 +21,7 @@ use serde::Serialize;
 
 use super::args::{BackendArgs, HopArgs, name_of, of_arithmetic};
 use super::array_output::{self, ArrayOutput};
-use super::fields::FieldShape;
+use super::fields::{shape_of_model, shape_of_object, write_field};
 use super::operator::{Offer, OperatorArgs, check, json_of};
 use super::outcome::Outcome;
 use super::output::{Head, Kind, Layout, bits, facts, show, with_bits};
@@ -105,10 +105,10 @@ struct Step {
 }
 
 impl Step {
-    fn shape(self) -> anyhow::Result<FieldShape> {
+    fn shape(self) -> anyhow::Result<ArrayShape> {
         match self.what {
-            What::Hop(hop, _) => FieldShape::of_object(hop.object()),
-            What::Model(model) => FieldShape::of_model(&model),
+            What::Hop(hop, _) => shape_of_object(hop.object()),
+            What::Model(model) => shape_of_model(&model),
         }
     }
 }
@@ -225,7 +225,7 @@ impl Apply {
             bail!("the result holds {z:e}, beyond {}: multiply the source by a power of two{or_f64}", R::NAME);
         }
         output.begin()?;
-        let axes = shape.write(&self.output, &whole, None, &result)?;
+        let axes = write_field(shape, &self.output, &whole, None, &result)?;
         output.describe::<R>(axes)?;
         let report = Report {
             operator: self.describe(step),

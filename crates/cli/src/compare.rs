@@ -1,13 +1,12 @@
 //! `lanefield compare`: two arrays, bit for bit; where they differ first, how many numbers do, where they lie, and what may have caused it.
 
 mod plot;
-mod residuals;
 
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, ensure};
 use clap::Args;
-use lanefield::dynamic::Hop;
+use lanefield::dynamic::{ArrayShape, Hop};
 use lanefield::io::atomic::write_atomically;
 use lanefield::io::hdf5::{self, Hdf5Error};
 use lanefield::io::npy::{self, ComplexArray, ComplexValues, NpyError, RawArray};
@@ -20,11 +19,12 @@ use lanefield_ports::compare::{
     CompareOptions, Comparison, HopFindings, HopInputs, Numbers, compare_numbers, explain_hop,
 };
 use lanefield_ports::order::{Convention, GammaBasis, Inner, OrderError, SiteOrder, require_shape, to_ours};
+use lanefield_ports::system::{Equation, TriedSolutions};
 use serde::Serialize;
 
 use super::args::HopArgs;
 use super::configuration::{ConfigArgs, ReadArgs};
-use super::fields::FieldShape;
+use super::fields::shape_of_model;
 use super::files::{check_beside, given, named, naming_a_dataset, npy_error, require_outputs, svg};
 use super::operator::{Offer, OperatorArgs, check};
 use super::outcome::Outcome;
@@ -32,7 +32,6 @@ use super::output::{Head, Kind, print, print_json};
 use super::ranks::RanksArgs;
 use crate::source::field::{InputArgs, source_or_file};
 use plot::plot;
-use residuals::{Residuals, System};
 
 /// Compare two arrays bit for bit: where they differ first, how many numbers do and where, and what may have caused it.
 ///
@@ -209,22 +208,22 @@ impl Compare {
     }
 
     /// How well A and B solve the system of the operator and the source.
-    fn residuals(&self, a: &ComplexArray, b: &ComplexArray, input: &InputArgs) -> anyhow::Result<Residuals> {
+    fn residuals(&self, a: &ComplexArray, b: &ComplexArray, input: &InputArgs) -> anyhow::Result<TriedSolutions> {
         ensure!(!self.dagger, "--dagger is for the hop; of an operator the dagger is tried: leave --dagger out");
         let model = self.operator.model(&self.hop)?;
         check::<f64>(&model, false)?;
         let configuration = input.configuration()?.configuration;
-        let shape = FieldShape::of_model(&model)?;
+        let shape = shape_of_model(&model)?;
         let source = input.source(shape, configuration.extents(), false)?.values;
         let (hop, configuration) = (self.hop.parameters(), &configuration);
-        Residuals::new(a, b, &System { model, hop, configuration, shape, source: &input.source, b: source })
+        Ok(TriedSolutions::new(a, b, &Equation { model, hop, configuration, shape, source: &input.source, b: source })?)
     }
 
     /// What A and B have to do with the hop, and which hop with one thing wrong B is.
     fn explain(&self, a: &ComplexArray, b: &ComplexArray, input: &InputArgs) -> anyhow::Result<HopFindings> {
         let configuration = input.configuration()?.configuration;
         let extents = configuration.extents();
-        let source = input.source(FieldShape::Spinor, extents, false)?.values;
+        let source = input.source(ArrayShape::Spinor, extents, false)?.values;
         let [x, y, z, t] = extents.as_array();
         let source = ComplexArray { shape: vec![t, z, y, x, 4, 3], values: ComplexValues::F64(source) };
         let dagger = if self.dagger { Dagger::Yes } else { Dagger::No };
@@ -237,7 +236,7 @@ impl Compare {
         })
     }
 
-    fn report(&self, comparison: Comparison, residuals: Option<Residuals>) -> anyhow::Result<Report> {
+    fn report(&self, comparison: Comparison, residuals: Option<TriedSolutions>) -> anyhow::Result<Report> {
         let verdict = match (comparison.is_same(), comparison.accepted) {
             (true, 0) => "same bits",
             (true, _) => "within ulps",
@@ -281,7 +280,7 @@ struct Report {
     /// What B should be, where that was said.
     hop_of: Option<HopOf>,
     /// How well both solve the system of an operator, where one was named.
-    residuals: Option<Residuals>,
+    residuals: Option<TriedSolutions>,
     plot: Option<String>,
     #[serde(flatten)]
     comparison: Comparison,

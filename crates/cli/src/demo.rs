@@ -8,7 +8,7 @@ use clap::Args;
 use lanefield::backend::opencl::OpenCl;
 use lanefield::backend::select::DeviceChoice;
 use lanefield::backend::{Cpu, Memory as _, Threads};
-use lanefield::dynamic::AnyBackend;
+use lanefield::dynamic::{AnyBackend, ArrayShape};
 use lanefield::io::atomic::write_atomically;
 use lanefield::io::nersc;
 use lanefield::operator::{HopParameters, WilsonParameters};
@@ -26,7 +26,6 @@ use textplots::{Chart, Plot as _, Shape};
 
 use super::args::opencl_device;
 use super::build_progress::announce;
-use super::fields::FieldShape;
 use super::files::{given, named, require_outputs, svg};
 use super::outcome::Outcome;
 use super::output::{Device, Head, Kind, facts, print, show};
@@ -146,7 +145,7 @@ impl Demo {
 }
 
 fn solve_on(backend: &AnyBackend, configuration: &Configuration) -> anyhow::Result<Solved> {
-    let eta = gaussian(SEED, FieldShape::Spinor, configuration.extents())?;
+    let eta = gaussian(SEED, ArrayShape::Spinor, configuration.extents())?;
     let hop = HopParameters { boundary: BoundaryPhases::ANTIPERIODIC_IN_TIME, ..HopParameters::default() };
     let how = WilsonSolve {
         operator: WilsonParameters { mass: MASS, hop },

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, ensure};
 use clap::Args;
 use lanefield::backend::Memory as _;
-use lanefield::dynamic::AnyBackend;
+use lanefield::dynamic::{AnyBackend, ArrayShape};
 use lanefield::io::configuration::ConfigurationFile;
 use lanefield::io::configuration::is_stream;
 use lanefield::io::identity::Identity;
@@ -31,7 +31,7 @@ use num_complex::Complex;
 
 use super::args::{BackendArgs, HopArgs, SumArgs, SumKind, of_methods};
 use super::array_output::{self, ArrayOutput};
-use super::fields::FieldShape;
+use super::fields::{shape_of_model, write_field};
 use super::files::{given, named, npy_name};
 use super::operator::{Invertible, OperatorArgs, check, json_of};
 use super::outcome::Outcome;
@@ -204,7 +204,7 @@ impl Solve {
     /// The configuration and the source.
     fn inputs(&self, model: AnyModel) -> anyhow::Result<(ConfigurationFile, Loaded)> {
         let file = self.input.configuration()?;
-        let (shape, extents) = (FieldShape::of_model(&model)?, file.configuration.extents());
+        let (shape, extents) = (shape_of_model(&model)?, file.configuration.extents());
         let eta = match self.batch {
             Some(nrhs) => self.input.batch(shape, extents, nrhs),
             // The system of a shift is that of the operator's own fields, not of the quarks on the walls.
@@ -223,10 +223,10 @@ impl Solve {
         mut summary: Summary,
         (mut long_run, output): (LongRun, Option<ArrayOutput<'_>>),
     ) -> anyhow::Result<Outcome> {
-        let (model, shape) = (how.operator, FieldShape::of_model(&how.operator)?);
+        let (model, shape) = (how.operator, shape_of_model(&how.operator)?);
         // The walls that a physical source is put onto, and its solution taken from.
         let walls = match (model, eta.shape) {
-            (AnyModel::DomainWall(parameters), FieldShape::Spinor) => Some(parameters),
+            (AnyModel::DomainWall(parameters), ArrayShape::Spinor) => Some(parameters),
             _ => None,
         };
         let onto_walls = |eta: Loaded| match walls {
@@ -284,14 +284,14 @@ impl Solve {
                         Some(parameters) => {
                             let of_walls = || parameters.export_solutions(report.lattice, report.solution.clone());
                             let solution = of_walls()?;
-                            let axes = FieldShape::Spinor.write(path, lattice, nrhs, &solution)?;
+                            let axes = write_field(ArrayShape::Spinor, path, lattice, nrhs, &solution)?;
                             ensure!(
                                 of_walls()? == solution,
                                 SolveError::Changed { what: "the solution in host memory" }
                             );
                             axes
                         }
-                        None => shape.write(path, lattice, nrhs, &report.solution)?,
+                        None => write_field(shape, path, lattice, nrhs, &report.solution)?,
                     };
                     // Now that it is written: what was, is the solution that was checked.
                     report.require_intact()?;

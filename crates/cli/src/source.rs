@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use anyhow::bail;
 use clap::Args;
 use lanefield::comm::WholeLattice;
+use lanefield::dynamic::ArrayShape;
 use lanefield::io::npy::ArrayReal;
 use lanefield::io::sidecar::SourceInputs;
 use lanefield::observable::Source;
@@ -20,7 +21,7 @@ use serde::Serialize;
 
 use super::args::of_arithmetic;
 use super::array_output::{self, ArrayOutput};
-use super::fields::FieldShape;
+use super::fields::write_field;
 use super::files::{named, npy_name};
 use super::outcome::Outcome;
 use super::output::{Head, Kind, bits, facts, joined, show, with_bits};
@@ -88,9 +89,9 @@ impl MakeSource {
         }
         array_output::require_outputs(Some(&self.output), &[], &[], |_| None)?;
         let shape = match (self.ls, self.components) {
-            (Some(ls), _) => FieldShape::FiveDimensional(ls.into()),
-            (_, Some(components)) => FieldShape::ColourVectors(components.into()),
-            _ => FieldShape::Spinor,
+            (Some(ls), _) => ArrayShape::FiveDimensional(ls.into()),
+            (_, Some(components)) => ArrayShape::ColourVectors(components.into()),
+            _ => ArrayShape::Spinor,
         };
         let loaded = load(&self.source, shape, self.lattice, false, "--lattice")?;
         require_in_range::<R>(&loaded.values)?;
@@ -104,7 +105,7 @@ impl MakeSource {
         };
         let output = ArrayOutput::new(&self.output, "source", &[], inputs)?;
         output.begin()?;
-        let axes = shape.write(&self.output, &lattice, None, &values)?;
+        let axes = write_field(shape, &self.output, &lattice, None, &values)?;
         output.describe::<R>(axes.clone())?;
         let norm2 = scalar::norm2(shape.part_words(), &values);
         let report = Report {

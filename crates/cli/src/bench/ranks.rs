@@ -7,7 +7,7 @@ use clap::Args;
 use lanefield::backend::Memory as _;
 use lanefield::backend::ghosts::{Halo, PacketRoom as _};
 use lanefield::comm::WholeLattice;
-use lanefield::dynamic::AnyBackend;
+use lanefield::dynamic::{AnyBackend, ArrayShape};
 use lanefield::kernel::Case;
 use lanefield::operator::{CloverParameters, HopParameters, Model as _, Operator as _, SchurComplement, System};
 use lanefield::reference::exact::ExactSum;
@@ -25,7 +25,6 @@ use serde::Serialize;
 
 use super::arguments::{LayoutArgs, TimingArgs, sampled};
 use crate::args::of_storage;
-use crate::fields::FieldShape;
 use crate::outcome::Outcome;
 use crate::output::{Head, Kind, bytes, facts, joined, number, show, table, table_of};
 use crate::ranks::{self, RanksArgs};
@@ -247,7 +246,7 @@ impl Ranks {
         let lattice = Lattice::new(extents, R::COMPLEX, options)?;
         let pieces = operator.even_odd::<AnyBackend, R>(backend, &Configuration::weak(extents, 1, 0.2), lattice)?;
         let mut normal = System::new(SchurComplement::new(pieces)?, true)?;
-        let eta = gaussian(7, FieldShape::Spinor, extents)?;
+        let eta = gaussian(7, ArrayShape::Spinor, extents)?;
         let eta: Vec<_> = eta.iter().map(|z| Complex::new(R::from_f64(z.re), R::from_f64(z.im))).collect();
         let source = Field::from_site_order(lattice, Sites::Parity(Parity::Odd), Spinors::ONE, &eta)?;
         let source = backend.upload(source)?;

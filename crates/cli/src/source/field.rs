@@ -6,6 +6,7 @@ use anyhow::{Context as _, bail, ensure};
 use clap::Args;
 use clap::builder::{OsStringValueParser, TypedValueParser};
 use lanefield::comm::{CommError, WholeLattice};
+use lanefield::dynamic::ArrayShape;
 use lanefield::io::configuration::ConfigurationFile;
 use lanefield::io::sidecar::{NoiseInput, SourceInput, SourceKind};
 use lanefield::observable::{Component, Noise, Source};
@@ -15,7 +16,7 @@ use lanefield::reference::layout::Extents;
 use num_complex::Complex;
 
 use crate::configuration::ConfigArgs;
-use crate::fields::{FieldShape, interleaved};
+use crate::fields::{interleaved, read_field};
 use crate::files::check_beside;
 use crate::ranks::RanksArgs;
 
@@ -45,7 +46,7 @@ pub fn source_or_file(read: fn(&str) -> Result<Source, String>) -> impl TypedVal
 /// A source in site order, on the part of this rank.
 pub struct Loaded {
     /// What it holds at each site.
-    pub shape: FieldShape,
+    pub shape: ArrayShape,
     pub values: Vec<Complex<f64>>,
 }
 
@@ -65,16 +66,16 @@ impl InputArgs {
     }
 
     /// A source of `shape`; where `physical` ones are welcome, they may be in place of five-dimensional ones, and a point is one.
-    pub fn source(&self, shape: FieldShape, extents: Extents, physical: bool) -> anyhow::Result<Loaded> {
+    pub fn source(&self, shape: ArrayShape, extents: Extents, physical: bool) -> anyhow::Result<Loaded> {
         let is_physical_point = physical
             && matches!(self.source, Source::Point { .. } | Source::Wall { .. })
-            && matches!(shape, FieldShape::FiveDimensional(_));
-        let shape = if is_physical_point { FieldShape::Spinor } else { shape };
+            && matches!(shape, ArrayShape::FiveDimensional(_));
+        let shape = if is_physical_point { ArrayShape::Spinor } else { shape };
         load(&self.source, shape, extents, physical, &self.configuration.config.display().to_string())
     }
 
     /// Random sources of `nrhs` consecutive seeds, as one field.
-    pub fn batch(&self, shape: FieldShape, extents: Extents, nrhs: u16) -> anyhow::Result<Loaded> {
+    pub fn batch(&self, shape: ArrayShape, extents: Extents, nrhs: u16) -> anyhow::Result<Loaded> {
         let Source::Noise { noise, seed, time } = self.source else {
             bail!(
                 "--batch takes its right-hand sides from --source gauss:SEED, z4:SEED or z2:SEED, not from {}",
@@ -133,14 +134,14 @@ pub fn input_of(
 /// The field in site order, on the part of this rank. `config` names what has the extents.
 pub fn load(
     source: &Source,
-    shape: FieldShape,
+    shape: ArrayShape,
     extents: Extents,
     physical: bool,
     config: &str,
 ) -> anyhow::Result<Loaded> {
     if let Source::File(path) = source {
         check_beside(path)?;
-        let (shape, its_extents, values) = shape.read(path, physical, extents)?;
+        let (shape, its_extents, values) = read_field(shape, path, physical, extents)?;
         ensure!(
             its_extents.as_array() == extents.as_array(),
             "the source {} has the lattice {its_extents}, and the configuration {config} has {extents}: they must be the same",
@@ -155,12 +156,12 @@ pub fn load(
 }
 
 /// The numbers of a source that is no file, in site order.
-fn made(source: &Source, shape: FieldShape, extents: Extents) -> Result<Vec<Complex<f64>>, FieldError> {
+fn made(source: &Source, shape: ArrayShape, extents: Extents) -> Result<Vec<Complex<f64>>, FieldError> {
     source.field_on(extents, shape.words())
 }
 
 /// Gaussian numbers of variance 1 in each real, in site order.
-pub fn gaussian(seed: u64, shape: FieldShape, extents: Extents) -> Result<Vec<Complex<f64>>, FieldError> {
+pub fn gaussian(seed: u64, shape: ArrayShape, extents: Extents) -> Result<Vec<Complex<f64>>, FieldError> {
     made(&Source::Noise { noise: Noise::Gauss, seed, time: None }, shape, extents)
 }
 
@@ -181,25 +182,25 @@ mod tests {
     fn a_point_source_is_one_at_its_place_alone() {
         let source: Source = "point:1,0,0,1,2,1".parse().unwrap();
         let extents = Extents::new([2, 1, 1, 2]).unwrap();
-        let values = load(&source, FieldShape::Spinor, extents, false, "c").unwrap().values;
+        let values = load(&source, ArrayShape::Spinor, extents, false, "c").unwrap().values;
         let place = 3 * 12 + 7;
         assert!(values.iter().enumerate().all(|(i, z)| *z == Complex::new(f64::from(i == place), 0.0)));
         let refusal = |source: &str, shape, extents| {
             let source: Source = source.parse().unwrap();
             load(&source, shape, Extents::new(extents).unwrap(), false, "c").err().unwrap().to_string()
         };
-        let error = refusal("point:1,0,0,1,2,1", FieldShape::Spinor, [1, 1, 1, 2]);
+        let error = refusal("point:1,0,0,1,2,1", ArrayShape::Spinor, [1, 1, 1, 2]);
         assert_eq!(error, "x = 1 of the point source is outside 0 to 0 on 1.1.1.2");
-        let error = refusal("point:0,0,0,0,4,0", FieldShape::FiveDimensional(8), [1, 1, 1, 2]);
+        let error = refusal("point:0,0,0,0,4,0", ArrayShape::FiveDimensional(8), [1, 1, 1, 2]);
         assert_eq!(error, "spin 4 of the point source is outside 0 to 3");
-        let error = refusal("point:0,0,0,0,4,0", FieldShape::ColourVectors(2), [1, 1, 1, 2]);
+        let error = refusal("point:0,0,0,0,4,0", ArrayShape::ColourVectors(2), [1, 1, 1, 2]);
         assert_eq!(error, "component 4 of the point source is outside 0 to 1");
     }
 
     #[test]
     fn a_z4_source_has_each_of_four_numbers_a_quarter_of_the_time() {
         let extents = Extents::new([4, 4, 4, 4]).unwrap();
-        let z4 = |seed| made(&Source::Noise { noise: Noise::Z4, seed, time: None }, FieldShape::Spinor, extents);
+        let z4 = |seed| made(&Source::Noise { noise: Noise::Z4, seed, time: None }, ArrayShape::Spinor, extents);
         let values = z4(7).unwrap();
         assert_eq!(values, z4(7).unwrap());
         assert_ne!(values, z4(8).unwrap());
@@ -216,7 +217,7 @@ mod tests {
         let extents = Extents::new([2, 4, 2, 3]).unwrap();
         let of = |source: &str| {
             let source: Source = source.parse().unwrap();
-            load(&source, FieldShape::Spinor, extents, false, "c").unwrap().values
+            load(&source, ArrayShape::Spinor, extents, false, "c").unwrap().values
         };
         let mut sum = vec![Complex::ZERO; 12 * extents.volume()];
         for (x, y, z) in (0..2).flat_map(|x| (0..4).flat_map(move |y| (0..2).map(move |z| (x, y, z)))) {
@@ -234,8 +235,8 @@ mod tests {
     fn z2_noise_squares_to_one_and_has_both_signs() {
         let extents = Extents::new([4, 4, 4, 4]).unwrap();
         let of = |time| Source::Noise { noise: Noise::Z2, seed: 7, time };
-        let values = made(&of(None), FieldShape::Spinor, extents).unwrap();
-        let on_slice = made(&of(Some(2)), FieldShape::Spinor, extents).unwrap();
+        let values = made(&of(None), ArrayShape::Spinor, extents).unwrap();
+        let on_slice = made(&of(Some(2)), ArrayShape::Spinor, extents).unwrap();
         let slice = 12 * 128..12 * 192;
         assert_eq!(on_slice[slice.clone()], values[slice.clone()]);
         assert!(on_slice.iter().enumerate().all(|(k, z)| slice.contains(&k) || *z == Complex::ZERO));
