@@ -11,24 +11,17 @@ pub struct UnknownMethod {
     name: String,
 }
 
-impl Method {
-    /// All methods; those that take several right-hand sides first.
-    pub const ALL: [Self; 5] =
-        [Self::ConjugateGradients, Self::BlockConjugateGradients, Self::MixedF32, Self::MixedHalf, Self::BiCgStab];
+lanefield_reference::named!(Method:
+    ConjugateGradients = "cg",
+    BlockConjugateGradients = "block-cg",
+    MixedF32 = "mixed-f32",
+    MixedHalf = "mixed-half",
+    BiCgStab = "bicgstab",
+);
 
+impl Method {
     /// Those that take several right-hand sides.
     pub const OF_SEVERAL: &[Self] = &[Self::ConjugateGradients, Self::BlockConjugateGradients];
-
-    /// `cg`, `block-cg`, `mixed-f32`, `mixed-half`, `bicgstab`.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::ConjugateGradients => "cg",
-            Self::BlockConjugateGradients => "block-cg",
-            Self::MixedF32 => "mixed-f32",
-            Self::MixedHalf => "mixed-half",
-            Self::BiCgStab => "bicgstab",
-        }
-    }
 
     /// What it is, in a line of a help.
     pub fn about(self) -> &'static str {

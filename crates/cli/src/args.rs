@@ -308,3 +308,9 @@ pub fn finite(text: &str) -> Result<f64, String> {
     let value = text.parse().ok().filter(|value: &f64| value.is_finite());
     value.ok_or_else(|| format!("invalid number '{text}': expected a finite number"))
 }
+
+/// Reads a tolerance of any size.
+pub fn positive_tolerance(text: &str) -> Result<f64, String> {
+    let value = finite(text).ok().filter(|&tolerance| tolerance > 0.0);
+    value.ok_or_else(|| format!("invalid tolerance '{text}': expected a number greater than 0"))
+}

@@ -17,7 +17,7 @@ use lanefield::reference::gauge::Configuration;
 use lanefield_lab::Timed as _;
 use serde::Serialize;
 
-use super::args::{OnLatticeArgs, finite};
+use super::args::{OnLatticeArgs, finite, positive_tolerance};
 use super::configuration::{ConfigArgs, FormatArgs, MadeOutput};
 use super::csv_output::{columns_with_bits, with_bits, write_csv};
 use super::files::{but_with, given, named, svg};
@@ -56,7 +56,7 @@ pub struct Flow {
     #[arg(long, value_name = "T", default_value = "0", value_parser = time)]
     begin: f64,
     /// Choose steps so large that the links of the schemes of third and second order differ at most by this
-    #[arg(long, value_name = "TOL", value_parser = tolerance)]
+    #[arg(long, value_name = "TOL", value_parser = positive_tolerance)]
     adaptive: Option<f64>,
     /// Measure after every so many steps, and at the end
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
@@ -87,11 +87,6 @@ fn step(text: &str) -> Result<f64, String> {
 fn time(text: &str) -> Result<f64, String> {
     let value = finite(text).ok().filter(|time| (0.0..=1e6).contains(time));
     value.ok_or_else(|| format!("invalid flow time '{text}': expected a number from 0 to 1000000"))
-}
-
-fn tolerance(text: &str) -> Result<f64, String> {
-    let value = finite(text).ok().filter(|&tolerance| tolerance > 0.0);
-    value.ok_or_else(|| format!("invalid tolerance '{text}': expected a number greater than 0"))
 }
 
 impl Flow {

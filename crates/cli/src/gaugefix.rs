@@ -9,7 +9,7 @@ use lanefield::reference::layout::{DIMENSION_NAMES, Direction};
 use lanefield_lab::Timed as _;
 use serde::Serialize;
 
-use super::args::{OnLatticeArgs, finite};
+use super::args::{OnLatticeArgs, finite, positive_tolerance};
 use super::configuration::{ConfigArgs, FormatArgs, MadeOutput};
 use super::files::but_with;
 use super::interrupt::{ends_on, keep};
@@ -45,7 +45,7 @@ pub struct Gaugefix {
     #[command(flatten)]
     format: FormatArgs,
     /// θ at which to stop
-    #[arg(long, value_name = "TOL", default_value = "1e-12", value_parser = tolerance)]
+    #[arg(long, value_name = "TOL", default_value = "1e-12", value_parser = positive_tolerance)]
     tolerance: f64,
     /// How far each step goes, as a multiple of the way to the largest F: 1 to 1.99
     #[arg(long, value_name = "OMEGA", default_value = "1.7", value_parser = overrelaxation)]
@@ -77,11 +77,6 @@ enum Start {
 
 /// θ, a mean of squares, of links that are in the gauge but for rounding in f64.
 const ROUNDING: f64 = 1e-28;
-
-fn tolerance(text: &str) -> Result<f64, String> {
-    let value = finite(text).ok().filter(|&tolerance| tolerance > 0.0);
-    value.ok_or_else(|| format!("invalid tolerance '{text}': expected a number greater than 0"))
-}
 
 fn overrelaxation(text: &str) -> Result<f64, String> {
     let value = finite(text).ok().filter(|omega| (1.0..=LARGEST_OVERRELAXATION).contains(omega));

@@ -17,9 +17,7 @@ use lanefield::operator::AnyModel;
 use lanefield::reference::field::{Spinors, list_of};
 use lanefield::reference::kernels::Vectors;
 use lanefield::reference::real::Precision;
-use lanefield::solver::{
-    Described, Digests, Eigenpairs, Method, Solve, SolveError, SolveReport, SolverError, Stopped, Watchers, identity,
-};
+use lanefield::solver::{Described, Digests, Eigenpairs, Method, Solve, SolveReport, Watchers, identity};
 use lanefield_lab::Timed as _;
 use num_complex::Complex;
 use serde::Serialize;
@@ -35,7 +33,7 @@ use super::output::{Head, Kind, facts, show};
 use super::ranks::{self, RanksArgs};
 use crate::solving::course::{Course, Fields, Rates, RhsSummary, SolverArgs, changed_inputs, lay_out};
 use crate::solving::deflation::{Deflating, DeflationArgs, deflated};
-use crate::solving::long_run::{Interrupted, LongRun, LongRunArgs, differs, since};
+use crate::solving::long_run::{LongRun, LongRunArgs, differs, since};
 use crate::solving::residual_history::Progress;
 use crate::source::field::source_or_file;
 use crate::source::quark::{Columns, Links, NamedSource, SmearArgs};
@@ -310,25 +308,18 @@ impl Propagator {
             Err(PropagatorError::Solve(error)) => *error,
             Err(error) => return Err(error).context("failed to compute the propagator"),
         };
-        match error {
-            SolveError::Recurrence(SolverError::Stopped(Stopped(error))) => {
-                if !error.is::<Interrupted>() {
-                    return differs(error, (self.json, Head::on(Kind::SolveDifference, backend.device())));
-                }
+        let difference = Head::on(Kind::SolveDifference, backend.device());
+        self.long_run.without_solution(
+            &long_run,
+            (error, "failed to compute the propagator"),
+            (self.json, difference),
+            std::iter::empty(),
+            |error, _| {
                 summary.course.failure = Some(error.to_string());
                 show(self.json, Head::on(Kind::Propagator, backend.device()), &summary, Summary::text)?;
-                say!("interrupted: {error}{}", self.long_run.but_with(std::iter::empty()));
-                Ok(Outcome::Done)
-            }
-            error if error.history().is_some() => {
-                summary.course.failure = Some(error.to_string());
-                show(self.json, Head::on(Kind::Propagator, backend.device()), &summary, Summary::text)?;
-                let but = || self.long_run.but_with(std::iter::empty());
-                say!("error: {error}{}", long_run.continues("--max-iterations", but));
-                Ok(Outcome::CheckFailed)
-            }
-            error => Err(error).context("failed to compute the propagator"),
-        }
+                Ok(Ok(()))
+            },
+        )
     }
 }
 

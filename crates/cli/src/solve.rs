@@ -21,8 +21,8 @@ use lanefield::reference::kernels::reduce::Sum;
 use lanefield::reference::layout::Lattice;
 use lanefield::reference::real::Precision;
 use lanefield::solver::{
-    Described, Digests, Eigenpairs, Method, Solve as How, SolveError, SolverError, Stopped, Watchers, identity,
-    solve_deflated, solve_with_shifts,
+    Described, Digests, Eigenpairs, Method, Solve as How, SolveError, Watchers, identity, solve_deflated,
+    solve_with_shifts,
 };
 use lanefield_lab::Timed as _;
 use lanefield_lab::bandwidth::Operation;
@@ -39,7 +39,7 @@ use super::output::{Head, Kind, show};
 use super::ranks;
 use crate::solving::course::{SolverArgs, changed_inputs, lay_out};
 use crate::solving::deflation::{Deflating, DeflationArgs};
-use crate::solving::long_run::{Interrupted, LongRun, LongRunArgs, differs};
+use crate::solving::long_run::{LongRun, LongRunArgs, differs};
 use crate::solving::residual_history::{Progress, write_batch_history, write_history};
 use crate::source::field::{InputArgs, Loaded, input_of, require_in_range};
 use summary::Summary;
@@ -323,28 +323,18 @@ impl Solve {
                 history?;
                 Ok(long_run.outcome(summary.course.outcome()))
             }
-            Err(SolveError::Recurrence(SolverError::Stopped(Stopped(error)))) => {
-                if !error.is::<Interrupted>() {
-                    return differs(error, (self.json, difference()));
-                }
-                let history = long_run.history();
-                let written = write_until_then(history);
-                summary.failed(&*error, history);
-                show(self.json, Head::on(Kind::Solve, backend.device()), &summary, Summary::text)?;
-                say!("interrupted: {error}{}", self.long_run.but_with(given([("--history", &self.history)])));
-                written?;
-                Ok(Outcome::Done)
-            }
-            Err(error) => {
-                let Some(history) = error.history() else { return Err(error).context("failed to solve") };
-                let written = write_until_then(history);
-                summary.failed(&error, history);
-                show(self.json, Head::on(Kind::Solve, backend.device()), &summary, Summary::text)?;
-                let but = || self.long_run.but_with(given([("--history", &self.history)]));
-                say!("error: {error}{}", long_run.continues("--max-iterations", but));
-                written?;
-                Ok(Outcome::CheckFailed)
-            }
+            Err(error) => self.long_run.without_solution(
+                &long_run,
+                (error, "failed to solve"),
+                (self.json, difference()),
+                given([("--history", &self.history)]),
+                |error, history| {
+                    let kept = write_until_then(history);
+                    summary.failed(error, history);
+                    show(self.json, Head::on(Kind::Solve, backend.device()), &summary, Summary::text)?;
+                    Ok(kept)
+                },
+            ),
         }
     }
 

@@ -1,5 +1,6 @@
 //! The arguments of long solves, and what watches them: checkpoints to resume from, records to compare with, signals that end them.
 
+use std::error::Error;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
@@ -14,8 +15,8 @@ use lanefield::io::identity::Identity;
 use lanefield::io::lock::Lock;
 use lanefield::io::record::{RecordError, RecordReader, RecordWriter};
 use lanefield::solver::{
-    Checkpoints, Digests, Recorder, Recurrence, Replay, ReplayDifference, SavedState, SolverInfo, Stopped,
-    WatchedScalar, Watcher,
+    Checkpoints, Digests, Recorder, Recurrence, Replay, ReplayDifference, SavedState, SolveError, SolverError,
+    SolverInfo, Stopped, WatchedScalar, Watcher,
 };
 
 use crate::files::{but_with, given, lock_file, stopped};
@@ -118,7 +119,7 @@ impl fmt::Display for Interrupted {
     }
 }
 
-impl std::error::Error for Interrupted {}
+impl Error for Interrupted {}
 
 impl Watcher for LongRun {
     fn begin(&mut self, recurrence: &dyn Recurrence) -> Result<(), Stopped> {
@@ -263,7 +264,7 @@ impl LongRun {
 }
 
 /// What watchers end a solve by.
-type AnyError = Box<dyn std::error::Error + Send + Sync>;
+type AnyError = Box<dyn Error + Send + Sync>;
 
 /// Says where a solve differs from its record. Another error is none of the solve's.
 pub fn differs(error: AnyError, (json, head): (bool, Head)) -> anyhow::Result<Outcome> {
@@ -351,6 +352,36 @@ impl LongRunArgs {
             (None, _) => String::new(),
             (Some(_), None) => but_with(&[], written),
             (Some(_), Some(_)) => but_with(&["--record"], written),
+        }
+    }
+
+    /// Tells how a solve ended that has no solution: its record differs, a signal came, or iterations did not suffice. Another error failed to do `what`.
+    /// `show` keeps and shows what there is until then, and gives whether it could be kept; `written` are the outputs that are there.
+    pub fn without_solution<'a>(
+        &self,
+        long_run: &LongRun,
+        (error, what): (SolveError, &'static str),
+        (json, difference): (bool, Head),
+        written: impl Iterator<Item = (&'a str, &'a Path)>,
+        show: impl FnOnce(&(dyn Error + 'static), &[f64]) -> anyhow::Result<Result<(), WriteError>>,
+    ) -> anyhow::Result<Outcome> {
+        match error {
+            SolveError::Recurrence(SolverError::Stopped(Stopped(error))) => {
+                if !error.is::<Interrupted>() {
+                    return differs(error, (json, difference));
+                }
+                let kept = show(&*error, long_run.history())?;
+                say!("interrupted: {error}{}", self.but_with(written));
+                kept?;
+                Ok(Outcome::Done)
+            }
+            error => {
+                let Some(history) = error.history() else { return Err(error).context(what) };
+                let kept = show(&error, history)?;
+                say!("error: {error}{}", long_run.continues("--max-iterations", || self.but_with(written)));
+                kept?;
+                Ok(Outcome::CheckFailed)
+            }
         }
     }
 
