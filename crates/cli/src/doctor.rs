@@ -16,7 +16,7 @@ use lanefield_lab::bandwidth::Operation;
 use lanefield_lab::ceilings::Share;
 use lanefield_lab::counters::{KernelCounters, Kilobyte, Profile};
 use lanefield_lab::doctor::{
-    Described, Description, Examination, DeviceFacts, Observation, Remedy, diagnose, of_profile, read_trace,
+    Described, Description, DeviceFacts, Examination, Observation, Remedy, diagnose, of_profile, read_trace,
 };
 use lanefield_lab::plausible;
 use lanefield_lab::study::Run;

@@ -102,7 +102,12 @@ impl Equation<'_> {
     }
 
     /// The best of an array as it is and, if that solves no system, of what it may be meant as.
-    pub(super) fn tried(&self, cpu: &AnyBackend, array: &ComplexArray, x: &[Complex<f64>]) -> Result<Residual, SystemError> {
+    pub(super) fn tried(
+        &self,
+        cpu: &AnyBackend,
+        array: &ComplexArray,
+        x: &[Complex<f64>],
+    ) -> Result<Residual, SystemError> {
         let mut variants = self.variants()?;
         let conjugated: Vec<_> = self.b.iter().map(Complex::conj).collect();
         // A real source is its own conjugate.
