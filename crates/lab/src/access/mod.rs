@@ -1,13 +1,5 @@
 //! Which lines and sectors of memory the work-items of a wavefront touch at once, counted from their addresses. The addresses are those of a small
 //! expression, or those of the kernels of this library (`crate::model`).
-//!
-//! | file | subject |
-//! |---|---|
-//! | `arrays.rs` | what a kernel's wavefronts touch of each array |
-//! | `expression.rs` | addresses as written by hand: a small grammar |
-//! | `pattern.rs` | such addresses over lanes, sites and words, mapped to work-items |
-//! | `examples.rs` | good and bad orders of iteration, by name |
-//! | `banks.rs` | conflicts in local memory; pitch and padding of rows |
 
 mod arrays;
 mod banks;

@@ -1,11 +1,6 @@
 //! The ceilings of kernels that stream their fields, measured on buffers larger than the caches. Copy: bytes read plus bytes written, over
 //! the time of a copy. Read, write: bytes over the time to read or write them. Triad: two streams read, one written. The median of several
 //! runs, and the best of a few ways. `peak/` tries more ways.
-//!
-//! | file | subject |
-//! |---|---|
-//! | `host.rs` | the threads of the CPU reference |
-//! | `device.rs` | OpenCL devices, with the kernels of `cl/peak.cl` |
 
 mod device;
 mod host;

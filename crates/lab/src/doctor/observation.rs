@@ -4,6 +4,7 @@ use serde::Serialize;
 
 use crate::binding::{Binding, Limit, what_binds};
 use crate::counters::KernelCounters;
+use crate::model::lanes_filled;
 use crate::{Compared, Spread};
 
 #[derive(Clone, PartialEq, Debug, Default, Serialize)]
@@ -99,8 +100,7 @@ impl Pass {
 
     /// Share of the lanes of its wavefronts that have a work-item, 0 to 1.
     pub fn filled(&self, wavefront: usize) -> f64 {
-        let wavefront = wavefront.max(1);
-        self.group as f64 / (self.group.div_ceil(wavefront) * wavefront) as f64
+        lanes_filled(self.group, wavefront.max(1))
     }
 }
 

@@ -36,7 +36,7 @@ pub use instructions::Instructions;
 pub use launched::{Item, Launched};
 pub use program::{Array, Instruction};
 pub use resources::{Demand, GroupLimit, Resource};
-pub(crate) use resources::{check, groups_held, limits};
+pub(crate) use resources::{check, groups_held, lanes_filled, limits};
 pub use streams::Streams;
 pub use units::UnitTraffic;
 pub use work::KernelWork;

@@ -68,6 +68,11 @@ pub(crate) fn check(architecture: &Architecture, demand: &Demand) -> Result<(), 
     })
 }
 
+/// Share of the lanes of a group's wavefronts that have a work-item, 0 to 1.
+pub(crate) fn lanes_filled(group: usize, wavefront: usize) -> f64 {
+    group as f64 / (group.div_ceil(wavefront) * wavefront) as f64
+}
+
 /// What each resource allows of a kernel whose numbers were checked.
 pub(crate) fn limits(architecture: &Architecture, demand: &Demand) -> Vec<GroupLimit> {
     let waves_a_group = architecture.waves_of(demand.group);

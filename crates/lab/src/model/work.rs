@@ -84,6 +84,6 @@ impl KernelWork {
             let threads = (256 / lattice.nsimd()).clamp(1, AcceleratorThreads::MOST);
             tuning.accelerator_threads = Some(AcceleratorThreads::new(threads)?);
         }
-        Ok(Launched::new(shape, access, tuning)?)
+        Launched::new(shape, access, tuning)
     }
 }

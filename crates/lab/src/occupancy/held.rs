@@ -4,7 +4,9 @@ use serde::Serialize;
 
 use super::next_step::NextStep;
 use crate::json::si::kibi;
-use crate::model::{Architecture, Demand, GroupLimit, OccupancyError, Resource, check, limits};
+use crate::model::{
+    Architecture, Demand, GroupLimit, OccupancyError, Resource, check, groups_held, lanes_filled, limits,
+};
 
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Occupancy {
@@ -33,7 +35,7 @@ pub struct Occupancy {
 pub fn occupancy(architecture: &Architecture, demand: &Demand) -> Result<Occupancy, OccupancyError> {
     check(architecture, demand)?;
     let limits = limits(architecture, demand);
-    let groups = limits.iter().map(|limit| limit.groups).min().unwrap_or(0);
+    let groups = groups_held(architecture, demand);
     let waves_a_group = architecture.waves_of(demand.group);
     let most_waves = architecture.most_waves();
     let allocated_local = architecture.allocated_local(demand.local);
@@ -44,7 +46,7 @@ pub fn occupancy(architecture: &Architecture, demand: &Demand) -> Result<Occupan
         waves: groups * waves_a_group,
         most_waves,
         share: (groups * waves_a_group) as f64 / most_waves as f64,
-        lanes_filled: demand.group as f64 / (waves_a_group * architecture.wave) as f64,
+        lanes_filled: lanes_filled(demand.group, architecture.wave),
         allocated_registers: architecture.allocated_registers(demand.registers, demand.accumulation),
         allocated_local,
         carve_out,
