@@ -8,7 +8,7 @@ mod orders;
 mod ranks;
 mod reduce;
 mod sprint;
-pub mod table;
+mod table;
 mod threads;
 
 use crate::kernels::Known;

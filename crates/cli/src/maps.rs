@@ -4,10 +4,9 @@ use anyhow::Context as _;
 use lanefield::backend::Cpu;
 use lanefield::dynamic::{AnyBackend, Compared, IndexKernel};
 use lanefield_lab::bandwidth::Operation;
-use lanefield_lab::{Sampling, Spread, Timed as _, sample};
+use lanefield_lab::{Sampling, Spread, Timed as _, fastest, sample};
 use serde::Serialize;
 
-use super::bench::table::fastest;
 use super::interrupt::interrupted;
 use super::output::{number, table_of};
 

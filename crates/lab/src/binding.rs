@@ -4,7 +4,44 @@ use std::fmt;
 
 use serde::Serialize;
 
-use crate::counters::Unit;
+/// A unit of a device, as Nsight Compute names it.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Unit {
+    Dram,
+    L2,
+    /// The first cache, with its tags and data, and local memory.
+    L1,
+    /// The slots in which schedulers issue instructions.
+    Issue,
+    Fma,
+    /// Integers, bits and comparisons.
+    Alu,
+    Lsu,
+    Fp64,
+}
+
+impl Unit {
+    pub const MEMORY: [Self; 3] = [Self::Dram, Self::L2, Self::L1];
+
+    pub fn key(self) -> &'static str {
+        match self {
+            Self::Dram => "dram",
+            Self::L2 => "l2",
+            Self::L1 => "l1",
+            Self::Issue => "issue",
+            Self::Fma => "fma",
+            Self::Alu => "alu",
+            Self::Lsu => "lsu",
+            Self::Fp64 => "fp64",
+        }
+    }
+}
+
+lanefield_reference::named!(
+    Unit: Dram = "DRAM throughput", L2 = "L2 throughput", L1 = "L1 throughput", Issue = "issue slots", Fma = "FMA pipe", Alu = "ALU pipe",
+    Lsu = "LSU pipe", Fp64 = "FP64 pipe"
+);
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]

@@ -64,9 +64,9 @@ pub mod trace;
 pub mod tune;
 
 pub use bench::{BenchCase, BenchOptions, Progress, kernels_to_time, usual_sites};
-pub use binding::{Binding, Limit};
+pub use binding::{Binding, Limit, Unit};
 pub use json::{Device, Kind};
 pub use record::{FieldFacts, KernelRecord};
-pub use spread::{Compared, Spread, median};
+pub use spread::{Compared, Spread, fastest, median};
 pub use timed::Timed;
 pub use timing::{Sampling, TimedCase, sample};

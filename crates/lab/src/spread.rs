@@ -29,6 +29,16 @@ impl Spread {
     }
 }
 
+/// The fastest of what was timed, its times, and what is as fast as far as these samples tell: times from the 10th to the 90th percentile overlap. One sample
+/// tells nothing.
+pub fn fastest<T>(timed: impl IntoIterator<Item = (T, Spread)>) -> Option<(T, Spread, Vec<T>)> {
+    let mut timed: Vec<(T, Spread)> = timed.into_iter().collect();
+    let place = timed.iter().enumerate().min_by(|(_, (_, a)), (_, (_, b))| a.median.total_cmp(&b.median))?.0;
+    let (best, spread) = timed.remove(place);
+    let others = timed.into_iter().filter(|(_, other)| spread.tenth == spread.ninetieth || other.overlaps(&spread));
+    Some((best, spread, others.map(|(other, _)| other).collect()))
+}
+
 /// The middle one of some times, in any order.
 pub fn median(times: Vec<f64>) -> f64 {
     Spread::of_some(times).median

@@ -11,7 +11,9 @@ use lanefield_lab::study::Run;
 use serde::Serialize;
 
 use super::arguments::{LayoutArgs, TimingArgs, extents_or_usual, tuning_of};
-use super::table::{Report, fastest, or_others};
+use lanefield_lab::fastest;
+
+use super::table::{Report, or_others};
 use crate::args::of_storage;
 use crate::outcome::Outcome;
 use crate::output::Kind;

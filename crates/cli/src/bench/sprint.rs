@@ -16,7 +16,7 @@ use lanefield_lab::{BenchCase, KernelRecord, Timed as _};
 use serde::Serialize;
 
 use super::arguments::{LayoutArgs, TimingArgs};
-use super::table::{self, Report, or_others};
+use super::table::{Report, or_others};
 use crate::args::of_storage;
 use crate::outcome::Outcome;
 use crate::output::Kind;
@@ -143,7 +143,7 @@ impl Study {
             let stages = report.rows.iter().filter(|row| row.fields.lattice == lattice && row.kernel.name == kernel);
             // What has other bits is no way to run it.
             let timed = stages.filter(|row| row.bit_true).filter_map(|row| Some((row.variant.clone(), row.seconds?)));
-            if let (Some((stage, least, as_fast)), Some(seconds)) = (table::fastest(timed), first.seconds) {
+            if let (Some((stage, least, as_fast)), Some(seconds)) = (lanefield_lab::fastest(timed), first.seconds) {
                 let times_the_first = seconds.median / least.median;
                 fastest.push(Fastest { lattice, kernel, stage, times_the_first, as_fast });
             }

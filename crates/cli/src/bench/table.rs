@@ -9,7 +9,7 @@ use lanefield::kernel::Ceiling;
 use lanefield::reference::layout::Extents;
 use lanefield_lab::bandwidth::Operation;
 use lanefield_lab::study::Run;
-use lanefield_lab::{KernelRecord, Spread, Timed as _};
+use lanefield_lab::{KernelRecord, Timed as _};
 use serde::Serialize;
 
 use crate::output::{facts, number, table_of};
@@ -27,16 +27,6 @@ pub struct Report {
     /// Read bandwidth, likewise; null where no row is held against it.
     read_bytes_per_second: Option<f64>,
     pub rows: Vec<KernelRecord>,
-}
-
-/// The fastest of what was timed, its times, and what is as fast as far as these samples tell: times from the 10th to the 90th percentile overlap. One sample
-/// tells nothing.
-pub fn fastest<T>(timed: impl IntoIterator<Item = (T, Spread)>) -> Option<(T, Spread, Vec<T>)> {
-    let mut timed: Vec<(T, Spread)> = timed.into_iter().collect();
-    let place = timed.iter().enumerate().min_by(|(_, (_, a)), (_, (_, b))| a.median.total_cmp(&b.median))?.0;
-    let (best, spread) = timed.remove(place);
-    let others = timed.into_iter().filter(|(_, other)| spread.tenth == spread.ninetieth || other.overlaps(&spread));
-    Some((best, spread, others.map(|(other, _)| other).collect()))
 }
 
 /// What follows the name of the fastest.
@@ -148,6 +138,8 @@ impl Report {
 
 #[cfg(test)]
 mod tests {
+    use lanefield_lab::{Spread, fastest};
+
     use super::*;
 
     #[test]

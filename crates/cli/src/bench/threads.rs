@@ -12,7 +12,9 @@ use lanefield_lab::{BenchCase, KernelRecord, kernels_to_time};
 use serde::Serialize;
 
 use super::arguments::{LayoutArgs, TimingArgs, extents_or_usual};
-use super::table::{Report, fastest, or_others};
+use lanefield_lab::fastest;
+
+use super::table::{Report, or_others};
 use crate::args::of_storage;
 use crate::outcome::Outcome;
 use crate::output::{Kind, table};

@@ -9,8 +9,8 @@
 //! counted: it might be the busiest.
 
 use super::kernel::KernelCounters;
-use super::limits::{OccupancyLimit, Unit, percent};
-use crate::binding::{Binding, Limit, what_binds};
+use super::limits::{OccupancyLimit, percent};
+use crate::binding::{Binding, Limit, Unit, what_binds};
 
 /// From this share on a unit binds.
 const FULL: f64 = 0.8;

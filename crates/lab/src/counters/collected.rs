@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 
 use super::error::CountersError;
 use super::kernel::KernelCounters;
-use super::limits::{Busy, OccupancyLimit, Stall, Stalled, Unit};
+use super::limits::{Busy, OccupancyLimit, Stall, Stalled};
 use super::sheet::{Row, Sheet};
+use crate::binding::Unit;
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(super) enum Quantity {

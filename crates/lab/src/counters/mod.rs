@@ -22,6 +22,6 @@ pub use beside::{Beside, NameMap, OurKernel, our_kernels};
 pub use error::CountersError;
 pub use kernel::KernelCounters;
 pub(crate) use limits::percent as in_percent;
-pub use limits::{Busy, OccupancyLimit, Stall, Unit};
+pub use limits::{Busy, OccupancyLimit, Stall};
 pub use profile::Profile;
 pub use units::{Kilobyte, parse_bytes, parse_seconds};

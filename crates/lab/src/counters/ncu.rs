@@ -5,10 +5,11 @@ use std::collections::{BTreeMap, HashSet};
 
 use super::collected::{Quantity, StallsBy};
 use super::error::CountersError;
-use super::limits::{OccupancyLimit, Stall, Unit};
+use super::limits::{OccupancyLimit, Stall};
 use super::profile::Profile;
 use super::sheet::{Row, Sheet};
 use super::units::{self, number};
+use crate::binding::Unit;
 
 /// Metrics by name, raw or of a section. Where several measure the same, those that come first are taken.
 const METRICS: &[(&str, Quantity)] = &[

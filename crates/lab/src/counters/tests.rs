@@ -1,3 +1,4 @@
+use crate::binding::Unit;
 use std::path::{Path, PathBuf};
 
 use super::profile::short_name;

@@ -3,7 +3,8 @@
 
 use super::words::{megabytes, percent};
 use crate::binding::Limit;
-use crate::counters::{Busy, KernelCounters, OccupancyLimit, Stall, Unit};
+use crate::binding::Unit;
+use crate::counters::{Busy, KernelCounters, OccupancyLimit, Stall};
 use crate::doctor::finding::{Fault, Finding, Remedy};
 use crate::doctor::observation::{Observation, Pass};
 

@@ -1,7 +1,8 @@
 //! Each fault planted in an observation that is otherwise good: the check of that fault finds it, and no other does.
 
 use super::diagnose;
-use crate::counters::{KernelCounters, Kilobyte, Profile, Stall, Unit};
+use crate::binding::Unit;
+use crate::counters::{KernelCounters, Kilobyte, Profile, Stall};
 use crate::doctor::finding::{Fault, Finding, Remedy};
 use crate::doctor::observation::{ArrayAccess, Code, DeviceFacts, Observation, OtherGroup, Pass, Timeline};
 use crate::doctor::of_profile;
