@@ -35,7 +35,6 @@ pub struct OpenCl {
     build_options: String,
     pub(crate) sums: SumOptions,
     programs: Mutex<HashMap<(Source, String), Arc<Program>>>,
-    /// Plans of the calls so far.
     pub(crate) prepared: Mutex<HashMap<(Shape, Layout), Prepared>>,
     /// Tables that lattices determine.
     pub(crate) tables: Mutex<HashMap<TableKey, Arc<Buffer>>>,

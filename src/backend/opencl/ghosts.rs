@@ -121,7 +121,6 @@ impl OpenCl {
         self.launch_at(place, (&packets.program, kernel), launch, &arguments)
     }
 
-    /// Packs what other parts read of a field.
     fn pack_ghosts(
         &self,
         packets: &Packets,
@@ -232,7 +231,7 @@ impl OpenCl {
         Ok(())
     }
 
-    /// Has what is queued from now on in the context's own queue wait for what the queue of packets does now, of which this is the last event.
+    /// Has what is queued from now on in the device's own queue wait for what the queue of packets does now, of which this is the last event.
     fn join_packets(&self, last: Option<RawEvent>) -> Result<(), BackendError> {
         let back = &self.packet_queues()?.back;
         self.context.flush_queue(back)?;

@@ -55,7 +55,7 @@ pub use memory::{
 pub use offline::{OfflineDevice, OfflineKernel};
 pub use prebuild::NeededKernel;
 pub use probe::{ProbeCheck, ProbeVerdict, probe};
-pub use program::{Builds, Cache, EntryKind, Kernel as BuiltKernel, KernelInfo, Key, Program, Source, expand_with};
+pub use program::{Builds, BuiltKernel, Cache, EntryKind, KernelInfo, Key, Program, Source, expand_with};
 pub use queue::{
     Arg, CapturedArgument, CapturedBuffer, CapturedLaunch, Context, DeviceTimes, Launch, LaunchEvent, ScalarKind,
 };

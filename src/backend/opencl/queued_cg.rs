@@ -63,7 +63,6 @@ struct Varying {
     value: Value,
 }
 
-/// The value of such an argument.
 #[derive(Clone, Copy)]
 enum Value {
     /// The number of an iteration or of a sum: in the first iteration, and its step from one to the next.
@@ -73,7 +72,6 @@ enum Value {
 }
 
 impl Value {
-    /// What it is in an iteration.
     fn of(self, iteration: usize, bounds: &Bounds) -> Arg<'static> {
         match self {
             Self::Number { first, step } => Arg::U32((first + step * iteration) as u32),
@@ -82,7 +80,6 @@ impl Value {
     }
 }
 
-/// The number of an iteration.
 const ITERATION: Value = Value::Number { first: 0, step: 1 };
 const C: Value = Value::Bound(|bounds| bounds.c);
 const LOW: Value = Value::Bound(|bounds| bounds.low);
@@ -237,7 +234,6 @@ fn launch_numbered(
     device.launch_of(program, call.kernel().name, launch, &[&arguments[..], &values, same].concat())
 }
 
-/// The file of a kernel, with it alone.
 fn file_of(shape: &Shape) -> Source {
     Source::of_library(shape.kernel.file()).of_kernel(shape.kernel.name)
 }

@@ -24,7 +24,6 @@ impl OpenCl {
         self.plan_anew();
     }
 
-    /// Runs a kernel that sums.
     pub(crate) fn sum(&self, call: &Call<'_, Self>, sum: Sum) -> Result<PartialSums, BackendError> {
         let (shape, layout) = (call.shape(), self.layout_of(call)?);
         let mut planner = self.planner(layout);
@@ -139,7 +138,6 @@ impl OpenCl {
         }
     }
 
-    /// Tree sums.
     pub(crate) fn tree_sums(&self, workspace: &Workspace, sums: usize) -> Result<Vec<f64>, BackendError> {
         let mut results = vec![0.0; TREE_RESULT * sums];
         self.context.read(&workspace.result, 0, bytemuck::cast_slice_mut(&mut results))?;

@@ -1,4 +1,4 @@
-//! Launches of kernels on several queues at once, which a graph of launches puts there (`backend/graph.rs`). The context's own queue waits for them when
+//! Launches of kernels on several queues at once, which a graph of launches puts there (`backend/graph.rs`). The device's own queue waits for them when
 //! they are joined, so that whoever uses the device afterwards, in that queue, finds them done.
 
 use std::mem;
@@ -12,11 +12,10 @@ use super::queue::Place;
 use crate::backend::specification::Call;
 use crate::backend::{BackendError, SideBySide};
 
-/// Queues in use.
 pub(crate) struct OnQueues<'b> {
     device: &'b OpenCl,
     queues: Vec<Used>,
-    /// What was in the context's own queue before.
+    /// What was in the device's own queue before.
     start: RawEvent,
     /// By the number of the launch.
     events: Vec<Option<RawEvent>>,
@@ -31,7 +30,7 @@ struct Used {
 }
 
 impl<'b> OnQueues<'b> {
-    /// So many queues, at least one, which wait for the context's own.
+    /// So many queues, at least one, which wait for the device's own.
     pub(crate) fn new(device: &'b OpenCl, count: usize) -> Result<Self, BackendError> {
         let context = device.context();
         let mut queues = Vec::with_capacity(count.max(1));
@@ -45,7 +44,6 @@ impl<'b> OnQueues<'b> {
         Ok(Self { device, queues, start, events: Vec::new(), kept: Vec::new() })
     }
 
-    /// Waits for all that was queued.
     fn finish(&self) {
         for Used { queue, .. } in &self.queues {
             // A failure leaves nothing to do: the driver has given the commands up.

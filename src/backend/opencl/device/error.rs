@@ -13,7 +13,7 @@ pub(crate) const HOW_TO_GET_OPENCL: &str = if cfg!(target_feature = "crt-static"
      vendor's driver; OPENCL_DYLIB_PATH names another libOpenCL, and each file in /etc/OpenCL/vendors names one driver"
 };
 
-/// The environment variable that says how much device memory a context takes at most.
+/// The environment variable that says how much device memory is taken at most.
 pub(crate) const MEMORY_LIMIT: &str = "LANEFIELD_MEMORY_LIMIT";
 
 /// The status that an OpenCL call returned. Displays as its name in `CL/cl.h` with the number, `CL_OUT_OF_RESOURCES (-5)`.
@@ -113,7 +113,6 @@ pub enum OpenClError {
     #[error("invalid {MEMORY_LIMIT} '{text}': expected a number of bytes, or of KiB, MiB or GiB as in 512M")]
     MemoryLimit { text: String },
 
-    /// A program's source did not compile.
     #[error(
         "{call} failed with {status} for program {program} on {device}, options \"{options}\"; build log:\n{}",
         trimmed_log(.log)

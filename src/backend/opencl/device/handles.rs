@@ -67,7 +67,6 @@ unsafe impl Send for RawDevice {}
 unsafe impl Sync for RawDevice {}
 
 impl RawQueue {
-    /// Another reference to the same queue.
     pub(crate) fn retained(&self) -> Option<Self> {
         // SAFETY: the queue is alive, since `self` holds a reference; the new one is given back when the result is dropped.
         unsafe { opencl3::command_queue::retain_command_queue(self.0) }.ok().map(|()| Self(self.0))
@@ -75,7 +74,6 @@ impl RawQueue {
 }
 
 impl RawEvent {
-    /// Another reference to the same event.
     pub(crate) fn retained(&self) -> Option<Self> {
         // SAFETY: the event is alive, since `self` holds a reference; the new one is given back when the result is dropped.
         unsafe { opencl3::event::retain_event(self.0) }.ok().map(|()| Self(self.0))

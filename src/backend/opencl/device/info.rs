@@ -220,7 +220,6 @@ impl fmt::Display for DeviceInfo {
     }
 }
 
-/// What a driver tells of a device.
 pub(crate) fn describe(index: usize, platform: (usize, cl_platform_id), device: (usize, cl_device_id)) -> DeviceInfo {
     let (platform_index, platform) = platform;
     let (device_index, id) = device;

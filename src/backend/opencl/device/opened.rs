@@ -92,7 +92,7 @@ impl Device {
         (self.context.get(), self.id.0)
     }
 
-    pub(crate) fn context(&self) -> &RawContext {
+    pub(crate) fn cl_context(&self) -> &RawContext {
         &self.context
     }
 
@@ -104,7 +104,6 @@ impl Device {
         &self.queue
     }
 
-    /// Another queue of this device.
     pub(crate) fn new_queue(&self) -> Result<RawQueue, OpenClError> {
         new_queue(&self.context, self.id, format!("device {}", self.info))
     }
@@ -142,7 +141,6 @@ impl Device {
         }
     }
 
-    /// What buffers take now.
     pub(crate) fn in_use(&self) -> MemoryUse {
         *lock(&self.in_use)
     }
@@ -179,7 +177,6 @@ impl Device {
         self.flush_queue(&self.queue)
     }
 
-    /// The same in another queue.
     pub(crate) fn flush_queue(&self, queue: &RawQueue) -> Result<(), OpenClError> {
         queue::flush(queue.get()).map_err(|status| self.failed("clFlush", status, String::new()))
     }

@@ -152,7 +152,7 @@ impl DeviceMemory {
             return Err(refused("clCreateBuffer")(no_room));
         }
         // SAFETY: no host pointer is given, so the driver reads and keeps none.
-        let mem = unsafe { create_buffer(self.context().get(), kind.flags(), bytes, ptr::null_mut()) }
+        let mem = unsafe { create_buffer(self.cl_context().get(), kind.flags(), bytes, ptr::null_mut()) }
             .map(RawMem::own)
             .map_err(refused("clCreateBuffer"))?;
         let failed = |error| match error {

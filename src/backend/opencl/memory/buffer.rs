@@ -52,7 +52,6 @@ impl Buffer {
         self.mem()
     }
 
-    /// Whether it is of this pool.
     pub(crate) fn is_of(&self, pool: &Arc<Pool>) -> bool {
         Arc::ptr_eq(&self.pool, pool)
     }

@@ -31,7 +31,7 @@ impl DeviceMemory {
         let (start, bytes) = memory.mapping();
         let flags = CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR;
         // SAFETY: so many bytes are mapped there, for longer than there is the buffer.
-        let mem = unsafe { create_buffer(self.context().get(), flags, bytes, start.as_ptr().cast()) };
+        let mem = unsafe { create_buffer(self.cl_context().get(), flags, bytes, start.as_ptr().cast()) };
         Pinned { _mem: mem.ok().map(RawMem::own), _memory: memory }
     }
 

@@ -1,4 +1,4 @@
-//! The pool of a context's memory. A block that is given back waits for the next one who asks for its size and kind, so that a driver is asked for
+//! The pool of a device's memory. A block that is given back waits for the next one who asks for its size and kind, so that a driver is asked for
 //! memory when fields of a new kind are made, and not in the iterations of a solver. All commands go into one in-order queue, so who gets a block
 //! finds the commands done that used it before. While there are several queues, or launches that will be made again
 //! (`replay.rs`), blocks that are given back wait until these are done.
@@ -214,7 +214,6 @@ struct State {
     /// Calls that have queues of their own now, or launches to be made again.
     calls_with_queues: usize,
     holders: BTreeMap<Arc<str>, MemoryUse>,
-    /// Most bytes of device memory to be held.
     limit: Option<u64>,
     statistics: MemoryStatistics,
 }
@@ -292,12 +291,10 @@ impl Pool {
         lock(&self.state).limit = limit;
     }
 
-    /// A block that the driver made.
     pub(crate) fn made(&self, kind: MemoryKind) {
         lock(&self.state).statistics.of_mut(kind).allocations += 1;
     }
 
-    /// A buffer that did not fit the device.
     pub(crate) fn fell_back(&self, fallback: &Fallback) {
         let mut state = lock(&self.state);
         state.statistics.fallbacks += 1;
@@ -323,7 +320,6 @@ impl Pool {
         self.device.count_buffer(bytes as u64, |all, more| all + more);
     }
 
-    /// Takes a block back.
     pub(crate) fn give_back(&self, block: Arc<Block>, bytes: usize, what: &str) {
         let mut state = lock(&self.state);
         let statistics = state.statistics.of_mut(block.kind);
@@ -363,7 +359,6 @@ impl Pool {
         }
     }
 
-    /// Whether a call has queues of its own now.
     pub(crate) fn has_queues(&self) -> bool {
         lock(&self.state).calls_with_queues > 0
     }

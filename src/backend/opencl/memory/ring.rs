@@ -43,13 +43,12 @@ impl TransferWay {
 /// Bytes that a thread makes or takes at a time: small beside a block, so that the first one is soon ready.
 pub(crate) const PART_BYTES: usize = 256 << 10;
 
-/// Blocks of a ring.
 pub(crate) const RING: usize = 8;
 
 /// Blocks of a ring that travel at a time; the others are filled or emptied.
 pub(crate) const TRAVELLING: usize = 3;
 
-/// How a context makes its transfers.
+/// How large transfers are made.
 #[derive(Debug)]
 pub(crate) struct Transfers {
     pub way: TransferWay,
@@ -109,7 +108,6 @@ pub(crate) struct Parts<'a, 'scope, 'm> {
     given: Vec<usize>,
 }
 
-/// A part that a thread is done with.
 struct Part<'m> {
     block: usize,
     part: usize,

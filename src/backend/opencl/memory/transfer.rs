@@ -20,7 +20,6 @@ use crate::backend::opencl::device::{Note, OpenClError, RawEvent, lock};
 use crate::backend::timeline::{CommandKind, Group};
 
 impl DeviceMemory {
-    /// How large transfers are made.
     pub(crate) fn transfer_way(&self) -> TransferWay {
         lock(self.transfers()).way
     }

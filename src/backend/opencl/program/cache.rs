@@ -55,7 +55,6 @@ impl Cache {
         self.programs
     }
 
-    /// Where entries live, if anywhere.
     pub(crate) fn directory(&self) -> Option<&Path> {
         self.directory.as_deref()
     }

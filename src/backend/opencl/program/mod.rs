@@ -18,6 +18,6 @@ pub use builds::Builds;
 pub use cache::{Cache, EntryKind, Key};
 pub(crate) use launched::{PROGRAM_ALONE, note_launched, was_launched};
 pub(crate) use programs::full_options;
-pub use programs::{Kernel, KernelInfo, Program, Programs};
+pub use programs::{BuiltKernel, KernelInfo, Program, Programs};
 pub(crate) use sources::expand_for;
 pub use sources::{Source, expand_with};

@@ -1,4 +1,4 @@
-//! Programs: OpenCL C source built for the device of a context, once for a process (in memory) and once for a device and driver
+//! Programs: OpenCL C source built for a device in use, once for a process (in memory) and once for a device and driver
 //! (on disk, see `cache.rs`). The sources themselves are in `cl/`, embedded by `sources.rs`.
 
 use std::borrow::Cow;
@@ -38,7 +38,7 @@ pub struct Program {
     from_disk: bool,
     /// The precision of its fields, as the options say it; empty where they say none.
     precision: &'static str,
-    kernels: Mutex<HashMap<String, Arc<Kernel>>>,
+    kernels: Mutex<HashMap<String, Arc<BuiltKernel>>>,
     /// Kernels and sizes of groups that were launched.
     launched: Mutex<HashSet<(String, [usize; 3])>>,
 }
@@ -46,7 +46,7 @@ pub struct Program {
 /// A kernel object. Setting its arguments and queueing it is one critical section: OpenCL leaves clSetKernelArg as the one
 /// call that is not thread-safe.
 #[derive(Debug)]
-pub struct Kernel {
+pub struct BuiltKernel {
     pub(crate) raw: Mutex<RawKernel>,
     /// "kernel hop of program hop f32"
     pub(crate) label: Arc<str>,
@@ -58,7 +58,7 @@ pub struct Kernel {
     log: Arc<str>,
 }
 
-impl Kernel {
+impl BuiltKernel {
     /// Another kernel object of the same, whose arguments are set by whoever asked for it.
     pub(crate) fn another(&self) -> Result<RawKernel, OpenClError> {
         let name = CString::new(&*self.name).map_err(|_| nul_byte(&self.name))?;
@@ -127,7 +127,6 @@ impl Programs {
         &self.builds
     }
 
-    /// Forgets the programs that were built.
     #[cfg(feature = "check")]
     pub(crate) fn forget(&self) {
         lock(&self.built).clear();
@@ -208,9 +207,9 @@ impl Programs {
         let c_options = c_options(options)?;
         let device = self.device.id().0;
         let what = || format!("the binary of program {name}, {} bytes", binary.len());
-        // SAFETY: the device is the one of this context, and the driver checks the binary, which is whole: the cache, or who captured it,
+        // SAFETY: the device is the one of that context, and the driver checks the binary, which is whole: the cache, or who captured it,
         // verified its digest. One binary only: cl3 passes a slice of slices where OpenCL reads an array of pointers.
-        let raw = unsafe { cl::create_program_with_binary(self.device.context().get(), &[device], &[binary]) }
+        let raw = unsafe { cl::create_program_with_binary(self.device.cl_context().get(), &[device], &[binary]) }
             .map(RawProgram::own)
             .map_err(|status| OpenClError::call("clCreateProgramWithBinary", status, what()))?;
         cl::build_program(raw.get(), &[device], &c_options, None, ptr::null_mut())
@@ -230,7 +229,7 @@ impl Programs {
         let c_options = c_options(options)?;
         let device = self.device.id().0;
         // One source only: cl3 passes a slice of slices where OpenCL reads an array of pointers.
-        let raw = cl::create_program_with_source(self.device.context().get(), &[&source])
+        let raw = cl::create_program_with_source(self.device.cl_context().get(), &[&source])
             .map(RawProgram::own)
             .map_err(|status| {
                 OpenClError::call(
@@ -269,7 +268,7 @@ impl Programs {
             key: key.clone(),
             options: options.to_owned(),
             raw: Arc::new(raw),
-            context: address(self.device.context().get()),
+            context: address(self.device.cl_context().get()),
             device: self.device.id(),
             log: log.into(),
             from_disk: false,
@@ -280,7 +279,7 @@ impl Programs {
     }
 
     pub(crate) fn check_owns(&self, program: &Program) -> Result<(), OpenClError> {
-        if program.context == address(self.device.context().get()) {
+        if program.context == address(self.device.cl_context().get()) {
             Ok(())
         } else {
             let what = format!("program {}", program.name);
@@ -305,7 +304,6 @@ impl Program {
         &self.log
     }
 
-    /// All options that it was built with.
     pub(crate) fn options(&self) -> &str {
         &self.options
     }
@@ -336,7 +334,7 @@ impl Program {
     }
 
     /// The kernel `name`, made at its first use.
-    pub fn kernel(&self, name: &str) -> Result<Arc<Kernel>, OpenClError> {
+    pub fn kernel(&self, name: &str) -> Result<Arc<BuiltKernel>, OpenClError> {
         let mut kernels = lock(&self.kernels);
         if let Some(kernel) = kernels.get(name) {
             return Ok(Arc::clone(kernel));
@@ -346,7 +344,7 @@ impl Program {
         Ok(kernel)
     }
 
-    fn create_kernel(&self, name: &str) -> Result<Kernel, OpenClError> {
+    fn create_kernel(&self, name: &str) -> Result<BuiltKernel, OpenClError> {
         let label = format!("kernel {name} of program {}", self.name);
         let c_name = CString::new(name).map_err(|_| nul_byte(name))?;
         let raw = cl_kernel::create_kernel(self.raw.get(), &c_name).map(RawKernel::own).map_err(|status| {
@@ -383,7 +381,7 @@ impl Program {
             private_bytes: group(cl_kernel::CL_KERNEL_PRIVATE_MEM_SIZE)?,
         };
         let short = [name, self.precision].join(if self.precision.is_empty() { "" } else { " " });
-        Ok(Kernel {
+        Ok(BuiltKernel {
             raw: Mutex::new(raw),
             label: label.into(),
             short: short.into(),
@@ -403,7 +401,6 @@ fn c_options(options: &str) -> Result<CString, OpenClError> {
     CString::new(options).map_err(|_| OpenClError::NulByte { what: "the build options", value: options.to_owned() })
 }
 
-/// What `-DPRECISION=…` says.
 fn precision(options: &str) -> &'static str {
     let bits = options.split_whitespace().find_map(|option| option.strip_prefix("-DPRECISION="));
     match bits {

@@ -7,7 +7,7 @@ use opencl3::kernel::set_kernel_arg;
 
 use crate::backend::opencl::device::{OpenClError, RawKernel};
 use crate::backend::opencl::memory::Buffer;
-use crate::backend::opencl::program::Kernel;
+use crate::backend::opencl::program::BuiltKernel;
 
 /// One kernel argument, in the order of the kernel's declaration.
 #[derive(Debug, Clone, Copy)]
@@ -53,18 +53,17 @@ pub struct Launch {
 
 impl Launch {
     /// The launch of a kernel, as errors name it.
-    pub(crate) fn of(self, kernel: &Kernel) -> String {
+    pub(crate) fn of(self, kernel: &BuiltKernel) -> String {
         format!("{}, global {:?}, local {:?}", kernel.label, self.global, self.local)
     }
 }
 
-impl Kernel {
+impl BuiltKernel {
     /// Sets all arguments of one of its kernel objects, which nobody else uses now.
     pub(crate) fn set_all(&self, raw: &RawKernel, args: &[Arg<'_>]) -> Result<(), OpenClError> {
         args.iter().enumerate().try_for_each(|(index, arg)| self.set(raw, index, arg))
     }
 
-    /// Sets one argument, likewise.
     pub(crate) fn set(&self, raw: &RawKernel, index: usize, arg: &Arg<'_>) -> Result<(), OpenClError> {
         set_arg(raw, index as u32, arg).map_err(|status| {
             let what = format!("argument {index} ({}) of {}", arg.describe(), self.label);

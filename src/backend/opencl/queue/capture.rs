@@ -70,7 +70,6 @@ pub enum ScalarKind {
 }
 
 impl ScalarKind {
-    /// Its bytes.
     pub(crate) const fn bytes(self) -> usize {
         match self {
             Self::Uint | Self::Int | Self::Float => 4,
@@ -93,7 +92,6 @@ pub struct CapturedBuffer {
 }
 
 impl CapturedBuffer {
-    /// What it held after the launch.
     pub(crate) fn after(&self) -> &[u8] {
         self.after.as_ref().unwrap_or(&self.before)
     }
@@ -111,7 +109,6 @@ struct Capture {
 pub(crate) struct Captures(Mutex<Option<Capture>>);
 
 impl Captures {
-    /// Whether a launch is waited for.
     pub(crate) fn is_waiting(&self) -> bool {
         lock(&self.0).is_some()
     }

@@ -15,10 +15,9 @@ use super::replay::{Replay, Replayed};
 use crate::backend::opencl::device::{
     Note, OpenClError, RawEvent, RawKernel, RawQueue, enqueue_without_event, lock, unsigned,
 };
-use crate::backend::opencl::program::{Kernel, Program, note_launched, was_launched};
+use crate::backend::opencl::program::{BuiltKernel, Program, note_launched, was_launched};
 use crate::backend::timeline::{CommandKind, Group, Work, taken};
 
-/// The call that launches.
 const ENQUEUE: &str = "clEnqueueNDRangeKernel";
 
 /// A queue of a device, and what a launch there waits for beside those before it in the queue.
@@ -35,12 +34,11 @@ pub(crate) struct Place<'q> {
 }
 
 impl Place<'_> {
-    /// The same, with an event.
     pub(crate) fn with_event(self) -> Self {
         Self { event: true, ..self }
     }
 
-    /// Whether it is simply what comes next in a context's own queue, from the first work-item on.
+    /// Whether it is simply what comes next in the device's own queue, from the first work-item on.
     fn is_next_in(&self, context: &Context) -> bool {
         ptr::eq(self.queue, context.queue()) && self.after.is_empty() && self.offset == [0; 3]
     }
@@ -66,12 +64,11 @@ impl DeviceTimes {
 #[derive(Debug)]
 pub struct LaunchEvent {
     event: RawEvent,
-    entry: Arc<Kernel>,
+    entry: Arc<BuiltKernel>,
     launch: Launch,
 }
 
 impl LaunchEvent {
-    /// Another reference to the event.
     pub(crate) fn event(&self) -> Option<RawEvent> {
         self.event.retained()
     }
@@ -82,7 +79,7 @@ impl LaunchEvent {
     }
 
     /// The kernel as it was built.
-    pub fn kernel(&self) -> &Kernel {
+    pub fn kernel(&self) -> &BuiltKernel {
         &self.entry
     }
 }
@@ -181,7 +178,7 @@ impl Context {
     fn enqueue(
         &self,
         place: Place<'_>,
-        entry: &Arc<Kernel>,
+        entry: &Arc<BuiltKernel>,
         launch: Launch,
         args: &[Arg<'_>],
         work: Work,
@@ -235,7 +232,7 @@ impl Context {
         &self,
         place: Place<'_>,
         raw: &RawKernel,
-        entry: &Kernel,
+        entry: &BuiltKernel,
         launch: Launch,
     ) -> Result<(), OpenClError> {
         let sizes = [place.offset, launch.global, launch.local];
@@ -248,7 +245,7 @@ impl Context {
         Ok(())
     }
 
-    /// The context's own queue.
+    /// The device's own queue.
     pub(crate) fn own_place(&self) -> Place<'_> {
         Place { queue: self.queue(), after: &[], offset: [0; 3], event: false }
     }
@@ -339,7 +336,7 @@ impl Context {
         &self,
         program: &Program,
         kernel: &str,
-        entry: &Kernel,
+        entry: &BuiltKernel,
         launch: Launch,
         args: &[Arg<'_>],
     ) -> Result<(), OpenClError> {

@@ -8,7 +8,7 @@ use std::thread::{self, ThreadId};
 use super::arguments::Launch;
 use crate::backend::opencl::device::{Device, OpenClError, RawKernel, lock};
 use crate::backend::opencl::memory::DeviceMemory;
-use crate::backend::opencl::program::Kernel;
+use crate::backend::opencl::program::BuiltKernel;
 
 /// What a thread launches in the device's own queue, in this order.
 #[derive(Debug)]
@@ -24,11 +24,10 @@ impl Replay {
     }
 }
 
-/// A launch, to be made again.
 #[derive(Debug)]
 pub(crate) struct Replayed {
     pub raw: RawKernel,
-    pub kernel: Arc<Kernel>,
+    pub kernel: Arc<BuiltKernel>,
     pub launch: Launch,
 }
 
@@ -38,15 +37,14 @@ pub(crate) struct KeptLaunches(Arc<Mutex<Vec<Replayed>>>);
 
 impl KeptLaunches {
     /// A kernel object for a launch that is kept; `None` where none is.
-    pub(crate) fn kernel_for(&self, device: &Device, kernel: &Kernel) -> Result<Option<RawKernel>, OpenClError> {
+    pub(crate) fn kernel_for(&self, device: &Device, kernel: &BuiltKernel) -> Result<Option<RawKernel>, OpenClError> {
         match device.keeps_launches() {
             Some(true) => kernel.another().map(Some),
             _ => Ok(None),
         }
     }
 
-    /// A launch that was made.
-    pub(crate) fn add(&self, raw: RawKernel, kernel: &Arc<Kernel>, launch: Launch) {
+    pub(crate) fn add(&self, raw: RawKernel, kernel: &Arc<BuiltKernel>, launch: Launch) {
         lock(&self.0).push(Replayed { raw, kernel: Arc::clone(kernel), launch });
     }
 }
@@ -71,7 +69,6 @@ impl ReplayGuard {
         }
     }
 
-    /// The number of launches so far.
     pub(crate) fn launches(&self) -> usize {
         self.memory.keeps_launches().map_or(0, |_| lock(&self.kept.0).len())
     }

@@ -148,7 +148,6 @@ pub enum OneOf<T> {
 }
 
 impl<T> OneOf<T> {
-    /// All of them.
     pub(crate) fn all(&self) -> &[T] {
         match self {
             Self::One(one) => std::slice::from_ref(one),
@@ -170,8 +169,8 @@ pub enum Kind {
 /// How well an entry fits; the largest is taken.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) struct Fit {
-    source: Source,
-    place: Place,
+    origin: Origin,
+    closeness: Closeness,
     same_access: bool,
     same_order: bool,
     /// Less is better.
@@ -182,7 +181,7 @@ pub(crate) struct Fit {
 /// Where an entry comes from, the least trusted first. A choice for a lattice of a quarter the volume, or four times it, may lose as much as it
 /// gained there (an H200: about 10 %): defaults that were measured on the very device are better.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-enum Source {
+enum Origin {
     Defaults,
     TunedElsewhere,
     DefaultsMeasuredHere,
@@ -194,7 +193,7 @@ const NEAR: u32 = 1;
 
 /// How closely an entry names the device.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-enum Place {
+enum Closeness {
     Any,
     Kind,
     Vendor,
@@ -244,13 +243,13 @@ impl Where {
         }
         // An entry of another device serves those of the same architecture.
         let same_architecture = self.architecture.as_ref().map(|architecture| *architecture == device.architecture);
-        let place = match (&self.device, same_architecture) {
-            (Some(name), _) if *name == device.name => Place::Device,
-            (_, Some(true)) => Place::Architecture,
+        let closeness = match (&self.device, same_architecture) {
+            (Some(name), _) if *name == device.name => Closeness::Device,
+            (_, Some(true)) => Closeness::Architecture,
             (Some(_), _) | (None, Some(false)) => return None,
-            _ if self.vendor.is_some() => Place::Vendor,
-            _ if self.kind.is_some() => Place::Kind,
-            _ => Place::Any,
+            _ if self.vendor.is_some() => Closeness::Vendor,
+            _ if self.kind.is_some() => Closeness::Kind,
+            _ => Closeness::Any,
         };
         let conditions = [
             self.kernel.is_some(),
@@ -263,17 +262,17 @@ impl Where {
             self.volume_class_at_most.is_some(),
         ];
         let volume_distance = self.volume_class.map_or(0, |class| class.abs_diff(key.volume_class));
-        let source = match (&self.device, place) {
-            (None, _) if measured_here => Source::DefaultsMeasuredHere,
-            (None, _) => Source::Defaults,
+        let origin = match (&self.device, closeness) {
+            (None, _) if measured_here => Origin::DefaultsMeasuredHere,
+            (None, _) => Origin::Defaults,
             // What is tuned names a volume: this is a default of the crate.
-            (Some(_), Place::Device) if self.volume_class.is_none() => Source::DefaultsMeasuredHere,
-            (Some(_), Place::Device) if volume_distance <= NEAR => Source::TunedHere,
-            (Some(_), _) => Source::TunedElsewhere,
+            (Some(_), Closeness::Device) if self.volume_class.is_none() => Origin::DefaultsMeasuredHere,
+            (Some(_), Closeness::Device) if volume_distance <= NEAR => Origin::TunedHere,
+            (Some(_), _) => Origin::TunedElsewhere,
         };
         Some(Fit {
-            source,
-            place,
+            origin,
+            closeness,
             same_access: holds(&self.access, key.access),
             same_order: holds(&self.site_order, key.site_order),
             volume_distance: std::cmp::Reverse(volume_distance),

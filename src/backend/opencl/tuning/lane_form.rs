@@ -58,12 +58,10 @@ impl WorkItemLanes {
         if self == Self::One { nsimd } else { 1 }
     }
 
-    /// Lanes of a work-item.
     pub(crate) fn each(self, nsimd: usize) -> usize {
         nsimd / self.launched(nsimd)
     }
 
-    /// The build options.
     pub(crate) fn options(self) -> String {
         match self {
             Self::One => String::new(),

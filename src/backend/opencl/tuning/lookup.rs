@@ -169,7 +169,6 @@ impl Choices {
         &self.tuned
     }
 
-    /// The choice for a kernel.
     pub(crate) fn of(&self, device: &DeviceInfo, key: &KernelKey) -> Tuning {
         *lock(&self.looked_up).entry(*key).or_insert_with(|| self.tuned.choice(device, key))
     }

@@ -48,12 +48,10 @@ impl Stage {
         stages.into_iter().find(fits)
     }
 
-    /// Bytes of a group.
     pub(crate) fn bytes_of(self, work_items: usize) -> usize {
         self.legs * self.bytes * work_items
     }
 
-    /// The build options.
     pub(crate) fn options(self) -> String {
         let asynchronous = if self.asynchronous { " -DASYNC_COPIES" } else { "" };
         format!(" -DNEIGHBOURS_IN_LOCAL -DSTAGED_LEGS={}{asynchronous}", self.legs)

@@ -40,7 +40,6 @@ pub(crate) enum OsiteOrder {
 }
 
 impl OsiteOrder {
-    /// Outer sites.
     pub(crate) fn osites(&self) -> usize {
         match self {
             Self::Blocks(order) => order.osites(),
@@ -48,7 +47,6 @@ impl OsiteOrder {
         }
     }
 
-    /// The outer site at a place.
     pub(crate) fn osite_at(&self, place: usize) -> usize {
         match self {
             Self::Blocks(order) => order.osite_at(place),
@@ -56,7 +54,6 @@ impl OsiteOrder {
         }
     }
 
-    /// The place of an outer site.
     pub(crate) fn place_of(&self, osite: usize) -> usize {
         match self {
             Self::Blocks(order) => order.place_of(osite),

@@ -48,7 +48,6 @@ pub(crate) struct LocalMemory {
 }
 
 impl LocalMemory {
-    /// All of it.
     pub(crate) fn bytes(self) -> usize {
         [self.stage, self.shared_links, self.accumulators].into_iter().flatten().sum()
     }
@@ -70,7 +69,6 @@ pub(crate) struct Plan {
     pub stride: Option<(Staying, usize)>,
 }
 
-/// How many groups stay.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Staying {
     /// So many on each compute unit, or as many as registers allow.

@@ -325,7 +325,6 @@ impl Planner<'_> {
         Ok([pack, build])
     }
 
-    /// The build options of a kernel that sums.
     pub(crate) fn options_of_sum(&self, work: &Reduction<'_>, build: &SumBuild) -> String {
         let links = match work.shape.reconstruct() {
             0 => String::new(),
