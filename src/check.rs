@@ -30,10 +30,10 @@ use crate::backend::opencl::{
 };
 use crate::backend::select::device_for_tests;
 use crate::backend::{BackendError, Cpu, HostField, Sum};
-use crate::kernel::twin::{Twin, launch_twin, reduce_twin};
+use crate::kernel::plain::{PlainImplementation, launch_plain, reduce_plain};
 use crate::kernel::{
-    Access, BuildOption, Case, CaseOptions, Geometry, Holds, HostFunction, Kernel, Links, Numbers, Outcome, PlainLinks,
-    TestData,
+    Access, BuildOption, Case, CaseOptions, FieldContents, Geometry, HostFunction, Kernel, Links, Numbers, Outcome,
+    PlainLinks, TestData,
 };
 use crate::verify::{Difference, compare_host_fields};
 
@@ -96,7 +96,7 @@ impl Drawn {
         TestData::new(self.seed)
     }
 
-    pub fn sum(&self) -> Sum {
+    pub(crate) fn sum(&self) -> Sum {
         match TreePlan::new(64, 4) {
             Ok(plan) if self.tree => Sum::Tree(plan),
             _ => Sum::Exact,
@@ -104,11 +104,11 @@ impl Drawn {
     }
 
     /// The arguments, and the configuration of which the links are.
-    pub fn case(&self, kernel: &'static Kernel) -> Result<(Case, Configuration), TestCaseError> {
+    pub(crate) fn case(&self, kernel: &'static Kernel) -> Result<(Case, Configuration), TestCaseError> {
         let lattice = self.lattice().ok_or_else(|| TestCaseError::reject("no such lattice"))?;
         let failed = |error: &dyn fmt::Display| TestCaseError::fail(format!("no arguments for {kernel}: {error}"));
         // Of fields in another precision, any of them, if its lanes can hold the same sites.
-        let converted = kernel.fields().any(|role| role.holds == Holds::Converted);
+        let converted = kernel.fields().any(|role| role.holds == FieldContents::Converted);
         let from = converted.then_some(Precision::ALL[self.seed as usize % Precision::ALL.len()]);
         if from.is_some_and(|from| lattice.in_scalar(from.scalar()).is_err()) {
             return Err(TestCaseError::reject("no such lattice in the other precision"));
@@ -119,7 +119,7 @@ impl Drawn {
         let options = CaseOptions {
             configuration: kernel
                 .fields()
-                .any(|role| matches!(role.holds, Holds::DoubledLinks | Holds::Links))
+                .any(|role| matches!(role.holds, FieldContents::DoubledLinks | FieldContents::Links))
                 .then_some(&configuration),
             legs: self.legs,
             direction: self.direction,
@@ -303,7 +303,7 @@ pub fn builds() -> [Tuning; 3] {
 }
 
 /// What a device builds one program of a kernel for.
-struct Way {
+struct BuildWay {
     precision: Precision,
     nodes: [usize; DIMENSIONS],
     /// Extents of the lattices over the least ones.
@@ -312,7 +312,7 @@ struct Way {
     tuning: Tuning,
 }
 
-impl Way {
+impl BuildWay {
     /// Those of a kernel: usual builds, and of one that reads neighbours [`builds`]. Usual builds come first, so that a kernel that is wrong in
     /// every way is reported in the usual one.
     fn of(kernel: &'static Kernel) -> impl Iterator<Item = Self> {
@@ -453,7 +453,7 @@ pub fn backends(kernel: &'static Kernel) {
     if config(CASES_ON_A_DEVICE).1 {
         return check(kernel, (CASES_ON_A_DEVICE, any_case(kernel, true)), has_the_same_bits);
     }
-    let ways: Vec<Way> = Way::of(kernel).collect();
+    let ways: Vec<BuildWay> = BuildWay::of(kernel).collect();
     for way in &ways {
         check(kernel, (CASES_ON_A_DEVICE / ways.len() as u32, way.cases(kernel)), has_the_same_bits);
     }
@@ -463,14 +463,14 @@ pub fn backends(kernel: &'static Kernel) {
 ///
 /// # Panics
 /// With the least case that differs.
-pub fn twin<T: Twin>(kernel: &'static Kernel) {
+pub fn twin<T: PlainImplementation>(kernel: &'static Kernel) {
     let cpu = cpu();
     check(kernel, (CASES, any_case(kernel, false)), |drawn| {
         let (mut case, configuration) = drawn.case(kernel)?;
         let links = PlainLinks { configuration: &configuration, boundary: drawn.boundary };
         let plain = match kernel.cpu {
-            HostFunction::Reduce(_) => HostFunction::Reduce(reduce_twin::<T> as _),
-            _ => HostFunction::Launch(launch_twin::<T> as _),
+            HostFunction::Reduce(_) => HostFunction::Reduce(reduce_plain::<T> as _),
+            _ => HostFunction::Launch(launch_plain::<T> as _),
         };
         let expected = case.run_plain(&cpu, plain, &links, drawn.sum()).map_err(failed)?;
         case.spoil_outputs();
@@ -512,7 +512,7 @@ fn with_numbers(like: &HostField, values: &[Complex<f64>]) -> Result<HostField, 
 /// The fields that a kernel reads, but links.
 fn inputs(kernel: &'static Kernel) -> Vec<&'static str> {
     let reads = |access| matches!(access, Access::Read | Access::Update);
-    let is_links = |holds| matches!(holds, Holds::DoubledLinks | Holds::Links);
+    let is_links = |holds| matches!(holds, FieldContents::DoubledLinks | FieldContents::Links);
     kernel.fields().filter(|role| reads(role.access) && !is_links(role.holds)).map(|role| role.name).collect()
 }
 
@@ -676,7 +676,7 @@ pub fn covariant(kernel: &'static Kernel) {
     });
 }
 
-type Matrix = [Complex<f64>; 9];
+type SiteMatrix = [Complex<f64>; 9];
 
 /// A random matrix of SU(3) at each site.
 struct GaugeTransformation {
@@ -685,13 +685,13 @@ struct GaugeTransformation {
 }
 
 impl GaugeTransformation {
-    fn at(&self, site: usize) -> Matrix {
+    fn at(&self, site: usize) -> SiteMatrix {
         su3_random(self.seed, site as u64, 0)
     }
 
     /// U_μ(x) → g(x) U_μ(x) g(x + μ)†.
     fn of_links(&self, configuration: &Configuration) -> Result<Configuration, lanefield_reference::gauge::GaugeError> {
-        let product = |a: &Matrix, b: &Matrix| -> Matrix {
+        let product = |a: &SiteMatrix, b: &SiteMatrix| -> SiteMatrix {
             std::array::from_fn(|i| (0..3).map(|k| a[3 * (i / 3) + k] * b[3 * k + i % 3]).sum())
         };
         let mut links = Vec::new();
@@ -700,8 +700,8 @@ impl GaugeTransformation {
                 let mut next = self.extents.coordinate(site);
                 next[mu] = (next[mu] + 1) % self.extents[mu];
                 let there = self.at(self.extents.site(next));
-                let adjoint: Matrix = std::array::from_fn(|i| there[3 * (i % 3) + i / 3].conj());
-                let link: Matrix = std::array::from_fn(|i| configuration.link(site, mu)[i]);
+                let adjoint: SiteMatrix = std::array::from_fn(|i| there[3 * (i % 3) + i / 3].conj());
+                let link: SiteMatrix = std::array::from_fn(|i| configuration.link(site, mu)[i]);
                 links.extend(product(&product(&self.at(site), &link), &adjoint));
             }
         }

@@ -22,7 +22,7 @@ use crate::body::BodyError;
 use crate::body::c::{Dialect, Target, kernel_text};
 use crate::body::opencl::Named;
 use crate::capture::{self, BinaryFormat};
-use crate::kernel::{self, Argument, FieldRole, Kernel, KernelSource, Shape};
+use crate::kernel::{self, FieldRole, Kernel, KernelArgument, KernelSource, Shape};
 
 /// A language in which kernels are emitted.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -206,8 +206,8 @@ fn opencl(kernel: &'static Kernel, options: &EmitOptions) -> Result<String, Emit
 }
 
 /// What is said of an argument of an OpenCL C kernel.
-fn about(argument: &Argument) -> Vec<String> {
-    use crate::kernel::{Access, At};
+fn about(argument: &KernelArgument) -> Vec<String> {
+    use crate::kernel::{Access, FieldSites};
     let field = |FieldRole { name, access, holds, at }: &FieldRole| {
         let does = match access {
             Access::Read => "read",
@@ -215,42 +215,42 @@ fn about(argument: &Argument) -> Vec<String> {
             Access::Update => "read and written",
         };
         let at = match at {
-            At::Target => "",
-            At::Neighbours => ", on the sites of the neighbours",
-            At::All => ", on all sites",
+            FieldSites::Target => "",
+            FieldSites::Neighbours => ", on the sites of the neighbours",
+            FieldSites::All => ", on all sites",
         };
         format!("{name}: a field, {does}{at}: {holds:?}")
     };
     match argument {
-        Argument::Field(role) => vec![field(role)],
-        Argument::Fields(name, count) => vec![format!("{name}: {count} fields like the target, read; the first one again in place of one that is not there")],
-        Argument::Stencil => vec![
+        KernelArgument::Field(role) => vec![field(role)],
+        KernelArgument::Fields(name, count) => vec![format!("{name}: {count} fields like the target, read; the first one again in place of one that is not there")],
+        KernelArgument::Stencil => vec![
             "neighbours: [outer site][+x +y +z +t -x -y -z -t], bits 0 to 30 the neighbour's outer site, bit 31 whether the step leaves the virtual node".into(),
             "lane_steps: [+x +y +z +t -x -y -z -t][lane], bits 0 to 30 the lane that such a step leads to, bit 31 whether it leaves the lattice".into(),
         ],
-        Argument::OfNeighbours => vec!["of_neighbours: the neighbours of the sites of the neighbours, as neighbours".into()],
-        Argument::Matrix(form) => vec![format!("coefficients of a matrix along s: {form:?}")],
-        Argument::Computed(table) => vec![format!("{}: a table by {:?}", table.name, table.rows)],
-        Argument::Scalar(name) => vec![format!("{name}: a number, rounded to the precision")],
-        Argument::Complex(name) => vec![format!("{name}: real part of a number, rounded to the precision; then its imaginary part")],
-        Argument::Double(name) => vec![format!("{name}: a double")],
-        Argument::Scalars(names) => vec![format!("a buffer of {}: a number for each right-hand side, of one after the other", names.join(", "))],
-        Argument::Coefficients { name, of } => vec![format!("{name}: for each right-hand side of {of} a complex number for each of the target, rounded to the precision")],
-        Argument::Indices { name, of, among } => vec![format!("{name}: for each right-hand side of {of} the number of one of {among}")],
-        Argument::Slices => vec!["the outer sites and lanes of slices, and the numbers of outer sites, lanes and classes".into()],
-        Argument::Osites => vec!["outer sites of the target".into()],
-        Argument::Elements => vec!["outer sites of the target times its components".into()],
-        Argument::PartWords => vec!["complex words of a component of the target".into()],
-        Argument::Words => vec!["complex words of a site of the target".into()],
-        Argument::Parts => vec!["components of a site of the target".into()],
-        Argument::PartsOf(name) => vec![format!("components of a site of {name}")],
-        Argument::RhsParts => vec!["components of a right-hand side".into()],
-        Argument::LaunchedParts => vec!["the first component of the launch, and how many it takes".into()],
-        Argument::Fermions(each) => vec![format!("{each} for each fermion of Ls spinors")],
-        Argument::Ls => vec!["extent of the fifth dimension".into()],
-        Argument::Dagger => vec!["1 if the matrix along s is a conjugate one, else 0".into()],
-        Argument::Boundary => vec!["boundary: bit mu set where the boundary phase of direction mu is -1, bit 4 + mu where it is 0".into()],
-        Argument::Constant(number) => vec![format!("{number}")],
-        Argument::Stage | Argument::SharedLinks | Argument::Accumulators => vec![],
+        KernelArgument::OfNeighbours => vec!["of_neighbours: the neighbours of the sites of the neighbours, as neighbours".into()],
+        KernelArgument::Matrix(form) => vec![format!("coefficients of a matrix along s: {form:?}")],
+        KernelArgument::Computed(table) => vec![format!("{}: a table by {:?}", table.name, table.rows)],
+        KernelArgument::Scalar(name) => vec![format!("{name}: a number, rounded to the precision")],
+        KernelArgument::Complex(name) => vec![format!("{name}: real part of a number, rounded to the precision; then its imaginary part")],
+        KernelArgument::Double(name) => vec![format!("{name}: a double")],
+        KernelArgument::Scalars(names) => vec![format!("a buffer of {}: a number for each right-hand side, of one after the other", names.join(", "))],
+        KernelArgument::Coefficients { name, of } => vec![format!("{name}: for each right-hand side of {of} a complex number for each of the target, rounded to the precision")],
+        KernelArgument::Indices { name, of, among } => vec![format!("{name}: for each right-hand side of {of} the number of one of {among}")],
+        KernelArgument::Slices => vec!["the outer sites and lanes of slices, and the numbers of outer sites, lanes and classes".into()],
+        KernelArgument::Osites => vec!["outer sites of the target".into()],
+        KernelArgument::Elements => vec!["outer sites of the target times its components".into()],
+        KernelArgument::PartWords => vec!["complex words of a component of the target".into()],
+        KernelArgument::Words => vec!["complex words of a site of the target".into()],
+        KernelArgument::Parts => vec!["components of a site of the target".into()],
+        KernelArgument::PartsOf(name) => vec![format!("components of a site of {name}")],
+        KernelArgument::RhsParts => vec!["components of a right-hand side".into()],
+        KernelArgument::LaunchedParts => vec!["the first component of the launch, and how many it takes".into()],
+        KernelArgument::Fermions(each) => vec![format!("{each} for each fermion of Ls spinors")],
+        KernelArgument::Ls => vec!["extent of the fifth dimension".into()],
+        KernelArgument::Dagger => vec!["1 if the matrix along s is a conjugate one, else 0".into()],
+        KernelArgument::Boundary => vec!["boundary: bit mu set where the boundary phase of direction mu is -1, bit 4 + mu where it is 0".into()],
+        KernelArgument::Constant(number) => vec![format!("{number}")],
+        KernelArgument::Stage | KernelArgument::SharedLinks | KernelArgument::Accumulators => vec![],
     }
 }

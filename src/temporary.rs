@@ -16,11 +16,11 @@ const RANDOM: usize = 6;
 #[derive(Debug)]
 pub(crate) struct Temporary {
     prefix: String,
-    held: Held,
+    held: HeldFile,
 }
 
 #[derive(Debug)]
-enum Held {
+enum HeldFile {
     #[cfg(target_os = "linux")]
     Unnamed(File),
     Named(NamedTempFile),
@@ -28,54 +28,54 @@ enum Held {
 
 impl Temporary {
     /// Makes a file in a directory, with the permissions `mode` less the umask. A temporary name begins with a dot and `name`.
-    pub fn new_in(directory: &Path, name: &str, mode: u32) -> io::Result<Self> {
+    pub(crate) fn new_in(directory: &Path, name: &str, mode: u32) -> io::Result<Self> {
         // The file system bounds a name's length, and the target's may be at the bound.
         let prefix = format!(".{name}").chars().take(32).collect();
         #[cfg(target_os = "linux")]
         if let Some(file) = unnamed(directory, mode)? {
-            return Ok(Self { prefix, held: Held::Unnamed(file) });
+            return Ok(Self { prefix, held: HeldFile::Unnamed(file) });
         }
-        let held = Held::Named(named(directory, &prefix, mode)?);
+        let held = HeldFile::Named(named(directory, &prefix, mode)?);
         Ok(Self { prefix, held })
     }
 
     /// As [`Self::new_in`], with a temporary name, by which other processes open it, too.
-    pub fn named_in(directory: &Path, name: &str, mode: u32) -> io::Result<Self> {
+    pub(crate) fn named_in(directory: &Path, name: &str, mode: u32) -> io::Result<Self> {
         let prefix: String = format!(".{name}").chars().take(32).collect();
-        let held = Held::Named(named(directory, &prefix, mode)?);
+        let held = HeldFile::Named(named(directory, &prefix, mode)?);
         Ok(Self { prefix, held })
     }
 
     /// Its temporary name, if it has one.
-    pub fn path(&self) -> Option<&Path> {
+    pub(crate) fn path(&self) -> Option<&Path> {
         match &self.held {
             #[cfg(target_os = "linux")]
-            Held::Unnamed(_) => None,
-            Held::Named(file) => Some(file.path()),
+            HeldFile::Unnamed(_) => None,
+            HeldFile::Named(file) => Some(file.path()),
         }
     }
 
     /// The file itself.
-    pub fn file(&self) -> &File {
+    pub(crate) fn file(&self) -> &File {
         match &self.held {
             #[cfg(target_os = "linux")]
-            Held::Unnamed(file) => file,
-            Held::Named(file) => file.as_file(),
+            HeldFile::Unnamed(file) => file,
+            HeldFile::Named(file) => file.as_file(),
         }
     }
 
     /// Gives it its name, in the directory that it was made in, if no file has it; else it is given back.
-    pub fn persist_new(self, target: &Path) -> io::Result<Option<Self>> {
+    pub(crate) fn persist_new(self, target: &Path) -> io::Result<Option<Self>> {
         let Self { prefix, held } = self;
         let (error, held) = match held {
             #[cfg(target_os = "linux")]
-            Held::Unnamed(file) => match link(&file, target) {
+            HeldFile::Unnamed(file) => match link(&file, target) {
                 Ok(()) => return Ok(None),
-                Err(error) => (error, Held::Unnamed(file)),
+                Err(error) => (error, HeldFile::Unnamed(file)),
             },
-            Held::Named(file) => match file.persist_noclobber(target) {
+            HeldFile::Named(file) => match file.persist_noclobber(target) {
                 Ok(_) => return Ok(None),
-                Err(error) => (error.error, Held::Named(error.file)),
+                Err(error) => (error.error, HeldFile::Named(error.file)),
             },
         };
         match error.kind() {
@@ -85,10 +85,10 @@ impl Temporary {
     }
 
     /// Gives it its name, in the directory that it was made in, in place of the file of that name if there is one.
-    pub fn persist(self, target: &Path) -> io::Result<()> {
+    pub(crate) fn persist(self, target: &Path) -> io::Result<()> {
         let named = match self.held {
             #[cfg(target_os = "linux")]
-            Held::Unnamed(file) => match link(&file, target) {
+            HeldFile::Unnamed(file) => match link(&file, target) {
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
                     let directory = target.parent().filter(|parent| !parent.as_os_str().is_empty());
                     let directory = directory.unwrap_or(Path::new("."));
@@ -102,7 +102,7 @@ impl Temporary {
                 }
                 result => return result,
             },
-            Held::Named(file) => file,
+            HeldFile::Named(file) => file,
         };
         named.persist(target).map(drop).map_err(|error| error.error)
     }
@@ -233,6 +233,6 @@ pub(crate) mod tests {
     fn nothing_is_seen_of_a_file_on_its_way_where_the_system_has_such_files() {
         let directory = tempfile::tempdir().unwrap();
         let temporary = Temporary::new_in(directory.path(), "whole", 0o600).unwrap();
-        assert_eq!(names(directory.path()).is_empty(), matches!(temporary.held, Held::Unnamed(_)));
+        assert_eq!(names(directory.path()).is_empty(), matches!(temporary.held, HeldFile::Unnamed(_)));
     }
 }

@@ -4,7 +4,7 @@
 use lanefield::backend::opencl::DeviceError;
 use lanefield::backend::{Backend, BackendError, FieldOn, Sum};
 use lanefield::kernel::prelude::*;
-use lanefield::kernel::{self, Arguments, Kernel, Value};
+use lanefield::kernel::{self, ArgumentValue, Arguments, Kernel};
 use lanefield_reference::field::{CloverBlocks, ColourVectors, DoubledGauge, FieldError, Spinors};
 use lanefield_reference::kernels::domain_wall::{InverseForm, MobiusCoefficients};
 use lanefield_reference::kernels::hop::{Dagger, HopTerm};
@@ -75,9 +75,10 @@ fn what_is_missing_is_named<B: Backend>(backend: &B) {
     let [x, mut y] = [1, 1].map(|count| spinors(backend, EVEN, count));
     let no_scalar = Arguments::<B>::new(&kernel::blas::AXPY).write("y", &mut y).read("x", &x).call();
     refused(no_scalar.map(drop), "axpy", "a", &["missing", "a real number"]);
-    let nothing = Arguments::<B>::new(&kernel::reduce::INNER_PRODUCTS).value("xs", Value::Reads(vec![])).read("y", &y);
+    let nothing =
+        Arguments::<B>::new(&kernel::reduce::INNER_PRODUCTS).value("xs", ArgumentValue::Reads(vec![])).read("y", &y);
     refused(nothing.call().map(drop), "inner_products", "xs", &["0 fields that are read", "1 to 4 fields"]);
-    let five = Value::Reads(vec![x.any(); 5]);
+    let five = ArgumentValue::Reads(vec![x.any(); 5]);
     let five = Arguments::<B>::new(&kernel::reduce::INNER_PRODUCTS).value("xs", five).read("y", &y);
     refused(five.call().map(drop), "inner_products", "xs", &["5 fields that are read", "1 to 4 fields"]);
 }
@@ -92,7 +93,8 @@ fn what_is_no_argument_or_given_twice_is_named<B: Backend>(backend: &B) {
     refused(wrong.map(drop), "scale", "a", &["a field that is read", "a real number"]);
     let read = Arguments::<B>::new(&kernel::blas::COPY).read("out", &z).read("x", &x).call();
     refused(read.map(drop), "copy", "out", &["a field that is read", "a field that is written"]);
-    let written = Arguments::<B>::new(&kernel::blas::COPY).write("out", &mut y).value("x", Value::Scalar(1.0)).call();
+    let written =
+        Arguments::<B>::new(&kernel::blas::COPY).write("out", &mut y).value("x", ArgumentValue::Scalar(1.0)).call();
     refused(written.map(drop), "copy", "x", &["a real number", "a field that is read"]);
 }
 
@@ -209,7 +211,7 @@ fn lists_of_right_hand_sides_are_as_long_as_there_are_some<B: Backend>(backend: 
     let [x, mut y] = [6, 6].map(|count| spinors(backend, EVEN, count));
     let axpy = |y: &mut FieldOn<B, f32, Spinors>, a: &[f64], rhs_parts: usize| {
         let axpy = Arguments::<B>::new(&kernel::rhs::RHS_AXPY_NORM).write("y", y).read("x", &x);
-        axpy.value("a", Value::Scalars(a)).rhs_parts(rhs_parts).call().map(drop)
+        axpy.value("a", ArgumentValue::Scalars(a)).rhs_parts(rhs_parts).call().map(drop)
     };
     let name = "rhs_axpy_norm";
     axpy(&mut y, &[1.0; 3], 2).unwrap();
@@ -220,7 +222,7 @@ fn lists_of_right_hand_sides_are_as_long_as_there_are_some<B: Backend>(backend: 
     let mut two = spinors(backend, EVEN, 4);
     let take = |out: &mut FieldOn<B, f32, Spinors>, wanted: &[usize]| {
         let take = Arguments::<B>::new(&kernel::rhs::TAKE_RHS).write("out", out).read("x", &x);
-        take.value("wanted", Value::Indices(wanted)).rhs_parts(2).call().map(drop)
+        take.value("wanted", ArgumentValue::Indices(wanted)).rhs_parts(2).call().map(drop)
     };
     take(&mut two, &[2, 0]).unwrap();
     let expected = "a number below 3 for each of 2 right-hand sides of out";
@@ -229,7 +231,7 @@ fn lists_of_right_hand_sides_are_as_long_as_there_are_some<B: Backend>(backend: 
     refused(take(&mut two, &[1]), "take_rhs", "wanted", &["[1]", expected]);
     let put = |out: &mut FieldOn<B, f32, Spinors>, wanted: &[usize]| {
         let put = Arguments::<B>::new(&kernel::rhs::PUT_RHS).write("out", out).read("x", &two);
-        put.value("wanted", Value::Indices(wanted)).rhs_parts(2).call().map(drop)
+        put.value("wanted", ArgumentValue::Indices(wanted)).rhs_parts(2).call().map(drop)
     };
     put(&mut y, &[2, 0]).unwrap();
     refused(put(&mut y, &[0, 1, 2]), "put_rhs", "wanted", &["a number below 3 for each of 2 right-hand sides of x"]);

@@ -4,8 +4,10 @@ use lanefield::backend::{Cpu, Memory as _, Sum};
 use lanefield::body::prelude::*;
 use lanefield::check::IdentityFields;
 use lanefield::in_precision;
-use lanefield::kernel::twin::{PlainCall, Twin};
-use lanefield::kernel::{Argument, At, Holds, HostFunction, Kernel, KernelSource, OwnFiles, read, write, written};
+use lanefield::kernel::plain::{PlainCall, PlainImplementation};
+use lanefield::kernel::{
+    FieldContents, FieldSites, HostFunction, Kernel, KernelArgument, KernelSource, OwnFiles, body_kernel, read, write,
+};
 use lanefield_reference::field::Field;
 use lanefield_reference::kernels::Vectors;
 use lanefield_reference::layout::{Extents, Lattice, LatticeOptions, Leg, LegOrder, Sites, Stencil};
@@ -571,7 +573,7 @@ fn product<R: Vectors>(
 }
 
 struct WrongSign;
-impl Twin for WrongSign {
+impl PlainImplementation for WrongSign {
     fn run<R: Vectors>(call: &mut PlainCall<'_, R>) {
         with_fault(call, |call, site, k, part| {
             let product = product(call, site, [k, k], part);
@@ -581,7 +583,7 @@ impl Twin for WrongSign {
 }
 
 struct WrongLeg;
-impl Twin for WrongLeg {
+impl PlainImplementation for WrongLeg {
     fn run<R: Vectors>(call: &mut PlainCall<'_, R>) {
         with_fault(call, |call, site, k, part| product(call, site, if k == 5 { [5, 6] } else { [k, k] }, part));
     }
@@ -589,7 +591,7 @@ impl Twin for WrongLeg {
 
 /// Products that are rounded before they are added.
 struct NotFused;
-impl Twin for NotFused {
+impl PlainImplementation for NotFused {
     fn run<R: Vectors>(call: &mut PlainCall<'_, R>) {
         with_fault(call, |call, site, k, part| {
             let leg = call.legs()[k];
@@ -762,10 +764,10 @@ pub(crate) static TWICE: Kernel = Kernel {
     family: "twice",
     computes: "out = 2·phi, by hand",
     arguments: &[
-        Argument::Field(write("out", Holds::ColourVectors, At::Target)),
-        Argument::Field(read("phi", Holds::ColourVectors, At::Target)),
-        Argument::Osites,
-        Argument::Parts,
+        KernelArgument::Field(write("out", FieldContents::ColourVectors, FieldSites::Target)),
+        KernelArgument::Field(read("phi", FieldContents::ColourVectors, FieldSites::Target)),
+        KernelArgument::Osites,
+        KernelArgument::Parts,
     ],
     // SAFETY: it writes the three words of its own component of `out`, and reads those of `phi`.
     source: KernelSource::Files(unsafe {
@@ -778,7 +780,7 @@ pub(crate) static TWICE: Kernel = Kernel {
             call.data_mut::<R>("out")?.assign(&twice)
         })
     }),
-    ..written::LOCAL
+    ..body_kernel::LOCAL
 };
 
 const TWICE_CL: &str = r#"

@@ -176,12 +176,12 @@ fn other_files_are_told_by_their_first_bytes() {
 fn labels_survive_conversions_and_say_what_was_done() {
     let folder = tempdir().unwrap();
     let [first, lime, last] = ["first.nersc", "then.lime", "last.nersc"].map(|name| folder.path().join(name));
-    let options = nersc::WriteOptions {
+    let options = nersc::NerscOptions {
         ensemble_id: "DWF".to_owned(),
         ensemble_label: "beta 2.13, \"m\" < 1".to_owned(),
         sequence_number: 40,
         floating_point: FloatingPoint::F32Big,
-        ..nersc::WriteOptions::default()
+        ..nersc::NerscOptions::default()
     };
     nersc::write(&first, &hot(), &options).unwrap();
     let convert = |from: &Path, to: &Path, lfn: Option<&str>| {

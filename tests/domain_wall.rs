@@ -409,7 +409,7 @@ fn compare<R: Vectors>(
     let [x, z] = [0, 1].map(|k| data.field::<R, _>(lattice, sites, kind, numbers, k).unwrap());
     let in_order = |field: &Field<R, Spinors>| field.to_site_order();
     for matrix in matrices(ls) {
-        let adds = matrix.form() == lanefield_reference::kernels::domain_wall::Form::Tridiagonal;
+        let adds = matrix.form() == lanefield_reference::kernels::domain_wall::MatrixForm::Tridiagonal;
         for z in [None, Some(&z)].into_iter().take(1 + usize::from(adds)) {
             let expected = multiply_on(cpu, &matrix, &x, z);
             let plain = s_multiply(&matrix, &in_order(&x), z.map(in_order).as_deref());

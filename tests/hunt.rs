@@ -8,8 +8,8 @@ use lanefield::backend::{BackendError, Cpu, Sum};
 use lanefield::body::program::Operation;
 use lanefield::hunt::least::Least;
 use lanefield::hunt::{HuntOptions, HuntReport, Suspect, hunt};
-use lanefield::kernel::recorded::run_with;
-use lanefield::kernel::twin::{PlainCall, Twin, launch_twin, reduce_twin};
+use lanefield::kernel::interpreter::run_with;
+use lanefield::kernel::plain::{PlainCall, PlainImplementation, launch_plain, reduce_plain};
 use lanefield::kernel::{Case, HostFunction, Outcome, PlainLinks};
 use lanefield_reference::kernels::Vectors;
 use num_complex::Complex;
@@ -22,10 +22,15 @@ fn hunted(suspect: &mut dyn Suspect, seed: u64, bodies: u32) -> HuntReport {
 }
 
 /// What a twin gives of a case.
-fn run_as<T: Twin>(cpu: &Cpu, case: &Case, links: &PlainLinks<'_>, sum: Sum) -> Result<Outcome, BackendError> {
+fn run_as<T: PlainImplementation>(
+    cpu: &Cpu,
+    case: &Case,
+    links: &PlainLinks<'_>,
+    sum: Sum,
+) -> Result<Outcome, BackendError> {
     let plain = match case.kernel().sums() {
-        true => HostFunction::Reduce(reduce_twin::<T> as _),
-        false => HostFunction::Launch(launch_twin::<T> as _),
+        true => HostFunction::Reduce(reduce_plain::<T> as _),
+        false => HostFunction::Launch(launch_plain::<T> as _),
     };
     case.run_plain(cpu, plain, links, sum)
 }
@@ -38,7 +43,7 @@ fn flush(_: &Operation, right: Complex<f64>) -> Complex<f64> {
     Complex::new(flushed(right.re), flushed(right.im))
 }
 
-impl Twin for Flushing {
+impl PlainImplementation for Flushing {
     fn run<R: Vectors>(call: &mut PlainCall<'_, R>) {
         run_with(call, Some(flush));
     }
@@ -110,7 +115,7 @@ fn spoil(operation: &Operation, right: Complex<f64>) -> Complex<f64> {
     if is_it { Complex::new(1.0 - right.re, right.im) } else { right }
 }
 
-impl Twin for Planted {
+impl PlainImplementation for Planted {
     fn run<R: Vectors>(call: &mut PlainCall<'_, R>) {
         run_with(call, Some(spoil));
     }

@@ -5,7 +5,7 @@ use std::io::Write as _;
 use std::path::Path;
 use std::process::Command;
 
-use lanefield::io::ildg::{self, Checksums, IldgError, WriteOptions};
+use lanefield::io::ildg::{self, Checksums, IldgError, IldgOptions};
 use lanefield::io::lime::write_record;
 use lanefield::io::milc::{self, MilcError};
 use lanefield::io::nersc::ByteOrder;
@@ -17,7 +17,7 @@ fn hot() -> Configuration {
 }
 
 fn file(double: bool) -> Vec<u8> {
-    let options = WriteOptions { double, lfn: Some("mc://ldg/hot".to_owned()), info: "a < b & c".to_owned() };
+    let options = IldgOptions { double, lfn: Some("mc://ldg/hot".to_owned()), info: "a < b & c".to_owned() };
     ildg::to_bytes(&hot(), &options).unwrap()
 }
 
@@ -62,7 +62,7 @@ fn what_is_written_is_read_again_and_written_again_to_the_same_bytes() {
         if double {
             assert_eq!(read.configuration, hot());
         }
-        let options = WriteOptions { double, lfn: read.header.lfn, info: read.header.info.unwrap() };
+        let options = IldgOptions { double, lfn: read.header.lfn, info: read.header.info.unwrap() };
         assert_eq!(ildg::to_bytes(&read.configuration, &options).unwrap(), bytes);
     }
 }
@@ -197,8 +197,8 @@ fn each_thing_that_can_be_wrong_is_named() {
     let mut links = hot().into_links();
     links[0] *= 1.1;
     let other = Configuration::new(hot().extents(), links).unwrap();
-    assert!(matches!(ildg::to_bytes(&other, &WriteOptions::default()), Err(IldgError::Links(_))));
-    let options = WriteOptions { lfn: Some("a\nb".to_owned()), ..WriteOptions::default() };
+    assert!(matches!(ildg::to_bytes(&other, &IldgOptions::default()), Err(IldgError::Links(_))));
+    let options = IldgOptions { lfn: Some("a\nb".to_owned()), ..IldgOptions::default() };
     assert!(matches!(ildg::to_bytes(&hot(), &options), Err(IldgError::BadText { .. })));
 }
 
@@ -235,7 +235,7 @@ fn check_names_every_defect() {
 fn files_of_milc_are_written_and_read_in_either_byte_order() {
     let rounded = ildg::parse(&file(false), None).unwrap().configuration;
     for byte_order in [ByteOrder::Little, ByteOrder::Big] {
-        let options = milc::WriteOptions { byte_order, time_stamp: "Fri Jul  8 18:55:47 2005 UTC".to_owned() };
+        let options = milc::MilcOptions { byte_order, time_stamp: "Fri Jul  8 18:55:47 2005 UTC".to_owned() };
         let bytes = milc::to_bytes(&hot(), &options).unwrap();
         assert_eq!(bytes.len(), 96 + 48 * 288);
         let read = milc::parse(&bytes).unwrap();
@@ -248,7 +248,7 @@ fn files_of_milc_are_written_and_read_in_either_byte_order() {
 #[test]
 fn the_checksums_of_milc_are_those_of_its_words() {
     let unit = Configuration::unit(Extents::new([1, 1, 1, 1]).unwrap());
-    let header = milc::parse(&milc::to_bytes(&unit, &milc::WriteOptions::default()).unwrap()).unwrap().header;
+    let header = milc::parse(&milc::to_bytes(&unit, &milc::MilcOptions::default()).unwrap()).unwrap().header;
     // 1.0 is 3f800000, at real numbers 0, 8 and 16 of each of the four links.
     let expected = [29, 31].map(|modulus| {
         let places = (0..4).flat_map(|link| [0, 8, 16].map(|k| 18 * link + k));
@@ -259,7 +259,7 @@ fn the_checksums_of_milc_are_those_of_its_words() {
 
 #[test]
 fn what_is_wrong_with_a_file_of_milc_is_named() {
-    let bytes = milc::to_bytes(&hot(), &milc::WriteOptions::default()).unwrap();
+    let bytes = milc::to_bytes(&hot(), &milc::MilcOptions::default()).unwrap();
     let refused = |bytes: &[u8]| milc::parse(bytes).unwrap_err();
     assert!(matches!(refused(&bytes[..bytes.len() - 1]), MilcError::Length { .. }));
     assert!(matches!(refused(&bytes[..10]), MilcError::Extents { .. } | MilcError::Length { .. }));
@@ -272,6 +272,6 @@ fn what_is_wrong_with_a_file_of_milc_is_named() {
     assert!(matches!(changed(84), MilcError::Order(1)));
     assert!(matches!(changed(88), MilcError::Checksum { .. }));
     assert!(matches!(changed(500), MilcError::Checksum { .. }));
-    let options = milc::WriteOptions { time_stamp: "x".repeat(64), ..milc::WriteOptions::default() };
+    let options = milc::MilcOptions { time_stamp: "x".repeat(64), ..milc::MilcOptions::default() };
     assert!(matches!(milc::to_bytes(&hot(), &options), Err(MilcError::BadText(_))));
 }

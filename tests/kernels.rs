@@ -10,8 +10,8 @@ use lanefield::body::opencl::{Components, Named, kernel_text};
 use lanefield::check::CUTS;
 use lanefield::in_precision;
 use lanefield::kernel::{
-    self, Access, Argument, Case, CaseOptions, Geometry, Holds, Kernel, KernelSource, Links, Numbers, PlainLinks,
-    TestData,
+    self, Access, Case, CaseOptions, FieldContents, Geometry, Kernel, KernelArgument, KernelSource, Links, Numbers,
+    PlainLinks, TestData,
 };
 use lanefield_reference::gauge::Configuration;
 use lanefield_reference::layout::{
@@ -59,7 +59,8 @@ impl<'a> Bench<'a> {
 
     fn options(&self, kernel: &Kernel, sites: Sites, format: LinkFormat, parts: usize) -> CaseOptions<'_> {
         let links = DoubledGauge { format, boundary: self.boundary };
-        let reads_links = kernel.fields().any(|role| matches!(role.holds, Holds::DoubledLinks | Holds::Links));
+        let reads_links =
+            kernel.fields().any(|role| matches!(role.holds, FieldContents::DoubledLinks | FieldContents::Links));
         CaseOptions {
             configuration: reads_links.then_some(&self.configuration),
             numbers: self.numbers,
@@ -138,27 +139,27 @@ fn parts_of(kernel: &Kernel, few: bool) -> Vec<usize> {
 
 /// The ways that the arguments of a kernel leave.
 fn variants<'a>(kernel: &Kernel, base: CaseOptions<'a>, few: bool) -> Vec<CaseOptions<'a>> {
-    let has = |wanted: fn(&Argument) -> bool| kernel.arguments.iter().any(wanted);
+    let has = |wanted: fn(&KernelArgument) -> bool| kernel.arguments.iter().any(wanted);
     let mut all = vec![base];
     if kernel.is_of_right_hand_sides() {
         all = vec![CaseOptions { rhs_parts: 2, ..base }];
     }
-    if has(|argument| matches!(argument, Argument::Matrix(_))) {
+    if has(|argument| matches!(argument, KernelArgument::Matrix(_))) {
         let of_ls = |ls| [false, true].map(|matrix_dagger| CaseOptions { ls: Some(ls), matrix_dagger, ..base });
         all = [1, 2, 4].into_iter().flat_map(of_ls).collect();
     }
-    if has(|argument| matches!(argument, Argument::Fields(..))) {
+    if has(|argument| matches!(argument, KernelArgument::Fields(..))) {
         all = [1, 3].map(|listed| CaseOptions { listed, ..base }).to_vec();
     }
-    if has(|argument| matches!(argument, Argument::Slices)) {
+    if has(|argument| matches!(argument, KernelArgument::Slices)) {
         let directions = if few { vec![Direction::X, Direction::T] } else { Direction::ALL.to_vec() };
         all = directions.into_iter().map(|direction| CaseOptions { direction, ..base }).collect();
     }
-    if kernel.fields().any(|role| role.holds == Holds::Converted) {
+    if kernel.fields().any(|role| role.holds == FieldContents::Converted) {
         let from = Precision::ALL.into_iter().filter(|from| base.lattice.in_scalar(from.scalar()).is_ok());
         all = from.map(|from| CaseOptions { from: Some(from), ..base }).collect();
     }
-    if has(|argument| matches!(argument, Argument::Stencil)) && !few {
+    if has(|argument| matches!(argument, KernelArgument::Stencil)) && !few {
         all.push(CaseOptions { legs: "+x-x+t-z-t+z+y-y".parse::<LegOrder>().unwrap(), ..base });
     }
     all
@@ -347,43 +348,46 @@ fn parameter(text: &str) -> Parameter {
 }
 
 /// The parameters that an argument of a specification stands for: types, and the name where the role gives it.
-fn parameters_of(argument: &Argument, is_of_body: bool) -> Vec<(&'static str, Option<&'static str>)> {
+fn parameters_of(argument: &KernelArgument, is_of_body: bool) -> Vec<(&'static str, Option<&'static str>)> {
     const READ: &str = "__global const stored *";
     const WRITTEN: &str = "__global stored *";
     const TABLE: &str = "__global const uint *";
     match *argument {
-        Argument::Field(role) if role.holds == Holds::Converted => {
+        KernelArgument::Field(role) if role.holds == FieldContents::Converted => {
             vec![("__global const source_word *", Some(role.name))]
         }
-        Argument::Field(role) if role.access == Access::Read => vec![(READ, Some(role.name))],
-        Argument::Field(role) if role.access == Access::Write => vec![(WRITTEN, Some(role.name))],
+        KernelArgument::Field(role) if role.access == Access::Read => vec![(READ, Some(role.name))],
+        KernelArgument::Field(role) if role.access == Access::Write => vec![(WRITTEN, Some(role.name))],
         // What is read and written at once may come as two parameters, of which the first is called `out`.
-        Argument::Field(_) => vec![(WRITTEN, None)],
-        Argument::Fields(_, most) => vec![(READ, None); most],
-        Argument::Stencil => vec![(TABLE, Some("neighbours")), (TABLE, Some("lane_steps"))],
-        Argument::OfNeighbours => vec![(TABLE, Some("of_neighbours"))],
-        Argument::Matrix(_) => vec![("__global const real *", Some("matrix"))],
-        Argument::Computed(_) => vec![(TABLE, None)],
-        Argument::Scalar(name) => vec![("real", Some(name))],
+        KernelArgument::Field(_) => vec![(WRITTEN, None)],
+        KernelArgument::Fields(_, most) => vec![(READ, None); most],
+        KernelArgument::Stencil => vec![(TABLE, Some("neighbours")), (TABLE, Some("lane_steps"))],
+        KernelArgument::OfNeighbours => vec![(TABLE, Some("of_neighbours"))],
+        KernelArgument::Matrix(_) => vec![("__global const real *", Some("matrix"))],
+        KernelArgument::Computed(_) => vec![(TABLE, None)],
+        KernelArgument::Scalar(name) => vec![("real", Some(name))],
         // What is written from a body has the name of the number in both.
-        Argument::Complex(name) if is_of_body => {
+        KernelArgument::Complex(name) if is_of_body => {
             ["re", "im"].map(|part| ("real", Some(&*format!("{name}_{part}").leak()))).to_vec()
         }
-        Argument::Complex(_) => vec![("real", Some("re")), ("real", Some("im"))],
-        Argument::Double(name) => vec![("double", Some(name))],
-        Argument::Scalars(_) => vec![("__global const real *", None)],
-        Argument::Coefficients { name, .. } => vec![("__global const real *", Some(name))],
-        Argument::Indices { name, .. } => vec![(TABLE, Some(name))],
-        Argument::Slices => [vec![(TABLE, None); 2], vec![("uint", None); 3]].concat(),
-        Argument::Osites | Argument::Elements => vec![("uint", Some("osites"))],
-        Argument::Boundary => vec![("uint", Some("boundary"))],
-        Argument::RhsParts => vec![("uint", Some("rhs_parts"))],
-        Argument::Ls => vec![("uint", Some("ls"))],
-        Argument::Dagger => vec![("uint", Some("dagger"))],
-        Argument::LaunchedParts => vec![("uint", Some("first")), ("uint", Some("count"))],
-        Argument::PartWords | Argument::Words => vec![("uint", Some("words"))],
-        Argument::Parts | Argument::PartsOf(_) | Argument::Fermions(_) | Argument::Constant(_) => vec![("uint", None)],
-        Argument::Stage | Argument::SharedLinks | Argument::Accumulators => Vec::new(),
+        KernelArgument::Complex(_) => vec![("real", Some("re")), ("real", Some("im"))],
+        KernelArgument::Double(name) => vec![("double", Some(name))],
+        KernelArgument::Scalars(_) => vec![("__global const real *", None)],
+        KernelArgument::Coefficients { name, .. } => vec![("__global const real *", Some(name))],
+        KernelArgument::Indices { name, .. } => vec![(TABLE, Some(name))],
+        KernelArgument::Slices => [vec![(TABLE, None); 2], vec![("uint", None); 3]].concat(),
+        KernelArgument::Osites | KernelArgument::Elements => vec![("uint", Some("osites"))],
+        KernelArgument::Boundary => vec![("uint", Some("boundary"))],
+        KernelArgument::RhsParts => vec![("uint", Some("rhs_parts"))],
+        KernelArgument::Ls => vec![("uint", Some("ls"))],
+        KernelArgument::Dagger => vec![("uint", Some("dagger"))],
+        KernelArgument::LaunchedParts => vec![("uint", Some("first")), ("uint", Some("count"))],
+        KernelArgument::PartWords | KernelArgument::Words => vec![("uint", Some("words"))],
+        KernelArgument::Parts
+        | KernelArgument::PartsOf(_)
+        | KernelArgument::Fermions(_)
+        | KernelArgument::Constant(_) => vec![("uint", None)],
+        KernelArgument::Stage | KernelArgument::SharedLinks | KernelArgument::Accumulators => Vec::new(),
     }
 }
 

@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use lanefield::io::nersc::{
-    FloatingPoint, NerscError, StoredRows, WriteOptions, parse, read, read_from, to_bytes, write,
+    FloatingPoint, NerscError, NerscOptions, StoredRows, parse, read, read_from, to_bytes, write,
 };
 use lanefield::io::npy;
 use lanefield::io::open::OpenError;
@@ -36,8 +36,8 @@ fn hot() -> Configuration {
     Configuration::hot(Extents::new([2, 3, 4, 2]).unwrap(), 11)
 }
 
-fn options(rows: StoredRows, floating_point: FloatingPoint) -> WriteOptions {
-    WriteOptions { rows, floating_point, ..WriteOptions::default() }
+fn options(rows: StoredRows, floating_point: FloatingPoint) -> NerscOptions {
+    NerscOptions { rows, floating_point, ..NerscOptions::default() }
 }
 
 fn as_written(configuration: &Configuration, rows: StoredRows, floating_point: FloatingPoint) -> Vec<u8> {
@@ -145,7 +145,7 @@ fn a_file_of_grid_is_written_again_byte_for_byte_but_for_creator_and_dates() {
     for (name, rows) in names {
         let theirs = bytes(name);
         let file = parse(&theirs).unwrap();
-        let options = WriteOptions {
+        let options = NerscOptions {
             ensemble_id: file.header.ensemble_id.clone(),
             ensemble_label: file.header.ensemble_label.clone(),
             ..options(rows, FloatingPoint::F64Big)
@@ -449,24 +449,24 @@ fn links_that_could_not_be_read_back_are_not_written() {
     let mut links = hot().into_links();
     links[100] += Complex::new(0.0, 1e-3);
     let wrong = Configuration::new(hot().extents(), links.clone()).unwrap();
-    let error = write(&path, &wrong, &WriteOptions::default()).unwrap_err();
+    let error = write(&path, &wrong, &NerscOptions::default()).unwrap_err();
     assert!(error.to_string().contains("is not in SU(3)"), "{error}");
     links[100].re = f64::NAN;
     let wrong = Configuration::new(hot().extents(), links).unwrap();
-    assert!(write(&path, &wrong, &WriteOptions::default()).is_err());
+    assert!(write(&path, &wrong, &NerscOptions::default()).is_err());
     assert!(!path.exists());
 }
 
 #[test]
 fn texts_that_would_break_the_header_are_refused() {
     for bad in ["two\nlines", "END_HEADER", "ünprintable", &"x".repeat(201)] {
-        let options = WriteOptions { ensemble_label: bad.to_owned(), ..WriteOptions::default() };
+        let options = NerscOptions { ensemble_label: bad.to_owned(), ..NerscOptions::default() };
         let error = to_bytes(&hot(), &options).unwrap_err();
         assert!(matches!(error, NerscError::BadText { field: "ENSEMBLE_LABEL", .. }), "{error}");
     }
     let options =
-        WriteOptions {
-            ensemble_label: "β = 6.0".replace('β', "beta"), sequence_number: 42, ..WriteOptions::default()
+        NerscOptions {
+            ensemble_label: "β = 6.0".replace('β', "beta"), sequence_number: 42, ..NerscOptions::default()
         };
     let header = parse(&to_bytes(&hot(), &options).unwrap()).unwrap().header;
     assert_eq!((header.ensemble_label.as_str(), header.sequence_number.as_str()), ("beta = 6.0", "42"));

@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use lanefield::backend::Backend;
 use lanefield::observable::{
-    COLUMNS, CorrelatorError, Gamma, Hadron, Momentum, Projection, PropagatorError, Quark, meson_correlator,
+    COLUMNS, CorrelatorError, CorrelatorProjection, Gamma, Hadron, Momentum, PropagatorError, Quark, meson_correlator,
     meson_correlators, propagator,
 };
 use lanefield::operator::{CloverParameters, DomainWallParameters, Model as _, WilsonParameters};
@@ -214,7 +214,7 @@ fn a_propagator_of_another_length_is_refused() {
     }
     // The squares are in range, and the cubes of the nucleon are not. A correlator that is 0 by a symmetry is none of these.
     let small: Vec<_> = s.iter().map(|z| z * 1e-120).collect();
-    let at = Projection { source: [0; 4], momentum: Momentum::ZERO, lanes: LaneChoice::Auto };
+    let at = CorrelatorProjection { source: [0; 4], momentum: Momentum::ZERO, lanes: LaneChoice::Auto };
     let correlator =
         |hadron: Hadron, s: &[Complex<f64>]| hadron.correlator(&cpu(), extents, [s, s], at, BoundaryPhases::PERIODIC);
     assert!(correlator(Hadron::Pion, &small).is_ok());

@@ -7,7 +7,9 @@ use std::sync::Arc;
 
 use lanefield::backend::opencl::{Finish, SumOptions};
 use lanefield::backend::timeline::{Group, Timeline};
-use lanefield::backend::{Backend, BackendError, Bounds, FieldOn, MOST_QUEUED, Memory as _, OpenCl, Reduce as _, Sum};
+use lanefield::backend::{
+    Backend, BackendError, FieldOn, MOST_QUEUED, Memory as _, OpenCl, QueuedBounds, Reduce as _, Sum,
+};
 use lanefield::kernel::Arguments;
 use lanefield::kernel::blas::{CG_ADVANCE, CG_RESIDUAL};
 use lanefield::kernel::prelude::*;
@@ -667,7 +669,7 @@ fn launches_are_seen_by_who_begins_to_look() {
 #[test]
 fn more_iterations_than_there_is_room_for_are_refused() {
     let Some(device) = opencl() else { return };
-    let bounds = Bounds { c: 3.0, low: 1e-300, high: f64::INFINITY, keep: f64::NEG_INFINITY };
+    let bounds = QueuedBounds { c: 3.0, low: 1e-300, high: f64::INFINITY, keep: f64::NEG_INFINITY };
     let mut queued = device.queued_iterations(Sum::Exact).unwrap();
     let error = queued.begin(bounds, MOST_QUEUED + 1).unwrap_err();
     assert_eq!(error.to_string(), "argument iterations of cg_iteration is 257: expected 256 at most");
@@ -697,7 +699,7 @@ fn threads_solve_side_by_side() {
 fn kernels_halt_behind_a_sum_that_they_do_not_know() {
     let Some(device) = opencl() else { return };
     let hold = |field: Field<f64, Spinors>| device.upload(field).unwrap();
-    let bounds = Bounds { c: 3.0, low: 1e-300, high: f64::INFINITY, keep: f64::NEG_INFINITY };
+    let bounds = QueuedBounds { c: 3.0, low: 1e-300, high: f64::INFINITY, keep: f64::NEG_INFINITY };
     let wide = |site: usize, x: f64| 1e-150f64.powi((site % 3) as i32) * x;
     for (is_wide, halts) in [(true, true), (false, false), (true, true)] {
         let (mut psi, mut p, product) = (hold(gaussian()), hold(gaussian()), hold(gaussian()));

@@ -4,7 +4,7 @@
 use lanefield::backend::opencl::{DeviceError, Finish, Retirement, SiteOrder, SumForm, SumOptions, Tuning};
 use lanefield::backend::{Backend, Cpu, Memory as _, OpenCl, Sum, Threads};
 use lanefield::kernel::prelude::*;
-use lanefield::kernel::{self, Arguments, Kernel, Numbers, TestData, Value};
+use lanefield::kernel::{self, ArgumentValue, Arguments, Kernel, Numbers, TestData};
 use lanefield::reference::field::{Field, Propagator, SiteObject, Spinors, Words};
 use lanefield::reference::kernels::Vectors;
 use lanefield::reference::kernels::reduce::{MergeError, PartialSums};
@@ -282,7 +282,7 @@ fn partial<B: Backend>(
     let [x, y] = fields.each_ref().map(|field| backend.upload(field.clone()).unwrap());
     let arguments = Arguments::<B>::new(kernel);
     let arguments = match kernel.fields().any(|role| role.name == "y") {
-        true => arguments.value("xs", Value::Reads(vec![x.any(), y.any()])).read("y", &y),
+        true => arguments.value("xs", ArgumentValue::Reads(vec![x.any(), y.any()])).read("y", &y),
         false => arguments.read("x", &x),
     };
     backend.reduce(arguments.call().unwrap(), sum).unwrap()

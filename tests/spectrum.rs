@@ -4,7 +4,7 @@ use std::f64::consts::PI;
 
 use lanefield::backend::Backend;
 use lanefield::observable::{
-    Hadron, Momentum, Projection, Quark, QuarkSource, Source, TwistAngle, Wuppertal, propagator,
+    CorrelatorProjection, Hadron, Momentum, Quark, QuarkSource, Source, TwistAngle, Wuppertal, propagator,
 };
 use lanefield::operator::{HopParameters, TwistedMassParameters, WilsonParameters};
 use lanefield::solver::{Method, Preconditioning};
@@ -48,7 +48,7 @@ fn real(
     (source, momentum): (Coordinate, Momentum),
     boundary: BoundaryPhases,
 ) -> Vec<f64> {
-    let at = Projection { source, momentum, lanes: LaneChoice::Auto };
+    let at = CorrelatorProjection { source, momentum, lanes: LaneChoice::Auto };
     let correlator = hadron.correlator(backend, extents(), quarks, at, boundary).unwrap();
     correlator.into_iter().map(|c| c.re).collect()
 }
@@ -195,7 +195,7 @@ fn hadrons_with_angles_are_those_of_links_which_share_them() {
         let quark = WilsonParameters { mass: MASS, hop: HopParameters { boundary, ..HopParameters::default() } };
         let s = solved_with(&cpu(), configuration, QuarkSource { smearing: Some(smearing), ..source.into() }, quark);
         let s = smearing.smear_sink(&cpu(), configuration, boundary, &s).unwrap();
-        let at = Projection { source, momentum: Momentum { numbers: [1, 0, 0] }, lanes: LaneChoice::Auto };
+        let at = CorrelatorProjection { source, momentum: Momentum { numbers: [1, 0, 0] }, lanes: LaneChoice::Auto };
         Hadron::ALL.map(|hadron| hadron.correlator(&cpu(), extents, [&s; 2], at, boundary).unwrap())
     };
     let (found, expected) = (hadrons(&weak, boundary), hadrons(&shared, ANTIPERIODIC));
@@ -298,7 +298,7 @@ fn noise_on_a_time_slice_is_contracted_with_itself_and_tends_to_the_sum_over_poi
     let (points, time): (Vec<Coordinate>, usize) = ((0..8).map(|k| [k % 2, k / 2 % 2, k / 4, 1]).collect(), 1);
     let from_points: Vec<_> = points.iter().map(|point| solved(&cpu(), &weak, (*point).into())).collect();
     let pion = |s: &[Complex<f64>]| {
-        let at = Projection { source: [0, 0, 0, time], momentum: Momentum::ZERO, lanes: LaneChoice::Auto };
+        let at = CorrelatorProjection { source: [0, 0, 0, time], momentum: Momentum::ZERO, lanes: LaneChoice::Auto };
         let correlator = Hadron::Pion.correlator(&cpu(), extents, [s; 2], at, ANTIPERIODIC).unwrap();
         correlator.into_iter().map(|c| c.re).collect::<Vec<f64>>()
     };

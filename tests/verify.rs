@@ -4,7 +4,7 @@ use lanefield::kernel::{Numbers, TestData};
 use lanefield::reference::field::{Field, Spinors};
 use lanefield::reference::layout::{Extents, LaneChoice, Lattice, LatticeOptions, Parity, Scalar, Sites};
 use lanefield::reference::random::{Stream, gaussian_pair};
-use lanefield::verify::{Mismatch, Part, compare_fields, compare_histories};
+use lanefield::verify::{ComplexPart, Mismatch, compare_fields, compare_histories};
 use num_complex::Complex;
 
 fn lattice(lanes: &str, scalar: Scalar) -> Lattice {
@@ -45,7 +45,7 @@ fn one_flipped_bit_is_found_where_it_is() {
         let mismatch = compare_fields(&found, &expected).unwrap().expect("a flipped bit");
         let place = found.lattice().place(sites, coordinate);
         assert_eq!((mismatch.coordinate, mismatch.osite, mismatch.lane), (coordinate, place.osite, place.lane));
-        assert_eq!((mismatch.spin, mismatch.colour, mismatch.part), (Some(2), Some(1), Part::Im));
+        assert_eq!((mismatch.spin, mismatch.colour, mismatch.part), (Some(2), Some(1), ComplexPart::Im));
         assert_eq!((mismatch.differing, mismatch.components), (1, expected.reals().len() as u64));
         assert_eq!(mismatch.difference.ulp, Some(1));
         assert_eq!(mismatch.difference.found_bits, format!("{:016x}", after.to_bits()));

@@ -15,7 +15,7 @@ use lanefield::gauge::{
     reference_time,
 };
 use lanefield::io::nersc;
-use lanefield::observable::{Hadron, Momentum, Projection, QuarkSource, Wuppertal, propagator};
+use lanefield::observable::{CorrelatorProjection, Hadron, Momentum, QuarkSource, Wuppertal, propagator};
 use lanefield::operator::{HopParameters, WilsonParameters};
 use lanefield::reference::gauge::Configuration;
 use lanefield::reference::layout::{Direction, Extents, LaneChoice};
@@ -139,7 +139,7 @@ fn measure(cpu: &Cpu, configuration: &Configuration) -> Result<Measured> {
     };
     let source = QuarkSource { smearing: Wuppertal::new(0.25, 12), ..[0; 4].into() };
     let s = propagator::<f32, _, _>(cpu, configuration, source, &solve, &mut |_: usize, _: f64| (), None)?;
-    let at = Projection { source: [0; 4], momentum: Momentum::ZERO, lanes: LaneChoice::Auto };
+    let at = CorrelatorProjection { source: [0; 4], momentum: Momentum::ZERO, lanes: LaneChoice::Auto };
     let correlator = |hadron: Hadron| -> Result<Vec<f64>> {
         let correlator = hadron.correlator(cpu, configuration.extents(), [&s.solution; 2], at, boundary)?;
         Ok(correlator.into_iter().map(|c| c.re).collect())

@@ -4,7 +4,7 @@
 use bytemuck::{Pod, cast};
 
 /// Sites that are worked on together.
-pub const SITES: usize = 8;
+pub(crate) const SITES: usize = 8;
 
 /// Eight doubles. All operations act on each alone, and are exact or rounded once.
 pub trait Doubles: Pod + Send + Sync {

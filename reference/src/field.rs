@@ -11,7 +11,7 @@ use num_complex::Complex;
 use thiserror::Error;
 
 use crate::half::Half;
-use crate::layout::{Ghosts, Lattice, LayoutError, Place, Sites};
+use crate::layout::{GhostSites, Lattice, LayoutError, Place, Sites};
 use crate::memory;
 use crate::real::{Precision, Real};
 use crate::tasks::{for_each_chunk, items_a_task};
@@ -89,7 +89,7 @@ impl FieldShape {
 
     /// Outer sites behind these that hold neighbours in other parts of the lattice; none of a whole one.
     pub fn ghost_osites(&self) -> usize {
-        let held = |reach| Ghosts::new(&self.lattice, self.sites).len(reach);
+        let held = |reach| GhostSites::new(&self.lattice, self.sites).len(reach);
         self.object.reach().filter(|_| self.lattice.extents().is_part()).map_or(0, held)
     }
 

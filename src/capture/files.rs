@@ -16,7 +16,7 @@ use crate::io::directory::{DirectoryError, NewDirectory};
 
 /// What was written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Written {
+pub struct WrittenFiles {
     /// Files, the manifest among them.
     pub files: usize,
     /// Bytes of all of them.
@@ -24,12 +24,12 @@ pub struct Written {
 }
 
 /// Writes files into a directory on its way.
-struct Writer {
+struct CaptureWriter {
     directory: NewDirectory,
-    written: Written,
+    written: WrittenFiles,
 }
 
-impl Writer {
+impl CaptureWriter {
     fn write(&mut self, file: String, bytes: &[u8]) -> Result<FileEntry, DirectoryError> {
         let place = self.directory.root().join(&file);
         fs::write(&place, bytes).map_err(DirectoryError::of(&place))?;
@@ -50,8 +50,9 @@ impl Capture {
     }
 
     /// Writes it to a directory, whole or not at all. `replace`: a directory that holds another captured launch is replaced; nothing else is.
-    pub fn write(&self, directory: &Path, replace: bool) -> Result<Written, CaptureError> {
-        let mut writer = Writer { directory: on_its_way(directory, replace)?, written: Written { files: 0, bytes: 0 } };
+    pub fn write(&self, directory: &Path, replace: bool) -> Result<WrittenFiles, CaptureError> {
+        let mut writer =
+            CaptureWriter { directory: on_its_way(directory, replace)?, written: WrittenFiles { files: 0, bytes: 0 } };
         let Self { launch, device, work, about } = self;
         let binary_format = self.binary_format();
         let binary = writer.write(format!("program.{}", binary_format.extension()), &launch.binary)?;
@@ -101,7 +102,7 @@ impl Capture {
         let mut text = serde_json::to_vec_pretty(&manifest).map_err(failed)?;
         text.push(b'\n');
         writer.write(MANIFEST.to_owned(), &text)?;
-        let Writer { directory, written } = writer;
+        let CaptureWriter { directory, written } = writer;
         directory.finish()?;
         Ok(written)
     }
@@ -248,7 +249,7 @@ mod tests {
     fn written() -> (tempfile::TempDir, PathBuf) {
         let folder = tempfile::tempdir().unwrap();
         let directory = folder.path().join("capture");
-        let Written { files, bytes } = capture().write(&directory, false).unwrap();
+        let WrittenFiles { files, bytes } = capture().write(&directory, false).unwrap();
         let sizes: Vec<u64> =
             fs::read_dir(&directory).unwrap().map(|entry| entry.unwrap().metadata().unwrap().len()).collect();
         assert_eq!((files, bytes), (sizes.len(), sizes.iter().sum()));

@@ -26,7 +26,7 @@ use crate::backend::opencl::{CapturedLaunch, DeviceInfo};
 use crate::io::directory::DirectoryError;
 
 pub use binary::{BinaryFormat, ptx};
-pub use files::Written;
+pub use files::WrittenFiles;
 pub use manifest::{CapturedOn, MANIFEST, WorkEntry};
 
 /// A captured launch, and what is known of it besides.
@@ -44,7 +44,7 @@ pub struct Capture {
 
 /// A buffer that holds something else than it did after the captured launch.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Difference {
+pub struct OutputDifference {
     /// The number of the buffer, and what it is for.
     pub buffer: (usize, String),
     /// The first byte that differs, or the shorter length where one is a part of the other.
@@ -70,7 +70,7 @@ impl Capture {
     }
 
     /// Which buffers hold something else than after the launch: `found` are all of them, after it was run again.
-    pub fn differences(&self, found: &[Vec<u8>]) -> Vec<Difference> {
+    pub fn differences(&self, found: &[Vec<u8>]) -> Vec<OutputDifference> {
         let mut differences = Vec::new();
         for (number, expected) in self.launch.buffers.iter().enumerate() {
             let (found, after) = (found.get(number).map_or(&[][..], Vec::as_slice), expected.after());
@@ -78,7 +78,7 @@ impl Capture {
             let bytes = unequal.clone().count() + found.len().abs_diff(after.len());
             if bytes > 0 {
                 let byte = unequal.map(|(byte, _)| byte).next().unwrap_or(found.len().min(after.len()));
-                differences.push(Difference { buffer: (number, expected.what.clone()), byte, bytes });
+                differences.push(OutputDifference { buffer: (number, expected.what.clone()), byte, bytes });
             }
         }
         differences

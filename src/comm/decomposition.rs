@@ -143,7 +143,7 @@ impl Decomposition {
     }
 
     /// Sites that the largest part sends.
-    pub fn surface(&self) -> usize {
+    pub(crate) fn surface(&self) -> usize {
         let part = self.part(0);
         part.cut_dimensions().map(|d| 2 * part.volume() / part[d]).sum()
     }

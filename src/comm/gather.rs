@@ -230,7 +230,7 @@ impl WholeLattice {
     }
 
     /// The exclusive or of words that all who work on the lattice have.
-    pub fn exclusive_or(&self, here: [u32; 2]) -> Result<[u32; 2], CommError> {
+    pub(crate) fn exclusive_or(&self, here: [u32; 2]) -> Result<[u32; 2], CommError> {
         // A sum of single bits is odd where their exclusive or is 1.
         let mut sums: Vec<i64> = here.iter().flat_map(|word| (0..32).map(move |k| i64::from(word >> k & 1))).collect();
         self.communicator.sum(&mut sums)?;

@@ -21,7 +21,7 @@ use crate::backend::ghosts::{self, Ghosts, Halo, HaloRoom, PacketForm};
 use crate::backend::specification::{Call, Shape};
 use crate::backend::timeline::{Group, span};
 use crate::backend::{
-    AnyField, BackendError, Bounds, HostField, InTurn, Launch, Memory, PartialSums, QueuedIterations, QueuedSums,
+    AnyField, BackendError, HostField, InTurn, Launch, Memory, PartialSums, QueuedBounds, QueuedIterations, QueuedSums,
     Reduce, SideBySide, Sum,
 };
 
@@ -56,12 +56,12 @@ impl<B: Ghosts> OnRanks<B> {
     }
 
     /// The same, to be changed.
-    pub fn backend_mut(&mut self) -> &mut B {
+    pub(crate) fn backend_mut(&mut self) -> &mut B {
         &mut self.backend
     }
 
     /// The backend, after its work.
-    pub fn into_backend(self) -> B {
+    pub(crate) fn into_backend(self) -> B {
         self.backend
     }
 
@@ -300,7 +300,7 @@ impl<B: Ghosts> Reduce for OnRanks<B> {
 struct IterationsOnOneRank<B>(Box<dyn QueuedIterations<B>>);
 
 impl<B: Ghosts> QueuedIterations<OnRanks<B>> for IterationsOnOneRank<B> {
-    fn begin(&mut self, bounds: Bounds, iterations: usize) -> Result<(), BackendError> {
+    fn begin(&mut self, bounds: QueuedBounds, iterations: usize) -> Result<(), BackendError> {
         self.0.begin(bounds, iterations)
     }
     fn repeat(&mut self, backend: &OnRanks<B>) -> Result<bool, BackendError> {

@@ -18,17 +18,17 @@ pub struct ThreadRanks {
 
 /// What has been sent and not received, and which ranks have ended.
 struct Shared {
-    state: Mutex<State>,
+    state: Mutex<SharedState>,
     changed: Condvar,
 }
 
 /// From a thread to another one, and the tag.
-type Way = (usize, usize, u32);
+type PacketKey = (usize, usize, u32);
 
 #[derive(Default)]
-struct State {
+struct SharedState {
     /// Of each pair of ranks and tag.
-    packets: Vec<(Way, VecDeque<Vec<u8>>)>,
+    packets: Vec<(PacketKey, VecDeque<Vec<u8>>)>,
     ended: Vec<usize>,
 }
 
@@ -88,7 +88,7 @@ impl ThreadRanks {
     }
 }
 
-fn lock(shared: &Shared) -> MutexGuard<'_, State> {
+fn lock(shared: &Shared) -> MutexGuard<'_, SharedState> {
     shared.state.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

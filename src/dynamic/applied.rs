@@ -55,4 +55,4 @@ pub trait Applied {
 }
 
 /// An operator that is ready on a backend, and may move to another thread.
-pub type Prepared<'b> = Box<dyn Applied + Send + 'b>;
+pub type PreparedOperator<'b> = Box<dyn Applied + Send + 'b>;

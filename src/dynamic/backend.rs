@@ -14,16 +14,16 @@ use lanefield_reference::real::Precision;
 use crate::backend::opencl::{DeviceStorage, DeviceTable};
 use crate::backend::specification::{Call, Inside};
 use crate::backend::{
-    AnyField, BackendError, Bounds, Cpu, HostField, HostTable, Launch, Memory, OpenCl, PartialSums, QueuedIterations,
-    QueuedSums, Reduce, SideBySide, Sum, Table, TableFacts,
+    AnyField, BackendError, Cpu, HostField, HostTable, Launch, Memory, OpenCl, PartialSums, QueuedBounds,
+    QueuedIterations, QueuedSums, Reduce, SideBySide, Sum, Table, TableFacts,
 };
 use crate::comm::{OnRanks, PacketBuffers, RanksOptions, WholeLattice};
 
 /// The CPU reference or an OpenCL device, alone or on the part of a lattice that a rank holds. Fields and tables of one are refused by another.
-pub struct AnyBackend(On);
+pub struct AnyBackend(BackendOn);
 
 /// Where it computes.
-enum On {
+enum BackendOn {
     Cpu(Box<Cpu>),
     OpenCl(Box<OpenCl>),
     CpuOnRanks(Box<OnRanks<Cpu>>),
@@ -43,10 +43,10 @@ pub enum Here<'b> {
 macro_rules! on {
     ($backend:expr, $b:ident => $work:expr) => {
         match &$backend.0 {
-            On::Cpu($b) => $work,
-            On::OpenCl($b) => $work,
-            On::CpuOnRanks($b) => $work,
-            On::OpenClOnRanks($b) => $work,
+            BackendOn::Cpu($b) => $work,
+            BackendOn::OpenCl($b) => $work,
+            BackendOn::CpuOnRanks($b) => $work,
+            BackendOn::OpenClOnRanks($b) => $work,
         }
     };
 }
@@ -79,7 +79,7 @@ impl Table for AnyTable {
 }
 
 /// A backend that [`AnyBackend`] may be.
-trait Known: Reduce + Sized + 'static {
+trait KnownBackend: Reduce + Sized + 'static {
     const INSIDE: Inside<AnyBackend, Self>;
     fn of(backend: &AnyBackend) -> Option<&Self>;
     fn storage(field: AnyField<Self::Storage>) -> AnyStorage;
@@ -100,8 +100,8 @@ fn elsewhere() -> BackendError {
 struct Elsewhere;
 
 macro_rules! known {
-    ($($Backend:ty: $On:ident, $place:ident;)+) => {$(
-        impl Known for $Backend {
+    ($($Backend:ty: $BackendOn:ident, $place:ident;)+) => {$(
+        impl KnownBackend for $Backend {
             const INSIDE: Inside<AnyBackend, Self> = Inside {
                 read: |field| match field.storage() {
                     AnyStorage::$place(field) => Some(field),
@@ -118,7 +118,7 @@ macro_rules! known {
             };
             fn of(backend: &AnyBackend) -> Option<&Self> {
                 match &backend.0 {
-                    On::$On(backend) => Some(backend),
+                    BackendOn::$BackendOn(backend) => Some(backend),
                     _ => None,
                 }
             }
@@ -132,7 +132,7 @@ macro_rules! known {
 
         impl From<$Backend> for AnyBackend {
             fn from(backend: $Backend) -> Self {
-                Self(On::$On(Box::new(backend)))
+                Self(BackendOn::$BackendOn(Box::new(backend)))
             }
         }
     )+};
@@ -153,8 +153,8 @@ impl AnyBackend {
             return self.alone();
         }
         match self.alone().0 {
-            On::Cpu(cpu) => OnRanks::new(*cpu, lattice.clone(), options).into(),
-            On::OpenCl(mut device) => {
+            BackendOn::Cpu(cpu) => OnRanks::new(*cpu, lattice.clone(), options).into(),
+            BackendOn::OpenCl(mut device) => {
                 device.set_on_parts(true);
                 OnRanks::new(*device, lattice.clone(), options).into()
             }
@@ -166,8 +166,8 @@ impl AnyBackend {
     #[must_use]
     pub fn alone(self) -> Self {
         match self.0 {
-            On::CpuOnRanks(ranks) => ranks.into_backend().into(),
-            On::OpenClOnRanks(ranks) => {
+            BackendOn::CpuOnRanks(ranks) => ranks.into_backend().into(),
+            BackendOn::OpenClOnRanks(ranks) => {
                 let mut device = ranks.into_backend();
                 device.set_on_parts(false);
                 device.into()
@@ -179,10 +179,10 @@ impl AnyBackend {
     /// What computes on this rank.
     pub fn here(&self) -> Here<'_> {
         match &self.0 {
-            On::Cpu(cpu) => Here::Cpu(cpu),
-            On::CpuOnRanks(ranks) => Here::Cpu(ranks.backend()),
-            On::OpenCl(device) => Here::OpenCl(device),
-            On::OpenClOnRanks(ranks) => Here::OpenCl(ranks.backend()),
+            BackendOn::Cpu(cpu) => Here::Cpu(cpu),
+            BackendOn::CpuOnRanks(ranks) => Here::Cpu(ranks.backend()),
+            BackendOn::OpenCl(device) => Here::OpenCl(device),
+            BackendOn::OpenClOnRanks(ranks) => Here::OpenCl(ranks.backend()),
         }
     }
 
@@ -197,8 +197,8 @@ impl AnyBackend {
     /// The same, to be changed.
     pub fn opencl_mut(&mut self) -> Option<&mut OpenCl> {
         match &mut self.0 {
-            On::OpenCl(device) => Some(device),
-            On::OpenClOnRanks(ranks) => Some(ranks.backend_mut()),
+            BackendOn::OpenCl(device) => Some(device),
+            BackendOn::OpenClOnRanks(ranks) => Some(ranks.backend_mut()),
             _ => None,
         }
     }
@@ -228,8 +228,8 @@ impl AnyBackend {
     /// As [`OnRanks::room`].
     pub fn room(&self, bytes: &[(Leg, usize)]) -> Result<Option<PacketBuffers>, BackendError> {
         match &self.0 {
-            On::CpuOnRanks(ranks) => ranks.room(bytes).map(Some),
-            On::OpenClOnRanks(ranks) => ranks.room(bytes).map(Some),
+            BackendOn::CpuOnRanks(ranks) => ranks.room(bytes).map(Some),
+            BackendOn::OpenClOnRanks(ranks) => ranks.room(bytes).map(Some),
             _ => Ok(None),
         }
     }
@@ -261,43 +261,47 @@ impl Memory for AnyBackend {
         on!(self, b => b.largest(here))
     }
     fn allocate(&self, shape: &FieldShape) -> Result<AnyStorage, BackendError> {
-        fn allocate<B: Known>(backend: &B, shape: &FieldShape) -> Result<AnyStorage, BackendError> {
+        fn allocate<B: KnownBackend>(backend: &B, shape: &FieldShape) -> Result<AnyStorage, BackendError> {
             AnyField::zeros(backend, *shape).map(B::storage)
         }
         on!(self, b => allocate(&**b, shape))
     }
     fn fill_zero(&self, field: &mut AnyField<AnyStorage>) -> Result<(), BackendError> {
-        fn fill_zero<B: Known>(backend: &B, field: &mut AnyField<AnyStorage>) -> Result<(), BackendError> {
+        fn fill_zero<B: KnownBackend>(backend: &B, field: &mut AnyField<AnyStorage>) -> Result<(), BackendError> {
             backend.fill_zero((B::INSIDE.write)(field).ok_or_else(elsewhere)?)
         }
         on!(self, b => fill_zero(&**b, field))
     }
     fn store(&self, field: Cow<'_, HostField>) -> Result<AnyStorage, BackendError> {
-        fn store<B: Known>(backend: &B, field: Cow<'_, HostField>) -> Result<AnyStorage, BackendError> {
+        fn store<B: KnownBackend>(backend: &B, field: Cow<'_, HostField>) -> Result<AnyStorage, BackendError> {
             AnyField::store(backend, field).map(B::storage)
         }
         on!(self, b => store(&**b, field))
     }
     fn load(&self, field: &AnyField<AnyStorage>) -> Result<HostField, BackendError> {
-        fn load<B: Known>(backend: &B, field: &AnyField<AnyStorage>) -> Result<HostField, BackendError> {
+        fn load<B: KnownBackend>(backend: &B, field: &AnyField<AnyStorage>) -> Result<HostField, BackendError> {
             backend.load(B::field(field)?)
         }
         on!(self, b => load(&**b, field))
     }
     fn load_with_ghosts(&self, field: &AnyField<AnyStorage>, reach: Reach) -> Result<HostField, BackendError> {
-        fn load<B: Known>(b: &B, field: &AnyField<AnyStorage>, reach: Reach) -> Result<HostField, BackendError> {
+        fn load<B: KnownBackend>(b: &B, field: &AnyField<AnyStorage>, reach: Reach) -> Result<HostField, BackendError> {
             b.load_with_ghosts(B::field(field)?, reach)
         }
         on!(self, b => load(&**b, field, reach))
     }
     fn stencil(&self, stencil: Stencil) -> Result<AnyTable, BackendError> {
-        fn table<B: Known>(backend: &B, stencil: Stencil) -> Result<AnyTable, BackendError> {
+        fn table<B: KnownBackend>(backend: &B, stencil: Stencil) -> Result<AnyTable, BackendError> {
             backend.stencil(stencil).map(B::table)
         }
         on!(self, b => table(&**b, stencil))
     }
     fn matrix(&self, matrix: &SMatrix, precision: Precision) -> Result<AnyTable, BackendError> {
-        fn table<B: Known>(backend: &B, matrix: &SMatrix, precision: Precision) -> Result<AnyTable, BackendError> {
+        fn table<B: KnownBackend>(
+            backend: &B,
+            matrix: &SMatrix,
+            precision: Precision,
+        ) -> Result<AnyTable, BackendError> {
             backend.matrix(matrix, precision).map(B::table)
         }
         on!(self, b => table(&**b, matrix, precision))
@@ -309,7 +313,7 @@ impl Memory for AnyBackend {
 
 impl Launch for AnyBackend {
     fn launch(&self, call: Call<'_, Self>) -> Result<(), BackendError> {
-        on!(self, b => b.launch(call.inside(&Known::INSIDE)?))
+        on!(self, b => b.launch(call.inside(&KnownBackend::INSIDE)?))
     }
 
     fn side_by_side(&self, queues: usize) -> Result<Box<dyn SideBySide<Self> + '_>, BackendError> {
@@ -319,7 +323,7 @@ impl Launch for AnyBackend {
 
 impl Reduce for AnyBackend {
     fn reduce(&self, call: Call<'_, Self>, sum: Sum) -> Result<PartialSums, BackendError> {
-        on!(self, b => b.reduce(call.inside(&Known::INSIDE)?, sum))
+        on!(self, b => b.reduce(call.inside(&KnownBackend::INSIDE)?, sum))
     }
 
     fn queued_iterations(&self, sum: Sum) -> Option<Box<dyn QueuedIterations<Self>>> {
@@ -330,7 +334,7 @@ impl Reduce for AnyBackend {
 /// Launches on several queues.
 struct OnKnown<'b, B>(Box<dyn SideBySide<B> + 'b>);
 
-impl<B: Known> SideBySide<AnyBackend> for OnKnown<'_, B> {
+impl<B: KnownBackend> SideBySide<AnyBackend> for OnKnown<'_, B> {
     fn launch(&mut self, call: Call<'_, AnyBackend>, queue: usize, after: &[usize]) -> Result<(), BackendError> {
         self.0.launch(call.inside(&B::INSIDE)?, queue, after)
     }
@@ -342,8 +346,8 @@ impl<B: Known> SideBySide<AnyBackend> for OnKnown<'_, B> {
 /// Iterations that are queued.
 struct IterationsOnKnown<B>(Box<dyn QueuedIterations<B>>);
 
-impl<B: Known> QueuedIterations<AnyBackend> for IterationsOnKnown<B> {
-    fn begin(&mut self, bounds: Bounds, iterations: usize) -> Result<(), BackendError> {
+impl<B: KnownBackend> QueuedIterations<AnyBackend> for IterationsOnKnown<B> {
+    fn begin(&mut self, bounds: QueuedBounds, iterations: usize) -> Result<(), BackendError> {
         self.0.begin(bounds, iterations)
     }
     fn repeat(&mut self, backend: &AnyBackend) -> Result<bool, BackendError> {
@@ -402,7 +406,7 @@ mod tests {
         let any = AnyBackend::from(Cpu::new(None).unwrap());
         let alone = WholeLattice::alone(Extents::new([4; 4]).unwrap());
         let any = any.on_ranks(&alone, RanksOptions::default());
-        assert!(matches!(any.0, On::Cpu(_)));
+        assert!(matches!(any.0, BackendOn::Cpu(_)));
         assert!(any.room(&[]).unwrap().is_none());
     }
 

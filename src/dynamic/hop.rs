@@ -12,19 +12,21 @@ use lanefield_reference::links::double;
 use super::applied::{Applied, DynField, Piece};
 use super::backend::{AnyBackend, AnyTable};
 use crate::backend::{BackendError, FieldOn, Launch as _, Memory as _};
-use crate::kernel::{self, Access, Argument, Arguments, At, FieldRole, Geometry, Holds, Kernel, Value};
+use crate::kernel::{
+    self, Access, ArgumentValue, Arguments, FieldContents, FieldRole, FieldSites, Geometry, Kernel, KernelArgument,
+};
 use crate::operator::HopParameters;
 
 /// A kernel that does nothing but a hop, of one spinor or colour vector a site, with its fields by role.
 #[derive(Clone, Copy, Debug)]
-pub struct Hop {
+pub struct HopKernel {
     kernel: &'static Kernel,
     out: FieldRole,
     links: FieldRole,
     source: FieldRole,
 }
 
-impl Hop {
+impl HopKernel {
     /// The hops by name.
     pub fn all() -> impl Iterator<Item = Self> {
         kernel::all().filter(|kernel| kernel.dagger == Dagger::No).filter_map(Self::of)
@@ -44,12 +46,14 @@ impl Hop {
     pub fn of(kernel: &'static Kernel) -> Option<Self> {
         let fields: Vec<FieldRole> = kernel.fields().collect();
         let [out, links, source] = fields[..] else { return None };
-        let takes_numbers =
-            kernel.arguments.iter().any(|known| matches!(known, Argument::Scalar(_) | Argument::Complex(_)));
+        let takes_numbers = kernel
+            .arguments
+            .iter()
+            .any(|known| matches!(known, KernelArgument::Scalar(_) | KernelArgument::Complex(_)));
         let is_stencil = !takes_numbers && matches!(kernel.geometry, Geometry::Stencil { .. }) && kernel.takes_parts(1);
         let of_hop = out.access == Access::Write
-            && links.holds == Holds::DoubledLinks
-            && (source.holds, source.at, source.access) == (out.holds, At::Neighbours, Access::Read);
+            && links.holds == FieldContents::DoubledLinks
+            && (source.holds, source.at, source.access) == (out.holds, FieldSites::Neighbours, Access::Read);
         (is_stencil && of_hop).then_some(Self { kernel, out, links, source })
     }
 
@@ -66,12 +70,12 @@ impl Hop {
 
     /// What it acts on.
     pub fn object(self) -> Object {
-        if self.out.holds == Holds::ColourVectors { Object::ColourVectors(1) } else { Object::Spinors(1) }
+        if self.out.holds == FieldContents::ColourVectors { Object::ColourVectors(1) } else { Object::Spinors(1) }
     }
 }
 
 /// Links and stencil onto some sites.
-struct Onto<R: Vectors> {
+struct PreparedHop<R: Vectors> {
     lattice: Lattice,
     sites: Sites,
     links: FieldOn<AnyBackend, R, DoubledGauge>,
@@ -81,24 +85,24 @@ struct Onto<R: Vectors> {
 /// A hop that a backend holds.
 pub(super) struct OfHop<'b, R: Vectors> {
     backend: &'b AnyBackend,
-    hop: Hop,
+    hop: HopKernel,
     parameters: HopParameters,
     configuration: Arc<Configuration>,
-    prepared: Vec<Onto<R>>,
+    prepared: Vec<PreparedHop<R>>,
 }
 
 impl<'b, R: Vectors> OfHop<'b, R> {
-    pub fn new(
+    pub(super) fn new(
         backend: &'b AnyBackend,
-        hop: Hop,
+        hop: HopKernel,
         parameters: HopParameters,
         configuration: Arc<Configuration>,
     ) -> Self {
         Self { backend, hop, parameters, configuration, prepared: Vec::new() }
     }
 
-    fn onto(&mut self, lattice: Lattice, sites: Sites) -> Result<&Onto<R>, BackendError> {
-        let known = |onto: &Onto<R>| (onto.lattice, onto.sites) == (lattice, sites);
+    fn onto(&mut self, lattice: Lattice, sites: Sites) -> Result<&PreparedHop<R>, BackendError> {
+        let known = |onto: &PreparedHop<R>| (onto.lattice, onto.sites) == (lattice, sites);
         let place = match self.prepared.iter().position(known) {
             Some(place) => place,
             None => {
@@ -107,7 +111,7 @@ impl<'b, R: Vectors> OfHop<'b, R> {
                 let links = double::<R>(&self.configuration, lattice, sites, DoubledGauge { format, boundary })?;
                 let links = self.backend.upload(links)?;
                 let stencil = self.backend.stencil(Stencil::new(lattice, sites)?)?;
-                self.prepared.push(Onto { lattice, sites, links, stencil });
+                self.prepared.push(PreparedHop { lattice, sites, links, stencil });
                 self.prepared.len() - 1
             }
         };
@@ -122,7 +126,7 @@ impl<R: Vectors> Applied for OfHop<'_, R> {
         let (backend, legs) = (self.backend, self.parameters.legs);
         let (lattice, sites) = (out.shape().lattice, out.shape().sites);
         let onto = self.onto(lattice, sites)?;
-        let arguments = Arguments::new(hop.kernel).value(hop.out.name, Value::Write(out));
+        let arguments = Arguments::new(hop.kernel).value(hop.out.name, ArgumentValue::Write(out));
         let arguments = arguments.read(hop.links.name, &onto.links).read_any(hop.source.name, psi);
         backend.launch(arguments.stencil(&onto.stencil).legs(legs).call()?)
     }

@@ -6,30 +6,30 @@ use lanefield_reference::gauge::Configuration;
 use lanefield_reference::real::Precision;
 use self_cell::self_cell;
 
-use super::applied::{Applied, Prepared};
+use super::applied::{Applied, PreparedOperator};
 use super::backend::AnyBackend;
-use super::operator::What;
+use super::operator::Applicable;
 
 self_cell! {
     /// An operator, with the backend that it is ready on.
     struct Kept {
         owner: Arc<AnyBackend>,
         #[covariant]
-        dependent: Prepared,
+        dependent: PreparedOperator,
     }
 }
 
 /// An operator in f32 and in f64, each made when it is first used, and kept. Several threads may use it at once, which then wait for each other.
 pub struct KeptOperator {
     backend: Arc<AnyBackend>,
-    what: What,
+    what: Applicable,
     configuration: Arc<Configuration>,
     kept: [Mutex<Option<Kept>>; 2],
 }
 
 impl KeptOperator {
     /// An operator on a backend, of which nothing is made yet.
-    pub fn new(backend: &Arc<AnyBackend>, what: What, configuration: &Arc<Configuration>) -> Self {
+    pub fn new(backend: &Arc<AnyBackend>, what: Applicable, configuration: &Arc<Configuration>) -> Self {
         let (backend, configuration) = (Arc::clone(backend), Arc::clone(configuration));
         Self { backend, what, configuration, kept: Default::default() }
     }

@@ -1,4 +1,4 @@
-//! Backends and operators that are known at run time: what programs, and the interfaces to C and Python, are made of. What is written over
+//! Backends and operators that are known at run time: what programs, and the interfaces to C and Python, are made of. Applicable is written over
 //! [`Backend`](crate::backend::Backend) is compiled once for [`AnyBackend`], and solvers take an [`AnyModel`](crate::operator::AnyModel).
 
 mod applied;
@@ -9,10 +9,10 @@ mod index_kernel;
 mod kept;
 mod operator;
 
-pub use applied::{Applied, DynField, Piece, Prepared};
+pub use applied::{Applied, DynField, Piece, PreparedOperator};
 pub use array_shape::ArrayShape;
 pub use backend::{AnyBackend, AnyStorage, AnyTable, Here};
-pub use hop::Hop;
+pub use hop::HopKernel;
 pub use index_kernel::{Compared, IndexKernel, PreparedLaunch};
 pub use kept::KeptOperator;
-pub use operator::{What, apply_to_array, beyond, download, field_shape, norm2, upload};
+pub use operator::{Applicable, apply_to_array, beyond, download, field_shape, norm2, upload};

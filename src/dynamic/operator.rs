@@ -13,9 +13,9 @@ use lanefield_reference::layout::{Checkerboard, Extents, LaneChoice, Lattice, La
 use lanefield_reference::real::Precision;
 use num_complex::Complex;
 
-use super::applied::{Applied, DynField, Piece, Prepared};
+use super::applied::{Applied, DynField, Piece, PreparedOperator};
 use super::backend::AnyBackend;
-use super::hop::{Hop, OfHop};
+use super::hop::{HopKernel, OfHop};
 use crate::backend::{AnyField, BackendError, FieldOn, HostField, Memory as _, Reduce as _, Sum};
 use crate::kernel::Arguments;
 use crate::kernel::reduce::NORM2;
@@ -25,14 +25,14 @@ use crate::operator::{
 
 /// What is applied.
 #[derive(Clone, Copy, Debug)]
-pub enum What {
+pub enum Applicable {
     /// An operator.
     Model(AnyModel),
     /// The kernel of a hop.
-    Hop(Hop, HopParameters),
+    Hop(HopKernel, HopParameters),
 }
 
-impl What {
+impl Applicable {
     /// What fields of one right-hand side hold at each site.
     pub fn object(self) -> Object {
         match self {
@@ -47,14 +47,14 @@ impl What {
         backend: &AnyBackend,
         precision: Precision,
         configuration: Arc<Configuration>,
-    ) -> Prepared<'_> {
+    ) -> PreparedOperator<'_> {
         match precision {
             Precision::F64 => self.of::<f64>(backend, configuration),
             _ => self.of::<f32>(backend, configuration),
         }
     }
 
-    fn of<R: Vectors>(self, backend: &AnyBackend, configuration: Arc<Configuration>) -> Prepared<'_> {
+    fn of<R: Vectors>(self, backend: &AnyBackend, configuration: Arc<Configuration>) -> PreparedOperator<'_> {
         match self {
             Self::Model(model) => model.run(Boxing::<R>(backend, configuration, PhantomData)),
             Self::Hop(hop, parameters) => Box::new(OfHop::<R>::new(backend, hop, parameters, configuration)),
@@ -66,7 +66,7 @@ impl What {
 struct Boxing<'b, R>(&'b AnyBackend, Arc<Configuration>, PhantomData<R>);
 
 impl<'b, R: Vectors> ModelTask for Boxing<'b, R> {
-    type Output = Prepared<'b>;
+    type Output = PreparedOperator<'b>;
 
     fn run<M: Model>(self, model: M) -> Self::Output {
         let Self(backend, configuration, _) = self;

@@ -17,7 +17,7 @@ use crate::comm::{CommError, WholeLattice};
 use crate::io::atomic::{WriteError, write_atomically};
 use crate::io::claims;
 use crate::io::lock::{LOCK, Lock, LockError};
-use crate::io::nersc::{self, NerscError, WriteOptions};
+use crate::io::nersc::{self, NerscError, NerscOptions};
 
 /// What an ensemble is of: all that determines its configurations to the last bit. As JSON, these fields.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -360,11 +360,11 @@ impl Ensemble {
         let EnsembleParameters { action, beta, .. } = &self.parameters;
         // A label has no room for the 300 zeros of 1e300.
         let beta = if *beta == 0.0 || (1e-5..1e16).contains(beta) { beta.to_string() } else { format!("{beta:e}") };
-        let options = WriteOptions {
+        let options = NerscOptions {
             ensemble_id: self.parameters.id(),
             ensemble_label: format!("quenched {action} beta {beta}"),
             sequence_number: self.sweeps(),
-            ..WriteOptions::default()
+            ..NerscOptions::default()
         };
         nersc::write_part(path, configuration, &options, &self.lattice).map_err(|error| match error {
             NerscError::Write(error) => error.into(),

@@ -5,7 +5,7 @@
 use lanefield_reference::layout::{DIMENSIONS, Direction, Sites};
 use lanefield_reference::object::ComplexNumber;
 
-use super::staples::Parts;
+use super::staples::StapleParts;
 use super::{Action, GaugeField, GaugeFieldError, LinkField};
 use crate::backend::{Backend, BackendError, FieldOn};
 use crate::kernel::prelude::*;
@@ -52,7 +52,7 @@ pub struct Flow<'b, B: Backend> {
     next: f64,
     momenta: [LinkField<B>; DIMENSIONS],
     staples: [LinkField<B>; DIMENSIONS],
-    parts: Option<Parts<B>>,
+    parts: Option<StapleParts<B>>,
     adaptive: Option<Adaptive<B>>,
 }
 
@@ -92,7 +92,7 @@ impl<'b, B: Backend> Flow<'b, B> {
             false => None,
         };
         let (momenta, staples) = (field.four_zeros()?, field.four_zeros()?);
-        let parts = Parts::of(&field, action)?;
+        let parts = StapleParts::of(&field, action)?;
         Ok(Self { field, action, choice, time: 0.0, next, momenta, staples, parts, adaptive })
     }
 

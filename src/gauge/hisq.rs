@@ -10,7 +10,7 @@ use crate::backend::{Backend, BackendError};
 use crate::kernel::prelude::*;
 
 /// The weights of the paths of one level, which are those of every direction.
-struct Weights {
+struct PathWeights {
     link: f64,
     three: f64,
     five: f64,
@@ -19,7 +19,7 @@ struct Weights {
     twice: f64,
 }
 
-impl Weights {
+impl PathWeights {
     /// Fat7.
     const FIRST: Self = Self { link: 1.0 / 8.0, three: 1.0 / 16.0, five: 1.0 / 64.0, seven: 1.0 / 384.0, twice: 0.0 };
 
@@ -57,13 +57,13 @@ impl<B: Backend> GaugeField<'_, B> {
     /// The same on the backend.
     pub(crate) fn hisq_fields(&self, naik_epsilon: f64) -> Result<[LinkFields<B, f64>; 2], BackendError> {
         let unitary = each(|mu| {
-            let (sum, mut unitary) = (self.sum_of_paths(self.all(), mu, &Weights::FIRST)?, self.zeros()?);
+            let (sum, mut unitary) = (self.sum_of_paths(self.all(), mu, &PathWeights::FIRST)?, self.zeros()?);
             self.backend.u3_projected(&mut unitary, &sum)?;
             Ok(unitary)
         })?;
         let unitary = LinkFields::of(unitary);
         self.require_unitary(&self.downloaded(&unitary)?)?;
-        let fat = each(|mu| self.sum_of_paths(unitary.all(), mu, &Weights::second(naik_epsilon)))?;
+        let fat = each(|mu| self.sum_of_paths(unitary.all(), mu, &PathWeights::second(naik_epsilon)))?;
         let long = each(|mu| self.long(unitary.along(mu), mu, -(1.0 + naik_epsilon) / 24.0))?;
         Ok([LinkFields::of(fat), LinkFields::of(long)])
     }
@@ -73,7 +73,7 @@ impl<B: Backend> GaugeField<'_, B> {
         &self,
         links: [&LinkField<B>; DIMENSIONS],
         mu: Direction,
-        weights: &Weights,
+        weights: &PathWeights,
     ) -> Result<LinkField<B>, BackendError> {
         let of_mu = links[mu.index()];
         let scaled = |by: f64| -> Result<LinkField<B>, BackendError> {

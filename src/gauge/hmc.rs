@@ -6,7 +6,7 @@ use lanefield_reference::layout::{DIMENSIONS, Direction, LaneChoice};
 use lanefield_reference::random::{Stream, uniform};
 use thiserror::Error;
 
-use super::staples::Parts;
+use super::staples::StapleParts;
 use super::{Action, GaugeField, GaugeFieldError, LinkField};
 use crate::backend::{Backend, BackendError};
 use crate::kernel::prelude::*;
@@ -81,7 +81,7 @@ pub struct Hmc<'b, B: Backend> {
     momenta: [LinkField<B>; DIMENSIONS],
     staples: [LinkField<B>; DIMENSIONS],
     before: [LinkField<B>; DIMENSIONS],
-    parts: Option<Parts<B>>,
+    parts: Option<StapleParts<B>>,
     /// The number of the next trajectory.
     trajectory: u32,
 }
@@ -113,7 +113,7 @@ impl<'b, B: Backend> Hmc<'b, B> {
         let trajectory = next.ok_or(HmcError::Trajectories(trajectories))?;
         let field = GaugeField::new(backend, configuration, lanes)?;
         let (momenta, staples, before) = (field.four_zeros()?, field.four_zeros()?, field.four_zeros()?);
-        let parts = Parts::of(&field, parameters.action)?;
+        let parts = StapleParts::of(&field, parameters.action)?;
         Ok(Self { field, parameters, momenta, staples, before, parts, trajectory })
     }
 

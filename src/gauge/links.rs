@@ -3,7 +3,7 @@
 use lanefield_reference::field::{Field, FieldError};
 use lanefield_reference::gauge::{Configuration, NearCoordinate};
 use lanefield_reference::kernels::Vectors;
-use lanefield_reference::layout::{DIMENSIONS, Direction, Ghosts, Lattice, Place, Reach, Sites};
+use lanefield_reference::layout::{DIMENSIONS, Direction, GhostSites, Lattice, Place, Reach, Sites};
 use lanefield_reference::object::ColourMatrix;
 use lanefield_reference::real::Real as _;
 use num_complex::Complex;
@@ -56,7 +56,7 @@ impl<B: Memory + ?Sized, R: Vectors> LinkFields<B, R> {
     }
 
     /// The links in a direction, to be written.
-    pub fn along_mut(&mut self, direction: Direction) -> &mut FieldOn<B, R, ColourMatrix> {
+    pub(crate) fn along_mut(&mut self, direction: Direction) -> &mut FieldOn<B, R, ColourMatrix> {
         &mut self.fields[direction.index()]
     }
 
@@ -78,7 +78,11 @@ impl<B: Memory + ?Sized, R: Vectors> LinkFields<B, R> {
         }
         let lattice = *of[0].fields[0].lattice();
         let sites = of.iter().map(|links| links.fields[0].sites());
-        Ok(HostLinks { lattice, ghosts: sites.map(|sites| (sites, Ghosts::new(&lattice, sites))).collect(), fields })
+        Ok(HostLinks {
+            lattice,
+            ghosts: sites.map(|sites| (sites, GhostSites::new(&lattice, sites))).collect(),
+            fields,
+        })
     }
 
     /// The links as a configuration: of fields on all sites, or of both parities. On parts of a lattice all ranks call it.
@@ -100,7 +104,7 @@ impl<B: Memory + ?Sized, R: Vectors> LinkFields<B, R> {
 pub(crate) struct HostLinks {
     lattice: Lattice,
     /// Which sites, and where they lie.
-    ghosts: Vec<(Sites, Ghosts)>,
+    ghosts: Vec<(Sites, GhostSites)>,
     /// Of each of these sites four.
     fields: Vec<HostField>,
 }
@@ -110,7 +114,7 @@ impl HostLinks {
     ///
     /// # Panics
     /// If the site is not held.
-    pub fn link(&self, x: NearCoordinate, direction: usize) -> [Complex<f64>; LINK_WORDS] {
+    pub(crate) fn link(&self, x: NearCoordinate, direction: usize) -> [Complex<f64>; LINK_WORDS] {
         let held = self.ghosts.iter().enumerate().find(|(_, (sites, _))| sites.contain_near(x));
         let place = held.and_then(|(number, (sites, ghosts))| Some((number, ghosts.place(&self.lattice, *sites, x)?)));
         let Some((number, Place { osite, lane })) = place else { panic!("the site {x:?} is not held") };

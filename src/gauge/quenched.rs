@@ -40,28 +40,28 @@ impl QuenchedParameters {
     }
 
     /// What is done in a sweep to all links, one after the other: the heat bath, then overrelaxations.
-    pub(super) fn updates(&self, sweep: u32) -> Result<impl Iterator<Item = Update> + use<>, QuenchedError> {
+    pub(super) fn updates(&self, sweep: u32) -> Result<impl Iterator<Item = QuenchedUpdate> + use<>, QuenchedError> {
         if sweep >= MOST_SWEEPS {
             return Err(QuenchedError::Sweeps(u64::from(sweep)));
         }
         let Self { beta, seed, overrelaxations } = *self;
-        let heat_bath = Update::HeatBath(Draw { beta, seed, event: sweep * DIMENSIONS as u32 });
-        Ok(std::iter::once(heat_bath).chain(std::iter::repeat_n(Update::Overrelaxation, overrelaxations)))
+        let heat_bath = QuenchedUpdate::HeatBath(Draw { beta, seed, event: sweep * DIMENSIONS as u32 });
+        Ok(std::iter::once(heat_bath).chain(std::iter::repeat_n(QuenchedUpdate::Overrelaxation, overrelaxations)))
     }
 }
 
 /// What is done to a link in the field of its staples.
 #[derive(Clone, Copy)]
-pub(super) enum Update {
+pub(super) enum QuenchedUpdate {
     /// Drawn anew; the event is that of the first direction.
     HeatBath(Draw),
     /// Reflected.
     Overrelaxation,
 }
 
-impl Update {
+impl QuenchedUpdate {
     /// Does it to links of a direction that are not in the staples of each other.
-    pub fn of<B: Backend, R: Vectors>(
+    pub(super) fn of<B: Backend, R: Vectors>(
         self,
         backend: &B,
         direction: Direction,

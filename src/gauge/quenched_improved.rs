@@ -8,8 +8,8 @@ use lanefield_reference::layout::{Direction, LaneChoice, Sites};
 use lanefield_reference::object::ColourMatrix;
 use num_complex::Complex;
 
-use super::quenched::Update;
-use super::staples::Parts;
+use super::quenched::QuenchedUpdate;
+use super::staples::StapleParts;
 use super::{Action, GaugeField, LinkField, QuenchedError, QuenchedParameters};
 use crate::backend::{Backend, BackendError};
 use crate::kernel::gauge_fixing::GaugeFixingKernels as _;
@@ -23,7 +23,7 @@ pub struct QuenchedImproved<'b, B: Backend> {
     action: Action,
     parameters: QuenchedParameters,
     staples: LinkField<B>,
-    parts: Option<Parts<B>>,
+    parts: Option<StapleParts<B>>,
     /// Of each sublattice of each direction 1 at its sites, and 0 elsewhere.
     sublattices: Vec<[LinkField<B>; SUBLATTICES]>,
     /// 1 at all sites.
@@ -69,7 +69,7 @@ impl<'b, B: Backend> QuenchedImproved<'b, B> {
             Ok::<_, BackendError>([sublattice(0)?, sublattice(1)?, sublattice(2)?, sublattice(3)?])
         };
         let sublattices = Direction::ALL.into_iter().map(of_direction).collect::<Result<_, _>>()?;
-        let (unit, staples, parts) = (matrices(&|_| true)?, field.zeros()?, Parts::of(&field, action)?);
+        let (unit, staples, parts) = (matrices(&|_| true)?, field.zeros()?, StapleParts::of(&field, action)?);
         Ok(Self { field, action, parameters, staples, parts, sublattices, unit, sweep })
     }
 
@@ -97,7 +97,7 @@ impl<'b, B: Backend> QuenchedImproved<'b, B> {
     }
 
     /// Updates the links of each direction and sublattice, in the field of their staples.
-    fn each(&mut self, update: Update) -> Result<(), BackendError> {
+    fn each(&mut self, update: QuenchedUpdate) -> Result<(), BackendError> {
         let Self { field, action, staples, parts, sublattices, unit, .. } = self;
         for (direction, sublattices) in Direction::ALL.into_iter().zip(sublattices) {
             for sublattice in sublattices {

@@ -37,14 +37,14 @@ impl Action {
 lanefield_reference::named!(Action, "gauge action": Wilson = "wilson", Symanzik = "symanzik", Iwasaki = "iwasaki");
 
 /// Fields for the parts of rectangles.
-pub(super) struct Parts<B: Backend> {
+pub(super) struct StapleParts<B: Backend> {
     up: LinkField<B>,
     down: LinkField<B>,
     forward: LinkField<B>,
     backward: LinkField<B>,
 }
 
-impl<B: Backend> Parts<B> {
+impl<B: Backend> StapleParts<B> {
     /// Those that an action needs.
     pub(super) fn of(field: &GaugeField<'_, B>, action: Action) -> Result<Option<Self>, BackendError> {
         if action.rectangle() == 0.0 {
@@ -61,7 +61,7 @@ impl<B: Backend> GaugeField<'_, B> {
         &self,
         sums: &mut [LinkField<B>; DIMENSIONS],
         action: Action,
-        parts: &mut Option<Parts<B>>,
+        parts: &mut Option<StapleParts<B>>,
     ) -> Result<(), BackendError> {
         let mut all = Direction::ALL.into_iter().zip(sums);
         all.try_for_each(|(mu, sum)| self.staples_of(mu, sum, action, parts))
@@ -73,7 +73,7 @@ impl<B: Backend> GaugeField<'_, B> {
         mu: Direction,
         sum: &mut LinkField<B>,
         action: Action,
-        parts: &mut Option<Parts<B>>,
+        parts: &mut Option<StapleParts<B>>,
     ) -> Result<(), BackendError> {
         let links = self.all();
         let Some(parts) = parts else { return self.backend.staple_sum(sum, &self.stencil, [links, links], mu) };
@@ -89,12 +89,12 @@ impl<B: Backend> GaugeField<'_, B> {
         sum: &mut LinkField<B>,
         plane: (Direction, Direction),
         c: f64,
-        parts: &mut Parts<B>,
+        parts: &mut StapleParts<B>,
     ) -> Result<(), BackendError> {
         let (mu, nu) = plane;
         let (backend, stencil) = (self.backend, &self.stencil);
         let [u, v] = [self.links.along(mu), self.links.along(nu)];
-        let Parts { up, down, forward, backward } = parts;
+        let StapleParts { up, down, forward, backward } = parts;
         for field in [&mut *up, &mut *down, &mut *forward, &mut *backward] {
             backend.clear(field)?;
         }

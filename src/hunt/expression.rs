@@ -14,11 +14,11 @@ macro_rules! steps {
     ($($what:ident)+) => {
         /// What a step does.
         #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-        enum What {
+        enum StepKind {
             $($what,)+
         }
 
-        const ALL: &[What] = &[$(What::$what,)+];
+        const ALL: &[StepKind] = &[$(StepKind::$what,)+];
     };
 }
 
@@ -53,8 +53,8 @@ const CONSTANTS: [f64; 16] = [
 
 /// A step. Its operands are earlier numbers, counted from the last one back; what it reads and how often it turns is among them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Step {
-    what: What,
+pub struct ExpressionStep {
+    what: StepKind,
     operands: [u8; 4],
 }
 
@@ -62,35 +62,40 @@ pub struct Step {
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Expression {
     /// The steps; the last two numbers are the results.
-    pub steps: Vec<Step>,
+    pub steps: Vec<ExpressionStep>,
 }
 
 /// Steps of an expression at most.
 const MOST_STEPS: usize = 24;
 
-impl Step {
+impl ExpressionStep {
     /// Which of its operands are numbers of earlier steps.
     fn numbers(&self) -> &'static [usize] {
         match self.what {
-            What::Constant
-            | What::Word
-            | What::ComplexScalar
-            | What::Coordinate
-            | What::Neighbour
-            | What::Link
-            | What::Product => &[],
-            What::Scalar | What::Neg | What::TimesI | What::Conj | What::Root | What::Magnitude => &[0],
-            What::Add | What::Sub | What::Mul | What::Scaled | What::Quotient => &[0, 1],
-            What::Madd | What::ScaledAdd | What::Fma | What::Turns => &[0, 1, 2],
-            What::Less | What::AtMost => &[0, 1, 2, 3],
-            What::Odd => &[2, 3],
+            StepKind::Constant
+            | StepKind::Word
+            | StepKind::ComplexScalar
+            | StepKind::Coordinate
+            | StepKind::Neighbour
+            | StepKind::Link
+            | StepKind::Product => &[],
+            StepKind::Scalar
+            | StepKind::Neg
+            | StepKind::TimesI
+            | StepKind::Conj
+            | StepKind::Root
+            | StepKind::Magnitude => &[0],
+            StepKind::Add | StepKind::Sub | StepKind::Mul | StepKind::Scaled | StepKind::Quotient => &[0, 1],
+            StepKind::Madd | StepKind::ScaledAdd | StepKind::Fma | StepKind::Turns => &[0, 1, 2],
+            StepKind::Less | StepKind::AtMost => &[0, 1, 2, 3],
+            StepKind::Odd => &[2, 3],
         }
     }
 }
 
 impl Expression {
     /// The same without the steps that the last number does not need.
-    pub fn without_unused(&self) -> Self {
+    pub(crate) fn without_unused(&self) -> Self {
         // Number 0 is there from the start; step k makes number k + 1 of those before it.
         let mut needed = vec![false; self.steps.len() + 1];
         needed[self.steps.len()] = true;
@@ -118,7 +123,7 @@ impl Expression {
     /// Any expression.
     pub fn any() -> impl Strategy<Value = Self> {
         let step = (select(ALL.to_vec()), prop::array::uniform4(0..16u8));
-        let step = step.prop_map(|(what, operands)| Step { what, operands });
+        let step = step.prop_map(|(what, operands)| ExpressionStep { what, operands });
         prop::collection::vec(step, 1..MOST_STEPS).prop_map(|steps| Self { steps })
     }
 }
@@ -147,7 +152,7 @@ pub fn set(expression: &Expression) {
 pub static KERNELS: [&Kernel; 2] = [&HUNTED, &HUNTED_SUM];
 
 /// What an expression reads.
-struct Inputs<S> {
+struct ExpressionInputs<S> {
     psi: Read<S, Spinors>,
     a: Scalar<S>,
     c: ComplexScalar<S>,
@@ -157,47 +162,49 @@ struct Inputs<S> {
 
 /// The last two numbers of the expression.
 #[inline(always)]
-fn evaluated<S: Site>(site: S, inputs: Inputs<S>) -> [S::Complex; 2] {
+fn evaluated<S: Site>(site: S, inputs: ExpressionInputs<S>) -> [S::Complex; 2] {
     let expression = EXPRESSION.read().unwrap_or_else(PoisonError::into_inner).clone().unwrap_or_default();
     let mut numbers: Vec<S::Complex> = vec![inputs.psi.here().0[0]];
-    for Step { what, operands } in &expression.steps {
+    for ExpressionStep { what, operands } in &expression.steps {
         let [k, l, m, n] = operands.map(usize::from);
         let at = |k: usize| numbers[numbers.len() - 1 - k % numbers.len()];
         let leg = Leg::all().nth(k % 8).unwrap_or_else(|| unreachable!("there are eight legs"));
         let next = match (what, &inputs.legs) {
-            (What::Neighbour, Some((_, phi))) => phi.at(leg).0[l % 3],
-            (What::Link, Some((links, _))) => links.at(leg).0[l % 9],
-            (What::Product, Some((links, phi))) => links.times(leg, phi.at(leg)).0[l % 3],
-            (What::Word | What::Neighbour | What::Link | What::Product, _) => inputs.psi.here().0[k % 12],
-            (What::Constant, _) => S::Complex::constant(CONSTANTS[k], CONSTANTS[l]),
-            (What::Scalar, _) => at(k).scaled(inputs.a.get()),
-            (What::ComplexScalar, _) => inputs.c.get(),
-            (What::Coordinate, _) => {
+            (StepKind::Neighbour, Some((_, phi))) => phi.at(leg).0[l % 3],
+            (StepKind::Link, Some((links, _))) => links.at(leg).0[l % 9],
+            (StepKind::Product, Some((links, phi))) => links.times(leg, phi.at(leg)).0[l % 3],
+            (StepKind::Word | StepKind::Neighbour | StepKind::Link | StepKind::Product, _) => {
+                inputs.psi.here().0[k % 12]
+            }
+            (StepKind::Constant, _) => S::Complex::constant(CONSTANTS[k], CONSTANTS[l]),
+            (StepKind::Scalar, _) => at(k).scaled(inputs.a.get()),
+            (StepKind::ComplexScalar, _) => inputs.c.get(),
+            (StepKind::Coordinate, _) => {
                 let [first, second] = [k, l].map(|d| inputs.x.get(Direction::ALL[d % 4]));
                 S::Complex::new(first, second)
             }
-            (What::Add, _) => at(k) + at(l),
-            (What::Sub, _) => at(k) - at(l),
-            (What::Neg, _) => -at(k),
-            (What::TimesI, _) => at(k).times_i(),
-            (What::Conj, _) => at(k).conj(),
-            (What::Mul, _) => at(k) * at(l),
-            (What::Madd, _) => at(k).madd(at(l), at(m)),
-            (What::Scaled, _) => at(k).scaled(at(l).re()),
-            (What::ScaledAdd, _) => at(k).scaled_add(at(l).im(), at(m)),
-            (What::Fma, _) => {
+            (StepKind::Add, _) => at(k) + at(l),
+            (StepKind::Sub, _) => at(k) - at(l),
+            (StepKind::Neg, _) => -at(k),
+            (StepKind::TimesI, _) => at(k).times_i(),
+            (StepKind::Conj, _) => at(k).conj(),
+            (StepKind::Mul, _) => at(k) * at(l),
+            (StepKind::Madd, _) => at(k).madd(at(l), at(m)),
+            (StepKind::Scaled, _) => at(k).scaled(at(l).re()),
+            (StepKind::ScaledAdd, _) => at(k).scaled_add(at(l).im(), at(m)),
+            (StepKind::Fma, _) => {
                 S::Complex::new(at(k).re().fma(at(l).re(), at(m).re()), at(k).im() * at(l).im() + at(m).im())
             }
-            (What::Quotient, _) => S::Complex::new(at(k).re() / at(l).re(), at(k).im() / at(l).im()),
-            (What::Root, _) => S::Complex::new(at(k).re().abs().sqrt(), at(k).im().abs().sqrt()),
-            (What::Magnitude, _) => S::Complex::new(at(k).re().abs(), at(k).im().abs()),
-            (What::Less, _) => S::Complex::select(at(k).re().less(at(l).re()), at(m), at(n)),
-            (What::AtMost, _) => S::Complex::select(at(k).im().at_most(at(l).re()).not(), at(m), at(n)),
-            (What::Odd, _) => {
+            (StepKind::Quotient, _) => S::Complex::new(at(k).re() / at(l).re(), at(k).im() / at(l).im()),
+            (StepKind::Root, _) => S::Complex::new(at(k).re().abs().sqrt(), at(k).im().abs().sqrt()),
+            (StepKind::Magnitude, _) => S::Complex::new(at(k).re().abs(), at(k).im().abs()),
+            (StepKind::Less, _) => S::Complex::select(at(k).re().less(at(l).re()), at(m), at(n)),
+            (StepKind::AtMost, _) => S::Complex::select(at(k).im().at_most(at(l).re()).not(), at(m), at(n)),
+            (StepKind::Odd, _) => {
                 let directions = [Direction::ALL[k % 4], Direction::ALL[(k + 1 + l % 3) % 4]];
                 S::Complex::select(inputs.x.is_odd(&directions), at(m), at(n))
             }
-            (What::Turns, _) => {
+            (StepKind::Turns, _) => {
                 let (factor, term) = (at(l), at(m));
                 site.repeat(site.count(1 + n % 5), at(k), |_, z| z.scaled_add(factor.re(), term))
             }
@@ -220,7 +227,7 @@ fn hunted<S: Site>(
     c: ComplexScalar<S>,
     x: Coordinates<S>,
 ) {
-    out.write(List(evaluated(site, Inputs { psi, a, c, x, legs: Some((links, phi)) })));
+    out.write(List(evaluated(site, ExpressionInputs { psi, a, c, x, legs: Some((links, phi)) })));
 }
 
 /// The value of an expression that reads at no neighbour, and its square summed over all sites.
@@ -234,7 +241,7 @@ fn hunted_sum<S: Site>(
     x: Coordinates<S>,
     square: ComplexSum<S>,
 ) {
-    let result = List(evaluated(site, Inputs { psi, a, c, x, legs: None }));
+    let result = List(evaluated(site, ExpressionInputs { psi, a, c, x, legs: None }));
     out.write(result);
     let List([first, second]) = result;
     square.add([first.norm2_onto(S::Double::constant(0.0)), second.im().promoted()]);
@@ -244,42 +251,42 @@ fn hunted_sum<S: Site>(
 impl fmt::Display for Expression {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "let z0 = psi.here().0[0];")?;
-        for (number, Step { what, operands }) in (1..).zip(&self.steps) {
+        for (number, ExpressionStep { what, operands }) in (1..).zip(&self.steps) {
             let [k, l, m, n] = operands.map(usize::from);
             let [a, b, c, d] = [k, l, m, n].map(|k| format!("z{}", number - 1 - k % number));
             let leg = Leg::all().nth(k % 8).map(|leg| leg.to_string()).unwrap_or_default();
             let [first, second] = [k, l].map(|d| Direction::ALL[d % 4]);
             let line = match what {
-                What::Constant => format!("S::Complex::constant({:e}, {:e})", CONSTANTS[k], CONSTANTS[l]),
-                What::Word => format!("psi.here().0[{}]", k % 12),
-                What::Scalar => format!("{a}.scaled(a.get())"),
-                What::ComplexScalar => "c.get()".into(),
-                What::Coordinate => format!("S::Complex::new(x.get({first}), x.get({second}))"),
-                What::Neighbour => format!("phi.at({leg}).0[{}]", l % 3),
-                What::Link => format!("links.at({leg}).0[{}]", l % 9),
-                What::Product => format!("links.times({leg}, phi.at({leg})).0[{}]", l % 3),
-                What::Add => format!("{a} + {b}"),
-                What::Sub => format!("{a} - {b}"),
-                What::Neg => format!("-{a}"),
-                What::TimesI => format!("{a}.times_i()"),
-                What::Conj => format!("{a}.conj()"),
-                What::Mul => format!("{a} * {b}"),
-                What::Madd => format!("{a}.madd({b}, {c})"),
-                What::Scaled => format!("{a}.scaled({b}.re())"),
-                What::ScaledAdd => format!("{a}.scaled_add({b}.im(), {c})"),
-                What::Fma => {
+                StepKind::Constant => format!("S::Complex::constant({:e}, {:e})", CONSTANTS[k], CONSTANTS[l]),
+                StepKind::Word => format!("psi.here().0[{}]", k % 12),
+                StepKind::Scalar => format!("{a}.scaled(a.get())"),
+                StepKind::ComplexScalar => "c.get()".into(),
+                StepKind::Coordinate => format!("S::Complex::new(x.get({first}), x.get({second}))"),
+                StepKind::Neighbour => format!("phi.at({leg}).0[{}]", l % 3),
+                StepKind::Link => format!("links.at({leg}).0[{}]", l % 9),
+                StepKind::Product => format!("links.times({leg}, phi.at({leg})).0[{}]", l % 3),
+                StepKind::Add => format!("{a} + {b}"),
+                StepKind::Sub => format!("{a} - {b}"),
+                StepKind::Neg => format!("-{a}"),
+                StepKind::TimesI => format!("{a}.times_i()"),
+                StepKind::Conj => format!("{a}.conj()"),
+                StepKind::Mul => format!("{a} * {b}"),
+                StepKind::Madd => format!("{a}.madd({b}, {c})"),
+                StepKind::Scaled => format!("{a}.scaled({b}.re())"),
+                StepKind::ScaledAdd => format!("{a}.scaled_add({b}.im(), {c})"),
+                StepKind::Fma => {
                     format!("S::Complex::new({a}.re().fma({b}.re(), {c}.re()), {a}.im() * {b}.im() + {c}.im())")
                 }
-                What::Quotient => format!("S::Complex::new({a}.re() / {b}.re(), {a}.im() / {b}.im())"),
-                What::Root => format!("S::Complex::new({a}.re().abs().sqrt(), {a}.im().abs().sqrt())"),
-                What::Magnitude => format!("S::Complex::new({a}.re().abs(), {a}.im().abs())"),
-                What::Less => format!("S::Complex::select({a}.re().less({b}.re()), {c}, {d})"),
-                What::AtMost => format!("S::Complex::select({a}.im().at_most({b}.re()).not(), {c}, {d})"),
-                What::Odd => {
+                StepKind::Quotient => format!("S::Complex::new({a}.re() / {b}.re(), {a}.im() / {b}.im())"),
+                StepKind::Root => format!("S::Complex::new({a}.re().abs().sqrt(), {a}.im().abs().sqrt())"),
+                StepKind::Magnitude => format!("S::Complex::new({a}.re().abs(), {a}.im().abs())"),
+                StepKind::Less => format!("S::Complex::select({a}.re().less({b}.re()), {c}, {d})"),
+                StepKind::AtMost => format!("S::Complex::select({a}.im().at_most({b}.re()).not(), {c}, {d})"),
+                StepKind::Odd => {
                     let other = Direction::ALL[(k + 1 + l % 3) % 4];
                     format!("S::Complex::select(x.is_odd(&[{first}, {other}]), {c}, {d})")
                 }
-                What::Turns => {
+                StepKind::Turns => {
                     format!("site.repeat(site.count({}), {a}, |_, z| z.scaled_add({b}.re(), {c}))", 1 + n % 5)
                 }
             };

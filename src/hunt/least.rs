@@ -10,11 +10,11 @@ use crate::backend::opencl::OpenCl;
 use crate::body::opencl::{spelling, type_of};
 use crate::body::program::{Id, Kind, Operation};
 use crate::body::text::{literal, operation_text};
-use crate::kernel::recorded::{Evaluation, Fault, Step};
+use crate::kernel::interpreter::{Evaluation, Fault, InterpretedStep};
 
 /// An operation, or an input.
 #[derive(Clone, PartialEq, Debug)]
-enum Line {
+enum ReportLine {
     /// What stood before: of a real number the real part, of a choice one that is not 0.
     Input(Complex<f64>),
     /// An operation on earlier lines, by number.
@@ -25,7 +25,7 @@ enum Line {
 #[derive(Clone, PartialEq, Debug)]
 pub struct Least {
     precision: Precision,
-    lines: Vec<(Kind, Line)>,
+    lines: Vec<(Kind, ReportLine)>,
     /// What each line gives.
     values: Vec<Complex<f64>>,
 }
@@ -38,9 +38,12 @@ impl Least {
     pub fn of<R: Vectors>(done: &Evaluation<R>, word: usize) -> Self {
         let [(_, words), ..] = &done.written[..] else { panic!("a body of which nothing was written has no words") };
         let steps = &done.steps[..=words[word]];
-        let line = |Step { operation, kind, value }: &Step<R>| {
-            let line =
-                if operation.reads() { Line::Input(value.to_complex()) } else { Line::Operation(operation.clone()) };
+        let line = |InterpretedStep { operation, kind, value }: &InterpretedStep<R>| {
+            let line = if operation.reads() {
+                ReportLine::Input(value.to_complex())
+            } else {
+                ReportLine::Operation(operation.clone())
+            };
             (*kind, line)
         };
         let least = Self {
@@ -58,14 +61,14 @@ impl Least {
     }
 
     /// Whether this is what they should give, bit for bit; any NaN is the same as any other.
-    pub fn is_right(&self, found: Complex<f64>) -> bool {
+    pub(crate) fn is_right(&self, found: Complex<f64>) -> bool {
         let Complex { re, im } = self.expected();
         found.re.same_bits(re) && found.im.same_bits(im)
     }
 
     /// Operations, inputs apart.
     pub fn operations(&self) -> usize {
-        self.lines.iter().filter(|(_, line)| matches!(line, Line::Operation(_))).count()
+        self.lines.iter().filter(|(_, line)| matches!(line, ReportLine::Operation(_))).count()
     }
 
     /// The same with one operation less, each in turn: what it gives is an input instead.
@@ -74,8 +77,8 @@ impl Least {
         let places: Vec<usize> = (0..self.lines.len() - 1).rev().collect();
         places.into_iter().filter_map(move |k| {
             let mut less = all.clone();
-            let is_operation = matches!(less.lines[k].1, Line::Operation(_));
-            less.lines[k].1 = Line::Input(less.values[k]);
+            let is_operation = matches!(less.lines[k].1, ReportLine::Operation(_));
+            less.lines[k].1 = ReportLine::Input(less.values[k]);
             is_operation.then(|| less.pruned())
         })
     }
@@ -87,7 +90,7 @@ impl Least {
             *last = true;
         }
         for k in (0..self.lines.len()).rev() {
-            if let (true, (_, Line::Operation(operation))) = (needed[k], &self.lines[k]) {
+            if let (true, (_, ReportLine::Operation(operation))) = (needed[k], &self.lines[k]) {
                 for id in operation.operands() {
                     needed[id.0 as usize] = true;
                 }
@@ -98,8 +101,8 @@ impl Least {
         for (k, (kind, line)) in self.lines.into_iter().enumerate().filter(|(k, _)| needed[*k]) {
             places[k] = lines.len();
             let line = match line {
-                Line::Operation(operation) => {
-                    Line::Operation(operation.with_operands(|id| Id(places[id.0 as usize] as u32)))
+                ReportLine::Operation(operation) => {
+                    ReportLine::Operation(operation.with_operands(|id| Id(places[id.0 as usize] as u32)))
                 }
                 input => input,
             };
@@ -112,7 +115,7 @@ impl Least {
     /// What the operations give with a fault.
     pub fn with_fault(&self, fault: Fault) -> Complex<f64> {
         match self.lines.last() {
-            Some((_, Line::Operation(operation))) => fault(operation, self.expected()),
+            Some((_, ReportLine::Operation(operation))) => fault(operation, self.expected()),
             _ => self.expected(),
         }
     }
@@ -125,7 +128,7 @@ impl Least {
         let mut inputs = 0;
         for (number, (kind, line)) in self.lines.iter().enumerate() {
             let value = match line {
-                Line::Input(_) => {
+                ReportLine::Input(_) => {
                     inputs += 1;
                     let re = 2 * (inputs - 1);
                     match kind {
@@ -135,9 +138,11 @@ impl Least {
                         Kind::Choice => format!("in[{re}] != 0"),
                     }
                 }
-                Line::Operation(Operation::Constant(value)) if *kind == Kind::Double => literal(*value),
-                Line::Operation(Operation::Constant(value)) => format!("(real){}", literal(*value)),
-                Line::Operation(operation) => operation_text(spelling(*kind), operation, &|id| format!("z{}", id.0)),
+                ReportLine::Operation(Operation::Constant(value)) if *kind == Kind::Double => literal(*value),
+                ReportLine::Operation(Operation::Constant(value)) => format!("(real){}", literal(*value)),
+                ReportLine::Operation(operation) => {
+                    operation_text(spelling(*kind), operation, &|id| format!("z{}", id.0))
+                }
             };
             text += &format!("    const {} z{number} = {value};\n", type_of(*kind));
         }
@@ -148,9 +153,9 @@ impl Least {
 
     /// The inputs, real and imaginary parts.
     fn inputs(&self) -> Vec<f64> {
-        let input = |(_, line): &(Kind, Line)| match line {
-            Line::Input(z) => Some([z.re, z.im]),
-            Line::Operation(_) => None,
+        let input = |(_, line): &(Kind, ReportLine)| match line {
+            ReportLine::Input(z) => Some([z.re, z.im]),
+            ReportLine::Operation(_) => None,
         };
         let inputs: Vec<f64> = self.lines.iter().filter_map(input).flatten().collect();
         // A buffer has at least one number.

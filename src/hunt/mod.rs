@@ -19,8 +19,8 @@ use crate::backend::opencl::{OpenCl, Tuning};
 use crate::backend::{BackendError, Cpu, Sum};
 use crate::check::{Drawn, any_case, compare, failed, run_tuned};
 use crate::in_precision;
-use crate::kernel::recorded::{AtSite, Recorded, evaluate};
-use crate::kernel::twin::{PlainCall, launch_twin, reduce_twin};
+use crate::kernel::interpreter::{AtSite, Interpreted, evaluate};
+use crate::kernel::plain::{PlainCall, launch_plain, reduce_plain};
 use crate::kernel::{Case, HostFunction, Outcome, PlainLinks};
 use crate::verify::{FieldMismatch, compare_host_fields};
 use expression::Expression;
@@ -232,8 +232,8 @@ fn run(
     *components +=
         found.fields.iter().map(|(_, field)| real_components(&field.shape())).sum::<u64>() + found.sums.len() as u64;
     let twin = match hunted.sums {
-        true => HostFunction::Reduce(reduce_twin::<Recorded> as _),
-        false => HostFunction::Launch(launch_twin::<Recorded> as _),
+        true => HostFunction::Reduce(reduce_plain::<Interpreted> as _),
+        false => HostFunction::Launch(launch_plain::<Interpreted> as _),
     };
     let plain = case.run_plain(cpu, twin, &links, drawn.sum()).map_err(failed)?;
     if let Err(error) = compare(&expected, &plain) {

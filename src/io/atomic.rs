@@ -45,7 +45,7 @@ pub enum WriteError {
 pub fn write_atomically(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), WriteError> {
     let _span = span(Group::File, || format!("write {}", path.display()));
     let failed = |source| WriteError::Write { path: path.to_owned(), source };
-    let target = match Target::of(path)? {
+    let target = match WriteTarget::of(path)? {
         Ok(target) => target,
         Err(no_file) => {
             let mut writer = BufWriter::new(Stream(no_file));
@@ -71,7 +71,7 @@ pub fn write_together(
     let _span = span(Group::File, || format!("write {}", path.display()));
     let failed = |source| WriteError::Write { path: path.to_owned(), source };
     let begin = || {
-        let target = Target::of(path)?.map_err(|_| {
+        let target = WriteTarget::of(path)?.map_err(|_| {
             failed(io::Error::other("it is no regular file, and several ranks write a file by position"))
         })?;
         let temporary = target.temporary(path, Temporary::named_in)?;
@@ -187,7 +187,7 @@ fn open_stream(path: &Path) -> io::Result<File> {
 }
 
 /// Where a file is to be.
-struct Target {
+struct WriteTarget {
     path: PathBuf,
     directory: PathBuf,
     name: String,
@@ -195,7 +195,7 @@ struct Target {
     permissions: Option<fs::Permissions>,
 }
 
-impl Target {
+impl WriteTarget {
     /// Looks at what is there. What is no regular file is opened instead.
     fn of(path: &Path) -> Result<Result<Self, File>, WriteError> {
         let failed = |source| WriteError::Write { path: path.to_owned(), source };

@@ -90,7 +90,7 @@ pub enum CheckpointError {
 }
 
 #[derive(Serialize, Deserialize)]
-struct Header {
+struct CheckpointHeader {
     version: u64,
     identity: Identity,
     recurrence: String,
@@ -118,7 +118,7 @@ struct Version {
     version: u64,
 }
 
-impl Header {
+impl CheckpointHeader {
     fn of(identity: &Identity, state: &SavedState, lattice: &WholeLattice) -> Self {
         let scalars = state.scalars.iter();
         let fields = state.fields.iter();
@@ -271,7 +271,7 @@ pub fn write(path: &Path, identity: &Identity, state: &SavedState, lattice: &Who
         return Ok(());
     }
     write_atomically(path, |writer| {
-        let header = serde_json::to_vec(&Header::of(identity, state, lattice))?;
+        let header = serde_json::to_vec(&CheckpointHeader::of(identity, state, lattice))?;
         let mut writer = Hashing::new(writer);
         writer.write_all(MAGIC)?;
         writer.write_all(&(header.len() as u64).to_le_bytes())?;
@@ -342,7 +342,7 @@ fn read_from(
     if version != CHECKPOINT_VERSION {
         return Err(CheckpointError::Version { found: version });
     }
-    let header: Header = serde_json::from_slice(&header).map_err(damaged)?;
+    let header: CheckpointHeader = serde_json::from_slice(&header).map_err(damaged)?;
     let data = header.data_bytes().and_then(|data| data.checked_add(PREFIX + header_length + DIGEST));
     let expected = data.ok_or_else(|| CheckpointError::Header { what: "no file can have so much data".to_owned() })?;
     require(expected)?;

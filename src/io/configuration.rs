@@ -531,7 +531,7 @@ impl WriteOptions<'_> {
         let nersc = self.nersc();
         self.provenance().filter(|provenance| {
             let Provenance { ensemble_id, ensemble_label, sequence_number, lfn } = provenance;
-            let default = nersc::WriteOptions::default();
+            let default = nersc::NerscOptions::default();
             let said = match format {
                 Format::Ildg => return false,
                 Format::Nersc => &nersc,
@@ -545,8 +545,8 @@ impl WriteOptions<'_> {
         })
     }
 
-    fn nersc(&self) -> nersc::WriteOptions {
-        let mut options = nersc::WriteOptions::default();
+    fn nersc(&self) -> nersc::NerscOptions {
+        let mut options = nersc::NerscOptions::default();
         if let Some(Header::Nersc(header)) = self.converted() {
             options.rows = header.rows;
         }
@@ -564,9 +564,9 @@ impl WriteOptions<'_> {
         options
     }
 
-    fn ildg(&self) -> ildg::WriteOptions {
+    fn ildg(&self) -> ildg::IldgOptions {
         let double = self.numbers().is_none_or(|numbers| numbers.size() == 8);
-        let mut options = ildg::WriteOptions { double, ..ildg::WriteOptions::default() };
+        let mut options = ildg::IldgOptions { double, ..ildg::IldgOptions::default() };
         let mut provenance = self.provenance().unwrap_or_default();
         options.lfn = provenance.lfn.take();
         if let Some(Header::Ildg(header)) = self.converted() {
@@ -577,8 +577,8 @@ impl WriteOptions<'_> {
         options
     }
 
-    fn milc(&self) -> milc::WriteOptions {
-        let mut options = milc::WriteOptions::default();
+    fn milc(&self) -> milc::MilcOptions {
+        let mut options = milc::MilcOptions::default();
         if let Some(Header::Milc(header)) = self.origin.map(|origin| &origin.header) {
             options.time_stamp = header.time_stamp.clone();
         }

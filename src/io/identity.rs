@@ -40,7 +40,7 @@ impl Identity {
     ///
     /// # Errors
     /// [`IdentityMismatch`] with the first value that differs.
-    pub fn check_given(&self, theirs: &Self) -> Result<Vec<String>, IdentityMismatch> {
+    pub(crate) fn check_given(&self, theirs: &Self) -> Result<Vec<String>, IdentityMismatch> {
         let (given, left_out): (Vec<_>, Vec<_>) =
             self.0.iter().cloned().partition(|(name, _)| theirs.0.iter().any(|(known, _)| known == name));
         Self(given).check(theirs)?;

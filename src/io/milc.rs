@@ -91,14 +91,14 @@ pub struct MilcFile {
 
 /// How a configuration is written.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct WriteOptions {
+pub struct MilcOptions {
     /// Of the whole file.
     pub byte_order: ByteOrder,
     /// When it was written: at most 63 characters.
     pub time_stamp: String,
 }
 
-impl Default for WriteOptions {
+impl Default for MilcOptions {
     fn default() -> Self {
         Self { byte_order: ByteOrder::Little, time_stamp: "Thu Jan  1 00:00:00 1970 UTC".to_owned() }
     }
@@ -106,9 +106,9 @@ impl Default for WriteOptions {
 
 /// Exclusive or of the 32-bit words, each rotated to the left by its number mod 29, and mod 31.
 #[derive(Clone, Copy, Default)]
-struct Checksums([u32; 2]);
+struct MilcChecksums([u32; 2]);
 
-impl Checksums {
+impl MilcChecksums {
     fn add(&mut self, site: usize, bytes: &[u8], byte_order: ByteOrder) {
         for (k, &word) in bytes.as_chunks::<4>().0.iter().enumerate() {
             let (word, number) = (word_of(word, byte_order), site * SITE_NUMBERS + k);
@@ -262,7 +262,7 @@ fn links(
     let part = lattice.part();
     require_room(part).map_err(|bytes| MilcError::OutOfMemory { extents: part, bytes })?;
     let mut sites = SitesOfFile::new(reader, HEADER as u64, SITE_BYTES, header.extents);
-    let mut sums = Checksums::default();
+    let mut sums = MilcChecksums::default();
     let add = |site: usize, bytes: &[u8]| sums.add(site, bytes, header.byte_order);
     let configuration = sites.links(part, floating_point(header.byte_order), add)?;
     Ok((configuration, lattice.exclusive_or(sums.0).map_err(io::Error::from)?))
@@ -292,13 +292,13 @@ pub fn check(path: &Path) -> Result<Vec<String>, MilcError> {
 ///
 /// # Errors
 /// [`MilcError::Links`] if the links are not finite or not in SU(3); [`MilcError::BadText`]; [`MilcError::Write`].
-pub fn write(path: &Path, configuration: &Configuration, options: &WriteOptions) -> Result<(), MilcError> {
+pub fn write(path: &Path, configuration: &Configuration, options: &MilcOptions) -> Result<(), MilcError> {
     let bytes = to_bytes(configuration, options)?;
     Ok(write_atomically(path, |writer| writer.write_all(&bytes))?)
 }
 
 /// The bytes that [`write()`] would write.
-pub fn to_bytes(configuration: &Configuration, options: &WriteOptions) -> Result<Vec<u8>, MilcError> {
+pub fn to_bytes(configuration: &Configuration, options: &MilcOptions) -> Result<Vec<u8>, MilcError> {
     let header = prepared(configuration, options, &WholeLattice::alone(configuration.extents()))?;
     let mut bytes = header.to_bytes();
     encode(configuration.links(), StoredRows::Three, floating_point(options.byte_order), |more| bytes.extend(more));
@@ -312,7 +312,7 @@ pub fn to_bytes(configuration: &Configuration, options: &WriteOptions) -> Result
 pub fn write_part(
     path: &Path,
     configuration: &Configuration,
-    options: &WriteOptions,
+    options: &MilcOptions,
     lattice: &WholeLattice,
 ) -> Result<(), MilcError> {
     let header = prepared(configuration, options, lattice)?;
@@ -328,7 +328,7 @@ pub fn write_part(
 
 fn prepared(
     configuration: &Configuration,
-    options: &WriteOptions,
+    options: &MilcOptions,
     lattice: &WholeLattice,
 ) -> Result<MilcHeader, MilcError> {
     let printable = options.time_stamp.bytes().all(|byte| byte == b' ' || byte.is_ascii_graphic());
@@ -337,7 +337,7 @@ fn prepared(
     }
     let floating_point = floating_point(options.byte_order);
     as_stored(configuration, StoredRows::Three, floating_point)?;
-    let mut sums = Checksums::default();
+    let mut sums = MilcChecksums::default();
     each_site(configuration, floating_point, |site, bytes| sums.add(site, bytes, options.byte_order));
     Ok(MilcHeader {
         extents: lattice.extents(),

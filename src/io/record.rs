@@ -26,7 +26,7 @@ const MOST_LINE: u64 = 1 << 20;
 
 /// The first line.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-struct Header {
+struct RecordHeader {
     format: String,
     version: u64,
     /// 0 where there are no digests of fields.
@@ -91,7 +91,7 @@ pub enum Entry {
 
 impl Entry {
     /// Whether a line of a record says the same as this one, as far as it says anything.
-    pub fn agrees_with(&self, recorded: &Self) -> bool {
+    pub(crate) fn agrees_with(&self, recorded: &Self) -> bool {
         match (self, recorded) {
             (
                 Self::End { end, links, source, solution },
@@ -179,7 +179,13 @@ impl RecordWriter {
         let file = claims::create(path).map_err(|source| RecordError::File { path: path.to_owned(), source })?;
         let mut writer = Self { path: path.to_owned(), writer: BufWriter::new(file), checks: Checks::default() };
         let identity = identity.clone();
-        writer.line(&Header { format: FORMAT.to_owned(), version: RECORD_VERSION, every, checked: true, identity })?;
+        writer.line(&RecordHeader {
+            format: FORMAT.to_owned(),
+            version: RECORD_VERSION,
+            every,
+            checked: true,
+            identity,
+        })?;
         Ok(writer)
     }
 
@@ -254,7 +260,7 @@ impl RecordReader {
                 record.wrong("it has no \"check\": that of a record without checks says \"checked\": false".to_owned())
             );
         }
-        let header: Header =
+        let header: RecordHeader =
             serde_json::from_str(&record.checked(&text)?).map_err(|error| record.wrong(error.to_string()))?;
         let ours = names(&serde_json::to_value(identity).unwrap_or_default());
         if let Some(unknown) = names(&value["identity"]).into_iter().find(|name| !ours.contains(name)) {
@@ -282,7 +288,7 @@ impl RecordReader {
     }
 
     /// The next line; none where the file ends, also within a line.
-    pub fn next_entry(&mut self) -> Result<Option<Entry>, RecordError> {
+    pub(crate) fn next_entry(&mut self) -> Result<Option<Entry>, RecordError> {
         let Some(text) = self.text()? else { return Ok(None) };
         let entry: Result<Entry, _> = serde_json::from_str(&self.checked(&text)?);
         entry.map(|entry| Some(entry.in_our_digits())).map_err(|error| self.wrong(error.to_string()))

@@ -21,7 +21,7 @@ pub(super) enum Demand {
 
 impl Demand {
     /// Refuses links that are not so.
-    pub fn require(self, configuration: &Configuration) -> Result<(), GaugeError> {
+    pub(super) fn require(self, configuration: &Configuration) -> Result<(), GaugeError> {
         match self {
             Self::Su3 => configuration.require_su3(SU3_TOLERANCE),
             Self::Finite => configuration.require_finite(),
@@ -61,12 +61,12 @@ pub(super) struct SitesOfFile<F = File> {
 
 impl<F: Seek> SitesOfFile<F> {
     /// The array over the whole lattice `extents` that begins at `start`.
-    pub fn new(file: F, start: u64, site_bytes: usize, extents: Extents) -> Self {
+    pub(super) fn new(file: F, start: u64, site_bytes: usize, extents: Extents) -> Self {
         Self { file, start, site_bytes, extents, row: (usize::MAX, Vec::new()) }
     }
 
     /// The bytes of a site. Those of a row are read together.
-    pub fn site(&mut self, x: Coordinate) -> io::Result<&[u8]>
+    pub(super) fn site(&mut self, x: Coordinate) -> io::Result<&[u8]>
     where
         F: Read,
     {
@@ -83,7 +83,7 @@ impl<F: Seek> SitesOfFile<F> {
     }
 
     /// Writes sites that follow each other along x, from the one at `x` on.
-    pub fn write(&mut self, x: Coordinate, bytes: &[u8]) -> io::Result<()>
+    pub(super) fn write(&mut self, x: Coordinate, bytes: &[u8]) -> io::Result<()>
     where
         F: Write,
     {
@@ -91,7 +91,7 @@ impl<F: Seek> SitesOfFile<F> {
     }
 
     /// Writes bytes anywhere in the file.
-    pub fn write_at(&mut self, position: u64, bytes: &[u8]) -> io::Result<()>
+    pub(super) fn write_at(&mut self, position: u64, bytes: &[u8]) -> io::Result<()>
     where
         F: Write,
     {
@@ -103,7 +103,7 @@ impl<F: Seek> SitesOfFile<F> {
 impl<F: Read + Seek> SitesOfFile<F> {
     /// The links of a part of the lattice, not judged: of its sites, which `add` is given by their numbers in the whole lattice with their bytes, and of
     /// those around it.
-    pub fn links(
+    pub(super) fn links(
         &mut self,
         part: Extents,
         floating_point: FloatingPoint,
@@ -127,7 +127,7 @@ impl<F: Read + Seek> SitesOfFile<F> {
 
 impl<F: Write + Seek> SitesOfFile<F> {
     /// Writes the links of a part of the lattice.
-    pub fn write_links(
+    pub(super) fn write_links(
         &mut self,
         configuration: &Configuration,
         rows: StoredRows,

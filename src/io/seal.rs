@@ -13,13 +13,13 @@ const SEAL: &str = "seal";
 /// What cannot be written as JSON.
 pub fn sealed(document: &impl Serialize) -> serde_json::Result<String> {
     #[derive(Serialize)]
-    struct Sealed<'a, T> {
+    struct SealedDocument<'a, T> {
         #[serde(flatten)]
         document: &'a T,
         seal: String,
     }
     let seal = seal_of(&serde_json::to_value(document)?);
-    serde_json::to_string_pretty(&Sealed { document, seal }).map(|text| text + "\n")
+    serde_json::to_string_pretty(&SealedDocument { document, seal }).map(|text| text + "\n")
 }
 
 /// Takes the seal off a document, if it has one.

@@ -29,7 +29,7 @@ const MOST_BYTES: u64 = 1 << 20;
 
 /// What an array is, which was made of `I`. As JSON, these fields.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-pub struct Sidecar<I = Inputs> {
+pub struct Sidecar<I = SidecarInputs> {
     /// [`KIND`].
     pub kind: String,
     /// [`FORMAT`].
@@ -81,7 +81,7 @@ pub struct ArrayFile {
 
 /// What an array was computed from, and how. Device, threads and lanes are no part of it, since they change no bit.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-pub struct Inputs {
+pub struct SidecarInputs {
     /// The operator, or the kernel of a hop.
     pub operator: String,
     /// Masses and all other parameters of the operator, by name.
@@ -372,7 +372,7 @@ impl<I: Serialize + DeserializeOwned> Sidecar<I> {
 
 /// Two inputs that are not the same.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Difference {
+pub struct SidecarDifference {
     /// What differs: `parameters.mass`.
     pub name: String,
     /// The first one's, as JSON; `null` where it has none.
@@ -381,23 +381,23 @@ pub struct Difference {
     pub second: Value,
 }
 
-impl Inputs {
+impl SidecarInputs {
     /// What differs first between these inputs and others, in the order of the names; `counts` says which names count.
-    pub fn difference(&self, other: &Self, counts: impl Fn(&str) -> bool) -> Option<Difference> {
+    pub fn difference(&self, other: &Self, counts: impl Fn(&str) -> bool) -> Option<SidecarDifference> {
         let value = |inputs: &Self| serde_json::to_value(inputs).unwrap_or_default();
         difference_of(&value(self), &value(other), counts)
     }
 }
 
 /// What differs first between two inputs as JSON, in the order of the names; `counts` says which names count.
-pub fn difference_of(first: &Value, second: &Value, counts: impl Fn(&str) -> bool) -> Option<Difference> {
+pub fn difference_of(first: &Value, second: &Value, counts: impl Fn(&str) -> bool) -> Option<SidecarDifference> {
     difference(String::new(), first, second, &counts)
 }
 
-fn difference(name: String, first: &Value, second: &Value, counts: &dyn Fn(&str) -> bool) -> Option<Difference> {
+fn difference(name: String, first: &Value, second: &Value, counts: &dyn Fn(&str) -> bool) -> Option<SidecarDifference> {
     let (Value::Object(ours), Value::Object(theirs)) = (first, second) else {
         let differs = first != second && counts(&name);
-        return differs.then(|| Difference { name, first: first.clone(), second: second.clone() });
+        return differs.then(|| SidecarDifference { name, first: first.clone(), second: second.clone() });
     };
     let added = theirs.keys().filter(|key| !ours.contains_key(*key));
     ours.keys().chain(added).find_map(|key| {
@@ -410,8 +410,8 @@ fn difference(name: String, first: &Value, second: &Value, counts: &dyn Fn(&str)
 mod tests {
     use super::*;
 
-    fn inputs(mass: f64) -> Inputs {
-        Inputs {
+    fn inputs(mass: f64) -> SidecarInputs {
+        SidecarInputs {
             operator: "wilson".into(),
             parameters: Map::from_iter([("mass".to_owned(), mass.into())]),
             boundary: "1,1,1,-1".into(),
@@ -466,10 +466,10 @@ mod tests {
     fn no_sidecar_is_none_and_another_file_is_refused_by_name() {
         let folder = tempfile::tempdir().unwrap();
         let array = folder.path().join("x.npy");
-        assert!(Sidecar::<Inputs>::read(&array).unwrap().is_none());
+        assert!(Sidecar::<SidecarInputs>::read(&array).unwrap().is_none());
         let refusal = |text: &str| {
             std::fs::write(path_of(&array), text).unwrap();
-            Sidecar::<Inputs>::read(&array).unwrap_err().to_string()
+            Sidecar::<SidecarInputs>::read(&array).unwrap_err().to_string()
         };
         for (text, says) in [
             ("my notes", "expected value at line 1"),
@@ -483,7 +483,7 @@ mod tests {
         }
         std::fs::remove_file(path_of(&array)).unwrap();
         std::fs::create_dir(path_of(&array)).unwrap();
-        assert!(Sidecar::<Inputs>::read(&array).unwrap_err().to_string().contains("it is not a file"));
+        assert!(Sidecar::<SidecarInputs>::read(&array).unwrap_err().to_string().contains("it is not a file"));
     }
 
     #[test]

@@ -54,13 +54,13 @@ pub fn meson_correlator<R: Real, B: Backend>(
     origin: usize,
     lanes: LaneChoice,
 ) -> Result<Vec<Complex<f64>>, CorrelatorError> {
-    let at = Projection { source: [0, 0, 0, origin], momentum: Momentum::ZERO, lanes };
+    let at = CorrelatorProjection { source: [0, 0, 0, origin], momentum: Momentum::ZERO, lanes };
     projected(backend, extents, [propagator], (at, BoundaryPhases::PERIODIC), |[site]| trace(site, gamma))
 }
 
 /// Where a correlator starts, and what it is projected to.
 #[derive(Clone, Copy, Debug)]
-pub struct Projection {
+pub struct CorrelatorProjection {
     /// The source y: times are counted from its time slice, and phases of momenta from its point.
     pub source: Coordinate,
     /// p.
@@ -75,7 +75,7 @@ pub(super) fn projected<R: Real, B: Backend, const N: usize>(
     backend: &B,
     extents: Extents,
     propagators: [&[Complex<R>]; N],
-    (Projection { source, momentum, lanes }, boundary): (Projection, BoundaryPhases),
+    (CorrelatorProjection { source, momentum, lanes }, boundary): (CorrelatorProjection, BoundaryPhases),
     made: impl Fn([&[Complex<R>]; N]) -> Complex<f64> + Sync,
 ) -> Result<Vec<Complex<f64>>, CorrelatorError> {
     let (origin, whole) = (source[3], extents.global());

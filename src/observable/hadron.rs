@@ -6,8 +6,8 @@ use lanefield_reference::real::Real;
 use num_complex::Complex;
 use serde::{Deserialize, Serialize};
 
-use super::correlator::{CorrelatorError, Projection, projected, trace};
-use super::nucleon::{Parts, parts};
+use super::correlator::{CorrelatorError, CorrelatorProjection, projected, trace};
+use super::nucleon::{NucleonParts, parts};
 use super::{EffectiveMass, Gamma};
 use crate::backend::Backend;
 
@@ -31,7 +31,7 @@ pub enum Hadron {
 
 impl Hadron {
     /// The spin matrices of a meson; none of the nucleon.
-    pub fn gammas(self) -> Vec<Gamma> {
+    pub(crate) fn gammas(self) -> Vec<Gamma> {
         let vectors = [Gamma::X, Gamma::Y, Gamma::Z];
         match self {
             Self::Pion => vec![Gamma::FIVE],
@@ -61,7 +61,7 @@ impl Hadron {
         backend: &B,
         extents: Extents,
         [up, down]: [&[Complex<R>]; 2],
-        at: Projection,
+        at: CorrelatorProjection,
         boundary: BoundaryPhases,
     ) -> Result<Vec<Complex<f64>>, CorrelatorError> {
         if self == Self::Nucleon {
@@ -84,13 +84,13 @@ fn nucleon<R: Real, B: Backend>(
     backend: &B,
     extents: Extents,
     quarks: [&[Complex<R>]; 2],
-    at: Projection,
+    at: CorrelatorProjection,
     boundary: BoundaryPhases,
 ) -> Result<Vec<Complex<f64>>, CorrelatorError> {
-    let part = |pick: fn(Parts) -> Complex<f64>| {
+    let part = |pick: fn(NucleonParts) -> Complex<f64>| {
         projected(backend, extents, quarks, (at, boundary), |sites| pick(parts(sites)))
     };
-    let (positive, negative) = (part(Parts::positive)?, part(Parts::negative)?);
+    let (positive, negative) = (part(NucleonParts::positive)?, part(NucleonParts::negative)?);
     let (times, phase) = (extents.global()[3], boundary.phase(3));
     let unwound = |c: &[Complex<f64>], t: usize| match t + at.source[3] >= times && phase != Phase::Fixed {
         true => phase.times(c[t]),

@@ -29,7 +29,7 @@ mod twist;
 mod wuppertal;
 
 pub use columns::{COLUMNS, word_of_column};
-pub use correlator::{CorrelatorError, MesonCorrelators, Projection, meson_correlator, meson_correlators};
+pub use correlator::{CorrelatorError, CorrelatorProjection, MesonCorrelators, meson_correlator, meson_correlators};
 pub use effective_mass::EffectiveMass;
 pub use gamma::Gamma;
 pub use hadron::Hadron;

@@ -11,12 +11,12 @@ use super::Gamma;
 
 /// tr of P with P = 1/2 and with P = γt/2.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Parts {
+pub(super) struct NucleonParts {
     of_one: Complex<f64>,
     of_gamma_t: Complex<f64>,
 }
 
-impl Parts {
+impl NucleonParts {
     /// P = (1 + γt) / 2.
     pub(super) fn positive(self) -> Complex<f64> {
         self.of_one + self.of_gamma_t
@@ -37,7 +37,7 @@ type SpinMatrix = [[Complex<f64>; 4]; 4];
 const ZERO: Complex<f64> = Complex::ZERO;
 
 /// Products and sums of complex numbers are rounded one by one, in the order of the loops (`docs/arithmetic.md` §11).
-pub(super) fn parts<R: Real>(quarks: [&[Complex<R>]; 2]) -> Parts {
+pub(super) fn parts<R: Real>(quarks: [&[Complex<R>]; 2]) -> NucleonParts {
     let matrix = |s: &[Complex<R>], c: usize, c_prime: usize| -> SpinMatrix {
         let word = |a: usize, b: usize| s[((4 * a + b) * 3 + c) * 3 + c_prime];
         std::array::from_fn(|a| std::array::from_fn(|b| Complex::new(word(a, b).re.to_f64(), word(a, b).im.to_f64())))
@@ -45,7 +45,7 @@ pub(super) fn parts<R: Real>(quarks: [&[Complex<R>]; 2]) -> Parts {
     let [s, down]: [[[SpinMatrix; 3]; 3]; 2] =
         quarks.map(|s| std::array::from_fn(|c| std::array::from_fn(|c_prime| matrix(s, c, c_prime))));
     let q = down.map(|row| row.map(|matrix| conjugated(&matrix)));
-    let mut sum = Parts { of_one: ZERO, of_gamma_t: ZERO };
+    let mut sum = NucleonParts { of_one: ZERO, of_gamma_t: ZERO };
     for ([a, b, c], sign) in COLOURS {
         for ([a_prime, b_prime, c_prime], sign_prime) in COLOURS {
             let sign = sign * sign_prime * 0.5;
@@ -78,12 +78,12 @@ fn times_i_to_the(z: Complex<f64>, n: u8) -> Complex<f64> {
 }
 
 /// Σ Q_αα' [S_αα' tr(P T) − U_αγ' P_γ'γ V_γα'] without the half of P.
-fn contraction(q: &SpinMatrix, [s, t]: [&SpinMatrix; 2], [u, v]: [&SpinMatrix; 2]) -> Parts {
+fn contraction(q: &SpinMatrix, [s, t]: [&SpinMatrix; 2], [u, v]: [&SpinMatrix; 2]) -> NucleonParts {
     let mut direct = ZERO;
     for (q, s) in q.as_flattened().iter().zip(s.as_flattened()) {
         direct += q * s;
     }
-    let mut sum = Parts { of_one: ZERO, of_gamma_t: ZERO };
+    let mut sum = NucleonParts { of_one: ZERO, of_gamma_t: ZERO };
     // (Uᵀ Q)_γ'α' is met by V_γα' where P_γ'γ is not 0.
     for gamma_prime in 0..4 {
         let (gamma, power) = Gamma::T.row(gamma_prime);

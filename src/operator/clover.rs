@@ -92,7 +92,7 @@ impl SmallestPivot {
 }
 
 /// The blocks of one set of sites.
-struct Piece<B: Backend, R: Vectors> {
+struct CloverPiece<B: Backend, R: Vectors> {
     sites: Sites,
     term: FieldOn<B, R, CloverBlocks>,
     /// Of even-odd pieces.
@@ -102,7 +102,7 @@ struct Piece<B: Backend, R: Vectors> {
 /// The clover operator.
 pub struct Clover<'b, B: Backend, R: Vectors> {
     hop: HopOperator<'b, B, R>,
-    pieces: Vec<Piece<B, R>>,
+    pieces: Vec<CloverPiece<B, R>>,
     /// The hop of M on the full lattice.
     between: Option<SpinorsOn<B, R>>,
     pivot: Option<SmallestPivot>,
@@ -114,7 +114,7 @@ impl<'b, B: Backend, R: Vectors> Clover<'b, B, R> {
         self.pivot
     }
 
-    fn piece(&self, sites: Sites) -> Result<&Piece<B, R>, BackendError> {
+    fn piece(&self, sites: Sites) -> Result<&CloverPiece<B, R>, BackendError> {
         let found = self.pieces.iter().find(|piece| piece.sites == sites);
         found.ok_or_else(|| self.not_prepared(format!("{sites} sites")))
     }
@@ -134,14 +134,17 @@ impl<'b, B: Backend, R: Vectors> Clover<'b, B, R> {
 }
 
 /// Blocks of half precision are those of f32, rounded.
-fn stored<B: Backend, R: Vectors>(backend: &B, pieces: Vec<Piece<B, f32>>) -> Result<Vec<Piece<B, R>>, BackendError> {
+fn stored<B: Backend, R: Vectors>(
+    backend: &B,
+    pieces: Vec<CloverPiece<B, f32>>,
+) -> Result<Vec<CloverPiece<B, R>>, BackendError> {
     let round = |blocks: FieldOn<B, f32, CloverBlocks>| -> Result<FieldOn<B, R, CloverBlocks>, BackendError> {
         let mut rounded = backend.zeros(*blocks.lattice(), blocks.sites(), CloverBlocks)?;
         backend.convert(&mut rounded, &blocks)?;
         Ok(rounded)
     };
-    let piece = |Piece { sites, term, inverse }: Piece<B, f32>| -> Result<Piece<B, R>, BackendError> {
-        Ok(Piece { sites, term: round(term)?, inverse: inverse.map(round).transpose()? })
+    let piece = |CloverPiece { sites, term, inverse }: CloverPiece<B, f32>| -> Result<CloverPiece<B, R>, BackendError> {
+        Ok(CloverPiece { sites, term: round(term)?, inverse: inverse.map(round).transpose()? })
     };
     pieces.into_iter().map(piece).collect()
 }
@@ -152,9 +155,9 @@ fn full_piece<B: Backend, R: Vectors>(
     configuration: &Configuration,
     lattice: Lattice,
     parameters: CloverParameters,
-) -> Result<Vec<Piece<B, R>>, BackendError> {
+) -> Result<Vec<CloverPiece<B, R>>, BackendError> {
     let term = clover_term(backend, configuration, lattice, parameters)?;
-    Ok(vec![Piece { sites: Sites::Full, term, inverse: None }])
+    Ok(vec![CloverPiece { sites: Sites::Full, term, inverse: None }])
 }
 
 /// The blocks of both parities with their inverses, and the smallest pivot.
@@ -164,7 +167,7 @@ fn even_odd_pieces<B: Backend, R: Vectors>(
     configuration: &Configuration,
     lattice: Lattice,
     parameters: CloverParameters,
-) -> Result<(Vec<Piece<B, R>>, Option<SmallestPivot>), BackendError> {
+) -> Result<(Vec<CloverPiece<B, R>>, Option<SmallestPivot>), BackendError> {
     let everywhere: FieldOn<B, R, CloverBlocks> = clover_term(backend, configuration, lattice, parameters)?;
     let (mut pieces, mut pivot) = (Vec::new(), None);
     for sites in PARITIES {
@@ -175,7 +178,7 @@ fn even_odd_pieces<B: Backend, R: Vectors>(
         backend.clover_inverse(&mut inverse, &mut pivots, &term)?;
         let smallest = SmallestPivot::of(&backend.download(&pivots)?);
         pivot = pivot.into_iter().chain(smallest).reduce(|a, b| SmallestPivot::smaller(a, b, lattice));
-        pieces.push(Piece { sites, term, inverse: Some(inverse) });
+        pieces.push(CloverPiece { sites, term, inverse: Some(inverse) });
     }
     Ok((pieces, smallest_of_all(backend, pivot, lattice)?))
 }

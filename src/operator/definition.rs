@@ -49,7 +49,7 @@ impl Parameter {
     }
 
     /// Colour vectors of operators that take several.
-    pub const COMPONENTS: Self = Self::count("components", 1.0, "colour vectors per site");
+    pub(crate) const COMPONENTS: Self = Self::count("components", 1.0, "colour vectors per site");
 
     /// The value that a text stands for.
     ///

@@ -12,7 +12,7 @@ use super::traits::acts_as;
 use super::traits::{AXPY_FLOPS, SCALE_FLOPS, bytes_of};
 use super::{ActsOn, EvenOdd, HopOperator, Model, Operator};
 use crate::backend::{Backend, BackendError, FieldOn};
-use crate::kernel::Value;
+use crate::kernel::ArgumentValue;
 use crate::kernel::prelude::*;
 use crate::kernel::with_hop::{Kernels, WithHop, has_bits_of_steps};
 
@@ -44,7 +44,7 @@ pub struct HopPlusConstant<'b, B: Backend, R: Vectors, P> {
     parameters: P,
 }
 
-type On<B, R, P> = FieldOn<B, R, <P as Model>::Object>;
+type ModelField<B, R, P> = FieldOn<B, R, <P as Model>::Object>;
 
 impl<'b, B: Backend, R: Vectors, P: HopPlusConstantModel> HopPlusConstant<'b, B, R, P> {
     pub(super) fn new(
@@ -62,7 +62,12 @@ impl<'b, B: Backend, R: Vectors, P: HopPlusConstantModel> HopPlusConstant<'b, B,
     ///
     /// # Errors
     /// Sites that the operator was not made for, fields that do not match; what the backend reports.
-    pub fn hop(&self, out: &mut On<B, R, P>, psi: &On<B, R, P>, dagger: Dagger) -> Result<(), BackendError> {
+    pub fn hop(
+        &self,
+        out: &mut ModelField<B, R, P>,
+        psi: &ModelField<B, R, P>,
+        dagger: Dagger,
+    ) -> Result<(), BackendError> {
         P::apply_hop(&self.legs, out, psi, dagger)
     }
 
@@ -74,13 +79,13 @@ impl<'b, B: Backend, R: Vectors, P: HopPlusConstantModel> HopPlusConstant<'b, B,
     /// out = what is done with hop(ψ), in one launch.
     fn with_hop(
         &self,
-        out: &mut On<B, R, P>,
-        done: WithHop<'_, On<B, R, P>>,
-        psi: &On<B, R, P>,
+        out: &mut ModelField<B, R, P>,
+        done: WithHop<'_, ModelField<B, R, P>>,
+        psi: &ModelField<B, R, P>,
         dagger: Dagger,
     ) -> Result<(), BackendError> {
         let hop = self.legs.term(out.sites(), psi, dagger)?;
-        done.launch(self.legs.backend(), P::WITH_HOP, out, hop, Value::Scalar)
+        done.launch(self.legs.backend(), P::WITH_HOP, out, hop, ArgumentValue::Scalar)
     }
 
     fn hop_flops(&self, sites: Sites) -> u64 {
@@ -95,7 +100,12 @@ impl<'b, B: Backend, R: Vectors, P: HopPlusConstantModel> HopPlusConstant<'b, B,
 acts_as!(HopPlusConstant<'_, B, R, P>, [B: Backend, R: Vectors, P: HopPlusConstantModel], legs, P::Object, |this, rhs| this.parameters.object(rhs));
 
 impl<B: Backend, R: Vectors, P: HopPlusConstantModel> Operator<B, R> for HopPlusConstant<'_, B, R, P> {
-    fn apply(&mut self, out: &mut On<B, R, P>, psi: &On<B, R, P>, dagger: Dagger) -> Result<(), BackendError> {
+    fn apply(
+        &mut self,
+        out: &mut ModelField<B, R, P>,
+        psi: &ModelField<B, R, P>,
+        dagger: Dagger,
+    ) -> Result<(), BackendError> {
         let diagonal = self.parameters.diagonal();
         if self.is_fused(psi.kind().object().parts()) {
             return self.with_hop(out, WithHop::Sum(diagonal, psi), psi, dagger);
@@ -115,23 +125,38 @@ impl<B: Backend, R: Vectors, P: HopPlusConstantModel> Operator<B, R> for HopPlus
 }
 
 impl<B: Backend, R: Vectors, P: HopPlusConstantModel> EvenOdd<B, R> for HopPlusConstant<'_, B, R, P> {
-    fn meooe(&mut self, out: &mut On<B, R, P>, psi: &On<B, R, P>, dagger: Dagger) -> Result<(), BackendError> {
+    fn meooe(
+        &mut self,
+        out: &mut ModelField<B, R, P>,
+        psi: &ModelField<B, R, P>,
+        dagger: Dagger,
+    ) -> Result<(), BackendError> {
         self.hop(out, psi, dagger)
     }
 
-    fn mooee(&mut self, out: &mut On<B, R, P>, psi: &On<B, R, P>, _: Dagger) -> Result<(), BackendError> {
+    fn mooee(
+        &mut self,
+        out: &mut ModelField<B, R, P>,
+        psi: &ModelField<B, R, P>,
+        _: Dagger,
+    ) -> Result<(), BackendError> {
         self.backend().scale(out, self.parameters.diagonal(), psi)
     }
 
-    fn mooee_inv(&mut self, out: &mut On<B, R, P>, psi: &On<B, R, P>, _: Dagger) -> Result<(), BackendError> {
+    fn mooee_inv(
+        &mut self,
+        out: &mut ModelField<B, R, P>,
+        psi: &ModelField<B, R, P>,
+        _: Dagger,
+    ) -> Result<(), BackendError> {
         self.backend().scale(out, 1.0 / self.parameters.diagonal(), psi)
     }
 
     fn inverse_hop(
         &mut self,
-        out: &mut On<B, R, P>,
-        between: &mut On<B, R, P>,
-        psi: &On<B, R, P>,
+        out: &mut ModelField<B, R, P>,
+        between: &mut ModelField<B, R, P>,
+        psi: &ModelField<B, R, P>,
         dagger: Dagger,
     ) -> Result<(), BackendError> {
         if self.is_fused(psi.kind().object().parts()) {
@@ -142,10 +167,10 @@ impl<B: Backend, R: Vectors, P: HopPlusConstantModel> EvenOdd<B, R> for HopPlusC
 
     fn diagonal_minus_hop(
         &mut self,
-        out: &mut On<B, R, P>,
-        between: &mut On<B, R, P>,
-        chi: &On<B, R, P>,
-        psi: &On<B, R, P>,
+        out: &mut ModelField<B, R, P>,
+        between: &mut ModelField<B, R, P>,
+        chi: &ModelField<B, R, P>,
+        psi: &ModelField<B, R, P>,
         dagger: Dagger,
     ) -> Result<(), BackendError> {
         if self.is_fused(psi.kind().object().parts()) {

@@ -32,7 +32,7 @@ pub struct StaggeredParameters {
     pub hop: HopParameters,
 }
 
-type On<B, R> = FieldOn<B, R, ColourVectors>;
+type ColourVectorsOn<B, R> = FieldOn<B, R, ColourVectors>;
 
 /// Floating-point operations of the hop over long links on a colour vector: 8 products of a matrix with a vector (66), and 8 sums of vectors (6).
 const LONG_FLOPS_PER_VECTOR: u64 = 576;
@@ -45,7 +45,7 @@ pub struct Staggered<'b, B: Backend, R: Vectors> {
     long_links: Vec<(Sites, FieldOn<B, R, DoubledGauge>)>,
     parameters: StaggeredParameters,
     /// The hop of D† on all sites, in half precision.
-    between: Option<On<B, R>>,
+    between: Option<ColourVectorsOn<B, R>>,
 }
 
 impl<'b, B: Backend, R: Vectors> Staggered<'b, B, R> {
@@ -88,7 +88,7 @@ impl<'b, B: Backend, R: Vectors> Staggered<'b, B, R> {
     ///
     /// # Errors
     /// Sites that the operator was not made for, fields that do not match; what the backend reports.
-    pub fn hop(&self, out: &mut On<B, R>, psi: &On<B, R>) -> Result<(), BackendError> {
+    pub fn hop(&self, out: &mut ColourVectorsOn<B, R>, psi: &ColourVectorsOn<B, R>) -> Result<(), BackendError> {
         let onto = self.legs.onto(out.sites())?;
         if self.long_links(out.sites()).is_some() {
             return self.with_hop(out, WithHop::Product(1.0), psi);
@@ -97,7 +97,12 @@ impl<'b, B: Backend, R: Vectors> Staggered<'b, B, R> {
     }
 
     /// out = what is done with the hop of ψ, in one launch.
-    fn with_hop(&self, out: &mut On<B, R>, done: WithHop<'_, On<B, R>>, psi: &On<B, R>) -> Result<(), BackendError> {
+    fn with_hop(
+        &self,
+        out: &mut ColourVectorsOn<B, R>,
+        done: WithHop<'_, ColourVectorsOn<B, R>>,
+        psi: &ColourVectorsOn<B, R>,
+    ) -> Result<(), BackendError> {
         let hop = self.legs.term(out.sites(), psi, Dagger::No)?;
         match self.long_links(out.sites()) {
             Some(long_links) => self.legs.backend().hisq_with_hop(out, done, hop, long_links),
@@ -109,10 +114,10 @@ impl<'b, B: Backend, R: Vectors> Staggered<'b, B, R> {
     fn diagonal_minus_hop_in_steps(
         &self,
         a: f64,
-        out: &mut On<B, R>,
-        between: &mut On<B, R>,
-        chi: &On<B, R>,
-        psi: &On<B, R>,
+        out: &mut ColourVectorsOn<B, R>,
+        between: &mut ColourVectorsOn<B, R>,
+        chi: &ColourVectorsOn<B, R>,
+        psi: &ColourVectorsOn<B, R>,
     ) -> Result<(), BackendError> {
         self.hop(between, psi)?;
         self.legs.backend().scale(out, a, chi)?;
@@ -139,7 +144,12 @@ acts_as!(Staggered<'_, B, R>, [B: Backend, R: Vectors], legs, ColourVectors, |th
 
 impl<B: Backend, R: Vectors> Operator<B, R> for Staggered<'_, B, R> {
     /// out = mass ψ + hop ψ, or mass ψ − hop ψ, in which mass ψ is rounded by itself.
-    fn apply(&mut self, out: &mut On<B, R>, psi: &On<B, R>, dagger: Dagger) -> Result<(), BackendError> {
+    fn apply(
+        &mut self,
+        out: &mut ColourVectorsOn<B, R>,
+        psi: &ColourVectorsOn<B, R>,
+        dagger: Dagger,
+    ) -> Result<(), BackendError> {
         let (backend, mass) = (self.legs.backend(), self.parameters.mass);
         match (Self::IS_FUSED, dagger) {
             (true, Dagger::No) => self.with_hop(out, WithHop::Sum(mass, psi), psi),
@@ -173,18 +183,33 @@ impl<B: Backend, R: Vectors> Operator<B, R> for Staggered<'_, B, R> {
 
 impl<B: Backend, R: Vectors> EvenOdd<B, R> for Staggered<'_, B, R> {
     /// The hop is anti-Hermitian, and −1 is exact in every precision.
-    fn meooe(&mut self, out: &mut On<B, R>, psi: &On<B, R>, dagger: Dagger) -> Result<(), BackendError> {
+    fn meooe(
+        &mut self,
+        out: &mut ColourVectorsOn<B, R>,
+        psi: &ColourVectorsOn<B, R>,
+        dagger: Dagger,
+    ) -> Result<(), BackendError> {
         match dagger {
             Dagger::No => self.hop(out, psi),
             Dagger::Yes => self.with_hop(out, WithHop::Product(-1.0), psi),
         }
     }
 
-    fn mooee(&mut self, out: &mut On<B, R>, psi: &On<B, R>, _: Dagger) -> Result<(), BackendError> {
+    fn mooee(
+        &mut self,
+        out: &mut ColourVectorsOn<B, R>,
+        psi: &ColourVectorsOn<B, R>,
+        _: Dagger,
+    ) -> Result<(), BackendError> {
         self.backend().scale(out, self.parameters.mass, psi)
     }
 
-    fn mooee_inv(&mut self, out: &mut On<B, R>, psi: &On<B, R>, _: Dagger) -> Result<(), BackendError> {
+    fn mooee_inv(
+        &mut self,
+        out: &mut ColourVectorsOn<B, R>,
+        psi: &ColourVectorsOn<B, R>,
+        _: Dagger,
+    ) -> Result<(), BackendError> {
         self.backend().scale(out, 1.0 / self.parameters.mass, psi)
     }
 
@@ -195,9 +220,9 @@ impl<B: Backend, R: Vectors> EvenOdd<B, R> for Staggered<'_, B, R> {
 
     fn inverse_hop(
         &mut self,
-        out: &mut On<B, R>,
-        _: &mut On<B, R>,
-        psi: &On<B, R>,
+        out: &mut ColourVectorsOn<B, R>,
+        _: &mut ColourVectorsOn<B, R>,
+        psi: &ColourVectorsOn<B, R>,
         _: Dagger,
     ) -> Result<(), BackendError> {
         self.hop(out, psi)
@@ -205,10 +230,10 @@ impl<B: Backend, R: Vectors> EvenOdd<B, R> for Staggered<'_, B, R> {
 
     fn diagonal_minus_hop(
         &mut self,
-        out: &mut On<B, R>,
-        between: &mut On<B, R>,
-        chi: &On<B, R>,
-        psi: &On<B, R>,
+        out: &mut ColourVectorsOn<B, R>,
+        between: &mut ColourVectorsOn<B, R>,
+        chi: &ColourVectorsOn<B, R>,
+        psi: &ColourVectorsOn<B, R>,
         _: Dagger,
     ) -> Result<(), BackendError> {
         let mass2 = self.parameters.mass * self.parameters.mass;

@@ -19,11 +19,11 @@ pub(super) struct Basis<B: Backend, K: Repeated> {
 
 impl<B: Backend, K: Repeated> Basis<B, K> {
     /// No vectors, of so many components each.
-    pub fn new(parts: usize) -> Self {
+    pub(super) fn new(parts: usize) -> Self {
         Self { fields: Vec::new(), parts, len: 0 }
     }
 
-    pub fn len(&self) -> usize {
+    pub(super) fn len(&self) -> usize {
         self.len
     }
 
@@ -33,7 +33,7 @@ impl<B: Backend, K: Repeated> Basis<B, K> {
     }
 
     /// Adds a vector.
-    pub fn push(&mut self, backend: &B, vector: &FieldOn<B, f64, K>) -> Result<(), BackendError> {
+    pub(super) fn push(&mut self, backend: &B, vector: &FieldOn<B, f64, K>) -> Result<(), BackendError> {
         let place = self.len % OF_FIELD;
         if place == 0 {
             self.fields.push(self.zeros(backend, vector)?);
@@ -46,18 +46,18 @@ impl<B: Backend, K: Repeated> Basis<B, K> {
     }
 
     /// A vector by its number.
-    pub fn vector(&self, backend: &B, number: usize) -> Result<FieldOn<B, f64, K>, BackendError> {
+    pub(super) fn vector(&self, backend: &B, number: usize) -> Result<FieldOn<B, f64, K>, BackendError> {
         backend.take_rhs(&self.fields[number / OF_FIELD], &[number % OF_FIELD], self.parts)
     }
 
     /// The vectors, [`OF_FIELD`] at a time, with the numbers of the first and of those that are used.
-    pub fn fields(&self) -> impl Iterator<Item = (usize, usize, &FieldOn<B, f64, K>)> {
+    pub(super) fn fields(&self) -> impl Iterator<Item = (usize, usize, &FieldOn<B, f64, K>)> {
         let numbered = (0..).step_by(OF_FIELD).zip(&self.fields);
         numbered.map(|(first, field)| (first, OF_FIELD.min(self.len - first), field))
     }
 
     /// ⟨v_i, w_j⟩ of each vector with each right-hand side of w: row i after row i − 1.
-    pub fn overlaps(&self, backend: &B, w: &FieldOn<B, f64, K>) -> Result<Vec<Complex<f64>>, BackendError> {
+    pub(super) fn overlaps(&self, backend: &B, w: &FieldOn<B, f64, K>) -> Result<Vec<Complex<f64>>, BackendError> {
         let of_w = w.kind().parts() / self.parts;
         let mut overlaps = Vec::with_capacity(self.len * of_w);
         for (_, used, field) in self.fields() {
@@ -68,7 +68,7 @@ impl<B: Backend, K: Repeated> Basis<B, K> {
     }
 
     /// w_j ← w_j + Σ v_i m_ij, with a row of m for each vector.
-    pub fn add(&self, backend: &B, m: &[Complex<f64>], w: &mut FieldOn<B, f64, K>) -> Result<(), BackendError> {
+    pub(super) fn add(&self, backend: &B, m: &[Complex<f64>], w: &mut FieldOn<B, f64, K>) -> Result<(), BackendError> {
         let of_w = w.kind().parts() / self.parts;
         for (first, used, field) in self.fields() {
             // Those that are not used have a factor of zero.
@@ -80,7 +80,11 @@ impl<B: Backend, K: Repeated> Basis<B, K> {
     }
 
     /// w less its part in the space of the basis, taken off twice, so that what is left is orthogonal to rounding; the overlaps that it had.
-    pub fn orthogonalize(&self, backend: &B, w: &mut FieldOn<B, f64, K>) -> Result<Vec<Complex<f64>>, BackendError> {
+    pub(super) fn orthogonalize(
+        &self,
+        backend: &B,
+        w: &mut FieldOn<B, f64, K>,
+    ) -> Result<Vec<Complex<f64>>, BackendError> {
         let mut all = vec![Complex::default(); self.len];
         for _ in 0..2 {
             let overlaps = self.overlaps(backend, w)?;
@@ -92,7 +96,7 @@ impl<B: Backend, K: Repeated> Basis<B, K> {
     }
 
     /// The vectors Σ v_i m_ik with a real m, a row for each vector, of those columns k.
-    pub fn rotated(
+    pub(super) fn rotated(
         &self,
         backend: &B,
         m: impl Fn(usize, usize) -> f64,

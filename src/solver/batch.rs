@@ -58,7 +58,7 @@ impl<'a, B: Backend, R: Vectors, K: Repeated> BatchConjugateGradients<'a, B, R, 
     ///
     /// # Errors
     /// As [`Self::new`], also for a guess that is no finite number.
-    pub fn from_guess(
+    pub(crate) fn from_guess(
         operator: &'a mut DynOperator<'a, B, R, K>,
         source: &FieldOn<B, R, K>,
         rhs: usize,
@@ -135,7 +135,7 @@ impl<'a, B: Backend, R: Vectors, K: Repeated> BatchConjugateGradients<'a, B, R, 
     ///
     /// # Errors
     /// [`SolverError::NotConverged`] before all are done; what the backend reports.
-    pub fn into_solution(self) -> Result<BatchSolution<B, R, K>, SolverError> {
+    pub(crate) fn into_solution(self) -> Result<BatchSolution<B, R, K>, SolverError> {
         let Self { operator, params, parts_per_rhs, solutions, infos, .. } = self;
         let mut all = operator.zeros_of(solutions.len())?;
         for (number, (solution, info)) in solutions.iter().zip(&infos).enumerate() {

@@ -6,7 +6,7 @@ use lanefield_reference::field::Repeated;
 use lanefield_reference::kernels::Vectors;
 use lanefield_reference::kernels::hop::Dagger;
 
-use super::dense::{Factor, Matrix, cholesky_with_pivots, positive_inverse, upper_inverse};
+use super::dense::{CholeskyFactor, DenseMatrix, cholesky_with_pivots, positive_inverse, upper_inverse};
 use super::recurrence::{Recurrence, Watcher, check_source, may_go_on, place, require_zeros, run, stop, watch};
 use super::{BatchSolution, SavedState, SolverError, SolverInfo, SolverParams};
 use crate::backend::{Backend, BackendError, FieldOn};
@@ -24,7 +24,7 @@ const MOST_IDLE_BEGINNINGS: usize = 3;
 
 /// Where the recurrence stands.
 #[derive(Clone, Copy, PartialEq, Debug)]
-enum Phase {
+enum BlockPhase {
     /// It iterates.
     Iterating,
     /// It is to compute the true residuals, and to end or begin anew.
@@ -42,9 +42,9 @@ pub struct BlockConjugateGradients<'a, B: Backend, R: Vectors, K: Repeated> {
     psi: FieldOn<B, R, K>,
     /// What is left of the sources is Q δ: Q has a column for each row of δ, δ a column for each right-hand side.
     q: FieldOn<B, R, K>,
-    delta: Matrix,
+    delta: DenseMatrix,
     direction: FieldOn<B, R, K>,
-    phase: Phase,
+    phase: BlockPhase,
     /// Whether this is the first iteration since the last beginning.
     is_first: bool,
     /// The lowest of the largest |r|²/|b|² at beginnings, and the beginnings since then.
@@ -88,9 +88,9 @@ impl<'a, B: Backend, R: Vectors, K: Repeated> BlockConjugateGradients<'a, B, R, 
             source,
             psi,
             q,
-            delta: Matrix::zeros((0, rhs)),
+            delta: DenseMatrix::zeros((0, rhs)),
             direction,
-            phase: Phase::Checking,
+            phase: BlockPhase::Checking,
             is_first: true,
             lowest: f64::INFINITY,
             idle: 0,
@@ -127,7 +127,7 @@ impl<'a, B: Backend, R: Vectors, K: Repeated> BlockConjugateGradients<'a, B, R, 
         self.infos.iter_mut().zip(&norms).for_each(|(info, &c)| info.push(c));
         let accepted = if is_start { 1.0 } else { ACCEPTED };
         if (0..rhs).all(|number| norms[number] <= self.stop(number, accepted)) {
-            self.phase = Phase::Done;
+            self.phase = BlockPhase::Done;
             return Ok(());
         }
         let share = |info: &SolverInfo, c: f64| if info.source_norm2 > 0.0 { c / info.source_norm2 } else { 0.0 };
@@ -140,19 +140,19 @@ impl<'a, B: Backend, R: Vectors, K: Repeated> BlockConjugateGradients<'a, B, R, 
         (self.q, self.delta) = self.orthonormal(residual)?;
         self.direction = self.operator.zeros_of(self.delta.rows())?;
         self.operator.backend().copy(&mut self.direction, &self.q)?;
-        (self.phase, self.is_first) = (Phase::Iterating, true);
+        (self.phase, self.is_first) = (BlockPhase::Iterating, true);
         Ok(())
     }
 
     /// Q and ρ with S = Q ρ, where the columns of Q are orthonormal: a column for each independent one of S. Zeros, and no columns, where S is.
-    fn orthonormal(&self, s: FieldOn<B, R, K>) -> Result<(FieldOn<B, R, K>, Matrix), SolverError> {
+    fn orthonormal(&self, s: FieldOn<B, R, K>) -> Result<(FieldOn<B, R, K>, DenseMatrix), SolverError> {
         let (mut q, mut total) = (s, None);
         loop {
             let backend = self.operator.backend();
             let h = self.gram(&q, &q)?;
-            let Factor { kept, factor, least_pivot } = cholesky_with_pivots(&h, LEAST_PIVOT);
+            let CholeskyFactor { kept, factor, least_pivot } = cholesky_with_pivots(&h, LEAST_PIVOT);
             if kept.is_empty() {
-                return Ok((self.operator.zeros()?, Matrix::zeros((0, h.columns()))));
+                return Ok((self.operator.zeros()?, DenseMatrix::zeros((0, h.columns()))));
             }
             let independent = match kept.iter().copied().eq(0..h.columns()) {
                 true => q,
@@ -172,11 +172,11 @@ impl<'a, B: Backend, R: Vectors, K: Repeated> BlockConjugateGradients<'a, B, R, 
     }
 
     /// ⟨x_i, y_j⟩ of all pairs.
-    fn gram(&self, x: &FieldOn<B, R, K>, y: &FieldOn<B, R, K>) -> Result<Matrix, SolverError> {
+    fn gram(&self, x: &FieldOn<B, R, K>, y: &FieldOn<B, R, K>) -> Result<DenseMatrix, SolverError> {
         let products = self.operator.backend().rhs_gram(x, y, self.parts_per_rhs, self.params.sum)?;
         let [rows, columns] = [x, y].map(|field| field.kind().parts() / self.parts_per_rhs);
         match products.iter().find(|z| !(z.re.is_finite() && z.im.is_finite())) {
-            None => Ok(Matrix::new((rows, columns), products)),
+            None => Ok(DenseMatrix::new((rows, columns), products)),
             Some(z) => {
                 let value = if z.re.is_finite() { z.im } else { z.re };
                 Err(SolverError::NotFinite {
@@ -192,7 +192,7 @@ impl<'a, B: Backend, R: Vectors, K: Repeated> BlockConjugateGradients<'a, B, R, 
     fn times(
         &self,
         x: &FieldOn<B, R, K>,
-        m: &Matrix,
+        m: &DenseMatrix,
         add: Option<&FieldOn<B, R, K>>,
     ) -> Result<FieldOn<B, R, K>, BackendError> {
         let mut product = self.operator.zeros_of(m.columns())?;
@@ -219,7 +219,7 @@ impl<'a, B: Backend, R: Vectors, K: Repeated> BlockConjugateGradients<'a, B, R, 
                 return Err(SolverError::Indefinite { curvature, info: self.info().clone() });
             }
             Err(_) => {
-                self.phase = Phase::Checking;
+                self.phase = BlockPhase::Checking;
                 return self.check(watcher);
             }
         };
@@ -245,7 +245,7 @@ impl<'a, B: Backend, R: Vectors, K: Repeated> BlockConjugateGradients<'a, B, R, 
             c <= self.stop(number, 1.0)
         };
         if self.delta.rows() == 0 || (0..self.infos.len()).all(is_converged) {
-            self.phase = Phase::Checking;
+            self.phase = BlockPhase::Checking;
         }
         Ok(())
     }
@@ -261,7 +261,7 @@ impl<'a, B: Backend, R: Vectors, K: Repeated> BlockConjugateGradients<'a, B, R, 
     /// [`SolverError::NotConverged`] before all are done.
     pub fn into_solution(self) -> Result<BatchSolution<B, R, K>, SolverError> {
         match self.phase {
-            Phase::Done => Ok((self.psi, self.infos)),
+            BlockPhase::Done => Ok((self.psi, self.infos)),
             _ => Err(SolverError::NotConverged { tolerance: self.params.tolerance, info: self.info().clone() }),
         }
     }
@@ -283,7 +283,7 @@ impl<B: Backend, R: Vectors, K: Repeated> Recurrence for BlockConjugateGradients
         &self.infos
     }
     fn is_done(&self) -> bool {
-        self.phase == Phase::Done
+        self.phase == BlockPhase::Done
     }
 
     fn step(&mut self, watcher: &mut dyn Watcher) -> Result<(), SolverError> {
@@ -295,9 +295,9 @@ impl<B: Backend, R: Vectors, K: Repeated> Recurrence for BlockConjugateGradients
             }
         }
         match self.phase {
-            Phase::Done => Ok(()),
-            Phase::Checking => self.check(watcher),
-            Phase::Iterating => {
+            BlockPhase::Done => Ok(()),
+            BlockPhase::Checking => self.check(watcher),
+            BlockPhase::Iterating => {
                 may_go_on(&self.params, self.info())?;
                 self.iterate(watcher)
             }
@@ -308,9 +308,9 @@ impl<B: Backend, R: Vectors, K: Repeated> Recurrence for BlockConjugateGradients
         let backend = self.operator.backend();
         let mut state = SavedState::new(self.name());
         let phase = match self.phase {
-            Phase::Iterating => 0.0,
-            Phase::Checking => 1.0,
-            Phase::Done => 2.0,
+            BlockPhase::Iterating => 0.0,
+            BlockPhase::Checking => 1.0,
+            BlockPhase::Done => 2.0,
         };
         let first = f64::from(u8::from(self.is_first));
         state.scalars("recurrence", &[phase, first, self.lowest, self.idle as f64, self.longest as f64]);
@@ -319,7 +319,7 @@ impl<B: Backend, R: Vectors, K: Repeated> Recurrence for BlockConjugateGradients
         }
         self.delta.save(&mut state, "delta");
         state.field::<R, B, _>(backend, "psi", &self.psi)?;
-        if self.phase == Phase::Iterating {
+        if self.phase == BlockPhase::Iterating {
             state.field::<R, B, _>(backend, "q", &self.q)?;
             state.field::<R, B, _>(backend, "p", &self.direction)?;
         }
@@ -336,7 +336,7 @@ impl<B: Backend, R: Vectors, K: Repeated> Recurrence for BlockConjugateGradients
             check_source(ours, &info)?;
             *ours = info;
         }
-        let delta = Matrix::restored(state, "delta")?;
+        let delta = DenseMatrix::restored(state, "delta")?;
         let rhs = self.infos.len();
         if delta.columns() != rhs || delta.rows() > rhs || longest as usize >= rhs {
             let what = format!("it is of {} right-hand sides, and this solve has {rhs}", delta.columns());
@@ -346,11 +346,11 @@ impl<B: Backend, R: Vectors, K: Repeated> Recurrence for BlockConjugateGradients
         let place = place::<B, R, _>(&self.psi);
         self.psi = state.get_field(backend, "psi", place)?;
         self.phase = match phase {
-            0.0 => Phase::Iterating,
-            1.0 => Phase::Checking,
-            _ => Phase::Done,
+            0.0 => BlockPhase::Iterating,
+            1.0 => BlockPhase::Checking,
+            _ => BlockPhase::Done,
         };
-        if self.phase == Phase::Iterating {
+        if self.phase == BlockPhase::Iterating {
             let of_columns = (place.0, place.1, self.operator.object(delta.rows()));
             self.q = state.get_field(backend, "q", of_columns)?;
             self.direction = state.get_field(backend, "p", of_columns)?;

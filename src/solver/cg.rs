@@ -5,10 +5,10 @@ use lanefield_reference::field::Repeated;
 use lanefield_reference::kernels::Vectors;
 use lanefield_reference::kernels::hop::Dagger;
 
-use super::queued_cg::{self, Fields, Queueable, QueuedCg};
+use super::queued_cg::{self, CgFields, Queueable, QueuedCg};
 use super::recurrence::{Recurrence, Start, Watcher, check_source, may_go_on, place, run, watch};
 use super::{SavedState, SolverError, SolverInfo, SolverParams};
-use crate::backend::{Backend, BackendError, Bounds, FieldOn, QueuedSums};
+use crate::backend::{Backend, BackendError, FieldOn, QueuedBounds, QueuedSums};
 use crate::kernel::prelude::*;
 use crate::operator::DynOperator;
 
@@ -64,13 +64,13 @@ impl<B: Backend, R: Vectors, K: Repeated> Queueable for ConjugateGradients<'_, B
     fn ahead_mut(&mut self) -> &mut QueuedCg<B> {
         &mut self.ahead
     }
-    fn bounds(&self) -> Bounds {
-        Bounds { c: self.c, low: self.stop, high: f64::INFINITY, keep: f64::NEG_INFINITY }
+    fn bounds(&self) -> QueuedBounds {
+        QueuedBounds { c: self.c, low: self.stop, high: f64::INFINITY, keep: f64::NEG_INFINITY }
     }
 
-    fn queue(&mut self, bounds: Bounds, iterations: usize) -> Result<Option<QueuedSums>, SolverError> {
+    fn queue(&mut self, bounds: QueuedBounds, iterations: usize) -> Result<Option<QueuedSums>, SolverError> {
         let Self { operator, params, psi, residual, direction, product, ahead, .. } = self;
-        let fields = Fields { psi, residual, direction, product };
+        let fields = CgFields { psi, residual, direction, product };
         queued_cg::queue(operator, fields, ahead, (params.sum, bounds, iterations))
     }
 

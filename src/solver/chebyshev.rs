@@ -20,7 +20,7 @@ pub(super) struct Chebyshev {
 
 impl Chebyshev {
     /// The degree whose polynomial is about 10 at eigenvalue 0: cosh(2 n √(a/b)) for 2 n √(a/b) = 3. Larger ones take fewer restarts, and more applications of A in all.
-    pub fn usual_degree(above: f64, below: f64) -> usize {
+    pub(super) fn usual_degree(above: f64, below: f64) -> usize {
         ((1.5 * (below / above).sqrt()).ceil() as usize).clamp(4, 400)
     }
 
@@ -28,7 +28,7 @@ impl Chebyshev {
     ///
     /// With s_0 = v, s_1 = c·A v + d·v, c = 2/(b − a), d = −(a + b)/(b − a): s_k+1 = ±2(c·A s_k + d·s_k) + s_k−1, where the sign makes the addition one: + and − in
     /// turn, − first. So s_k is T_k up to a sign.
-    pub fn apply<B: Backend, K: Repeated>(
+    pub(super) fn apply<B: Backend, K: Repeated>(
         &self,
         operator: &mut DynOperator<'_, B, f64, K>,
         v: &mut FieldOn<B, f64, K>,

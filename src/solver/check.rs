@@ -14,7 +14,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::scale::Scales;
 use super::solve_error::SolveError;
-use super::source::Source;
+use super::source::SolveSource;
 use crate::backend::{Backend, BackendError, FieldOn, Sum};
 use crate::kernel::prelude::*;
 use crate::operator::{ActsOn as _, DynOperator, Operator as _, SchurComplement, System};
@@ -44,7 +44,7 @@ pub(super) fn rounding<R: Real>() -> f64 {
 }
 
 /// What a solve is given in host memory, and the source that it solves for.
-pub(super) struct Inputs<'a> {
+pub(super) struct SolveInputs<'a> {
     configuration: &'a Configuration,
     eta: &'a [Complex<f64>],
     checksums: [Checksum; 2],
@@ -57,12 +57,12 @@ fn checksums(configuration: &Configuration, eta: &[Complex<f64>]) -> [Checksum; 
     [checksum(configuration.links()), checksum(eta)]
 }
 
-impl<'a> Inputs<'a> {
+impl<'a> SolveInputs<'a> {
     /// As they are now, with the arguments of [`Scales::of`].
     ///
     /// # Errors
     /// Those of [`Scales::of`].
-    pub fn new<R: Real, B: Backend>(
+    pub(super) fn new<R: Real, B: Backend>(
         backend: &B,
         configuration: &'a Configuration,
         eta: &'a [Complex<f64>],
@@ -79,7 +79,7 @@ impl<'a> Inputs<'a> {
     ///
     /// # Errors
     /// [`SolveError::Changed`].
-    pub fn check(&self) -> Result<(), SolveError> {
+    pub(super) fn check(&self) -> Result<(), SolveError> {
         let now = checksums(self.configuration, self.eta);
         match now.iter().zip(&self.checksums).position(|(now, before)| now != before) {
             Some(0) => Err(SolveError::Changed { what: "the configuration in host memory" }),
@@ -103,7 +103,7 @@ pub(super) fn checksum<R: Real>(values: &[Complex<R>]) -> Checksum {
 /// What [`checksum`] gives.
 pub(super) type Checksum = [u8; 32];
 
-impl<K: Repeated> Source<'_, K> {
+impl<K: Repeated> SolveSource<'_, K> {
     /// The residuals on all sites: b − Aψ = η − Mψ, or M†(η − Mψ).
     pub(super) fn check_on_all_sites<S: Real, B: Backend>(
         &self,

@@ -12,47 +12,47 @@ type C = Complex<f64>;
 
 /// A complex matrix, row after row.
 #[derive(Clone, PartialEq, Debug)]
-pub(super) struct Matrix {
+pub(super) struct DenseMatrix {
     rows: usize,
     columns: usize,
     elements: Vec<C>,
 }
 
-impl Matrix {
+impl DenseMatrix {
     /// Of elements row after row.
-    pub fn new((rows, columns): (usize, usize), elements: Vec<C>) -> Self {
+    pub(super) fn new((rows, columns): (usize, usize), elements: Vec<C>) -> Self {
         debug_assert_eq!(elements.len(), rows * columns);
         Self { rows, columns, elements }
     }
 
     /// All zeros.
-    pub fn zeros((rows, columns): (usize, usize)) -> Self {
+    pub(super) fn zeros((rows, columns): (usize, usize)) -> Self {
         Self { rows, columns, elements: vec![C::default(); rows * columns] }
     }
 
-    pub fn rows(&self) -> usize {
+    pub(super) fn rows(&self) -> usize {
         self.rows
     }
-    pub fn columns(&self) -> usize {
+    pub(super) fn columns(&self) -> usize {
         self.columns
     }
-    pub fn elements(&self) -> &[C] {
+    pub(super) fn elements(&self) -> &[C] {
         &self.elements
     }
-    pub fn at(&self, row: usize, column: usize) -> C {
+    pub(super) fn at(&self, row: usize, column: usize) -> C {
         self.elements[row * self.columns + column]
     }
-    pub fn at_mut(&mut self, row: usize, column: usize) -> &mut C {
+    pub(super) fn at_mut(&mut self, row: usize, column: usize) -> &mut C {
         &mut self.elements[row * self.columns + column]
     }
 
     /// −self.
-    pub fn negative(&self) -> Self {
+    pub(super) fn negative(&self) -> Self {
         Self { elements: self.elements.iter().map(|z| -z).collect(), ..*self }
     }
 
     /// The conjugate transpose.
-    pub fn adjoint(&self) -> Self {
+    pub(super) fn adjoint(&self) -> Self {
         let mut adjoint = Self::zeros((self.columns, self.rows));
         for (row, column) in self.places() {
             *adjoint.at_mut(column, row) = self.at(row, column).conj();
@@ -61,7 +61,7 @@ impl Matrix {
     }
 
     /// self · other: Σ_k self_ik · other_kj from +0, k ascending.
-    pub fn times(&self, other: &Self) -> Self {
+    pub(super) fn times(&self, other: &Self) -> Self {
         let mut product = Self::zeros((self.rows, other.columns));
         for (row, column) in product.places() {
             let terms = (0..self.columns).map(|k| self.at(row, k) * other.at(k, column));
@@ -71,7 +71,7 @@ impl Matrix {
     }
 
     /// The columns of those numbers, in that order.
-    pub fn take_columns(&self, wanted: &[usize]) -> Self {
+    pub(super) fn take_columns(&self, wanted: &[usize]) -> Self {
         let mut taken = Self::zeros((self.rows, wanted.len()));
         for (row, column) in taken.places() {
             *taken.at_mut(row, column) = self.at(row, wanted[column]);
@@ -80,7 +80,7 @@ impl Matrix {
     }
 
     /// Σ_i |self_ij|² of column j: from +0, i ascending, re · re + im · im of each.
-    pub fn column_norm2(&self, column: usize) -> f64 {
+    pub(super) fn column_norm2(&self, column: usize) -> f64 {
         (0..self.rows).map(|row| self.at(row, column)).fold(0.0, |sum, z| sum + (z.re * z.re + z.im * z.im))
     }
 
@@ -90,7 +90,7 @@ impl Matrix {
     }
 
     /// Writes it into a state.
-    pub fn save(&self, state: &mut SavedState, name: &str) {
+    pub(super) fn save(&self, state: &mut SavedState, name: &str) {
         let shape = [self.rows as f64, self.columns as f64];
         let numbers = self.elements.iter().flat_map(|z| [z.re, z.im]);
         state.scalars(name, &shape.into_iter().chain(numbers).collect::<Vec<_>>());
@@ -100,7 +100,7 @@ impl Matrix {
     ///
     /// # Errors
     /// [`SolverError::WrongState`].
-    pub fn restored(state: &SavedState, name: &str) -> Result<Self, SolverError> {
+    pub(super) fn restored(state: &SavedState, name: &str) -> Result<Self, SolverError> {
         let wrong = || SolverError::WrongState { what: format!("its matrix '{name}' is none") };
         let (&[rows, columns], numbers) = state.get_scalars(name)?.split_first_chunk().ok_or_else(wrong)?;
         let (rows, columns) = (rows as usize, columns as usize);
@@ -112,18 +112,18 @@ impl Matrix {
 }
 
 /// A factor of a Hermitian matrix H ≥ 0 of which only some columns are independent: H = F† F, with a row of F for each of these.
-pub(super) struct Factor {
+pub(super) struct CholeskyFactor {
     /// The independent columns, in the order in which they were taken: those of the rows of F.
     pub kept: Vec<usize>,
     /// F: a row for each kept column, a column for each of H. In the kept columns, in their order, it is upper triangular.
-    pub factor: Matrix,
+    pub factor: DenseMatrix,
     /// The smallest pivot, in units of the column's own diagonal element.
     pub least_pivot: f64,
 }
 
 /// Cholesky with pivots of a Hermitian matrix, of which the diagonal and what is above it are read. Column k is measured in units of √H_kk: the next one
 /// is that whose rest, over H_kk, is largest, of several the first; those whose rest is at most `least` depend on the others, and so do those with H_kk = 0.
-pub(super) fn cholesky_with_pivots(h: &Matrix, least: f64) -> Factor {
+pub(super) fn cholesky_with_pivots(h: &DenseMatrix, least: f64) -> CholeskyFactor {
     let size = h.rows();
     let of = |i: usize, j: usize| if i <= j { h.at(i, j) } else { h.at(j, i).conj() };
     let mut left: Vec<usize> = (0..size).filter(|&k| h.at(k, k).re > 0.0).collect();
@@ -153,14 +153,14 @@ pub(super) fn cholesky_with_pivots(h: &Matrix, least: f64) -> Factor {
         kept.push(pivot);
         rows.push(row);
     }
-    let factor = Matrix::new((rows.len(), size), rows.concat());
-    Factor { kept, factor, least_pivot }
+    let factor = DenseMatrix::new((rows.len(), size), rows.concat());
+    CholeskyFactor { kept, factor, least_pivot }
 }
 
 /// The inverse of an upper triangular matrix with real diagonal: column by column, from below.
-pub(super) fn upper_inverse(upper: &Matrix) -> Matrix {
+pub(super) fn upper_inverse(upper: &DenseMatrix) -> DenseMatrix {
     let size = upper.rows();
-    let mut inverse = Matrix::zeros((size, size));
+    let mut inverse = DenseMatrix::zeros((size, size));
     for column in 0..size {
         *inverse.at_mut(column, column) = C::new(1.0 / upper.at(column, column).re, 0.0);
         for row in (0..column).rev() {
@@ -174,9 +174,9 @@ pub(super) fn upper_inverse(upper: &Matrix) -> Matrix {
 
 /// The inverse of a Hermitian positive definite matrix, G G† with G = F⁻¹ of H = F† F by Cholesky in the order of the columns, of which the diagonal and what
 /// is above it are read; or the pivot that is not positive.
-pub(super) fn positive_inverse(h: &Matrix) -> Result<Matrix, f64> {
+pub(super) fn positive_inverse(h: &DenseMatrix) -> Result<DenseMatrix, f64> {
     let size = h.rows();
-    let mut factor = Matrix::zeros((size, size));
+    let mut factor = DenseMatrix::zeros((size, size));
     for row in 0..size {
         let done = (0..row).fold(0.0, |sum, k| {
             let z = factor.at(k, row);
@@ -257,19 +257,19 @@ mod tests {
         ((37 * k % 101) as f64 - 50.0) / 17.0
     }
 
-    fn matrix((rows, columns): (usize, usize)) -> Matrix {
+    fn matrix((rows, columns): (usize, usize)) -> DenseMatrix {
         let elements = (0..rows * columns).map(|k| C::new(number(2 * k), number(2 * k * k + 1)));
-        Matrix::new((rows, columns), elements.collect())
+        DenseMatrix::new((rows, columns), elements.collect())
     }
 
     /// Ones on the diagonal.
-    fn one(size: usize) -> Matrix {
-        let mut one = Matrix::zeros((size, size));
+    fn one(size: usize) -> DenseMatrix {
+        let mut one = DenseMatrix::zeros((size, size));
         (0..size).for_each(|k| *one.at_mut(k, k) = C::new(1.0, 0.0));
         one
     }
 
-    fn distance(a: &Matrix, b: &Matrix) -> f64 {
+    fn distance(a: &DenseMatrix, b: &DenseMatrix) -> f64 {
         a.elements().iter().zip(b.elements()).map(|(a, b)| (a - b).norm()).fold(0.0, f64::max)
     }
 
@@ -291,7 +291,7 @@ mod tests {
             *x.at_mut(row, 4) = C::default();
         }
         let h = x.adjoint().times(&x);
-        let Factor { kept, factor, least_pivot } = cholesky_with_pivots(&h, 1e-13);
+        let CholeskyFactor { kept, factor, least_pivot } = cholesky_with_pivots(&h, 1e-13);
         assert_eq!(kept.len(), 3, "{kept:?}");
         assert!(kept.contains(&2) && !kept.contains(&4), "{kept:?}");
         assert!(least_pivot > 1e-3, "{least_pivot}");
@@ -340,8 +340,8 @@ mod tests {
     fn a_matrix_comes_back_from_a_state() {
         let mut state = SavedState::default();
         matrix((2, 3)).save(&mut state, "delta");
-        assert_eq!(Matrix::restored(&state, "delta").unwrap(), matrix((2, 3)));
+        assert_eq!(DenseMatrix::restored(&state, "delta").unwrap(), matrix((2, 3)));
         state.scalars[0].1.pop();
-        assert!(Matrix::restored(&state, "delta").is_err());
+        assert!(DenseMatrix::restored(&state, "delta").is_err());
     }
 }

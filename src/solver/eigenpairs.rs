@@ -214,7 +214,7 @@ pub(super) struct Deflation<B: Backend, K: Repeated> {
 
 impl<B: Backend, K: Repeated> Deflation<B, K> {
     /// Those of an operator's system, whatever precision that has.
-    pub fn new<R: Vectors>(operator: &DynOperator<'_, B, R, K>, pairs: &Eigenpairs) -> Result<Self, SolveError> {
+    pub(super) fn new<R: Vectors>(operator: &DynOperator<'_, B, R, K>, pairs: &Eigenpairs) -> Result<Self, SolveError> {
         let (backend, kind) = (operator.backend(), operator.object(1));
         let lattice = operator.lattice().in_scalar(f64::COMPLEX)?;
         let mut vectors = Basis::new(kind.parts());
@@ -230,7 +230,7 @@ impl<B: Backend, K: Repeated> Deflation<B, K> {
     }
 
     /// Σ v ⟨v, b⟩ / λ of each right-hand side, in f64, rounded to the precision of b.
-    pub fn guess<R: Vectors>(
+    pub(super) fn guess<R: Vectors>(
         &self,
         operator: &DynOperator<'_, B, R, K>,
         b: &FieldOn<B, R, K>,

@@ -10,7 +10,7 @@ use crate::operator::HopParameters;
 
 /// What a solve is called, by its parts.
 #[derive(Clone, Debug)]
-pub struct Described<'a> {
+pub struct DescribedSolve<'a> {
     /// The operator with its parameters: "wilson, mass 0.1".
     pub operator: &'a str,
     /// The source: "gauss:7".
@@ -29,9 +29,9 @@ pub fn identity<R: Vectors, M>(
     how: &Solve<M>,
     hop: HopParameters,
     (configuration, lattice): (&Configuration, &WholeLattice),
-    described: Described<'_>,
+    described: DescribedSolve<'_>,
 ) -> Result<Identity, CommError> {
-    let Described { operator, source, solver, sum } = described;
+    let DescribedSolve { operator, source, solver, sum } = described;
     let identity = Identity::default()
         .with("operator", operator)
         .with("boundary", hop.boundary)

@@ -97,12 +97,12 @@ const LEAST_POLYNOMIAL: f64 = 1.5;
 const MOST_RAISES: usize = 12;
 
 /// T of A V = V T + rest: real and symmetric.
-struct Projection {
+struct ProjectedOperator {
     size: usize,
     elements: Vec<f64>,
 }
 
-impl Projection {
+impl ProjectedOperator {
     fn new(size: usize) -> Self {
         Self { size, elements: vec![0.0; size * size] }
     }
@@ -149,7 +149,7 @@ struct Lanczos<'a, 'o, B: Backend, K: Repeated> {
     /// Random vectors drawn.
     drawn: u32,
     basis: Basis<B, K>,
-    projection: Projection,
+    projection: ProjectedOperator,
     /// The next vector of the basis, and what couples it to the last one; none where the basis is a whole space.
     next: Option<FieldOn<B, f64, K>>,
     coupling: f64,
@@ -260,7 +260,7 @@ impl<'a, 'o, B: Backend, K: Repeated> Lanczos<'a, 'o, B, K> {
             seed,
             drawn: 0,
             basis,
-            projection: Projection::new(most),
+            projection: ProjectedOperator::new(most),
             next: None,
             coupling: 0.0,
             applications: 0,
@@ -275,7 +275,7 @@ impl<'a, 'o, B: Backend, K: Repeated> Lanczos<'a, 'o, B, K> {
         self.polynomial = polynomial;
         (self.drawn, self.coupling, self.restarts) = (0, 0.0, 0);
         self.basis = Basis::new(self.operator.object(1).parts());
-        self.projection = Projection::new(self.projection.size);
+        self.projection = ProjectedOperator::new(self.projection.size);
         self.next = self.random()?;
         Ok(())
     }
@@ -345,7 +345,7 @@ impl<'a, 'o, B: Backend, K: Repeated> Lanczos<'a, 'o, B, K> {
     fn restart(&mut self, ritz: &Ritz, kept: &[usize]) -> Result<(), BackendError> {
         let last = ritz.size - 1;
         self.basis = self.basis.rotated(self.operator.backend(), |row, column| ritz.at(row, column), kept)?;
-        let mut projection = Projection::new(self.projection.size);
+        let mut projection = ProjectedOperator::new(self.projection.size);
         for (place, &k) in kept.iter().enumerate() {
             projection.set(place, place, ritz.values[k]);
             if kept.len() < projection.size {

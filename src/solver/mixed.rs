@@ -5,10 +5,10 @@ use lanefield_reference::field::Repeated;
 use lanefield_reference::kernels::Vectors;
 use lanefield_reference::kernels::hop::Dagger;
 
-use super::queued_cg::{self, Fields, Queueable, QueuedCg};
+use super::queued_cg::{self, CgFields, Queueable, QueuedCg};
 use super::recurrence::{Recurrence, Start, Watcher, check_source, may_go_on, place, run, watch};
 use super::{SavedState, SolverError, SolverInfo, SolverParams};
-use crate::backend::{Backend, BackendError, Bounds, FieldOn, QueuedSums};
+use crate::backend::{Backend, BackendError, FieldOn, QueuedBounds, QueuedSums};
 use crate::kernel::prelude::*;
 use crate::operator::DynOperator;
 
@@ -21,7 +21,7 @@ pub fn reliable_delta<S: Vectors>() -> f64 {
 const MOST_IDLE_UPDATES: usize = 10;
 
 /// An operator in f64, and the same in precision `S`.
-pub type MixedOperators<'a, B, S, K> = (&'a mut DynOperator<'a, B, f64, K>, &'a mut DynOperator<'a, B, S, K>);
+pub(super) type MixedOperators<'a, B, S, K> = (&'a mut DynOperator<'a, B, f64, K>, &'a mut DynOperator<'a, B, S, K>);
 
 /// Conjugate gradients of precision `S` inside f64.
 pub struct MixedConjugateGradients<'a, B: Backend, S: Vectors, K: Repeated> {
@@ -161,15 +161,15 @@ impl<B: Backend, S: Vectors, K: Repeated> Queueable for MixedConjugateGradients<
     }
 
     /// They halt where an update is due, before solution and direction change; and behind a new largest |r|², on which it depends when that is.
-    fn bounds(&self) -> Bounds {
+    fn bounds(&self) -> QueuedBounds {
         let below = self.least_without_update().next_down();
         let low = if below > self.stop { below } else { self.stop };
-        Bounds { c: self.c, low, high: self.largest, keep: low }
+        QueuedBounds { c: self.c, low, high: self.largest, keep: low }
     }
 
-    fn queue(&mut self, bounds: Bounds, iterations: usize) -> Result<Option<QueuedSums>, SolverError> {
+    fn queue(&mut self, bounds: QueuedBounds, iterations: usize) -> Result<Option<QueuedSums>, SolverError> {
         let Self { low, params, low_psi, low_residual, direction, low_product, ahead, .. } = self;
-        let fields = Fields { psi: low_psi, residual: low_residual, direction, product: low_product };
+        let fields = CgFields { psi: low_psi, residual: low_residual, direction, product: low_product };
         queued_cg::queue(low, fields, ahead, (params.sum, bounds, iterations))
     }
 

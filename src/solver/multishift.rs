@@ -16,7 +16,7 @@ use crate::operator::{ActsOn as _, DynOperator, Operator as _, Shifted};
 pub type ShiftedSolutions<B, R, K> = (Vec<FieldOn<B, R, K>>, Vec<SolverInfo>);
 
 /// One shift.
-struct System<B: Backend, R: Vectors, K: Repeated> {
+struct ShiftedSystem<B: Backend, R: Vectors, K: Repeated> {
     /// σ_k less the smallest shift.
     shift: f64,
     psi: FieldOn<B, R, K>,
@@ -33,7 +33,7 @@ struct System<B: Backend, R: Vectors, K: Repeated> {
 pub struct MultiShiftConjugateGradients<'a, B: Backend, R: Vectors, K: Repeated> {
     operator: Shifted<&'a mut DynOperator<'a, B, R, K>>,
     params: SolverParams,
-    systems: Vec<System<B, R, K>>,
+    systems: Vec<ShiftedSystem<B, R, K>>,
     /// The place of the smallest shift.
     base: usize,
     residual: FieldOn<B, R, K>,
@@ -77,7 +77,7 @@ impl<'a, B: Backend, R: Vectors, K: Repeated> MultiShiftConjugateGradients<'a, B
             operator.backend().copy(&mut direction, source)?;
             let psi = operator.zeros()?;
             let shift = shift - shifts[base];
-            systems.push(System { shift, psi, direction: Some(direction), zeta: 1.0, ratio: 1.0 });
+            systems.push(ShiftedSystem { shift, psi, direction: Some(direction), zeta: 1.0, ratio: 1.0 });
         }
         let infos = vec![info; shifts.len()];
         let mut recurrence = Self { operator, params, systems, base, residual, product, c, stop, last: 0.0, infos };
@@ -145,7 +145,7 @@ impl<B: Backend, R: Vectors, K: Repeated> Recurrence for MultiShiftConjugateGrad
         let next = watch(watcher, (0, "|r|²"), backend.axpy_norm(-a, product, residual, params.sum)?, &infos[*base])?;
         let b = next / *c;
         for (system, info) in systems.iter_mut().zip(infos.iter_mut()) {
-            let System { shift, psi, direction, zeta, ratio } = system;
+            let ShiftedSystem { shift, psi, direction, zeta, ratio } = system;
             let Some(direction) = direction else { continue };
             *ratio = 1.0 / ((1.0 + *shift * a) + (a * *last) * (1.0 - *ratio));
             let old = *zeta;

@@ -28,12 +28,12 @@ pub(super) struct Operators<'a, B: Backend, R: Vectors, K: Repeated> {
 
 impl<'a, B: Backend, R: Vectors, K: Repeated> Operators<'a, B, R, K> {
     /// What fields of so many right-hand sides hold.
-    pub fn object(&self, rhs: usize) -> K {
+    pub(super) fn object(&self, rhs: usize) -> K {
         K::repeated(rhs * self.one.parts())
     }
 
     /// M on all sites.
-    pub fn full<S: Vectors>(
+    pub(super) fn full<S: Vectors>(
         &self,
         makes: &dyn Makes<B, S, K>,
         lattice: Lattice,
@@ -42,7 +42,7 @@ impl<'a, B: Backend, R: Vectors, K: Repeated> Operators<'a, B, R, K> {
     }
 
     /// Mpc.
-    pub fn schur<S: Vectors>(
+    pub(super) fn schur<S: Vectors>(
         &self,
         makes: &dyn Makes<B, S, K>,
         lattice: Lattice,

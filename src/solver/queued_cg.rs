@@ -10,7 +10,7 @@ use lanefield_reference::kernels::hop::Dagger;
 
 use super::recurrence::{Recurrence, Watcher};
 use super::{SolverError, SolverInfo, SolverParams};
-use crate::backend::{Backend, Bounds, FieldOn, MOST_QUEUED, QueuedIterations, QueuedSums, Sum};
+use crate::backend::{Backend, FieldOn, MOST_QUEUED, QueuedBounds, QueuedIterations, QueuedSums, Sum};
 use crate::kernel::Arguments;
 use crate::kernel::blas::{CG_ADVANCE, CG_ITERATION, CG_RESIDUAL};
 use crate::kernel::reduce::CG_CURVATURE;
@@ -46,7 +46,7 @@ impl<B: Backend> Default for QueuedCg<B> {
 
 impl<B: Backend> QueuedCg<B> {
     /// What is queued next does not follow the last iterations, or has other fields.
-    pub fn forget(&mut self) {
+    pub(super) fn forget(&mut self) {
         self.queued = None;
     }
 
@@ -95,9 +95,9 @@ pub(super) trait Queueable: Recurrence {
     fn ahead(&self) -> &QueuedCg<Self::Backend>;
     fn ahead_mut(&mut self) -> &mut QueuedCg<Self::Backend>;
     /// Where queued iterations begin and halt.
-    fn bounds(&self) -> Bounds;
+    fn bounds(&self) -> QueuedBounds;
     /// Queues iterations, and waits for their sums; `None` where the backend queues none.
-    fn queue(&mut self, bounds: Bounds, iterations: usize) -> Result<Option<QueuedSums>, SolverError>;
+    fn queue(&mut self, bounds: QueuedBounds, iterations: usize) -> Result<Option<QueuedSums>, SolverError>;
     /// One iteration. Those of its sums that are `known` were done; all of it where it is `done`. Whether the one behind it was begun, if it was queued.
     fn iterate(&mut self, known: &[f64], done: bool, watcher: &mut dyn Watcher) -> Result<bool, SolverError>;
     /// Takes over |r|² of an iteration of which all was done; whether the one behind it was begun, if it was queued. Of one that ends otherwise nothing.
@@ -159,7 +159,7 @@ fn replay(recurrence: &mut impl Queueable, sums: &QueuedSums, watcher: &mut dyn 
 }
 
 /// The fields of conjugate gradients.
-pub(super) struct Fields<'a, B: Backend, R: Vectors, K: Repeated> {
+pub(super) struct CgFields<'a, B: Backend, R: Vectors, K: Repeated> {
     pub psi: &'a mut FieldOn<B, R, K>,
     pub residual: &'a mut FieldOn<B, R, K>,
     pub direction: &'a mut FieldOn<B, R, K>,
@@ -169,11 +169,11 @@ pub(super) struct Fields<'a, B: Backend, R: Vectors, K: Repeated> {
 /// Queues iterations, and waits for their sums.
 pub(super) fn queue<B: Backend, R: Vectors, K: Repeated>(
     operator: &mut DynOperator<'_, B, R, K>,
-    fields: Fields<'_, B, R, K>,
+    fields: CgFields<'_, B, R, K>,
     ahead: &mut QueuedCg<B>,
-    (sum, bounds, iterations): (Sum, Bounds, usize),
+    (sum, bounds, iterations): (Sum, QueuedBounds, usize),
 ) -> Result<Option<QueuedSums>, SolverError> {
-    let Fields { psi, residual, direction, product } = fields;
+    let CgFields { psi, residual, direction, product } = fields;
     let those_before = ahead.queued.take();
     let Some(mut queued) = those_before.or_else(|| operator.backend().queued_iterations(sum)) else { return Ok(None) };
     queued.begin(bounds, iterations)?;

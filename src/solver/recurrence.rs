@@ -263,7 +263,7 @@ pub(super) struct Start<B: Backend, R: Vectors, K: Repeated> {
 
 impl<B: Backend, R: Vectors, K: Repeated> Start<B, R, K> {
     /// From the guess ψ. A guess of zero takes no application of the operator.
-    pub fn new(
+    pub(super) fn new(
         operator: &mut DynOperator<B, R, K>,
         source: &FieldOn<B, R, K>,
         psi: &FieldOn<B, R, K>,

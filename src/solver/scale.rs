@@ -44,7 +44,7 @@ impl Scales {
     ///
     /// # Errors
     /// [`SolveError::Source`] for a number that is not finite; what the backend reports.
-    pub fn of<R: Real, B: Backend>(
+    pub(super) fn of<R: Real, B: Backend>(
         backend: &B,
         eta: &[Complex<f64>],
         (count, words): (usize, usize),
@@ -67,7 +67,7 @@ impl Scales {
     }
 
     /// The power of two of right-hand side `rhs`; where one source has several solutions, that of the source.
-    pub fn power(&self, rhs: usize) -> i32 {
+    pub(super) fn power(&self, rhs: usize) -> i32 {
         self.scales[rhs % self.scales.len()].0
     }
 
@@ -87,7 +87,7 @@ impl Scales {
     }
 
     /// The source that is solved for.
-    pub fn apply<'a>(&self, eta: &'a [Complex<f64>]) -> Cow<'a, [Complex<f64>]> {
+    pub(super) fn apply<'a>(&self, eta: &'a [Complex<f64>]) -> Cow<'a, [Complex<f64>]> {
         self.times(eta, 1)
     }
 
@@ -95,7 +95,7 @@ impl Scales {
     ///
     /// # Errors
     /// [`SolveError::Range`] for numbers that overflow in `R`.
-    pub fn undo<R: Real>(&self, solution: Vec<Complex<R>>) -> Result<Undone<R>, SolveError> {
+    pub(super) fn undo<R: Real>(&self, solution: Vec<Complex<R>>) -> Result<Undone<R>, SolveError> {
         let mut lossy = vec![None; self.scales.len()];
         let Cow::Owned(returned) = self.times(&solution, -1) else {
             return Ok(Undone { returned: solution, again: None, lossy });

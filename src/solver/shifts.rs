@@ -9,11 +9,11 @@ use lanefield_reference::layout::{Parity, Sites};
 use lanefield_reference::real::Real;
 use num_complex::Complex;
 
-use super::check::{Checked, Inputs, Residuals};
+use super::check::{Checked, Residuals, SolveInputs};
 use super::multishift::MultiShiftConjugateGradients;
 use super::operators::{Operators, OperatorsTask, with_operators};
 use super::recurrence::Watcher;
-use super::solve::{ITERATION_FIELDS, ITERATION_FLOPS, Ran, Solved, Watch, Watched, go};
+use super::solve::{ITERATION_FIELDS, ITERATION_FLOPS, Ran, SolvedSystem, Watch, Watched, go};
 use super::{Method, Preconditioning, SavedState, Solve, SolveError, SolveReport, SolverParams};
 use crate::backend::{Backend, FieldOn, Sum};
 use crate::kernel::prelude::*;
@@ -36,17 +36,22 @@ pub fn solve_with_shifts<R: Vectors, B: Backend, M: ModelChoice>(
     watcher: &mut dyn Watcher,
     resume: Option<&SavedState>,
 ) -> Result<SolveReport<R>, SolveError> {
-    with_operators::<R, _, _, _>(backend, configuration, solve, Solving { eta, shifts, watched: (watcher, resume) })
+    with_operators::<R, _, _, _>(
+        backend,
+        configuration,
+        solve,
+        SolvingWithShifts { eta, shifts, watched: (watcher, resume) },
+    )
 }
 
 /// A solve with the operators of any model.
-struct Solving<'a> {
+struct SolvingWithShifts<'a> {
     eta: &'a [Complex<f64>],
     shifts: &'a [f64],
     watched: Watched<'a>,
 }
 
-impl<B: Backend, R: Vectors> OperatorsTask<B, R> for Solving<'_> {
+impl<B: Backend, R: Vectors> OperatorsTask<B, R> for SolvingWithShifts<'_> {
     type Output = Result<SolveReport<R>, SolveError>;
 
     fn run<K: Repeated>(self, operators: &Operators<'_, B, R, K>) -> Self::Output {
@@ -63,8 +68,8 @@ impl<B: Backend, R: Vectors> OperatorsTask<B, R> for Solving<'_> {
         let even_odd = preconditioning == Preconditioning::EvenOdd;
         let (extents, odd) = (configuration.extents(), Sites::Parity(Parity::Odd));
         let is_read = |site| !even_odd || odd.contain(extents.coordinate(site));
-        let inputs = Inputs::new::<R, _>(backend, configuration, eta, (1, one.words()), false, is_read)?;
-        let source = Source { eta: &inputs.scaled, one, shifts, params, normal };
+        let inputs = SolveInputs::new::<R, _>(backend, configuration, eta, (1, one.words()), false, is_read)?;
+        let source = ShiftedSource { eta: &inputs.scaled, one, shifts, params, normal };
         let built_before = backend.building();
         let lattice = how.lattice::<R>(configuration)?;
         let solved = match even_odd {
@@ -83,7 +88,7 @@ impl<B: Backend, R: Vectors> OperatorsTask<B, R> for Solving<'_> {
 }
 
 /// What is solved for.
-struct Source<'a, K> {
+struct ShiftedSource<'a, K> {
     eta: &'a [Complex<f64>],
     one: K,
     shifts: &'a [f64],
@@ -91,7 +96,7 @@ struct Source<'a, K> {
     normal: bool,
 }
 
-impl<K: Repeated> Source<'_, K> {
+impl<K: Repeated> ShiftedSource<'_, K> {
     /// Numbers in site order as a field that an operator acts on: the words from `first` on of each site's `words`.
     fn on<R: Vectors, S: Real, B: Backend>(
         &self,
@@ -111,7 +116,7 @@ impl<K: Repeated> Source<'_, K> {
         &self,
         operator: &mut DynOperator<'_, B, R, K>,
         watched: Watched<'_>,
-    ) -> Result<Solved<R>, SolveError> {
+    ) -> Result<SolvedSystem<R>, SolveError> {
         let words = self.one.words();
         let b = self.on(operator, (self.eta, words, 0))?;
         let mut system = System::new(operator, self.normal)?;

@@ -10,7 +10,7 @@ use lanefield_reference::layout::{Lattice, Parity, Sites};
 use lanefield_reference::real::Real;
 use num_complex::Complex;
 
-use super::check::{Checked, Checksum, Inputs, Residuals, checksum, rounding};
+use super::check::{Checked, Checksum, Residuals, SolveInputs, checksum, rounding};
 use super::eigenpairs::Deflation;
 use super::mixed::MixedOperators;
 use super::operators::{Operators, OperatorsTask, with_operators};
@@ -18,7 +18,7 @@ use super::recurrence::{Recurrence, Watcher, run};
 use super::scale::Undone;
 use super::setup::{Method, Preconditioning, Solve};
 use super::solve_error::SolveError;
-use super::source::Source;
+use super::source::SolveSource;
 use super::{
     BatchConjugateGradients, BatchSolution, BiCgStab, BlockConjugateGradients, ConjugateGradients, Eigenpairs,
     MixedConjugateGradients, SavedState, SolverError, SolverInfo, SolverParams,
@@ -72,8 +72,8 @@ impl<R: Vectors> SolveReport<R> {
     /// # Errors
     /// [`SolveError::Range`], [`SolveError::TrueResidual`], [`SolveError::EvenSites`] and [`SolveError::Changed`].
     pub(super) fn new(
-        (solution, Ran { infos, seconds, flops, bytes }): Solved<R>,
-        inputs: &Inputs<'_>,
+        (solution, Ran { infos, seconds, flops, bytes }): SolvedSystem<R>,
+        inputs: &SolveInputs<'_>,
         (params, lattice): (&SolverParams, Lattice),
         check: impl FnOnce(&[Complex<R>]) -> Checked,
         building: impl FnOnce() -> Duration,
@@ -227,9 +227,9 @@ impl<B: Backend, R: Vectors> OperatorsTask<B, R> for Solving<'_> {
             return Err(SolveError::NoDeflation { method });
         }
         let normal = method != Method::BiCgStab && operators.normal;
-        let inputs = Inputs::new::<R, _>(backend, configuration, eta, (rhs, one.words()), is_mixed, |_| true)?;
+        let inputs = SolveInputs::new::<R, _>(backend, configuration, eta, (rhs, one.words()), is_mixed, |_| true)?;
         let all = operators.object(rhs);
-        let source = &Source { eta: &inputs.scaled, rhs, one, all, method, params, normal, deflation };
+        let source = &SolveSource { eta: &inputs.scaled, rhs, one, all, method, params, normal, deflation };
         let built_before = backend.building();
         let lattice = operators.how.lattice::<R>(configuration)?;
         let solved = match method {
@@ -300,10 +300,10 @@ pub(super) struct Ran {
 }
 
 /// A solution in site order, and what it took.
-pub(super) type Solved<R> = (Vec<Complex<R>>, Ran);
+pub(super) type SolvedSystem<R> = (Vec<Complex<R>>, Ran);
 
 /// A solution of mixed precision, which is f64, in the precision that was asked for: f64.
-fn in_precision<R: Vectors>((solution, ran): Solved<f64>) -> Result<Solved<R>, FieldError> {
+fn in_precision<R: Vectors>((solution, ran): SolvedSystem<f64>) -> Result<SolvedSystem<R>, FieldError> {
     let numbers = solution.iter().map(|c| Complex::new(R::from_f64(c.re), R::from_f64(c.im)));
     Ok((list_of(|| "a solution in site order".to_owned(), solution.len(), numbers)?, ran))
 }
@@ -314,10 +314,10 @@ impl<B: Backend, R: Vectors, K: Repeated> Operators<'_, B, R, K> {
     /// The solution in site order, by a recurrence in one precision.
     fn run(
         &self,
-        source: &Source<'_, K>,
+        source: &SolveSource<'_, K>,
         lattice: Lattice,
         (watcher, resume): Watched<'_>,
-    ) -> Result<Solved<R>, SolveError> {
+    ) -> Result<SolvedSystem<R>, SolveError> {
         let iterate: Iterate<'_, B, R, K> = &mut |system, b| source.iterate(system, b, (&mut *watcher, resume));
         match self.how.preconditioning {
             Preconditioning::None => source.on_all_sites(self.backend, &mut *self.full(self.own, lattice)?, iterate),
@@ -331,10 +331,10 @@ impl<B: Backend, R: Vectors, K: Repeated> Operators<'_, B, R, K> {
     fn run_mixed<S: Vectors>(
         &self,
         low: &dyn Makes<B, S, K>,
-        source: &Source<'_, K>,
+        source: &SolveSource<'_, K>,
         lattice: Lattice,
         (watcher, resume): Watched<'_>,
-    ) -> Result<Solved<f64>, SolveError> {
+    ) -> Result<SolvedSystem<f64>, SolveError> {
         let (backend, low_lattice) = (self.backend, lattice.in_scalar(S::COMPLEX)?);
         match self.how.preconditioning {
             Preconditioning::None => {
@@ -355,7 +355,7 @@ impl<B: Backend, R: Vectors, K: Repeated> Operators<'_, B, R, K> {
     }
 
     /// The residuals of a solution: the operator is made anew, in f64.
-    fn check(&self, source: &Source<'_, K>, solution: &[Complex<R>]) -> Checked {
+    fn check(&self, source: &SolveSource<'_, K>, solution: &[Complex<R>]) -> Checked {
         let lattice = self.how.lattice::<f64>(self.configuration)?;
         match self.how.preconditioning {
             Preconditioning::None => {
@@ -368,14 +368,14 @@ impl<B: Backend, R: Vectors, K: Repeated> Operators<'_, B, R, K> {
     }
 }
 
-impl<K: Repeated> Source<'_, K> {
+impl<K: Repeated> SolveSource<'_, K> {
     /// The solution on all sites of M.
     fn on_all_sites<R: Vectors, B: Backend>(
         &self,
         backend: &B,
         operator: &mut DynOperator<'_, B, R, K>,
         iterate: Iterate<'_, B, R, K>,
-    ) -> Result<Solved<R>, SolveError> {
+    ) -> Result<SolvedSystem<R>, SolveError> {
         let mut b = operator.zeros_of(self.rhs)?;
         let eta = self.on(backend, operator.lattice(), Sites::Full, self.eta)?;
         let mut system = System::new(&mut *operator, self.normal)?;
@@ -391,7 +391,7 @@ impl<K: Repeated> Source<'_, K> {
         backend: &B,
         schur: &mut SchurComplement<'_, B, R, K>,
         iterate: Iterate<'_, B, R, K>,
-    ) -> Result<Solved<R>, SolveError> {
+    ) -> Result<SolvedSystem<R>, SolveError> {
         let lattice = schur.lattice();
         let [even, odd] = Parity::BOTH.map(Sites::Parity);
         let on = |sites| self.on(backend, lattice, sites, self.eta);

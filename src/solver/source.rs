@@ -13,7 +13,7 @@ use super::solve_error::SolveError;
 use crate::backend::{Backend, FieldOn};
 
 /// A source in site order, and how its system is solved. Not generic in the operator, so that it is compiled once for all that act on `K` objects.
-pub(super) struct Source<'a, K> {
+pub(super) struct SolveSource<'a, K> {
     pub(super) eta: &'a [Complex<f64>],
     pub(super) rhs: usize,
     /// What fields of one right-hand side hold at a site.
@@ -28,7 +28,7 @@ pub(super) struct Source<'a, K> {
     pub(super) deflation: Option<&'a Eigenpairs>,
 }
 
-impl<K: Repeated> Source<'_, K> {
+impl<K: Repeated> SolveSource<'_, K> {
     /// Numbers in site order as a field on some sites, in some precision.
     pub(super) fn on<R: Vectors, S: Real, B: Backend>(
         &self,

@@ -155,7 +155,7 @@ impl Digests {
 }
 
 /// Writes a record. That a line cannot be written, because the disk is full say, does not end the solve: the record breaks off.
-pub struct Recorder {
+pub struct SolveRecorder {
     /// At rank 0.
     writer: Option<RecordWriter>,
     lattice: WholeLattice,
@@ -165,7 +165,7 @@ pub struct Recorder {
     breaks_off: bool,
 }
 
-impl Recorder {
+impl SolveRecorder {
     /// Writes to `writer`, which rank 0 of those that run the solve has, with digests of fields every so many iterations. `warn` is told why no more lines are
     /// written.
     pub fn new(writer: Option<RecordWriter>, lattice: WholeLattice, every: usize, warn: fn(&RecordError)) -> Self {
@@ -201,7 +201,7 @@ impl Recorder {
     }
 }
 
-impl Watcher for Recorder {
+impl Watcher for SolveRecorder {
     fn begin(&mut self, recurrence: &dyn Recurrence) -> Result<(), Stopped> {
         self.iteration(recurrence)
     }
@@ -246,7 +246,7 @@ impl ReplayDifference {
             return format!("it has {}, where the record breaks off after line {}", what(found), line - 1);
         };
         let pairs = values(found).into_iter().zip(values(recorded));
-        let differs = |((name, ours), (_, theirs)): (Value<'_>, Value<'_>)| {
+        let differs = |((name, ours), (_, theirs)): (WatchedValue<'_>, WatchedValue<'_>)| {
             let (ours, theirs) = (ours?, theirs?);
             (ours != theirs).then(|| format!("{name} {ours}, and in the record {theirs}"))
         };
@@ -271,10 +271,10 @@ fn what(entry: &Entry) -> String {
 }
 
 /// A value behind what has it; none where the entry does not say.
-type Value<'a> = (String, Option<&'a str>);
+type WatchedValue<'a> = (String, Option<&'a str>);
 
 /// The values of an entry.
-fn values(entry: &Entry) -> Vec<Value<'_>> {
+fn values(entry: &Entry) -> Vec<WatchedValue<'_>> {
     match entry {
         Entry::Scalar { bits, .. } => vec![(format!("{} has the bits", what(entry)), Some(bits))],
         Entry::Field { sha256, .. } => vec![(format!("{} has the SHA-256", what(entry)), Some(sha256))],

@@ -79,12 +79,12 @@ pub enum CovarianceError {
 /// W with |W (f − mean)|² = χ².
 pub(super) struct Whitening {
     errors: DVector<f64>,
-    factor: Factor,
+    factor: CovarianceFactor,
     pub(super) regularised: Option<Regularised>,
 }
 
 /// Of the correlation matrix.
-enum Factor {
+enum CovarianceFactor {
     One,
     Lower(Cholesky<f64, Dyn>),
     /// λ^(−1/2) Vᵀ.
@@ -126,10 +126,10 @@ impl Whitening {
                 // Rounding of the correlations, which are near 1, is about 1e-16: less than this is none of theirs.
                 factor.l_dirty().diagonal().iter().all(|pivot| *pivot > 1e-7)
             });
-            factor.map(Factor::Lower).ok_or(CovarianceError::Singular { numbers, fewest, shrunk })
+            factor.map(CovarianceFactor::Lower).ok_or(CovarianceError::Singular { numbers, fewest, shrunk })
         };
         let (factor, regularised) = match covariance {
-            Covariance::Diagonal => (Factor::One, None),
+            Covariance::Diagonal => (CovarianceFactor::One, None),
             Covariance::Full => (lower(correlation(), false)?, None),
             Covariance::Shrunk => {
                 // In units of the standard deviation, with 1 / N as in R.
@@ -143,7 +143,7 @@ impl Whitening {
                     return Err(CovarianceError::Cut { cut });
                 }
                 let (rows, raised) = raised(correlation(), cut);
-                (Factor::Eigen(rows), Some(Regularised::Raised(raised)))
+                (CovarianceFactor::Eigen(rows), Some(Regularised::Raised(raised)))
             }
         };
         Ok(Self { errors, factor, regularised })
@@ -153,13 +153,13 @@ impl Whitening {
     pub(super) fn apply(&self, x: DVector<f64>) -> DVector<f64> {
         let mut x = x.component_div(&self.errors);
         match &self.factor {
-            Factor::One => x,
-            Factor::Lower(factor) => {
+            CovarianceFactor::One => x,
+            CovarianceFactor::Lower(factor) => {
                 // Its diagonal is positive.
                 factor.l_dirty().solve_lower_triangular_mut(&mut x);
                 x
             }
-            Factor::Eigen(rows) => rows * x,
+            CovarianceFactor::Eigen(rows) => rows * x,
         }
     }
 }

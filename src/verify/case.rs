@@ -74,12 +74,12 @@ impl RandomCase {
     }
 
     /// One of several ways that cases go through in turn.
-    pub fn in_turn<T: Copy>(&self, ways: &[T]) -> T {
+    pub(crate) fn in_turn<T: Copy>(&self, ways: &[T]) -> T {
         ways[self.round as usize % ways.len()]
     }
 
     /// Whether this round, of three, is a kernel's turn in a precision: each precision has another round, and so has the next kernel.
-    pub fn is_turn_of(&self, kernel: &Kernel, precision: Precision) -> bool {
+    pub(crate) fn is_turn_of(&self, kernel: &Kernel, precision: Precision) -> bool {
         let number = kernel::all().position(|known| known.name == kernel.name).map(|number| number as u64);
         let number = number.unwrap_or_else(|| kernel.name.bytes().map(u64::from).sum());
         (number + precision as u64 + self.round / ROUNDS_OF_FORMATS + self.round).is_multiple_of(ROUNDS_OF_FORMATS)
@@ -112,23 +112,23 @@ pub(super) struct Draws {
 
 impl Draws {
     /// Draws for case number `number`.
-    pub fn of_case(seed: u64, number: u64) -> Self {
+    pub(super) fn of_case(seed: u64, number: u64) -> Self {
         Self { seed, site: number, next: 1 << 31 }
     }
 
     /// Draws for what a whole run has in common, such as the work-group sizes of a lane width.
-    pub fn of_run(seed: u64, subject: u64) -> Self {
+    pub(super) fn of_run(seed: u64, subject: u64) -> Self {
         Self { seed, site: u64::MAX - subject, next: 1 << 31 }
     }
 
     /// One of `0..n`.
-    pub fn below(&mut self, n: usize) -> usize {
+    pub(super) fn below(&mut self, n: usize) -> usize {
         let [word, ..] = bits(self.seed, Stream::TestData, self.site, self.next);
         self.next += 1;
         word as usize % n
     }
 
-    pub fn one_of<T: Copy>(&mut self, values: &[T]) -> T {
+    pub(super) fn one_of<T: Copy>(&mut self, values: &[T]) -> T {
         values[self.below(values.len())]
     }
 }
@@ -145,30 +145,30 @@ const ROUNDS_OF_FORMATS: u64 = LinkFormat::ALL.len() as u64;
 const ROUNDS: u64 = 4;
 
 /// The cases of a run: how many there are, and each by number.
-pub(super) struct Plan<'o> {
+pub(super) struct CasePlan<'o> {
     options: &'o VerifyOptions,
     widths: [Vec<LaneWidth>; 2],
 }
 
-impl<'o> Plan<'o> {
+impl<'o> CasePlan<'o> {
     /// The plan of a run.
-    pub fn new(options: &'o VerifyOptions) -> Result<Self, VerifyError> {
+    pub(super) fn new(options: &'o VerifyOptions) -> Result<Self, VerifyError> {
         Ok(Self { options, widths: [widths(options, Precision::F32)?, widths(options, Precision::F64)?] })
     }
 
     /// What the run was asked for.
-    pub fn options(&self) -> &'o VerifyOptions {
+    pub(super) fn options(&self) -> &'o VerifyOptions {
         self.options
     }
 
     /// The lane widths of f32 and of f64.
-    pub fn widths(&self) -> &[Vec<LaneWidth>; 2] {
+    pub(super) fn widths(&self) -> &[Vec<LaneWidth>; 2] {
         &self.widths
     }
 
     /// Whether a case goes through kernels that take long to build: those of the first lane width of its precision, and where programs need
     /// not be few of every third.
-    pub fn is_thorough(&self, case: &RandomCase) -> bool {
+    pub(super) fn is_thorough(&self, case: &RandomCase) -> bool {
         let widths = &self.widths[case.precision as usize];
         let position = widths.iter().position(|&width| width == case.lattice.width());
         position.is_some_and(|position| position == 0 || !self.options.few_programs && position.is_multiple_of(3))
@@ -176,18 +176,18 @@ impl<'o> Plan<'o> {
 
     /// Whether kernels that take long to build have one link format in each precision, and all of them over the three precisions. Where there are fewer
     /// rounds, each kernel runs in every round.
-    pub fn takes_turns(&self) -> bool {
+    pub(super) fn takes_turns(&self) -> bool {
         let a_round = self.widths[0].len().max(self.widths[1].len());
         self.options.few_programs && self.options.cases as usize >= LinkFormat::ALL.len() * a_round
     }
 
     /// The numbers of the random cases.
-    pub fn numbers(&self) -> std::ops::Range<u64> {
+    pub(super) fn numbers(&self) -> std::ops::Range<u64> {
         0..2 * self.options.cases as u64
     }
 
     /// Case number `number`: f32 and f64 in turn, each going round its lane widths.
-    pub fn case(&self, number: u64) -> Result<RandomCase, LayoutError> {
+    pub(super) fn case(&self, number: u64) -> Result<RandomCase, LayoutError> {
         let (precision, turn) = (Precision::OF_ARITHMETIC[(number % 2) as usize], number / 2);
         let widths = &self.widths[(number % 2) as usize];
         let round = turn / widths.len() as u64;
@@ -401,7 +401,7 @@ mod tests {
         assert!(kernels.len() > 20);
         for seed in 1..=20 {
             let options = VerifyOptions::standard(seed);
-            let plan = Plan::new(&options).unwrap();
+            let plan = CasePlan::new(&options).unwrap();
             assert!(plan.takes_turns());
             let cases: Vec<RandomCase> = plan.numbers().map(|number| plan.case(number).unwrap()).collect();
             let mut all = HashSet::new();
@@ -431,7 +431,7 @@ mod tests {
         for (options, expected) in
             [(VerifyOptions::smoke(1), false), (with(5), false), (with(6), true), (VerifyOptions::full(1), false)]
         {
-            assert_eq!(Plan::new(&options).unwrap().takes_turns(), expected, "{} cases", options.cases);
+            assert_eq!(CasePlan::new(&options).unwrap().takes_turns(), expected, "{} cases", options.cases);
         }
     }
 }

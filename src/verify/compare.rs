@@ -56,7 +56,7 @@ impl fmt::Display for Difference {
 /// Which part of a complex number.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Part {
+pub enum ComplexPart {
     /// The real part.
     Re,
     /// The imaginary part.
@@ -79,7 +79,7 @@ pub struct FieldMismatch {
     /// Colour, where the field is a spinor field.
     pub colour: Option<usize>,
     /// Real or imaginary part.
-    pub part: Part,
+    pub part: ComplexPart,
     /// The two values.
     pub difference: Difference,
     /// Real components that differ, of [`Self::components`].
@@ -108,8 +108,8 @@ impl fmt::Display for FieldMismatch {
             _ => write!(f, "word {word}, ")?,
         }
         let part = match self.part {
-            Part::Re => "real",
-            Part::Im => "imaginary",
+            ComplexPart::Re => "real",
+            ComplexPart::Im => "imaginary",
         };
         write!(f, "{part} part: {difference}")
     }
@@ -235,7 +235,7 @@ fn search<R: Real>(found: &FieldData<R>, expected: &FieldData<R>) -> Option<Fiel
         let [here, there] = [found, expected].map(|field| field.lattice().place(sites, coordinate));
         (0..words).flat_map(move |word| {
             let (a, b) = (value(found, here, word), value(expected, there, word));
-            [(word, Part::Re, a.re, b.re), (word, Part::Im, a.im, b.im)]
+            [(word, ComplexPart::Re, a.re, b.re), (word, ComplexPart::Im, a.im, b.im)]
         })
     };
     let differing_at = |site: usize| {

@@ -9,7 +9,7 @@ use lanefield_reference::real::Precision;
 
 use super::compare::{Difference, Mismatch, compare_host_fields};
 use super::report::Subject;
-use super::rows::{Compared, Rows};
+use super::rows::{Compared, ReportRows};
 use super::{Against, RandomCase, VerifyError};
 use crate::backend::{Backend, Cpu, Sum};
 use crate::in_precision;
@@ -32,13 +32,13 @@ pub(super) struct KernelChecks<'a, B> {
     pub thorough: bool,
     /// Whether links are stored in one of the ways, in turn.
     pub one_format: bool,
-    /// [`Plan::takes_turns`](super::case::Plan::takes_turns).
+    /// [`CasePlan::takes_turns`](super::case::Plan::takes_turns).
     pub takes_turns: bool,
 }
 
 impl<B: Backend> KernelChecks<'_, B> {
     /// Each of some kernels on every set of sites that it takes.
-    pub fn run(&self, kernels: &[&'static Kernel], rows: &mut Rows) -> Result<(), VerifyError> {
+    pub(super) fn run(&self, kernels: &[&'static Kernel], rows: &mut ReportRows) -> Result<(), VerifyError> {
         let Self { case, thorough, .. } = *self;
         self.in_precision(kernels, rows, case.precision)?;
         match case.precision == Precision::F32 && thorough {
@@ -50,7 +50,7 @@ impl<B: Backend> KernelChecks<'_, B> {
     fn in_precision(
         &self,
         kernels: &[&'static Kernel],
-        rows: &mut Rows,
+        rows: &mut ReportRows,
         precision: Precision,
     ) -> Result<(), VerifyError> {
         let Self { case, host, thorough, .. } = *self;
@@ -119,7 +119,7 @@ impl<B: Backend> KernelChecks<'_, B> {
     /// One kernel, in each of the ways that its arguments leave.
     fn check(
         &self,
-        rows: &mut Rows,
+        rows: &mut ReportRows,
         kernel: &'static Kernel,
         (precision, sites, format): (Precision, Sites, LinkFormat),
         configuration: &Configuration,
@@ -147,7 +147,7 @@ impl<B: Backend> KernelChecks<'_, B> {
         if along_s {
             all.push(CaseOptions { matrix_dagger: true, ..base });
         }
-        if kernel.fields().any(|role| role.holds == kernel::Holds::Converted) {
+        if kernel.fields().any(|role| role.holds == kernel::FieldContents::Converted) {
             let others = Precision::ALL.into_iter().filter(|&from| from != precision);
             // The widest lanes of f32, and the narrowest of f64, have no counterpart.
             let others = others.filter(|from| case.lattice.in_scalar(from.scalar()).is_ok());
@@ -196,8 +196,8 @@ pub(super) fn takes_long_to_build(kernel: &Kernel) -> bool {
     }
 }
 
-fn is_of_links(holds: kernel::Holds) -> bool {
-    matches!(holds, kernel::Holds::DoubledLinks | kernel::Holds::Links)
+fn is_of_links(holds: kernel::FieldContents) -> bool {
+    matches!(holds, kernel::FieldContents::DoubledLinks | kernel::FieldContents::Links)
 }
 
 /// Compares all that a kernel gave.

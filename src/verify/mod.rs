@@ -25,7 +25,9 @@ mod tested;
 mod verification;
 
 pub use case::RandomCase;
-pub use compare::{Difference, FieldMismatch, Mismatch, Part, compare_fields, compare_histories, compare_host_fields};
+pub use compare::{
+    ComplexPart, Difference, FieldMismatch, Mismatch, compare_fields, compare_histories, compare_host_fields,
+};
 pub use error::VerifyError;
 pub use options::VerifyOptions;
 pub use parts::{PartsCase, PartsOutcome};

@@ -170,14 +170,18 @@ impl PartsCase {
         first.ok_or_else(|| VerifyError::Ranks { case: self.to_string(), rank: 0 })
     }
 
-    fn solve(&self, backend: &AnyBackend, configuration: &Configuration) -> Result<Solved, VerifyError> {
+    fn solve(&self, backend: &AnyBackend, configuration: &Configuration) -> Result<SolvedParts, VerifyError> {
         match self.precision {
             Precision::F32 => self.solve_in::<f32>(backend, configuration),
             _ => self.solve_in::<f64>(backend, configuration),
         }
     }
 
-    fn solve_in<R: Vectors>(&self, backend: &AnyBackend, configuration: &Configuration) -> Result<Solved, VerifyError> {
+    fn solve_in<R: Vectors>(
+        &self,
+        backend: &AnyBackend,
+        configuration: &Configuration,
+    ) -> Result<SolvedParts, VerifyError> {
         let &Self { seed, model, method, preconditioning, rhs, .. } = self;
         let words = (model.object().words() * rhs) as u32;
         let extents = configuration.extents();
@@ -209,7 +213,7 @@ fn one_thread() -> Result<Cpu, BackendError> {
 }
 
 /// |r|² as bits, and the solution.
-type Solved = (Vec<u64>, Result<Vec<Complex<f64>>, String>);
+type SolvedParts = (Vec<u64>, Result<Vec<Complex<f64>>, String>);
 
 fn as_bits(solution: &[Complex<f64>]) -> Vec<u64> {
     solution.iter().flat_map(|z| [z.re.to_bits(), z.im.to_bits()]).collect()

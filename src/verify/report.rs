@@ -19,7 +19,7 @@ pub struct Subject {
 
 impl Subject {
     /// A kernel.
-    pub fn of_kernel(kernel: &'static Kernel, precision: Precision, reconstruct: Option<usize>) -> Self {
+    pub(crate) fn of_kernel(kernel: &'static Kernel, precision: Precision, reconstruct: Option<usize>) -> Self {
         Self { kernel: kernel.name.to_owned(), precision, reconstruct }
     }
 }

@@ -8,7 +8,7 @@ use super::report::{Failure, Lacking, Row, Subject};
 
 /// The rows so far.
 #[derive(Default)]
-pub(super) struct Rows {
+pub(super) struct ReportRows {
     pub rows: Vec<Row>,
     pub lacking: Vec<Lacking>,
 }
@@ -19,9 +19,9 @@ pub(super) struct Compared {
     pub mismatch: Option<Mismatch>,
 }
 
-impl Rows {
+impl ReportRows {
     /// Runs one check, and enters its time and its outcome into the row that it belongs to; none where the device lacks what it takes.
-    pub fn check(
+    pub(super) fn check(
         &mut self,
         subject: &Subject,
         (number, description): (u64, &dyn Fn() -> String),
@@ -65,7 +65,7 @@ mod tests {
 
     #[test]
     fn what_a_device_lacks_is_listed_and_other_errors_stay_errors() {
-        let mut rows = Rows::default();
+        let mut rows = ReportRows::default();
         let subject = Subject { kernel: "halve".to_owned(), precision: Precision::F32, reconstruct: None };
         let mut check = |error: DeviceError| {
             let failing = || Err(VerifyError::from(BackendError::from(error)));

@@ -19,7 +19,7 @@ use num_complex::Complex;
 use super::case::SMALL;
 use super::compare::{Mismatch, compare_fields, compare_histories};
 use super::report::Subject;
-use super::rows::{Compared, Rows};
+use super::rows::{Compared, ReportRows};
 use super::{Against, VerifyError, VerifyOptions};
 use crate::backend::{Backend, BackendError, Cpu};
 use crate::dynamic::AnyBackend;
@@ -51,7 +51,7 @@ pub(super) struct SolveCheck {
 }
 
 /// How a solve ended.
-struct Solved<R> {
+struct ComparedSolve<R> {
     /// |r|² of every iteration, of one right-hand side after the other.
     history: Vec<f64>,
     /// The solution in site order, or in a few words why there is none.
@@ -165,7 +165,7 @@ fn lanes(
 
 impl SolveCheck {
     /// What its row is about.
-    pub fn subject(&self) -> Subject {
+    pub(super) fn subject(&self) -> Subject {
         let method = match (self.method, self.right_hand_sides) {
             (Method::ConjugateGradients, 1) => "cg",
             (Method::ConjugateGradients, _) => "cg batch",
@@ -200,13 +200,13 @@ impl SolveCheck {
     }
 
     /// Solves on both sides. The reference takes other lanes than the backend under test, where there are any.
-    pub fn run<B: Backend>(
+    pub(super) fn run<B: Backend>(
         &self,
         number: u64,
         tested: &B,
         against: Against,
         host: &Cpu,
-        rows: &mut Rows,
+        rows: &mut ReportRows,
     ) -> Result<(), VerifyError> {
         let links = self.model.hop().links;
         let low = match self.method {
@@ -228,7 +228,7 @@ impl SolveCheck {
         tested: &B,
         against: Against,
         host: &Cpu,
-        rows: &mut Rows,
+        rows: &mut ReportRows,
     ) -> Result<(), VerifyError> {
         let eta = self.source();
         let mut iterations = 0;
@@ -256,17 +256,17 @@ impl SolveCheck {
         backend: &B,
         eta: &[Complex<f64>],
         lanes: LaneChoice,
-    ) -> Result<Solved<R>, VerifyError> {
+    ) -> Result<ComparedSolve<R>, VerifyError> {
         let &Self { model, preconditioning, method, .. } = self;
         let solve = Solve { operator: model, preconditioning, method, params: self.params(), lanes };
         match solver::solve::<R, B, _>(backend, &self.configuration, eta, &solve, |_, _| ()) {
             Ok(report) => {
                 let history = report.rhs.iter().flat_map(|rhs| rhs.info.history.clone()).collect();
-                Ok(Solved { history, solution: Ok(report.solution) })
+                Ok(ComparedSolve { history, solution: Ok(report.solution) })
             }
             Err(SolveError::Backend(error)) => Err(error.into()),
             Err(error) => match error.history() {
-                Some(history) => Ok(Solved { history: history.to_vec(), solution: Err(error.to_string()) }),
+                Some(history) => Ok(ComparedSolve { history: history.to_vec(), solution: Err(error.to_string()) }),
                 None => Err(error.into()),
             },
         }
@@ -277,7 +277,7 @@ impl SolveCheck {
         SolverParams { max_iterations: self.most_iterations, ..auto }
     }
 
-    fn in_plain_loops<R: Vectors>(&self, eta: &[Complex<f64>]) -> Solved<R> {
+    fn in_plain_loops<R: Vectors>(&self, eta: &[Complex<f64>]) -> ComparedSolve<R> {
         let HopParameters { boundary, links, legs } = self.model.hop();
         let wilson = ScalarWilson { configuration: &self.configuration, boundary, format: links, legs };
         let params = self.params();
@@ -288,14 +288,14 @@ impl SolveCheck {
             Preconditioning::EvenOdd => wilson.solve_even_odd(&rounded, mass, stop),
             Preconditioning::None => wilson.solve(&rounded, mass, stop),
         };
-        Solved { history, solution: if converged { Ok(psi) } else { Err("no convergence".to_owned()) } }
+        ComparedSolve { history, solution: if converged { Ok(psi) } else { Err("no convergence".to_owned()) } }
     }
 
     fn difference<R: Vectors>(
         &self,
         host: &Cpu,
-        found: &Solved<R>,
-        expected: &Solved<R>,
+        found: &ComparedSolve<R>,
+        expected: &ComparedSolve<R>,
     ) -> Result<Compared, VerifyError> {
         let components = expected.history.len() as u64;
         if let Some(mismatch) = compare_histories(&found.history, &expected.history) {

@@ -16,7 +16,7 @@ use lanefield_reference::real::Precision;
 use super::case::{Draws, cut, extents_within, sites_of};
 use super::kernels::compare;
 use super::report::Subject;
-use super::rows::Rows;
+use super::rows::ReportRows;
 use super::{Against, Tested, VerifyError, VerifyOptions};
 use crate::backend::opencl::{Finish, SumForm, SumOptions};
 use crate::backend::{Cpu, Sum};
@@ -44,7 +44,7 @@ const CASES_A_BUILD: u64 = 200;
 
 /// What a device has to build for.
 #[derive(Clone, Copy, PartialEq, Debug)]
-struct Build {
+struct SumBuild {
     precision: Precision,
     width: LaneWidth,
     /// Threads and warp of a tree.
@@ -66,14 +66,14 @@ pub(super) fn kernels() -> impl Iterator<Item = &'static Kernel> {
 /// The random sums of a run.
 pub(super) struct SumCases<'o> {
     options: &'o VerifyOptions,
-    builds: Vec<Build>,
+    builds: Vec<SumBuild>,
 }
 
 /// One random case.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct SumCase {
     number: u64,
-    build: Build,
+    build: SumBuild,
     lattice: Lattice,
     sites: Sites,
     object: Words,
@@ -109,7 +109,7 @@ impl fmt::Display for SumCase {
 
 impl<'o> SumCases<'o> {
     /// The sums of a run on a backend that can, or cannot, finish by retirement count. `widths` are those of f32 and of f64.
-    pub fn new(options: &'o VerifyOptions, widths: &[Vec<LaneWidth>; 2], can_retire: bool) -> Self {
+    pub(super) fn new(options: &'o VerifyOptions, widths: &[Vec<LaneWidth>; 2], can_retire: bool) -> Self {
         let count = (u64::from(options.sums) / CASES_A_BUILD).clamp(FEWEST_BUILDS, MOST_BUILDS);
         let build = |number: u64| {
             let mut draws = Draws::of_run(options.seed, 1 << 48 | number);
@@ -149,13 +149,13 @@ impl<'o> SumCases<'o> {
             };
             let options = SumOptions { form, finish, group, groups_per_unit, specialised, ..SumOptions::default() };
             let fields = draws.one_of(&[1, 2, 3, 4]);
-            Build { precision, width, plan: is_tree.then_some(plan), options, fields, object }
+            SumBuild { precision, width, plan: is_tree.then_some(plan), options, fields, object }
         };
         Self { options, builds: (0..count).map(build).collect() }
     }
 
     /// Case `number` of the run, the `index`th of the sums.
-    pub fn case(&self, number: u64, index: u64) -> Result<SumCase, LayoutError> {
+    pub(super) fn case(&self, number: u64, index: u64) -> Result<SumCase, LayoutError> {
         let build = self.builds[(index % self.builds.len() as u64) as usize];
         let mut draws = Draws::of_case(self.options.seed, number);
         let scalar = build.precision.scalar();
@@ -188,12 +188,12 @@ impl<'o> SumCases<'o> {
 
 impl SumCase {
     /// Every sum on both sides.
-    pub fn run<B: Tested>(
+    pub(super) fn run<B: Tested>(
         &self,
         tested: &mut B,
         against: Against,
         host: &Cpu,
-        rows: &mut Rows,
+        rows: &mut ReportRows,
     ) -> Result<(), VerifyError> {
         tested.set_sum_options(self.build.options);
         let outcome = self.compare(tested, against, host, rows);
@@ -201,7 +201,13 @@ impl SumCase {
         outcome
     }
 
-    fn compare<B: Tested>(&self, tested: &B, against: Against, host: &Cpu, rows: &mut Rows) -> Result<(), VerifyError> {
+    fn compare<B: Tested>(
+        &self,
+        tested: &B,
+        against: Against,
+        host: &Cpu,
+        rows: &mut ReportRows,
+    ) -> Result<(), VerifyError> {
         let Self { lattice, sites, object, numbers, sum, direction, data, build, .. } = *self;
         let links = DoubledGauge::default();
         // Sums read no links.

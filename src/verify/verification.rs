@@ -4,12 +4,12 @@ use std::collections::HashMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::case::Plan;
+use super::case::CasePlan;
 use super::error::VerifyError;
 use super::kernels::KernelChecks;
 use super::options::VerifyOptions;
 use super::report::{Lacking, Row, Subject, UnitError, VerifyReport};
-use super::rows::Rows;
+use super::rows::ReportRows;
 use super::solve::{self, SolveCheck};
 use super::sums::{self, SumCases};
 use super::tested::{Against, Tested};
@@ -33,7 +33,7 @@ pub struct Progress<'a> {
 
 /// A verification in units, each of which runs on its own: a process may take some of them, and another the rest.
 pub struct Verification<'o> {
-    plan: Plan<'o>,
+    plan: CasePlan<'o>,
     solves: Vec<SolveCheck>,
     sums: SumCases<'o>,
     units: Vec<Unit>,
@@ -42,14 +42,14 @@ pub struct Verification<'o> {
 /// What runs at a time.
 struct Unit {
     case: u64,
-    work: Work,
+    work: UnitWork,
     /// The rows that it is part of, as a whole: those of a family of kernels, or of a solve.
     rows: String,
 }
 
 /// The kernels of a family on a random case, a random sum, or a solve: the latter two by their place among them.
 #[derive(Clone, Copy)]
-enum Work {
+enum UnitWork {
     Kernels(&'static str),
     Sum(u64),
     Solve(usize),
@@ -73,7 +73,7 @@ impl<'o> Verification<'o> {
     /// # Errors
     /// Options that no run can have.
     pub fn new(options: &'o VerifyOptions, can_retire: bool) -> Result<Self, VerifyError> {
-        let plan = Plan::new(options)?;
+        let plan = CasePlan::new(options)?;
         let solves = solves(options)?;
         let sums = SumCases::new(options, plan.widths(), can_retire);
         let kernels = plan.numbers();
@@ -99,17 +99,17 @@ impl<'o> Verification<'o> {
         let mut units = Vec::new();
         for family in families {
             let rows = if sums_are(family) { "sums" } else { family };
-            let unit = |case| Unit { case, work: Work::Kernels(family), rows: rows.to_owned() };
+            let unit = |case| Unit { case, work: UnitWork::Kernels(family), rows: rows.to_owned() };
             units.extend(kernels.clone().map(unit));
             if family == kernel::reduce::SUM.family {
-                let unit = |k| Unit { case: first_sum + k, work: Work::Sum(k), rows: rows.to_owned() };
+                let unit = |k| Unit { case: first_sum + k, work: UnitWork::Sum(k), rows: rows.to_owned() };
                 units.extend((0..random_sums).map(unit));
             }
         }
         for (k, solve) in solves.iter().enumerate() {
             let Subject { kernel, precision, reconstruct } = solve.subject();
             let rows = format!("{kernel} {precision} {reconstruct:?}");
-            units.push(Unit { case: kernels.end + k as u64, work: Work::Solve(k), rows });
+            units.push(Unit { case: kernels.end + k as u64, work: UnitWork::Solve(k), rows });
         }
         units.retain(|unit| options.only.is_none_or(|only| only == unit.case));
         Ok(Self { plan, solves, sums, units })
@@ -127,7 +127,7 @@ impl<'o> Verification<'o> {
     }
 
     fn run_on<B: Tested>(&self, unit: usize, tested: &mut B, against: Against, host: &Cpu) -> UnitReport {
-        let mut rows = Rows::default();
+        let mut rows = ReportRows::default();
         let outcome =
             self.units.get(unit).map_or(Ok(()), |unit| self.run_unit(unit, tested, (against, host), &mut rows));
         let error = outcome.err().map(|error| UnitError { case: self.units[unit].case, error: error.to_string() });
@@ -139,12 +139,12 @@ impl<'o> Verification<'o> {
         unit: &Unit,
         tested: &mut B,
         (against, host): (Against, &Cpu),
-        rows: &mut Rows,
+        rows: &mut ReportRows,
     ) -> Result<(), VerifyError> {
         let accelerator_threads = self.plan.options().accelerator_threads;
         let usual = Tuning { accelerator_threads, ..Tuning::OPEN };
         match unit.work {
-            Work::Kernels(family) => {
+            UnitWork::Kernels(family) => {
                 let case = self.plan.case(unit.case)?;
                 tested.set_tuning(case.tuning)?;
                 let thorough = self.plan.is_thorough(&case);
@@ -155,12 +155,12 @@ impl<'o> Verification<'o> {
                     KernelChecks { tested: &*tested, against, host, case: &case, thorough, one_format, takes_turns };
                 checks.run(&kernels, rows).map_err(|error| in_case(&case, error))
             }
-            Work::Sum(index) => {
+            UnitWork::Sum(index) => {
                 let case = self.sums.case(unit.case, index)?;
                 tested.set_tuning(usual)?;
                 case.run(tested, against, host, rows).map_err(|error| in_case(&case, error))
             }
-            Work::Solve(k) => {
+            UnitWork::Solve(k) => {
                 let solve = &self.solves[k];
                 tested.set_tuning(usual)?;
                 solve.run(unit.case, &*tested, against, host, rows).map_err(|error| in_case(solve, error))

@@ -124,7 +124,7 @@ fn each_allocation_that_fails_is_an_error_that_names_it_and_leaves_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let extents = Extents::new(EXTENTS).unwrap();
     let configuration = Configuration::weak(extents, 3, 0.3);
-    nersc::write(&folder.path().join("gauge.nersc"), &configuration, &nersc::WriteOptions::default()).unwrap();
+    nersc::write(&folder.path().join("gauge.nersc"), &configuration, &nersc::NerscOptions::default()).unwrap();
     let eta: Vec<Complex<f64>> = (0..extents.volume() * 12).map(|k| Complex::new((k % 7) as f64, 1.0)).collect();
     npy::write_spinor(&folder.path().join("eta.npy"), extents, &eta).unwrap();
     let child = |case: usize, left: isize| {

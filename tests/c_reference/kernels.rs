@@ -6,7 +6,7 @@ use std::time::Instant;
 use lanefield::backend::{Cpu, OpenCl, Sum};
 use lanefield::in_precision;
 use lanefield::kernel::{
-    self, Argument, Case, CaseOptions, Geometry, Holds, Kernel, Links, Numbers, PlainLinks, TestData,
+    self, Case, CaseOptions, FieldContents, Geometry, Kernel, KernelArgument, Links, Numbers, PlainLinks, TestData,
 };
 use lanefield_reference::gauge::Configuration;
 use lanefield_reference::layout::{Checkerboard, Direction, LegOrder, Parity, Sites, TreePlan};
@@ -86,11 +86,12 @@ fn check_case(bench: &mut Bench<'_>, kernel: &'static Kernel, precision: Precisi
         _ => (draws.one_of(&[1, 2, 3].map(|parts| if kernel.takes_parts(parts) { parts } else { 3 })), 1, None),
     };
     let parts = if kernel.takes_parts(parts) { parts } else { 1 };
-    let has = |wanted: fn(&Argument) -> bool| kernel.arguments.iter().any(wanted);
-    let converts = kernel.fields().any(|role| role.holds == Holds::Converted);
+    let has = |wanted: fn(&KernelArgument) -> bool| kernel.arguments.iter().any(wanted);
+    let converts = kernel.fields().any(|role| role.holds == FieldContents::Converted);
     let from = Precision::ALL.into_iter().filter(|from| lattice.in_scalar(from.scalar()).is_ok()).collect::<Vec<_>>();
     let seed = (links + 4 * draws.below(3)) as u64;
-    let reads_links = kernel.fields().any(|role| matches!(role.holds, Holds::DoubledLinks | Holds::Links));
+    let reads_links =
+        kernel.fields().any(|role| matches!(role.holds, FieldContents::DoubledLinks | FieldContents::Links));
     let configuration = bench
         .configurations
         .entry((extents, precision as usize, seed))
@@ -102,9 +103,9 @@ fn check_case(bench: &mut Bench<'_>, kernel: &'static Kernel, precision: Precisi
     let options = CaseOptions {
         from: converts.then(|| draws.one_of(&from)),
         ls,
-        matrix_dagger: has(|argument| matches!(argument, Argument::Matrix(_))) && draws.below(2) == 1,
+        matrix_dagger: has(|argument| matches!(argument, KernelArgument::Matrix(_))) && draws.below(2) == 1,
         rhs_parts,
-        listed: if has(|argument| matches!(argument, Argument::Fields(..))) { 1 + draws.below(3) } else { 1 },
+        listed: if has(|argument| matches!(argument, KernelArgument::Fields(..))) { 1 + draws.below(3) } else { 1 },
         configuration: reads_links.then_some(&configuration),
         legs: if on_opencl || draws.below(3) == 0 { LegOrder::DEFAULT } else { draws.legs() },
         direction: draws.one_of(&Direction::ALL),

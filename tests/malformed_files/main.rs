@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use lanefield::io::ildg;
 use lanefield::io::lime;
 use lanefield::io::milc;
-use lanefield::io::nersc::{self, ByteOrder, FloatingPoint, StoredRows, WriteOptions};
+use lanefield::io::nersc::{self, ByteOrder, FloatingPoint, NerscOptions, StoredRows};
 use lanefield::io::npy;
 use lanefield_reference::gauge::{Configuration, SU3_TOLERANCE};
 use lanefield_reference::layout::Extents;
@@ -99,7 +99,7 @@ impl Format for Nersc {
             _ => FloatingPoint::F64Little,
         };
         let configuration = Configuration::hot(Extents::new(base.extents).unwrap(), base.seed);
-        nersc::to_bytes(&configuration, &WriteOptions { rows, floating_point, ..WriteOptions::default() }).unwrap()
+        nersc::to_bytes(&configuration, &NerscOptions { rows, floating_point, ..NerscOptions::default() }).unwrap()
     }
 
     fn header_length(file: &[u8]) -> usize {
@@ -151,7 +151,7 @@ impl Format for Ildg {
     fn make(base: &Base) -> Vec<u8> {
         let configuration = Configuration::hot(Extents::new(base.extents).unwrap(), base.seed);
         let lfn = (base.kind & 2 == 0).then(|| "mc://ldg/x".to_owned());
-        let options = ildg::WriteOptions { double: base.kind & 1 == 0, lfn, info: "of a test".to_owned() };
+        let options = ildg::IldgOptions { double: base.kind & 1 == 0, lfn, info: "of a test".to_owned() };
         ildg::to_bytes(&configuration, &options).unwrap()
     }
 
@@ -215,7 +215,7 @@ impl Format for Milc {
     fn make(base: &Base) -> Vec<u8> {
         let configuration = Configuration::hot(Extents::new(base.extents).unwrap(), base.seed);
         let byte_order = if base.kind & 1 == 0 { ByteOrder::Little } else { ByteOrder::Big };
-        milc::to_bytes(&configuration, &milc::WriteOptions { byte_order, ..milc::WriteOptions::default() }).unwrap()
+        milc::to_bytes(&configuration, &milc::MilcOptions { byte_order, ..milc::MilcOptions::default() }).unwrap()
     }
 
     fn header_length(_: &[u8]) -> usize {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use lanefield::comm::{Decomposition, ThreadRanks, WholeLattice};
 use lanefield::io::ildg;
 use lanefield::io::milc;
-use lanefield::io::nersc::{self, ByteOrder, FloatingPoint, NerscError, StoredRows, WriteOptions};
+use lanefield::io::nersc::{self, ByteOrder, FloatingPoint, NerscError, NerscOptions, StoredRows};
 use lanefield::io::npy;
 use lanefield_reference::gauge::Configuration;
 use lanefield_reference::layout::Extents;
@@ -24,7 +24,7 @@ fn on_ranks<T: Send>(cut: &str, work: impl Fn(&WholeLattice) -> T + Sync) -> Vec
     ThreadRanks::run(decomposition.cut().ranks(), |comm| work(&WholeLattice::new(Arc::new(comm), decomposition)))
 }
 
-fn written(path: &Path, configuration: &Configuration, options: &WriteOptions) -> Vec<u8> {
+fn written(path: &Path, configuration: &Configuration, options: &NerscOptions) -> Vec<u8> {
     nersc::write(path, configuration, options).unwrap();
     std::fs::read(path).unwrap()
 }
@@ -58,7 +58,7 @@ fn configurations_are_written_and_read_in_parts() {
         (StoredRows::Two, FloatingPoint::F32Big),
         (StoredRows::Two, FloatingPoint::F64Little),
     ] {
-        let options = WriteOptions { rows, floating_point, ..WriteOptions::default() };
+        let options = NerscOptions { rows, floating_point, ..NerscOptions::default() };
         let expected = written(&path, &configuration, &options);
         let whole = nersc::read(&path).map(|read| (read.header, read.configuration)).unwrap();
         are_written_and_read_in_parts(folder.path(), &configuration, (&expected, &whole), |path, part, lattice| {
@@ -74,7 +74,7 @@ fn files_of_the_ildg_and_of_milc_are_written_and_read_in_parts() {
     let folder = tempfile::tempdir().unwrap();
     let configuration = Configuration::hot(whole(), 3);
     for double in [true, false] {
-        let options = ildg::WriteOptions { double, ..ildg::WriteOptions::default() };
+        let options = ildg::IldgOptions { double, ..ildg::IldgOptions::default() };
         let expected = ildg::to_bytes(&configuration, &options).unwrap();
         let whole = ildg::parse(&expected, None).map(|read| (read.header, read.configuration)).unwrap();
         are_written_and_read_in_parts(folder.path(), &configuration, (&expected, &whole), |path, part, lattice| {
@@ -83,7 +83,7 @@ fn files_of_the_ildg_and_of_milc_are_written_and_read_in_parts() {
         });
     }
     for byte_order in [ByteOrder::Little, ByteOrder::Big] {
-        let options = milc::WriteOptions { byte_order, ..milc::WriteOptions::default() };
+        let options = milc::MilcOptions { byte_order, ..milc::MilcOptions::default() };
         let expected = milc::to_bytes(&configuration, &options).unwrap();
         let whole = milc::parse(&expected).map(|read| (read.header, read.configuration)).unwrap();
         are_written_and_read_in_parts(folder.path(), &configuration, (&expected, &whole), |path, part, lattice| {
@@ -97,7 +97,7 @@ fn files_of_the_ildg_and_of_milc_are_written_and_read_in_parts() {
 fn a_configuration_that_is_damaged_anywhere_is_refused_by_all_ranks() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("gauge");
-    let mut bytes = written(&path, &Configuration::hot(whole(), 3), &WriteOptions::default());
+    let mut bytes = written(&path, &Configuration::hot(whole(), 3), &NerscOptions::default());
     // The last bit of a link of the last rank.
     let end = bytes.len();
     bytes[end - 1] ^= 1;
@@ -113,7 +113,7 @@ fn a_configuration_that_cannot_be_written_is_refused_by_all_ranks() {
     let path = Path::new("/nowhere/at/all");
     let errors = on_ranks("1.1.1.3", |lattice| {
         let part = configuration.part(lattice.part()).unwrap();
-        nersc::write_part(path, &part, &WriteOptions::default(), lattice).unwrap_err().to_string()
+        nersc::write_part(path, &part, &NerscOptions::default(), lattice).unwrap_err().to_string()
     });
     assert!(errors[0].contains("the directory /nowhere/at does not exist"), "{}", errors[0]);
     assert!(errors[1].contains("rank 0 cannot make it"), "{}", errors[1]);

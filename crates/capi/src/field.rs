@@ -6,7 +6,7 @@ use lanefield::backend::{BackendError, Launch as _, Reduce as _, Sum};
 use lanefield::dynamic::{self, AnyBackend, DynField, Piece, download, upload};
 use lanefield::kernel::blas::{AXPY, COPY, SCALE};
 use lanefield::kernel::reduce::INNER_PRODUCTS;
-use lanefield::kernel::{Arguments, Kernel, Value};
+use lanefield::kernel::{ArgumentValue, Arguments, Kernel};
 use lanefield::reference::field::FieldShape;
 use lanefield::reference::kernels::Vectors;
 use lanefield::reference::kernels::hop::Dagger;
@@ -106,7 +106,7 @@ fn launch<const N: usize>(
         }
         for (place, (field, name)) in fields.into_iter().zip(names).enumerate() {
             arguments = match place {
-                0 => arguments.value(name, Value::Write(field)),
+                0 => arguments.value(name, ArgumentValue::Write(field)),
                 _ => arguments.read_any(name, field),
             };
         }
@@ -295,7 +295,8 @@ pub unsafe extern "C" fn lf_field_inner(x: *const lf_field, y: *const lf_field, 
     guarded(|| unsafe {
         room(inner, "inner")?;
         let sums = on([handle(x, "x")?, handle(y, "y")?], |backend, [x, y]| {
-            let arguments = Arguments::new(&INNER_PRODUCTS).value("xs", Value::Reads(vec![&*x])).read_any("y", y);
+            let arguments =
+                Arguments::new(&INNER_PRODUCTS).value("xs", ArgumentValue::Reads(vec![&*x])).read_any("y", y);
             Ok(backend.reduce(arguments.call()?, Sum::Exact)?.round())
         })?;
         write(inner, &sums[..sums.len().min(2)], "inner")

@@ -5,7 +5,7 @@ use std::fmt::Display;
 use std::sync::Arc;
 
 use lanefield::backend::Memory as _;
-use lanefield::dynamic::{Applied, Hop, KeptOperator, Piece, What, apply_to_array, beyond, field_shape};
+use lanefield::dynamic::{Applicable, Applied, HopKernel, KeptOperator, Piece, apply_to_array, beyond, field_shape};
 use lanefield::operator::{HopParameters, definition, definitions};
 use lanefield::reference::field::{FieldShape, Object};
 use lanefield::reference::gauge::Configuration;
@@ -65,7 +65,7 @@ pub enum lf_sites {
 pub struct lf_operator {
     pub(crate) context: Arc<Context>,
     pub(crate) configuration: Arc<Configuration>,
-    pub(crate) what: What,
+    pub(crate) what: Applicable,
     description: CString,
     /// Where the context computes.
     kept: KeptOperator,
@@ -90,8 +90,8 @@ impl lf_operator {
     ) -> Outcome<Self> {
         let what = parse(name, parameters)?;
         let description = c_text(&match what {
-            What::Model(model) => model.describe(),
-            What::Hop(hop, _) => hop.kernel().name.to_owned(),
+            Applicable::Model(model) => model.describe(),
+            Applicable::Hop(hop, _) => hop.kernel().name.to_owned(),
         });
         let on = |backend| KeptOperator::new(backend, what, configuration);
         let (kept, reference) = (on(context.backend()), context.device.as_ref().map(|_| on(&context.host)));
@@ -129,11 +129,11 @@ impl lf_operator {
         match (piece, onto, self.what) {
             (0, None, _) => Ok(Piece::Full),
             // A hop onto a parity is what connects it with the other.
-            (0, Some(onto), What::Hop(..)) => Ok(Piece::Meooe(onto)),
-            (0, Some(_), What::Model(_)) => Err(Failure::argument(format!(
+            (0, Some(onto), Applicable::Hop(..)) => Ok(Piece::Meooe(onto)),
+            (0, Some(_), Applicable::Model(_)) => Err(Failure::argument(format!(
                 "{name} acts on all sites: give LF_ALL_SITES, or a piece other than LF_FULL"
             ))),
-            (1..=4, _, What::Hop(..)) => {
+            (1..=4, _, Applicable::Hop(..)) => {
                 Err(Failure::argument(format!("{name} has no pieces: give LF_FULL, and the sites of the result")))
             }
             (4, Some(Parity::Even), _) => Err(Failure::argument("LF_MPC acts on the odd sites: give LF_ODD")),
@@ -178,7 +178,7 @@ impl lf_operator {
     /// Refuses the Hermitian conjugate of a hop that has no kernel of it.
     pub(crate) fn check_dagger(&self, dagger: Dagger) -> Outcome<()> {
         match self.what {
-            What::Hop(hop, _) if dagger == Dagger::Yes && hop.dagger().is_none() => {
+            Applicable::Hop(hop, _) if dagger == Dagger::Yes && hop.dagger().is_none() => {
                 Err(Failure::argument(format!("{} has no kernel of its Hermitian conjugate", hop.kernel().name)))
             }
             _ => Ok(()),
@@ -187,7 +187,7 @@ impl lf_operator {
 
     /// Refuses parameters beyond a precision.
     pub(crate) fn check_precision<R: Vectors>(&self) -> Outcome<()> {
-        let What::Model(model) = self.what else { return Ok(()) };
+        let Applicable::Model(model) = self.what else { return Ok(()) };
         let diagonal = || Some(("mass", model.mass())).filter(|_| !R::from_f64(model.diagonal()).to_f64().is_finite());
         match beyond::<R>(&model).map(|(parameter, value)| (parameter.name, value)).or_else(diagonal) {
             None => Ok(()),
@@ -199,7 +199,7 @@ impl lf_operator {
 }
 
 /// The operator, or the hop, of a name and parameters.
-fn parse(name: &str, parameters: &[(&str, String)]) -> Outcome<What> {
+fn parse(name: &str, parameters: &[(&str, String)]) -> Outcome<Applicable> {
     let invalid = |error: &dyn Display| Failure::argument(error.to_string());
     let mut hop = HopParameters { boundary: BoundaryPhases::ANTIPERIODIC_IN_TIME, ..HopParameters::default() };
     let mut of_operator = Vec::new();
@@ -216,20 +216,20 @@ fn parse(name: &str, parameters: &[(&str, String)]) -> Outcome<What> {
         }
     }
     hop.boundary.require_links(hop.links).map_err(|error| invalid(&error))?;
-    if let Some(kernel) = Hop::all().find(|hop| hop.kernel().name == name) {
+    if let Some(kernel) = HopKernel::all().find(|hop| hop.kernel().name == name) {
         return match of_operator.first() {
-            None => Ok(What::Hop(kernel, hop)),
+            None => Ok(Applicable::Hop(kernel, hop)),
             Some((parameter, _)) => Err(Failure::argument(format!(
                 "{name} has no parameter {parameter}: it has boundary, reconstruct, legs"
             ))),
         };
     }
     let definition = definition(name).map_err(|_| {
-        let hops = Hop::all().map(|hop| hop.kernel().name);
+        let hops = HopKernel::all().map(|hop| hop.kernel().name);
         let known: Vec<&str> = hops.chain(definitions().map(|definition| definition.name)).collect();
         Failure::argument(format!("unknown operator '{name}': expected {}", known.join(", ")))
     })?;
-    Ok(What::Model(definition.model(of_operator, hop).map_err(|error| invalid(&error))?))
+    Ok(Applicable::Model(definition.model(of_operator, hop).map_err(|error| invalid(&error))?))
 }
 
 /// Parameters of C by name.
@@ -325,7 +325,7 @@ pub unsafe extern "C" fn lf_operator_free(op: *mut lf_operator) {
 pub extern "C" fn lf_operator_name(index: usize) -> *const c_char {
     // Made once for all, since names in Rust have no zero byte at their end.
     static NAMES: std::sync::LazyLock<Vec<CString>> = std::sync::LazyLock::new(|| {
-        let hops = Hop::all().map(|hop| hop.kernel().name);
+        let hops = HopKernel::all().map(|hop| hop.kernel().name);
         hops.chain(definitions().map(|definition| definition.name)).map(c_text).collect()
     });
     quietly(std::ptr::null(), || NAMES.get(index).map_or(std::ptr::null(), |name| name.as_ptr()))

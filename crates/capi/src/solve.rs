@@ -4,7 +4,7 @@ use std::ffi::{c_char, c_void};
 use std::sync::mpsc;
 
 use lanefield::backend::Memory as _;
-use lanefield::dynamic::What;
+use lanefield::dynamic::Applicable;
 use lanefield::operator::AnyModel;
 use lanefield::reference::kernels::Vectors;
 use lanefield::reference::layout::LaneChoice;
@@ -217,7 +217,7 @@ fn solve_on<R: Vectors>(
     eta: (&[Complex<f64>], usize),
 ) -> Outcome<Solved> {
     operator.check_precision::<R>()?;
-    let What::Model(model) = operator.what else {
+    let Applicable::Model(model) = operator.what else {
         return Err(Failure::argument("a hop cannot be solved with: give an operator, \"wilson\" say"));
     };
     let how = &how::<R>(operator, model, options, method)?;

@@ -3,7 +3,7 @@
 use std::ffi::c_char;
 use std::path::Path;
 
-use lanefield::dynamic::What;
+use lanefield::dynamic::Applicable;
 use lanefield::io::{npy, sidecar};
 use lanefield::observable::Source;
 use lanefield::operator::AnyModel;
@@ -24,7 +24,7 @@ struct Shape {
 
 impl Shape {
     fn of(operator: &lf_operator) -> Outcome<Self> {
-        let is_five_dimensional = matches!(operator.what, What::Model(AnyModel::DomainWall(_)));
+        let is_five_dimensional = matches!(operator.what, Applicable::Model(AnyModel::DomainWall(_)));
         match operator.object() {
             Object::Spinors(ls) => Ok(Self { ls: is_five_dimensional.then_some(ls), component: ("spin", 4) }),
             Object::ColourVectors(count) => Ok(Self { ls: None, component: ("component", count) }),

@@ -580,7 +580,7 @@ fn configurations_are_read_given_and_copied() {
     let (case, expected) = (Case::new(), configuration());
     let folder = tempfile::tempdir().unwrap();
     let [in_nersc, in_npy, in_lime] = ["hot.nersc", "hot.npy", "hot.lime"].map(|name| folder.path().join(name));
-    nersc::write(&in_nersc, &expected, &nersc::WriteOptions::default()).unwrap();
+    nersc::write(&in_nersc, &expected, &nersc::NerscOptions::default()).unwrap();
     npy::write_gauge(&in_npy, &expected).unwrap();
     let links: Vec<f64> = expected.links().iter().flat_map(|z| [z.re, z.im]).collect();
     let mut made = [null_mut::<lf_configuration>(); 4];

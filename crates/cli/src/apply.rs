@@ -6,7 +6,7 @@ use std::sync::Arc;
 use anyhow::{Context as _, bail, ensure};
 use clap::{Args, ValueEnum};
 use lanefield::backend::{BackendError, Memory as _};
-use lanefield::dynamic::{self, ArrayShape, DynField, Hop, What, download, field_shape, norm2, upload};
+use lanefield::dynamic::{self, Applicable, ArrayShape, DynField, HopKernel, download, field_shape, norm2, upload};
 use lanefield::io::configuration::ConfigurationFile;
 use lanefield::io::npy::ArrayReal;
 use lanefield::kernel::Kernel;
@@ -78,7 +78,7 @@ impl Offer for OrHop {
     const HELP: &'static str = "The operator, or the kernel of a hop";
 
     fn kernels() -> Vec<&'static Kernel> {
-        Hop::all().map(Hop::kernel).collect()
+        HopKernel::all().map(HopKernel::kernel).collect()
     }
 }
 
@@ -98,7 +98,7 @@ enum Piece {
 
 #[derive(Clone, Copy)]
 struct Step {
-    what: What,
+    what: Applicable,
     piece: dynamic::Piece,
     /// Of a hop, it is in its kernel.
     dagger: Dagger,
@@ -107,8 +107,8 @@ struct Step {
 impl Step {
     fn shape(self) -> anyhow::Result<ArrayShape> {
         match self.what {
-            What::Hop(hop, _) => shape_of_object(hop.object()),
-            What::Model(model) => shape_of_model(&model),
+            Applicable::Hop(hop, _) => shape_of_object(hop.object()),
+            Applicable::Model(model) => shape_of_model(&model),
         }
     }
 }
@@ -123,9 +123,9 @@ impl Apply {
         }
     }
 
-    /// What is to be applied, unless the arguments contradict each other.
+    /// Applicable is to be applied, unless the arguments contradict each other.
     fn step(&self) -> anyhow::Result<Step> {
-        if let Some(hop) = self.operator.kernel()?.and_then(Hop::of) {
+        if let Some(hop) = self.operator.kernel()?.and_then(HopKernel::of) {
             let (piece, name) = (name_of(self.piece), hop.kernel().name);
             ensure!(
                 self.piece == Piece::Full,
@@ -134,7 +134,7 @@ impl Apply {
             let conjugate = || format!("--dagger: {name} has no kernel of its Hermitian conjugate");
             let hop = if self.dagger { hop.dagger().with_context(conjugate)? } else { hop };
             let piece = self.parity.map_or(dynamic::Piece::Full, dynamic::Piece::Meooe);
-            return Ok(Step { what: What::Hop(hop, self.hop.parameters()), piece, dagger: Dagger::No });
+            return Ok(Step { what: Applicable::Hop(hop, self.hop.parameters()), piece, dagger: Dagger::No });
         }
         let model = self.operator.model(&self.hop)?;
         let piece = match (self.piece, self.parity) {
@@ -154,14 +154,14 @@ impl Apply {
                 bail!("--piece {} needs --parity even or odd: the sites of the result", name_of(piece))
             }
         };
-        Ok(Step { what: What::Model(model), piece, dagger: if self.dagger { Dagger::Yes } else { Dagger::No } })
+        Ok(Step { what: Applicable::Model(model), piece, dagger: if self.dagger { Dagger::Yes } else { Dagger::No } })
     }
 
     fn describe(&self, step: Step) -> String {
         let name = match step.what {
-            What::Model(model) => model.describe(),
+            Applicable::Model(model) => model.describe(),
             // Not that of the kernel of its Hermitian conjugate.
-            What::Hop(..) => self.operator.name().to_owned(),
+            Applicable::Hop(..) => self.operator.name().to_owned(),
         };
         match (self.piece, step.piece.onto()) {
             (Piece::Full, Sites::Full) => name,
@@ -178,8 +178,8 @@ impl Apply {
         source: &[Complex<f64>],
     ) -> anyhow::Result<ArrayOutput<'_>> {
         let (operator, parameters) = match step.what {
-            What::Hop(hop, _) => (hop.kernel().name, serde_json::Map::new()),
-            What::Model(model) => (model.name(), json_of(&model)),
+            Applicable::Hop(hop, _) => (hop.kernel().name, serde_json::Map::new()),
+            Applicable::Model(model) => (model.name(), json_of(&model)),
         };
         let (piece, sites) = (name_of(self.piece), step.piece.onto().to_string());
         let settings = [("piece", piece.into()), ("dagger", self.dagger.into()), ("sites", sites.into())];
@@ -189,7 +189,7 @@ impl Apply {
     }
 
     fn apply<R: Vectors + ArrayReal>(&self, step: Step) -> anyhow::Result<Outcome> {
-        if let What::Model(model) = step.what {
+        if let Applicable::Model(model) = step.what {
             check::<R>(&model, false)?;
         }
         let file = self.input.configuration()?;
@@ -243,7 +243,7 @@ impl Apply {
     }
 }
 
-/// What was applied. As JSON, these fields.
+/// Applicable was applied. As JSON, these fields.
 #[derive(Serialize)]
 struct Report {
     /// The operator with its parameters, or the piece of it.

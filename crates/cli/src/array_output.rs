@@ -8,7 +8,7 @@ use anyhow::{Context as _, bail};
 use lanefield::io::claims;
 use lanefield::io::configuration::{ConfigurationFile, Described, is_stream};
 use lanefield::io::npy::ArrayReal;
-use lanefield::io::sidecar::{ConfigurationInput, Inputs, Sidecar, SourceInput, difference_of, path_of};
+use lanefield::io::sidecar::{ConfigurationInput, Sidecar, SidecarInputs, SourceInput, difference_of, path_of};
 use lanefield::operator::HopParameters;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -61,9 +61,9 @@ pub fn inputs<const N: usize>(
     source: SourceInput,
     precision: &str,
     settings: [(&str, Value); N],
-) -> anyhow::Result<Inputs> {
+) -> anyhow::Result<SidecarInputs> {
     let HopParameters { boundary, links, legs } = hop.parameters();
-    Ok(Inputs {
+    Ok(SidecarInputs {
         operator: operator.to_owned(),
         parameters,
         boundary: boundary.to_string(),
@@ -77,7 +77,7 @@ pub fn inputs<const N: usize>(
 }
 
 /// An array to be written.
-pub struct ArrayOutput<'a, I = Inputs> {
+pub struct ArrayOutput<'a, I = SidecarInputs> {
     path: &'a Path,
     command: &'static str,
     files: BTreeMap<String, String>,

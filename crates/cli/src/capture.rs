@@ -7,7 +7,7 @@ use anyhow::{Context as _, bail, ensure};
 use clap::Args;
 use lanefield::backend::opencl::Tuning;
 use lanefield::backend::{OpenCl, Sum};
-use lanefield::capture::{Capture as Captured, Difference, WorkEntry, Written};
+use lanefield::capture::{Capture as Captured, OutputDifference, WorkEntry, WrittenFiles};
 use lanefield::kernel::{Case, Kernel, Shape};
 use lanefield::reference::layout::Sites;
 use lanefield_lab::{BenchCase, FieldFacts, usual_sites};
@@ -94,7 +94,13 @@ impl Capture {
         Ok(BenchCase { sites, ..case })
     }
 
-    fn text(&self, device: &OpenCl, captured: &Captured, written: Written, differences: &[Difference]) -> String {
+    fn text(
+        &self,
+        device: &OpenCl,
+        captured: &Captured,
+        written: WrittenFiles,
+        differences: &[OutputDifference],
+    ) -> String {
         let launch = &captured.launch;
         let sizes = |sizes: &[usize; 3]| joined(sizes, " × ");
         let files = format!("{}: {} files, {}", self.output.display(), written.files, bytes(written.bytes));
@@ -109,7 +115,7 @@ impl Capture {
         ];
         let again = match differences {
             [] => format!("the same bits in all buffers, of which {} are written", captured.written()),
-            [Difference { buffer: (number, what), byte, bytes }, ..] => format!(
+            [OutputDifference { buffer: (number, what), byte, bytes }, ..] => format!(
                 "OTHER BITS in {} buffers: {bytes} bytes of buffer {number} ({what}) differ, the first at byte {byte}",
                 differences.len()
             ),

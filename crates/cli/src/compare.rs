@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, ensure};
 use clap::Args;
-use lanefield::dynamic::{ArrayShape, Hop};
+use lanefield::dynamic::{ArrayShape, HopKernel};
 use lanefield::io::atomic::write_atomically;
 use lanefield::io::hdf5::{self, Hdf5Error};
 use lanefield::io::npy::{self, ComplexArray, ComplexValues, NpyError, RawArray};
@@ -130,7 +130,7 @@ impl Offer for HopOrOperator {
     const DEFAULT: Option<&'static str> = Some("hop");
 
     fn kernels() -> Vec<&'static Kernel> {
-        Hop::all().map(Hop::kernel).filter(|kernel| kernel.name == "hop").collect()
+        HopKernel::all().map(HopKernel::kernel).filter(|kernel| kernel.name == "hop").collect()
     }
 }
 

@@ -17,7 +17,7 @@ use lanefield::operator::AnyModel;
 use lanefield::reference::field::{Spinors, list_of};
 use lanefield::reference::kernels::Vectors;
 use lanefield::reference::real::Precision;
-use lanefield::solver::{Described, Digests, Eigenpairs, Method, Solve, SolveReport, Watchers, identity};
+use lanefield::solver::{DescribedSolve, Digests, Eigenpairs, Method, Solve, SolveReport, Watchers, identity};
 use lanefield_lab::Timed as _;
 use num_complex::Complex;
 use serde::Serialize;
@@ -208,7 +208,7 @@ impl Propagator {
         let source = format!("{}{smeared}{on}, {COLUMNS} right-hand sides", columns.name());
         let deflated = deflating.map(|deflating| format!(", deflated by {}", deflating.description));
         let solver = &format!("{}{}", self.solver.name(), deflated.unwrap_or_default());
-        let described = Described { operator, source, solver, sum: how.params.sum.to_string() };
+        let described = DescribedSolve { operator, source, solver, sum: how.params.sum.to_string() };
         Ok(identity::<R, _>(how, self.hop.parameters(), (&file.configuration, &file.lattice), described)?)
     }
 

@@ -7,7 +7,7 @@ use std::str::FromStr;
 use anyhow::Context as _;
 use clap::Args;
 use lanefield::io::atomic::write_atomically;
-use lanefield::kernel::{FieldRole, Holds, Kernel};
+use lanefield::kernel::{FieldContents, FieldRole, Kernel};
 use lanefield::reference::layout::{Direction, Parity, Sites};
 use lanefield::reference::links::{BoundaryPhases, LinkFormat};
 use lanefield::reference::real::Precision;
@@ -250,8 +250,8 @@ impl Run {
     /// Whether links are read that have their boundary phases: of fewer reals they are rebuilt with those that are given.
     fn has_phases(&self) -> bool {
         self.kernel.fields().any(|role| match role.holds {
-            Holds::DoubledLinks => self.hop.links == LinkFormat::Full && !self.is_made(&role),
-            Holds::Links => !self.is_made(&role),
+            FieldContents::DoubledLinks => self.hop.links == LinkFormat::Full && !self.is_made(&role),
+            FieldContents::Links => !self.is_made(&role),
             _ => false,
         })
     }
@@ -259,6 +259,6 @@ impl Run {
     /// Whether links of a role are made of the configuration.
     fn is_made(&self, role: &FieldRole) -> bool {
         let given = self.inputs.iter().any(|input| input.name == role.name);
-        matches!(role.holds, Holds::DoubledLinks | Holds::Links) && !given
+        matches!(role.holds, FieldContents::DoubledLinks | FieldContents::Links) && !given
     }
 }

@@ -21,7 +21,7 @@ use lanefield::reference::kernels::reduce::Sum;
 use lanefield::reference::layout::Lattice;
 use lanefield::reference::real::Precision;
 use lanefield::solver::{
-    Described, Digests, Eigenpairs, Method, Solve as How, SolveError, Watchers, identity, solve_deflated,
+    DescribedSolve, Digests, Eigenpairs, Method, Solve as How, SolveError, Watchers, identity, solve_deflated,
     solve_with_shifts,
 };
 use lanefield_lab::Timed as _;
@@ -401,7 +401,7 @@ impl Solve {
         let deflated = deflating.map(|deflating| format!(", deflated by {}", deflating.description));
         let special = shifts.or(deflated).unwrap_or_default();
         let (operator, solver) = (&how.operator.describe(), &format!("{}{special}", self.solver.name()));
-        let described = Described { operator, source, solver, sum };
+        let described = DescribedSolve { operator, source, solver, sum };
         Ok(identity::<R, _>(how, self.hop.parameters(), (&file.configuration, &file.lattice), described)?)
     }
 }

@@ -98,12 +98,12 @@ fn kernel(tokens: TokenStream, function: &ItemFn) -> Result<TokenStream, Error> 
     for (number, argument) in own.iter().enumerate() {
         if !matches!(argument.role, Role::Sums | Role::SliceSums | Role::Coordinates) {
             let name = argument.name.to_string();
-            arguments.push(quote! { ::lanefield::kernel::written::argument(#name, <#body as ::lanefield::body::Body>::ROLES[#number]) });
+            arguments.push(quote! { ::lanefield::kernel::body_kernel::argument(#name, <#body as ::lanefield::body::Body>::ROLES[#number]) });
         }
     }
     let tail = |name: &str| {
         let name = format_ident!("{name}");
-        quote! { ::lanefield::kernel::Argument::#name }
+        quote! { ::lanefield::kernel::KernelArgument::#name }
     };
     let (is_stencil, is_of_words) = (signature.is_stencil(), signature.is_of_words());
     let tails = [
@@ -119,7 +119,7 @@ fn kernel(tokens: TokenStream, function: &ItemFn) -> Result<TokenStream, Error> 
     if signature.has(|role| matches!(role, Role::Coordinates)) {
         for table in 0..4usize {
             arguments.push(
-                quote! { ::lanefield::kernel::Argument::Computed(::lanefield::kernel::written::COORDINATES[#table]) },
+                quote! { ::lanefield::kernel::KernelArgument::Computed(::lanefield::kernel::body_kernel::COORDINATES[#table]) },
             );
         }
     }
@@ -149,14 +149,14 @@ fn kernel(tokens: TokenStream, function: &ItemFn) -> Result<TokenStream, Error> 
     let plain = match &options.twin {
         None => quote! { ::lanefield::kernel::HostFunction::None },
         Some(_) => {
-            let function = format_ident!("{run}_twin");
-            quote! { ::lanefield::kernel::HostFunction::#host(::lanefield::kernel::twin::#function::<#body>) }
+            let function = format_ident!("{run}_plain");
+            quote! { ::lanefield::kernel::HostFunction::#host(::lanefield::kernel::plain::#function::<#body>) }
         }
     };
     let twin = options.twin.as_ref().map(|twin| {
         quote! {
-            impl ::lanefield::kernel::twin::Twin for #body {
-                fn run<R: ::lanefield::reference::kernels::Vectors>(call: &mut ::lanefield::kernel::twin::PlainCall<'_, R>) {
+            impl ::lanefield::kernel::plain::PlainImplementation for #body {
+                fn run<R: ::lanefield::reference::kernels::Vectors>(call: &mut ::lanefield::kernel::plain::PlainCall<'_, R>) {
                     #twin(call);
                 }
             }
@@ -192,11 +192,11 @@ fn kernel(tokens: TokenStream, function: &ItemFn) -> Result<TokenStream, Error> 
                 usual_parts: #parts,
                 #built_for
                 source: ::lanefield::kernel::KernelSource::Body(
-                    ::lanefield::body::Written::#written::<#body>(&[#(#names),*]).with_dagger(#dagger),
+                    ::lanefield::body::BodyKernel::#written::<#body>(&[#(#names),*]).with_dagger(#dagger),
                 ),
-                cpu: ::lanefield::kernel::HostFunction::#host(::lanefield::kernel::written::#run),
+                cpu: ::lanefield::kernel::HostFunction::#host(::lanefield::kernel::body_kernel::#run),
                 plain: #plain,
-                ..::lanefield::kernel::written::#base
+                ..::lanefield::kernel::body_kernel::#base
             };
         }
     };
@@ -265,7 +265,7 @@ fn structure_of(
                 (quote! { f64 }, "A real number.")
             }
             Role::Complex => {
-                given.push(quote! { .value(#text, ::lanefield::kernel::Value::Complex(self.#name)) });
+                given.push(quote! { .value(#text, ::lanefield::kernel::ArgumentValue::Complex(self.#name)) });
                 (quote! { ::lanefield::prelude::Complex<f64> }, "A complex number.")
             }
             Role::Site | Role::Sums | Role::SliceSums | Role::Coordinates => continue,

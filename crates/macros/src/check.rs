@@ -99,8 +99,8 @@ pub fn expand(input: TokenStream) -> TokenStream {
             let of_test = twin.as_ref().map(|twin| {
                 quote! {
                     struct OfTest;
-                    impl ::lanefield::kernel::twin::Twin for OfTest {
-                        fn run<R: ::lanefield::reference::kernels::Vectors>(call: &mut ::lanefield::kernel::twin::PlainCall<'_, R>) {
+                    impl ::lanefield::kernel::plain::PlainImplementation for OfTest {
+                        fn run<R: ::lanefield::reference::kernels::Vectors>(call: &mut ::lanefield::kernel::plain::PlainCall<'_, R>) {
                             #twin(call);
                         }
                     }

@@ -1,6 +1,6 @@
 //! Operators by name, with the parameters of the library's definitions as keywords: an operator that is added there is here by itself.
 
-use lanefield::dynamic::{KeptOperator, Piece, What, beyond, field_shape};
+use lanefield::dynamic::{Applicable, KeptOperator, Piece, beyond, field_shape};
 use lanefield::operator::{
     AnyModel, Definition, HopParameters, KAPPA, Parameter, ParameterKind, definition, definitions,
 };
@@ -96,7 +96,7 @@ fn keyword(parameter: &Parameter) -> String {
     parameter.name.replace('-', "_")
 }
 
-/// What values a parameter takes.
+/// Applicable values a parameter takes.
 fn expected(kind: ParameterKind) -> String {
     match kind {
         ParameterKind::Number => "a finite number".to_owned(),
@@ -213,7 +213,7 @@ impl Operator {
         let given = given.iter().map(|(name, text)| (*name, text.as_str()));
         let model = definition.model(given, hop).map_err(value)?;
         let device = Device::of(py, device)?;
-        let kept = KeptOperator::new(device.get().backend(), What::Model(model), configuration.get().shared());
+        let kept = KeptOperator::new(device.get().backend(), Applicable::Model(model), configuration.get().shared());
         Ok(Self { model, configuration, device, kept })
     }
 
@@ -287,7 +287,7 @@ impl Operator {
         let parameters = self.model.parameters();
         let value_of = |name: &str| parameters.iter().find(|(known, _)| known.name == name).map(|(_, value)| *value);
         let told = parameters.iter().filter(|(parameter, value)| {
-            // What follows another parameter is told where it has a value of its own.
+            // Applicable follows another parameter is told where it has a value of its own.
             parameter.follows.is_none_or(|other| value_of(other) != Some(*value))
         });
         let told: String = told.map(|(known, value)| format!(", {} {}", keyword(known), known.text(*value))).collect();

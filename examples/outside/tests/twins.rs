@@ -4,7 +4,7 @@ use std::path::Path;
 
 use lanefield::body::check_kernel;
 use lanefield::io::nersc;
-use lanefield::kernel::twin::PlainCall;
+use lanefield::kernel::plain::PlainCall;
 use lanefield::prelude::*;
 use lanefield::reference::field::DoubledGauge;
 use lanefield::reference::kernels::Vectors;

@@ -114,7 +114,7 @@ impl<D: Doubles> Default for RunningSum<D> {
 
 impl<D: Doubles> RunningSum<D> {
     /// How many terms are best added at a time.
-    pub const BLOCK: usize = BLOCK * LANES;
+    pub(crate) const BLOCK: usize = BLOCK * LANES;
 
     /// The empty sum.
     pub fn new() -> Self {
@@ -137,7 +137,7 @@ impl<D: Doubles> RunningSum<D> {
 
     /// Adds a whole block.
     #[inline(always)]
-    pub fn add_block(&mut self, block: &[f64; BLOCK * LANES]) {
+    pub(crate) fn add_block(&mut self, block: &[f64; BLOCK * LANES]) {
         self.add_some(block, Self::BLOCK);
     }
 
@@ -209,13 +209,13 @@ pub(crate) struct RowSums<D> {
 
 impl<D: Doubles> RowSums<D> {
     /// No rows yet, of `reals` reals each.
-    pub fn new(reals: usize) -> Self {
+    pub(crate) fn new(reals: usize) -> Self {
         Self { reals, pairs: vec![Pairs::empty(); reals.div_ceil(LANES)], rows: 0, spilled: Vec::new() }
     }
 
     /// Adds the rows of these numbers.
     #[inline(always)]
-    pub fn add_rows<R: Real>(&mut self, all: &[R], rows: &[u32]) {
+    pub(crate) fn add_rows<R: Real>(&mut self, all: &[R], rows: &[u32]) {
         let row = |row: u32| &all[row as usize * self.reals..][..self.reals];
         let (blocks, rest) = rows.as_chunks::<BLOCK>();
         let mut blocks = blocks.iter().map(|block| block.map(row)).peekable();
@@ -231,7 +231,7 @@ impl<D: Doubles> RowSums<D> {
     }
 
     /// Adds the sum at a place of the rows to `total`.
-    pub fn add_to(&self, total: &mut ExactSum, place: usize) {
+    pub(crate) fn add_to(&self, total: &mut ExactSum, place: usize) {
         let (high, low) = self.pairs[place / LANES].lanes()[place % LANES];
         total.add_pair(high, low, self.rows);
         if let Some(spilled) = self.spilled.get(place) {

@@ -33,12 +33,12 @@ fn near(extents: Extents, dimension: usize) -> std::ops::Range<isize> {
 
 impl Border {
     /// The links of its sites.
-    pub fn links_mut(&mut self) -> impl Iterator<Item = &mut Vec<Complex<f64>>> {
+    pub(super) fn links_mut(&mut self) -> impl Iterator<Item = &mut Vec<Complex<f64>>> {
         self.slabs.iter_mut().map(|slab| &mut slab.links)
     }
 
     /// The border of a part, whose sites `links` fills in: it is given coordinates, and the links of the site. `None` of a whole lattice.
-    pub fn filled<E>(
+    pub(super) fn filled<E>(
         extents: Extents,
         mut links: impl FnMut(NearCoordinate, &mut [Complex<f64>]) -> Result<(), E>,
     ) -> Result<Option<Self>, E> {
@@ -61,7 +61,7 @@ impl Border {
     }
 
     /// The link of a site that is near and not in the part.
-    pub fn link(&self, x: NearCoordinate, direction: usize) -> Option<&[Complex<f64>]> {
+    pub(super) fn link(&self, x: NearCoordinate, direction: usize) -> Option<&[Complex<f64>]> {
         let outside = (0..DIMENSIONS).find(|&d| x[d] < 0 || x[d] >= self.extents[d] as isize)?;
         let slab = self.slabs.iter().find(|slab| slab.dimension == outside && slab.at == x[outside])?;
         let mut site = 0;

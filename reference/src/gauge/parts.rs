@@ -68,7 +68,7 @@ impl Configuration {
     ///
     /// # Panics
     /// If the site is further away.
-    pub fn link_near(&self, mut x: NearCoordinate, direction: usize) -> &[Complex<f64>] {
+    pub(crate) fn link_near(&self, mut x: NearCoordinate, direction: usize) -> &[Complex<f64>] {
         for d in (0..DIMENSIONS).filter(|&d| !self.extents.is_cut(d)) {
             x[d] = x[d].rem_euclid(self.extents[d] as isize);
         }

@@ -2,7 +2,7 @@
 //! vectors. The blocks are made in `clover_term.rs`. Counterpart: `cl/clover.cl`.
 
 use super::checks::{check_like, check_place};
-use super::hop::{At, Finish, Hop, HostHop};
+use super::hop::{Hop, HopFinish, HostHop, VectorPlace};
 use super::with_vectors::LaneOperation;
 use crate::field::{CloverBlocks, Field, FieldError, Spinors};
 use crate::half::Half;
@@ -105,8 +105,8 @@ impl<R: Real> LaneOperation<R> for Apply<'_, R> {
     fn run<V: LaneVector<Real = R>>(self, vectors: usize) {
         let Self { out, blocks, x } = self;
         let osites_a_task = items_a_task(x.osites());
-        let (clover, parts) = (Words::<V>::of(blocks, vectors), x.kind().count());
-        let apply = ApplyTask { clover, x: Words::of(x, vectors), parts, osites_a_task };
+        let (clover, parts) = (CloverWords::<V>::of(blocks, vectors), x.kind().count());
+        let apply = ApplyTask { clover, x: CloverWords::of(x, vectors), parts, osites_a_task };
         let a_task = Spinors::WORDS * vectors * parts * osites_a_task;
         for_each_chunk(out.vectors_mut::<V>(), a_task, |task, out| V::Set::run(&apply, (task, out)));
     }
@@ -114,8 +114,8 @@ impl<R: Real> LaneOperation<R> for Apply<'_, R> {
 
 /// The product of blocks and spinors, of `parts` spinors a site.
 struct ApplyTask<'a, V> {
-    clover: Words<'a, V>,
-    x: Words<'a, V>,
+    clover: CloverWords<'a, V>,
+    x: CloverWords<'a, V>,
     parts: usize,
     osites_a_task: usize,
 }
@@ -149,8 +149,8 @@ impl<R: Real> LaneOperation<R> for CloverHop<'_, R> {
 
     fn run<V: LaneVector<Real = R>>(self, vectors: usize) {
         let Self { hop, blocks, chi } = self;
-        let chi = chi.map(|chi| Words::of(chi, vectors));
-        let blocks = BlocksOfSum { clover: Words::<V>::of(blocks, vectors), chi, parts: hop.parts() };
+        let chi = chi.map(|chi| CloverWords::of(chi, vectors));
+        let blocks = BlocksOfSum { clover: CloverWords::<V>::of(blocks, vectors), chi, parts: hop.parts() };
         hop.run_and::<V>(vectors, &blocks);
     }
 }
@@ -158,15 +158,15 @@ impl<R: Real> LaneOperation<R> for CloverHop<'_, R> {
 /// What becomes of a hop: its product with blocks, or what is left of blocks times χ without it. One type for both kernels: the sum over the legs is
 /// compiled once for it, and that takes long.
 struct BlocksOfSum<'a, V> {
-    clover: Words<'a, V>,
-    chi: Option<Words<'a, V>>,
+    clover: CloverWords<'a, V>,
+    chi: Option<CloverWords<'a, V>>,
     /// Spinors a site.
     parts: usize,
 }
 
-impl<V: LaneVector> Finish<V> for BlocksOfSum<'_, V> {
+impl<V: LaneVector> HopFinish<V> for BlocksOfSum<'_, V> {
     #[inline(always)]
-    fn finish(&self, At { osite, part, block }: At, hop: FullSpinor<V>) -> FullSpinor<V> {
+    fn finish(&self, VectorPlace { osite, part, block }: VectorPlace, hop: FullSpinor<V>) -> FullSpinor<V> {
         let x = match &self.chi {
             Some(chi) => chi.spinor(osite * self.parts + part, block),
             None => hop,
@@ -182,12 +182,12 @@ impl<V: LaneVector> Finish<V> for BlocksOfSum<'_, V> {
 }
 
 /// The words of a field, of `vectors` vectors each.
-struct Words<'a, V> {
+struct CloverWords<'a, V> {
     all: &'a [V],
     vectors: usize,
 }
 
-impl<'a, V: LaneVector> Words<'a, V> {
+impl<'a, V: LaneVector> CloverWords<'a, V> {
     fn of<K: crate::field::SiteObject>(field: &'a Field<V::Real, K>, vectors: usize) -> Self {
         Self { all: field.vectors(), vectors }
     }

@@ -14,7 +14,7 @@ use crate::tasks::{for_each_chunk, items_a_task};
 const ROWS: usize = 6;
 
 type C64 = Complex<f64>;
-type Matrix = [[C64; 3]; 3];
+type Matrix3 = [[C64; 3]; 3];
 
 /// What a clover term is made of, beside field strengths.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -71,7 +71,7 @@ pub fn clover_term<R: Real>(
             promoted(words[(osite * FieldStrength::WORDS + word) * nsimd + lane])
         };
         for (sigma, term) in [-1.0, 1.0].into_iter().zip(term.chunks_exact_mut(CloverBlocks::BLOCK_WORDS)) {
-            Block::of_strength(f, sigma, coefficients).store(term);
+            CloverBlock::of_strength(f, sigma, coefficients).store(term);
         }
     });
     Ok(())
@@ -91,7 +91,7 @@ pub fn clover_inverse<R: Real>(
     let (words, nsimd) = (term.words(), out.lattice().nsimd());
     let block_of = |place: Place, block: usize| {
         let first = place.osite * CloverBlocks::WORDS + block * CloverBlocks::BLOCK_WORDS;
-        Block::load(|word| promoted(words[(first + word) * nsimd + place.lane]))
+        CloverBlock::load(|word| promoted(words[(first + word) * nsimd + place.lane]))
     };
     out.write_places(|place, inverse| {
         for (block, inverse) in inverse.chunks_exact_mut(CloverBlocks::BLOCK_WORDS).enumerate() {
@@ -153,7 +153,7 @@ fn madd(a: C64, b: C64, c: C64) -> C64 {
     C64::new((-a.im).fused(b.im, a.re.fused(b.re, c.re)), a.im.fused(b.re, a.re.fused(b.im, c.im)))
 }
 
-fn product(a: &Matrix, b: &Matrix) -> Matrix {
+fn product(a: &Matrix3, b: &Matrix3) -> Matrix3 {
     std::array::from_fn(|i| {
         std::array::from_fn(|j| madd(a[i][2], b[2][j], madd(a[i][1], b[1][j], mul(a[i][0], b[0][j]))))
     })
@@ -164,8 +164,8 @@ fn strength_of_plane(
     [mu, nu]: [usize; 2],
     x: Place,
     stencil: &Stencil,
-    link: impl Fn(usize, Place) -> Matrix,
-) -> Matrix {
+    link: impl Fn(usize, Place) -> Matrix3,
+) -> Matrix3 {
     // From `at` along `leg`: the link, and where that leads.
     let step = |at: Place, leg: Leg| {
         let (there, _) = stencil.follow(at, leg);
@@ -193,7 +193,7 @@ fn strength_of_plane(
 }
 
 /// A Hermitian 6×6 block: the upper triangle, with a diagonal of real numbers apart.
-struct Block {
+struct CloverBlock {
     diagonal: [f64; ROWS],
     upper: [[C64; ROWS]; ROWS],
 }
@@ -205,7 +205,7 @@ struct Factors {
     l: [[C64; ROWS]; ROWS],
 }
 
-impl Block {
+impl CloverBlock {
     fn load(word: impl Fn(usize) -> C64) -> Self {
         let mut block = Self { diagonal: [0.0; ROWS], upper: [[C64::ZERO; ROWS]; ROWS] };
         for i in 0..ROWS {
@@ -289,7 +289,7 @@ impl Factors {
         if finite { least } else { f64::NAN }
     }
 
-    fn inverse(&self) -> Block {
+    fn inverse(&self) -> CloverBlock {
         let Self { r, l, .. } = self;
         let mut m = [[C64::ZERO; ROWS]; ROWS];
         for j in 0..ROWS {
@@ -300,7 +300,7 @@ impl Factors {
         let tail = |start: C64, i: usize, j: usize| {
             (j + 1..ROWS).fold(start, |s, k| madd(times(r[k], m[k][i].conj()), m[k][j], s))
         };
-        let mut inverse = Block { diagonal: [0.0; ROWS], upper: [[C64::ZERO; ROWS]; ROWS] };
+        let mut inverse = CloverBlock { diagonal: [0.0; ROWS], upper: [[C64::ZERO; ROWS]; ROWS] };
         for j in 0..ROWS {
             inverse.diagonal[j] = tail(C64::new(r[j], 0.0), j, j).re;
             for (i, lower) in m[j].iter().enumerate().take(j) {

@@ -16,7 +16,7 @@ use crate::tasks::{for_each_chunk, items_a_task};
 use crate::tensor::{InstructionSet, LaneVector, Task};
 
 use matrix::sweep_order;
-pub use matrix::{DomainWallError, Form, InverseForm, MOST_LS, SMatrix, Tridiagonal};
+pub use matrix::{DomainWallError, InverseForm, MOST_LS, MatrixForm, SMatrix, Tridiagonal};
 pub use mobius::MobiusCoefficients;
 pub use walls::{from_walls, onto_walls};
 
@@ -42,13 +42,13 @@ pub fn columns(spinors: Spinors, ls: usize, describe: impl FnOnce() -> String) -
 ///
 /// # Errors
 /// [`FieldError::Mismatch`].
-pub fn require_tridiagonal(form: Form) -> Result<(), FieldError> {
+pub fn require_tridiagonal(form: MatrixForm) -> Result<(), FieldError> {
     match form {
-        Form::Tridiagonal => Ok(()),
+        MatrixForm::Tridiagonal => Ok(()),
         _ => Err(FieldError::Mismatch {
             what: "adding a product along s",
             left: form.name().to_owned(),
-            right: Form::Tridiagonal.name().to_owned(),
+            right: MatrixForm::Tridiagonal.name().to_owned(),
         }),
     }
 }
@@ -126,7 +126,7 @@ impl<R: Real> LaneOperation<R> for SMultiply<'_, R> {
 
 /// Columns of 2·ls half spinors, those of chirality + in even places; and a matrix's coefficients.
 struct Columns<'a, V> {
-    form: Form,
+    form: MatrixForm,
     x: &'a [V],
     z: Option<&'a [V]>,
     /// Columns of a task.
@@ -147,9 +147,9 @@ impl<V: LaneVector> Task<(usize, &mut [V])> for Columns<'_, V> {
             let first = (task * self.a_task + k) * length;
             let x = &self.x[first..first + length];
             match self.form {
-                Form::Tridiagonal => self.tridiagonal(out, x, self.z.map(|z| &z[first..first + length])),
-                Form::Sweep => self.sweep(out, x),
-                Form::Dense => self.dense(out, x),
+                MatrixForm::Tridiagonal => self.tridiagonal(out, x, self.z.map(|z| &z[first..first + length])),
+                MatrixForm::Sweep => self.sweep(out, x),
+                MatrixForm::Dense => self.dense(out, x),
             }
         }
     }

@@ -122,7 +122,7 @@ impl<R: Real> LaneOperation<R> for Hop<'_, R> {
     type Output = ();
 
     fn run<V: LaneVector<Real = R>>(self, blocks: usize) {
-        self.run_and::<V>(blocks, &Sum);
+        self.run_and::<V>(blocks, &HopSum);
     }
 }
 
@@ -139,7 +139,7 @@ impl<'a, R: Real> Hop<'a, R> {
     }
 
     /// Runs with words of `blocks` vectors, and stores what `finish` makes of each sum over the legs.
-    pub(super) fn run_and<V: LaneVector<Real = R>>(self, blocks: usize, finish: &impl Finish<V>) {
+    pub(super) fn run_and<V: LaneVector<Real = R>>(self, blocks: usize, finish: &impl HopFinish<V>) {
         const FULL: usize = LinkFormat::Full.words();
         const TWO_ROWS: usize = LinkFormat::TwoRows.words();
         const EIGHT: usize = LinkFormat::Eight.words();
@@ -154,14 +154,14 @@ impl<'a, R: Real> Hop<'a, R> {
         }
     }
 
-    fn sweep<V: LaneVector<Real = R>, F: Finish<V>, const LINK_WORDS: usize, const ONE_BLOCK: bool>(
+    fn sweep<V: LaneVector<Real = R>, F: HopFinish<V>, const LINK_WORDS: usize, const ONE_BLOCK: bool>(
         self,
         blocks: usize,
         finish: &F,
     ) {
         let Self { fields: HopFields { out, stencil, links, source, legs }, dagger } = self;
         let outer = stencil.lattice().outer_extents(stencil.sites());
-        let sweep = Sweep::<V, F, LINK_WORDS, ONE_BLOCK> {
+        let sweep = HopSweep::<V, F, LINK_WORDS, ONE_BLOCK> {
             finish,
             row: outer[0],
             neighbours: stencil.neighbours()[..stencil.osites() * LEGS].as_chunks().0,
@@ -183,17 +183,17 @@ impl<'a, R: Real> Hop<'a, R> {
 }
 
 /// What becomes of the sum over the legs.
-pub(super) trait Finish<V: LaneVector>: Sync {
+pub(super) trait HopFinish<V: LaneVector>: Sync {
     /// The result, of one block of the words of a spinor. It has to be `#[inline(always)]`.
-    fn finish(&self, at: At, sum: FullSpinor<V>) -> FullSpinor<V>;
+    fn finish(&self, at: VectorPlace, sum: FullSpinor<V>) -> FullSpinor<V>;
 }
 
 /// The sum itself.
-struct Sum;
+struct HopSum;
 
-impl<V: LaneVector> Finish<V> for Sum {
+impl<V: LaneVector> HopFinish<V> for HopSum {
     #[inline(always)]
-    fn finish(&self, _: At, sum: FullSpinor<V>) -> FullSpinor<V> {
+    fn finish(&self, _: VectorPlace, sum: FullSpinor<V>) -> FullSpinor<V> {
         sum
     }
 }
@@ -224,13 +224,13 @@ pub(super) fn phase_across(dimension: usize, links: DoubledGauge) -> f64 {
 /// What a leg needs at outer sites from which it leaves the virtual node.
 pub(super) struct Edge<V: LaneVector> {
     /// Where each block of a word comes from.
-    blocks: Vec<Vec<Source<V>>>,
+    blocks: Vec<Vec<LanesOfNeighbour<V>>>,
     /// Factors of rebuilt rows, one vector a block.
     pub(super) factor: Vec<V>,
 }
 
 /// A vector of a neighbour's word, some lanes of which make a part of a block.
-struct Source<V: LaneVector> {
+struct LanesOfNeighbour<V: LaneVector> {
     block: usize,
     permutation: V::Permutation,
     /// Sign bits in the places that come from here.
@@ -245,7 +245,7 @@ impl<V: LaneVector> Edge<V> {
         let across = phase_across(point % DIMENSIONS, links);
         let phase = |lane: usize| if steps[lane] & Stencil::MARK != 0 { across } else { 1.0 };
         Self {
-            blocks: positions.chunks_exact(V::REALS).map(Source::all).collect(),
+            blocks: positions.chunks_exact(V::REALS).map(LanesOfNeighbour::all).collect(),
             factor: (0..blocks).map(|block| signed_factor(|lane| phase(block * V::REALS / 2 + lane))).collect(),
         }
     }
@@ -268,7 +268,7 @@ impl<V: LaneVector> Edge<V> {
     }
 }
 
-impl<V: LaneVector> Source<V> {
+impl<V: LaneVector> LanesOfNeighbour<V> {
     /// All sources of a block whose reals come from these positions of the word.
     fn all(positions: &[u32]) -> Vec<Self> {
         let reals = V::REALS as u32;
@@ -288,14 +288,14 @@ impl<V: LaneVector> Source<V> {
 
 /// One block of the words of one spinor of an outer site.
 #[derive(Clone, Copy)]
-pub(super) struct At {
+pub(super) struct VectorPlace {
     pub osite: usize,
     pub part: usize,
     pub block: usize,
 }
 
 /// All that the sum over the legs at one outer site reads.
-struct Sweep<'a, V: LaneVector, F, const LINK_WORDS: usize, const ONE_BLOCK: bool> {
+struct HopSweep<'a, V: LaneVector, F, const LINK_WORDS: usize, const ONE_BLOCK: bool> {
     finish: &'a F,
     /// Outer sites of a row.
     row: usize,
@@ -336,8 +336,8 @@ macro_rules! with_projector {
 }
 
 /// A row of outer sites: its number, and its words.
-impl<V: LaneVector, F: Finish<V>, const LINK_WORDS: usize, const ONE_BLOCK: bool> Task<(usize, &mut [V])>
-    for Sweep<'_, V, F, LINK_WORDS, ONE_BLOCK>
+impl<V: LaneVector, F: HopFinish<V>, const LINK_WORDS: usize, const ONE_BLOCK: bool> Task<(usize, &mut [V])>
+    for HopSweep<'_, V, F, LINK_WORDS, ONE_BLOCK>
 {
     type Output = ();
     #[inline(always)]
@@ -345,7 +345,7 @@ impl<V: LaneVector, F: Finish<V>, const LINK_WORDS: usize, const ONE_BLOCK: bool
         let blocks = self.blocks();
         for (k, out) in out.chunks_exact_mut(Spinors::WORDS * blocks).enumerate() {
             for block in 0..blocks {
-                let at = At { osite: number * self.row + k / self.parts, part: k % self.parts, block };
+                let at = VectorPlace { osite: number * self.row + k / self.parts, part: k % self.parts, block };
                 let result = self.finish.finish(at, self.sum(at));
                 match self.past_caches {
                     true => {
@@ -361,7 +361,7 @@ impl<V: LaneVector, F: Finish<V>, const LINK_WORDS: usize, const ONE_BLOCK: bool
     }
 }
 
-impl<V: LaneVector, F, const LINK_WORDS: usize, const ONE_BLOCK: bool> Sweep<'_, V, F, LINK_WORDS, ONE_BLOCK> {
+impl<V: LaneVector, F, const LINK_WORDS: usize, const ONE_BLOCK: bool> HopSweep<'_, V, F, LINK_WORDS, ONE_BLOCK> {
     #[inline(always)]
     fn blocks(&self) -> usize {
         if ONE_BLOCK { 1 } else { self.blocks }
@@ -376,8 +376,8 @@ impl<V: LaneVector, F, const LINK_WORDS: usize, const ONE_BLOCK: bool> Sweep<'_,
     /// The sum over the legs. In a loop, the compiler keeps the sums and what a leg needs in registers. Of eight pieces of code in a row it
     /// makes eight times the loads first and the arithmetic last, with all of it in memory in between.
     #[inline(always)]
-    fn sum(&self, at: At) -> FullSpinor<V> {
-        let At { osite, part, .. } = at;
+    fn sum(&self, at: VectorPlace) -> FullSpinor<V> {
+        let VectorPlace { osite, part, .. } = at;
         let (blocks, block) = (self.blocks(), if ONE_BLOCK { 0 } else { at.block });
         let neighbours = &self.neighbours[osite];
         // −0 + x is x, and −0 − x is −x, also for zeros: so the first leg assigns.

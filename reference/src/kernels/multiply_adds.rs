@@ -42,19 +42,19 @@ impl<R: Real> LaneOperation<R> for MultiplyAdds<'_, R> {
     type Output = ();
     fn run<V: LaneVector<Real = R>>(self, _: usize) {
         let Self { out, x, a, b, count } = self;
-        let repeated = Repeated::<V> { x: bytemuck::cast_slice(x), a: V::splat(a), b: V::splat(b), count };
+        let repeated = RepeatedMultiplyAdds::<V> { x: bytemuck::cast_slice(x), a: V::splat(a), b: V::splat(b), count };
         V::Set::run(&repeated, bytemuck::cast_slice_mut(out));
     }
 }
 
-struct Repeated<'a, V> {
+struct RepeatedMultiplyAdds<'a, V> {
     x: &'a [V],
     a: V,
     b: V,
     count: u32,
 }
 
-impl<V: LaneVector> Task<&mut [V]> for Repeated<'_, V> {
+impl<V: LaneVector> Task<&mut [V]> for RepeatedMultiplyAdds<'_, V> {
     type Output = ();
     #[inline(always)]
     fn run(&self, out: &mut [V]) {

@@ -14,7 +14,7 @@ pub(super) use contributions::Contributions;
 pub(super) use exact_terms::ExactTerms;
 use site_words::SiteWords;
 pub(super) use tree::tree_sum;
-use tree::{MemoryOrder, OfTask, in_memory_order};
+use tree::{MemoryOrder, TaskContributions, in_memory_order};
 
 use super::checks::check_like;
 use super::task_sizes::TaskSizes;
@@ -211,7 +211,7 @@ impl<V: LaneVector> Task<usize> for NormsTask<'_, V> {
 /// |x|² of each site.
 struct NormsOf<'a, R>(&'a [R]);
 
-impl<V: LaneVector> OfTask<V, 1> for NormsOf<'_, V::Real> {
+impl<V: LaneVector> TaskContributions<V, 1> for NormsOf<'_, V::Real> {
     #[inline(always)]
     fn contribute(&self, reals: Range<usize>, contributions: &Contributions<V>, order: &mut MemoryOrder<'_, 1>) {
         contributions.norms(&self.0[reals], order);
@@ -278,7 +278,7 @@ impl<V: LaneVector> Task<usize> for ProductsTask<'_, V> {
 /// ⟨x, y⟩ of each site.
 struct ProductsOf<'a, R>(&'a [R], &'a [R]);
 
-impl<V: LaneVector> OfTask<V, 2> for ProductsOf<'_, V::Real> {
+impl<V: LaneVector> TaskContributions<V, 2> for ProductsOf<'_, V::Real> {
     #[inline(always)]
     fn contribute(&self, reals: Range<usize>, contributions: &Contributions<V>, order: &mut MemoryOrder<'_, 2>) {
         contributions.inner_products(&self.0[reals.clone()], &self.1[reals], order);

@@ -460,7 +460,7 @@ impl<R: Real> LaneOperation<R> for RhsProducts<'_, R> {
         let Self { shape, x, y } = self;
         let contributions = Contributions::<V>::new(shape.parts(), blocks);
         let count = shape.an_osite / shape.an_rhs;
-        let products = ProductsTask { shape, contributions, x, y };
+        let products = RhsProductsTask { shape, contributions, x, y };
         let tasks = tasks::map(x.len().div_ceil(shape.a_task), |task| V::Set::run(&products, task));
         let real_part = |rhs: usize| {
             let [re, _] = merged(tasks.iter().map(|sums| &sums[rhs]));
@@ -471,14 +471,14 @@ impl<R: Real> LaneOperation<R> for RhsProducts<'_, R> {
 }
 
 /// The sums of each right-hand side of a task.
-struct ProductsTask<'a, V: LaneVector> {
+struct RhsProductsTask<'a, V: LaneVector> {
     shape: RhsShape,
     contributions: Contributions<V>,
     x: &'a [V::Real],
     y: &'a [V::Real],
 }
 
-impl<V: LaneVector> Task<usize> for ProductsTask<'_, V> {
+impl<V: LaneVector> Task<usize> for RhsProductsTask<'_, V> {
     type Output = Vec<[ExactSum; 2]>;
     #[inline(always)]
     fn run(&self, task: usize) -> Vec<[ExactSum; 2]> {

@@ -17,13 +17,13 @@ pub(crate) struct TaskSizes {
 }
 
 impl TaskSizes {
-    pub fn of<R: Real>(field: &FieldData<R>) -> Self {
+    pub(crate) fn of<R: Real>(field: &FieldData<R>) -> Self {
         let an_osite = field.reals_a_part();
         Self { an_osite, a_task: items_a_task(field.osites() * field.object().parts()) * an_osite }
     }
 
     /// Rounds what a kernel of f32 wrote into a field of these sizes.
-    pub fn quantize(self, width: LaneWidth, field: &mut [Half]) {
+    pub(crate) fn quantize(self, width: LaneWidth, field: &mut [Half]) {
         Half::quantize(field, self.an_osite, width.bytes() / size_of::<Complex<f32>>());
     }
 }

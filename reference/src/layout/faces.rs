@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use super::{DIMENSION_NAMES, DIMENSIONS, Ghosts, Lattice, LayoutError, Leg, Place, Reach, Sites};
+use super::{DIMENSION_NAMES, DIMENSIONS, GhostSites, Lattice, LayoutError, Leg, Place, Reach, Sites};
 
 /// One face of fields on some sites of a part: what is read along a leg, on both sides.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -30,12 +30,12 @@ impl Face {
             let (dimension, steps) = (DIMENSION_NAMES[d], reach.steps());
             return Err(LayoutError::Reach { extents: extents.to_string(), dimension, steps });
         }
-        let ghosts = Ghosts::new(lattice, sites);
+        let ghosts = GhostSites::new(lattice, sites);
         let directions = extents.cut_dimensions().flat_map(|d| [Leg::forward(d), Leg::backward(d)]);
         Ok(directions.map(|leg| Self::new(lattice, sites, &ghosts, leg, reach)).collect())
     }
 
-    fn new(lattice: &Lattice, sites: Sites, ghosts: &Ghosts, leg: Leg, reach: Reach) -> Self {
+    fn new(lattice: &Lattice, sites: Sites, ghosts: &GhostSites, leg: Leg, reach: Reach) -> Self {
         let (extents, d) = (lattice.extents(), leg.dimension());
         let mut face = Self { leg, sent: Vec::new(), held: Vec::new() };
         for step in 0..reach.steps() as isize {
@@ -169,7 +169,7 @@ mod tests {
         let whole = parts[0].extents().global();
         let own = |part: &Lattice| {
             let (osites, nsimd) = (part.osites(sites), part.nsimd());
-            let mut numbers = vec![None; (osites + Ghosts::new(part, sites).len(reach)) * nsimd];
+            let mut numbers = vec![None; (osites + GhostSites::new(part, sites).len(reach)) * nsimd];
             for (number, held) in numbers[..osites * nsimd].iter_mut().enumerate() {
                 let place = Place { osite: number / nsimd, lane: number % nsimd };
                 *held = Some(whole.site(in_whole(part, part.coordinate(sites, place))));

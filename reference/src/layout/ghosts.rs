@@ -48,17 +48,17 @@ pub type OuterCoordinate = [isize; DIMENSIONS];
 
 /// The outer sites of a field on a part, its own and ghosts. Their numbers depend on the extents alone: fields of both parities have the same.
 #[derive(Clone, Debug)]
-pub struct Ghosts {
+pub struct GhostSites {
     outer: [usize; DIMENSIONS],
     cut: [bool; DIMENSIONS],
     osites: usize,
     /// Boxes of ghosts, those of a smaller reach first.
-    blocks: Vec<Block>,
+    blocks: Vec<GhostBlock>,
 }
 
 /// Ghosts on one side of the part's box.
 #[derive(Clone, Copy, Debug)]
-struct Block {
+struct GhostBlock {
     reach: Reach,
     /// In each direction, by how much beyond the box: 0 within it.
     beyond: OuterCoordinate,
@@ -66,7 +66,7 @@ struct Block {
     first: usize,
 }
 
-impl Ghosts {
+impl GhostSites {
     /// Those of fields on `sites`; none of a whole lattice.
     pub fn new(lattice: &Lattice, sites: Sites) -> Self {
         let extents = lattice.extents();
@@ -78,7 +78,7 @@ impl Ghosts {
         };
         let mut first = ghosts.osites;
         for (reach, beyond) in ghosts.sides() {
-            ghosts.blocks.push(Block { reach, beyond, first });
+            ghosts.blocks.push(GhostBlock { reach, beyond, first });
             first += ghosts.len_of(beyond);
         }
         ghosts
@@ -204,7 +204,7 @@ mod tests {
     #[test]
     fn outer_sites_are_numbered_from_0_without_gaps() {
         for sites in [Sites::Full, Sites::Parity(Parity::Odd)] {
-            let (lattice, ghosts) = (part(), Ghosts::new(&part(), sites));
+            let (lattice, ghosts) = (part(), GhostSites::new(&part(), sites));
             let all = lattice.osites(sites) + ghosts.len(Reach::ThreeSteps);
             for osite in 0..all {
                 assert_eq!(ghosts.osite(ghosts.coordinate(osite)), Some(osite));
@@ -228,6 +228,6 @@ mod tests {
     #[test]
     fn a_whole_lattice_has_none() {
         let lattice = Lattice::new(Extents::new([4; 4]).unwrap(), Scalar::ComplexF, LatticeOptions::default()).unwrap();
-        assert_eq!(Ghosts::new(&lattice, Sites::Full).len(Reach::ThreeSteps), 0);
+        assert_eq!(GhostSites::new(&lattice, Sites::Full).len(Reach::ThreeSteps), 0);
     }
 }

@@ -162,7 +162,7 @@ impl Lattice {
     }
 
     /// The lane into which a step along `leg` out of the virtual node of a lane leads, and whether it crosses the boundary of the whole lattice.
-    pub fn lane_step(&self, lane: usize, leg: Leg) -> (usize, bool) {
+    pub(crate) fn lane_step(&self, lane: usize, leg: Leg) -> (usize, bool) {
         let (there, crosses) = self.nodes.step(lane, leg);
         (there, crosses && self.extents.ends_at_boundary(leg))
     }

@@ -27,7 +27,7 @@ pub use displacement::Displacement;
 pub use error::LayoutError;
 pub use extents::{Coordinate, DIMENSION_NAMES, DIMENSIONS, Extents, PLANES};
 pub use faces::Face;
-pub use ghosts::{Ghosts, OuterCoordinate, Reach};
+pub use ghosts::{GhostSites, OuterCoordinate, Reach};
 pub use half::osites_in_full;
 pub use lattice::{Lattice, LatticeOptions, Place};
 pub use launch::{AcceleratorThreads, LaunchGeometry, PartsShape, reduction_groups};

@@ -21,9 +21,9 @@ pub struct ReductionDevice {
 
 impl ReductionDevice {
     /// NVIDIA V100.
-    pub const V100: Self = Self { warp: 32, max_threads: 1024, local_bytes: 48 << 10, compute_units: 80 };
+    pub(crate) const V100: Self = Self { warp: 32, max_threads: 1024, local_bytes: 48 << 10, compute_units: 80 };
     /// NVIDIA A100.
-    pub const A100: Self = Self { compute_units: 108, ..Self::V100 };
+    pub(crate) const A100: Self = Self { compute_units: 108, ..Self::V100 };
     /// NVIDIA H100 (SXM) and H200.
     pub const H200: Self = Self { compute_units: 132, ..Self::V100 };
     /// One of the two dies of an AMD MI250X.
@@ -77,7 +77,7 @@ impl TreePlan {
     /// Most threads of a block.
     pub const MOST_THREADS: usize = 1024;
     /// Most blocks: what devices take in one dimension of a launch.
-    pub const MOST_BLOCKS: usize = (1 << 16) - 1;
+    pub(crate) const MOST_BLOCKS: usize = (1 << 16) - 1;
 
     /// Blocks of so many threads, in warps of 32, or all in one warp where they are fewer.
     pub fn new(threads: usize, blocks: usize) -> Result<Self, LayoutError> {

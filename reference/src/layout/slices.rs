@@ -47,7 +47,7 @@ impl Slices {
     }
 
     /// The outer sites of a class, in ascending order; all classes have equally many.
-    pub fn osites_of(&self, class: usize) -> &[u32] {
+    pub(crate) fn osites_of(&self, class: usize) -> &[u32] {
         let a_class = self.osites_a_class();
         &self.osites[class * a_class..][..a_class]
     }

@@ -2,11 +2,11 @@
 //! or the previous virtual node in that dimension. That is one rotation of lanes for each of the eight legs, the same for every outer
 //! site at the edge. (Grid's XOR masks are this rotation where no dimension is cut into more than two.)
 //! In directions in which ranks cut the lattice a neighbour in another part lies in one of the outer sites behind those of the field
-//! ([`Ghosts`]), in the same lane.
+//! ([`GhostSites`]), in the same lane.
 
 use std::sync::OnceLock;
 
-use super::{Ghosts, LEGS, Lattice, LayoutError, Leg, Place, Reach, Sites};
+use super::{GhostSites, LEGS, Lattice, LayoutError, Leg, Place, Reach, Sites};
 
 /// Where the neighbour of an outer site lies.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -50,7 +50,7 @@ impl Stencil {
     /// [`LayoutError::NotRedBlack`] if `sites` is one parity of a lattice without parities; [`LayoutError::OutOfMemory`].
     pub fn new(lattice: Lattice, sites: Sites) -> Result<Self, LayoutError> {
         lattice.check(sites)?;
-        let (ghosts, osites) = (Ghosts::new(&lattice, sites), lattice.osites(sites));
+        let (ghosts, osites) = (GhostSites::new(&lattice, sites), lattice.osites(sites));
         let rows = osites + ghosts.len(Reach::ThreeSteps);
         let (mut neighbours, length) = (Vec::new(), rows * LEGS);
         let out_of_memory = |_| LayoutError::OutOfMemory { bytes: length.saturating_mul(size_of::<u32>()) };
@@ -90,7 +90,7 @@ impl Stencil {
     }
 
     /// The table `[osite * 8 + point]`: the neighbour's osite, with [`Self::MARK`] where the step leaves the virtual node. On a part of a lattice the rows of
-    /// ghosts follow ([`Ghosts`]).
+    /// ghosts follow ([`GhostSites`]).
     pub fn neighbours(&self) -> &[u32] {
         &self.neighbours
     }
@@ -109,7 +109,7 @@ impl Stencil {
     }
 
     /// The stencil on [`Sites::neighbours`]: of all sites, this one.
-    pub fn of_neighbours(&self) -> Result<&Self, LayoutError> {
+    pub(crate) fn of_neighbours(&self) -> Result<&Self, LayoutError> {
         if self.sites == Sites::Full {
             return Ok(self);
         }

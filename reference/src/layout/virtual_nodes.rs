@@ -38,7 +38,11 @@ impl VirtualNodes {
 
     /// The same with as few as can be in t, then in z; in y one, or two where rows have fewer than 32 sites (docs/performance.md). A row of outer sites along x is
     /// short then, and a work-group has several rows side by side, which share neighbours in y.
-    pub fn fit_in_space(extents: Extents, nsimd: usize, checkerboard: Checkerboard) -> Result<Self, LayoutError> {
+    pub(crate) fn fit_in_space(
+        extents: Extents,
+        nsimd: usize,
+        checkerboard: Checkerboard,
+    ) -> Result<Self, LayoutError> {
         let in_y = if extents[0] < 32 { 2 } else { 1 };
         let in_space = |[_, y, z, t]: [usize; DIMENSIONS]| (t, z, y.abs_diff(in_y));
         Self::find(extents, nsimd, checkerboard, in_space).map_or_else(|| Self::fit(extents, nsimd, checkerboard), Ok)

@@ -4,14 +4,14 @@
 
 use num_complex::Complex;
 
-type Row = [Complex<f64>; 3];
+type LinkRow = [Complex<f64>; 3];
 
 /// Largest max |U U† − 1| and |det U − 1| of a link that eight reals can stand for: what is rebuilt is in SU(3), and as far from such a link. As for
 /// links that were read from 32 bits.
 pub(super) const SU3_TOLERANCE: f64 = crate::gauge::SU3_TOLERANCE;
 
 /// The four words that stand for the SU(3) matrix with the first rows `a` and `b`: (v1, v2, (x, z1), (z2, z3)).
-pub(super) fn encode(a: Row, b: Row) -> [Complex<f64>; 4] {
+pub(super) fn encode(a: LinkRow, b: LinkRow) -> [Complex<f64>; 4] {
     // The projection is from the far side of the sphere: of a or −a the one that is nearer to (1, 0, 0) is taken.
     let sign = if a[0].re < 0.0 { -1.0 } else { 1.0 };
     let a = a.map(|element| Complex::new(sign * element.re, sign * element.im));

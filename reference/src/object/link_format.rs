@@ -316,7 +316,7 @@ impl BoundaryPhases {
     }
 
     /// Bit μ set where the phase of direction μ is 0.
-    pub fn fixed_mask(&self) -> u32 {
+    pub(crate) fn fixed_mask(&self) -> u32 {
         (0..DIMENSIONS).map(|d| u32::from(self.phase(d) == Phase::Fixed) << d).sum()
     }
 

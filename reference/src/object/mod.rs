@@ -189,14 +189,14 @@ site_objects! {
 
 impl FieldStrength {
     /// Components of a site: planes.
-    pub const PARTS: usize = 6;
+    pub(crate) const PARTS: usize = 6;
 }
 
 impl CloverBlocks {
     /// Components of a site: blocks.
-    pub const PARTS: usize = 2;
+    pub(crate) const PARTS: usize = 2;
     /// Complex words of one block.
-    pub const BLOCK_WORDS: usize = Self::WORDS / Self::PARTS;
+    pub(crate) const BLOCK_WORDS: usize = Self::WORDS / Self::PARTS;
 
     /// The place of element (i, j), i < j < 6, in the strict upper triangle: Grid's order.
     #[inline]

@@ -15,16 +15,16 @@ pub const CLOVER_WORDS: usize = 36;
 const BLOCK_WORDS: usize = 18;
 const ROWS: usize = 6;
 
-type Matrix = [[Complex<f64>; COLOURS]; COLOURS];
+type ScalarMatrix = [[Complex<f64>; COLOURS]; COLOURS];
 /// All 36 elements; of those below the diagonal none is used.
-type Block = [[Complex<f64>; ROWS]; ROWS];
+type Block6 = [[Complex<f64>; ROWS]; ROWS];
 
 fn to_f64<R: Real>(a: Complex<R>) -> Complex<f64> {
     Complex::new(a.re.to_f64(), a.im.to_f64())
 }
 
-fn matrix_product(a: &Matrix, b: &Matrix) -> Matrix {
-    let mut c = Matrix::default();
+fn matrix_product(a: &ScalarMatrix, b: &ScalarMatrix) -> ScalarMatrix {
+    let mut c = ScalarMatrix::default();
     for i in 0..COLOURS {
         for j in 0..COLOURS {
             let first = mul(a[i][0], b[0][j]);
@@ -35,8 +35,8 @@ fn matrix_product(a: &Matrix, b: &Matrix) -> Matrix {
     c
 }
 
-fn hermitian_conjugate(a: &Matrix) -> Matrix {
-    let mut c = Matrix::default();
+fn hermitian_conjugate(a: &ScalarMatrix) -> ScalarMatrix {
+    let mut c = ScalarMatrix::default();
     for i in 0..COLOURS {
         for j in 0..COLOURS {
             c[i][j] = a[j][i].conj();
@@ -51,8 +51,8 @@ fn word_of(i: usize, j: usize) -> usize {
     3 + rows_before + (j - i - 1)
 }
 
-fn load<R: Real>(words: &[Complex<R>]) -> Block {
-    let mut block = Block::default();
+fn load<R: Real>(words: &[Complex<R>]) -> Block6 {
+    let mut block = Block6::default();
     for i in 0..ROWS {
         let pair = to_f64(words[i / 2]);
         block[i][i] = Complex::new(if i % 2 == 0 { pair.re } else { pair.im }, 0.0);
@@ -63,7 +63,7 @@ fn load<R: Real>(words: &[Complex<R>]) -> Block {
     block
 }
 
-fn store<R: Real>(block: &Block, words: &mut [Complex<R>]) {
+fn store<R: Real>(block: &Block6, words: &mut [Complex<R>]) {
     for k in 0..3 {
         words[k] = complex(block[2 * k][2 * k].re, block[2 * k + 1][2 * k + 1].re);
     }
@@ -88,9 +88,9 @@ pub struct ScalarClover<'a> {
 }
 
 impl ScalarClover<'_> {
-    fn link<R: Real>(&self, x: Coordinate, d: usize) -> Matrix {
+    fn link<R: Real>(&self, x: Coordinate, d: usize) -> ScalarMatrix {
         let extents = self.wilson.configuration.extents();
-        let mut u = Matrix::default();
+        let mut u = ScalarMatrix::default();
         if self.wilson.boundary.phase(d) == Phase::Fixed && x[d] == extents[d] - 1 {
             return u;
         }
@@ -105,13 +105,13 @@ impl ScalarClover<'_> {
     }
 
     /// F_μν(x), before it is rounded.
-    fn strength_at<R: Real>(&self, x: Coordinate, mu: usize, nu: usize) -> Matrix {
+    fn strength_at<R: Real>(&self, x: Coordinate, mu: usize, nu: usize) -> ScalarMatrix {
         let extents = self.wilson.configuration.extents();
         let up = |y: Coordinate, d: usize| step(extents, y, Leg::forward(d)).0;
         let down = |y: Coordinate, d: usize| step(extents, y, Leg::backward(d)).0;
         let u = |y: Coordinate, d: usize| self.link::<R>(y, d);
         let u_dagger = |y: Coordinate, d: usize| hermitian_conjugate(&self.link::<R>(y, d));
-        let leaf = |a: Matrix, b: Matrix, c: Matrix, d: Matrix| {
+        let leaf = |a: ScalarMatrix, b: ScalarMatrix, c: ScalarMatrix, d: ScalarMatrix| {
             matrix_product(&matrix_product(&matrix_product(&a, &b), &c), &d)
         };
 
@@ -158,7 +158,7 @@ impl ScalarClover<'_> {
                 let fused = |space: Complex<f64>, s: f64, time: Complex<f64>| {
                     Complex::new(c_s.fused(space.re, s * time.re), c_s.fused(space.im, s * time.im))
                 };
-                let mut block = Block::default();
+                let mut block = Block6::default();
                 for i in 0..COLOURS {
                     for j in 0..COLOURS {
                         let a = fused(f(xy, i, j), sigma * c_t, f(zt, i, j));
@@ -215,9 +215,9 @@ pub fn clover_inverse<R: Real>(term: &[Complex<R>]) -> (Vec<Complex<R>>, Vec<Com
 }
 
 /// LDL† of a block: the inverse, and the pivot.
-fn inverse_of_block(c: &Block) -> (Block, f64) {
-    let mut l = Block::default();
-    let mut w = Block::default();
+fn inverse_of_block(c: &Block6) -> (Block6, f64) {
+    let mut l = Block6::default();
+    let mut w = Block6::default();
     let (mut d, mut r) = ([0.0; ROWS], [0.0; ROWS]);
     for j in 0..ROWS {
         for i in j..ROWS {
@@ -244,7 +244,7 @@ fn inverse_of_block(c: &Block) -> (Block, f64) {
         pivot = f64::NAN;
     }
 
-    let mut m = Block::default();
+    let mut m = Block6::default();
     for j in 0..ROWS {
         for i in j + 1..ROWS {
             let mut s = l[i][j];
@@ -255,7 +255,7 @@ fn inverse_of_block(c: &Block) -> (Block, f64) {
         }
     }
 
-    let mut inverse = Block::default();
+    let mut inverse = Block6::default();
     for j in 0..ROWS {
         for i in 0..=j {
             let mut s = if i == j { Complex::new(r[j], 0.0) } else { real_times(r[j], m[j][i].conj()) };

@@ -5,7 +5,7 @@
 use num_complex::Complex;
 
 use super::{SPINOR_WORDS, ScalarWilson, axpy, real_madd, real_times};
-use crate::kernels::domain_wall::{Form, MobiusCoefficients, SMatrix};
+use crate::kernels::domain_wall::{MatrixForm, MobiusCoefficients, SMatrix};
 use crate::kernels::hop::Dagger;
 use crate::layout::Sites;
 use crate::real::Real;
@@ -31,7 +31,7 @@ pub fn s_multiply<R: Real>(matrix: &SMatrix, x: &[Complex<R>], z: Option<&[Compl
             let plus = word < SPINOR_WORDS / 2;
             let at = |s: usize| SPINOR_WORDS * (ls * column + s) + word;
             match matrix.form() {
-                Form::Tridiagonal => {
+                MatrixForm::Tridiagonal => {
                     let beside = if plus { &table[ls..2 * ls] } else { &table[2 * ls..] };
                     for s in 0..ls {
                         let first = match z {
@@ -41,7 +41,7 @@ pub fn s_multiply<R: Real>(matrix: &SMatrix, x: &[Complex<R>], z: Option<&[Compl
                         result[at(s)] = real_madd(beside[s], x[at(neighbour(s, ls, plus, dagger))], first);
                     }
                 }
-                Form::Sweep => {
+                MatrixForm::Sweep => {
                     let table = if plus { &table[..3 * ls] } else { &table[3 * ls..] };
                     let [corner, step, reciprocal] = [0, 1, 2].map(|k| &table[k * ls..(k + 1) * ls]);
                     let ascending = plus == (dagger == Dagger::No);
@@ -57,7 +57,7 @@ pub fn s_multiply<R: Real>(matrix: &SMatrix, x: &[Complex<R>], z: Option<&[Compl
                         result[at(s)] = real_madd(step[s], result[at(before)], real_times(reciprocal[s], x[at(s)]));
                     }
                 }
-                Form::Dense => {
+                MatrixForm::Dense => {
                     let rows = if plus { &table[..ls * ls] } else { &table[ls * ls..] };
                     for s in 0..ls {
                         let mut sum = real_times(rows[s * ls], x[at(0)]);

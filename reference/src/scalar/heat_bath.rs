@@ -13,9 +13,9 @@ const ATTEMPTS: u32 = 5;
 const DRAWS: u32 = 8;
 
 /// A quaternion (a, x, y, z).
-pub(super) type Quaternion<R> = [R; 4];
+pub(super) type QuaternionWords<R> = [R; 4];
 
-fn product<R: Real>([a, x, y, z]: Quaternion<R>, [b, u, v, w]: Quaternion<R>) -> Quaternion<R> {
+fn product<R: Real>([a, x, y, z]: QuaternionWords<R>, [b, u, v, w]: QuaternionWords<R>) -> QuaternionWords<R> {
     [
         (-z).fused(w, (-y).fused(v, (-x).fused(u, a * b))),
         z.fused(v, (-y).fused(w, x.fused(b, a * u))),
@@ -24,7 +24,7 @@ fn product<R: Real>([a, x, y, z]: Quaternion<R>, [b, u, v, w]: Quaternion<R>) ->
     ]
 }
 
-pub(super) fn conjugate<R: Real>([a, x, y, z]: Quaternion<R>) -> Quaternion<R> {
+pub(super) fn conjugate<R: Real>([a, x, y, z]: QuaternionWords<R>) -> QuaternionWords<R> {
     [a, -x, -y, -z]
 }
 
@@ -32,7 +32,7 @@ pub(super) fn conjugate<R: Real>([a, x, y, z]: Quaternion<R>) -> Quaternion<R> {
 pub(super) fn updated<R: Real>(
     u: &Link<R>,
     staples: &Link<R>,
-    mut step: impl FnMut(Quaternion<R>, R, u32) -> Option<Quaternion<R>>,
+    mut step: impl FnMut(QuaternionWords<R>, R, u32) -> Option<QuaternionWords<R>>,
 ) -> Link<R> {
     let [zero, half, one] = [0.0, 0.5, 1.0].map(R::from_f64);
     let (mut u, adjoint) = (*u, matrix_adjoint(staples));

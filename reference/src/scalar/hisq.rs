@@ -14,7 +14,7 @@ use crate::links::BoundaryPhases;
 use crate::real::Real;
 
 /// A matrix at each site, in site order.
-type Matrices = Vec<Link<f64>>;
+type ColourMatrices = Vec<Link<f64>>;
 
 /// A link of 9 words.
 fn matrix(words: &[Complex<f64>]) -> Link<f64> {
@@ -54,11 +54,11 @@ fn displaced(extents: Extents, x: Coordinate, steps: &[(usize, isize)]) -> usize
 /// §20: `y` plus c times both staples of `q`, a field of links of direction mu, across nu, at all sites.
 fn with_staples(
     extents: Extents,
-    y: Matrices,
+    y: ColourMatrices,
     c: f64,
-    (q, u): (&Matrices, &Matrices),
+    (q, u): (&ColourMatrices, &ColourMatrices),
     [mu, nu]: [usize; 2],
-) -> Matrices {
+) -> ColourMatrices {
     let at = |site: usize, y: &Link<f64>| {
         let there = |along, across| displaced(extents, extents.coordinate(site), &[(mu, along), (nu, across)]);
         let up = product([u[site], q[there(0, 1)], matrix_adjoint(&u[there(1, 0)])]);
@@ -68,12 +68,12 @@ fn with_staples(
     y.iter().enumerate().map(|(site, y)| at(site, y)).collect()
 }
 
-fn smeared(extents: Extents, links: &[Matrices], weights: &Weights) -> Vec<Matrices> {
+fn smeared(extents: Extents, links: &[ColourMatrices], weights: &Weights) -> Vec<ColourMatrices> {
     let others = |not: &[usize]| (0..DIMENSIONS).filter(|d| !not.contains(d)).collect::<Vec<_>>();
     let mut fat = Vec::new();
     for mu in 0..DIMENSIONS {
-        let scaled = |by: f64| links[mu].iter().map(|link| times(by, link)).collect::<Matrices>();
-        let add = |y, b, q: &Matrices, nu: usize| with_staples(extents, y, b, (q, &links[nu]), [mu, nu]);
+        let scaled = |by: f64| links[mu].iter().map(|link| times(by, link)).collect::<ColourMatrices>();
+        let add = |y, b, q: &ColourMatrices, nu: usize| with_staples(extents, y, b, (q, &links[nu]), [mu, nu]);
         let mut sum = scaled(weights.link);
         for sigma in others(&[mu]) {
             let mut inner = scaled(weights.three);
@@ -99,15 +99,16 @@ fn smeared(extents: Extents, links: &[Matrices], weights: &Weights) -> Vec<Matri
 /// None that occurs: the numbers of links are right.
 pub fn hisq_links(configuration: &Configuration, epsilon: f64) -> Result<[Configuration; 2], GaugeError> {
     let extents = configuration.extents();
-    let of_direction =
-        |d: usize| -> Matrices { (0..extents.volume()).map(|site| matrix(configuration.link(site, d))).collect() };
+    let of_direction = |d: usize| -> ColourMatrices {
+        (0..extents.volume()).map(|site| matrix(configuration.link(site, d))).collect()
+    };
     let links: Vec<_> = (0..DIMENSIONS).map(of_direction).collect();
     let (three, five, seven) = (1.0 / 16.0, 1.0 / 64.0, 1.0 / 384.0);
     let first = smeared(extents, &links, &Weights { link: 1.0 / 8.0, three, five, seven, twice: 0.0 });
-    let unitary: Vec<Matrices> = first.iter().map(|links| links.iter().map(unitary_factor).collect()).collect();
+    let unitary: Vec<ColourMatrices> = first.iter().map(|links| links.iter().map(unitary_factor).collect()).collect();
     let link = (1.0 + epsilon / 8.0) + 0.75;
     let fat = smeared(extents, &unitary, &Weights { link, three, five, seven, twice: -1.0 / 8.0 });
-    let long: Vec<Matrices> = (0..DIMENSIONS)
+    let long: Vec<ColourMatrices> = (0..DIMENSIONS)
         .map(|d| {
             let at = |x, steps| &unitary[d][displaced(extents, x, &[(d, steps)])];
             let link = |site| {
@@ -118,7 +119,7 @@ pub fn hisq_links(configuration: &Configuration, epsilon: f64) -> Result<[Config
             (0..extents.volume()).map(link).collect()
         })
         .collect();
-    let joined = |links: &[Matrices]| {
+    let joined = |links: &[ColourMatrices]| {
         let words = (0..extents.volume()).flat_map(|site| links.iter().flat_map(move |links| links[site].concat()));
         Configuration::new(extents, words.collect())
     };

@@ -6,19 +6,19 @@ use crate::doubles::{Doubles, SITES};
 use crate::real::Real;
 
 /// Outer sites of which one vector each makes eight lanes.
-pub const fn osites<V: LaneVector>() -> usize {
+pub(crate) const fn osites<V: LaneVector>() -> usize {
     2 * SITES / V::REALS
 }
 
 /// Which of the eight lanes, counted outer site by outer site, stands in place `k` of what [`parts`] returns.
-pub const fn lane_at(k: usize) -> usize {
+pub(crate) const fn lane_at(k: usize) -> usize {
     SITES / 2 * (k % 2) + k / 2
 }
 
 /// (re, im) of eight lanes, which `vector(0)` to `vector(osites − 1)` hold. The order of lanes is that of [`lane_at`]: it costs two
 /// instructions, the natural one would cost more.
 #[inline(always)]
-pub fn parts<'a, V: LaneVector>(vector: impl Fn(usize) -> &'a V) -> (V::Doubles, V::Doubles) {
+pub(crate) fn parts<'a, V: LaneVector>(vector: impl Fn(usize) -> &'a V) -> (V::Doubles, V::Doubles) {
     let half = |half: usize| {
         let mut reals = [V::Real::default(); SITES];
         let a_piece = V::REALS.min(SITES);

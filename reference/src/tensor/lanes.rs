@@ -232,7 +232,7 @@ mod shuffles {
     macro_rules! shuffle {
         ($name:ident, $vector:ty, $shuffle:ident, $places:literal) => {
             #[inline(always)]
-            pub fn $name(v: $vector) -> $vector {
+            pub(crate) fn $name(v: $vector) -> $vector {
                 let v = cast(v);
                 // SAFETY: every x86-64 processor has SSE2.
                 #[allow(unused_unsafe, reason = "the build has SSE2, as every one for this architecture")]
@@ -241,7 +241,7 @@ mod shuffles {
         };
     }
 
-    pub mod single {
+    pub(super) mod single {
         use super::*;
         shuffle!(real_parts, wide::f32x4, _mm_shuffle_ps, 0b10_10_00_00);
         shuffle!(imaginary_parts, wide::f32x4, _mm_shuffle_ps, 0b11_11_01_01);
@@ -249,7 +249,7 @@ mod shuffles {
         shuffle!(swapped_lanes, wide::f32x4, _mm_shuffle_ps, 0b01_00_11_10);
     }
 
-    pub mod double {
+    pub(super) mod double {
         use super::*;
         shuffle!(real_parts, wide::f64x2, _mm_shuffle_pd, 0b00);
         shuffle!(imaginary_parts, wide::f64x2, _mm_shuffle_pd, 0b11);

@@ -14,7 +14,7 @@ pub(super) const WIDE_FUSES: bool = cfg!(any(
 ));
 
 /// Those of `wide`, for every processor.
-pub type Portable = f64x8;
+pub(crate) type Portable = f64x8;
 
 impl Doubles for Portable {
     #[inline(always)]

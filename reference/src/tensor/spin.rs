@@ -13,19 +13,19 @@ pub fn project<V: LaneVector, const DIMENSION: usize, const PLUS: bool>(
 ) -> HalfSpinor<V> {
     // Arguments of functions, not captures of closures: a closure is compiled for itself, and may be called.
     match (DIMENSION, PLUS) {
-        (0, true) => [row(&psi, 0, Sum::AddI, 3), row(&psi, 1, Sum::AddI, 2)],
-        (0, false) => [row(&psi, 0, Sum::SubI, 3), row(&psi, 1, Sum::SubI, 2)],
-        (1, true) => [row(&psi, 0, Sum::Sub, 3), row(&psi, 1, Sum::Add, 2)],
-        (1, false) => [row(&psi, 0, Sum::Add, 3), row(&psi, 1, Sum::Sub, 2)],
-        (2, true) => [row(&psi, 0, Sum::AddI, 2), row(&psi, 1, Sum::SubI, 3)],
-        (2, false) => [row(&psi, 0, Sum::SubI, 2), row(&psi, 1, Sum::AddI, 3)],
-        (_, true) => [row(&psi, 0, Sum::Add, 2), row(&psi, 1, Sum::Add, 3)],
-        (_, false) => [row(&psi, 0, Sum::Sub, 2), row(&psi, 1, Sum::Sub, 3)],
+        (0, true) => [row(&psi, 0, SpinSum::AddI, 3), row(&psi, 1, SpinSum::AddI, 2)],
+        (0, false) => [row(&psi, 0, SpinSum::SubI, 3), row(&psi, 1, SpinSum::SubI, 2)],
+        (1, true) => [row(&psi, 0, SpinSum::Sub, 3), row(&psi, 1, SpinSum::Add, 2)],
+        (1, false) => [row(&psi, 0, SpinSum::Add, 3), row(&psi, 1, SpinSum::Sub, 2)],
+        (2, true) => [row(&psi, 0, SpinSum::AddI, 2), row(&psi, 1, SpinSum::SubI, 3)],
+        (2, false) => [row(&psi, 0, SpinSum::SubI, 2), row(&psi, 1, SpinSum::AddI, 3)],
+        (_, true) => [row(&psi, 0, SpinSum::Add, 2), row(&psi, 1, SpinSum::Add, 3)],
+        (_, false) => [row(&psi, 0, SpinSum::Sub, 2), row(&psi, 1, SpinSum::Sub, 3)],
     }
 }
 
 #[inline(always)]
-fn row<V: LaneVector>(psi: &impl Fn(usize, usize) -> V, upper: usize, sum: Sum, lower: usize) -> [V; 3] {
+fn row<V: LaneVector>(psi: &impl Fn(usize, usize) -> V, upper: usize, sum: SpinSum, lower: usize) -> [V; 3] {
     let mut row = [V::zeroed(); 3];
     for (colour, word) in row.iter_mut().enumerate() {
         *word = sum.of(psi(upper, colour), psi(lower, colour));
@@ -47,14 +47,14 @@ pub fn accumulate<V: LaneVector, const DIMENSION: usize, const PLUS: bool>(sum: 
 
 /// a + b, a − b, a + i·b or a − i·b: always a constant where it is used.
 #[derive(Clone, Copy)]
-enum Sum {
+enum SpinSum {
     Add,
     Sub,
     AddI,
     SubI,
 }
 
-impl Sum {
+impl SpinSum {
     #[inline(always)]
     fn of<V: LaneVector>(self, a: V, b: V) -> V {
         match self {
@@ -67,15 +67,15 @@ impl Sum {
 }
 
 /// The lower rows 2 and 3: which upper row each follows from, and how it is added.
-const fn lower_rows<const DIMENSION: usize, const PLUS: bool>() -> [(Sum, usize); 2] {
+const fn lower_rows<const DIMENSION: usize, const PLUS: bool>() -> [(SpinSum, usize); 2] {
     match (DIMENSION, PLUS) {
-        (0, true) => [(Sum::SubI, 1), (Sum::SubI, 0)],
-        (0, false) => [(Sum::AddI, 1), (Sum::AddI, 0)],
-        (1, true) => [(Sum::Add, 1), (Sum::Sub, 0)],
-        (1, false) => [(Sum::Sub, 1), (Sum::Add, 0)],
-        (2, true) => [(Sum::SubI, 0), (Sum::AddI, 1)],
-        (2, false) => [(Sum::AddI, 0), (Sum::SubI, 1)],
-        (_, true) => [(Sum::Add, 0), (Sum::Add, 1)],
-        (_, false) => [(Sum::Sub, 0), (Sum::Sub, 1)],
+        (0, true) => [(SpinSum::SubI, 1), (SpinSum::SubI, 0)],
+        (0, false) => [(SpinSum::AddI, 1), (SpinSum::AddI, 0)],
+        (1, true) => [(SpinSum::Add, 1), (SpinSum::Sub, 0)],
+        (1, false) => [(SpinSum::Sub, 1), (SpinSum::Add, 0)],
+        (2, true) => [(SpinSum::SubI, 0), (SpinSum::AddI, 1)],
+        (2, false) => [(SpinSum::AddI, 0), (SpinSum::SubI, 1)],
+        (_, true) => [(SpinSum::Add, 0), (SpinSum::Add, 1)],
+        (_, false) => [(SpinSum::Sub, 0), (SpinSum::Sub, 1)],
     }
 }

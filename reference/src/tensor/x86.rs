@@ -18,7 +18,7 @@ macro_rules! functions {
     ($features:literal: $(fn $name:ident($($argument:ident: $Type:ty),*) -> $Output:ty { $body:expr })+) => {
         $(#[inline]
         #[target_feature(enable = $features)]
-        pub fn $name($($argument: $Type),*) -> $Output {
+        pub(super) fn $name($($argument: $Type),*) -> $Output {
             $body
         })+
     };
@@ -34,7 +34,7 @@ macro_rules! duplicating_loads {
     (@ $features:literal, $register:ident, $Raw:ident, $name:ident, $instruction:literal) => {
         #[inline]
         #[target_feature(enable = $features)]
-        pub fn $name(memory: &$Raw) -> $Raw {
+        pub(super) fn $name(memory: &$Raw) -> $Raw {
             let parts: $Raw;
             // SAFETY: the instruction reads the vector, and writes one register.
             unsafe {
@@ -52,14 +52,14 @@ macro_rules! duplicating_loads {
 
 mod single8 {
     use super::*;
-    pub use std::arch::x86_64::{
+    pub(super) use std::arch::x86_64::{
         __m256 as Raw, __m256i as Places, _mm256_add_ps as add, _mm256_and_ps as and, _mm256_blendv_ps as blend,
         _mm256_div_ps as div, _mm256_fmadd_ps as fused, _mm256_movehdup_ps as imaginary_parts,
         _mm256_moveldup_ps as real_parts, _mm256_mul_ps as mul, _mm256_permutevar8x32_ps as permute,
         _mm256_sqrt_ps as sqrt, _mm256_stream_ps as store_past_caches, _mm256_sub_ps as sub, _mm256_xor_ps as xor,
     };
-    pub type PlaceArray = [u32; 8];
-    pub const fn place(position: u32) -> u32 {
+    pub(super) type PlaceArray = [u32; 8];
+    pub(super) const fn place(position: u32) -> u32 {
         position
     }
     functions! { "avx2,fma":
@@ -75,14 +75,14 @@ mod single8 {
 
 mod double4 {
     use super::*;
-    pub use std::arch::x86_64::{
+    pub(super) use std::arch::x86_64::{
         __m256d as Raw, __m256i as Places, _mm256_add_pd as add, _mm256_and_pd as and, _mm256_blendv_pd as blend,
         _mm256_div_pd as div, _mm256_fmadd_pd as fused, _mm256_movedup_pd as real_parts, _mm256_mul_pd as mul,
         _mm256_sqrt_pd as sqrt, _mm256_stream_pd as store_past_caches, _mm256_sub_pd as sub, _mm256_xor_pd as xor,
     };
     /// Both halves of each double, since there is no permutation of doubles by a vector of places.
-    pub type PlaceArray = [[u32; 2]; 4];
-    pub const fn place(position: u32) -> [u32; 2] {
+    pub(super) type PlaceArray = [[u32; 2]; 4];
+    pub(super) const fn place(position: u32) -> [u32; 2] {
         [2 * position, 2 * position + 1]
     }
     functions! { "avx2,fma":
@@ -102,14 +102,14 @@ mod double4 {
 
 mod single16 {
     use super::*;
-    pub use std::arch::x86_64::{
+    pub(super) use std::arch::x86_64::{
         __m512 as Raw, __m512i as Places, _mm512_add_ps as add, _mm512_and_ps as and, _mm512_div_ps as div,
         _mm512_fmadd_ps as fused, _mm512_movehdup_ps as imaginary_parts, _mm512_moveldup_ps as real_parts,
         _mm512_mul_ps as mul, _mm512_sqrt_ps as sqrt, _mm512_stream_ps as store_past_caches, _mm512_sub_ps as sub,
         _mm512_xor_ps as xor,
     };
-    pub type PlaceArray = [u32; 16];
-    pub const fn place(position: u32) -> u32 {
+    pub(super) type PlaceArray = [u32; 16];
+    pub(super) const fn place(position: u32) -> u32 {
         position
     }
     functions! { "avx512f,avx512dq":
@@ -127,13 +127,13 @@ mod single16 {
 
 mod double8 {
     use super::*;
-    pub use std::arch::x86_64::{
+    pub(super) use std::arch::x86_64::{
         __m512d as Raw, __m512i as Places, _mm512_add_pd as add, _mm512_and_pd as and, _mm512_div_pd as div,
         _mm512_fmadd_pd as fused, _mm512_movedup_pd as real_parts, _mm512_mul_pd as mul, _mm512_sqrt_pd as sqrt,
         _mm512_stream_pd as store_past_caches, _mm512_sub_pd as sub, _mm512_xor_pd as xor,
     };
-    pub type PlaceArray = [u64; 8];
-    pub const fn place(position: u32) -> u64 {
+    pub(super) type PlaceArray = [u64; 8];
+    pub(super) const fn place(position: u32) -> u64 {
         position as u64
     }
     functions! { "avx512f,avx512dq":

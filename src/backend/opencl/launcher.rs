@@ -16,7 +16,7 @@ use super::queue::{Arg, Launch, Place};
 use super::storage::{DeviceTable, Tables};
 use super::tuning::{Layout, LocalMemory, Planner};
 use crate::backend::BackendError;
-use crate::backend::specification::{Argument, Call, ComputedTable, Rows, Shape, Value};
+use crate::backend::specification::{ArgumentValue, Call, ComputedTable, KernelArgument, Shape, TableRows};
 use crate::backend::timeline::announce;
 
 /// Tables that are kept at most; beyond, all are made anew.
@@ -79,9 +79,9 @@ impl OpenCl {
     pub(crate) fn layout_of(&self, call: &Call<'_, Self>) -> Result<Layout, BackendError> {
         let fields = call.values().iter().flat_map(|(name, value)| {
             let fields: Vec<_> = match value {
-                Value::Read(field) => vec![field.storage().layout],
-                Value::Write(field) => vec![field.storage().layout],
-                Value::Reads(fields) => fields.iter().map(|field| field.storage().layout).collect(),
+                ArgumentValue::Read(field) => vec![field.storage().layout],
+                ArgumentValue::Write(field) => vec![field.storage().layout],
+                ArgumentValue::Reads(fields) => fields.iter().map(|field| field.storage().layout).collect(),
                 _ => Vec::new(),
             };
             fields.into_iter().map(move |layout| (*name, layout))
@@ -210,94 +210,96 @@ impl OpenCl {
         let (target, precision) = (&shape.target, shape.precision());
         let local = local.unwrap_or_default();
         let local_memory = |bytes: Option<usize>| bytes.map(|bytes| Packed::Plain(Arg::Local(bytes)));
-        let wrong = |argument: &Argument| {
+        let wrong = |argument: &KernelArgument| {
             BackendError::from(DeviceError::Role { kernel: kernel.name, role: format!("{argument:?}") })
         };
         let mut packed = Vec::with_capacity(kernel.arguments.len() + 4);
         let (mut launched_parts, mut osites) = (None, None);
         for argument in kernel.arguments {
             match *argument {
-                Argument::Field(role) => packed.push(Packed::Plain(buffer(call, role.name).ok_or(wrong(argument))?)),
-                Argument::Fields(name, most) => {
-                    let Some(Value::Reads(fields)) = call.value(name) else { return Err(wrong(argument)) };
+                KernelArgument::Field(role) => {
+                    packed.push(Packed::Plain(buffer(call, role.name).ok_or(wrong(argument))?))
+                }
+                KernelArgument::Fields(name, most) => {
+                    let Some(ArgumentValue::Reads(fields)) = call.value(name) else { return Err(wrong(argument)) };
                     // Arguments beyond the fields there are must be something, and are not read.
                     for k in 0..most {
                         let field = fields.get(k).or(fields.first()).ok_or(wrong(argument))?;
                         packed.push(Packed::Plain(Arg::Buffer(&field.storage().buffer)));
                     }
                 }
-                Argument::Stencil => match call.stencil() {
+                KernelArgument::Stencil => match call.stencil() {
                     Some(DeviceTable(Tables::Stencil { neighbours, lane_steps, .. })) => {
                         packed.extend([neighbours, lane_steps].map(|table| Packed::Plain(Arg::Buffer(table))));
                     }
                     _ => return Err(wrong(argument)),
                 },
-                Argument::OfNeighbours => packed.push(Packed::Shared(self.of_neighbours(target, layout)?)),
-                Argument::Matrix(_) => match call.matrix() {
+                KernelArgument::OfNeighbours => packed.push(Packed::Shared(self.of_neighbours(target, layout)?)),
+                KernelArgument::Matrix(_) => match call.matrix() {
                     Some(DeviceTable(Tables::Matrix { coefficients, .. })) => {
                         packed.push(Packed::Plain(Arg::Buffer(coefficients)));
                     }
                     _ => return Err(wrong(argument)),
                 },
-                Argument::Computed(table) => packed.push(Packed::Shared(self.computed(table, target, layout)?)),
-                Argument::Scalar(name) => packed.push(scalar(precision, call.scalar(name))),
-                Argument::Double(name) => packed.push(Packed::Plain(Arg::F64(call.scalar(name)))),
-                Argument::Complex(name) => {
+                KernelArgument::Computed(table) => packed.push(Packed::Shared(self.computed(table, target, layout)?)),
+                KernelArgument::Scalar(name) => packed.push(scalar(precision, call.scalar(name))),
+                KernelArgument::Double(name) => packed.push(Packed::Plain(Arg::F64(call.scalar(name)))),
+                KernelArgument::Complex(name) => {
                     let value = call.complex(name);
                     packed.extend([scalar(precision, value.re), scalar(precision, value.im)]);
                 }
-                Argument::Scalars(names) => {
+                KernelArgument::Scalars(names) => {
                     let scalars: Vec<f64> = names.iter().flat_map(|name| call.scalars(name)).copied().collect();
                     packed.push(self.scalars("scalars of right-hand sides", precision, &scalars)?);
                 }
-                Argument::Coefficients { name, .. } => {
+                KernelArgument::Coefficients { name, .. } => {
                     packed.push(self.scalars("coefficients of right-hand sides", precision, call.scalars(name))?);
                 }
-                Argument::Indices { name, .. } => {
+                KernelArgument::Indices { name, .. } => {
                     let numbers: Vec<u32> = call.indices(name).iter().map(|&number| number as u32).collect();
                     let bytes = bytemuck::cast_slice(&numbers);
                     packed.push(Packed::Small(self.small("numbers of right-hand sides", bytes)?));
                 }
-                Argument::Slices => {
+                KernelArgument::Slices => {
                     let slices = Slices::new(&target.lattice, target.sites, shape.direction)?;
                     for tables in self.slice_tables(&slices, shape, layout)? {
                         packed.push(Packed::Shared(tables));
                     }
                     packed.extend([slices.osites_a_class(), slices.lanes_a_group(), slices.classes()].map(count));
                 }
-                Argument::Osites => {
+                KernelArgument::Osites => {
                     osites = Some(packed.len());
                     packed.push(count(target.osites()));
                 }
-                Argument::Elements => packed.push(count(target.osites() * shape.parts())),
-                Argument::PartWords => packed.push(count(target.object.part_words())),
-                Argument::Words => packed.push(count(target.object.words())),
-                Argument::Parts => packed.push(count(shape.parts())),
-                Argument::PartsOf(name) => {
+                KernelArgument::Elements => packed.push(count(target.osites() * shape.parts())),
+                KernelArgument::PartWords => packed.push(count(target.object.part_words())),
+                KernelArgument::Words => packed.push(count(target.object.words())),
+                KernelArgument::Parts => packed.push(count(shape.parts())),
+                KernelArgument::PartsOf(name) => {
                     packed.push(count(shape.field(name).map_or(0, |field| field.object.parts())));
                 }
-                Argument::RhsParts => packed.push(count(shape.rhs_parts)),
-                Argument::LaunchedParts => {
+                KernelArgument::RhsParts => packed.push(count(shape.rhs_parts)),
+                KernelArgument::LaunchedParts => {
                     launched_parts = Some(packed.len());
                     packed.extend([count(0), count(shape.parts())]);
                 }
-                Argument::Fermions(times) => {
+                KernelArgument::Fermions(times) => {
                     let ls = shape.matrix.map_or(1, |matrix| matrix.ls);
                     packed.push(count(times as usize * shape.parts() / ls));
                 }
-                Argument::Ls => packed.push(count(shape.matrix.map_or(0, |matrix| matrix.ls))),
-                Argument::Dagger => {
+                KernelArgument::Ls => packed.push(count(shape.matrix.map_or(0, |matrix| matrix.ls))),
+                KernelArgument::Dagger => {
                     let dagger = shape.matrix.is_some_and(|matrix| matrix.dagger == Dagger::Yes);
                     packed.push(count(usize::from(dagger)));
                 }
-                Argument::Boundary => {
+                KernelArgument::Boundary => {
                     let masks = shape.links().map_or(0, |links| links.boundary.kernel_masks());
                     packed.push(Packed::Plain(Arg::U32(masks)));
                 }
-                Argument::Constant(number) => packed.push(Packed::Plain(Arg::U32(number))),
-                Argument::Stage => packed.extend(local_memory(local.stage)),
-                Argument::SharedLinks => packed.extend(local_memory(local.shared_links)),
-                Argument::Accumulators => packed.extend(local_memory(local.accumulators)),
+                KernelArgument::Constant(number) => packed.push(Packed::Plain(Arg::U32(number))),
+                KernelArgument::Stage => packed.extend(local_memory(local.stage)),
+                KernelArgument::SharedLinks => packed.extend(local_memory(local.shared_links)),
+                KernelArgument::Accumulators => packed.extend(local_memory(local.accumulators)),
             }
         }
         Ok(PackedArguments { packed, launched_parts, osites })
@@ -310,9 +312,9 @@ impl OpenCl {
             let entries = (table.make)(&lattice, sites)?;
             let order = layout.site_order;
             let entries = match table.rows {
-                Rows::Lanes => entries,
-                Rows::Osites => order.rearranged(&lattice, sites, entries),
-                Rows::OsitesOfAllSites => {
+                TableRows::Lanes => entries,
+                TableRows::Osites => order.rearranged(&lattice, sites, entries),
+                TableRows::OsitesOfAllSites => {
                     let all = lanefield_reference::layout::Sites::Full;
                     order.rearranged(&lattice, sites, order.renumbered(&lattice, all, entries))
                 }

@@ -14,7 +14,7 @@ use super::queue::{Arg, Launch, Replay, ReplayGuard};
 use super::tuning::{Layout, Mapping, Reduction, exchange_bytes, sums_file};
 use super::workspace::Workspace;
 use crate::backend::specification::{Call, Shape};
-use crate::backend::{BackendError, Bounds, MOST_QUEUED, QueuedIterations, QueuedSums};
+use crate::backend::{BackendError, MOST_QUEUED, QueuedBounds, QueuedIterations, QueuedSums};
 
 /// Kernels by their names: all vector operations of an iteration, what follows ⟨p, A p⟩, what ends it, and what adds up the sums of groups.
 const AT_ONCE: &str = "cg_iteration";
@@ -31,7 +31,7 @@ const LEAST_REPLAYED: usize = 3;
 pub(crate) struct Iterations {
     sum: Sum,
     /// Of those that were begun together, and how many these are.
-    bounds: Bounds,
+    bounds: QueuedBounds,
     iterations: usize,
     /// What is launched again, from when there were iterations enough.
     repeats: Option<Repeats>,
@@ -68,11 +68,11 @@ enum Value {
     /// The number of an iteration or of a sum: in the first iteration, and its step from one to the next.
     Number { first: usize, step: usize },
     /// One of the bounds of iterations that are begun together.
-    Bound(fn(&Bounds) -> f64),
+    Bound(fn(&QueuedBounds) -> f64),
 }
 
 impl Value {
-    fn of(self, iteration: usize, bounds: &Bounds) -> Arg<'static> {
+    fn of(self, iteration: usize, bounds: &QueuedBounds) -> Arg<'static> {
         match self {
             Self::Number { first, step } => Arg::U32((first + step * iteration) as u32),
             Self::Bound(bound) => Arg::F64(bound(bounds)),
@@ -101,7 +101,7 @@ impl Repeats {
     }
 
     /// Launches the iteration of this number as those before it, if one was launches alone; else the next one is written down.
-    fn launch(&mut self, device: &OpenCl, iteration: usize, bounds: &Bounds) -> Result<bool, BackendError> {
+    fn launch(&mut self, device: &OpenCl, iteration: usize, bounds: &QueuedBounds) -> Result<bool, BackendError> {
         let Self { guard, replay, varying } = self;
         // Since the last iterations launches may be recorded, or another thread may go on.
         if iteration == 0 && replay.as_ref().is_some_and(|replay| device.is_watched() || !replay.is_of_this_thread()) {
@@ -115,7 +115,7 @@ impl Repeats {
             guard.begin();
             return Ok(false);
         };
-        // Bounds are the same in all iterations that are begun together.
+        // QueuedBounds are the same in all iterations that are begun together.
         let changed = varying.iter().filter(|one| iteration == 0 || matches!(one.value, Value::Number { .. }));
         let arguments = changed.map(|one| (one.launch, one.argument, one.value.of(iteration, bounds)));
         device.context.launch_again(replay, &arguments.collect::<Vec<_>>())?;
@@ -128,7 +128,7 @@ impl Iterations {
         Self {
             sum,
             // No iteration is begun with these.
-            bounds: Bounds { c: f64::NAN, low: 0.0, high: 0.0, keep: 0.0 },
+            bounds: QueuedBounds { c: f64::NAN, low: 0.0, high: 0.0, keep: 0.0 },
             iterations: 0,
             repeats: None,
             workspace: lock(&device.spare_workspaces).pop(),
@@ -223,7 +223,7 @@ fn launch_numbered(
     repeats: &mut Option<Repeats>,
     (device, call, layout): (&OpenCl, &Call<'_, OpenCl>, Layout),
     (program, launch): (&Program, Launch),
-    ((iteration, bounds), values): ((usize, &Bounds), &[Value]),
+    ((iteration, bounds), values): ((usize, &QueuedBounds), &[Value]),
     same: &[Arg<'_>],
 ) -> Result<(), BackendError> {
     let packed = device.pack(call, layout, None)?;
@@ -239,7 +239,7 @@ fn file_of(shape: &Shape) -> Source {
 }
 
 impl QueuedIterations<OpenCl> for Iterations {
-    fn begin(&mut self, bounds: Bounds, iterations: usize) -> Result<(), BackendError> {
+    fn begin(&mut self, bounds: QueuedBounds, iterations: usize) -> Result<(), BackendError> {
         if iterations > MOST_QUEUED {
             return Err(BackendError::Argument {
                 kernel: AT_ONCE,

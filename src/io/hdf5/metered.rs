@@ -19,7 +19,7 @@ pub(super) struct Metered<R> {
 impl<R: Read + Seek> Metered<R> {
     const READ: u64 = 256;
 
-    pub fn new(reader: R) -> Result<Self, FormatError> {
+    pub(super) fn new(reader: R) -> Result<Self, FormatError> {
         let file = ReadSeekSource::new(reader)?;
         // Numbers are read once, and the index of their chunks once a part.
         let left = file.len().saturating_mul(2 * PARTS).saturating_add(16 << 20);

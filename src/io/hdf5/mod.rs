@@ -27,7 +27,7 @@ use super::open::{first_bytes, open};
 pub use error::Hdf5Error;
 use error::{MOST_GROUPS, one_line};
 use metered::Metered;
-use stored::{Numbers, Stored, product};
+use stored::{Stored, StoredNumbers, product};
 
 /// Groups above a dataset that is searched for. Groups may contain each other: a search that follows them does not end.
 const MOST_DEPTH: usize = 32;
@@ -73,7 +73,7 @@ fn read_here(reader: impl Read + Seek + Send + 'static, dataset: Option<&str>) -
         Some(path) => (path.to_owned(), named_dataset(&file, path)?),
         None => only_complex_dataset(&file)?,
     };
-    let kind = Kind::of(&dataset)?;
+    let kind = DatasetKind::of(&dataset)?;
     match kind.numbers {
         Some(numbers) => {
             // Attributes of other programs may be of any type.
@@ -103,7 +103,7 @@ fn named_dataset(file: &hdf5_pure::File, path: &str) -> Result<Dataset, Hdf5Erro
 fn only_complex_dataset(file: &hdf5_pure::File) -> Result<(String, Dataset), Hdf5Error> {
     let all = all_datasets(file)?;
     // A type that is not known (strings of a later version, say) is no complex number.
-    let is_complex = |dataset: &Dataset| Kind::of(dataset).is_ok_and(|kind| kind.numbers.is_some());
+    let is_complex = |dataset: &Dataset| DatasetKind::of(dataset).is_ok_and(|kind| kind.numbers.is_some());
     let (mut complex, others): (Vec<_>, Vec<_>) = all.into_iter().partition(|(_, dataset)| is_complex(dataset));
     match (complex.len(), complex.pop()) {
         (1, Some((path, only))) => Ok((one_line(&path), only)),
@@ -119,7 +119,7 @@ fn only_complex_dataset(file: &hdf5_pure::File) -> Result<(String, Dataset), Hdf
 
 /// A dataset with its type and shape: `a/b: f64 (4, 4)`.
 fn described(path: &str, dataset: &Dataset) -> String {
-    let kind = Kind::of(dataset).map_or_else(|_| "of an unknown type".to_owned(), |kind| kind.description);
+    let kind = DatasetKind::of(dataset).map_or_else(|_| "of an unknown type".to_owned(), |kind| kind.description);
     format!("{}: {kind}", one_line(path))
 }
 
@@ -151,14 +151,14 @@ fn all_datasets(file: &hdf5_pure::File) -> Result<Vec<(String, Dataset)>, Hdf5Er
 }
 
 /// What the elements of a dataset are.
-struct Kind {
+struct DatasetKind {
     /// Type and shape, for messages.
     description: String,
     /// Where they are complex numbers.
-    numbers: Option<Numbers>,
+    numbers: Option<StoredNumbers>,
 }
 
-impl Kind {
+impl DatasetKind {
     fn of(dataset: &Dataset) -> Result<Self, hdf5_pure::Error> {
         let (datatype, extents) = (dataset.datatype()?, dataset.shape()?);
         let description = one_line(&format!("{datatype} {}", show_shape(&extents)));
@@ -179,7 +179,7 @@ impl Kind {
                         .filter(|_| first.byte_offset == 0 && second.byte_offset == half)
                         .and_then(|(precision, big_endian)| {
                             let element = element(precision.complex_size())?;
-                            Some(Numbers { shape, precision, big_endian, extents, element })
+                            Some(StoredNumbers { shape, precision, big_endian, extents, element })
                         })
                 }
                 _ => None,
@@ -189,7 +189,7 @@ impl Kind {
                 (Some((precision, big_endian)), Some((2, axes))) if !axes.is_empty() => {
                     let shape = axes.to_vec();
                     let element = element(precision.complex_size() / 2);
-                    element.map(|element| Numbers { shape, precision, big_endian, extents, element })
+                    element.map(|element| StoredNumbers { shape, precision, big_endian, extents, element })
                 }
                 _ => None,
             },

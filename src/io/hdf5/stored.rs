@@ -18,7 +18,7 @@ const FILTERS: [u16; 4] = [1, 2, 3, 32000];
 pub(super) const PARTS: u64 = 16;
 
 /// How the complex numbers of a dataset are stored.
-pub(super) struct Numbers {
+pub(super) struct StoredNumbers {
     /// Of the array of complex numbers.
     pub shape: Vec<u64>,
     pub precision: Precision,
@@ -33,13 +33,13 @@ pub(super) struct Numbers {
 pub(super) struct Stored {
     pub path: String,
     pub dataset: Dataset,
-    pub numbers: Numbers,
+    pub numbers: StoredNumbers,
     /// Bytes of the file.
     pub length: u64,
 }
 
 impl Stored {
-    pub fn read(&self) -> Result<ComplexArray, Hdf5Error> {
+    pub(super) fn read(&self) -> Result<ComplexArray, Hdf5Error> {
         let shape: Result<Vec<usize>, _> = self.numbers.shape.iter().map(|&extent| usize::try_from(extent)).collect();
         let shape = shape.map_err(|_| self.too_large())?;
         let values = match (self.numbers.precision, self.numbers.big_endian) {

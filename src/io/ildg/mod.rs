@@ -16,7 +16,7 @@ pub use error::IldgError;
 pub use header::{IldgHeader, Observables};
 pub(super) use reader::read_links;
 pub use reader::{IldgFile, parse, read, read_header, read_part};
-pub use writer::{WriteOptions, to_bytes, write, write_part};
+pub use writer::{IldgOptions, to_bytes, write, write_part};
 
 const FORMAT: &str = "ildg-format";
 const DATA: [&str; 2] = ["ildg-binary-data", "scidac-binary-data"];

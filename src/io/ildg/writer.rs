@@ -19,7 +19,7 @@ use crate::io::stored_links::{FloatingPoint, StoredRows, encode};
 
 /// How a configuration is written, and what its records say besides.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct WriteOptions {
+pub struct IldgOptions {
     /// 64-bit numbers, or else 32-bit ones.
     pub double: bool,
     /// The logical file name, where there is to be one.
@@ -28,13 +28,13 @@ pub struct WriteOptions {
     pub info: String,
 }
 
-impl Default for WriteOptions {
+impl Default for IldgOptions {
     fn default() -> Self {
         Self { double: true, lfn: None, info: String::new() }
     }
 }
 
-impl WriteOptions {
+impl IldgOptions {
     fn floating_point(&self) -> FloatingPoint {
         if self.double { FloatingPoint::F64Big } else { FloatingPoint::F32Big }
     }
@@ -45,14 +45,14 @@ impl WriteOptions {
 /// # Errors
 /// [`IldgError::Links`] if the links are not finite or not in SU(3), so that [`super::read`] would refuse the file; [`IldgError::BadText`];
 /// [`IldgError::Write`].
-pub fn write(path: &Path, configuration: &Configuration, options: &WriteOptions) -> Result<(), IldgError> {
-    let frame = Frame::of(configuration, options, &WholeLattice::alone(configuration.extents()))?;
+pub fn write(path: &Path, configuration: &Configuration, options: &IldgOptions) -> Result<(), IldgError> {
+    let frame = RecordFrame::of(configuration, options, &WholeLattice::alone(configuration.extents()))?;
     Ok(write_atomically(path, |writer| frame.write(configuration, writer))?)
 }
 
 /// The bytes that [`write()`] would write.
-pub fn to_bytes(configuration: &Configuration, options: &WriteOptions) -> Result<Vec<u8>, IldgError> {
-    let frame = Frame::of(configuration, options, &WholeLattice::alone(configuration.extents()))?;
+pub fn to_bytes(configuration: &Configuration, options: &IldgOptions) -> Result<Vec<u8>, IldgError> {
+    let frame = RecordFrame::of(configuration, options, &WholeLattice::alone(configuration.extents()))?;
     let mut bytes = Vec::new();
     frame.write(configuration, &mut bytes)?;
     Ok(bytes)
@@ -65,10 +65,10 @@ pub fn to_bytes(configuration: &Configuration, options: &WriteOptions) -> Result
 pub fn write_part(
     path: &Path,
     configuration: &Configuration,
-    options: &WriteOptions,
+    options: &IldgOptions,
     lattice: &WholeLattice,
 ) -> Result<(), IldgError> {
-    let frame = Frame::of(configuration, options, lattice)?;
+    let frame = RecordFrame::of(configuration, options, lattice)?;
     let written = write_together(path, lattice, |mut file| {
         let data = frame.data_length();
         if lattice.is_first() {
@@ -85,7 +85,7 @@ pub fn write_part(
 }
 
 /// What stands before the links and after them.
-struct Frame {
+struct RecordFrame {
     extents: Extents,
     floating_point: FloatingPoint,
     before: Vec<u8>,
@@ -94,8 +94,8 @@ struct Frame {
 
 const XML: &str = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>";
 
-impl Frame {
-    fn of(configuration: &Configuration, options: &WriteOptions, lattice: &WholeLattice) -> Result<Self, IldgError> {
+impl RecordFrame {
+    fn of(configuration: &Configuration, options: &IldgOptions, lattice: &WholeLattice) -> Result<Self, IldgError> {
         let (extents, floating_point) = (lattice.extents(), options.floating_point());
         check_text("the logical file name", options.lfn.as_deref().unwrap_or_default())?;
         check_text("info", &options.info)?;

@@ -5,12 +5,12 @@ use quick_xml::escape::resolve_predefined_entity;
 use quick_xml::events::Event;
 
 /// Text of a file as a message shows it: on one line, and not too long.
-pub fn shown(text: &str) -> String {
+pub(super) fn shown(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { '?' } else { c }).take(80).collect()
 }
 
 /// The elements that hold text alone, by name, in order. A NUL at the end and blanks around the document are left out.
-pub fn elements(bytes: &[u8]) -> Result<Vec<(String, String)>, String> {
+pub(super) fn elements(bytes: &[u8]) -> Result<Vec<(String, String)>, String> {
     let end = bytes.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
     let text = std::str::from_utf8(&bytes[..end]).map_err(|_| "it is no UTF-8 text".to_owned())?;
     let mut reader = Reader::from_str(text.trim());
@@ -47,11 +47,11 @@ pub fn elements(bytes: &[u8]) -> Result<Vec<(String, String)>, String> {
 }
 
 /// The text of the first element of a name.
-pub fn element<'a>(elements: &'a [(String, String)], name: &str) -> Option<&'a str> {
+pub(super) fn element<'a>(elements: &'a [(String, String)], name: &str) -> Option<&'a str> {
     elements.iter().find(|(known, _)| known == name).map(|(_, text)| text.as_str())
 }
 
 /// Text as it stands in an element.
-pub fn escaped(text: &str) -> String {
+pub(super) fn escaped(text: &str) -> String {
     quick_xml::escape::escape(text).into_owned()
 }

@@ -76,7 +76,7 @@ impl NerscHeader {
         if !ended {
             return Err(NerscError::NoEndOfHeader { searched: bytes.len() });
         }
-        Fields(fields).interpret().map(|header| (header, length))
+        HeaderFields(fields).interpret().map(|header| (header, length))
     }
 
     /// The header as Grid writes it, byte for byte, for the same values.
@@ -146,9 +146,9 @@ const READ_FIELDS: [&str; 20] = [
 ];
 
 /// Keys and values, each key once.
-struct Fields<'a>(Vec<(&'static str, &'a [u8])>);
+struct HeaderFields<'a>(Vec<(&'static str, &'a [u8])>);
 
-impl Fields<'_> {
+impl HeaderFields<'_> {
     fn get(&self, field: &str) -> Option<String> {
         self.0.iter().find(|&&(key, _)| key == field).map(|&(_, value)| text(value))
     }

@@ -14,7 +14,7 @@ pub use error::NerscError;
 pub use header::{MAXIMUM_HEADER, NerscHeader};
 pub(super) use reader::read_links;
 pub use reader::{NerscFile, parse, read, read_from, read_header, read_part};
-pub use writer::{WriteOptions, to_bytes, write, write_part};
+pub use writer::{NerscOptions, to_bytes, write, write_part};
 
 /// Largest difference between LINK_TRACE and the link trace of the data, as in Grid. Rounding links to f32 moves the
 /// average by less than 1e-8, and a header with six digits by at most 5e-7, so 32-bit files need no more.

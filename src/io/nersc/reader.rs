@@ -74,7 +74,7 @@ pub(in crate::io) fn read_links(path: &Path, lattice: &WholeLattice, demand: Dem
         sample.extend(sites.site(x)?);
     }
     settle_byte_order(&mut header, &sample);
-    let (mut words, mut links) = (WordSums::default(), Vec::new());
+    let (mut words, mut links) = (ChecksumWords::default(), Vec::new());
     let part = lattice.part();
     let mut own = part.volume();
     require_room(part).map_err(|bytes| NerscError::OutOfMemory { extents: part, bytes })?;
@@ -93,7 +93,7 @@ pub(in crate::io) fn read_links(path: &Path, lattice: &WholeLattice, demand: Dem
     let mut sums = [words.big, words.little].map(i64::from);
     lattice.communicator().sum(&mut sums).map_err(io::Error::from)?;
     let [big, little] = sums.map(|sum| sum as u32);
-    let data = Data { configuration, words: WordSums { big, little } };
+    let data = Data { configuration, words: ChecksumWords { big, little } };
     let configuration = data.verify(&header, demand)?;
     let link_trace = lattice.link_trace(&configuration).map_err(io::Error::from)?;
     check_observables(&header, link_trace, lattice.plaquette(&configuration).map_err(io::Error::from)?)?;
@@ -146,17 +146,17 @@ fn check_length(header: &NerscHeader, found: u64) -> Result<(), NerscError> {
 /// Links as decoded, with what is needed to judge them.
 struct Data {
     configuration: Configuration,
-    words: WordSums,
+    words: ChecksumWords,
 }
 
 /// Wrapping sums of 32-bit words in either byte order.
 #[derive(Clone, Copy, Default)]
-struct WordSums {
+struct ChecksumWords {
     big: u32,
     little: u32,
 }
 
-impl WordSums {
+impl ChecksumWords {
     fn add(&mut self, bytes: &[u8]) {
         let (words, _) = bytes.as_chunks::<4>();
         for &word in words {
@@ -185,7 +185,7 @@ impl Data {
         let site_bytes = header.rows.reals_per_site() * header.floating_point.size();
         let chunk_sites = (CHUNK / site_bytes).min(extents.volume());
         let mut buffer = vec![0; chunk_sites * site_bytes];
-        let mut sums = WordSums::default();
+        let mut sums = ChecksumWords::default();
         let mut left = extents.volume();
         while left > 0 {
             let sites = left.min(chunk_sites);

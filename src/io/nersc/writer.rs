@@ -15,7 +15,7 @@ use crate::io::stored_links::encode;
 /// How a configuration is written, and what its header says besides. The default is what Grid writes: three rows of
 /// IEEE64BIG.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct WriteOptions {
+pub struct NerscOptions {
     /// DATATYPE.
     pub rows: StoredRows,
     /// FLOATING_POINT.
@@ -28,7 +28,7 @@ pub struct WriteOptions {
     pub sequence_number: u64,
 }
 
-impl Default for WriteOptions {
+impl Default for NerscOptions {
     fn default() -> Self {
         Self {
             rows: StoredRows::Three,
@@ -49,7 +49,7 @@ impl Default for WriteOptions {
 /// # Errors
 /// [`NerscError::Links`] if the links are not finite or not in SU(3), so that [`super::read`] would refuse the file;
 /// [`NerscError::BadText`]; [`NerscError::Write`].
-pub fn write(path: &Path, configuration: &Configuration, options: &WriteOptions) -> Result<(), NerscError> {
+pub fn write(path: &Path, configuration: &Configuration, options: &NerscOptions) -> Result<(), NerscError> {
     let header = prepare(configuration, options, &WholeLattice::alone(configuration.extents()))?;
     Ok(write_atomically(path, |writer| emit(&header, configuration, writer))?)
 }
@@ -61,7 +61,7 @@ pub fn write(path: &Path, configuration: &Configuration, options: &WriteOptions)
 pub fn write_part(
     path: &Path,
     configuration: &Configuration,
-    options: &WriteOptions,
+    options: &NerscOptions,
     lattice: &WholeLattice,
 ) -> Result<(), NerscError> {
     let header = prepare(configuration, options, lattice)?;
@@ -78,7 +78,7 @@ pub fn write_part(
 }
 
 /// The bytes that [`write()`] would write.
-pub fn to_bytes(configuration: &Configuration, options: &WriteOptions) -> Result<Vec<u8>, NerscError> {
+pub fn to_bytes(configuration: &Configuration, options: &NerscOptions) -> Result<Vec<u8>, NerscError> {
     let header = prepare(configuration, options, &WholeLattice::alone(configuration.extents()))?;
     let mut bytes = Vec::new();
     emit(&header, configuration, &mut bytes)?;
@@ -87,10 +87,10 @@ pub fn to_bytes(configuration: &Configuration, options: &WriteOptions) -> Result
 
 fn prepare(
     configuration: &Configuration,
-    options: &WriteOptions,
+    options: &NerscOptions,
     lattice: &WholeLattice,
 ) -> Result<NerscHeader, NerscError> {
-    let &WriteOptions { rows, floating_point, .. } = options;
+    let &NerscOptions { rows, floating_point, .. } = options;
     check_text("ENSEMBLE_ID", &options.ensemble_id)?;
     check_text("ENSEMBLE_LABEL", &options.ensemble_label)?;
     let stored = as_stored(configuration, rows, floating_point)

@@ -33,7 +33,7 @@ pub(super) enum ElementType {
 }
 
 impl ElementType {
-    pub fn of(descr: &str) -> Self {
+    pub(super) fn of(descr: &str) -> Self {
         match descr {
             "<c8" => Self::Complex(Precision::F32),
             "<c16" => Self::Complex(Precision::F64),
@@ -46,7 +46,7 @@ impl ElementType {
 
 impl NpyHeader {
     /// Reads a header from the start of a file of `length` bytes.
-    pub fn read(reader: &mut impl Read, length: u64) -> Result<Self, NpyError> {
+    pub(super) fn read(reader: &mut impl Read, length: u64) -> Result<Self, NpyError> {
         let cut_off = || NpyError::Header("is cut off: the file is truncated".to_owned());
         let mut start = [0; 8];
         let prefix = usize::try_from(length).unwrap_or(usize::MAX).min(8);

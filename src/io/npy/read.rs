@@ -167,7 +167,7 @@ pub struct ArrayHeader {
 
 impl ArrayHeader {
     /// The lattice of a gauge configuration `(T, Z, Y, X, 4, 3, 3)`.
-    pub fn gauge_extents(&self) -> Result<Extents, NpyError> {
+    pub(crate) fn gauge_extents(&self) -> Result<Extents, NpyError> {
         gauge_extents(&self.shape)
     }
 

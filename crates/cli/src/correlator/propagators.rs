@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{bail, ensure};
-use lanefield::io::sidecar::{ConfigurationInput, Inputs, Sidecar, SourceInput, path_of};
+use lanefield::io::sidecar::{ConfigurationInput, Sidecar, SidecarInputs, SourceInput, path_of};
 use lanefield::observable::MesonCorrelators;
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -64,7 +64,7 @@ pub fn open(paths: &[PathBuf], origin_time: Option<usize>) -> anyhow::Result<Vec
 }
 
 fn open_one(path: &Path, origin_time: Option<usize>, several: bool) -> anyhow::Result<Propagator> {
-    let sidecar = Sidecar::<Inputs>::read(path)?;
+    let sidecar = Sidecar::<SidecarInputs>::read(path)?;
     let (array, beside) = (path.display(), path_of(path));
     let beside = beside.display();
     if let Some(sidecar) = &sidecar {

@@ -1,14 +1,14 @@
 //! What arrays hold by their axes, and what a role asks for in words.
 
-use lanefield::kernel::{At, Holds, Kernel};
+use lanefield::kernel::{FieldContents, FieldSites, Kernel};
 use lanefield::reference::field::{DoubledGauge, Object};
-use lanefield::reference::kernels::domain_wall::Form;
+use lanefield::reference::kernels::domain_wall::MatrixForm;
 use lanefield::reference::layout::Extents;
 use lanefield::reference::links::LinkFormat;
 use lanefield_ports::golden::axes_of;
 
 /// What an array with these axes holds as a field of that role, and its lattice; `None` where it can be no such field.
-pub fn object_of(holds: Holds, shape: &[usize], links: DoubledGauge) -> Option<(Object, Extents)> {
+pub fn object_of(holds: FieldContents, shape: &[usize], links: DoubledGauge) -> Option<(Object, Extents)> {
     let several = |shape: &[usize]| match *shape {
         [_, _, _, _, 4, 3] => Some(Object::Spinors(1)),
         [count, _, _, _, _, 4, 3] => Some(Object::Spinors(count)),
@@ -20,15 +20,15 @@ pub fn object_of(holds: Holds, shape: &[usize], links: DoubledGauge) -> Option<(
         _ => None,
     };
     let object = match holds {
-        Holds::Spinors => several(shape),
-        Holds::ColourVectors => vectors(shape),
-        Holds::DoubledLinks => Some(Object::DoubledGauge(links)),
-        Holds::Links => Some(Object::Gauge),
-        Holds::FieldStrength => Some(Object::FieldStrength),
-        Holds::CloverBlocks => Some(Object::CloverBlocks),
-        Holds::ComplexNumber => Some(Object::ComplexNumber),
-        Holds::Exactly(object) => Some(object),
-        Holds::Any | Holds::AnyNumber | Holds::Converted => match *shape {
+        FieldContents::Spinors => several(shape),
+        FieldContents::ColourVectors => vectors(shape),
+        FieldContents::DoubledLinks => Some(Object::DoubledGauge(links)),
+        FieldContents::Links => Some(Object::Gauge),
+        FieldContents::FieldStrength => Some(Object::FieldStrength),
+        FieldContents::CloverBlocks => Some(Object::CloverBlocks),
+        FieldContents::ComplexNumber => Some(Object::ComplexNumber),
+        FieldContents::Exactly(object) => Some(object),
+        FieldContents::Any | FieldContents::AnyNumber | FieldContents::Converted => match *shape {
             [_, _, _, _, 6, 3, 3] => Some(Object::FieldStrength),
             [_, _, _, _, 4, 3, 3] => Some(Object::Gauge),
             [_, _, _, _, 2, 18] => Some(Object::CloverBlocks),
@@ -55,7 +55,7 @@ pub fn object_of(holds: Holds, shape: &[usize], links: DoubledGauge) -> Option<(
 }
 
 /// The axes of an array for a role.
-pub fn axes_in_words(kernel: &Kernel, holds: Holds, links: LinkFormat) -> String {
+pub fn axes_in_words(kernel: &Kernel, holds: FieldContents, links: LinkFormat) -> String {
     let (one, several) = (kernel.takes_parts(1), kernel.takes_parts(2));
     let either = |of_one: &str, of_several: &str| match (one, several) {
         (true, true) => format!("{of_one}, {of_several}"),
@@ -63,37 +63,39 @@ pub fn axes_in_words(kernel: &Kernel, holds: Holds, links: LinkFormat) -> String
         _ => of_one.to_owned(),
     };
     match holds {
-        Holds::Spinors => either("(T, Z, Y, X, 4, 3)", "(n, T, Z, Y, X, 4, 3)"),
-        Holds::ColourVectors => either("(T, Z, Y, X, 1, 3)", "(T, Z, Y, X, n, 3)"),
-        Holds::DoubledLinks => match links {
+        FieldContents::Spinors => either("(T, Z, Y, X, 4, 3)", "(n, T, Z, Y, X, 4, 3)"),
+        FieldContents::ColourVectors => either("(T, Z, Y, X, 1, 3)", "(T, Z, Y, X, n, 3)"),
+        FieldContents::DoubledLinks => match links {
             LinkFormat::Full => "(T, Z, Y, X, 8, 3, 3)",
             LinkFormat::TwoRows => "(T, Z, Y, X, 8, 2, 3)",
             LinkFormat::Eight => "(T, Z, Y, X, 8, 4)",
         }
         .to_owned(),
-        Holds::Links => "(T, Z, Y, X, 4, 3, 3)".to_owned(),
-        Holds::FieldStrength => "(T, Z, Y, X, 6, 3, 3)".to_owned(),
-        Holds::CloverBlocks => "(T, Z, Y, X, 2, 18)".to_owned(),
-        Holds::ComplexNumber => "(T, Z, Y, X)".to_owned(),
-        Holds::Exactly(object) => format!("(T, Z, Y, X, {} numbers)", object.words()),
-        Holds::Any | Holds::AnyNumber | Holds::Converted => "(T, Z, Y, X, …) or (n, T, Z, Y, X, 4, 3)".to_owned(),
+        FieldContents::Links => "(T, Z, Y, X, 4, 3, 3)".to_owned(),
+        FieldContents::FieldStrength => "(T, Z, Y, X, 6, 3, 3)".to_owned(),
+        FieldContents::CloverBlocks => "(T, Z, Y, X, 2, 18)".to_owned(),
+        FieldContents::ComplexNumber => "(T, Z, Y, X)".to_owned(),
+        FieldContents::Exactly(object) => format!("(T, Z, Y, X, {} numbers)", object.words()),
+        FieldContents::Any | FieldContents::AnyNumber | FieldContents::Converted => {
+            "(T, Z, Y, X, …) or (n, T, Z, Y, X, 4, 3)".to_owned()
+        }
     }
 }
 
 /// The axes of the coefficients of a matrix along s.
-pub fn axes_of_matrix(form: Form) -> &'static str {
+pub fn axes_of_matrix(form: MatrixForm) -> &'static str {
     match form {
-        Form::Tridiagonal => "(3, ls)",
-        Form::Sweep => "(2, 3, ls)",
-        Form::Dense => "(2, ls, ls)",
+        MatrixForm::Tridiagonal => "(3, ls)",
+        MatrixForm::Sweep => "(2, 3, ls)",
+        MatrixForm::Dense => "(2, ls, ls)",
     }
 }
 
 /// The sites of a role.
-pub fn sites_in_words(at: At) -> &'static str {
+pub fn sites_in_words(at: FieldSites) -> &'static str {
     match at {
-        At::Target => "on the sites of the result",
-        At::Neighbours => "on their neighbours",
-        At::All => "on all sites",
+        FieldSites::Target => "on the sites of the result",
+        FieldSites::Neighbours => "on their neighbours",
+        FieldSites::All => "on all sites",
     }
 }

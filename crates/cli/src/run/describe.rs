@@ -2,7 +2,7 @@
 
 use crate::kernels::Known;
 use anyhow::{bail, ensure};
-use lanefield::kernel::{Access, Argument, FieldRole, Holds, Kernel};
+use lanefield::kernel::{Access, FieldContents, FieldRole, Kernel, KernelArgument};
 use lanefield::reference::kernels::hop::Dagger;
 use lanefield::reference::layout::Sites;
 use lanefield::reference::real::Precision;
@@ -61,11 +61,12 @@ impl Run {
             let found = all.iter().enumerate().filter(|&pair| twice(pair));
             wrong.extend(found.map(|(_, named)| format!("--{option} {} is given twice", named.name)));
         }
-        let mut links = kernel.fields().filter(|role| matches!(role.holds, Holds::DoubledLinks | Holds::Links));
+        let mut links =
+            kernel.fields().filter(|role| matches!(role.holds, FieldContents::DoubledLinks | FieldContents::Links));
         if self.config.is_some() && !links.any(|role| self.is_made(&role)) {
             wrong.push("--config: nothing is made of it, since no links are read but those of --in".to_owned());
         }
-        let has_matrix = kernel.arguments.iter().any(|argument| matches!(argument, Argument::Matrix(_)));
+        let has_matrix = kernel.arguments.iter().any(|argument| matches!(argument, KernelArgument::Matrix(_)));
         if has_matrix && self.along_s.matrix.is_none() && (self.along_s.mass.is_none() || self.along_s.ls.is_none()) {
             wrong.push("--matrix FILE.npy, or --mass and --ls, is missing".to_owned());
         }
@@ -82,14 +83,16 @@ impl Run {
     pub(super) fn describe_arguments(&self) -> String {
         let (kernel, precision) = (self.kernel, self.precision);
         let dtype = |role: &FieldRole| match (role.holds, precision) {
-            (Holds::Converted, _) => "any",
+            (FieldContents::Converted, _) => "any",
             (_, Precision::F64) => "complex128",
             _ => "complex64",
         };
         let mut rows = table(["argument", "what", "axes", "type"], []);
         for role in kernel.fields() {
-            let is_list =
-                kernel.arguments.iter().any(|known| matches!(known, Argument::Fields(name, _) if *name == role.name));
+            let is_list = kernel
+                .arguments
+                .iter()
+                .any(|known| matches!(known, KernelArgument::Fields(name, _) if *name == role.name));
             let option = match role.access {
                 Access::Read => format!("--in {}", role.name),
                 Access::Write => format!("--out {}", role.name),
@@ -102,19 +105,19 @@ impl Run {
         }
         for (name, option) in scalar_names(kernel) {
             let what = match kernel.arguments.iter().find(|argument| names_of(argument).contains(&name)) {
-                Some(Argument::Complex(_)) => "a complex number, RE,IM",
-                Some(Argument::Scalars(_)) => "a number for each right-hand side",
-                Some(Argument::Coefficients { .. }) => "RE,IM of a matrix of all pairs of right-hand sides",
-                Some(Argument::Indices { .. }) => "numbers of right-hand sides",
+                Some(KernelArgument::Complex(_)) => "a complex number, RE,IM",
+                Some(KernelArgument::Scalars(_)) => "a number for each right-hand side",
+                Some(KernelArgument::Coefficients { .. }) => "RE,IM of a matrix of all pairs of right-hand sides",
+                Some(KernelArgument::Indices { .. }) => "numbers of right-hand sides",
                 _ => "a number",
             };
             rows.add_row([format!("--{option} {name}"), what.to_owned(), String::new(), "float64".to_owned()]);
         }
         for argument in kernel.arguments {
             let row = match argument {
-                Argument::Matrix(form) => Some(["--matrix", form.name(), axes_of_matrix(*form)]),
-                Argument::RhsParts => Some(["--rhs-parts", "components of a right-hand side", ""]),
-                Argument::Slices => Some(["--direction", "across which slices are summed", ""]),
+                KernelArgument::Matrix(form) => Some(["--matrix", form.name(), axes_of_matrix(*form)]),
+                KernelArgument::RhsParts => Some(["--rhs-parts", "components of a right-hand side", ""]),
+                KernelArgument::Slices => Some(["--direction", "across which slices are summed", ""]),
                 _ => None,
             };
             rows.add_rows(row.map(|[option, what, axes]| [option, what, axes, ""]));
@@ -128,7 +131,7 @@ fn dagger_of(list: &Known, kernel: &Kernel) -> String {
     let kin = |other: &&'static Kernel| {
         (other.family, other.tuned_as) == (kernel.family, kernel.tuned_as) && other.dagger != kernel.dagger
     };
-    let has_matrix = kernel.arguments.iter().any(|argument| matches!(argument, Argument::Matrix(_)));
+    let has_matrix = kernel.arguments.iter().any(|argument| matches!(argument, KernelArgument::Matrix(_)));
     match (list.every().find(kin), kernel.dagger) {
         (Some(other), Dagger::No) => format!("that of {kernel} is a kernel of its own: --kernel {other}"),
         (Some(other), Dagger::Yes) => format!("{kernel} is the dagger of {other}"),
@@ -146,14 +149,14 @@ fn access_in_words(access: Access) -> &'static str {
 }
 
 /// The names of the numbers that an argument takes.
-pub(super) fn names_of(argument: &Argument) -> Vec<&'static str> {
+pub(super) fn names_of(argument: &KernelArgument) -> Vec<&'static str> {
     match *argument {
-        Argument::Scalar(name)
-        | Argument::Double(name)
-        | Argument::Complex(name)
-        | Argument::Coefficients { name, .. }
-        | Argument::Indices { name, .. } => vec![name],
-        Argument::Scalars(names) => names.to_vec(),
+        KernelArgument::Scalar(name)
+        | KernelArgument::Double(name)
+        | KernelArgument::Complex(name)
+        | KernelArgument::Coefficients { name, .. }
+        | KernelArgument::Indices { name, .. } => vec![name],
+        KernelArgument::Scalars(names) => names.to_vec(),
         _ => Vec::new(),
     }
 }
@@ -161,7 +164,7 @@ pub(super) fn names_of(argument: &Argument) -> Vec<&'static str> {
 /// The numbers that a kernel takes, with the option that gives them.
 fn scalar_names(kernel: &Kernel) -> impl Iterator<Item = (&'static str, &'static str)> {
     kernel.arguments.iter().flat_map(|argument| {
-        let option = if matches!(argument, Argument::Indices { .. }) { "indices" } else { "scalar" };
+        let option = if matches!(argument, KernelArgument::Indices { .. }) { "indices" } else { "scalar" };
         names_of(argument).into_iter().map(move |name| (name, option))
     })
 }

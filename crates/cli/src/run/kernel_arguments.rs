@@ -7,10 +7,10 @@ use lanefield::backend::{HostField, Memory as _};
 use lanefield::dynamic::AnyBackend;
 use lanefield::in_precision;
 use lanefield::io::npy::{self, ComplexArray, RawArray};
-use lanefield::kernel::{Access, Argument, At, Case, FieldRole, GivenArguments, Holds, Scalars};
+use lanefield::kernel::{Access, Case, FieldContents, FieldRole, FieldSites, GivenArguments, KernelArgument, Scalars};
 use lanefield::reference::field::{DoubledGauge, Field, Object};
 use lanefield::reference::gauge::Configuration;
-use lanefield::reference::kernels::domain_wall::{Form, InverseForm, MobiusCoefficients, SMatrix};
+use lanefield::reference::kernels::domain_wall::{InverseForm, MatrixForm, MobiusCoefficients, SMatrix};
 use lanefield::reference::kernels::hop::Dagger;
 use lanefield::reference::layout::{Extents, Lattice, LatticeOptions, Sites};
 use lanefield::reference::links::{double, raw};
@@ -118,9 +118,9 @@ impl Run {
         }
         let links = DoubledGauge { format: self.hop.links, boundary: self.hop.boundary };
         let place = |role: &FieldRole| match role.at {
-            At::Target => self.sites,
-            At::Neighbours => self.sites.neighbours(),
-            At::All => Sites::Full,
+            FieldSites::Target => self.sites,
+            FieldSites::Neighbours => self.sites.neighbours(),
+            FieldSites::All => Sites::Full,
         };
         let indices = match &self.indices {
             Some(Named { value, .. }) => {
@@ -135,7 +135,7 @@ impl Run {
             let mut of_role = Vec::new();
             for Loaded { name, path, array } in loaded.iter().filter(|loaded| loaded.name == role.name) {
                 let (object, _) = self.object(name, path, array)?;
-                let precision = if role.holds == Holds::Converted { from } else { self.precision };
+                let precision = if role.holds == FieldContents::Converted { from } else { self.precision };
                 let lattice = lattice.in_scalar(precision.scalar())?;
                 let values = from_array(object, extents, array.values.clone().into_f64());
                 of_role.push(in_precision!(precision, R => {
@@ -146,7 +146,7 @@ impl Run {
             }
             if let (true, Some(configuration)) = (self.is_made(&role), configuration) {
                 of_role.push(in_precision!(self.precision, R => match role.holds {
-                    Holds::Links => HostField::new(raw::<R>(configuration, lattice, links.boundary)?.into_data()),
+                    FieldContents::Links => HostField::new(raw::<R>(configuration, lattice, links.boundary)?.into_data()),
                     _ => HostField::new(double::<R>(configuration, lattice, sites, links)?.into_data()),
                 }));
             }
@@ -175,7 +175,7 @@ impl Run {
 
     /// The precision of what is converted.
     fn converted_from(&self, loaded: &[Loaded]) -> Precision {
-        let converted = self.kernel.fields().find(|role| role.holds == Holds::Converted);
+        let converted = self.kernel.fields().find(|role| role.holds == FieldContents::Converted);
         let array = converted.and_then(|role| loaded.iter().find(|loaded| loaded.name == role.name));
         match (self.from, array.map(|loaded| loaded.array.values.precision())) {
             (Some(from), Some(_)) => from,
@@ -188,7 +188,7 @@ impl Run {
     /// What a field that is written holds: as much as what is read.
     fn object_written(&self, role: &FieldRole, indices: &[usize], loaded: &[Loaded]) -> anyhow::Result<Object> {
         let kernel = self.kernel;
-        let read = |wanted: &dyn Fn(Holds) -> bool| -> anyhow::Result<Option<Object>> {
+        let read = |wanted: &dyn Fn(FieldContents) -> bool| -> anyhow::Result<Option<Object>> {
             for loaded in loaded {
                 if wanted(self.role(loaded.name)?.holds) {
                     return Ok(Some(self.object(loaded.name, &loaded.path, &loaded.array)?.0));
@@ -197,17 +197,21 @@ impl Run {
             Ok(None)
         };
         let like = match role.holds {
-            Holds::FieldStrength => return Ok(Object::FieldStrength),
-            Holds::CloverBlocks => return Ok(Object::CloverBlocks),
-            Holds::ComplexNumber => return Ok(Object::ComplexNumber),
-            Holds::Links => return Ok(Object::Gauge),
-            Holds::Exactly(object) => return Ok(object),
-            Holds::Spinors | Holds::ColourVectors => read(&|holds| holds == role.holds)?,
-            _ => read(&|holds| matches!(holds, Holds::Any | Holds::AnyNumber | Holds::Converted))?,
+            FieldContents::FieldStrength => return Ok(Object::FieldStrength),
+            FieldContents::CloverBlocks => return Ok(Object::CloverBlocks),
+            FieldContents::ComplexNumber => return Ok(Object::ComplexNumber),
+            FieldContents::Links => return Ok(Object::Gauge),
+            FieldContents::Exactly(object) => return Ok(object),
+            FieldContents::Spinors | FieldContents::ColourVectors => read(&|holds| holds == role.holds)?,
+            _ => read(&|holds| {
+                matches!(holds, FieldContents::Any | FieldContents::AnyNumber | FieldContents::Converted)
+            })?,
         };
         let like = like.with_context(|| format!("nothing that {kernel} reads says what {} holds", role.name))?;
-        let is_taken =
-            kernel.arguments.iter().any(|known| matches!(known, Argument::Indices { of, .. } if *of == role.name));
+        let is_taken = kernel
+            .arguments
+            .iter()
+            .any(|known| matches!(known, KernelArgument::Indices { of, .. } if *of == role.name));
         match is_taken {
             true => like
                 .with_parts(indices.len() * self.rhs_parts)
@@ -226,9 +230,9 @@ impl Run {
                 let failed = || format!("--scalar {name}={value}");
                 let values = numbers(value).with_context(failed)?;
                 let scalar = match (argument, &values[..]) {
-                    (Argument::Scalars(_) | Argument::Coefficients { .. }, _) => Scalars::Several(values),
-                    (Argument::Complex(_), &[re, im]) => Scalars::Complex(Complex::new(re, im)),
-                    (Argument::Complex(_), _) => bail!("{}: expected RE,IM of a complex number", failed()),
+                    (KernelArgument::Scalars(_) | KernelArgument::Coefficients { .. }, _) => Scalars::Several(values),
+                    (KernelArgument::Complex(_), &[re, im]) => Scalars::Complex(Complex::new(re, im)),
+                    (KernelArgument::Complex(_), _) => bail!("{}: expected RE,IM of a complex number", failed()),
                     (_, &[value]) => Scalars::One(value),
                     _ => bail!("{}: expected one number", failed()),
                 };
@@ -240,7 +244,7 @@ impl Run {
 
     fn matrix(&self) -> anyhow::Result<Option<SMatrix>> {
         let form = self.kernel.arguments.iter().find_map(|argument| match *argument {
-            Argument::Matrix(form) => Some(form),
+            KernelArgument::Matrix(form) => Some(form),
             _ => None,
         });
         let Some(form) = form else { return Ok(None) };
@@ -261,9 +265,9 @@ impl Run {
         let diagonal = MobiusCoefficients::new(*ls, *mass, *m5, *b, *c)?.diagonal();
         let diagonal = if *matrix_dagger { diagonal.dagger() } else { diagonal };
         Ok(Some(match form {
-            Form::Tridiagonal => diagonal.matrix(),
-            Form::Sweep => diagonal.inverse(InverseForm::Sweep)?,
-            Form::Dense => diagonal.inverse(InverseForm::Dense)?,
+            MatrixForm::Tridiagonal => diagonal.matrix(),
+            MatrixForm::Sweep => diagonal.inverse(InverseForm::Sweep)?,
+            MatrixForm::Dense => diagonal.inverse(InverseForm::Dense)?,
         }))
     }
 }

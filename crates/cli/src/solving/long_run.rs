@@ -15,7 +15,7 @@ use lanefield::io::identity::Identity;
 use lanefield::io::lock::Lock;
 use lanefield::io::record::{RecordError, RecordReader, RecordWriter};
 use lanefield::solver::{
-    Checkpoints, Digests, Recorder, Recurrence, Replay, ReplayDifference, SavedState, SolveError, SolverError,
+    Checkpoints, Digests, Recurrence, Replay, ReplayDifference, SavedState, SolveError, SolveRecorder, SolverError,
     SolverInfo, Stopped, WatchedScalar, Watcher,
 };
 
@@ -59,7 +59,7 @@ pub struct LongRunArgs {
 #[derive(Default)]
 pub struct LongRun {
     checkpoints: Option<Checkpoints>,
-    recorder: Option<Recorder>,
+    recorder: Option<SolveRecorder>,
     replay: Option<Replay>,
     state: Option<SavedState>,
     histories: Vec<Vec<f64>>,
@@ -255,7 +255,7 @@ impl LongRun {
 
     /// What a run ends with whose solve ended so: a record that breaks off is not what was asked for.
     pub fn outcome(&self, solved: Outcome) -> Outcome {
-        if !self.recorder.as_ref().is_some_and(Recorder::breaks_off) {
+        if !self.recorder.as_ref().is_some_and(SolveRecorder::breaks_off) {
             return solved;
         }
         say!("error: the record is not whole");
@@ -406,7 +406,7 @@ impl LongRunArgs {
         let (lattice, is_first) = (lattice.clone(), lattice.is_first());
         if let Some(path) = &self.record {
             let writer = is_first.then(|| RecordWriter::create(path, identity, self.record_every)).transpose()?;
-            run.recorder = Some(Recorder::new(writer, lattice.clone(), self.record_every, warn_of_record));
+            run.recorder = Some(SolveRecorder::new(writer, lattice.clone(), self.record_every, warn_of_record));
         }
         if let Some(path) = &self.verify {
             let record = is_first.then(|| RecordReader::open(path, identity)).transpose()?;

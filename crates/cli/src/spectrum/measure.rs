@@ -12,7 +12,7 @@ use lanefield::io::configuration::ConfigurationFile;
 use lanefield::io::npy::ArrayReal;
 use lanefield::io::sidecar::ConfigurationInput;
 use lanefield::observable::{
-    Hadron, Momentum, Projection, PropagatorError, QuarkSource, Source, TwistAngle, Wuppertal, propagator,
+    CorrelatorProjection, Hadron, Momentum, PropagatorError, QuarkSource, Source, TwistAngle, Wuppertal, propagator,
     require_quark,
 };
 use lanefield::operator::{AnyModel, HopParameters};
@@ -329,7 +329,7 @@ impl Measure {
                     Source::Point { position, .. } => position,
                     _ => [0, 0, 0, source.time().unwrap_or_default()],
                 };
-                let at = Projection { source: origin, momentum, lanes: solve.lanes };
+                let at = CorrelatorProjection { source: origin, momentum, lanes: solve.lanes };
                 let correlator = hadron.correlator(backend, extents, quarks, at, self.hop.parameters().boundary);
                 let correlator =
                     correlator.with_context(|| format!("{} has no correlator", name_of(hadron, momentum)))?;

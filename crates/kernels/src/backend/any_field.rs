@@ -49,12 +49,12 @@ impl<S> AnyField<S> {
     }
 
     /// The field with its ghosts, where a backend has them in a copy.
-    pub fn copy_with_ghosts(&self) -> Option<Arc<Self>> {
+    pub(crate) fn copy_with_ghosts(&self) -> Option<Arc<Self>> {
         self.ghosts().as_ref().and_then(|held| held.copy.clone())
     }
 
     /// Says that the ghosts have come, in a copy or in the storage itself.
-    pub fn hold_ghosts(&self, reach: Reach, copy: Option<Arc<Self>>) {
+    pub(crate) fn hold_ghosts(&self, reach: Reach, copy: Option<Arc<Self>>) {
         *self.ghosts() = Some(HeldGhosts { reach, copy });
     }
 
@@ -64,7 +64,7 @@ impl<S> AnyField<S> {
     }
 
     /// Says that the ghosts are no longer those of the field as it is.
-    pub fn drop_ghosts(&self) {
+    pub(crate) fn drop_ghosts(&self) {
         *self.ghosts() = None;
     }
 

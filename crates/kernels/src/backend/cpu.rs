@@ -58,15 +58,15 @@ impl FromStr for Threads {
 type FacesOf = HashMap<(Lattice, Sites, Reach), Arc<[Face]>>;
 
 /// Threads, which a child that was forked has anew.
-struct Pool {
+struct CpuThreads {
     threads: Arc<ThreadPool>,
     /// [`forks::count`] when they were started.
     forks: usize,
     /// Those of a child of that process.
-    of_child: OnceLock<Box<Pool>>,
+    of_child: OnceLock<Box<CpuThreads>>,
 }
 
-impl Pool {
+impl CpuThreads {
     fn new(number: usize) -> Result<Self, ThreadPoolBuildError> {
         let keep = move |thread| domains::keep_in_domain(thread, number);
         let threads = Arc::new(ThreadPoolBuilder::new().num_threads(number).start_handler(keep).build()?);
@@ -89,7 +89,7 @@ impl Pool {
     }
 }
 
-impl Drop for Pool {
+impl Drop for CpuThreads {
     fn drop(&mut self) {
         if self.forks != forks::count() {
             // The threads are the parent's, and one of them may have held a lock at the fork.
@@ -101,7 +101,7 @@ impl Drop for Pool {
 /// The reference's kernels on a thread pool of its own, which clones share. The calling thread works on its kernel, too, in place of one of the pool's.
 #[derive(Clone)]
 pub struct Cpu {
-    pool: Arc<Pool>,
+    pool: Arc<CpuThreads>,
     timeline: OnceLock<Arc<Timeline>>,
     /// The links of the plain loops, where these take the kernels' place.
     pub(super) plain: Option<Arc<(Configuration, BoundaryPhases)>>,
@@ -129,8 +129,8 @@ impl Cpu {
         let fewer =
             || std::iter::successors(Some(number / 2), |number| Some(number / 2)).take_while(|&number| number > 0);
         // Nobody asked for so many: fewer will do.
-        let pool = Pool::new(number).or_else(|error| match threads {
-            0 => fewer().find_map(|number| Pool::new(number).ok()).ok_or(error),
+        let pool = CpuThreads::new(number).or_else(|error| match threads {
+            0 => fewer().find_map(|number| CpuThreads::new(number).ok()).ok_or(error),
             _ => Err(error),
         });
         let cpu = |pool| {

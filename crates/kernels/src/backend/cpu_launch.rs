@@ -12,7 +12,7 @@ use super::error::BackendError;
 use super::ghosts::{Ghosts, Halo, HaloRoom, PacketForm, field_of, fill, has_come};
 use super::host_field::HostField;
 use super::launch::{Launch, Reduce};
-use super::specification::{Call, HostFunction, PlainLinks, Value};
+use super::specification::{ArgumentValue, Call, HostFunction, PlainLinks};
 use super::{PartialSums, Sum};
 
 /// Fields with their ghosts, by the names of the arguments that read them.
@@ -65,7 +65,7 @@ impl Cpu {
             }
         }
         let held = call.values().iter().filter_map(|(name, value)| match value {
-            Value::Read(field) => Some((*name, field.copy_with_ghosts()?)),
+            ArgumentValue::Read(field) => Some((*name, field.copy_with_ghosts()?)),
             _ => None,
         });
         come.extend(held);

@@ -9,7 +9,7 @@ use lanefield_reference::field::FieldShape;
 use lanefield_reference::layout::{Direction, LegOrder};
 use num_complex::Complex;
 
-use super::specification::{Access, Argument, Arguments, Call, Kernel, Value};
+use super::specification::{Access, ArgumentValue, Arguments, Call, Kernel, KernelArgument};
 use super::{AnyField, BackendError, Launch, Memory};
 
 /// A field of a graph.
@@ -58,7 +58,7 @@ impl From<GraphError> for BackendError {
 
 /// An argument of a launch of a graph.
 #[derive(Clone, Debug)]
-enum Given {
+enum GivenValue {
     Read(usize),
     Write(usize),
     Reads(Vec<usize>),
@@ -69,12 +69,12 @@ enum Given {
 }
 
 /// A field that is written: the name of the argument, its slot, and the field.
-type Written<S> = (&'static str, usize, Option<AnyField<S>>);
+type WrittenOutput<S> = (&'static str, usize, Option<AnyField<S>>);
 
 /// A launch of a graph: as [`Arguments`], with slots in place of fields.
 pub struct GraphLaunch<'t, B: Memory + ?Sized> {
     kernel: &'static Kernel,
-    given: Vec<(&'static str, Given)>,
+    given: Vec<(&'static str, GivenValue)>,
     stencil: Option<&'t B::Table>,
     matrix: Option<&'t B::Table>,
     legs: LegOrder,
@@ -89,38 +89,38 @@ impl<'t, B: Memory + ?Sized> GraphLaunch<'t, B> {
         Self { kernel, given: Vec::new(), stencil, matrix, legs: LegOrder::DEFAULT, rhs_parts, direction: Direction::T }
     }
 
-    fn give(mut self, name: &'static str, given: Given) -> Self {
+    fn give(mut self, name: &'static str, given: GivenValue) -> Self {
         self.given.push((name, given));
         self
     }
 
     /// A field that is read.
     pub fn read(self, name: &'static str, slot: Slot) -> Self {
-        self.give(name, Given::Read(slot.0))
+        self.give(name, GivenValue::Read(slot.0))
     }
     /// A field that is written, or read and written.
     pub fn write(self, name: &'static str, slot: Slot) -> Self {
-        self.give(name, Given::Write(slot.0))
+        self.give(name, GivenValue::Write(slot.0))
     }
     /// Fields that are read.
     pub fn reads(self, name: &'static str, slots: &[Slot]) -> Self {
-        self.give(name, Given::Reads(slots.iter().map(|slot| slot.0).collect()))
+        self.give(name, GivenValue::Reads(slots.iter().map(|slot| slot.0).collect()))
     }
     /// A scalar.
     pub fn scalar(self, name: &'static str, value: f64) -> Self {
-        self.give(name, Given::Scalar(value))
+        self.give(name, GivenValue::Scalar(value))
     }
     /// A complex scalar.
     pub fn complex(self, name: &'static str, value: Complex<f64>) -> Self {
-        self.give(name, Given::Complex(value))
+        self.give(name, GivenValue::Complex(value))
     }
     /// A scalar for each right-hand side.
     pub fn scalars(self, name: &'static str, values: &[f64]) -> Self {
-        self.give(name, Given::Scalars(values.to_vec()))
+        self.give(name, GivenValue::Scalars(values.to_vec()))
     }
     /// Numbers.
     pub fn indices(self, name: &'static str, values: &[usize]) -> Self {
-        self.give(name, Given::Indices(values.to_vec()))
+        self.give(name, GivenValue::Indices(values.to_vec()))
     }
     /// The stencil onto the target.
     pub fn stencil(self, stencil: &'t B::Table) -> Self {
@@ -146,7 +146,7 @@ impl<'t, B: Memory + ?Sized> GraphLaunch<'t, B> {
     /// The field of that name, if it is one.
     fn slot_of(&self, name: &str) -> Option<usize> {
         self.given.iter().find_map(|(known, given)| match given {
-            Given::Read(slot) | Given::Write(slot) if *known == name => Some(*slot),
+            GivenValue::Read(slot) | GivenValue::Write(slot) if *known == name => Some(*slot),
             _ => None,
         })
     }
@@ -164,16 +164,16 @@ impl<'t, B: Memory + ?Sized> GraphLaunch<'t, B> {
     fn fields(&self) -> impl Iterator<Item = (&'static str, usize, bool, bool)> {
         let access = |name: &str| {
             let mut roles = self.kernel.arguments.iter().filter_map(|argument| match argument {
-                Argument::Field(role) if role.name == name => Some(role.access),
+                KernelArgument::Field(role) if role.name == name => Some(role.access),
                 _ => None,
             });
             roles.next_back()
         };
         self.given.iter().flat_map(move |(name, given)| {
             let fields: Vec<_> = match given {
-                Given::Read(slot) => vec![(*name, *slot, true, false)],
-                Given::Reads(slots) => slots.iter().map(|slot| (*name, *slot, true, false)).collect(),
-                Given::Write(slot) => vec![(*name, *slot, access(name) != Some(Access::Write), true)],
+                GivenValue::Read(slot) => vec![(*name, *slot, true, false)],
+                GivenValue::Reads(slots) => slots.iter().map(|slot| (*name, *slot, true, false)).collect(),
+                GivenValue::Write(slot) => vec![(*name, *slot, access(name) != Some(Access::Write), true)],
                 _ => Vec::new(),
             };
             fields
@@ -184,8 +184,8 @@ impl<'t, B: Memory + ?Sized> GraphLaunch<'t, B> {
     fn renumbered(mut self, number: impl Fn(usize) -> usize) -> Self {
         for (_, given) in &mut self.given {
             match given {
-                Given::Read(slot) | Given::Write(slot) => *slot = number(*slot),
-                Given::Reads(slots) => slots.iter_mut().for_each(|slot| *slot = number(*slot)),
+                GivenValue::Read(slot) | GivenValue::Write(slot) => *slot = number(*slot),
+                GivenValue::Reads(slots) => slots.iter_mut().for_each(|slot| *slot = number(*slot)),
                 _ => {}
             }
         }
@@ -201,7 +201,7 @@ impl<'t, B: Memory + ?Sized> GraphLaunch<'t, B> {
         // Those that are written stand beside the others meanwhile, so that both can be borrowed.
         let mut written = Vec::new();
         for (name, given) in &self.given {
-            if let Given::Write(place) = given {
+            if let GivenValue::Write(place) = given {
                 written.push((*name, *place, fields[*place].take()));
             }
         }
@@ -216,7 +216,7 @@ impl<'t, B: Memory + ?Sized> GraphLaunch<'t, B> {
     fn call<'f>(
         &'f self,
         fields: &'f [Option<AnyField<B::Storage>>],
-        written: &'f mut [Written<B::Storage>],
+        written: &'f mut [WrittenOutput<B::Storage>],
         slots: usize,
     ) -> Result<Call<'f, B>, BackendError>
     where
@@ -227,19 +227,21 @@ impl<'t, B: Memory + ?Sized> GraphLaunch<'t, B> {
         let mut arguments = Arguments::new(self.kernel).legs(self.legs).direction(self.direction);
         for (name, given) in &self.given {
             let value = match given {
-                Given::Write(_) => continue,
-                Given::Read(slot) => Value::Read(field(*slot)?),
-                Given::Reads(slots) => Value::Reads(slots.iter().map(|slot| field(*slot)).collect::<Result<_, _>>()?),
-                Given::Scalar(value) => Value::Scalar(*value),
-                Given::Complex(value) => Value::Complex(*value),
-                Given::Scalars(values) => Value::Scalars(values),
-                Given::Indices(values) => Value::Indices(values),
+                GivenValue::Write(_) => continue,
+                GivenValue::Read(slot) => ArgumentValue::Read(field(*slot)?),
+                GivenValue::Reads(slots) => {
+                    ArgumentValue::Reads(slots.iter().map(|slot| field(*slot)).collect::<Result<_, _>>()?)
+                }
+                GivenValue::Scalar(value) => ArgumentValue::Scalar(*value),
+                GivenValue::Complex(value) => ArgumentValue::Complex(*value),
+                GivenValue::Scalars(values) => ArgumentValue::Scalars(values),
+                GivenValue::Indices(values) => ArgumentValue::Indices(values),
             };
             arguments = arguments.value(name, value);
         }
         for (name, slot, field) in written {
             let slot = *slot;
-            arguments = arguments.value(name, Value::Write(field.as_mut().ok_or_else(|| missing(slot))?));
+            arguments = arguments.value(name, ArgumentValue::Write(field.as_mut().ok_or_else(|| missing(slot))?));
         }
         if let Some(stencil) = self.stencil {
             arguments = arguments.stencil(stencil);
@@ -500,15 +502,15 @@ fn edges<B: Memory + ?Sized>(launches: &[GraphLaunch<'_, B>], places: usize) -> 
 
 /// Where a launch runs.
 #[derive(Clone, PartialEq, Eq, Debug)]
-struct Step {
+struct GraphStep {
     queue: usize,
     /// Launches of other queues that it waits for, one of each queue at most.
     after: Vec<usize>,
 }
 
 /// Queues of launches that wait for others: behind the last of these that nobody follows yet, else the queue with the fewest launches.
-fn schedule(edges: &[Vec<usize>], queues: usize) -> Vec<Step> {
-    let mut steps: Vec<Step> = Vec::with_capacity(edges.len());
+fn schedule(edges: &[Vec<usize>], queues: usize) -> Vec<GraphStep> {
+    let mut steps: Vec<GraphStep> = Vec::with_capacity(edges.len());
     let mut last: Vec<Option<usize>> = vec![None; queues];
     let mut lengths = vec![0; queues];
     for after in edges {
@@ -520,14 +522,14 @@ fn schedule(edges: &[Vec<usize>], queues: usize) -> Vec<Step> {
         let after = (0..queues).filter(|&other| other != queue).filter_map(latest).collect();
         last[queue] = Some(steps.len());
         lengths[queue] += 1;
-        steps.push(Step { queue, after });
+        steps.push(GraphStep { queue, after });
     }
     steps
 }
 
 struct Node<'t, B: Memory + ?Sized> {
     launch: GraphLaunch<'t, B>,
-    step: Step,
+    step: GraphStep,
 }
 
 /// Launches that were recorded, and their fields.
@@ -619,8 +621,8 @@ impl<B: Launch> Graph<'_, B> {
 mod tests {
     use super::*;
 
-    fn step(queue: usize, after: &[usize]) -> Step {
-        Step { queue, after: after.to_vec() }
+    fn step(queue: usize, after: &[usize]) -> GraphStep {
+        GraphStep { queue, after: after.to_vec() }
     }
 
     #[test]
@@ -639,7 +641,9 @@ mod tests {
     #[test]
     fn one_queue_needs_no_waiting() {
         assert!(
-            schedule(&[vec![], vec![], vec![0, 1]], 1).iter().all(|step| *step == Step { queue: 0, after: vec![] })
+            schedule(&[vec![], vec![], vec![0, 1]], 1)
+                .iter()
+                .all(|step| *step == GraphStep { queue: 0, after: vec![] })
         );
     }
 }

@@ -51,7 +51,7 @@ impl HostField {
     }
 
     /// Makes every bit of it 1.
-    pub fn fill_with_ones(&mut self) {
+    pub(crate) fn fill_with_ones(&mut self) {
         match self {
             Self::F32(field) => field.reals_mut().fill(f32::from_bits(u32::MAX)),
             Self::F64(field) => field.reals_mut().fill(f64::from_bits(u64::MAX)),
@@ -60,7 +60,7 @@ impl HostField {
     }
 
     /// The same, to be written.
-    pub fn get_mut<R: Vectors>(&mut self) -> Option<&mut FieldData<R>> {
+    pub(crate) fn get_mut<R: Vectors>(&mut self) -> Option<&mut FieldData<R>> {
         let any: &mut dyn Any = match self {
             Self::F32(field) => field,
             Self::F64(field) => field,

@@ -172,7 +172,7 @@ impl<B: Memory + ?Sized, R: Vectors, K: SiteObject> FieldOn<B, R, K> {
     }
 
     /// The same, to be written.
-    pub fn any_mut(&mut self) -> &mut AnyField<B::Storage> {
+    pub(crate) fn any_mut(&mut self) -> &mut AnyField<B::Storage> {
         &mut self.any
     }
 

@@ -25,5 +25,5 @@ pub use host_field::HostField;
 pub use lanefield_reference::kernels::reduce::{PartialSums, Sum};
 pub use launch::{Backend, InTurn, Launch, Reduce, SideBySide};
 pub use memory::{FieldOn, HopOn, Memory};
-pub use queued::{Bounds, MOST_QUEUED, QueuedIterations, QueuedSums};
+pub use queued::{MOST_QUEUED, QueuedBounds, QueuedIterations, QueuedSums};
 pub use table::{HostTable, Table, TableFacts};

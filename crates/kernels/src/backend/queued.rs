@@ -9,7 +9,7 @@ pub const MOST_QUEUED: usize = 256;
 
 /// Where iterations begin that are queued, and where they halt by themselves.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Bounds {
+pub struct QueuedBounds {
     /// |r|² before the first.
     pub c: f64,
     /// An iteration is not begun where |r|² is not above this.
@@ -20,7 +20,7 @@ pub struct Bounds {
     pub keep: f64,
 }
 
-impl Bounds {
+impl QueuedBounds {
     /// Whether the first iteration is begun, and none behind it where it was not: |r|² of such a one is a zero.
     pub fn hold(&self) -> bool {
         self.c.is_finite() && self.low >= 0.0 && self.c > self.low && self.c <= self.high
@@ -54,7 +54,7 @@ pub trait QueuedIterations<B: Memory + ?Sized> {
     ///
     /// # Errors
     /// [`BackendError::Argument`] for more than [`MOST_QUEUED`].
-    fn begin(&mut self, bounds: Bounds, iterations: usize) -> Result<(), BackendError>;
+    fn begin(&mut self, bounds: QueuedBounds, iterations: usize) -> Result<(), BackendError>;
     /// Begins an iteration: queues all of it where one before is known to have been launches alone, which are made again with the same fields. Whether it
     /// did; else the caller queues it.
     fn repeat(&mut self, backend: &B) -> Result<bool, BackendError>;

@@ -10,14 +10,14 @@ use std::ptr::{self, NonNull};
 #[cfg(target_os = "linux")]
 use shared as system;
 
-use system::Holder;
+use system::PacketFile;
 
 /// Memory for packets, at the start of a page.
 #[derive(Debug)]
 pub struct PacketMemory {
     start: NonNull<u8>,
     bytes: usize,
-    holder: Holder,
+    holder: PacketFile,
 }
 
 // SAFETY: plain memory; who reads and writes it when, is settled by messages between ranks, as `PacketRoom` says.
@@ -132,22 +132,22 @@ mod shared {
     use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 
     /// The file; none of memory of another process.
-    pub type Holder = Option<File>;
+    pub(super) type PacketFile = Option<File>;
 
     /// What the system's lists call the files.
     const FILE: &str = "lanefield-packets";
 
-    pub fn allocate(bytes: usize) -> io::Result<(NonNull<u8>, Holder)> {
+    pub(super) fn allocate(bytes: usize) -> io::Result<(NonNull<u8>, PacketFile)> {
         let file = File::from(memfd_create(FILE, MemfdFlags::CLOEXEC)?);
         file.set_len(bytes as u64)?;
         Ok((map(&file, bytes)?, Some(file)))
     }
 
-    pub fn number(holder: &Holder) -> Option<u32> {
+    pub(super) fn number(holder: &PacketFile) -> Option<u32> {
         holder.as_ref().map(|file| file.as_raw_fd() as u32)
     }
 
-    pub fn open(process: u32, file: u32, bytes: usize) -> Option<(NonNull<u8>, Holder)> {
+    pub(super) fn open(process: u32, file: u32, bytes: usize) -> Option<(NonNull<u8>, PacketFile)> {
         let path = format!("/proc/{process}/fd/{file}");
         // Files of other kinds are not opened: that may wait, or do something.
         if !fs::read_link(&path).ok()?.to_str()?.starts_with(&format!("/memfd:{FILE}")) {
@@ -167,7 +167,7 @@ mod shared {
 
     /// # Safety
     /// `bytes` bytes from `start` on are a mapping, to which nothing refers.
-    pub unsafe fn release(start: NonNull<u8>, bytes: usize) {
+    pub(super) unsafe fn release(start: NonNull<u8>, bytes: usize) {
         // SAFETY: as the caller says. An error leaves it mapped.
         let _ = unsafe { munmap(start.as_ptr().cast(), bytes) };
     }
@@ -180,23 +180,23 @@ mod private {
     use std::io;
     use std::ptr::NonNull;
 
-    pub type Holder = ();
+    pub type PacketFile = ();
 
     fn layout(bytes: usize) -> io::Result<Layout> {
         Layout::from_size_align(bytes, super::HEAD).map_err(io::Error::other)
     }
 
-    pub fn allocate(bytes: usize) -> io::Result<(NonNull<u8>, Holder)> {
+    pub fn allocate(bytes: usize) -> io::Result<(NonNull<u8>, PacketFile)> {
         // SAFETY: there is a head, so the size is not zero.
         let start = unsafe { alloc_zeroed(layout(bytes)?) };
         NonNull::new(start).map(|start| (start, ())).ok_or_else(|| io::ErrorKind::OutOfMemory.into())
     }
 
-    pub fn number(_: &Holder) -> Option<u32> {
+    pub fn number(_: &PacketFile) -> Option<u32> {
         None
     }
 
-    pub fn open(_: u32, _: u32, _: usize) -> Option<(NonNull<u8>, Holder)> {
+    pub fn open(_: u32, _: u32, _: usize) -> Option<(NonNull<u8>, PacketFile)> {
         None
     }
 

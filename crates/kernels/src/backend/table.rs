@@ -1,6 +1,6 @@
 //! Tables that backends hold: neighbours, and matrices along s.
 
-use lanefield_reference::kernels::domain_wall::{Form, SMatrix};
+use lanefield_reference::kernels::domain_wall::{MatrixForm, SMatrix};
 use lanefield_reference::kernels::hop::Dagger;
 use lanefield_reference::layout::{Lattice, Sites, Stencil};
 use lanefield_reference::real::Precision;
@@ -9,7 +9,7 @@ use lanefield_reference::real::Precision;
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct MatrixFacts {
     /// Its form.
-    pub form: Form,
+    pub form: MatrixForm,
     /// Extent of the fifth dimension.
     pub ls: usize,
     /// Whether it is a conjugate one.

@@ -14,7 +14,7 @@ use lanefield_reference::object::Object;
 use super::opencl::Named;
 use super::program::{Id, Index, Kind, Operation, Program, Statement, Where};
 use super::text::{Spelling, Text, Writes, apart_from, literal, operation_text};
-use super::{BodyError, FieldUse, Role, Written};
+use super::{BodyError, BodyKernel, FieldUse, Role};
 use prelude::prelude;
 pub use target::{Dialect, Target};
 use target::{other_name, real_name};
@@ -49,7 +49,7 @@ pub fn kernel_text(named: Named<'_>, program: &Program, target: Target) -> Resul
 }
 
 /// Whether a site may have several components: where all that is written does.
-fn has_parts(body: &Written) -> bool {
+fn has_parts(body: &BodyKernel) -> bool {
     let fields = |wanted: fn(FieldUse) -> bool| {
         body.roles.iter().filter_map(move |role| match role {
             Role::Field { used, repeated, .. } if wanted(*used) => Some(*repeated),
@@ -470,7 +470,7 @@ impl Writer<'_> {
             about.push(format!("Links of {} reals; legs in the order {legs}.", links.reals()));
         }
         about.push(format!(
-            "Written by Lanefield {} from the body of the kernel. It has the bits of Lanefield's kernel, which docs/arithmetic.md there defines: every \
+            "BodyKernel by Lanefield {} from the body of the kernel. It has the bits of Lanefield's kernel, which docs/arithmetic.md there defines: every \
              operation is rounded once, to nearest even, and what is fused is an fma.",
             env!("CARGO_PKG_VERSION")
         ));

@@ -100,7 +100,7 @@ pub enum BodyError {
 
 /// A body, as a kernel's specification holds it.
 #[derive(Clone, Copy)]
-pub struct Written {
+pub struct BodyKernel {
     /// The names of its arguments.
     pub names: &'static [&'static str],
     /// What they are.
@@ -116,9 +116,9 @@ pub struct Written {
 /// Recordings that were made, by the function that makes them.
 static RECORDED: Mutex<Vec<Recorded>> = Mutex::new(Vec::new());
 
-type Recorded = (Written, &'static str, LegOrder, Arc<Program>);
+type Recorded = (BodyKernel, &'static str, LegOrder, Arc<Program>);
 
-impl Written {
+impl BodyKernel {
     /// The recording, made once.
     ///
     /// # Errors
@@ -232,8 +232,8 @@ impl Written {
     }
 }
 
-impl std::fmt::Debug for Written {
+impl std::fmt::Debug for BodyKernel {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Written").field("names", &self.names).field("roles", &self.roles).finish_non_exhaustive()
+        f.debug_struct("BodyKernel").field("names", &self.names).field("roles", &self.roles).finish_non_exhaustive()
     }
 }

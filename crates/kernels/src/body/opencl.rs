@@ -8,7 +8,7 @@ use lanefield_reference::layout::Displacement;
 
 use super::program::{Carry, Id, Index, Kind, Operation, Program, Statement, Where};
 use super::text::{Spelling, Text, Writes, apart_from, literal, operation_text};
-use super::{BodyError, FieldUse, Role, Written};
+use super::{BodyError, BodyKernel, FieldUse, Role};
 
 /// What a kernel is called, and of which body it is.
 #[derive(Clone, Copy, Debug)]
@@ -16,7 +16,7 @@ use super::{BodyError, FieldUse, Role, Written};
 pub struct Named<'a> {
     pub name: &'static str,
     pub computes: &'a str,
-    pub body: Written,
+    pub body: BodyKernel,
 }
 
 /// How many components of a site a work-item takes.
@@ -71,7 +71,7 @@ pub fn kernel_text(named: Named<'_>, program: &Program, components: Components) 
 }
 
 /// The declarations of a kernel's arguments: those of the body in their order, then tables and counts.
-fn arguments(body: &Written) -> Vec<String> {
+fn arguments(body: &BodyKernel) -> Vec<String> {
     let mut declared = Vec::new();
     for (name, role) in body.names.iter().zip(body.roles) {
         let name = in_opencl(name);
@@ -138,7 +138,7 @@ const ELEMENTS_OF_SLICES: &str = "    const uint lane_bits = popcount(lanes_a_gr
 ";
 
 /// The number of a work-group's first sum: of slices, each group takes one.
-fn first_sum(body: &Written) -> String {
+fn first_sum(body: &BodyKernel) -> String {
     if body.sums_over_slices() { format!("first_sum({})", body.sums()) } else { "0".to_owned() }
 }
 
@@ -159,7 +159,7 @@ fn in_opencl(name: &str) -> String {
 }
 
 /// What stands around the statements: which components a work-item takes.
-fn frame(body: &Written, components: Components) -> (String, String) {
+fn frame(body: &BodyKernel, components: Components) -> (String, String) {
     let sums = body.sums();
     let coordinates = match body.uses_coordinates() {
         true => {

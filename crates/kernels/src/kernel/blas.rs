@@ -7,12 +7,12 @@ use lanefield_reference::kernels::{Vectors, blas};
 use lanefield_reference::scalar;
 use num_complex::Complex;
 
-use super::Argument::{self, Elements, Field, PartWords, Scalar as RealScalar};
-use super::plain::{list, put};
+use super::KernelArgument::{self, Elements, Field, PartWords, Scalar as RealScalar};
+use super::plain::PlainCall;
 use super::reduce::{one, plain_norm2};
-use super::twin::PlainCall;
+use super::site_lists::{list, put};
 use super::usual::{USUAL, moved};
-use super::{Arguments, At, BuildOption, Geometry, Holds, Kernel, Value, read, update};
+use super::{ArgumentValue, Arguments, BuildOption, FieldContents, FieldSites, Geometry, Kernel, read, update};
 use crate::backend::{BackendError, FieldOn, Launch, Reduce};
 use crate::body::prelude::*;
 
@@ -132,8 +132,8 @@ fn of_doubles<R: Vectors>(number: Complex<R>) -> Complex<f64> {
     Complex::new(number.re.to_f64(), number.im.to_f64())
 }
 
-const X: Argument = Field(read("x", Holds::Any, At::Target));
-const Y: Argument = Field(update("y", Holds::Any));
+const X: KernelArgument = Field(read("x", FieldContents::Any, FieldSites::Target));
+const Y: KernelArgument = Field(update("y", FieldContents::Any));
 
 const WITH_NORM: Kernel =
     Kernel { family: "blas", options: &[BuildOption::Sums], geometry: Geometry::SumOfSites, ..USUAL };
@@ -186,7 +186,12 @@ const QUEUED: Kernel = Kernel { family: "blas", geometry: Geometry::PartOfOthers
 pub static CG_RESIDUAL: Kernel = Kernel {
     name: "cg_residual",
     computes: "r ← r − a·A p and |r|² of queued iterations",
-    arguments: &[Field(update("r", Holds::Any)), Field(read("product", Holds::Any, At::Target)), Elements, PartWords],
+    arguments: &[
+        Field(update("r", FieldContents::Any)),
+        Field(read("product", FieldContents::Any, FieldSites::Target)),
+        Elements,
+        PartWords,
+    ],
     work: |shape| moved(shape, 4),
     ..QUEUED
 };
@@ -196,9 +201,9 @@ pub static CG_ADVANCE: Kernel = Kernel {
     name: "cg_advance",
     computes: "ψ ← a·p + ψ, p ← b·p + r of queued iterations",
     arguments: &[
-        Field(update("psi", Holds::Any)),
-        Field(update("p", Holds::Any)),
-        Field(read("r", Holds::Any, At::Target)),
+        Field(update("psi", FieldContents::Any)),
+        Field(update("p", FieldContents::Any)),
+        Field(read("r", FieldContents::Any, FieldSites::Target)),
         Elements,
         PartWords,
     ],
@@ -211,10 +216,10 @@ pub static CG_ITERATION: Kernel = Kernel {
     name: "cg_iteration",
     computes: "what queued iterations do behind the operator, at once",
     arguments: &[
-        Field(update("psi", Holds::Any)),
-        Field(update("p", Holds::Any)),
-        Field(update("r", Holds::Any)),
-        Field(read("product", Holds::Any, At::Target)),
+        Field(update("psi", FieldContents::Any)),
+        Field(update("p", FieldContents::Any)),
+        Field(update("r", FieldContents::Any)),
+        Field(read("product", FieldContents::Any, FieldSites::Target)),
         Elements,
         PartWords,
     ],
@@ -264,7 +269,9 @@ pub trait BlasKernels: Launch {
         x: &FieldOn<Self, R, K>,
         y: &mut FieldOn<Self, R, K>,
     ) -> Result<(), BackendError> {
-        self.launch(Arguments::new(&COMPLEX_AXPY).write("y", y).value("a", Value::Complex(a)).read("x", x).call()?)
+        self.launch(
+            Arguments::new(&COMPLEX_AXPY).write("y", y).value("a", ArgumentValue::Complex(a)).read("x", x).call()?,
+        )
     }
 
     /// y ← b · y + x with a complex number b, by `madd`.
@@ -274,7 +281,9 @@ pub trait BlasKernels: Launch {
         b: Complex<f64>,
         y: &mut FieldOn<Self, R, K>,
     ) -> Result<(), BackendError> {
-        self.launch(Arguments::new(&COMPLEX_XPAY).write("y", y).value("b", Value::Complex(b)).read("x", x).call()?)
+        self.launch(
+            Arguments::new(&COMPLEX_XPAY).write("y", y).value("b", ArgumentValue::Complex(b)).read("x", x).call()?,
+        )
     }
 
     /// ψ ← a · p + ψ, then p ← b · p + r, with the old p in both.

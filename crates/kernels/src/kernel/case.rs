@@ -5,7 +5,7 @@ use std::borrow::Cow;
 
 use lanefield_reference::field::{DoubledGauge, FieldShape, Object};
 use lanefield_reference::gauge::Configuration;
-use lanefield_reference::kernels::domain_wall::{Form, InverseForm, MobiusCoefficients, SMatrix};
+use lanefield_reference::kernels::domain_wall::{InverseForm, MatrixForm, MobiusCoefficients, SMatrix};
 use lanefield_reference::kernels::hop::Dagger;
 use lanefield_reference::kernels::reduce::Sum;
 use lanefield_reference::layout::{Direction, Lattice, LegOrder, Sites, Stencil};
@@ -15,8 +15,8 @@ use num_complex::Complex;
 
 use super::test_data::{Numbers, TestData};
 use super::{
-    Access, Argument, Arguments, FieldOfCall, FieldRole, Holds, HostFunction, Kernel, MatrixFacts, PlainFunction,
-    PlainLinks, Shape, Value, dagger_if,
+    Access, ArgumentValue, Arguments, FieldContents, FieldOfCall, FieldRole, HostFunction, Kernel, KernelArgument,
+    MatrixFacts, PlainFunction, PlainLinks, Shape, dagger_if,
 };
 use crate::backend::{AnyField, Backend, BackendError, Cpu, HostField, Memory};
 use crate::in_precision;
@@ -148,29 +148,29 @@ impl Case {
         let (mut stencil, mut matrix, mut scalars, mut indices) = (None, None, Vec::new(), Vec::new());
         for argument in kernel.arguments {
             match *argument {
-                Argument::Stencil => stencil = Some(Stencil::new(shape.target.lattice, shape.target.sites)?),
-                Argument::Matrix(form) => matrix = Some(Self::along_s(form, &shape)?),
-                Argument::Scalar(name) => scalars.push((name, Scalars::One(scalar()))),
+                KernelArgument::Stencil => stencil = Some(Stencil::new(shape.target.lattice, shape.target.sites)?),
+                KernelArgument::Matrix(form) => matrix = Some(Self::along_s(form, &shape)?),
+                KernelArgument::Scalar(name) => scalars.push((name, Scalars::One(scalar()))),
                 // Coefficients of clover terms: a diagonal near 4.
-                Argument::Double(name) => {
+                KernelArgument::Double(name) => {
                     let value = data.scalar::<f64>(Numbers::Ordinary, 64 + scalars.len() as u32);
                     scalars.push((name, Scalars::One(if name == "diagonal" { 2.0 + value.abs() } else { value })));
                 }
-                Argument::Complex(name) => {
+                KernelArgument::Complex(name) => {
                     scalars.push((name, Scalars::Complex(Complex::new(scalar(), scalar()))));
                 }
-                Argument::Scalars(names) => {
+                KernelArgument::Scalars(names) => {
                     for name in names {
                         let count = shape.parts() / shape.rhs_parts;
                         scalars.push((*name, Scalars::Several((0..count).map(|_| scalar()).collect())));
                     }
                 }
-                Argument::Coefficients { name, of } => {
+                KernelArgument::Coefficients { name, of } => {
                     let parts = shape.field(of).map_or(0, |field| field.object.parts()) * shape.parts();
                     let count = 2 * parts / (shape.rhs_parts * shape.rhs_parts);
                     scalars.push((name, Scalars::Several((0..count).map(|_| scalar()).collect())));
                 }
-                Argument::Indices { .. } => indices = taken(options),
+                KernelArgument::Indices { .. } => indices = taken(options),
                 _ => {}
             }
         }
@@ -196,7 +196,7 @@ impl Case {
         let listed = fields.iter().find(|(name, _)| is_list(kernel, name)).map_or(1, |(_, fields)| fields.len());
         let facts = |matrix: &SMatrix| MatrixFacts { form: matrix.form(), ls: matrix.ls(), dagger: matrix.dagger() };
         let matrix_facts = matrix.as_ref().map(facts);
-        let takes_stencil = kernel.arguments.iter().any(|argument| matches!(argument, Argument::Stencil));
+        let takes_stencil = kernel.arguments.iter().any(|argument| matches!(argument, KernelArgument::Stencil));
         let stencil = takes_stencil.then(|| Stencil::new(target.lattice, target.sites)).transpose()?;
         let shape = Shape { kernel, target, fields: shapes, legs, matrix: matrix_facts, rhs_parts, direction, listed };
         Ok(Self { shape, fields, stencil, matrix, scalars, indices })
@@ -215,28 +215,28 @@ impl Case {
             *dagger = dagger_if(options.matrix_dagger);
         }
         // Only where the target may be anything.
-        let takes_any = kernel.fields().any(|role| role.name == kernel.target() && role.holds == Holds::Any);
+        let takes_any = kernel.fields().any(|role| role.name == kernel.target() && role.holds == FieldContents::Any);
         let object = options.object.filter(|_| takes_any);
         // Of several right-hand sides every second is taken, and put back; where any number does, x has as many, which are fewer than those of y.
         let listed = kernel.arguments.iter().find_map(|argument| match *argument {
-            Argument::Indices { of, .. } => Some(of),
+            KernelArgument::Indices { of, .. } => Some(of),
             _ => None,
         });
-        let any_number = kernel.fields().find(|role| role.holds == Holds::AnyNumber).map(|role| role.name);
+        let any_number = kernel.fields().find(|role| role.holds == FieldContents::AnyNumber).map(|role| role.name);
         let listed = listed.or(any_number);
-        let object_of = |name: &str, holds: Holds, usual: Object| {
-            let any = matches!(holds, Holds::Any | Holds::AnyNumber | Holds::Converted);
+        let object_of = |name: &str, holds: FieldContents, usual: Object| {
+            let any = matches!(holds, FieldContents::Any | FieldContents::AnyNumber | FieldContents::Converted);
             let object = object.filter(|_| any).unwrap_or(usual);
             match listed == Some(name) {
                 true => object.with_parts(taken(options).len() * rhs_parts).unwrap_or(object),
                 false => object,
             }
         };
-        shape.target.object = object_of(kernel.target(), Holds::Any, shape.target.object);
+        shape.target.object = object_of(kernel.target(), FieldContents::Any, shape.target.object);
         for role in kernel.fields() {
             for field in shape.fields.iter_mut().filter(|field| field.name == role.name) {
                 field.shape.object = object_of(role.name, role.holds, field.shape.object);
-                if let (Some(from), Holds::Converted) = (options.from, role.holds) {
+                if let (Some(from), FieldContents::Converted) = (options.from, role.holds) {
                     let in_scalar = lattice.in_scalar(from.scalar()).unwrap_or(lattice);
                     field.shape = FieldShape { precision: from, lattice: in_scalar, ..field.shape };
                 }
@@ -254,24 +254,24 @@ impl Case {
         let FieldShape { lattice, sites, object, precision } = shape;
         let CaseOptions { configuration, links, numbers, data, .. } = *options;
         in_precision!(precision, R => Ok(match (role.holds, configuration) {
-            (Holds::DoubledLinks, Some(configuration)) => {
+            (FieldContents::DoubledLinks, Some(configuration)) => {
                 HostField::new(double::<R>(configuration, lattice, sites, links)?.into_data())
             }
-            (Holds::Links, Some(configuration)) => {
+            (FieldContents::Links, Some(configuration)) => {
                 HostField::new(raw::<R>(configuration, lattice, links.boundary)?.into_data())
             }
             _ => HostField::new(data.field::<R, Object>(lattice, sites, object, numbers, number)?.into_data()),
         }))
     }
 
-    fn along_s(form: Form, shape: &Shape) -> Result<SMatrix, BackendError> {
+    fn along_s(form: MatrixForm, shape: &Shape) -> Result<SMatrix, BackendError> {
         let (ls, dagger) = shape.matrix.map_or((1, Dagger::No), |matrix| (matrix.ls, matrix.dagger));
         let diagonal = MobiusCoefficients::new(ls, 0.1, 1.4, 1.5, 0.5)?.diagonal();
         let diagonal = if dagger == Dagger::Yes { diagonal.dagger() } else { diagonal };
         Ok(match form {
-            Form::Tridiagonal => diagonal.matrix(),
-            Form::Sweep => diagonal.inverse(InverseForm::Sweep)?,
-            Form::Dense => diagonal.inverse(InverseForm::Dense)?,
+            MatrixForm::Tridiagonal => diagonal.matrix(),
+            MatrixForm::Sweep => diagonal.inverse(InverseForm::Sweep)?,
+            MatrixForm::Dense => diagonal.inverse(InverseForm::Dense)?,
         })
     }
 
@@ -310,7 +310,7 @@ impl Case {
     /// The numbers of right-hand sides, with the name of the argument, where the kernel takes any.
     pub fn indices(&self) -> Option<(&'static str, &[usize])> {
         let name = self.kernel().arguments.iter().find_map(|argument| match *argument {
-            Argument::Indices { name, .. } => Some(name),
+            KernelArgument::Indices { name, .. } => Some(name),
             _ => None,
         });
         name.map(|name| (name, &self.indices[..]))
@@ -434,7 +434,7 @@ fn taken(options: &CaseOptions<'_>) -> Vec<usize> {
 }
 
 fn is_list(kernel: &Kernel, name: &str) -> bool {
-    kernel.arguments.iter().any(|argument| matches!(argument, Argument::Fields(list, _) if *list == name))
+    kernel.arguments.iter().any(|argument| matches!(argument, KernelArgument::Fields(list, _) if *list == name))
 }
 
 /// The arguments of a case on a backend. Errors are what that reports.
@@ -459,23 +459,23 @@ impl<B: Memory> CaseOn<B> {
         }
         for (name, scalars) in &case.scalars {
             let value = match scalars {
-                Scalars::One(scalar) => Value::Scalar(*scalar),
-                Scalars::Complex(scalar) => Value::Complex(*scalar),
-                Scalars::Several(scalars) => Value::Scalars(scalars),
+                Scalars::One(scalar) => ArgumentValue::Scalar(*scalar),
+                Scalars::Complex(scalar) => ArgumentValue::Complex(*scalar),
+                Scalars::Several(scalars) => ArgumentValue::Scalars(scalars),
             };
             arguments = arguments.value(name, value);
         }
         for argument in kernel.arguments {
-            if let Argument::Indices { name, .. } = *argument {
-                arguments = arguments.value(name, Value::Indices(&case.indices));
+            if let KernelArgument::Indices { name, .. } = *argument {
+                arguments = arguments.value(name, ArgumentValue::Indices(&case.indices));
             }
         }
         for (name, fields) in &mut self.fields {
             let role = kernel.fields().find(|role| role.name == *name);
             let value = match (role.map(|role| role.access), is_list(kernel, name), &mut fields[..]) {
-                (_, true, fields) => Value::Reads(fields.iter().collect()),
-                (Some(Access::Write | Access::Update), _, [field, ..]) => Value::Write(field),
-                (_, _, [field, ..]) => Value::Read(field),
+                (_, true, fields) => ArgumentValue::Reads(fields.iter().collect()),
+                (Some(Access::Write | Access::Update), _, [field, ..]) => ArgumentValue::Write(field),
+                (_, _, [field, ..]) => ArgumentValue::Read(field),
                 _ => continue,
             };
             arguments = arguments.value(name, value);

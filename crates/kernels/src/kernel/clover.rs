@@ -7,11 +7,11 @@ use lanefield_reference::kernels::hop::{self, Dagger};
 use lanefield_reference::layout::LEGS;
 use lanefield_reference::scalar;
 
-use super::Argument::{self, Accumulators, Boundary, Field, Osites, Parts, SharedLinks, Stage, Stencil};
 use super::BuildOption::{self, Define, Legs, PartsPerWorkItem, Reconstruct};
+use super::KernelArgument::{self, Accumulators, Boundary, Field, Osites, Parts, SharedLinks, Stage, Stencil};
 use super::hop::{IN, LINKS, OUT, hop_arguments, host_hop, plain_hop, variant};
 use super::usual::USUAL;
-use super::{Arguments, At, Geometry, Holds, Kernel, Shape, Work, read};
+use super::{Arguments, FieldContents, FieldSites, Geometry, Kernel, Shape, Work, read};
 use crate::backend::{BackendError, FieldOn, HopOn, Launch};
 
 /// The kernels of the family.
@@ -27,14 +27,15 @@ pub static KERNELS: &[&Kernel] = &[
     &CLOVER_APPLY,
 ];
 
-const BLOCKS: Argument = Field(read("blocks", Holds::CloverBlocks, At::Target));
-const CHI: Argument = Field(read("chi", Holds::Spinors, At::Target));
+const BLOCKS: KernelArgument = Field(read("blocks", FieldContents::CloverBlocks, FieldSites::Target));
+const CHI: KernelArgument = Field(read("chi", FieldContents::Spinors, FieldSites::Target));
 
-const EO: &[Argument] = &[OUT, BLOCKS, LINKS, IN, Stencil, Osites, Boundary, Stage, SharedLinks, Accumulators];
-const EO_MANY: &[Argument] =
+const EO: &[KernelArgument] = &[OUT, BLOCKS, LINKS, IN, Stencil, Osites, Boundary, Stage, SharedLinks, Accumulators];
+const EO_MANY: &[KernelArgument] =
     &[OUT, BLOCKS, LINKS, IN, Stencil, Osites, Boundary, Stage, SharedLinks, Parts, Accumulators];
-const OE: &[Argument] = &[OUT, BLOCKS, CHI, LINKS, IN, Stencil, Osites, Boundary, Stage, SharedLinks, Accumulators];
-const OE_MANY: &[Argument] =
+const OE: &[KernelArgument] =
+    &[OUT, BLOCKS, CHI, LINKS, IN, Stencil, Osites, Boundary, Stage, SharedLinks, Accumulators];
+const OE_MANY: &[KernelArgument] =
     &[OUT, BLOCKS, CHI, LINKS, IN, Stencil, Osites, Boundary, Stage, SharedLinks, Parts, Accumulators];
 const OF_ONE: &[BuildOption] = &[Reconstruct, Legs, PartsPerWorkItem("SPINORS_AT_ONCE"), BuildOption::Accumulators];
 const OF_MANY: &[BuildOption] =
@@ -119,7 +120,7 @@ pub static CLOVER_APPLY: Kernel = Kernel {
     name: "clover_apply",
     family: "clover",
     computes: "out = blocks · in",
-    arguments: &[OUT, BLOCKS, Field(read("in", Holds::Spinors, At::Target)), Osites, Parts],
+    arguments: &[OUT, BLOCKS, Field(read("in", FieldContents::Spinors, FieldSites::Target)), Osites, Parts],
     options: &[Define("APPLY_ONLY")],
     geometry: Geometry::Parts { vectors: true },
     work: |shape| work(shape, FLOPS_PER_SITE, 2),

@@ -7,10 +7,10 @@ use lanefield_reference::layout::{Sites, osites_in_full};
 use lanefield_reference::real::Precision;
 use lanefield_reference::scalar::{self, ScalarClover};
 
-use super::Argument::{Computed, Double, Field, Osites, Stencil, Words};
+use super::KernelArgument::{Computed, Double, Field, Osites, Stencil, Words};
 use super::usual::USUAL;
-use super::{Arguments, At, ComputedTable, Geometry, Holds, HostCall, Kernel, PlainLinks};
-use super::{Rows, Shape, read, write};
+use super::{Arguments, ComputedTable, FieldContents, FieldSites, Geometry, HostCall, Kernel, PlainLinks};
+use super::{Shape, TableRows, read, write};
 use crate::backend::{BackendError, FieldOn, Launch};
 
 /// The kernels of the family.
@@ -30,8 +30,8 @@ pub static FIELD_STRENGTH: Kernel = Kernel {
     name: "field_strength",
     computes: "out = F of the six planes, from links",
     arguments: &[
-        Field(write("out", Holds::FieldStrength, At::All)),
-        Field(read("links", Holds::Links, At::All)),
+        Field(write("out", FieldContents::FieldStrength, FieldSites::All)),
+        Field(read("links", FieldContents::Links, FieldSites::All)),
         Stencil,
         Osites,
     ],
@@ -52,8 +52,8 @@ pub static CLOVER_TERM: Kernel = Kernel {
     name: "clover_term",
     computes: "out = clover term of strength",
     arguments: &[
-        Field(write("out", Holds::CloverBlocks, At::Target)),
-        Field(read("strength", Holds::FieldStrength, At::Target)),
+        Field(write("out", FieldContents::CloverBlocks, FieldSites::Target)),
+        Field(read("strength", FieldContents::FieldStrength, FieldSites::Target)),
         Double("diagonal"),
         Double("spatial"),
         Double("temporal"),
@@ -77,9 +77,9 @@ pub static CLOVER_INVERSE: Kernel = Kernel {
     name: "clover_inverse",
     computes: "out = inverse of the blocks of term; pivots",
     arguments: &[
-        Field(write("out", Holds::CloverBlocks, At::Target)),
-        Field(write("pivots", Holds::ComplexNumber, At::Target)),
-        Field(read("term", Holds::CloverBlocks, At::Target)),
+        Field(write("out", FieldContents::CloverBlocks, FieldSites::Target)),
+        Field(write("pivots", FieldContents::ComplexNumber, FieldSites::Target)),
+        Field(read("term", FieldContents::CloverBlocks, FieldSites::Target)),
         Osites,
     ],
     geometry: Geometry::Sites,
@@ -101,11 +101,11 @@ pub static PICK_CHECKERBOARD: Kernel = Kernel {
     name: "pick_checkerboard",
     computes: "out = x at the sites of one parity",
     arguments: &[
-        Field(write("out", Holds::Any, At::Target)),
-        Field(read("x", Holds::Any, At::All)),
+        Field(write("out", FieldContents::Any, FieldSites::Target)),
+        Field(read("x", FieldContents::Any, FieldSites::All)),
         Computed(ComputedTable {
             name: "osites in the full lattice",
-            rows: Rows::OsitesOfAllSites,
+            rows: TableRows::OsitesOfAllSites,
             make: |lattice, sites| match sites {
                 Sites::Parity(parity) => osites_in_full(lattice, parity),
                 Sites::Full => Ok((0..lattice.osites(sites) as u32).collect()),

@@ -2,11 +2,11 @@
 
 use lanefield_reference::kernels::laplace::ideal_bytes_per_site;
 
-use super::Argument::{self, Field};
-use super::{At, Holds, Shape, Work, read, write};
+use super::KernelArgument::{self, Field};
+use super::{FieldContents, FieldSites, Shape, Work, read, write};
 
-pub(super) const OUT: Argument = Field(write("out", Holds::ColourVectors, At::Target));
-pub(super) const IN: Argument = Field(read("in", Holds::ColourVectors, At::Neighbours));
+pub(super) const OUT: KernelArgument = Field(write("out", FieldContents::ColourVectors, FieldSites::Target));
+pub(super) const IN: KernelArgument = Field(read("in", FieldContents::ColourVectors, FieldSites::Neighbours));
 
 /// `flops`: operations on a vector.
 pub(super) fn work(shape: &Shape, flops: u64) -> Work {

@@ -4,7 +4,7 @@ use lanefield_reference::field::SiteObject;
 use lanefield_reference::kernels::Vectors;
 use lanefield_reference::real::Real;
 
-use super::twin::PlainCall;
+use super::plain::PlainCall;
 use super::{Arguments, Kernel};
 use crate::backend::{BackendError, FieldOn, Launch};
 use crate::body::prelude::*;

@@ -2,25 +2,25 @@
 
 use lanefield_reference::field::Spinors;
 use lanefield_reference::kernels::Vectors;
-use lanefield_reference::kernels::domain_wall::{self, Form, require_tridiagonal};
+use lanefield_reference::kernels::domain_wall::{self, MatrixForm, require_tridiagonal};
 use lanefield_reference::real::Precision;
 use lanefield_reference::scalar;
 
-use super::Argument::{self, Dagger, Field, Ls, Matrix, Osites, Parts};
 use super::BuildOption::PartsPerWorkItem;
+use super::KernelArgument::{self, Dagger, Field, Ls, Matrix, Osites, Parts};
 use super::convert::ConvertKernels as _;
-use super::plain::{list, put};
+use super::site_lists::{list, put};
 use super::usual::USUAL;
-use super::{Arguments, At, Geometry, Holds, Kernel, Shape, Work, read, write};
+use super::{Arguments, FieldContents, FieldSites, Geometry, Kernel, Shape, Work, read, write};
 use crate::backend::{BackendError, FieldOn, Launch, TableFacts};
 
 /// The kernels of the family.
 pub static KERNELS: &[&Kernel] = &[&S_TRIDIAGONAL, &S_TRIDIAGONAL_ADD, &S_SWEEP, &S_DENSE];
 
-const OUT: Argument = Field(write("out", Holds::Spinors, At::Target));
-const X: Argument = Field(read("x", Holds::Spinors, At::Target));
+const OUT: KernelArgument = Field(write("out", FieldContents::Spinors, FieldSites::Target));
+const X: KernelArgument = Field(read("x", FieldContents::Spinors, FieldSites::Target));
 
-const fn kernel(name: &'static str, computes: &'static str, arguments: &'static [Argument]) -> Kernel {
+const fn kernel(name: &'static str, computes: &'static str, arguments: &'static [KernelArgument]) -> Kernel {
     Kernel {
         name,
         family: "domain_wall",
@@ -51,14 +51,23 @@ const fn kernel(name: &'static str, computes: &'static str, arguments: &'static 
 pub static S_TRIDIAGONAL: Kernel = kernel(
     "s_tridiagonal",
     "out = matrix · x along s, tridiagonal",
-    &[OUT, Matrix(Form::Tridiagonal), X, Osites, Parts, Ls, Dagger],
+    &[OUT, Matrix(MatrixForm::Tridiagonal), X, Osites, Parts, Ls, Dagger],
 );
 
 /// out = matrix · x + z, of a tridiagonal matrix.
 pub static S_TRIDIAGONAL_ADD: Kernel = kernel(
     "s_tridiagonal_add",
     "out = matrix · x + z along s, tridiagonal",
-    &[OUT, Matrix(Form::Tridiagonal), X, Field(read("z", Holds::Spinors, At::Target)), Osites, Parts, Ls, Dagger],
+    &[
+        OUT,
+        Matrix(MatrixForm::Tridiagonal),
+        X,
+        Field(read("z", FieldContents::Spinors, FieldSites::Target)),
+        Osites,
+        Parts,
+        Ls,
+        Dagger,
+    ],
 );
 
 /// out = inverse · x, by elimination. It makes halves of spinors, and half precision rounds whole ones.
@@ -67,13 +76,13 @@ pub static S_SWEEP: Kernel = Kernel {
     ..kernel(
         "s_sweep",
         "out = inverse · x along s, by a sweep",
-        &[OUT, Matrix(Form::Sweep), X, Osites, Argument::Fermions(2), Ls, Dagger],
+        &[OUT, Matrix(MatrixForm::Sweep), X, Osites, KernelArgument::Fermions(2), Ls, Dagger],
     )
 };
 
 /// out = matrix · x, of a dense matrix.
 pub static S_DENSE: Kernel =
-    kernel("s_dense", "out = matrix · x along s, dense", &[OUT, Matrix(Form::Dense), X, Osites, Parts, Ls]);
+    kernel("s_dense", "out = matrix · x along s, dense", &[OUT, Matrix(MatrixForm::Dense), X, Osites, Parts, Ls]);
 
 /// Floating-point operations of a sum of spinors.
 const SUM_FLOPS: u64 = 24;
@@ -98,16 +107,16 @@ pub trait DomainWallKernels: Launch {
         x: &FieldOn<Self, R, Spinors>,
     ) -> Result<(), BackendError> {
         let form = form(matrix)?;
-        if !S_SWEEP.takes(R::PRECISION) && form == Form::Sweep {
+        if !S_SWEEP.takes(R::PRECISION) && form == MatrixForm::Sweep {
             let swept = self.in_f32(x)?;
             let mut result = self.zeros::<f32, _>(*x.lattice(), x.sites(), x.kind())?;
             self.s_multiply(&mut result, matrix, &swept)?;
             return self.convert(out, &result);
         }
         let kernel = match form {
-            Form::Tridiagonal => &S_TRIDIAGONAL,
-            Form::Sweep => &S_SWEEP,
-            Form::Dense => &S_DENSE,
+            MatrixForm::Tridiagonal => &S_TRIDIAGONAL,
+            MatrixForm::Sweep => &S_SWEEP,
+            MatrixForm::Dense => &S_DENSE,
         };
         self.launch(Arguments::new(kernel).write("out", out).matrix(matrix).read("x", x).call()?)
     }
@@ -129,7 +138,7 @@ pub trait DomainWallKernels: Launch {
     }
 }
 
-fn form(table: &impl crate::backend::Table) -> Result<Form, BackendError> {
+fn form(table: &impl crate::backend::Table) -> Result<MatrixForm, BackendError> {
     match table.facts() {
         TableFacts::Matrix { facts, .. } => Ok(facts.form),
         TableFacts::Stencil { .. } => Err(BackendError::Argument {

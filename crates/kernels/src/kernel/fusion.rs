@@ -4,12 +4,12 @@
 use lanefield_reference::body::{Body, Fused, Role};
 use lanefield_reference::real::Precision;
 
-use super::recorded::Recorded;
-use super::twin::launch_twin;
-use super::written::{LOCAL, STENCIL, argument, launch};
-use super::{Argument, HostFunction, Kernel, KernelSource};
+use super::body_kernel::{LOCAL, STENCIL, argument, launch};
+use super::interpreter::Interpreted;
+use super::plain::launch_plain;
+use super::{HostFunction, Kernel, KernelArgument, KernelSource};
 use crate::backend::graph::Fusion;
-use crate::body::{Written, uses_displacements, uses_neighbours};
+use crate::body::{BodyKernel, uses_displacements, uses_neighbours};
 
 /// A text for as long as the process runs.
 fn kept(text: String) -> &'static str {
@@ -47,19 +47,20 @@ pub fn fusion<A: Body, B: Body, const WRITTEN: usize, const READ: usize>(
             renamed.push((name, other));
         }
     }
-    let mut arguments: Vec<Argument> = names.iter().zip(roles).map(|(name, role)| argument(name, *role)).collect();
+    let mut arguments: Vec<KernelArgument> =
+        names.iter().zip(roles).map(|(name, role)| argument(name, *role)).collect();
     let is_stencil = uses_neighbours(roles);
     if is_stencil {
-        arguments.push(Argument::Stencil);
+        arguments.push(KernelArgument::Stencil);
     }
     if uses_displacements(roles) {
-        arguments.push(Argument::OfNeighbours);
+        arguments.push(KernelArgument::OfNeighbours);
     }
-    arguments.push(Argument::Osites);
+    arguments.push(KernelArgument::Osites);
     if is_stencil {
-        arguments.push(Argument::Boundary);
+        arguments.push(KernelArgument::Boundary);
     }
-    arguments.push(Argument::Parts);
+    arguments.push(KernelArgument::Parts);
     let name = kept(format!("{}_then_{}", first.name, second.name));
     let base = if is_stencil { STENCIL } else { LOCAL };
     let kernel = Kernel {
@@ -71,10 +72,10 @@ pub fn fusion<A: Body, B: Body, const WRITTEN: usize, const READ: usize>(
         precisions: &Precision::OF_ARITHMETIC,
         tuned_as: if is_stencil { first.tuned_as.or(second.tuned_as) } else { None },
         source: KernelSource::Body(
-            Written::new::<Fused<A, B, WRITTEN, READ>>(names.leak()).with_dagger(of_first.dagger),
+            BodyKernel::new::<Fused<A, B, WRITTEN, READ>>(names.leak()).with_dagger(of_first.dagger),
         ),
         cpu: HostFunction::Launch(launch),
-        plain: HostFunction::Launch(launch_twin::<Recorded>),
+        plain: HostFunction::Launch(launch_plain::<Interpreted>),
         ..base
     };
     let read = of_second.names[READ];

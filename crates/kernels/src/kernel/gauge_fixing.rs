@@ -10,9 +10,9 @@ use lanefield_reference::scalar::gauge_fixing as plain;
 use lanefield_reference::scalar::{Link, matrix_adjoint, matrix_times_matrix, real_madd, real_times, site_norm2};
 
 use super::loops::{plain_traceless, traceless};
+use super::plain::PlainCall;
 use super::staples::Matrices;
 use super::su2::{self, Quaternion};
-use super::twin::PlainCall;
 use super::{Arguments, Kernel};
 use crate::backend::{BackendError, FieldOn, Launch, Reduce};
 use crate::body::number;

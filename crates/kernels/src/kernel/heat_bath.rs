@@ -9,8 +9,8 @@ use lanefield_reference::random::key_of_seed;
 use lanefield_reference::scalar::heat_bath as plain;
 use lanefield_reference::scalar::site_inner_product;
 
+use super::plain::PlainCall;
 use super::su2::{self, Quaternion};
-use super::twin::PlainCall;
 use super::{Arguments, Kernel};
 use crate::backend::{BackendError, FieldOn, Launch, Reduce};
 use crate::body::prelude::*;

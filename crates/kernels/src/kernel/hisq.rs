@@ -8,10 +8,10 @@ use lanefield_reference::scalar::hisq as plain;
 use lanefield_reference::scalar::matrix_times_vector;
 use num_complex::Complex;
 
+use super::plain::PlainCall;
 use super::staples::step;
-use super::twin::PlainCall;
 use super::with_hop::{self, WithHop};
-use super::{Kernel, Value};
+use super::{ArgumentValue, Kernel};
 use crate::backend::{BackendError, FieldOn, HopOn, Launch};
 use crate::body::prelude::*;
 
@@ -119,6 +119,8 @@ pub trait HisqKernels: Launch {
         long_links: &FieldOn<Self, R, DoubledGauge>,
     ) -> Result<(), BackendError> {
         let kernels = with_hop::Kernels { sum: [&HISQ_FULL; 2], product: [&EO_HISQ; 2], difference: [&OE_HISQ; 2] };
-        done.launch_with(self, &kernels, out, hop, Value::Scalar, |arguments| arguments.read("long_links", long_links))
+        done.launch_with(self, &kernels, out, hop, ArgumentValue::Scalar, |arguments| {
+            arguments.read("long_links", long_links)
+        })
     }
 }

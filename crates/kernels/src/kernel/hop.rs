@@ -8,10 +8,12 @@ use lanefield_reference::links::DoubledGauge;
 use lanefield_reference::scalar::ScalarWilson;
 use num_complex::Complex;
 
-use super::Argument::{Boundary, Field, LaunchedParts, Osites, Parts, SharedLinks, Stage, Stencil};
 use super::BuildOption::{Legs, PartsPerWorkItem, Reconstruct};
+use super::KernelArgument::{Boundary, Field, LaunchedParts, Osites, Parts, SharedLinks, Stage, Stencil};
 use super::usual::USUAL;
-use super::{Argument, Arguments, At, BuildOption, Geometry, Holds, HostCall, Kernel, PlainLinks};
+use super::{
+    Arguments, BuildOption, FieldContents, FieldSites, Geometry, HostCall, Kernel, KernelArgument, PlainLinks,
+};
 use super::{Shape, Work, read, write};
 use crate::backend::{BackendError, FieldOn, HopOn, Launch};
 
@@ -21,12 +23,12 @@ pub static KERNELS: &[&Kernel] = &[&HOP, &HOP_DAGGER, &HOP_MANY, &HOP_MANY_DAGGE
 /// Macros of kernels that begin with a hop.
 pub(super) const OPTIONS: &[BuildOption] = &[Reconstruct, Legs, PartsPerWorkItem("SPINORS_AT_ONCE")];
 
-pub(super) const OUT: Argument = Field(write("out", Holds::Spinors, At::Target));
-pub(super) const LINKS: Argument = Field(read("links", Holds::DoubledLinks, At::Target));
-pub(super) const IN: Argument = Field(read("in", Holds::Spinors, At::Neighbours));
+pub(super) const OUT: KernelArgument = Field(write("out", FieldContents::Spinors, FieldSites::Target));
+pub(super) const LINKS: KernelArgument = Field(read("links", FieldContents::DoubledLinks, FieldSites::Target));
+pub(super) const IN: KernelArgument = Field(read("in", FieldContents::Spinors, FieldSites::Neighbours));
 
-const ONE: &[Argument] = &[OUT, LINKS, IN, Stencil, Osites, Boundary, Stage, SharedLinks];
-const MANY: &[Argument] = &[OUT, LINKS, IN, Stencil, Osites, Boundary, Stage, SharedLinks, Parts, LaunchedParts];
+const ONE: &[KernelArgument] = &[OUT, LINKS, IN, Stencil, Osites, Boundary, Stage, SharedLinks];
+const MANY: &[KernelArgument] = &[OUT, LINKS, IN, Stencil, Osites, Boundary, Stage, SharedLinks, Parts, LaunchedParts];
 
 const fn kernel(name: &'static str, computes: &'static str, dagger: Dagger, many: bool) -> Kernel {
     Kernel {

@@ -6,15 +6,15 @@ use lanefield_reference::kernels::laplace::{self, FLOPS_PER_VECTOR, LaplaceHop, 
 use lanefield_reference::layout::LegOrder;
 use lanefield_reference::links::DoubledGauge;
 
-use super::Argument::{Boundary, Osites, Parts, Stencil};
+use super::KernelArgument::{Boundary, Osites, Parts, Stencil};
+use super::body_kernel::STENCIL;
 use super::colour_vectors::{IN, OUT, work};
 use super::hop::LINKS;
-use super::twin::PlainCall;
+use super::plain::PlainCall;
 use super::with_hop;
-use super::written::STENCIL;
 use super::{Arguments, Kernel, KernelSource};
 use crate::backend::{BackendError, FieldOn, Launch};
-use crate::body::Written;
+use crate::body::BodyKernel;
 use crate::body::prelude::*;
 
 /// The kernels of the family.
@@ -27,7 +27,7 @@ pub static LAPLACE_HOP: Kernel = Kernel {
     computes: "out = laplace_hop(in), of colour vectors",
     arguments: &[OUT, LINKS, IN, Stencil, Osites, Boundary, Parts],
     tuned_as: Some("laplace_hop"),
-    source: KernelSource::Body(Written::new::<LaplaceHop>(&["out", "links", "in"])),
+    source: KernelSource::Body(BodyKernel::new::<LaplaceHop>(&["out", "links", "in"])),
     usual_parts: 12,
     work: |shape| work(shape, FLOPS_PER_VECTOR),
     cpu: launch!(R, |call| {

@@ -7,8 +7,8 @@ use lanefield_reference::scalar::{Link, madd, matrix_adjoint, matrix_times_matri
 use num_complex::Complex;
 
 use super::loops::{plain_traceless, traceless};
+use super::plain::PlainCall;
 use super::staples::Matrices;
-use super::twin::PlainCall;
 use super::{Arguments, Kernel};
 use crate::backend::{BackendError, Launch};
 use crate::body::number;

@@ -11,8 +11,8 @@ use lanefield_reference::scalar::{
 };
 use num_complex::Complex;
 
+use super::plain::PlainCall;
 use super::staples::{Matrices, corner, step};
-use super::twin::PlainCall;
 use super::{Arguments, Kernel};
 use crate::backend::{BackendError, FieldOn, Reduce};
 use crate::body::number;

@@ -6,6 +6,7 @@
 mod usual;
 
 pub mod blas;
+pub mod body_kernel;
 mod case;
 pub mod clover;
 pub mod clover_term;
@@ -19,24 +20,23 @@ pub mod ghosts;
 pub mod heat_bath;
 pub mod hisq;
 pub mod hop;
+pub mod interpreter;
 pub mod laplace;
 pub mod links;
 mod list;
 pub mod loops;
 pub mod molecular_dynamics;
-mod plain;
-pub mod recorded;
+pub mod plain;
 pub mod reduce;
 pub mod rhs;
+mod site_lists;
 pub mod staggered;
 pub mod staples;
 mod su2;
 mod test_data;
-pub mod twin;
 pub mod twisted_mass;
 pub mod wilson;
 pub mod with_hop;
-pub mod written;
 
 pub use crate::backend::specification::*;
 pub use crate::body::Role;

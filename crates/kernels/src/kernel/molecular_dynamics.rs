@@ -11,7 +11,7 @@ use num_complex::Complex;
 
 use super::links::{exponential, plain_exponential};
 use super::loops::{plain_traceless, traceless};
-use super::twin::PlainCall;
+use super::plain::PlainCall;
 use super::{Arguments, Kernel};
 use crate::backend::{BackendError, FieldOn, Launch, Reduce};
 use crate::body::prelude::*;

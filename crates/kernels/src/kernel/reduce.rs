@@ -8,11 +8,11 @@ use lanefield_reference::real::Precision;
 use lanefield_reference::scalar;
 use num_complex::Complex;
 
-use super::Argument::{self, Constant, Elements, Field, Fields, Osites, PartWords, Slices, Words};
+use super::KernelArgument::{self, Constant, Elements, Field, Fields, Osites, PartWords, Slices, Words};
 use super::convert::ConvertKernels as _;
-use super::plain::{list, object, parts, places};
+use super::site_lists::{list, object, parts, places};
 use super::usual::{USUAL, moved};
-use super::{Arguments, At, BuildOption, Ceiling, Geometry, Holds, Kernel, Value, Work, read};
+use super::{ArgumentValue, Arguments, BuildOption, Ceiling, FieldContents, FieldSites, Geometry, Kernel, Work, read};
 use crate::backend::{BackendError, FieldOn, Reduce};
 
 /// The kernels of the family.
@@ -21,7 +21,7 @@ pub static KERNELS: &[&Kernel] = &[&NORM2, &INNER_PRODUCTS, &SUM, &SLICE_SUMS, &
 /// Most fields x of one pass of `inner_products`.
 pub const MOST_FIELDS: usize = 4;
 
-const X: Argument = Field(read("x", Holds::Any, At::Target));
+const X: KernelArgument = Field(read("x", FieldContents::Any, FieldSites::Target));
 
 const BASE: Kernel = Kernel {
     family: "reduce",
@@ -47,7 +47,12 @@ pub static NORM2: Kernel = Kernel {
 pub static INNER_PRODUCTS: Kernel = Kernel {
     name: "inner_products",
     computes: "⟨x, y⟩ of several x",
-    arguments: &[Fields("xs", MOST_FIELDS), Field(read("y", Holds::Any, At::Target)), Elements, PartWords],
+    arguments: &[
+        Fields("xs", MOST_FIELDS),
+        Field(read("y", FieldContents::Any, FieldSites::Target)),
+        Elements,
+        PartWords,
+    ],
     work: |shape| moved(shape, 4 * shape.listed as u64),
     cpu: reduce!(R, |call, sum| reduce::inner_products(&call.list::<R>("xs")?, call.data::<R>("y")?, sum)),
     plain: plain_sum!(R, |call, sum| {
@@ -115,7 +120,7 @@ pub static FINISH: Kernel = Kernel {
 pub static CG_CURVATURE: Kernel = Kernel {
     name: "cg_curvature",
     computes: "Re⟨p, A p⟩ of queued iterations",
-    arguments: &[X, Field(read("y", Holds::Any, At::Target)), Elements, PartWords],
+    arguments: &[X, Field(read("y", FieldContents::Any, FieldSites::Target)), Elements, PartWords],
     geometry: Geometry::PartOfOthers,
     work: |shape| moved(shape, 2),
     ..BASE
@@ -198,7 +203,7 @@ pub trait ReduceKernels: Reduce {
     ) -> Result<Vec<Complex<f64>>, BackendError> {
         let mut products = Vec::with_capacity(xs.len());
         for xs in xs.chunks(MOST_FIELDS) {
-            let xs = Value::Reads(xs.iter().map(|x| x.any()).collect());
+            let xs = ArgumentValue::Reads(xs.iter().map(|x| x.any()).collect());
             let call = Arguments::new(&INNER_PRODUCTS).value("xs", xs).read("y", y).call()?;
             products.extend(self.reduce(call, sum)?.round_complex());
         }

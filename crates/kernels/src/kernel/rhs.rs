@@ -6,19 +6,22 @@ use lanefield_reference::kernels::{Vectors, rhs};
 use lanefield_reference::scalar;
 use num_complex::Complex;
 
-use super::Argument::{self, Coefficients, Field, Indices, Osites, Parts, PartsOf, RhsParts, Scalars};
-use super::plain::{list, of_rhs, put, put_rhs};
+use super::KernelArgument::{self, Coefficients, Field, Indices, Osites, Parts, PartsOf, RhsParts, Scalars};
 use super::reduce::{plain_inner_product, plain_norm2};
+use super::site_lists::{list, of_rhs, put, put_rhs};
 use super::usual::{USUAL, moved};
-use super::{Arguments, At, BuildOption, Ceiling, Geometry, Holds, Kernel, Shape, Value, Work, read, update};
+use super::{
+    ArgumentValue, Arguments, BuildOption, Ceiling, FieldContents, FieldSites, Geometry, Kernel, Shape, Work, read,
+    update,
+};
 use crate::backend::{BackendError, FieldOn, Launch, Reduce};
 
 /// The kernels of the family.
 pub static KERNELS: &[&Kernel] =
     &[&TAKE_RHS, &PUT_RHS, &RHS_PRODUCTS, &RHS_AXPY_NORM, &RHS_CG_UPDATE, &RHS_GRAM, &RHS_MADD];
 
-const X: Argument = Field(read("x", Holds::Any, At::Target));
-const Y: Argument = Field(update("y", Holds::Any));
+const X: KernelArgument = Field(read("x", FieldContents::Any, FieldSites::Target));
+const Y: KernelArgument = Field(update("y", FieldContents::Any));
 
 const BASE: Kernel = Kernel {
     family: "rhs",
@@ -34,8 +37,8 @@ pub static TAKE_RHS: Kernel = Kernel {
     name: "take_rhs",
     computes: "right-hand side k of out ← that of number wanted[k] of x",
     arguments: &[
-        Field(super::write("out", Holds::Any, At::Target)),
-        Field(read("x", Holds::AnyNumber, At::Target)),
+        Field(super::write("out", FieldContents::Any, FieldSites::Target)),
+        Field(read("x", FieldContents::AnyNumber, FieldSites::Target)),
         Indices { name: "wanted", of: "out", among: "x" },
         Osites,
         Parts,
@@ -65,8 +68,8 @@ pub static PUT_RHS: Kernel = Kernel {
     name: "put_rhs",
     computes: "right-hand side wanted[k] of out ← that of number k of x",
     arguments: &[
-        Field(update("out", Holds::Any)),
-        Field(read("x", Holds::AnyNumber, At::Target)),
+        Field(update("out", FieldContents::Any)),
+        Field(read("x", FieldContents::AnyNumber, FieldSites::Target)),
         Indices { name: "wanted", of: "x", among: "out" },
         Osites,
         PartsOf("x"),
@@ -95,7 +98,7 @@ pub static PUT_RHS: Kernel = Kernel {
 pub static RHS_PRODUCTS: Kernel = Kernel {
     name: "rhs_products",
     computes: "Re⟨x, y⟩ of each right-hand side",
-    arguments: &[X, Field(read("y", Holds::Any, At::Target)), Osites, Parts, RhsParts],
+    arguments: &[X, Field(read("y", FieldContents::Any, FieldSites::Target)), Osites, Parts, RhsParts],
     geometry: Geometry::SumOfRightHandSides,
     ceiling: Ceiling::Read,
     work: |shape| moved(shape, 2),
@@ -141,9 +144,9 @@ pub static RHS_CG_UPDATE: Kernel = Kernel {
     name: "rhs_cg_update",
     computes: "psi ← a·p + psi, p ← b·p + r, of each right-hand side",
     arguments: &[
-        Field(update("psi", Holds::Any)),
-        Field(update("p", Holds::Any)),
-        Field(read("r", Holds::Any, At::Target)),
+        Field(update("psi", FieldContents::Any)),
+        Field(update("p", FieldContents::Any)),
+        Field(read("r", FieldContents::Any, FieldSites::Target)),
         Scalars(&["a", "b"]),
         Osites,
         Parts,
@@ -175,8 +178,8 @@ pub static RHS_GRAM: Kernel = Kernel {
     name: "rhs_gram",
     computes: "⟨x_i, y_j⟩ of all pairs of right-hand sides",
     arguments: &[
-        Field(read("x", Holds::AnyNumber, At::Target)),
-        Field(read("y", Holds::Any, At::Target)),
+        Field(read("x", FieldContents::AnyNumber, FieldSites::Target)),
+        Field(read("y", FieldContents::Any, FieldSites::Target)),
         Osites,
         Parts,
         RhsParts,
@@ -207,7 +210,7 @@ pub static RHS_MADD: Kernel = Kernel {
     computes: "y_j ← y_j + Σ x_i·m_ij of all pairs of right-hand sides",
     arguments: &[
         Y,
-        Field(read("x", Holds::AnyNumber, At::Target)),
+        Field(read("x", FieldContents::AnyNumber, FieldSites::Target)),
         Coefficients { name: "m", of: "x" },
         Osites,
         Parts,
@@ -261,7 +264,7 @@ pub trait RhsKernels: Launch {
         rhs::check_rhs(x.kind().object(), wanted, rhs_parts, || x.describe())?;
         let mut out = self.zeros(*x.lattice(), x.sites(), K::repeated(wanted.len() * rhs_parts))?;
         let arguments = Arguments::new(&TAKE_RHS).write("out", &mut out).read("x", x);
-        self.launch(arguments.value("wanted", Value::Indices(wanted)).rhs_parts(rhs_parts).call()?)?;
+        self.launch(arguments.value("wanted", ArgumentValue::Indices(wanted)).rhs_parts(rhs_parts).call()?)?;
         Ok(out)
     }
 
@@ -276,7 +279,7 @@ pub trait RhsKernels: Launch {
         rhs::check_rhs(out.kind().object(), wanted, rhs_parts, || out.describe())?;
         rhs::check_rhs(x.kind().object(), &[wanted.len().saturating_sub(1)], rhs_parts, || x.describe())?;
         let arguments = Arguments::new(&PUT_RHS).write("out", out).read("x", x);
-        self.launch(arguments.value("wanted", Value::Indices(wanted)).rhs_parts(rhs_parts).call()?)
+        self.launch(arguments.value("wanted", ArgumentValue::Indices(wanted)).rhs_parts(rhs_parts).call()?)
     }
 
     /// Re ⟨x, y⟩ of each right-hand side of `rhs_parts` components.
@@ -307,7 +310,7 @@ pub trait RhsKernels: Launch {
         Self: Reduce,
     {
         let rhs_parts = rhs::parts_of(y.kind().object(), a.len())?;
-        let arguments = Arguments::new(&RHS_AXPY_NORM).write("y", y).value("a", Value::Scalars(a)).read("x", x);
+        let arguments = Arguments::new(&RHS_AXPY_NORM).write("y", y).value("a", ArgumentValue::Scalars(a)).read("x", x);
         Ok(self.reduce(arguments.rhs_parts(rhs_parts).call()?, sum)?.round())
     }
 
@@ -323,7 +326,7 @@ pub trait RhsKernels: Launch {
         rhs::check_scalars(a, b)?;
         let rhs_parts = rhs::parts_of(psi.kind().object(), a.len())?;
         let arguments = Arguments::new(&RHS_CG_UPDATE).write("psi", psi).write("p", p).read("r", r);
-        let arguments = arguments.value("a", Value::Scalars(a)).value("b", Value::Scalars(b));
+        let arguments = arguments.value("a", ArgumentValue::Scalars(a)).value("b", ArgumentValue::Scalars(b));
         self.launch(arguments.rhs_parts(rhs_parts).call()?)
     }
 
@@ -356,7 +359,7 @@ pub trait RhsKernels: Launch {
         rhs_parts: usize,
     ) -> Result<(), BackendError> {
         let reals: &[f64] = bytemuck::cast_slice(m);
-        let arguments = Arguments::new(&RHS_MADD).write("y", y).read("x", x).value("m", Value::Scalars(reals));
+        let arguments = Arguments::new(&RHS_MADD).write("y", y).read("x", x).value("m", ArgumentValue::Scalars(reals));
         self.launch(arguments.rhs_parts(rhs_parts).call()?)
     }
 }

@@ -6,16 +6,16 @@ use lanefield_reference::kernels::staggered::{self, FLOPS_PER_VECTOR, StaggeredH
 use lanefield_reference::layout::LegOrder;
 use lanefield_reference::links::DoubledGauge;
 
-use super::Argument::{Boundary, Computed, Osites, Parts, Stencil};
+use super::KernelArgument::{Boundary, Computed, Osites, Parts, Stencil};
+use super::body_kernel::STENCIL;
 use super::colour_vectors::{IN, OUT, work};
 use super::coordinates::COORDINATES;
 use super::hop::LINKS;
-use super::twin::PlainCall;
+use super::plain::PlainCall;
 use super::with_hop::{self, WithHop};
-use super::written::STENCIL;
-use super::{Arguments, Kernel, KernelSource, Value};
+use super::{ArgumentValue, Arguments, Kernel, KernelSource};
 use crate::backend::{BackendError, FieldOn, HopOn, Launch};
-use crate::body::Written;
+use crate::body::BodyKernel;
 use crate::body::prelude::*;
 
 /// The kernels of the family.
@@ -40,7 +40,7 @@ pub static STAGGERED_HOP: Kernel = Kernel {
         Computed(COORDINATES[3]),
     ],
     tuned_as: Some("staggered_hop"),
-    source: KernelSource::Body(Written::new::<StaggeredHop>(&["out", "links", "in", "site"])),
+    source: KernelSource::Body(BodyKernel::new::<StaggeredHop>(&["out", "links", "in", "site"])),
     work: |shape| work(shape, FLOPS_PER_VECTOR),
     cpu: launch!(R, |call| {
         let (out, stencil, legs) = (call.write::<R, _>("out")?, call.host_stencil()?, call.shape().legs);
@@ -128,6 +128,6 @@ pub trait StaggeredKernels: Launch {
             product: [&EO_STAGGERED; 2],
             difference: [&OE_STAGGERED; 2],
         };
-        done.launch(self, &kernels, out, hop, Value::Scalar)
+        done.launch(self, &kernels, out, hop, ArgumentValue::Scalar)
     }
 }

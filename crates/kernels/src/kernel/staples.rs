@@ -5,7 +5,7 @@ use lanefield_reference::kernels::Vectors;
 use lanefield_reference::layout::{LEGS, LegOrder, directions};
 use lanefield_reference::scalar::{Link, matrix_adjoint, matrix_times_matrix, real_madd};
 
-use super::twin::PlainCall;
+use super::plain::PlainCall;
 use super::{Arguments, Kernel};
 use crate::backend::{BackendError, FieldOn, Launch};
 use crate::body::prelude::*;

@@ -13,14 +13,14 @@ pub(super) struct Quaternion<R>(pub [R; 4]);
 impl<R: RealNumber> Quaternion<R> {
     /// The Hermitian conjugate.
     #[inline(always)]
-    pub fn conjugate(self) -> Self {
+    pub(super) fn conjugate(self) -> Self {
         let [a, x, y, z] = self.0;
         Self([a, -x, -y, -z])
     }
 
     /// The product, each component by a product and three fma.
     #[inline(always)]
-    pub fn times(self, other: Self) -> Self {
+    pub(super) fn times(self, other: Self) -> Self {
         let ([a, x, y, z], [b, u, v, w]) = (self.0, other.0);
         // (a + i x·σ)(b + i u·σ) = ab − x·u + i (a u + b x − x × u)·σ.
         Self([

@@ -6,10 +6,10 @@ use lanefield_reference::kernels::Vectors;
 use lanefield_reference::scalar;
 use num_complex::Complex;
 
-use super::twin::PlainCall;
+use super::plain::PlainCall;
 use super::wilson::wilson_hop;
 use super::with_hop::{self, WithHop};
-use super::{Arguments, Kernel, Value};
+use super::{ArgumentValue, Arguments, Kernel};
 use crate::backend::{BackendError, FieldOn, HopOn, Launch};
 use crate::body::prelude::*;
 
@@ -102,7 +102,7 @@ pub trait TwistedMassKernels: Launch {
         a: Complex<f64>,
         x: &FieldOn<Self, R, Spinors>,
     ) -> Result<(), BackendError> {
-        let arguments = Arguments::new(&TWISTED_MASS_APPLY).write("out", out).value("a", Value::Complex(a));
+        let arguments = Arguments::new(&TWISTED_MASS_APPLY).write("out", out).value("a", ArgumentValue::Complex(a));
         self.launch(arguments.read("x", x).call()?)
     }
 
@@ -119,6 +119,6 @@ pub trait TwistedMassKernels: Launch {
             product: [&EO_TWISTED_MASS, &EO_TWISTED_MASS_DAGGER],
             difference: [&OE_TWISTED_MASS, &OE_TWISTED_MASS_DAGGER],
         };
-        done.launch(self, &kernels, out, hop, Value::Complex)
+        done.launch(self, &kernels, out, hop, ArgumentValue::Complex)
     }
 }

@@ -4,7 +4,7 @@ use lanefield_reference::field::Spinors;
 use lanefield_reference::kernels::Vectors;
 
 use super::Kernel;
-use super::twin::PlainCall;
+use super::plain::PlainCall;
 use super::with_hop;
 use crate::body::prelude::*;
 

@@ -7,8 +7,8 @@ use lanefield_reference::real::Precision;
 use lanefield_reference::scalar::{real_madd, real_times};
 use num_complex::Complex;
 
-use super::twin::PlainCall;
-use super::{Arguments, Kernel, Value};
+use super::plain::PlainCall;
+use super::{ArgumentValue, Arguments, Kernel};
 use crate::backend::{BackendError, FieldOn, HopOn, Launch};
 use crate::body::prelude::Dagger;
 
@@ -29,15 +29,15 @@ pub const fn has_bits_of_steps<R: Vectors>() -> bool {
 }
 
 /// A kernel, and that of the Hermitian conjugate.
-pub type Pair = [&'static Kernel; 2];
+pub type KernelPair = [&'static Kernel; 2];
 
 /// The kernels that do something with a hop.
 #[derive(Clone, Copy, Debug)]
 #[allow(missing_docs, reason = "they are those of `WithHop`")]
 pub struct Kernels {
-    pub sum: Pair,
-    pub product: Pair,
-    pub difference: Pair,
+    pub sum: KernelPair,
+    pub product: KernelPair,
+    pub difference: KernelPair,
 }
 
 impl<'a, B: Launch + ?Sized, R: Vectors, K: SiteObject, N> WithHop<'a, FieldOn<B, R, K>, N> {
@@ -51,7 +51,7 @@ impl<'a, B: Launch + ?Sized, R: Vectors, K: SiteObject, N> WithHop<'a, FieldOn<B
         kernels: &Kernels,
         out: &'a mut FieldOn<B, R, K>,
         hop: HopOn<'a, B, R, K>,
-        value: impl FnOnce(N) -> Value<'a, B::Storage>,
+        value: impl FnOnce(N) -> ArgumentValue<'a, B::Storage>,
     ) -> Result<(), BackendError> {
         self.launch_with(backend, kernels, out, hop, value, |arguments| arguments)
     }
@@ -63,7 +63,7 @@ impl<'a, B: Launch + ?Sized, R: Vectors, K: SiteObject, N> WithHop<'a, FieldOn<B
         kernels: &Kernels,
         out: &'a mut FieldOn<B, R, K>,
         hop: HopOn<'a, B, R, K>,
-        value: impl FnOnce(N) -> Value<'a, B::Storage>,
+        value: impl FnOnce(N) -> ArgumentValue<'a, B::Storage>,
         others: impl FnOnce(Arguments<'a, B>) -> Arguments<'a, B>,
     ) -> Result<(), BackendError> {
         let ([kernel, conjugate], a, x) = match self {

@@ -1,6 +1,6 @@
 //! The kernels whose accesses are known.
 
-use lanefield::kernel::{Access, Argument, At, Geometry, Holds, Kernel};
+use lanefield::kernel::{Access, FieldContents, FieldSites, Geometry, Kernel, KernelArgument};
 
 /// Whether the accesses of a kernel follow from its specification: stencils that read doubled links and fields of neighbours, and what takes the words of
 /// each component one after the other.
@@ -8,12 +8,13 @@ pub fn is_described(kernel: &Kernel) -> bool {
     let mut fields = kernel.fields();
     match kernel.geometry {
         Geometry::Stencil { .. } => {
-            let goes_further = kernel.arguments.iter().any(|argument| matches!(argument, Argument::OfNeighbours));
-            kernel.reads_links() && fields.any(|role| role.at == At::Neighbours) && !goes_further
+            let goes_further = kernel.arguments.iter().any(|argument| matches!(argument, KernelArgument::OfNeighbours));
+            kernel.reads_links() && fields.any(|role| role.at == FieldSites::Neighbours) && !goes_further
         }
         Geometry::Elements => true,
         Geometry::SumOfSites => {
-            let alone = fields.next().is_some_and(|role| role.access == Access::Read && role.holds == Holds::Any);
+            let alone =
+                fields.next().is_some_and(|role| role.access == Access::Read && role.holds == FieldContents::Any);
             alone && fields.next().is_none()
         }
         _ => false,

@@ -2,7 +2,7 @@
 //! multiply-adds are one instruction each. Loads and stores are those of the access model. Addresses, tables and loops are not counted, so that
 //! issue slots come out low.
 
-use lanefield::kernel::{Access, At, FieldRole, Holds};
+use lanefield::kernel::{Access, FieldContents, FieldRole, FieldSites};
 use lanefield_reference::layout::LEGS;
 use lanefield_reference::links::LinkFormat;
 use lanefield_reference::real::Precision;
@@ -58,12 +58,12 @@ impl Launched {
             None => shape.work().flops as f64 / (2.0 * shape.volume() as f64 * shape.parts() as f64),
             Some(_) => {
                 let read = |role: &FieldRole| match (role.holds, role.at) {
-                    (Holds::Spinors, At::Neighbours) => {
+                    (FieldContents::Spinors, FieldSites::Neighbours) => {
                         legs * (PROJECTION + 2.0 * 3.0 * ROW + SPINOR_SUM + rebuilt) - SPINOR_SUM
                     }
-                    (Holds::ColourVectors, At::Neighbours) => legs * (3.0 * ROW + 6.0 + rebuilt),
-                    (Holds::CloverBlocks, _) => BLOCKS,
-                    (Holds::Spinors | Holds::ColourVectors, _) => 2.0 * words,
+                    (FieldContents::ColourVectors, FieldSites::Neighbours) => legs * (3.0 * ROW + 6.0 + rebuilt),
+                    (FieldContents::CloverBlocks, _) => BLOCKS,
+                    (FieldContents::Spinors | FieldContents::ColourVectors, _) => 2.0 * words,
                     _ => 0.0,
                 };
                 let roles = shape.kernel.fields().filter(|role| role.access == Access::Read);

@@ -2,7 +2,7 @@
 //! tables and the launch geometry that the kernels use. No device is needed. Counterparts: `src/backend/opencl/tuning/plan/stencil.rs`, `cl/accelerator.clh`.
 
 use lanefield::backend::opencl::{AccessWidth, GridStride, LinkLoads, Mapping, Traversal, Tuning};
-use lanefield::kernel::{Argument, Geometry, Shape};
+use lanefield::kernel::{Geometry, KernelArgument, Shape};
 use lanefield_reference::layout::{BlockOrder, LaunchGeometry, PartsShape, Stencil};
 
 use super::described::is_described;
@@ -42,7 +42,7 @@ impl Launched {
             return Err(ModelError::NotDescribed { kernel: kernel.name });
         }
         let (lattice, parts) = (shape.lattice(), shape.parts());
-        let is_stencil = kernel.arguments.iter().any(|argument| matches!(argument, Argument::Stencil));
+        let is_stencil = kernel.arguments.iter().any(|argument| matches!(argument, KernelArgument::Stencil));
         let stencil = is_stencil.then(|| Stencil::new(*lattice, shape.sites())).transpose()?;
         let (nsimd, osites) = (lattice.nsimd(), shape.target.osites());
         let threads = tuning.accelerator_threads.unwrap_or_default();

@@ -2,7 +2,7 @@
 //! `cl/access.clh` and of the kernels of `cl/`, without their arithmetic.
 
 use lanefield::backend::opencl::PartLayout;
-use lanefield::kernel::{Access, Argument, At, FieldRole, Holds, Rows};
+use lanefield::kernel::{Access, FieldContents, FieldRole, FieldSites, KernelArgument, TableRows};
 use lanefield_reference::field::FieldShape;
 use lanefield_reference::layout::{LEGS, Leg, Stencil};
 use lanefield_reference::real::Precision;
@@ -71,7 +71,7 @@ impl Launched {
     /// The field that a stencil reads at neighbours, else the first that is read.
     pub fn source(&self) -> Option<&FieldShape> {
         let roles = || self.shape.kernel.fields().filter(|role| role.access != Access::Write);
-        let role = roles().find(|role| role.at == At::Neighbours).or_else(|| roles().next())?;
+        let role = roles().find(|role| role.at == FieldSites::Neighbours).or_else(|| roles().next())?;
         self.shape.field(role.name)
     }
 
@@ -142,8 +142,8 @@ impl Launched {
         let table = |array| Instruction { array, ..plain("") };
         let mut program = Vec::new();
         for argument in shape.kernel.arguments {
-            if let Argument::Computed(known) = argument {
-                let of = if known.rows == Rows::Lanes { Array::OfLanes } else { Array::OfOsites };
+            if let KernelArgument::Computed(known) = argument {
+                let of = if known.rows == TableRows::Lanes { Array::OfLanes } else { Array::OfOsites };
                 program.push(table(of(known.name)));
             }
         }
@@ -152,14 +152,14 @@ impl Launched {
             program.extend([Array::Neighbours, Array::LaneSteps].map(|array| leg_of(table(array))));
             for (role, field) in &fields {
                 let like = leg_of(plain(role.name));
-                if role.holds == Holds::DoubledLinks {
+                if role.holds == FieldContents::DoubledLinks {
                     let words = field.object.part_words() / LEGS;
                     let link = Instruction { past_l1: self.links_past_l1, ..like };
                     program.extend(self.load(link, field, leg.point() * words, words));
                     if half {
                         program.extend(self.load(like, field, LEGS * words, 1));
                     }
-                } else if role.at == At::Neighbours {
+                } else if role.at == FieldSites::Neighbours {
                     for part in 0..self.at_once {
                         program.extend(self.load(Instruction { part, ..like }, field, 0, stored(field)));
                     }
@@ -167,11 +167,12 @@ impl Launched {
             }
         }
         for part in 0..self.at_once {
-            let here =
-                |role: &&(FieldRole, FieldShape)| role.0.at != At::Neighbours && role.0.holds != Holds::DoubledLinks;
+            let here = |role: &&(FieldRole, FieldShape)| {
+                role.0.at != FieldSites::Neighbours && role.0.holds != FieldContents::DoubledLinks
+            };
             for (role, field) in fields.iter().filter(here).filter(|(role, _)| role.access == Access::Read) {
                 match role.holds {
-                    Holds::CloverBlocks => {
+                    FieldContents::CloverBlocks => {
                         // Blocks are read for each spinor, unless the compiler keeps them; past the nearest cache where there is one spinor.
                         let past_l1 = self.links_past_l1 && shape.parts() == 1;
                         for block in 0..field.object.parts() {
@@ -195,7 +196,7 @@ impl Launched {
     }
 
     pub(crate) fn is_of_links(&self, array: Array) -> bool {
-        let is = |role: FieldRole| array == Array::Field(role.name) && role.holds == Holds::DoubledLinks;
+        let is = |role: FieldRole| array == Array::Field(role.name) && role.holds == FieldContents::DoubledLinks;
         self.shape.kernel.fields().any(is)
     }
 
@@ -239,7 +240,7 @@ impl Launched {
 
     fn table(&self, name: &str) -> u64 {
         let arguments = self.shape.kernel.arguments.iter();
-        let is = |argument: &Argument| matches!(argument, Argument::Computed(table) if table.name == name);
+        let is = |argument: &KernelArgument| matches!(argument, KernelArgument::Computed(table) if table.name == name);
         (3 + self.shape.fields.len() + arguments.take_while(|argument| !is(argument)).count()) as u64
     }
 

@@ -2,7 +2,7 @@
 
 use lanefield::backend::{Memory as _, Sum};
 use lanefield::kernel::{
-    self, Access, Argument, Case, CaseOptions, FieldRole, Geometry, Holds, Kernel, MatrixFacts, Shape,
+    self, Access, Case, CaseOptions, FieldContents, FieldRole, Geometry, Kernel, KernelArgument, MatrixFacts, Shape,
 };
 use lanefield::reference::field::{DoubledGauge, FieldShape, Object};
 use lanefield::reference::layout::{Parity, Sites};
@@ -63,7 +63,7 @@ fn sites(kernel: &Kernel) -> &'static [Sites] {
 
 /// The precisions from which is converted, the usual one first; of other kernels none.
 fn sources(kernel: &Kernel, precision: Precision) -> Vec<Option<Precision>> {
-    let converts = kernel.fields().any(|role| role.holds == Holds::Converted);
+    let converts = kernel.fields().any(|role| role.holds == FieldContents::Converted);
     let mut others: Vec<Option<Precision>> = match converts {
         true => Precision::ALL.into_iter().filter(|&from| from != precision).map(Some).collect(),
         false => vec![None],
@@ -144,7 +144,8 @@ impl OneCase {
             None => setup.lattice(precision)?,
         };
         let links = DoubledGauge { format, boundary: setup.options.boundary };
-        let reads_links = kernel.fields().any(|role| matches!(role.holds, Holds::DoubledLinks | Holds::Links));
+        let reads_links =
+            kernel.fields().any(|role| matches!(role.holds, FieldContents::DoubledLinks | FieldContents::Links));
         Ok(CaseOptions {
             from,
             rhs_parts: if of_rhs { RHS_PARTS } else { 1 },
@@ -160,15 +161,15 @@ impl OneCase {
     fn entry(&self, setup: &Setup<'_>, case: &Case) -> CaseEntry {
         let Self { kernel, precision, format, .. } = *self;
         let shape = case.shape();
-        let of_links = kernel.fields().any(|role| role.holds == Holds::Links);
+        let of_links = kernel.fields().any(|role| role.holds == FieldContents::Links);
         let parts = match shape.target.object {
             Object::Spinors(count) | Object::ColourVectors(count) if count > 1 => Some(count),
             _ => None,
         };
-        let takes = |wanted: fn(&Argument) -> bool| kernel.arguments.iter().any(wanted);
+        let takes = |wanted: fn(&KernelArgument) -> bool| kernel.arguments.iter().any(wanted);
         let bits = |x: f64| format!("{:016x}", x.to_bits());
         let is_complex = |name: &str| {
-            kernel.arguments.iter().any(|argument| matches!(argument, Argument::Complex(known) if *known == name))
+            kernel.arguments.iter().any(|argument| matches!(argument, KernelArgument::Complex(known) if *known == name))
         };
         let scalar = |name, value: num_complex::Complex<f64>| match is_complex(name) {
             true => vec![bits(value.re), bits(value.im)],
@@ -187,7 +188,7 @@ impl OneCase {
             legs: kernel.reads_links().then(|| setup.options.legs.to_string()),
             parts,
             ls: shape.matrix.map(|MatrixFacts { ls, .. }| ls),
-            rhs_parts: takes(|argument| matches!(argument, Argument::RhsParts)).then_some(shape.rhs_parts),
+            rhs_parts: takes(|argument| matches!(argument, KernelArgument::RhsParts)).then_some(shape.rhs_parts),
             direction: kernel.sums_over_slices().then(|| shape.direction.to_string()),
             scalar: case.scalars().map(|(name, value)| (name.to_owned(), scalar(name, value))).collect(),
             scalars: case.scalars_of_rhs().map(|(name, scalars)| (name.to_owned(), of_rhs(scalars))).collect(),
@@ -235,8 +236,8 @@ impl OneCase {
         shape: FieldShape,
     ) -> Result<String, GoldenError> {
         match role.holds {
-            Holds::DoubledLinks => return Ok(doubled_path(shape.precision, self.format)),
-            Holds::Links => return Ok(raw_path(shape.precision)),
+            FieldContents::DoubledLinks => return Ok(doubled_path(shape.precision, self.format)),
+            FieldContents::Links => return Ok(raw_path(shape.precision)),
             _ => {}
         }
         let Some(number) = Case::field_number(self.kernel, role.name, k) else {

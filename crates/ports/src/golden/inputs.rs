@@ -3,7 +3,7 @@
 use lanefield::in_precision;
 use lanefield::kernel::Numbers;
 use lanefield::reference::field::Object;
-use lanefield::reference::kernels::domain_wall::Form;
+use lanefield::reference::kernels::domain_wall::MatrixForm;
 use lanefield::reference::layout::Sites;
 use lanefield::reference::links::LinkFormat;
 use lanefield::reference::real::Precision;
@@ -34,11 +34,11 @@ pub(super) fn input(
 }
 
 /// What names of files call a form of a matrix along s.
-pub(super) fn form_name(form: Form) -> &'static str {
+pub(super) fn form_name(form: MatrixForm) -> &'static str {
     match form {
-        Form::Tridiagonal => "tridiagonal",
-        Form::Sweep => "sweep",
-        Form::Dense => "dense",
+        MatrixForm::Tridiagonal => "tridiagonal",
+        MatrixForm::Sweep => "sweep",
+        MatrixForm::Dense => "dense",
     }
 }
 

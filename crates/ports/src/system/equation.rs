@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use lanefield::backend::Memory as _;
-use lanefield::dynamic::{AnyBackend, ArrayShape, Piece, What, apply_to_array, field_shape};
+use lanefield::dynamic::{AnyBackend, Applicable, ArrayShape, Piece, apply_to_array, field_shape};
 use lanefield::io::npy::{ComplexArray, ComplexValues, propagator_shape};
 use lanefield::observable::{Source, word_of_column};
 use lanefield::operator::{AnyModel, HopParameters};
@@ -29,9 +29,9 @@ pub struct Equation<'a> {
     pub hop: HopParameters,
     /// Its links.
     pub configuration: &'a Configuration,
-    /// What M acts on.
+    /// Applicable M acts on.
     pub shape: ArrayShape,
-    /// What b is called.
+    /// Applicable b is called.
     pub source: &'a Source,
     /// b in site order.
     pub b: Vec<Complex<f64>>,
@@ -162,7 +162,7 @@ impl Equation<'_> {
         )?;
         let mut result: Option<Residual> = None;
         for (changed, model, dagger) in variants {
-            let mut operator = What::Model(*model).prepare(cpu, Precision::F64, configuration.clone());
+            let mut operator = Applicable::Model(*model).prepare(cpu, Precision::F64, configuration.clone());
             let mx = apply_to_array(cpu, &mut *operator, (Piece::Full, *dagger), shape, x)?;
             for (other, b) in sources {
                 let (plain, factor, left) = fit(&mx, b);

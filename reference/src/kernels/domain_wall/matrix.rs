@@ -102,7 +102,7 @@ impl Tridiagonal {
     /// The matrix as kernels take it.
     pub fn matrix(&self) -> SMatrix {
         let table = [&self.diagonal[..], &self.plus, &self.minus].concat();
-        SMatrix { form: Form::Tridiagonal, ls: self.diagonal.len(), dagger: self.dagger, table }
+        SMatrix { form: MatrixForm::Tridiagonal, ls: self.diagonal.len(), dagger: self.dagger, table }
     }
 
     /// Its inverse in one of the two forms.
@@ -117,11 +117,11 @@ impl Tridiagonal {
         Ok(match form {
             InverseForm::Sweep => {
                 let table = [plus, minus].map(|e| [e.corner, e.step, e.reciprocal].concat()).concat();
-                SMatrix { form: Form::Sweep, ls, dagger, table }
+                SMatrix { form: MatrixForm::Sweep, ls, dagger, table }
             }
             InverseForm::Dense => {
                 let table = [plus.dense(), minus.dense()].concat();
-                SMatrix { form: Form::Dense, ls, dagger, table }
+                SMatrix { form: MatrixForm::Dense, ls, dagger, table }
             }
         })
     }
@@ -195,7 +195,7 @@ impl Elimination {
 
 /// What a table of coefficients holds.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Form {
+pub enum MatrixForm {
     /// diagonal, plus, minus: ls numbers each.
     Tridiagonal,
     /// For chirality + and then −: corner, step, reciprocal, ls numbers each.
@@ -204,7 +204,7 @@ pub enum Form {
     Dense,
 }
 
-impl Form {
+impl MatrixForm {
     /// Floating-point operations of a product with a fermion of `ls` spinors: 24 for each product with a spinor, 48 where it is added.
     pub fn flops(self, ls: usize) -> u64 {
         let (ls, multiply, multiply_add) = (ls as u64, 24, 48);
@@ -237,18 +237,18 @@ impl Form {
 /// A matrix along s as kernels take it.
 #[derive(Clone, PartialEq, Debug)]
 pub struct SMatrix {
-    form: Form,
+    form: MatrixForm,
     ls: usize,
     dagger: Dagger,
     table: Vec<f64>,
 }
 
 impl SMatrix {
-    /// A matrix by its coefficients, in the order that [`Form`] says; `dagger` as [`Self::dagger`] has it.
+    /// A matrix by its coefficients, in the order that [`MatrixForm`] says; `dagger` as [`Self::dagger`] has it.
     ///
     /// # Errors
     /// [`DomainWallError::Ls`]; [`DomainWallError::Table`] for another number of coefficients; [`DomainWallError::NotFinite`].
-    pub fn new(form: Form, ls: usize, dagger: Dagger, table: Vec<f64>) -> Result<Self, DomainWallError> {
+    pub fn new(form: MatrixForm, ls: usize, dagger: Dagger, table: Vec<f64>) -> Result<Self, DomainWallError> {
         check_ls(ls)?;
         let expected = form.shape(ls).iter().product();
         if table.len() != expected {
@@ -261,7 +261,7 @@ impl SMatrix {
     }
 
     /// What its table holds.
-    pub fn form(&self) -> Form {
+    pub fn form(&self) -> MatrixForm {
         self.form
     }
 
@@ -275,7 +275,7 @@ impl SMatrix {
         self.dagger
     }
 
-    /// The coefficients in f64; [`Form`] says which.
+    /// The coefficients in f64; [`MatrixForm`] says which.
     pub fn table(&self) -> &[f64] {
         &self.table
     }

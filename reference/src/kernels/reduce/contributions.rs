@@ -9,7 +9,7 @@ use crate::tensor::eight::{self, parts};
 use crate::tensor::{Doubles, LaneVector};
 
 /// Takes the contributions of sites, `N` doubles each. All of weight has to be `#[inline(always)]`.
-pub trait Sink<D, const N: usize> {
+pub(crate) trait Sink<D, const N: usize> {
     /// Takes those of eight lanes: lane `lane + l` of outer site `osite + o` in the place k where [`eight::lane_at`] is o · lanes of a
     /// vector + l.
     fn eight(&mut self, osite: usize, lane: usize, terms: [D; N]);
@@ -19,7 +19,7 @@ pub trait Sink<D, const N: usize> {
 
 /// Makes contributions of fields whose words are vectors `V`.
 #[derive(Clone, Copy)]
-pub struct Contributions<V> {
+pub(crate) struct Contributions<V> {
     /// Reals of an outer site.
     an_osite: usize,
     /// Vectors of a word.
@@ -30,19 +30,19 @@ pub struct Contributions<V> {
 
 impl<V: LaneVector> Contributions<V> {
     /// Lanes of a vector.
-    pub const LANES: usize = V::REALS / 2;
+    pub(crate) const LANES: usize = V::REALS / 2;
     /// Outer sites that are best taken together: one vector of each makes eight lanes.
-    pub const OSITES: usize = eight::osites::<V>();
+    pub(crate) const OSITES: usize = eight::osites::<V>();
 
     /// Of fields of this shape, with words of `blocks` vectors.
-    pub fn new(shape: TaskSizes, blocks: usize) -> Self {
+    pub(crate) fn new(shape: TaskSizes, blocks: usize) -> Self {
         let TaskSizes { an_osite, .. } = shape;
         Self { an_osite, blocks, words: an_osite / (V::REALS * blocks), vectors: PhantomData }
     }
 
     /// |x|² of each site of some outer sites.
     #[inline(always)]
-    pub fn norms(&self, x: &[V::Real], sink: &mut impl Sink<V::Doubles, 1>) {
+    pub(crate) fn norms(&self, x: &[V::Real], sink: &mut impl Sink<V::Doubles, 1>) {
         let chunks = x.chunks_exact(Self::OSITES * self.an_osite);
         let rest = chunks.remainder();
         for (chunk, x) in chunks.enumerate() {
@@ -68,7 +68,7 @@ impl<V: LaneVector> Contributions<V> {
 
     /// ⟨x, y⟩ of each site of some outer sites, real and imaginary part.
     #[inline(always)]
-    pub fn inner_products(&self, x: &[V::Real], y: &[V::Real], sink: &mut impl Sink<V::Doubles, 2>) {
+    pub(crate) fn inner_products(&self, x: &[V::Real], y: &[V::Real], sink: &mut impl Sink<V::Doubles, 2>) {
         let a_chunk = Self::OSITES * self.an_osite;
         let (x_chunks, y_chunks) = (x.chunks_exact(a_chunk), y.chunks_exact(a_chunk));
         let (x_rest, y_rest) = (x_chunks.remainder(), y_chunks.remainder());
@@ -98,7 +98,7 @@ impl<V: LaneVector> Contributions<V> {
 
     /// ⟨x, y⟩ of each site of `osites` outer sites, at most [`Self::OSITES`], whose words begin so many reals apart in x and in y.
     #[inline(always)]
-    pub fn inner_products_apart(
+    pub(crate) fn inner_products_apart(
         &self,
         osites: usize,
         (x, x_stride): (&[V::Real], usize),

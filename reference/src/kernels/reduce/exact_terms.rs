@@ -8,7 +8,7 @@ use crate::tensor::Doubles;
 const VECTORS: usize = <RunningSum>::BLOCK / crate::doubles::SITES;
 
 /// `N` exact sums. Terms are collected until they make a block of [`RunningSum`].
-pub struct ExactTerms<D, const N: usize> {
+pub(crate) struct ExactTerms<D, const N: usize> {
     sums: [RunningSum<D>; N],
     collected: [[D; VECTORS]; N],
     filled: usize,
@@ -18,7 +18,7 @@ pub struct ExactTerms<D, const N: usize> {
 
 impl<D: Doubles, const N: usize> ExactTerms<D, N> {
     /// No terms yet.
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self {
             sums: std::array::from_fn(|_| RunningSum::new()),
             collected: [[D::splat(0.0); VECTORS]; N],
@@ -29,7 +29,7 @@ impl<D: Doubles, const N: usize> ExactTerms<D, N> {
 
     /// The exact sums of all terms.
     #[inline(always)]
-    pub fn sums(mut self) -> [ExactSum; N] {
+    pub(crate) fn sums(mut self) -> [ExactSum; N] {
         for (k, sum) in self.sums.iter_mut().enumerate() {
             sum.add_slice(bytemuck::cast_slice(&self.collected[k][..self.filled]));
             sum.add_slice(&self.others.iter().map(|terms| terms[k]).collect::<Vec<_>>());

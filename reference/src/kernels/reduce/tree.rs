@@ -9,17 +9,17 @@ use crate::tasks::{self, for_each_chunk};
 use crate::tensor::{Doubles, InstructionSet, LaneVector, Task, eight};
 
 /// What makes the contributions of some outer sites, those of the reals of a task.
-pub trait OfTask<V: LaneVector, const N: usize>: Sync {
+pub(super) trait TaskContributions<V: LaneVector, const N: usize>: Sync {
     /// Puts them into `order`. It has to be `#[inline(always)]`.
     fn contribute(&self, reals: Range<usize>, contributions: &Contributions<V>, order: &mut MemoryOrder<'_, N>);
 }
 
 /// The contributions of all sites of a field of `reals` reals, in the order of memory.
-pub fn in_memory_order<V: LaneVector, const N: usize>(
+pub(super) fn in_memory_order<V: LaneVector, const N: usize>(
     shape: TaskSizes,
     blocks: usize,
     reals: usize,
-    of_task: impl OfTask<V, N>,
+    of_task: impl TaskContributions<V, N>,
 ) -> Vec<[f64; N]> {
     let (contributions, nsimd) = (Contributions::<V>::new(shape, blocks), blocks * Contributions::<V>::LANES);
     let mut terms = vec![[0.0; N]; reals / shape.an_osite * nsimd];
@@ -39,7 +39,7 @@ struct InOrder<V, T> {
     of_task: T,
 }
 
-impl<V: LaneVector, T: OfTask<V, N>, const N: usize> Task<(usize, &mut [[f64; N]])> for InOrder<V, T> {
+impl<V: LaneVector, T: TaskContributions<V, N>, const N: usize> Task<(usize, &mut [[f64; N]])> for InOrder<V, T> {
     type Output = ();
     #[inline(always)]
     fn run(&self, (task, terms): (usize, &mut [[f64; N]])) {
@@ -51,7 +51,7 @@ impl<V: LaneVector, T: OfTask<V, N>, const N: usize> Task<(usize, &mut [[f64; N]
 }
 
 /// Puts contributions where their sites stand in memory.
-pub struct MemoryOrder<'a, const N: usize> {
+pub(super) struct MemoryOrder<'a, const N: usize> {
     terms: &'a mut [[f64; N]],
     nsimd: usize,
     /// Lanes of a vector.
@@ -83,7 +83,7 @@ impl<const N: usize> MemoryOrder<'_, N> {
 
 /// The tree sum of `n` elements, with `N` sums side by side. Blocks are tasks; the order within and between them is that of the plan,
 /// whatever the number of threads.
-pub fn tree_sum<const N: usize>(plan: TreePlan, n: usize, term: impl Fn(usize) -> [f64; N] + Sync) -> [f64; N] {
+pub(crate) fn tree_sum<const N: usize>(plan: TreePlan, n: usize, term: impl Fn(usize) -> [f64; N] + Sync) -> [f64; N] {
     let (threads, blocks) = (plan.threads(), plan.blocks());
     let add = |s: [f64; N], x: [f64; N]| std::array::from_fn(|k| s[k] + x[k]);
     let of_blocks: Vec<[f64; N]> = tasks::map(blocks, |block| {

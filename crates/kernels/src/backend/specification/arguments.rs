@@ -6,8 +6,8 @@ use lanefield_reference::kernels::Vectors;
 use lanefield_reference::layout::{Direction, Lattice, LegOrder};
 use lanefield_reference::real::Precision;
 
-use super::kernel::{Call, FieldOfCall, Kernel, KernelSource, Shape, Value};
-use super::roles::{Access, Argument, Holds};
+use super::kernel::{ArgumentValue, Call, FieldOfCall, Kernel, KernelSource, Shape};
+use super::roles::{Access, FieldContents, KernelArgument};
 use super::shape::{an, asked, holds, sites_of};
 use crate::backend::any_field::AnyField;
 use crate::backend::error::BackendError;
@@ -17,7 +17,7 @@ use crate::backend::table::{MatrixFacts, Table, TableFacts};
 /// Arguments by name, to be completed to a [`Call`].
 pub struct Arguments<'a, B: Memory + ?Sized> {
     kernel: &'static Kernel,
-    values: Vec<(&'static str, Value<'a, B::Storage>)>,
+    values: Vec<(&'static str, ArgumentValue<'a, B::Storage>)>,
     stencil: Option<&'a B::Table>,
     matrix: Option<&'a B::Table>,
     legs: LegOrder,
@@ -34,29 +34,29 @@ impl<'a, B: Memory + ?Sized> Arguments<'a, B> {
     }
 
     /// Any value.
-    pub fn value(mut self, name: &'static str, value: Value<'a, B::Storage>) -> Self {
+    pub fn value(mut self, name: &'static str, value: ArgumentValue<'a, B::Storage>) -> Self {
         self.values.push((name, value));
         self
     }
 
     /// A field that is read.
     pub fn read<R: Vectors, K: SiteObject>(self, name: &'static str, field: &'a FieldOn<B, R, K>) -> Self {
-        self.value(name, Value::Read(field.any()))
+        self.value(name, ArgumentValue::Read(field.any()))
     }
 
     /// A field that is read, of any objects in any precision.
     pub fn read_any(self, name: &'static str, field: &'a AnyField<B::Storage>) -> Self {
-        self.value(name, Value::Read(field))
+        self.value(name, ArgumentValue::Read(field))
     }
 
     /// A field that is written, or read and written.
     pub fn write<R: Vectors, K: SiteObject>(self, name: &'static str, field: &'a mut FieldOn<B, R, K>) -> Self {
-        self.value(name, Value::Write(field.any_mut()))
+        self.value(name, ArgumentValue::Write(field.any_mut()))
     }
 
     /// A scalar.
     pub fn scalar(self, name: &'static str, value: f64) -> Self {
-        self.value(name, Value::Scalar(value))
+        self.value(name, ArgumentValue::Scalar(value))
     }
 
     /// The stencil onto the target.
@@ -100,7 +100,7 @@ impl<'a, B: Memory + ?Sized> Arguments<'a, B> {
         let rhs_parts = self.rhs_parts.unwrap_or(target.object.parts());
         self.check_lists(&target, rhs_parts)?;
         let listed = self.values.iter().find_map(|(_, value)| match value {
-            Value::Reads(fields) => Some(fields.len()),
+            ArgumentValue::Reads(fields) => Some(fields.len()),
             _ => None,
         });
         let (legs, direction, listed) = (self.legs, self.direction, listed.unwrap_or(1));
@@ -127,16 +127,16 @@ impl<'a, B: Memory + ?Sized> Arguments<'a, B> {
         Ok(())
     }
 
-    fn given(&self, name: &str) -> Option<&Value<'a, B::Storage>> {
+    fn given(&self, name: &str) -> Option<&ArgumentValue<'a, B::Storage>> {
         self.values.iter().find(|(known, _)| *known == name).map(|(_, value)| value)
     }
 
     /// The fields of that name: those of a list, or one.
     fn shapes(&self, name: &str) -> Vec<FieldShape> {
         match self.given(name) {
-            Some(Value::Read(field)) => vec![*field.shape()],
-            Some(Value::Write(field)) => vec![*field.shape()],
-            Some(Value::Reads(fields)) => fields.iter().map(|field| *field.shape()).collect(),
+            Some(ArgumentValue::Read(field)) => vec![*field.shape()],
+            Some(ArgumentValue::Write(field)) => vec![*field.shape()],
+            Some(ArgumentValue::Reads(fields)) => fields.iter().map(|field| *field.shape()).collect(),
             _ => Vec::new(),
         }
     }
@@ -159,17 +159,22 @@ impl<'a, B: Memory + ?Sized> Arguments<'a, B> {
         for argument in self.kernel.arguments {
             for name in argument.names() {
                 let right = match (argument, self.given(name)) {
-                    (Argument::Field(role), Some(Value::Read(_))) => role.access == Access::Read,
-                    (Argument::Field(role), Some(Value::Write(_))) => role.access != Access::Read,
-                    (Argument::Fields(_, most), Some(Value::Reads(fields))) => (1..=*most).contains(&fields.len()),
-                    (Argument::Scalar(_) | Argument::Double(_), Some(Value::Scalar(_)))
-                    | (Argument::Complex(_), Some(Value::Complex(_)))
-                    | (Argument::Indices { .. }, Some(Value::Indices(_)))
-                    | (Argument::Scalars(_) | Argument::Coefficients { .. }, Some(Value::Scalars(_))) => true,
+                    (KernelArgument::Field(role), Some(ArgumentValue::Read(_))) => role.access == Access::Read,
+                    (KernelArgument::Field(role), Some(ArgumentValue::Write(_))) => role.access != Access::Read,
+                    (KernelArgument::Fields(_, most), Some(ArgumentValue::Reads(fields))) => {
+                        (1..=*most).contains(&fields.len())
+                    }
+                    (KernelArgument::Scalar(_) | KernelArgument::Double(_), Some(ArgumentValue::Scalar(_)))
+                    | (KernelArgument::Complex(_), Some(ArgumentValue::Complex(_)))
+                    | (KernelArgument::Indices { .. }, Some(ArgumentValue::Indices(_)))
+                    | (
+                        KernelArgument::Scalars(_) | KernelArgument::Coefficients { .. },
+                        Some(ArgumentValue::Scalars(_)),
+                    ) => true,
                     _ => false,
                 };
                 if !right {
-                    let given = self.given(name).map_or("missing".to_owned(), Value::kind);
+                    let given = self.given(name).map_or("missing".to_owned(), ArgumentValue::kind);
                     return Err(self.refused(name, given, argument.kind()));
                 }
             }
@@ -201,7 +206,7 @@ impl<'a, B: Memory + ?Sized> Arguments<'a, B> {
             let all = self.shapes(role.name);
             // A kernel is built for one format of links, and is told of one set of boundary phases.
             let links = fields.iter().find(|field| matches!(field.shape.object, Object::DoubledGauge(_)));
-            if let (Holds::DoubledLinks, Some(first), Some(shape)) = (role.holds, links, all.first())
+            if let (FieldContents::DoubledLinks, Some(first), Some(shape)) = (role.holds, links, all.first())
                 && first.shape.object != shape.object
             {
                 let expected = format!("links with as many reals and the same boundary phases as {}", first.name);
@@ -209,7 +214,7 @@ impl<'a, B: Memory + ?Sized> Arguments<'a, B> {
             }
             for shape in &all {
                 let place = match role.holds {
-                    Holds::Converted => {
+                    FieldContents::Converted => {
                         shape.lattice.has_cut_of(&target.lattice) && shape.sites == sites_of(role, target.sites)
                     }
                     _ => {
@@ -237,18 +242,18 @@ impl<'a, B: Memory + ?Sized> Arguments<'a, B> {
         let mut matrix = None;
         for argument in self.kernel.arguments {
             match (argument, self.stencil.map(Table::facts), self.matrix.map(Table::facts)) {
-                (Argument::Stencil, Some(TableFacts::Stencil { lattice, sites }), _) => {
+                (KernelArgument::Stencil, Some(TableFacts::Stencil { lattice, sites }), _) => {
                     let cut = |lattice: &Lattice| (lattice.extents(), lattice.nodes(), lattice.checkerboard());
                     if cut(&lattice) != cut(&target.lattice) || sites != target.sites {
                         let given = format!("that of {sites} sites of {}, cut {}", lattice.extents(), lattice.nodes());
                         return Err(self.refused("stencil", given, format!("that of {}", an(target))));
                     }
                 }
-                (Argument::Stencil, given, _) => {
+                (KernelArgument::Stencil, given, _) => {
                     let given = if given.is_some() { "a matrix along s" } else { "missing" };
                     return Err(self.refused("stencil", given, "a stencil"));
                 }
-                (Argument::Matrix(form), _, Some(TableFacts::Matrix { facts, precision })) => {
+                (KernelArgument::Matrix(form), _, Some(TableFacts::Matrix { facts, precision })) => {
                     if facts.form != *form {
                         return Err(self.refused("matrix", facts.form.name(), form.name()));
                     }
@@ -262,7 +267,7 @@ impl<'a, B: Memory + ?Sized> Arguments<'a, B> {
                     }
                     matrix = Some(facts);
                 }
-                (Argument::Matrix(form), _, given) => {
+                (KernelArgument::Matrix(form), _, given) => {
                     let given = if given.is_some() { "a stencil" } else { "missing" };
                     return Err(self.refused("matrix", given, form.name()));
                 }
@@ -274,7 +279,7 @@ impl<'a, B: Memory + ?Sized> Arguments<'a, B> {
 
     /// Fields have whole right-hand sides; there is a scalar for each, and numbers are those of right-hand sides.
     fn check_lists(&self, target: &FieldShape, rhs_parts: usize) -> Result<(), BackendError> {
-        if !self.kernel.arguments.iter().any(|argument| matches!(argument, Argument::RhsParts)) {
+        if !self.kernel.arguments.iter().any(|argument| matches!(argument, KernelArgument::RhsParts)) {
             return Ok(());
         }
         for role in self.kernel.fields() {
@@ -288,11 +293,11 @@ impl<'a, B: Memory + ?Sized> Arguments<'a, B> {
         let count = |name: &str| self.shapes(name).first().map_or(0, |shape| shape.object.parts() / rhs_parts);
         for (name, value) in &self.values {
             let of_pairs = self.kernel.arguments.iter().find_map(|argument| match *argument {
-                Argument::Coefficients { name: known, of } if known == *name => Some(of),
+                KernelArgument::Coefficients { name: known, of } if known == *name => Some(of),
                 _ => None,
             });
             match (value, of_pairs) {
-                (Value::Scalars(numbers), Some(of)) => {
+                (ArgumentValue::Scalars(numbers), Some(of)) => {
                     let (rows, columns) = (count(of), target.object.parts() / rhs_parts);
                     if numbers.len() != 2 * rows * columns {
                         let expected = format!(
@@ -302,13 +307,13 @@ impl<'a, B: Memory + ?Sized> Arguments<'a, B> {
                         return Err(self.refused(name, format!("{} numbers", numbers.len()), expected));
                     }
                 }
-                (Value::Scalars(scalars), None) if scalars.len() != target.object.parts() / rhs_parts => {
+                (ArgumentValue::Scalars(scalars), None) if scalars.len() != target.object.parts() / rhs_parts => {
                     let expected = format!("one for each of {} right-hand sides", target.object.parts() / rhs_parts);
                     return Err(self.refused(name, format!("{} scalars", scalars.len()), expected));
                 }
-                (Value::Indices(numbers), _) => {
+                (ArgumentValue::Indices(numbers), _) => {
                     let of_fields = self.kernel.arguments.iter().find_map(|argument| match *argument {
-                        Argument::Indices { name: known, of, among } if known == *name => Some((of, among)),
+                        KernelArgument::Indices { name: known, of, among } if known == *name => Some((of, among)),
                         _ => None,
                     });
                     let Some((of, among)) = of_fields else { continue };
@@ -332,7 +337,7 @@ fn is_argument(kernel: &Kernel, name: &str) -> bool {
     kernel.arguments.iter().any(|argument| argument.names().contains(&name))
 }
 
-impl Argument {
+impl KernelArgument {
     /// The names of the values that it takes.
     fn names(&self) -> Vec<&'static str> {
         match *self {
@@ -364,7 +369,7 @@ impl Argument {
     }
 }
 
-impl<S> Value<'_, S> {
+impl<S> ArgumentValue<'_, S> {
     /// What it is, in words.
     fn kind(&self) -> String {
         match self {

@@ -6,7 +6,7 @@ use lanefield_reference::kernels::domain_wall::SMatrix;
 use lanefield_reference::layout::Stencil;
 use num_complex::Complex;
 
-use super::kernel::{Call, HostCall, Kernel, Shape, Value};
+use super::kernel::{ArgumentValue, Call, HostCall, Kernel, Shape};
 use crate::backend::any_field::AnyField;
 use crate::backend::error::BackendError;
 use crate::backend::memory::Memory;
@@ -57,7 +57,7 @@ impl<'a, B: Memory + ?Sized> Call<'a, B> {
     }
 
     /// The values by name.
-    pub fn values(&self) -> &[(&'static str, Value<'a, B::Storage>)] {
+    pub fn values(&self) -> &[(&'static str, ArgumentValue<'a, B::Storage>)] {
         &self.values
     }
 
@@ -90,13 +90,15 @@ impl<'a, B: Memory + ?Sized> Call<'a, B> {
         let mut wrong = None;
         let values = values.into_iter().filter_map(|(name, value)| {
             let value = match value {
-                Value::Read(field) => (inside.read)(field).map(Value::Read),
-                Value::Write(field) => (inside.write)(field).map(Value::Write),
-                Value::Reads(fields) => fields.into_iter().map(inside.read).collect::<Option<_>>().map(Value::Reads),
-                Value::Scalar(scalar) => Some(Value::Scalar(scalar)),
-                Value::Complex(scalar) => Some(Value::Complex(scalar)),
-                Value::Scalars(scalars) => Some(Value::Scalars(scalars)),
-                Value::Indices(numbers) => Some(Value::Indices(numbers)),
+                ArgumentValue::Read(field) => (inside.read)(field).map(ArgumentValue::Read),
+                ArgumentValue::Write(field) => (inside.write)(field).map(ArgumentValue::Write),
+                ArgumentValue::Reads(fields) => {
+                    fields.into_iter().map(inside.read).collect::<Option<_>>().map(ArgumentValue::Reads)
+                }
+                ArgumentValue::Scalar(scalar) => Some(ArgumentValue::Scalar(scalar)),
+                ArgumentValue::Complex(scalar) => Some(ArgumentValue::Complex(scalar)),
+                ArgumentValue::Scalars(scalars) => Some(ArgumentValue::Scalars(scalars)),
+                ArgumentValue::Indices(numbers) => Some(ArgumentValue::Indices(numbers)),
             };
             if value.is_none() {
                 wrong = Some(name);
@@ -118,30 +120,30 @@ impl<'a, B: Memory + ?Sized> Call<'a, B> {
     /// Says of each field that the call writes that ghosts of it are old.
     pub fn forget_ghosts(&mut self) {
         for (_, value) in &mut self.values {
-            if let Value::Write(field) = value {
+            if let ArgumentValue::Write(field) = value {
                 field.forget_ghosts();
             }
         }
     }
 
     /// Reads another field in place of the one of that name.
-    pub fn read_instead(&mut self, name: &str, field: &'a AnyField<B::Storage>) {
+    pub(crate) fn read_instead(&mut self, name: &str, field: &'a AnyField<B::Storage>) {
         for (_, value) in self.values.iter_mut().filter(|(known, _)| *known == name) {
-            *value = Value::Read(field);
+            *value = ArgumentValue::Read(field);
         }
     }
 
     /// A value by name.
-    pub fn value(&self, name: &str) -> Option<&Value<'a, B::Storage>> {
+    pub fn value(&self, name: &str) -> Option<&ArgumentValue<'a, B::Storage>> {
         self.values.iter().find(|(known, _)| *known == name).map(|(_, value)| value)
     }
 
     /// The field of that name, whatever is done with it; of a list the first.
     pub fn field(&self, name: &str) -> Option<&AnyField<B::Storage>> {
         match self.value(name)? {
-            Value::Read(field) => Some(field),
-            Value::Write(field) => Some(field),
-            Value::Reads(fields) => fields.first().copied(),
+            ArgumentValue::Read(field) => Some(field),
+            ArgumentValue::Write(field) => Some(field),
+            ArgumentValue::Reads(fields) => fields.first().copied(),
             _ => None,
         }
     }
@@ -149,7 +151,7 @@ impl<'a, B: Memory + ?Sized> Call<'a, B> {
     /// A scalar; 0 where there is none.
     pub fn scalar(&self, name: &str) -> f64 {
         match self.value(name) {
-            Some(Value::Scalar(scalar)) => *scalar,
+            Some(ArgumentValue::Scalar(scalar)) => *scalar,
             _ => 0.0,
         }
     }
@@ -157,7 +159,7 @@ impl<'a, B: Memory + ?Sized> Call<'a, B> {
     /// A complex scalar; 0 where there is none.
     pub fn complex(&self, name: &str) -> Complex<f64> {
         match self.value(name) {
-            Some(Value::Complex(scalar)) => *scalar,
+            Some(ArgumentValue::Complex(scalar)) => *scalar,
             _ => Complex::new(0.0, 0.0),
         }
     }
@@ -165,7 +167,7 @@ impl<'a, B: Memory + ?Sized> Call<'a, B> {
     /// The scalars of right-hand sides; none where there are none.
     pub fn scalars(&self, name: &str) -> &'a [f64] {
         match self.value(name) {
-            Some(Value::Scalars(scalars)) => scalars,
+            Some(ArgumentValue::Scalars(scalars)) => scalars,
             _ => &[],
         }
     }
@@ -173,7 +175,7 @@ impl<'a, B: Memory + ?Sized> Call<'a, B> {
     /// Numbers; none where there are none.
     pub fn indices(&self, name: &str) -> &'a [usize] {
         match self.value(name) {
-            Some(Value::Indices(indices)) => indices,
+            Some(ArgumentValue::Indices(indices)) => indices,
             _ => &[],
         }
     }
@@ -192,7 +194,7 @@ impl<'a> HostCall<'a> {
     /// None that occurs for the names, types and precision of the specification.
     pub fn data<R: Vectors>(&self, name: &'static str) -> Result<&'a FieldData<R>, FieldError> {
         match self.value(name) {
-            Some(Value::Read(field)) => field.storage().get::<R>(),
+            Some(ArgumentValue::Read(field)) => field.storage().get::<R>(),
             _ => None,
         }
         .ok_or_else(|| missing(name, self.kernel()))
@@ -206,7 +208,7 @@ impl<'a> HostCall<'a> {
     /// Fields of a list.
     pub fn list<R: Vectors>(&self, name: &'static str) -> Result<Vec<&'a FieldData<R>>, FieldError> {
         let fields = match self.value(name) {
-            Some(Value::Reads(fields)) => fields.iter().map(|field| field.storage().get::<R>()).collect(),
+            Some(ArgumentValue::Reads(fields)) => fields.iter().map(|field| field.storage().get::<R>()).collect(),
             _ => None,
         };
         fields.ok_or_else(|| missing(name, self.kernel()))
@@ -215,9 +217,10 @@ impl<'a> HostCall<'a> {
     /// A field that is written; it can be taken once.
     pub fn data_mut<R: Vectors>(&mut self, name: &'static str) -> Result<&'a mut FieldData<R>, FieldError> {
         let kernel = self.kernel();
-        let place = self.values.iter().position(|(known, value)| *known == name && matches!(value, Value::Write(_)));
+        let place =
+            self.values.iter().position(|(known, value)| *known == name && matches!(value, ArgumentValue::Write(_)));
         match place.map(|place| self.values.swap_remove(place).1) {
-            Some(Value::Write(field)) => field.storage_mut().get_mut::<R>(),
+            Some(ArgumentValue::Write(field)) => field.storage_mut().get_mut::<R>(),
             _ => None,
         }
         .ok_or_else(|| missing(name, kernel))
@@ -230,7 +233,7 @@ impl<'a> HostCall<'a> {
     }
 
     /// The stencil.
-    pub fn host_stencil(&self) -> Result<&'a Stencil, FieldError> {
+    pub(crate) fn host_stencil(&self) -> Result<&'a Stencil, FieldError> {
         match self.stencil() {
             Some(HostTable::Stencil(stencil)) => Ok(stencil),
             _ => Err(missing("stencil", self.kernel())),
@@ -238,7 +241,7 @@ impl<'a> HostCall<'a> {
     }
 
     /// The matrix along s.
-    pub fn host_matrix(&self) -> Result<&'a SMatrix, FieldError> {
+    pub(crate) fn host_matrix(&self) -> Result<&'a SMatrix, FieldError> {
         match self.matrix() {
             Some(HostTable::Matrix(matrix, _)) => Ok(matrix),
             _ => Err(missing("matrix", self.kernel())),

@@ -12,13 +12,15 @@ use lanefield_reference::real::Precision;
 use num_complex::Complex;
 use serde::{Serialize, Serializer};
 
-use super::roles::{Access, Argument, At, BuildOption, FieldRole, Geometry, Holds, Rows, read};
+use super::roles::{
+    Access, BuildOption, FieldContents, FieldRole, FieldSites, Geometry, KernelArgument, TableRows, read,
+};
 use crate::backend::any_field::AnyField;
 use crate::backend::cpu::Cpu;
 use crate::backend::memory::Memory;
 use crate::backend::table::MatrixFacts;
 use crate::backend::work::Work;
-use crate::body::Written;
+use crate::body::BodyKernel;
 
 /// What a kernel is held against.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize)]
@@ -81,7 +83,7 @@ pub enum KernelSource {
     /// A file of `cl/`, of the name of the family.
     Library,
     /// It is written from a body.
-    Body(Written),
+    Body(BodyKernel),
     /// It is written by hand, by the caller.
     Files(OwnFiles),
 }
@@ -118,7 +120,7 @@ pub struct Kernel {
     /// Whether it applies a Hermitian conjugate.
     pub dagger: Dagger,
     /// Its arguments, in the order of the OpenCL C kernel.
-    pub arguments: &'static [Argument],
+    pub arguments: &'static [KernelArgument],
     /// What it is built for.
     pub options: &'static [BuildOption],
     /// How the work is spread.
@@ -150,8 +152,8 @@ impl Kernel {
     /// The fields that it reads or writes, by role; of lists one.
     pub fn fields(&self) -> impl Iterator<Item = FieldRole> {
         self.arguments.iter().filter_map(|argument| match *argument {
-            Argument::Field(role) => Some(role),
-            Argument::Fields(name, _) => Some(read(name, Holds::Any, At::Target)),
+            KernelArgument::Field(role) => Some(role),
+            KernelArgument::Fields(name, _) => Some(read(name, FieldContents::Any, FieldSites::Target)),
             _ => None,
         })
     }
@@ -160,34 +162,35 @@ impl Kernel {
     /// apart.
     pub fn target(&self) -> &'static str {
         let written = self.fields().find(|role| role.access != Access::Read);
-        let on_sites = |role: &FieldRole| role.at != At::Neighbours && role.holds != Holds::DoubledLinks;
+        let on_sites =
+            |role: &FieldRole| role.at != FieldSites::Neighbours && role.holds != FieldContents::DoubledLinks;
         written.or_else(|| self.fields().filter(on_sites).last()).map_or("", |role| role.name)
     }
 
     /// Whether it reads doubled links, so that gauge compression and the order of the legs matter.
     pub fn reads_links(&self) -> bool {
-        self.fields().any(|role| role.holds == Holds::DoubledLinks)
+        self.fields().any(|role| role.holds == FieldContents::DoubledLinks)
     }
 
     /// Whether it is given numbers that are the same at all sites.
     pub fn takes_scalars(&self) -> bool {
-        self.arguments.iter().any(|argument| matches!(argument, Argument::Scalar(_) | Argument::Complex(_)))
+        self.arguments.iter().any(|argument| matches!(argument, KernelArgument::Scalar(_) | KernelArgument::Complex(_)))
     }
 
     /// Whether its target lies on one parity and its inputs on all sites.
     pub fn is_onto_parity_only(&self) -> bool {
-        self.target_role().is_some_and(|target| target.at == At::Target)
-            && self.fields().any(|role| role.at == At::All)
-            && self.fields().all(|role| role.access != Access::Read || role.at == At::All)
+        self.target_role().is_some_and(|target| target.at == FieldSites::Target)
+            && self.fields().any(|role| role.at == FieldSites::All)
+            && self.fields().all(|role| role.access != Access::Read || role.at == FieldSites::All)
             && self
                 .arguments
                 .iter()
-                .any(|argument| matches!(argument, Argument::Computed(table) if table.rows == Rows::OsitesOfAllSites))
+                .any(|argument| matches!(argument, KernelArgument::Computed(table) if table.rows == TableRows::OsitesOfAllSites))
     }
 
     /// Whether its fields lie on all sites.
     pub fn is_full_only(&self) -> bool {
-        self.target_role().is_some_and(|target| target.at == At::All)
+        self.target_role().is_some_and(|target| target.at == FieldSites::All)
     }
 
     fn target_role(&self) -> Option<FieldRole> {
@@ -204,7 +207,7 @@ impl Kernel {
     }
 
     /// Whether it uses the spinors of neighbours only as a hop does, projected to two spins. `legs`: in that order.
-    pub fn projects_neighbours(&self, legs: LegOrder) -> bool {
+    pub(crate) fn projects_neighbours(&self, legs: LegOrder) -> bool {
         match self.source {
             KernelSource::Library => matches!(self.geometry, Geometry::Stencil { stages: true, .. }),
             KernelSource::Body(body) => body.projects_neighbours(self.name, legs),
@@ -216,14 +219,14 @@ impl Kernel {
     pub fn reach(&self, role: &FieldRole, legs: LegOrder) -> Option<Reach> {
         match self.source {
             KernelSource::Body(body) => body.reach(self.name, role.name, legs),
-            _ => (role.access == Access::Read && role.at == At::Neighbours).then_some(Reach::Nearest),
+            _ => (role.access == Access::Read && role.at == FieldSites::Neighbours).then_some(Reach::Nearest),
         }
     }
 
     /// Whether it runs on whole lattices alone: it reads corners of objects of which parts hold no sites of others.
-    pub fn needs_whole_lattice(&self) -> bool {
+    pub(crate) fn needs_whole_lattice(&self) -> bool {
         let is_body = matches!(self.source, KernelSource::Body(_));
-        !is_body && self.arguments.iter().any(|argument| matches!(argument, Argument::OfNeighbours))
+        !is_body && self.arguments.iter().any(|argument| matches!(argument, KernelArgument::OfNeighbours))
     }
 
     /// Whether it sums over sites.
@@ -312,7 +315,7 @@ pub struct Shape {
 }
 
 /// The value of an argument.
-pub enum Value<'a, S> {
+pub enum ArgumentValue<'a, S> {
     /// A field that is read.
     Read(&'a AnyField<S>),
     /// A field that is written.
@@ -332,7 +335,7 @@ pub enum Value<'a, S> {
 /// A call of a kernel whose arguments were checked.
 pub struct Call<'a, B: Memory + ?Sized> {
     pub(super) shape: Shape,
-    pub(super) values: Vec<(&'static str, Value<'a, B::Storage>)>,
+    pub(super) values: Vec<(&'static str, ArgumentValue<'a, B::Storage>)>,
     pub(super) stencil: Option<&'a B::Table>,
     pub(super) matrix: Option<&'a B::Table>,
 }

@@ -12,9 +12,10 @@ pub use super::work::Work;
 pub use arguments::Arguments;
 pub use call::Inside;
 pub use kernel::{
-    Call, Ceiling, CpuFunction, FieldOfCall, HostCall, HostFunction, Kernel, KernelSource, OwnFiles, PlainFunction,
-    PlainLinks, Shape, Value, dagger_if,
+    ArgumentValue, Call, Ceiling, CpuFunction, FieldOfCall, HostCall, HostFunction, Kernel, KernelSource, OwnFiles,
+    PlainFunction, PlainLinks, Shape, dagger_if,
 };
 pub use roles::{
-    Access, Argument, At, BuildOption, ComputedTable, FieldRole, Geometry, Holds, Rows, read, update, write,
+    Access, BuildOption, ComputedTable, FieldContents, FieldRole, FieldSites, Geometry, KernelArgument, TableRows,
+    read, update, write,
 };

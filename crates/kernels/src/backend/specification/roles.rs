@@ -1,6 +1,6 @@
 //! The arguments of kernels by role, what kernels are built for, and how their work is spread.
 
-use lanefield_reference::kernels::domain_wall::Form;
+use lanefield_reference::kernels::domain_wall::MatrixForm;
 use lanefield_reference::layout::{Lattice, LayoutError, Sites};
 use lanefield_reference::object::Object;
 
@@ -17,7 +17,7 @@ pub enum Access {
 
 /// What a field of a kernel holds at each site.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Holds {
+pub enum FieldContents {
     /// Spinors, as many as the target.
     Spinors,
     /// Colour vectors, as many as the target.
@@ -44,7 +44,7 @@ pub enum Holds {
 
 /// On which sites a field of a kernel lies.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum At {
+pub enum FieldSites {
     /// Those of the target ([`Kernel::target`]).
     Target,
     /// Their neighbours.
@@ -61,9 +61,9 @@ pub struct FieldRole {
     /// What is done with it.
     pub access: Access,
     /// What it holds.
-    pub holds: Holds,
+    pub holds: FieldContents,
     /// Where it lies.
-    pub at: At,
+    pub at: FieldSites,
 }
 
 /// A table that depends on the lattice and the sites of the target alone. Backends make it once.
@@ -72,14 +72,14 @@ pub struct ComputedTable {
     /// Its name.
     pub name: &'static str,
     /// What its entries are about.
-    pub rows: Rows,
+    pub rows: TableRows,
     /// Makes it.
     pub make: fn(&Lattice, Sites) -> Result<Vec<u32>, LayoutError>,
 }
 
 /// What the entries of a table are about.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Rows {
+pub enum TableRows {
     /// An entry for each outer site of the target.
     Osites,
     /// The same; the entries are numbers of outer sites of a field on all sites.
@@ -90,7 +90,7 @@ pub enum Rows {
 
 /// An argument of an OpenCL C kernel, by its role. The launcher packs them in this order.
 #[derive(Clone, Copy, Debug)]
-pub enum Argument {
+pub enum KernelArgument {
     /// A field: its buffer.
     Field(FieldRole),
     /// Up to so many fields like the target, read: their buffers; the first one again in place of those that are not there.
@@ -100,7 +100,7 @@ pub enum Argument {
     /// The neighbours of the neighbours: the table of a stencil on their sites.
     OfNeighbours,
     /// A matrix along s of that form: its coefficients.
-    Matrix(Form),
+    Matrix(MatrixForm),
     /// A table that the lattice determines.
     Computed(ComputedTable),
     /// A scalar in the precision in which one computes.
@@ -229,16 +229,16 @@ pub enum Geometry {
 }
 
 /// A field that is read.
-pub const fn read(name: &'static str, holds: Holds, at: At) -> FieldRole {
+pub const fn read(name: &'static str, holds: FieldContents, at: FieldSites) -> FieldRole {
     FieldRole { name, access: Access::Read, holds, at }
 }
 
 /// A field that is written.
-pub const fn write(name: &'static str, holds: Holds, at: At) -> FieldRole {
+pub const fn write(name: &'static str, holds: FieldContents, at: FieldSites) -> FieldRole {
     FieldRole { name, access: Access::Write, holds, at }
 }
 
 /// A field that is read and written.
-pub const fn update(name: &'static str, holds: Holds) -> FieldRole {
-    FieldRole { name, access: Access::Update, holds, at: At::Target }
+pub const fn update(name: &'static str, holds: FieldContents) -> FieldRole {
+    FieldRole { name, access: Access::Update, holds, at: FieldSites::Target }
 }

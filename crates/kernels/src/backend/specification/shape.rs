@@ -7,7 +7,7 @@ use lanefield_reference::layout::{Direction, Lattice, LegOrder, Sites};
 use lanefield_reference::real::Precision;
 
 use super::kernel::{FieldOfCall, Kernel, Shape};
-use super::roles::{Access, Argument, At, FieldRole, Holds};
+use super::roles::{Access, FieldContents, FieldRole, FieldSites, KernelArgument};
 use crate::backend::table::MatrixFacts;
 use crate::backend::work::Work;
 
@@ -23,7 +23,7 @@ impl Shape {
         let role = kernel.fields().find(|role| role.name == kernel.target());
         let object =
             role.map_or(Object::Spinors(parts), |role| usual_object(role.holds, Object::Spinors(parts), links));
-        let sites = if role.is_some_and(|role| role.at == At::All) { Sites::Full } else { sites };
+        let sites = if role.is_some_and(|role| role.at == FieldSites::All) { Sites::Full } else { sites };
         let target = FieldShape { lattice, sites, object, precision };
         let field = |role: FieldRole| FieldOfCall { name: role.name, shape: usual_field(role, &target, links) };
         Self {
@@ -32,7 +32,7 @@ impl Shape {
             fields: kernel.fields().map(field).collect(),
             legs: LegOrder::DEFAULT,
             matrix: kernel.arguments.iter().find_map(|argument| match argument {
-                Argument::Matrix(form) => Some(MatrixFacts { form: *form, ls: parts, dagger: Dagger::No }),
+                KernelArgument::Matrix(form) => Some(MatrixFacts { form: *form, ls: parts, dagger: Dagger::No }),
                 _ => None,
             }),
             rhs_parts: 1,
@@ -67,7 +67,7 @@ impl Shape {
     }
 
     /// Bytes of a stored real, of half precision without its scale.
-    pub fn real_bytes(&self) -> u64 {
+    pub(crate) fn real_bytes(&self) -> u64 {
         self.precision().bits() as u64 / 8
     }
 
@@ -99,7 +99,7 @@ impl Shape {
         let times = |access| if access == Access::Update { 2 } else { 1 };
         let of_role = |role: FieldRole| {
             let bytes = self.field(role.name).map_or(0, FieldShape::device_bytes) as u64;
-            let count = if role.holds == Holds::Any && role.access == Access::Read && self.is_list(role.name) {
+            let count = if role.holds == FieldContents::Any && role.access == Access::Read && self.is_list(role.name) {
                 self.listed as u64
             } else {
                 1
@@ -110,7 +110,10 @@ impl Shape {
     }
 
     fn is_list(&self, name: &str) -> bool {
-        self.kernel.arguments.iter().any(|argument| matches!(argument, Argument::Fields(list, _) if *list == name))
+        self.kernel
+            .arguments
+            .iter()
+            .any(|argument| matches!(argument, KernelArgument::Fields(list, _) if *list == name))
     }
 
     /// Real components of the target: of vector operations, what they compute.
@@ -120,23 +123,23 @@ impl Shape {
 }
 
 /// What a field with a role holds, where the target holds `target`.
-fn usual_object(holds: Holds, target: Object, links: DoubledGauge) -> Object {
+fn usual_object(holds: FieldContents, target: Object, links: DoubledGauge) -> Object {
     match holds {
-        Holds::Spinors => Object::Spinors(target.parts()),
-        Holds::ColourVectors => Object::ColourVectors(target.parts()),
-        Holds::DoubledLinks => Object::DoubledGauge(links),
-        Holds::Links => Object::Gauge,
-        Holds::FieldStrength => Object::FieldStrength,
-        Holds::CloverBlocks => Object::CloverBlocks,
-        Holds::ComplexNumber => Object::ComplexNumber,
-        Holds::Exactly(object) => object,
-        Holds::Any | Holds::AnyNumber | Holds::Converted => target,
+        FieldContents::Spinors => Object::Spinors(target.parts()),
+        FieldContents::ColourVectors => Object::ColourVectors(target.parts()),
+        FieldContents::DoubledLinks => Object::DoubledGauge(links),
+        FieldContents::Links => Object::Gauge,
+        FieldContents::FieldStrength => Object::FieldStrength,
+        FieldContents::CloverBlocks => Object::CloverBlocks,
+        FieldContents::ComplexNumber => Object::ComplexNumber,
+        FieldContents::Exactly(object) => object,
+        FieldContents::Any | FieldContents::AnyNumber | FieldContents::Converted => target,
     }
 }
 
 fn usual_field(role: FieldRole, target: &FieldShape, links: DoubledGauge) -> FieldShape {
     let object = usual_object(role.holds, target.object, links);
-    if role.holds == Holds::Converted {
+    if role.holds == FieldContents::Converted {
         // Between 32 and 64 bits, and from 32 to half precision.
         let precision = if target.precision == Precision::F32 { Precision::F64 } else { Precision::F32 };
         let lattice = target.lattice.in_scalar(precision.scalar()).unwrap_or(target.lattice);
@@ -148,26 +151,25 @@ fn usual_field(role: FieldRole, target: &FieldShape, links: DoubledGauge) -> Fie
 /// The sites of a field with a role, where the target lies on `target`.
 pub(super) fn sites_of(role: FieldRole, target: Sites) -> Sites {
     match role.at {
-        At::Target => target,
-        At::Neighbours => target.neighbours(),
-        At::All => Sites::Full,
+        FieldSites::Target => target,
+        FieldSites::Neighbours => target.neighbours(),
+        FieldSites::All => Sites::Full,
     }
 }
 
 /// Whether a field may be what a role asks for; its sites are asked apart.
 pub(super) fn holds(role: FieldRole, given: Object, target: Object) -> bool {
     match (role.holds, given) {
-        (Holds::Spinors, Object::Spinors(count)) | (Holds::ColourVectors, Object::ColourVectors(count)) => {
-            count == target.parts()
-        }
-        (Holds::Exactly(object), given) => given == object,
-        (Holds::DoubledLinks, Object::DoubledGauge(_))
-        | (Holds::Links, Object::Gauge)
-        | (Holds::FieldStrength, Object::FieldStrength)
-        | (Holds::CloverBlocks, Object::CloverBlocks)
-        | (Holds::ComplexNumber, Object::ComplexNumber) => true,
-        (Holds::Any | Holds::Converted, given) => given == target,
-        (Holds::AnyNumber, given) => target.with_parts(given.parts()) == Some(given),
+        (FieldContents::Spinors, Object::Spinors(count))
+        | (FieldContents::ColourVectors, Object::ColourVectors(count)) => count == target.parts(),
+        (FieldContents::Exactly(object), given) => given == object,
+        (FieldContents::DoubledLinks, Object::DoubledGauge(_))
+        | (FieldContents::Links, Object::Gauge)
+        | (FieldContents::FieldStrength, Object::FieldStrength)
+        | (FieldContents::CloverBlocks, Object::CloverBlocks)
+        | (FieldContents::ComplexNumber, Object::ComplexNumber) => true,
+        (FieldContents::Any | FieldContents::Converted, given) => given == target,
+        (FieldContents::AnyNumber, given) => target.with_parts(given.parts()) == Some(given),
         _ => false,
     }
 }
@@ -175,20 +177,20 @@ pub(super) fn holds(role: FieldRole, given: Object, target: Object) -> bool {
 /// What a role asks for, in words.
 pub(super) fn asked(role: FieldRole, target: &FieldShape) -> String {
     let what = match role.holds {
-        Holds::Spinors => "as many spinors a site".to_owned(),
-        Holds::ColourVectors => "as many colour vectors a site".to_owned(),
-        Holds::DoubledLinks => "doubled links".to_owned(),
-        Holds::Links => "links".to_owned(),
-        Holds::FieldStrength => "field strengths".to_owned(),
-        Holds::CloverBlocks => "clover blocks".to_owned(),
-        Holds::ComplexNumber => "complex numbers".to_owned(),
-        Holds::Exactly(object) => format!("{}s", object.name()),
-        Holds::Any | Holds::Converted => "the same at each site".to_owned(),
-        Holds::AnyNumber => "any number of the same components at each site".to_owned(),
+        FieldContents::Spinors => "as many spinors a site".to_owned(),
+        FieldContents::ColourVectors => "as many colour vectors a site".to_owned(),
+        FieldContents::DoubledLinks => "doubled links".to_owned(),
+        FieldContents::Links => "links".to_owned(),
+        FieldContents::FieldStrength => "field strengths".to_owned(),
+        FieldContents::CloverBlocks => "clover blocks".to_owned(),
+        FieldContents::ComplexNumber => "complex numbers".to_owned(),
+        FieldContents::Exactly(object) => format!("{}s", object.name()),
+        FieldContents::Any | FieldContents::Converted => "the same at each site".to_owned(),
+        FieldContents::AnyNumber => "any number of the same components at each site".to_owned(),
     };
     let sites = sites_of(role, target.sites);
     let precision =
-        if role.holds == Holds::Converted { "any precision".to_owned() } else { target.precision.to_string() };
+        if role.holds == FieldContents::Converted { "any precision".to_owned() } else { target.precision.to_string() };
     format!("{what}, in {precision}, on {sites} sites of the lattice of {}", an(target))
 }
 

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::ThreadId;
 use std::time::Instant;
 
-pub use record::{Command, CommandKind, Group, Held, NameId, Recording, Span, Stages, Total};
+pub use record::{Command, CommandKind, Group, HeldBytes, NameId, Recording, Span, Stages, Total};
 
 pub use super::work::Work;
 
@@ -21,17 +21,17 @@ use record::Names;
 pub struct Timeline {
     origin: Instant,
     keep_events: bool,
-    state: Mutex<State>,
+    state: Mutex<TimelineState>,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct TimelineState {
     names: Names,
     queues: Vec<String>,
     threads: Vec<(ThreadId, String)>,
     commands: Vec<Command>,
     spans: Vec<Span>,
-    held: Vec<Held>,
+    held: Vec<HeldBytes>,
     totals: BTreeMap<(Group, NameId), Total>,
 }
 
@@ -88,7 +88,7 @@ impl Timeline {
     /// Records the bytes that the buffers of a queue's context hold from now on.
     pub fn add_held(&self, queue: usize, bytes: u64) {
         if self.keep_events {
-            let held = Held { queue, at: self.now(), bytes };
+            let held = HeldBytes { queue, at: self.now(), bytes };
             self.state().held.push(held);
         }
     }
@@ -124,12 +124,12 @@ impl Timeline {
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, TimelineState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl State {
+impl TimelineState {
     /// The number of this thread.
     fn thread(&mut self) -> usize {
         let current = std::thread::current();

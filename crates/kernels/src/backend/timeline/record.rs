@@ -138,7 +138,7 @@ pub struct Span {
 
 /// Memory of a device that is held from some time on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Held {
+pub struct HeldBytes {
     /// The number of the queue.
     pub queue: usize,
     /// From when on.
@@ -187,7 +187,7 @@ pub struct Recording {
     /// Spans, in the order in which they ended; none where only sums are kept.
     pub spans: Vec<Span>,
     /// Memory held; nothing where only sums are kept.
-    pub held: Vec<Held>,
+    pub held: Vec<HeldBytes>,
     /// Sums by group and name.
     pub totals: Vec<(Group, NameId, Total)>,
 }

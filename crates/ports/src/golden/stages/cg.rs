@@ -11,8 +11,8 @@ use lanefield::reference::links::LinkFormat;
 use lanefield::reference::random::{Stream, gaussian_pair};
 use lanefield::reference::real::Precision;
 use lanefield::solver::{
-    Described, Digests, Method, Preconditioning, Recorder, Recurrence, SavedState, Solve, SolveError, SolverParams,
-    Stopped, WatchedScalar, Watcher, Watchers, identity, solve,
+    DescribedSolve, Digests, Method, Preconditioning, Recurrence, SavedState, Solve, SolveError, SolveRecorder,
+    SolverParams, Stopped, WatchedScalar, Watcher, Watchers, identity, solve,
 };
 use num_complex::Complex;
 
@@ -86,7 +86,7 @@ fn one<R: Vectors>(setup: &Setup<'_>, writer: &mut Writer, tolerance: f64) -> Re
     let source = format!("gauss:{seed}");
     let lattice = WholeLattice::alone(configuration.extents());
     let failed = |error: CommError| Box::new(SolveError::from(BackendError::device(error)));
-    let described = Described {
+    let described = DescribedSolve {
         operator: &AnyModel::Wilson(operator).describe(),
         source: source.clone(),
         solver: "cg",
@@ -106,7 +106,7 @@ fn one<R: Vectors>(setup: &Setup<'_>, writer: &mut Writer, tolerance: f64) -> Re
     let record = stage.writer.place(&stage.path("record.jsonl"))?;
     let (mut kept, mut recorder) = (
         Kept::default(),
-        Recorder::new(Some(RecordWriter::create(&record, &identity, 1)?), lattice.clone(), 1, |_| ()),
+        SolveRecorder::new(Some(RecordWriter::create(&record, &identity, 1)?), lattice.clone(), 1, |_| ()),
     );
     let watchers = Watchers::default().with(Some(&mut kept)).with(Some(&mut recorder));
     let solved = solve::<R, _, _>(setup.backend, configuration, &eta, &how, watchers).map_err(Box::new)?;

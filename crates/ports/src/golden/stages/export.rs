@@ -1,6 +1,6 @@
 //! The stages that the kernels asked for go through.
 
-use lanefield::kernel::{Holds, Kernel};
+use lanefield::kernel::{FieldContents, Kernel};
 use lanefield::reference::real::Precision;
 
 use super::{along_s, cg, clover, half, hop, links, sums};
@@ -11,7 +11,9 @@ use crate::golden::setup::Setup;
 pub(in crate::golden) fn export(setup: &Setup<'_>, writer: &mut Writer) -> Result<(), GoldenError> {
     let kernels = &setup.options.kernels;
     let any = |wanted: fn(&Kernel) -> bool| kernels.iter().any(|kernel| kernel.is_launched() && wanted(kernel));
-    if any(|kernel| kernel.fields().any(|role| matches!(role.holds, Holds::DoubledLinks | Holds::Links))) {
+    if any(|kernel| {
+        kernel.fields().any(|role| matches!(role.holds, FieldContents::DoubledLinks | FieldContents::Links))
+    }) {
         links::export(setup, writer)?;
     }
     if any(|kernel| matches!(kernel.family, "hop" | "wilson" | "clover" | "twisted_mass")) {

@@ -172,8 +172,8 @@ impl Planner<'_> {
 
     /// The access width of a kernel: those that see a site as one object, whatever its components, may not find words together.
     pub(crate) fn access(&self, shape: &Shape) -> AccessWidth {
-        use crate::backend::specification::Argument;
-        let whole_sites = shape.kernel.arguments.iter().any(|argument| matches!(argument, Argument::Words));
+        use crate::backend::specification::KernelArgument;
+        let whole_sites = shape.kernel.arguments.iter().any(|argument| matches!(argument, KernelArgument::Words));
         let object = shape.target.object;
         match !whole_sites || object.parts() == 1 || self.layout.access.divides(object.part_words()) {
             true => self.layout.access,

@@ -53,12 +53,12 @@ impl Planner<'_> {
                 (lanes, self.over_parts(lanes.launched(nsimd), (parts, osites), each))
             }
             Geometry::AlongS => {
-                use lanefield_reference::kernels::domain_wall::Form;
+                use lanefield_reference::kernels::domain_wall::MatrixForm;
                 let lanes = self.work_item_lanes(precision, nsimd, None);
                 let ls = shape.matrix.map_or(parts, |matrix| matrix.ls);
                 let (results, of_item) = match shape.matrix.map(|matrix| matrix.form) {
-                    Some(Form::Dense) => (parts, self.results_per_work_item(ls)),
-                    Some(Form::Sweep) => (2 * parts / ls, 1),
+                    Some(MatrixForm::Dense) => (parts, self.results_per_work_item(ls)),
+                    Some(MatrixForm::Sweep) => (2 * parts / ls, 1),
                     _ => (parts, 1),
                 };
                 at_once = of_item;

@@ -13,7 +13,7 @@ use crate::backend::BackendError;
 use crate::backend::opencl::device::{DeviceError, Retirement};
 use crate::backend::opencl::program::Source;
 use crate::backend::opencl::tuning::access::AccessWidth;
-use crate::backend::specification::{Argument, BuildOption, Geometry, KernelSource, Shape};
+use crate::backend::specification::{BuildOption, Geometry, KernelArgument, KernelSource, Shape};
 
 /// The file of `cl/` with the kernels that pack, sum words and finish.
 const FILE: &str = "reduce.cl";
@@ -106,7 +106,7 @@ fn at_once(count: usize) -> usize {
 impl SumOf {
     pub(crate) fn new(shape: &Shape, bundle: Option<usize>) -> Self {
         let object = shape.target.object;
-        let whole_sites = shape.kernel.arguments.iter().any(|argument| matches!(argument, Argument::Words));
+        let whole_sites = shape.kernel.arguments.iter().any(|argument| matches!(argument, KernelArgument::Words));
         Self {
             precision: shape.precision(),
             nsimd: shape.lattice().nsimd(),
@@ -176,7 +176,7 @@ impl Planner<'_> {
                 Reduction { elements, a_row: 2 * of.fields, rows, ..one }
             }
             _ => {
-                let list = shape.kernel.arguments.iter().any(|argument| matches!(argument, Argument::Fields(..)));
+                let list = shape.kernel.arguments.iter().any(|argument| matches!(argument, KernelArgument::Fields(..)));
                 let a_row = match shape.kernel.source {
                     KernelSource::Body(body) => body.sums(),
                     _ if list => 2 * shape.listed,

@@ -10,7 +10,8 @@ use lanefield_reference::object::Object;
 pub use super::coordinates::COORDINATES;
 use super::usual::USUAL;
 use super::{
-    Access, Argument, At, BuildOption, FieldRole, Geometry, Holds, HostCall, Kernel, KernelSource, Shape, Work,
+    Access, BuildOption, FieldContents, FieldRole, FieldSites, Geometry, HostCall, Kernel, KernelArgument,
+    KernelSource, Shape, Work,
 };
 use crate::in_precision;
 
@@ -36,37 +37,40 @@ pub const SUMS: Kernel = Kernel { geometry: Geometry::SumOfSites, work: work_of_
 pub const SLICE_SUMS: Kernel = Kernel { geometry: Geometry::SumOfSitesInSlices, ..SUMS };
 
 /// An argument of a body as one of a kernel.
-pub const fn argument(name: &'static str, role: Role) -> Argument {
+pub const fn argument(name: &'static str, role: Role) -> KernelArgument {
     match role {
         Role::Field { used, object, repeated: _ } => {
             let (access, at) = match used {
-                FieldUse::Read | FieldUse::EvenDistance => (Access::Read, At::Target),
-                FieldUse::Neighbours | FieldUse::OddDistance => (Access::Read, At::Neighbours),
-                FieldUse::Write => (Access::Write, At::Target),
-                FieldUse::Update => (Access::Update, At::Target),
-                FieldUse::Converted => (Access::Read, At::Target),
+                FieldUse::Read | FieldUse::EvenDistance => (Access::Read, FieldSites::Target),
+                FieldUse::Neighbours | FieldUse::OddDistance => (Access::Read, FieldSites::Neighbours),
+                FieldUse::Write => (Access::Write, FieldSites::Target),
+                FieldUse::Update => (Access::Update, FieldSites::Target),
+                FieldUse::Converted => (Access::Read, FieldSites::Target),
             };
-            let holds = if let FieldUse::Converted = used { Holds::Converted } else { holds(object) };
-            Argument::Field(FieldRole { name, access, holds, at })
+            let holds = if let FieldUse::Converted = used { FieldContents::Converted } else { holds(object) };
+            KernelArgument::Field(FieldRole { name, access, holds, at })
         }
-        Role::Links => {
-            Argument::Field(FieldRole { name, access: Access::Read, holds: Holds::DoubledLinks, at: At::Target })
-        }
-        Role::Scalar => Argument::Scalar(name),
-        Role::Complex => Argument::Complex(name),
+        Role::Links => KernelArgument::Field(FieldRole {
+            name,
+            access: Access::Read,
+            holds: FieldContents::DoubledLinks,
+            at: FieldSites::Target,
+        }),
+        Role::Scalar => KernelArgument::Scalar(name),
+        Role::Complex => KernelArgument::Complex(name),
         Role::Sums(_) | Role::SliceSums(_) | Role::Coordinates => {
             panic!("sums and coordinates are no arguments of their own")
         }
     }
 }
 
-const fn holds(object: Option<Object>) -> Holds {
+const fn holds(object: Option<Object>) -> FieldContents {
     match object {
-        None => Holds::Any,
-        Some(Object::Spinors(_)) => Holds::Spinors,
-        Some(Object::ColourVectors(_)) => Holds::ColourVectors,
-        Some(Object::ComplexNumber) => Holds::ComplexNumber,
-        Some(object) => Holds::Exactly(object),
+        None => FieldContents::Any,
+        Some(Object::Spinors(_)) => FieldContents::Spinors,
+        Some(Object::ColourVectors(_)) => FieldContents::ColourVectors,
+        Some(Object::ComplexNumber) => FieldContents::ComplexNumber,
+        Some(object) => FieldContents::Exactly(object),
     }
 }
 

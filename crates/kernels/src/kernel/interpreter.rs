@@ -1,5 +1,5 @@
 //! A recorded body on plain numbers, one site at a time: no lanes, no layout, no compiler of a device. What it does is kept as a straight list of steps,
-//! each with what it gave, from which one sees where another result comes from. It is also a twin that every body has ([`Recorded`]).
+//! each with what it gave, from which one sees where another result comes from. It is also a twin that every body has ([`Interpreted`]).
 
 use std::collections::HashMap;
 
@@ -10,14 +10,14 @@ use lanefield_reference::real::Real;
 use lanefield_reference::scalar::{madd, mul, real_madd, real_times};
 use num_complex::Complex;
 
-use super::twin::{PlainCall, Twin};
+use super::plain::{PlainCall, PlainImplementation};
 use crate::body::Program;
 use crate::body::program::{Id, Index, Kind, Operation, Statement, Where};
 
 /// A result.
 #[derive(Clone, Copy, PartialEq, Debug)]
 #[allow(missing_docs, reason = "the names say what they are")]
-pub enum Plain<R> {
+pub enum PlainValue<R> {
     Complex(Complex<R>),
     Real(R),
     Double(f64),
@@ -28,17 +28,17 @@ pub enum Plain<R> {
 /// came from, and its operands are none.
 #[derive(Clone, Debug)]
 #[allow(missing_docs, reason = "the names say what they are")]
-pub struct Step<R> {
+pub struct InterpretedStep<R> {
     pub operation: Operation,
     pub kind: Kind,
-    pub value: Plain<R>,
+    pub value: PlainValue<R>,
 }
 
 /// What a body did at a site.
 #[derive(Clone, Debug)]
 pub struct Evaluation<R> {
     /// Every operation, in order, loops turn by turn.
-    pub steps: Vec<Step<R>>,
+    pub steps: Vec<InterpretedStep<R>>,
     /// The words of each field that was written, each by the step that gave it.
     pub written: Vec<(usize, Vec<usize>)>,
     /// The terms of sums: argument, which of its sums, and the step that gave it.
@@ -50,7 +50,7 @@ impl<R: Copy> Evaluation<R> {
     pub fn words(&self, argument: usize) -> Vec<Complex<R>> {
         let written = self.written.iter().find(|(known, _)| *known == argument);
         let word = |&step: &usize| match self.steps[step].value {
-            Plain::Complex(word) => Some(word),
+            PlainValue::Complex(word) => Some(word),
             _ => None,
         };
         written.map_or_else(Vec::new, |(_, steps)| steps.iter().filter_map(word).collect())
@@ -59,7 +59,7 @@ impl<R: Copy> Evaluation<R> {
     /// A term of a sum.
     pub fn term(&self, step: usize) -> f64 {
         match self.steps[step].value {
-            Plain::Double(term) => term,
+            PlainValue::Double(term) => term,
             _ => f64::NAN,
         }
     }
@@ -68,7 +68,7 @@ impl<R: Copy> Evaluation<R> {
 /// What an operation gives instead of what it should: a fault, planted to see whether it is found.
 pub type Fault = fn(&Operation, Complex<f64>) -> Complex<f64>;
 
-impl<R: Real> Plain<R> {
+impl<R: Real> PlainValue<R> {
     /// As a complex number: a real one is its real part, yes is 1, and no is 0.
     pub fn to_complex(self) -> Complex<f64> {
         match self {
@@ -101,9 +101,9 @@ pub fn evaluate<R: Vectors>(program: &Program, inputs: AtSite<'_, '_, R>, fault:
 
 /// The twin that is the recording of a body itself.
 #[derive(Clone, Copy, Debug)]
-pub struct Recorded;
+pub struct Interpreted;
 
-impl Twin for Recorded {
+impl PlainImplementation for Interpreted {
     fn run<R: Vectors>(call: &mut PlainCall<'_, R>) {
         run_with(call, None);
     }
@@ -171,7 +171,7 @@ macro_rules! results {
     ($($result:ident: $Kind:ident($T:ty);)+) => {$(
         fn $result(&self, id: Id) -> $T {
             match self.done.steps[id.0 as usize].value {
-                Plain::$Kind(value) => value,
+                PlainValue::$Kind(value) => value,
                 other => unreachable!("{other:?} is no {}", stringify!($result)),
             }
         }
@@ -199,12 +199,12 @@ impl<R: Vectors> Evaluator<'_, '_, R> {
                 let value = self.value(*kind, &operation);
                 let value = match self.fault {
                     Some(fault) if !operation.reads() => {
-                        Plain::from_complex(*kind, fault(&operation, value.to_complex()))
+                        PlainValue::from_complex(*kind, fault(&operation, value.to_complex()))
                     }
                     _ => value,
                 };
                 self.names.insert(*id, self.done.steps.len());
-                self.done.steps.push(Step { operation, kind: *kind, value });
+                self.done.steps.push(InterpretedStep { operation, kind: *kind, value });
             }
             Statement::Load { id, argument, words, place } => {
                 let mut loaded = self.inputs.words(*argument, *place);
@@ -263,12 +263,12 @@ impl<R: Vectors> Evaluator<'_, '_, R> {
         }
     }
 
-    fn value(&self, kind: Kind, operation: &Operation) -> Plain<R> {
+    fn value(&self, kind: Kind, operation: &Operation) -> PlainValue<R> {
         match kind {
-            Kind::Complex => Plain::Complex(self.complex_value(operation)),
-            Kind::Real => Plain::Real(self.real_value(operation)),
-            Kind::Double => Plain::Double(self.double_value(operation)),
-            Kind::Choice => Plain::Choice(self.choice_value(operation)),
+            Kind::Complex => PlainValue::Complex(self.complex_value(operation)),
+            Kind::Real => PlainValue::Real(self.real_value(operation)),
+            Kind::Double => PlainValue::Double(self.double_value(operation)),
+            Kind::Choice => PlainValue::Choice(self.choice_value(operation)),
         }
     }
 
