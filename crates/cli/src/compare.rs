@@ -8,9 +8,8 @@ use anyhow::{Context as _, ensure};
 use clap::Args;
 use lanefield::dynamic::{ArrayShape, HopKernel};
 use lanefield::io::atomic::write_atomically;
-use lanefield::io::hdf5::{self, Hdf5Error};
+use lanefield::io::hdf5;
 use lanefield::io::npy::{self, ComplexArray, ComplexValues, NpyError, RawArray};
-use lanefield::io::open::{Reopenable, begins_an_array};
 use lanefield::kernel::Kernel;
 use lanefield::observable::Source;
 use lanefield::reference::kernels::hop::Dagger;
@@ -18,15 +17,16 @@ use lanefield_ports::Content;
 use lanefield_ports::compare::{
     CompareOptions, Comparison, HopFindings, HopInputs, Numbers, compare_numbers, explain_hop,
 };
-use lanefield_ports::order::{Convention, GammaBasis, Inner, OrderError, SiteOrder, require_shape, to_ours};
+use lanefield_ports::order::{Convention, GammaBasis, Inner, SiteOrder};
 use lanefield_ports::system::{Equation, TriedSolutions};
 use serde::Serialize;
 
 use super::args::HopArgs;
 use super::configuration::{ConfigArgs, ReadArgs};
 use super::fields::shape_of_model;
-use super::files::{check_beside, given, named, naming_a_dataset, npy_error, require_outputs, svg};
+use super::files::{check_beside, given, named, npy_error, require_outputs, svg};
 use super::operator::{Offer, OperatorArgs, check};
+use super::ordered_array::{Named, in_ours, read};
 use super::outcome::Outcome;
 use super::output::{Head, Kind, print, print_json};
 use super::ranks::RanksArgs;
@@ -332,63 +332,5 @@ impl Array {
             Self::Complex(array) => array.into(),
             Self::Others(numbers) => numbers.clone(),
         }
-    }
-}
-
-/// Whether the order of an array was named, so that a shape of another order may be meant.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Named {
-    Always,
-    Never,
-}
-
-/// Reads an array in some order and basis, of NumPy or HDF5, where a dataset may be named; says what is in the file. `option` names the order.
-pub(super) fn read(
-    (path, dataset): (&Path, Option<&str>),
-    convention: Convention,
-    option: &str,
-    named: Named,
-) -> anyhow::Result<(String, ComplexArray)> {
-    in_ours(path, read_array(path, dataset)?, convention, (option, named))
-}
-
-/// Reads an array of NumPy or HDF5, where a dataset may be named.
-pub(super) fn read_array(path: &Path, dataset: Option<&str>) -> anyhow::Result<ComplexArray> {
-    let file = Reopenable::open(path, begins_an_array)?;
-    match hdf5::is_hdf5(file.path()) {
-        true => hdf5::read_complex(file.path(), dataset).map_err(|error| hdf5_error(path, error)),
-        false => npy::read_complex(file.path()).map_err(|error| npy_error(path, error)),
-    }
-}
-
-/// An error of reading an HDF5 file, with how a dataset is named.
-fn hdf5_error(path: &Path, error: Hdf5Error) -> anyhow::Error {
-    let name = path.display();
-    let advice = match error {
-        Hdf5Error::Several { .. } | Hdf5Error::Search(_) | Hdf5Error::TooManyGroups => {
-            format!(": {}", naming_a_dataset(path))
-        }
-        _ => String::new(),
-    };
-    anyhow::anyhow!("failed to read {name}: {error}{advice}")
-}
-
-fn in_ours(
-    path: &Path,
-    array: ComplexArray,
-    convention: Convention,
-    (option, named): (&str, Named),
-) -> anyhow::Result<(String, ComplexArray)> {
-    let described = array.describe();
-    let fits = if named == Named::Never { require_shape(&array.shape, convention.order) } else { Ok(()) };
-    match fits.and_then(|()| to_ours(array, convention)) {
-        Ok(array) => Ok((described, array)),
-        Err(error @ OrderError::OtherOrder { found, order, .. }) => {
-            let or =
-                if named == Named::Never { format!(", or {option} {order} if it is not so") } else { String::new() };
-            let read = format!("failed to read {}", path.display());
-            Err(anyhow::anyhow!("{read}: {error}: say {option} {found}{or}"))
-        }
-        Err(error) => Err(error).with_context(|| format!("failed to read {}", path.display())),
     }
 }

@@ -14,8 +14,8 @@ use lanefield_ports::order::{Convention, GammaBasis, Inner, SiteOrder, from_ours
 use serde_json::Value;
 
 use super::array_output::{is_described, require_converted};
-use super::compare::{Named, read};
 use super::files::{failed_to_write, has_extension, named, npy_name, npy_unwritten};
+use super::ordered_array::{Named, read};
 use super::outcome::Outcome;
 use super::output::print;
 

@@ -21,10 +21,10 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::args::BackendArgs;
-use super::compare::read_array;
 use super::csv_output::{columns_with_bits, with_bits, write_csv};
 use super::far_times;
 use super::files::{given, named, npy_error, require_outputs, svg};
+use super::ordered_array::read_array;
 use super::outcome::Outcome;
 use super::output::{Head, Kind, bits, number, ruled_table, show};
 use super::twist::{self, TwistArgs};

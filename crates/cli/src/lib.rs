@@ -50,6 +50,7 @@ mod new;
 mod observe;
 mod occupancy;
 mod operator;
+mod ordered_array;
 mod output;
 mod peak;
 mod potential;

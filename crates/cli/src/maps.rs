@@ -5,6 +5,7 @@ use lanefield::backend::Cpu;
 use lanefield::dynamic::{AnyBackend, Compared, IndexKernel};
 use lanefield_lab::bandwidth::Operation;
 use lanefield_lab::{Sampling, Spread, Timed as _, fastest, sample};
+use lanefield_ports::compare::grouped;
 use serde::Serialize;
 
 use super::interrupt::interrupted;
@@ -45,7 +46,7 @@ impl ComparedMap {
         let Self { map, launches, numbers, differences, failure } = self;
         match (failure, &differences[..]) {
             (Some(failure), _) => format!("{map}: FAILED: {failure}"),
-            (None, []) => format!("{map}: {numbers} numbers in {launches} launches, same bits"),
+            (None, []) => format!("{map}: {} numbers in {launches} launches, same bits", grouped(*numbers)),
             (None, [first, ..]) => format!("{map}: DIFFERENT in {} of {launches} launches: {first}", differences.len()),
         }
     }

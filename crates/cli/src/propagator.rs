@@ -1,42 +1,43 @@
 //! `lanefield propagator`: the propagator of a quark from a source, twelve solves in one batch, or in a batch for each group of ranks.
 
+mod groups;
+mod summary;
+
 use std::borrow::Cow;
-use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, ensure};
 use clap::Args;
 use lanefield::backend::Memory as _;
-use lanefield::comm::{Receive, Send as Packet};
 use lanefield::dynamic::AnyBackend;
 use lanefield::io::configuration::ConfigurationFile;
 use lanefield::io::identity::Identity;
 use lanefield::io::npy::{self, ArrayReal};
 use lanefield::observable::{COLUMNS, PropagatorError, Source, require_quark, solve_columns, sources};
 use lanefield::operator::AnyModel;
-use lanefield::reference::field::{Spinors, list_of};
 use lanefield::reference::kernels::Vectors;
 use lanefield::reference::real::Precision;
-use lanefield::solver::{DescribedSolve, Digests, Eigenpairs, Method, Solve, SolveReport, Watchers, identity};
+use lanefield::solver::{DescribedSolve, Digests, Eigenpairs, Method, Solve, Watchers, identity};
 use lanefield_lab::Timed as _;
-use num_complex::Complex;
-use serde::Serialize;
+
+use groups::Groups;
+use summary::Summary;
 
 use super::args::{BackendArgs, HopArgs, of_methods};
 use super::array_output::{self, ArrayOutput};
 use super::configuration::ConfigArgs;
 use super::far_times;
-use super::fields::{interleaved, write_arrays};
+use super::fields::write_arrays;
 use super::operator::{OnSpinors, OperatorArgs, check, json_of};
 use super::outcome::Outcome;
-use super::output::{Head, Kind, facts, show};
+use super::output::{Head, Kind, show};
 use super::ranks::{self, RanksArgs};
-use crate::solving::course::{Course, Fields, Rates, RhsSummary, SolverArgs, changed_inputs, lay_out};
-use crate::solving::deflation::{Deflating, DeflationArgs, deflated};
-use crate::solving::long_run::{LongRun, LongRunArgs, differs, since};
+use crate::solving::course::{Course, Fields, Rates, SolverArgs, changed_inputs, lay_out};
+use crate::solving::deflation::{Deflating, DeflationArgs};
+use crate::solving::long_run::{LongRun, LongRunArgs, differs};
 use crate::solving::residual_history::Progress;
 use crate::source::field::source_or_file;
-use crate::source::quark::{Columns, Links, NamedSource, SmearArgs};
+use crate::source::quark::{Columns, Links, SmearArgs};
 
 /// Compute the propagator of a quark from a point, a wall or noise: M S = η for each spin and colour of the source, in one batch.
 ///
@@ -188,12 +189,6 @@ impl Propagator {
         self.input.read(&self.ranks)
     }
 
-    /// The columns that a group solves for.
-    fn columns(&self, group: usize) -> Range<usize> {
-        let of_group = COLUMNS / self.groups;
-        group * of_group..(group + 1) * of_group
-    }
-
     /// All that the bits of the propagator depend on.
     fn identity<R: Vectors>(
         &self,
@@ -246,6 +241,7 @@ impl Propagator {
         mut summary: Summary,
         (mut long_run, mut output): (LongRun, ArrayOutput<'_>),
     ) -> anyhow::Result<Outcome> {
+        let groups = Groups(self.groups);
         let ConfigurationFile { configuration, lattice, .. } = file;
         let progress = Progress::new(solve.params.tolerance);
         let links = links.map(|links| links.on(backend, configuration)).transpose()?;
@@ -253,7 +249,7 @@ impl Propagator {
         let state = long_run.take_state();
         let mut watch = |iteration: usize, c: f64| progress.show(iteration, c);
         let mut watcher = Watchers::default().with(Some(&mut long_run)).with(Some(&mut watch));
-        let columns = (&source, self.columns(group));
+        let columns = (&source, groups.columns(group));
         let computed = solve_columns::<R, _, _>(
             backend,
             configuration,
@@ -279,11 +275,11 @@ impl Propagator {
         }
         let error = match computed {
             Ok(report) => {
-                let rhs = self.rhs_of_all_groups(&report)?;
-                summary.relative_errors = self.relative_errors_of_all_groups(&report)?;
+                let rhs = groups.rhs(&report)?;
+                summary.relative_errors = groups.relative_errors(&report)?;
                 output.relative_errors.clone_from(&summary.relative_errors);
                 let work = ranks::total([report.flops, report.bytes])?;
-                let report = self.with_all_columns(report)?;
+                let report = groups.with_all_columns(report)?;
                 output.begin()?;
                 let shape = npy::propagator_shape(lattice.extents());
                 if group == 0 {
@@ -320,141 +316,5 @@ impl Propagator {
                 Ok(Ok(()))
             },
         )
-    }
-}
-
-impl Propagator {
-    /// The ranks of a group.
-    fn of_group(&self) -> usize {
-        ranks::communicator().ranks() / self.groups
-    }
-
-    /// How each solve went, of all groups, at rank 0.
-    fn rhs_of_all_groups<R>(&self, report: &SolveReport<R>) -> anyhow::Result<Vec<RhsSummary>> {
-        let here = report.rhs.iter().flat_map(|rhs| RhsSummary::from(rhs).to_words()).flat_map(u64::to_le_bytes);
-        let gathered = ranks::communicator().gather(&here.collect::<Vec<u8>>())?.unwrap_or_default();
-        let first_of_groups = gathered.iter().step_by(self.of_group());
-        let words = |bytes: &Vec<u8>| bytes.as_chunks().0.iter().map(|word| u64::from_le_bytes(*word)).collect();
-        let words: Vec<u64> = first_of_groups.flat_map(|bytes| -> Vec<u64> { words(bytes) }).collect();
-        Ok(words.as_chunks().0.iter().map(RhsSummary::of_words).collect())
-    }
-
-    /// At times from the source, the largest of all groups, at rank 0.
-    fn relative_errors_of_all_groups<R>(&self, report: &SolveReport<R>) -> anyhow::Result<Vec<f64>> {
-        let bytes: Vec<u8> = report.relative_errors.iter().copied().flat_map(f64::to_le_bytes).collect();
-        let gathered = ranks::communicator().gather(&bytes)?.unwrap_or_default();
-        let numbers = |bytes: &Vec<u8>| bytes.as_chunks().0.iter().map(|bytes| f64::from_le_bytes(*bytes)).collect();
-        Ok(far_times::largest(&gathered.iter().map(numbers).collect::<Vec<Vec<f64>>>()))
-    }
-
-    /// All columns at the ranks of the first group; those of their own at others.
-    fn with_all_columns<R: Vectors + ArrayReal>(&self, report: SolveReport<R>) -> anyhow::Result<SolveReport<R>> {
-        if self.groups == 1 {
-            return Ok(report);
-        }
-        report.require_intact()?;
-        let (communicator, of_group) = (ranks::communicator(), self.of_group());
-        let (rank, length) = (communicator.rank(), report.solution.len());
-        if rank >= of_group {
-            let bytes = bytemuck::cast_slice(&report.solution);
-            communicator.exchange(&[Packet { to: rank % of_group, tag: 0, bytes }], &mut [])?;
-            return Ok(report);
-        }
-        let room = |_| -> anyhow::Result<Vec<Complex<R>>> {
-            let what = || "the columns of another group".to_owned();
-            Ok(list_of(what, length, std::iter::repeat_n(Complex::default(), length))?)
-        };
-        let mut others: Vec<Vec<Complex<R>>> = (1..self.groups).map(room).collect::<anyhow::Result<_>>()?;
-        let mut receives: Vec<Receive<'_>> = (1..self.groups)
-            .zip(&mut others)
-            .map(|(group, room)| {
-                let bytes = bytemuck::cast_slice_mut(room);
-                Receive { from: rank + group * of_group, tag: 0, bytes }
-            })
-            .collect();
-        communicator.exchange(&[], &mut receives)?;
-        let words = self.columns(0).len() * Spinors::WORDS;
-        let solution = interleaved(&[vec![report.solution.clone()], others].concat(), words)?;
-        Ok(report.with_solution(solution))
-    }
-}
-
-/// What was computed, and how it went. As JSON, these fields; what a batch that did not converge cannot tell is null or empty.
-#[derive(Serialize)]
-struct Summary {
-    #[serde(skip)]
-    device: String,
-    /// The operator and its parameters.
-    operator: String,
-    #[serde(flatten)]
-    fields: Fields,
-    /// The point, x, y, z, t; the name of another source.
-    source: NamedSource,
-    /// α and the number of steps of its smearing; null where there is none.
-    source_smearing: Option<String>,
-    /// The links of the smearing; null if they are those of the operator.
-    smear_links: Option<String>,
-    /// `cg` or `block-cg`.
-    solver: &'static str,
-    /// Eigenvectors of the guess; null without `--deflate`.
-    deflation: Option<usize>,
-    /// The iteration of the checkpoint from which it resumed.
-    resumed_from: Option<usize>,
-    /// Lines of the record that were the same; null where none was compared with.
-    compared_with_record: Option<usize>,
-    #[serde(flatten)]
-    course: Course,
-    /// Each solve, number 3·spin + colour of the source.
-    rhs: Vec<Rhs>,
-    /// Estimated relative errors on each time slice, from the source on: the largest of all solves. Empty where they are not known.
-    relative_errors: Vec<f64>,
-    #[serde(flatten)]
-    rates: Rates,
-}
-
-#[derive(Serialize)]
-struct Rhs {
-    spin: usize,
-    colour: usize,
-    #[serde(flatten)]
-    summary: RhsSummary,
-}
-
-impl Summary {
-    fn converged<R>(&mut self, report: &SolveReport<R>, [flops, bytes]: [u64; 2], rhs: Vec<RhsSummary>) {
-        self.course.converge(report);
-        let rhs = rhs.into_iter().enumerate();
-        self.rhs = rhs.map(|(k, summary)| Rhs { spin: k / 3, colour: k % 3, summary }).collect();
-        self.rates = Rates::new((report.seconds, report.building), flops, bytes);
-    }
-
-    fn text(&self) -> String {
-        let mut rows = self.fields.facts(&self.device, &self.operator, &self.course);
-        let smeared = self.source_smearing.as_ref();
-        let smeared = smeared.map_or_else(String::new, |smearing| format!(", smeared by {smearing}"));
-        let on = self.smear_links.as_ref().map_or_else(String::new, |links| format!(" on links {links}"));
-        rows.push(("source", format!("{}{smeared}{on}", self.source.text())));
-        let block = if self.solver == "cg" { "conjugate gradients" } else { "block conjugate gradients" };
-        let solver = format!("{block} in {}, {COLUMNS} right-hand sides", self.fields.precision);
-        rows.push(("solver", self.course.describe(&solver)));
-        rows.extend(deflated(self.deflation));
-        rows.extend(since(self.resumed_from, self.compared_with_record));
-        if self.course.converged {
-            let rhs = || self.rhs.iter().map(|rhs| &rhs.summary);
-            let largest = |of: fn(&RhsSummary) -> f64| rhs().map(of).fold(0.0, f64::max);
-            let iterations = rhs().map(|rhs| rhs.iterations);
-            let (least, most) = (iterations.clone().min().unwrap_or(0), iterations.clone().max().unwrap_or(0));
-            rows.push(("iterations", format!("{least} to {most} per right-hand side")));
-            if self.course.is_checked() {
-                rows.push(("true residual", format!("{:.3e} at most", largest(|rhs| rhs.true_residual))));
-                rows.push(("|η − Mψ| / |η|", format!("{:.3e} at most", largest(|rhs| rhs.solution_residual))));
-            }
-            rows.extend(far_times::describe(&self.relative_errors).map(|error| ("far times", error)));
-            rows.extend(self.course.facts(rhs()));
-        } else {
-            rows.push(("iterations", "not converged".to_owned()));
-        }
-        rows.extend(self.rates.facts(""));
-        facts(rows)
     }
 }

@@ -2,6 +2,8 @@
 //! one table. Where there is no OpenCL, the CPU reference against the plain scalar implementation.
 
 mod ranks;
+mod table;
+mod verdict;
 
 use super::maps::ComparedMap;
 use crate::kernels::Known;
@@ -18,12 +20,11 @@ use lanefield::backend::{Cpu, Memory as _, Threads};
 use lanefield::dynamic::AnyBackend;
 use lanefield::reference::layout::{AcceleratorThreads, LaneChoice, LegOrder};
 use lanefield::reference::real::Precision;
-use lanefield::verify::{
-    Against, Findings, Lacking, Row, Tested as _, UnitError, UnitReport, Verification, VerifyOptions, VerifyReport,
-    rows,
-};
-use lanefield_ports::compare::grouped;
+use lanefield::verify::{Against, Row, Tested as _, UnitReport, Verification, VerifyOptions, VerifyReport, rows};
 use serde::Serialize;
+
+use table::{Shown, header, line_of, reconstruct};
+use verdict::Verdict;
 
 use super::args::{PlaceArgs, opencl_device, warn_of_tuning};
 use super::build_progress::announce;
@@ -44,9 +45,6 @@ const UNITS_OF_A_WORKER: usize = 50;
 const WORKER: &str = "--worker";
 /// Decompositions on the ranks of mpirun, where nobody says how many.
 const USUAL_DECOMPOSITIONS: u32 = 100;
-/// Cases that could not be run are named, so many at most.
-const MOST_ERRORS: usize = 10;
-
 /// Compare an OpenCL device with the CPU reference, bit for bit: every kernel on random awkward lattices, then whole solves.
 ///
 /// Each random case draws its own lattice, cut into virtual nodes, boundary phases, links, fields (ordinary numbers, of wide range, subnormal, with
@@ -128,32 +126,6 @@ pub struct Verify {
     /// One leg order [default: the default one, and a few others]
     #[arg(long, value_name = "ORDER", allow_hyphen_values = true)]
     legs: Option<LegOrder>,
-}
-
-/// All that is known at the end.
-#[derive(Serialize)]
-struct Verdict<'a> {
-    /// "same bits" ("so far", of a run that a signal ended), "DIFFERENT", "FAILED" where cases could not be run, or "nothing compared".
-    verdict: &'static str,
-    /// Whether the results may be called bitwise: same bits, and the device's arithmetic passed its probe.
-    bitwise: bool,
-    /// The device under test; none where the CPU reference is.
-    #[serde(skip)]
-    device: Option<&'a DeviceInfo>,
-    /// Why no device was tested, where one would have been.
-    no_opencl: Option<String>,
-    /// Where the device's arithmetic does not follow IEEE 754.
-    probe: Option<String>,
-    host: String,
-    components: u64,
-    comparisons: u64,
-    seconds: f64,
-    /// The command that repeats the first case that failed.
-    repeat: Option<String>,
-    report: &'a VerifyReport,
-    /// Maps, in a program that has some.
-    #[serde(skip_serializing_if = "<[_]>::is_empty")]
-    maps: &'a [ComparedMap],
 }
 
 /// A row of the table before anything was run. As JSON, these fields.
@@ -412,139 +384,5 @@ impl Verify {
         add(self.accelerator_threads.map(|threads| format!(" --accelerator-threads {threads}")));
         add(self.config.as_ref().map(|path| format!(" --config '{}'{}", path.display(), self.read.text())));
         Some(of_this_program(&command).into_owned())
-    }
-}
-
-impl Verdict<'_> {
-    /// What follows the table: what differs, what was compared with what, and the verdict.
-    fn text(&self) -> String {
-        let mut lines = vec![String::new()];
-        for row in &self.report.rows {
-            if let Some(failure) = &row.failure {
-                let (precision, mismatch) = (row.precision, &failure.mismatch);
-                let links = row.reconstruct.map_or_else(String::new, |reals| format!(" reconstruct {reals}"));
-                lines.push(format!("{} {precision}{links}: {mismatch}\n    {}", row.kernel, failure.description));
-            }
-        }
-        lines.extend(self.maps.iter().map(ComparedMap::line));
-        for Lacking { kernel, precision, reason } in &self.report.lacking {
-            lines.push(format!("not compared: {kernel} in {precision}: {reason}"));
-        }
-        for UnitError { error, .. } in self.report.errors.iter().take(MOST_ERRORS) {
-            lines.push(format!("could not be run: {error}"));
-        }
-        if let Some(more) = self.report.errors.len().checked_sub(MOST_ERRORS + 1) {
-            lines.push(format!("could not be run: {} more", more + 1));
-        }
-        if let Some(command) = &self.repeat {
-            lines.push(format!("to repeat the first of these: {command}\n"));
-        }
-
-        match self.device {
-            Some(device) => {
-                lines.push(format!("device    {}", device.name));
-                lines.push(format!("platform  {}, {}", device.platform_name, device.platform_version));
-                lines.push(format!("driver    {}", device.driver_version));
-                lines.push(format!("against   {}", self.host));
-            }
-            None => lines.push(format!("tested    {}\nagainst   the {}", self.report.tested, self.report.reference)),
-        }
-        lines.push(format!("seed      {}", self.report.seed));
-        if let (Some(_), None) = (self.device, &self.probe) {
-            let verdict = "the device's arithmetic follows IEEE 754: its results may be called bitwise";
-            lines.push(format!("probe     {verdict}"));
-        }
-        if let Some(reason) = &self.no_opencl {
-            lines.push(format!("\nNo OpenCL device was tested: {reason}."));
-            let against = self.report.reference;
-            lines.push(format!("Instead, the CPU reference was compared with the {against}."));
-        }
-        if self.verdict == "nothing compared" && self.device.is_none() {
-            lines.push("\nNone of these kernels has plain loops: name them, #[lane_kernel(twin = …)], or verify on an OpenCL device.".into());
-        }
-        let (components, comparisons) = (grouped(self.components), grouped(self.comparisons));
-        let verdict = self.verdict;
-        lines.push(format!(
-            "\n{verdict}: {components} real components in {comparisons} comparisons, {:.1} s",
-            self.seconds
-        ));
-        if let Some(reason) = &self.probe {
-            lines.push(format!("Results of this device cannot be called bitwise, whatever the table says: {reason}."));
-        }
-        lines.join("\n")
-    }
-}
-
-/// The widths of the columns; that of the first, its longest name.
-const COLUMNS: [usize; 7] = [44, 9, 11, 6, 15, 12, 9];
-
-/// A line of the table. Rows come while the run goes on, so that no width can wait for the last one.
-fn line(cells: [&str; 7]) -> String {
-    let [kernel, precision, reconstruct, cases, components, verdict, time] = cells;
-    let [a, b, c, d, e, f, g] = COLUMNS;
-    format!(" {kernel:a$} {precision:b$} {reconstruct:>c$} {cases:>d$} {components:>e$}   {verdict:f$} {time:>g$}")
-}
-
-fn header() -> String {
-    let names = line(["kernel", "precision", "reconstruct", "cases", "real components", "verdict", "time"]);
-    format!("{names}\n{}", "═".repeat(names.chars().count() + 1))
-}
-
-fn line_of(row: &Row) -> String {
-    let cells = [
-        kernel(row),
-        row.precision.to_string(),
-        reconstruct(row.reconstruct),
-        row.comparisons.to_string(),
-        grouped(row.components),
-        verdict_of(row),
-        format!("{:.2} s", row.seconds),
-    ];
-    line(cells.each_ref().map(String::as_str))
-}
-
-/// A verification that is watched: its rows, and how far it is.
-struct Shown {
-    json: bool,
-    steps: Steps,
-    /// Whether standard output took all rows.
-    result: anyhow::Result<()>,
-}
-
-impl Shown {
-    fn take(&mut self, findings: &mut Findings<'_>, unit: usize, report: UnitReport) {
-        if report.error.is_some() && interrupted() {
-            return;
-        }
-        let progress = findings.take(unit, report);
-        self.steps.done(progress.done, &format!("{} million components compared", progress.components / 1_000_000));
-        for row in progress.finished {
-            if self.result.is_ok() {
-                self.result = self.line(line_of(row));
-            }
-        }
-    }
-
-    fn line(&self, line: String) -> anyhow::Result<()> {
-        if self.json { Ok(()) } else { self.steps.suspend(|| print(line)) }
-    }
-}
-
-fn kernel(row: &Row) -> String {
-    match row.iterations {
-        Some(iterations) => format!("{} ({iterations} iterations)", row.kernel),
-        None => row.kernel.clone(),
-    }
-}
-
-/// Reals stored per link, of what reads links.
-fn reconstruct(reals: Option<usize>) -> String {
-    reals.map_or_else(|| "–".to_owned(), |reals| reals.to_string())
-}
-
-fn verdict_of(row: &Row) -> String {
-    match row.different {
-        0 => "same bits".to_owned(),
-        some => format!("DIFFERENT in {some}"),
     }
 }
