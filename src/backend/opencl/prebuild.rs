@@ -88,7 +88,7 @@ impl OpenCl {
         Ok(needed)
     }
 
-    /// Whether a kernel need not be built ([`Context::is_built`]).
+    /// Whether a kernel need not be built ([`Context::is_built`](super::Context::is_built)).
     ///
     /// # Errors
     /// A file that is not there.
@@ -106,7 +106,7 @@ impl OpenCl {
         self.program(&needed.source, &needed.options)
     }
 
-    /// Whether kernels are compiled only when they are launched ([`Context::is_built`]): to build the program is not enough.
+    /// Whether kernels are compiled only when they are launched ([`Context::is_built`](super::Context::is_built)): to build the program is not enough.
     pub fn compiles_at_launch(&self) -> bool {
         self.context().info().keeps_programs()
     }

@@ -61,7 +61,7 @@ pub enum Finish {
     /// By a second kernel: on any device.
     SecondKernel,
     /// By the group that retires last, in the same launch, where the device's memory model lets it read what others wrote
-    /// ([`Retirement`]).
+    /// ([`Retirement`](crate::backend::opencl::Retirement)).
     RetirementCount,
 }
 
