@@ -1,6 +1,6 @@
 //! Kernels written once, outside of the library's own: each against its twin in plain loops, against itself on OpenCL, and against identities.
 
-use lanefield::backend::{Cpu, Memory as _, Sum};
+use lanefield::backend::{Cpu, Memory as _};
 use lanefield::body::prelude::*;
 use lanefield::check::IdentityFields;
 use lanefield::in_precision;
@@ -8,12 +8,10 @@ use lanefield::kernel::plain::{PlainCall, PlainImplementation};
 use lanefield::kernel::{
     FieldContents, FieldSites, HostFunction, Kernel, KernelArgument, KernelSource, OwnFiles, body_kernel, read, write,
 };
-use lanefield_reference::field::Field;
 use lanefield_reference::kernels::Vectors;
 use lanefield_reference::layout::{Extents, Lattice, LatticeOptions, Leg, LegOrder, Sites, Stencil};
 use lanefield_reference::links::{DoubledGauge, LinkFormat};
 use lanefield_reference::real::Real as _;
-use lanefield_reference::scalar::functions::{cos_sin, exp, log};
 use lanefield_reference::scalar::{madd, matrix_times_vector, mul, real_madd, real_times, site_norm2};
 use num_complex::Complex;
 
@@ -427,109 +425,6 @@ fn everything_twin<R: Vectors>(call: &mut PlainCall<'_, R>) {
 
 check_kernel!(everything, twin = everything_twin);
 
-/// Functions of real numbers.
-#[lane_kernel(hot)]
-pub(crate) fn functions<S: Site>(out: Write<S, WordList<3>>, number: Read<S, ComplexNumber>) {
-    let [z] = number.here().0;
-    let (x, y) = (z.re(), z.im());
-    let angle = y * 1000.0;
-    out.write(List([
-        S::Complex::new(x.exp(), x.abs().log()),
-        S::Complex::new(angle.cos(), angle.sin()),
-        S::Complex::new(y.log(), (x * -20.0).exp()),
-    ]));
-}
-
-fn functions_twin<R: Vectors>(call: &mut PlainCall<'_, R>) {
-    for site in call.sites() {
-        let Complex { re: x, im: y } = call.read("number", site, 0)[0];
-        let magnitude = R::from_f64(x.to_f64().abs());
-        let [cosine, sine] = cos_sin(y * R::from_f64(1000.0));
-        let (large, small) = (Complex::new(exp(x), log(magnitude)), Complex::new(log(y), exp(x * R::from_f64(-20.0))));
-        call.write("out", site, 0, &[large, Complex::new(cosine, sine), small]);
-    }
-}
-
-check_kernel!(functions, twin = functions_twin);
-
-/// The sum of a field over each slice with the phase of a momentum.
-#[lane_kernel]
-pub(crate) fn momentum_sums<S: Site>(
-    phi: Read<S, ComplexNumber>,
-    x: Coordinates<S>,
-    px: Scalar<S>,
-    py: Scalar<S>,
-    pz: Scalar<S>,
-    sums: ComplexSliceSum<S>,
-) {
-    let [x, y, z] = [Direction::X, Direction::Y, Direction::Z].map(|direction| x.get(direction));
-    let angle = px.get() * x + py.get() * y + pz.get() * z;
-    let phase = S::Complex::new(angle.cos(), -angle.sin());
-    sums.add((phase * phi.here().0[0]).promoted());
-}
-
-fn momentum_sums_twin<R: Vectors>(call: &mut PlainCall<'_, R>) {
-    let momentum = ["px", "py", "pz"].map(|name| call.scalar(name));
-    for site in call.sites() {
-        let x = call.coordinate(site);
-        let part = |d: usize| momentum[d] * R::from_f64(x[d] as f64);
-        let [cosine, sine] = cos_sin(part(0) + part(1) + part(2));
-        let term = mul(Complex::new(cosine, -sine), call.read("phi", site, 0)[0]);
-        call.add(0, site, 0, term.re.to_f64());
-        call.add(1, site, 0, term.im.to_f64());
-    }
-}
-
-check_kernel!(momentum_sums, twin = momentum_sums_twin);
-
-#[test]
-fn a_plane_wave_has_one_momentum() {
-    let (backend, lattice) = (Cpu::new(None).unwrap(), small_lattice());
-    let extents = lattice.extents();
-    let unit = std::f64::consts::TAU / 4.0;
-    // e^{ip·x} with p = (1, 2, 0) in units of 2π/4.
-    let wave = |site: usize| {
-        let x = extents.coordinate(site);
-        Complex::cis(unit * (x[0] + 2 * x[1]) as f64)
-    };
-    let phi: Vec<_> = (0..extents.volume()).map(wave).collect();
-    let phi =
-        backend.upload(Field::<f64, _>::from_site_order(lattice, Sites::Full, ComplexNumber, &phi).unwrap()).unwrap();
-    let sums = |[nx, ny, nz]: [f64; 3]| {
-        let call = MomentumSums { phi: &phi, px: unit * nx, py: unit * ny, pz: unit * nz };
-        call.reduce(&backend, Direction::T, Sum::Exact).unwrap().round()
-    };
-    for (slice, sum) in sums([1.0, 2.0, 0.0]).chunks(2).enumerate() {
-        assert!((sum[0] - 64.0).abs() < 1e-12 && sum[1].abs() < 1e-12, "{slice}: {sum:?}");
-    }
-    assert!(sums([1.0, 2.0, 1.0]).iter().all(|sum| sum.abs() < 1e-12));
-}
-
-#[test]
-fn the_page_names_every_operation_of_numbers_and_values() {
-    let page = include_str!("../docs/own-kernels.md");
-    let sources = [
-        include_str!("../reference/src/body/number.rs"),
-        include_str!("../reference/src/body/value.rs"),
-        include_str!("../reference/src/body/functions.rs")
-            .split("pub trait Functions")
-            .nth(1)
-            .and_then(|rest| rest.split("\nimpl").next())
-            .unwrap(),
-    ];
-    let of_machinery =
-        ["replaced", "from", "filled", "from_words", "to_words", "object", "of", "add", "sub", "mul", "neg"];
-    for source in sources {
-        for declared in source.split("fn ").skip(1) {
-            let name: String =
-                declared.chars().take_while(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || *c == '_').collect();
-            let is_public = source.contains(&format!("pub fn {name}")) || source.contains(&format!("\n    fn {name}("));
-            let is_named = page.contains(&format!("{name}(")) || page.contains(&format!("`{name}`"));
-            assert!(is_named || !is_public || of_machinery.contains(&&*name) || name.ends_with("_assign"), "{name}");
-        }
-    }
-}
-
 /// The length of the field's product with itself, as a field.
 #[lane_kernel(twin = density_twin)]
 pub(crate) fn density<S: Site>(out: Write<S, ComplexNumber>, psi: Read<S, Spinors>) {
@@ -803,4 +698,29 @@ __kernel void twice(__global stored* restrict out, __global const stored* restri
 #[test]
 fn opencl_c_of_ones_own_has_the_bits_of_the_function_beside_it() {
     lanefield::check::backends(&TWICE);
+}
+
+#[test]
+fn the_page_names_every_operation_of_numbers_and_values() {
+    let page = include_str!("../docs/own-kernels.md");
+    let sources = [
+        include_str!("../reference/src/body/number.rs"),
+        include_str!("../reference/src/body/value.rs"),
+        include_str!("../reference/src/body/functions.rs")
+            .split("pub trait Functions")
+            .nth(1)
+            .and_then(|rest| rest.split("\nimpl").next())
+            .unwrap(),
+    ];
+    let of_machinery =
+        ["replaced", "from", "filled", "from_words", "to_words", "object", "of", "add", "sub", "mul", "neg"];
+    for source in sources {
+        for declared in source.split("fn ").skip(1) {
+            let name: String =
+                declared.chars().take_while(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || *c == '_').collect();
+            let is_public = source.contains(&format!("pub fn {name}")) || source.contains(&format!("\n    fn {name}("));
+            let is_named = page.contains(&format!("{name}(")) || page.contains(&format!("`{name}`"));
+            assert!(is_named || !is_public || of_machinery.contains(&&*name) || name.ends_with("_assign"), "{name}");
+        }
+    }
 }

@@ -25,9 +25,10 @@ use lanefield_reference::object::Object;
 use lanefield_reference::real::Precision;
 
 use crate::body::{
-    COVARIANT_SUM, CROSSWISE, DENSITY, EVERYTHING, FUNCTIONS, FURTHER_AWAY, SUMS_OF_NEIGHBOURS, TWICE, UPDATE_AND_NORM,
+    COVARIANT_SUM, CROSSWISE, DENSITY, EVERYTHING, FURTHER_AWAY, SUMS_OF_NEIGHBOURS, TWICE, UPDATE_AND_NORM,
     WILSON_HOP, WORDS,
 };
+use crate::functions::{FUNCTIONS, REAL_NUMBERS};
 
 /// Two terms of each component for one sum.
 #[lane_kernel]
@@ -43,7 +44,7 @@ fn doubled<S: Site>(int: Write<S, ColourVectors>, part: Read<S, ColourVectors>, 
 }
 
 /// The kernels that are run.
-static KERNELS: [&Kernel; 16] = [
+static KERNELS: [&Kernel; 17] = [
     &LAPLACE_HOP,
     &STAGGERED_HOP,
     &COVARIANT_SUM,
@@ -53,6 +54,7 @@ static KERNELS: [&Kernel; 16] = [
     &WORDS,
     &EVERYTHING,
     &FUNCTIONS,
+    &REAL_NUMBERS,
     &FURTHER_AWAY,
     &DENSITY,
     &CROSSWISE,

@@ -17,6 +17,7 @@ mod convert;
 mod domain_wall;
 mod eigen;
 mod emit;
+mod functions;
 mod gauge_field;
 mod gauge_fixing;
 mod gauge_kernels;

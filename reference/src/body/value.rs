@@ -237,6 +237,25 @@ impl<C: Carried, const N: usize> Carried for List<C, N> {
     }
 }
 
+/// A list as 2·`N` real numbers: 2k and 2k + 1 are the parts of word k.
+impl<C: ComplexNumber, const N: usize> List<C, N> {
+    /// Real number `k`.
+    #[inline(always)]
+    pub fn real(self, k: usize) -> C::Real {
+        let word = self.0[k / 2];
+        if k % 2 == 0 { word.re() } else { word.im() }
+    }
+
+    /// The list of the real numbers that `number` has for each k.
+    #[inline(always)]
+    pub fn of_reals(mut number: impl FnMut(usize) -> C::Real) -> Self {
+        Self(std::array::from_fn(|word| {
+            let re = number(2 * word);
+            C::new(re, number(2 * word + 1))
+        }))
+    }
+}
+
 /// Fields of [`Object::Words`] with `N` words a site.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct WordList<const N: usize>;
