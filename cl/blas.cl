@@ -1,12 +1,12 @@
 // The vector operations of conjugate gradients that end in a norm (docs/arithmetic.md §7, §8), each one pass over its fields; those without one are
 // bodies (crates/kernels/src/kernel/blas.rs). The scalars are of the field's type, rounded by the host. Counterpart: reference/src/kernels/blas.rs. And what iterations take
-// that are queued (queued.clh): the same operations with scalars from sums on the device.
+// that are queued (queued_cg.clh): the same operations with scalars from sums on the device.
 
 #include "accelerator.clh"
-#include "at_once.clh"
 #include "complex.clh"
-#include "queued.clh"
+#include "queued_cg.clh"
 #include "reduction.clh"
+#include "sum_in_launch.clh"
 #include "words.clh"
 
 // y ← a·x + y, or a·x + b·y, and |y|², which is sum number `number`. A work-item reads what it needs of a few words of a site before it writes those words.

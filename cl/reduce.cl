@@ -3,7 +3,7 @@
 // f64, in the canonical order of words. Counterpart: reference/src/kernels/reduce.rs.
 
 #include "accelerator.clh"
-#include "queued.clh"
+#include "queued_cg.clh"
 #include "reduction.clh"
 
 // The kernel `finish` knows no words: a build of it alone (FINISH_ALONE) serves all precisions and lanes.
@@ -113,7 +113,7 @@ REDUCTION_KERNEL void inner_products(__global const stored* x_0, __global const 
     finish_group(sums, 2 * FIELDS, 0, partials, result, retired, spills, exchange);
 }
 
-// Re⟨x, y⟩ of iteration `iteration` of those that are queued (queued.clh): x is p, and y is A p.
+// Re⟨x, y⟩ of iteration `iteration` of those that are queued (queued_cg.clh): x is p, and y is A p.
 REDUCTION_KERNEL void cg_curvature(__global const stored* x, __global const stored* y, uint osites, uint words,
                                    uint iteration, double c, double low, double high, REDUCTION_ARGUMENTS) {
     running sum = running_empty();

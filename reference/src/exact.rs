@@ -62,21 +62,21 @@ pub const COUNTS: usize = 5;
 pub const WORDS: usize = LIMBS + COUNTS;
 
 /// Index of the word that counts terms equal to +∞.
-pub const PLUS_INFINITIES: usize = LIMBS;
+pub(crate) const PLUS_INFINITIES: usize = LIMBS;
 /// Index of the word that counts terms equal to −∞.
-pub const MINUS_INFINITIES: usize = LIMBS + 1;
+pub(crate) const MINUS_INFINITIES: usize = LIMBS + 1;
 /// Index of the word that counts NaNs.
-pub const NANS: usize = LIMBS + 2;
+pub(crate) const NANS: usize = LIMBS + 2;
 /// Index of the word that tells whether there are terms other than −0 (infinities and NaNs are).
-pub const NOT_NEGATIVE_ZEROS: usize = LIMBS + 3;
+pub(crate) const NOT_NEGATIVE_ZEROS: usize = LIMBS + 3;
 /// Index of the word that counts all terms.
 pub const TERMS: usize = LIMBS + 4;
 
 /// Bits from one limb's unit to the next one's.
-pub const LIMB_BITS: u32 = 32;
+pub(crate) const LIMB_BITS: u32 = 32;
 
 /// How many changes of less than 2⁵² a limb holds: 2047 · 2⁵² < 2⁶³. What a carry propagation leaves in a limb counts as one.
-pub const TERMS_BEFORE_CARRY: u32 = 2047;
+pub(crate) const TERMS_BEFORE_CARRY: u32 = 2047;
 
 const LIMB_MASK: i64 = (1 << LIMB_BITS) - 1;
 const TOP: usize = LIMBS - 1;
@@ -85,6 +85,7 @@ const COUNT_NAMES: [&str; COUNTS] = ["+inf", "-inf", "NaN", "not -0", "all"];
 /// Words that no sum of doubles can have produced: wrong length, or corrupted on the way.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[allow(missing_docs, reason = "the messages name the fields")]
+#[non_exhaustive]
 pub enum ExactSumError {
     /// The number of limbs, words or bytes is not the fixed one.
     #[error("an exact sum of {found} {what}: it has {expected}")]

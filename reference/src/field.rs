@@ -21,6 +21,7 @@ pub use crate::object::*;
 /// Why a field could not be made or used. Messages are fragments.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[allow(missing_docs, reason = "the messages name the fields")]
+#[non_exhaustive]
 pub enum FieldError {
     /// The lattice cannot hold the field.
     #[error(transparent)]

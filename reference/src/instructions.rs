@@ -18,6 +18,7 @@ pub enum Instructions {
 /// A set of instructions that cannot be used. Messages are fragments.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[allow(missing_docs, reason = "the messages name the fields")]
+#[non_exhaustive]
 pub enum InstructionsError {
     /// No set has that name.
     #[error("unknown instructions '{0}': expected baseline, avx2 or avx512")]

@@ -50,7 +50,7 @@ pub fn bits(seed: u64, stream: Stream, site: u64, component: u32) -> [u32; 4] {
 }
 
 /// Whole numbers that kernels draw random numbers by are below this: every precision in which they compute holds them.
-pub const WHOLE_NUMBERS: f64 = 16_777_216.0;
+pub(crate) const WHOLE_NUMBERS: f64 = 16_777_216.0;
 
 /// A seed as kernels take it, in three whole numbers: its lowest 24 bits, the next 24, and the rest.
 pub fn key_of_seed(seed: u64) -> [f64; 3] {

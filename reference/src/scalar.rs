@@ -19,7 +19,7 @@ pub mod projection;
 mod staggered;
 mod twisted_mass;
 
-pub use clover::{CLOVER_WORDS, STRENGTH_WORDS, ScalarClover, clover_apply, clover_inverse};
+pub use clover::{CLOVER_WORDS, ScalarClover, clover_apply, clover_inverse};
 pub use twisted_mass::{twist, twist_add, twist_inverse};
 
 use num_complex::Complex;

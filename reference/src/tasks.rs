@@ -109,7 +109,7 @@ pub fn for_each_chunk<T: Pod>(out: &mut [T], a_task: usize, work: impl Fn(usize,
 }
 
 /// As [`for_each_chunk`], of two fields of the same length.
-pub fn for_each_chunk_of_two<T: Pod>(
+pub(crate) fn for_each_chunk_of_two<T: Pod>(
     first: &mut [T],
     second: &mut [T],
     a_task: usize,
@@ -121,7 +121,11 @@ pub fn for_each_chunk_of_two<T: Pod>(
 }
 
 /// What `work` makes of each task's number and its `a_task` items of `out`, in the order of the numbers.
-pub fn map_chunks<T: Pod, S: Send>(out: &mut [T], a_task: usize, work: impl Fn(usize, &mut [T]) -> S + Sync) -> Vec<S> {
+pub(crate) fn map_chunks<T: Pod, S: Send>(
+    out: &mut [T],
+    a_task: usize,
+    work: impl Fn(usize, &mut [T]) -> S + Sync,
+) -> Vec<S> {
     let (tasks, out) = (out.len().div_ceil(a_task), Parts::of(out));
     // SAFETY: each task is worked on once.
     map(tasks, |task| work(task, unsafe { out.part(a_task, task) }))

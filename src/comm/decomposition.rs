@@ -13,6 +13,7 @@ use thiserror::Error;
 /// Why a lattice cannot be divided so. Messages are fragments.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[allow(missing_docs, reason = "the messages name the fields")]
+#[non_exhaustive]
 pub enum DecompositionError {
     /// Text that names no numbers of ranks.
     #[error("'{text}' is no decomposition: give the number of ranks in each direction as X.Y.Z.T, for example 1.1.1.2")]

@@ -12,7 +12,7 @@ use crate::backend::{Backend, BackendError};
 use crate::kernel::prelude::*;
 
 /// Trajectories are numbered below this: an event of the random numbers is a trajectory and a direction.
-pub const MOST_TRAJECTORIES: u32 = 1 << 22;
+pub(crate) const MOST_TRAJECTORIES: u32 = 1 << 22;
 
 /// How molecular dynamics are integrated.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

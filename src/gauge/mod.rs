@@ -46,13 +46,13 @@ pub use fix::{
     Gauge, GaugeFixed, GaugeFixing, GaugeFixingError, GaugePoint, GaugeStart, LARGEST_OVERRELAXATION, Stopping,
 };
 pub use flow::{Flow, FlowStep, LARGEST_STEP, StepChoice};
-pub use hmc::{Hmc, HmcError, HmcParameters, Integrator, MOST_TRAJECTORIES, Trajectory};
+pub use hmc::{Hmc, HmcError, HmcParameters, Integrator, Trajectory};
 pub(crate) use links::HostLinks;
 pub use links::LinkFields;
 pub use observables::{CloverObservables, OfPlanes};
 #[cfg(feature = "fits")]
-pub use potential::{Cornell, PotentialPoint, SOMMER, potential};
-pub use quenched::{MOST_SWEEPS, Quenched, QuenchedError, QuenchedParameters};
+pub use potential::{Cornell, PotentialPoint, potential};
+pub use quenched::{Quenched, QuenchedError, QuenchedParameters};
 pub use quenched_improved::QuenchedImproved;
 pub use scales::{FlowPoint, REFERENCE, reference_time, reference_width};
 pub use smear::Smearing;

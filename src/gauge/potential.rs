@@ -3,7 +3,7 @@
 use nalgebra::{Matrix3, Vector3};
 
 /// r² dV/dr at r₀.
-pub const SOMMER: f64 = 1.65;
+pub(crate) const SOMMER: f64 = 1.65;
 
 /// V(r) = ln [W(r, t) / W(r, t + 1)]; None unless both loops are positive.
 pub fn potential(earlier: f64, later: f64) -> Option<f64> {

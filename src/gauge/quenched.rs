@@ -16,7 +16,7 @@ use crate::kernel::heat_bath::{Draw, HeatBathKernels as _};
 use crate::kernel::staples::StaplesKernels as _;
 
 /// Sweeps are numbered below this: an event of the random numbers is a sweep and a direction.
-pub const MOST_SWEEPS: u32 = 1 << 22;
+pub(crate) const MOST_SWEEPS: u32 = 1 << 22;
 
 /// What an ensemble is of.
 #[derive(Clone, Copy, PartialEq, Debug)]

@@ -20,6 +20,7 @@ use crate::temporary::Temporary;
 /// Why a file was not written. The file of that name, if there was one, is as it was.
 #[derive(Debug, Error)]
 #[allow(missing_docs, reason = "the messages name the fields")]
+#[non_exhaustive]
 pub enum WriteError {
     /// The path has no file name, or names a directory.
     #[error("cannot write {}: it is a directory; give the name of a file", .path.display())]
@@ -63,7 +64,7 @@ pub fn write_atomically(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::R
 ///
 /// # Errors
 /// As [`write_atomically`]; what fails on one rank fails on all.
-pub fn write_together(
+pub(crate) fn write_together(
     path: &Path,
     lattice: &WholeLattice,
     write: impl FnOnce(File) -> io::Result<()>,

@@ -20,7 +20,7 @@ use crate::comm::WholeLattice;
 
 const MAGIC: &[u8] = b"lanefield checkpoint\n";
 /// The version of the format that is written, and the only one that is read.
-pub const CHECKPOINT_VERSION: u64 = 1;
+pub(crate) const CHECKPOINT_VERSION: u64 = 1;
 /// Bytes before the header.
 const PREFIX: u64 = MAGIC.len() as u64 + 8;
 const DIGEST: u64 = 32;

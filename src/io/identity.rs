@@ -73,7 +73,10 @@ impl Identity {
 }
 
 /// A configuration by its extents, the bits of its plaquette, and the digest of its links.
-pub fn describe_configuration(configuration: &Configuration, lattice: &WholeLattice) -> Result<String, CommError> {
+pub(crate) fn describe_configuration(
+    configuration: &Configuration,
+    lattice: &WholeLattice,
+) -> Result<String, CommError> {
     let digest = lattice.digest(configuration.links())?;
     let plaquette = lattice.plaquette(configuration)?.to_bits();
     Ok(format!("{}, plaquette bits {plaquette:016x}, SHA-256 of the links {digest}", lattice.extents()))

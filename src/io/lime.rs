@@ -10,7 +10,7 @@ pub const MAGIC: u32 = 0x4567_89ab;
 /// Bytes of a record's header.
 pub const HEADER: u64 = 144;
 /// The most records that a file is taken to have.
-pub const MOST_RECORDS: usize = 10_000;
+pub(crate) const MOST_RECORDS: usize = 10_000;
 
 const VERSION: u16 = 1;
 const BEGIN: u16 = 0x8000;

@@ -11,7 +11,7 @@ use thiserror::Error;
 use super::claims::inode;
 
 /// What the file of the lock of a directory is called there.
-pub const LOCK: &str = "lock";
+pub(crate) const LOCK: &str = "lock";
 /// Its content is one line.
 const MOST_BYTES: u64 = 512;
 

@@ -19,7 +19,7 @@ use super::claims;
 use super::identity::{Identity, IdentityMismatch};
 
 /// The version of the format that is written, and the only one that is read.
-pub const RECORD_VERSION: u64 = 2;
+pub(crate) const RECORD_VERSION: u64 = 2;
 const FORMAT: &str = "lanefield record";
 /// No line is longer, in bytes.
 const MOST_LINE: u64 = 1 << 20;

@@ -268,7 +268,7 @@ pub fn check(array: &Path) -> Result<(), SidecarError> {
 }
 
 /// The SHA-256 of a file, 64 hex digits.
-pub fn sha256_of_file(path: &Path) -> Result<String, SidecarError> {
+pub(crate) fn sha256_of_file(path: &Path) -> Result<String, SidecarError> {
     let digest = || {
         let (mut file, mut hasher) = (File::open(path)?, Sha256::new());
         let mut buffer = vec![0; 1 << 18];

@@ -112,6 +112,7 @@ pub const KAPPA: &str =
 /// Why an operator cannot be made of some parameters. Messages are fragments.
 #[derive(Clone, PartialEq, Debug, thiserror::Error)]
 #[allow(missing_docs, reason = "the messages name the fields")]
+#[non_exhaustive]
 pub enum DefinitionError {
     /// An operator that does not exist.
     #[error("unknown operator '{name}': expected {known}")]

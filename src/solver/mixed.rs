@@ -14,7 +14,7 @@ use crate::operator::DynOperator;
 
 /// When the residual is computed anew: as soon as |r| is below this share of its largest value since the last time. Each time costs an
 /// application in f64; the rounding of the low precision shows only far below.
-pub fn reliable_delta<S: Vectors>() -> f64 {
+pub(crate) fn reliable_delta<S: Vectors>() -> f64 {
     if S::BITS == 16 { 3e-2 } else { 1e-3 }
 }
 /// Give up after so many updates in a row without a new low of |r|.

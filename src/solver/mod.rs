@@ -58,7 +58,7 @@ pub use identity::{DescribedSolve, identity};
 pub use info::SolverInfo;
 pub use lanczos::{EigenParams, EigenProgress, EigenRun};
 pub use method_names::UnknownMethod;
-pub use mixed::{MixedConjugateGradients, mixed_conjugate_gradient, reliable_delta};
+pub use mixed::{MixedConjugateGradients, mixed_conjugate_gradient};
 pub use multishift::{MultiShiftConjugateGradients, ShiftedSolutions, multi_shift_conjugate_gradient};
 pub use params::SolverParams;
 pub use recurrence::{Recurrence, WatchedScalar, Watcher, run};

@@ -44,7 +44,7 @@ const CASES_A_BUILD: u64 = 200;
 
 /// What a device has to build for.
 #[derive(Clone, Copy, PartialEq, Debug)]
-struct SumBuild {
+struct SumCaseBuild {
     precision: Precision,
     width: LaneWidth,
     /// Threads and warp of a tree.
@@ -66,14 +66,14 @@ pub(super) fn kernels() -> impl Iterator<Item = &'static Kernel> {
 /// The random sums of a run.
 pub(super) struct SumCases<'o> {
     options: &'o VerifyOptions,
-    builds: Vec<SumBuild>,
+    builds: Vec<SumCaseBuild>,
 }
 
 /// One random case.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct SumCase {
     number: u64,
-    build: SumBuild,
+    build: SumCaseBuild,
     lattice: Lattice,
     sites: Sites,
     object: Words,
@@ -149,7 +149,7 @@ impl<'o> SumCases<'o> {
             };
             let options = SumOptions { form, finish, group, groups_per_unit, specialised, ..SumOptions::default() };
             let fields = draws.one_of(&[1, 2, 3, 4]);
-            SumBuild { precision, width, plan: is_tree.then_some(plan), options, fields, object }
+            SumCaseBuild { precision, width, plan: is_tree.then_some(plan), options, fields, object }
         };
         Self { options, builds: (0..count).map(build).collect() }
     }

@@ -65,6 +65,7 @@ pub fn unwritten(error: &WriteError) -> PyErr {
         WriteError::NoDirectory { .. } => io::ErrorKind::NotFound,
         WriteError::IsDirectory { .. } => io::ErrorKind::IsADirectory,
         WriteError::Create { source, .. } | WriteError::Write { source, .. } => source.kind(),
+        _ => io::ErrorKind::Other,
     };
     refused(kind, error.to_string())
 }

@@ -24,6 +24,7 @@ pub const SU3_TOLERANCE: f64 = 1e-5;
 /// What is wrong with a gauge configuration.
 #[derive(Debug, Clone, PartialEq, Error)]
 #[allow(missing_docs, reason = "the messages name the fields")]
+#[non_exhaustive]
 pub enum GaugeError {
     /// The number of complex values is not that of a configuration on this lattice.
     #[error(

@@ -57,6 +57,7 @@ pub enum PartialSums {
 
 /// Partial sums that cannot be merged.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum MergeError {
     /// Tree sums, or a tree sum and an exact one.
     #[error(

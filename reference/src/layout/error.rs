@@ -5,6 +5,7 @@ use thiserror::Error;
 /// Why a layout was refused. Messages are fragments: "failed to lay out the lattice: {error}".
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[allow(missing_docs, reason = "the messages name the fields")]
+#[non_exhaustive]
 pub enum LayoutError {
     /// Extents that are no lattice.
     #[error(

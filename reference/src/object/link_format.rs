@@ -46,6 +46,7 @@ impl LinkFormat {
 /// What a user asked for that does not exist. Messages are fragments.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[allow(missing_docs, reason = "the messages name the fields")]
+#[non_exhaustive]
 pub enum LinkError {
     /// A link format that does not exist.
     #[error("no links of '{reals}' reals: use 18 (full), 12 (two rows) or 8 (an SU(3) matrix)")]

@@ -9,7 +9,7 @@ use crate::links::Phase;
 use crate::real::Real;
 
 /// Complex words of the field strengths of a site: six planes of 3×3 elements.
-pub const STRENGTH_WORDS: usize = 54;
+pub(crate) const STRENGTH_WORDS: usize = 54;
 /// Complex words of the blocks of a site: two blocks of 18.
 pub const CLOVER_WORDS: usize = 36;
 const BLOCK_WORDS: usize = 18;

@@ -70,13 +70,13 @@ pub fn madd<V: LaneVector>(a: V, b: Factor<V>, c: V) -> V {
 
 /// conj(a) · b + c: (fma(a.im, b.im, fma(a.re, b.re, c.re)), fma(−a.im, b.re, fma(a.re, b.im, c.im))).
 #[inline(always)]
-pub fn conj_madd<V: LaneVector>(a: V, b: Factor<V>, c: V) -> V {
+pub(crate) fn conj_madd<V: LaneVector>(a: V, b: Factor<V>, c: V) -> V {
     a.imaginary_parts().fused(b.ib.negate(), a.real_parts().fused(b.b, c))
 }
 
 /// U h for both spins of a half spinor. `link(row, column)` gives the elements, as left factors.
 #[inline(always)]
-pub fn link_times_half_spinor<V: LaneVector>(
+pub(crate) fn link_times_half_spinor<V: LaneVector>(
     link: impl Fn(usize, usize) -> Left<V>,
     h: HalfSpinor<V>,
 ) -> HalfSpinor<V> {
@@ -87,7 +87,7 @@ pub fn link_times_half_spinor<V: LaneVector>(
 // Loops over the indices of arrays that exist, here and below: `map`, `from_fn` and `zip` were seen to be compiled to calls that pass vectors in memory.
 #[expect(clippy::needless_range_loop, reason = "as said")]
 #[inline(always)]
-pub fn link_times_vectors<V: LaneVector, const N: usize>(
+pub(crate) fn link_times_vectors<V: LaneVector, const N: usize>(
     link: impl Fn(usize, usize) -> Left<V>,
     h: [[V; 3]; N],
 ) -> [[V; 3]; N] {

@@ -1,5 +1,5 @@
 //! Iterations of conjugate gradients that are queued one behind the other: each sum has a place of its own in a workspace of sums, where the kernels behind it
-//! (`cl/queued.clh`) find it. All sums come to the host in one read.
+//! (`cl/queued_cg.clh`) find it. All sums come to the host in one read.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};

@@ -160,7 +160,7 @@ impl OpenCl {
     ) -> Result<(Vec<f64>, bool), BackendError> {
         let results = self.exact_results(workspace, sums)?;
         let whole = results.iter().take_while(|[.., spilled]| *spilled == 0.0);
-        // As `queued_sum` in cl/queued.clh: the sum of two doubles, rounded once. A zero `low` says nothing by its sign.
+        // As `queued_sum` in cl/queued_cg.clh: the sum of two doubles, rounded once. A zero `low` says nothing by its sign.
         let mut values: Vec<f64> = whole.map(|&[high, low, _]| high + if low == 0.0 { -0.0 } else { low }).collect();
         let first = values.len();
         // All are taken, so that no spill is left behind.

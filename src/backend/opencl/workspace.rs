@@ -15,7 +15,7 @@ pub(crate) const EXACT_RESULT: usize = 3;
 pub(crate) const TREE_RESULT: usize = 1;
 
 /// Device memory in which sums are made; kept, and made larger when needed. `spills` and the counts of `retired` are zero between sums; behind those lies what
-/// `cl/at_once.clh` keeps from one launch to the next.
+/// `cl/sum_in_launch.clh` keeps from one launch to the next.
 pub(crate) struct Workspace {
     partials: Buffer,
     pub result: Buffer,

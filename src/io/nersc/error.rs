@@ -12,6 +12,7 @@ use crate::io::open::OpenError;
 /// Why a NERSC file was not read or written.
 #[derive(Debug, Error)]
 #[allow(missing_docs, reason = "the messages name the fields")]
+#[non_exhaustive]
 pub enum NerscError {
     /// The file was not opened.
     #[error(transparent)]

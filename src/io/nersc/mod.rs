@@ -18,7 +18,7 @@ pub use writer::{NerscOptions, to_bytes, write, write_part};
 
 /// Largest difference between LINK_TRACE and the link trace of the data, as in Grid. Rounding links to f32 moves the
 /// average by less than 1e-8, and a header with six digits by at most 5e-7, so 32-bit files need no more.
-pub const LINK_TRACE_TOLERANCE: f64 = 1e-6;
+pub(crate) const LINK_TRACE_TOLERANCE: f64 = 1e-6;
 
 /// Largest difference between PLAQUETTE and the average plaquette of the data, as in Grid.
 pub const PLAQUETTE_TOLERANCE: f64 = 1e-5;

@@ -368,7 +368,7 @@ pub fn propagator_shape(extents: Extents) -> Vec<usize> {
 }
 
 /// The axes of a gauge configuration.
-pub fn gauge_shape(extents: Extents) -> Vec<usize> {
+pub(crate) fn gauge_shape(extents: Extents) -> Vec<usize> {
     let [x, y, z, t] = extents.as_array();
     vec![t, z, y, x, 4, 3, 3]
 }

@@ -13,6 +13,7 @@ use crate::io::open::OpenError;
 /// Why an array was not read or written.
 #[derive(Debug, Error)]
 #[allow(missing_docs, reason = "the messages name the fields")]
+#[non_exhaustive]
 pub enum NpyError {
     /// The file was not opened.
     #[error(transparent)]

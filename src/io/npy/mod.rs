@@ -10,9 +10,9 @@ mod raw;
 mod read;
 mod write;
 
+pub(crate) use array::gauge_shape;
 pub use array::{
-    ArrayReal, ComplexArray, ComplexValues, Fermion5Array, FieldArray, PropagatorArray, SpinorArray, gauge_shape,
-    propagator_shape,
+    ArrayReal, ComplexArray, ComplexValues, Fermion5Array, FieldArray, PropagatorArray, SpinorArray, propagator_shape,
 };
 pub use element::{Element, Precision};
 pub use error::NpyError;

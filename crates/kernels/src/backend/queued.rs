@@ -1,5 +1,5 @@
-//! Iterations of conjugate gradients that are queued one behind the other, without a wait for their scalars. Kernels: `cl/queued.clh`; on OpenCL devices:
-//! `opencl/queued_cg.rs`; solvers: `solver/ahead.rs`.
+//! Iterations of conjugate gradients that are queued one behind the other, without a wait for their scalars. Kernels: `cl/queued_cg.clh`; on OpenCL devices:
+//! `opencl/queued_cg.rs`; solvers: `solver/queued_cg.rs`.
 
 use super::specification::Call;
 use super::{BackendError, Memory};

@@ -156,7 +156,7 @@ pub static AXPY_NORM: Kernel = Kernel {
 };
 
 /// y ← a · x + b · y, and |y|².
-pub static AXPBY_NORM: Kernel = Kernel {
+pub(crate) static AXPBY_NORM: Kernel = Kernel {
     name: "axpby_norm",
     computes: "y ← a·x + b·y, and |y|²",
     arguments: &[Y, RealScalar("a"), X, RealScalar("b"), Elements, PartWords],

@@ -75,7 +75,7 @@ const fn holds(object: Option<Object>) -> FieldContents {
 }
 
 /// What a launch does: each field read once and written once, and the operations of the body.
-pub fn work_of_body(shape: &Shape) -> Work {
+pub(crate) fn work_of_body(shape: &Shape) -> Work {
     let flops = match shape.kernel.source {
         KernelSource::Body(body) => {
             let program = body.program(shape.kernel.name, shape.legs);

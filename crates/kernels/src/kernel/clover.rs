@@ -96,27 +96,28 @@ const fn kernel(name: &'static str, computes: &'static str, dagger: Dagger, term
 /// ψe = Mee⁻¹ Meo ψo: `blocks` are the inverse ones.
 pub static EO_CLOVER: Kernel = kernel("eo_clover", "out = blocks · hop(in)", Dagger::No, false, false);
 /// The same with the hop's Hermitian conjugate.
-pub static EO_CLOVER_DAGGER: Kernel = kernel("eo_clover_dagger", "out = blocks · hop†(in)", Dagger::Yes, false, false);
+pub(crate) static EO_CLOVER_DAGGER: Kernel =
+    kernel("eo_clover_dagger", "out = blocks · hop†(in)", Dagger::Yes, false, false);
 /// The same of several spinors a site.
-pub static EO_CLOVER_MANY: Kernel =
+pub(crate) static EO_CLOVER_MANY: Kernel =
     kernel("eo_clover_many", "out = blocks · hop(in), several spinors a site", Dagger::No, false, true);
 /// The same of several spinors a site, with the hop's Hermitian conjugate.
-pub static EO_CLOVER_MANY_DAGGER: Kernel =
+pub(crate) static EO_CLOVER_MANY_DAGGER: Kernel =
     kernel("eo_clover_many_dagger", "out = blocks · hop†(in), several spinors a site", Dagger::Yes, false, true);
 /// χo = Moo χ − Moe ψe: `blocks` are those of the term.
 pub static OE_CLOVER: Kernel = kernel("oe_clover", "out = blocks · chi − hop(in)", Dagger::No, true, false);
 /// The same with the hop's Hermitian conjugate.
-pub static OE_CLOVER_DAGGER: Kernel =
+pub(crate) static OE_CLOVER_DAGGER: Kernel =
     kernel("oe_clover_dagger", "out = blocks · chi − hop†(in)", Dagger::Yes, true, false);
 /// The same of several spinors a site.
-pub static OE_CLOVER_MANY: Kernel =
+pub(crate) static OE_CLOVER_MANY: Kernel =
     kernel("oe_clover_many", "out = blocks · chi − hop(in), several spinors a site", Dagger::No, true, true);
 /// The same of several spinors a site, with the hop's Hermitian conjugate.
-pub static OE_CLOVER_MANY_DAGGER: Kernel =
+pub(crate) static OE_CLOVER_MANY_DAGGER: Kernel =
     kernel("oe_clover_many_dagger", "out = blocks · chi − hop†(in), several spinors a site", Dagger::Yes, true, true);
 
 /// out = blocks · in.
-pub static CLOVER_APPLY: Kernel = Kernel {
+pub(crate) static CLOVER_APPLY: Kernel = Kernel {
     name: "clover_apply",
     family: "clover",
     computes: "out = blocks · in",

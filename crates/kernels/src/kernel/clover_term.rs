@@ -26,7 +26,7 @@ const BASE: Kernel = Kernel {
 };
 
 /// out = the field strengths F_μν of the six planes.
-pub static FIELD_STRENGTH: Kernel = Kernel {
+pub(crate) static FIELD_STRENGTH: Kernel = Kernel {
     name: "field_strength",
     computes: "out = F of the six planes, from links",
     arguments: &[
@@ -48,7 +48,7 @@ pub static FIELD_STRENGTH: Kernel = Kernel {
 };
 
 /// out = the clover term of a field strength.
-pub static CLOVER_TERM: Kernel = Kernel {
+pub(crate) static CLOVER_TERM: Kernel = Kernel {
     name: "clover_term",
     computes: "out = clover term of strength",
     arguments: &[
@@ -73,7 +73,7 @@ pub static CLOVER_TERM: Kernel = Kernel {
 };
 
 /// out = the inverse of each block, and the least pivots of both.
-pub static CLOVER_INVERSE: Kernel = Kernel {
+pub(crate) static CLOVER_INVERSE: Kernel = Kernel {
     name: "clover_inverse",
     computes: "out = inverse of the blocks of term; pivots",
     arguments: &[
@@ -97,7 +97,7 @@ pub static CLOVER_INVERSE: Kernel = Kernel {
 };
 
 /// out = what x, on all sites, holds at the sites of out's parity.
-pub static PICK_CHECKERBOARD: Kernel = Kernel {
+pub(crate) static PICK_CHECKERBOARD: Kernel = Kernel {
     name: "pick_checkerboard",
     computes: "out = x at the sites of one parity",
     arguments: &[

@@ -48,14 +48,14 @@ const fn kernel(name: &'static str, computes: &'static str, arguments: &'static 
 }
 
 /// out = matrix · x, of a tridiagonal matrix.
-pub static S_TRIDIAGONAL: Kernel = kernel(
+pub(crate) static S_TRIDIAGONAL: Kernel = kernel(
     "s_tridiagonal",
     "out = matrix · x along s, tridiagonal",
     &[OUT, Matrix(MatrixForm::Tridiagonal), X, Osites, Parts, Ls, Dagger],
 );
 
 /// out = matrix · x + z, of a tridiagonal matrix.
-pub static S_TRIDIAGONAL_ADD: Kernel = kernel(
+pub(crate) static S_TRIDIAGONAL_ADD: Kernel = kernel(
     "s_tridiagonal_add",
     "out = matrix · x + z along s, tridiagonal",
     &[
@@ -71,7 +71,7 @@ pub static S_TRIDIAGONAL_ADD: Kernel = kernel(
 );
 
 /// out = inverse · x, by elimination. It makes halves of spinors, and half precision rounds whole ones.
-pub static S_SWEEP: Kernel = Kernel {
+pub(crate) static S_SWEEP: Kernel = Kernel {
     precisions: &Precision::OF_ARITHMETIC,
     ..kernel(
         "s_sweep",

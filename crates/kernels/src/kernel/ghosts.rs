@@ -18,8 +18,8 @@ const BASE: Kernel = Kernel {
 };
 
 /// Sites of faces, packed.
-pub static PACK_GHOSTS: Kernel =
+pub(crate) static PACK_GHOSTS: Kernel =
     Kernel { name: PACK, computes: "what neighbouring parts of a lattice read, packed", ..BASE };
 /// Sites of faces, unpacked.
-pub static UNPACK_GHOSTS: Kernel =
+pub(crate) static UNPACK_GHOSTS: Kernel =
     Kernel { name: UNPACK, computes: "what neighbouring parts of a lattice sent, put behind a field", ..BASE };

@@ -58,7 +58,7 @@ pub static HOP_DAGGER: Kernel = kernel("hop_dagger", "out = hop†(in)", Dagger:
 /// out = hop(in), several spinors a site.
 pub static HOP_MANY: Kernel = kernel("hop_many", "out = hop(in), several spinors a site", Dagger::No, true);
 /// out = hop†(in), several spinors a site.
-pub static HOP_MANY_DAGGER: Kernel =
+pub(crate) static HOP_MANY_DAGGER: Kernel =
     kernel("hop_many_dagger", "out = hop†(in), several spinors a site", Dagger::Yes, true);
 
 fn work(shape: &Shape) -> Work {

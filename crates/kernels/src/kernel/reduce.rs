@@ -19,7 +19,7 @@ use crate::backend::{BackendError, FieldOn, Reduce};
 pub static KERNELS: &[&Kernel] = &[&NORM2, &INNER_PRODUCTS, &SUM, &SLICE_SUMS, &PACK, &FINISH, &CG_CURVATURE];
 
 /// Most fields x of one pass of `inner_products`.
-pub const MOST_FIELDS: usize = 4;
+pub(crate) const MOST_FIELDS: usize = 4;
 
 const X: KernelArgument = Field(read("x", FieldContents::Any, FieldSites::Target));
 

@@ -95,7 +95,7 @@ pub static PUT_RHS: Kernel = Kernel {
 };
 
 /// Re⟨x, y⟩ of each right-hand side.
-pub static RHS_PRODUCTS: Kernel = Kernel {
+pub(crate) static RHS_PRODUCTS: Kernel = Kernel {
     name: "rhs_products",
     computes: "Re⟨x, y⟩ of each right-hand side",
     arguments: &[X, Field(read("y", FieldContents::Any, FieldSites::Target)), Osites, Parts, RhsParts],
@@ -140,7 +140,7 @@ pub static RHS_AXPY_NORM: Kernel = Kernel {
 };
 
 /// ψ ← a · p + ψ, then p ← b · p + r, with the a and b of each right-hand side.
-pub static RHS_CG_UPDATE: Kernel = Kernel {
+pub(crate) static RHS_CG_UPDATE: Kernel = Kernel {
     name: "rhs_cg_update",
     computes: "psi ← a·p + psi, p ← b·p + r, of each right-hand side",
     arguments: &[
@@ -174,7 +174,7 @@ pub static RHS_CG_UPDATE: Kernel = Kernel {
 };
 
 /// ⟨x_i, y_j⟩ of each right-hand side of x with each of y.
-pub static RHS_GRAM: Kernel = Kernel {
+pub(crate) static RHS_GRAM: Kernel = Kernel {
     name: "rhs_gram",
     computes: "⟨x_i, y_j⟩ of all pairs of right-hand sides",
     arguments: &[
@@ -205,7 +205,7 @@ pub static RHS_GRAM: Kernel = Kernel {
 };
 
 /// y_j ← y_j + Σ x_i m_ij.
-pub static RHS_MADD: Kernel = Kernel {
+pub(crate) static RHS_MADD: Kernel = Kernel {
     name: "rhs_madd",
     computes: "y_j ← y_j + Σ x_i·m_ij of all pairs of right-hand sides",
     arguments: &[

@@ -341,6 +341,6 @@ pub struct Call<'a, B: Memory + ?Sized> {
 }
 
 /// The operator, or its Hermitian conjugate.
-pub const fn dagger_if(dagger: bool) -> Dagger {
+pub(crate) const fn dagger_if(dagger: bool) -> Dagger {
     if dagger { Dagger::Yes } else { Dagger::No }
 }

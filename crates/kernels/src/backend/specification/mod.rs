@@ -11,9 +11,10 @@ pub use super::table::MatrixFacts;
 pub use super::work::Work;
 pub use arguments::Arguments;
 pub use call::Inside;
+pub(crate) use kernel::dagger_if;
 pub use kernel::{
     ArgumentValue, Call, Ceiling, CpuFunction, FieldOfCall, HostCall, HostFunction, Kernel, KernelSource, OwnFiles,
-    PlainFunction, PlainLinks, Shape, dagger_if,
+    PlainFunction, PlainLinks, Shape,
 };
 pub use roles::{
     Access, BuildOption, ComputedTable, FieldContents, FieldRole, FieldSites, Geometry, KernelArgument, TableRows,

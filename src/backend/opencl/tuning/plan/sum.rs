@@ -34,7 +34,7 @@ const SIZES_AT_ONCE: [usize; 4] = [64, 128, 256, 512];
 const ALONE: u32 = 1;
 const NVIDIA_PTX: u32 = 2;
 const OPENCL_3: u32 = 3;
-/// Parts of a sum that is made at once, and work-items of a warp on NVIDIA GPUs; elsewhere each is alone: see `cl/at_once.clh`.
+/// Parts of a sum that is made at once, and work-items of a warp on NVIDIA GPUs; elsewhere each is alone: see `cl/sum_in_launch.clh`.
 const PARTS_AT_ONCE: usize = 8;
 const NVIDIA_WARP: usize = 32;
 /// Counts behind that of retired groups that such sums need: the number of the launch, and the words of two sums in each of two launches.
@@ -271,7 +271,7 @@ impl Planner<'_> {
         matches!(self.device.retirement, Retirement::NvidiaPtx) && capability.is_some_and(|capability| capability >= 80)
     }
 
-    /// Local memory of a group of `group` work-items whose sums are made at once: see `sum_at_once` in `cl/at_once.clh`.
+    /// Local memory of a group of `group` work-items whose sums are made at once: see `sum_at_once` in `cl/sum_in_launch.clh`.
     pub(crate) fn exchange_at_once(&self, group: usize) -> usize {
         let warps = group.div_ceil(if self.adds_in_warps() { NVIDIA_WARP } else { 1 });
         let of_launch = PARTS_AT_ONCE * size_of::<i64>() + size_of::<f64>();
