@@ -243,7 +243,7 @@ impl<C: ComplexNumber, const N: usize> List<C, N> {
     #[inline(always)]
     pub fn real(self, k: usize) -> C::Real {
         let word = self.0[k / 2];
-        if k % 2 == 0 { word.re() } else { word.im() }
+        if k.is_multiple_of(2) { word.re() } else { word.im() }
     }
 
     /// The list of the real numbers that `number` has for each k.

@@ -69,7 +69,9 @@ fn includes(dialect: Dialect) -> &'static str {
              #pragma GCC optimize(\"no-tree-vectorize\")\n#else\n#pragma STDC FP_CONTRACT OFF\n#endif\n"
         }
         Dialect::Cuda => {
-            "#ifndef __CUDACC_RTC__\n#include <math.h>\n#include <stddef.h>\n#include <string.h>\n#endif\n"
+            "#ifndef __CUDACC_RTC__\n#include <math.h>\n#include <stddef.h>\n#include <string.h>\n#else\n\
+             #ifndef INFINITY\n#define INFINITY __int_as_float(0x7f800000)\n#endif\n\
+             #ifndef NAN\n#define NAN __int_as_float(0x7fffffff)\n#endif\n#endif\n"
         }
         Dialect::Hip => {
             "#include <hip/hip_runtime.h>\n#include <math.h>\n#include <stddef.h>\n#include <string.h>\n\n#pragma clang fp contract(off)\n"
