@@ -15,6 +15,7 @@
 //! | `eigenpairs.rs` | eigenpairs from configuration to file, and as guesses of solves |
 //! | `dense.rs` | small matrices on the host |
 //! | `check.rs` | whether the solution solves the equation, and nothing changed meanwhile |
+//! | `method_names.rs` | methods by name, as the command line, C and Python have them |
 
 mod basis;
 mod batch;

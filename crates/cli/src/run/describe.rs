@@ -8,8 +8,8 @@ use lanefield::reference::layout::Sites;
 use lanefield::reference::real::Precision;
 
 use super::super::output::table;
+use super::arguments::{Named, Run};
 use super::axes::{axes_in_words, axes_of_matrix, sites_in_words};
-use super::{Named, Run};
 
 impl Run {
     /// Refuses arguments that are missing, unknown, or given twice; says which there are.

@@ -19,9 +19,9 @@ use lanefield_ports::golden::from_array;
 use num_complex::Complex;
 
 use super::super::files::{check_beside, npy_error};
+use super::arguments::{AlongS, Named, Run};
 use super::axes::{axes_in_words, axes_of_matrix, object_of};
 use super::describe::names_of;
-use super::{AlongS, Named, Run};
 
 /// An array that was read.
 pub(super) struct Loaded {

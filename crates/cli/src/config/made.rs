@@ -1,0 +1,41 @@
+//! Configurations that `lanefield config` makes.
+
+use std::path::Path;
+
+use lanefield::comm::WholeLattice;
+use lanefield::io::claims;
+use lanefield::io::configuration::{Described, Origin, is_stream};
+use lanefield::reference::gauge::Configuration;
+
+use super::summary::Summary;
+use crate::configuration::{FormatArgs, ReadArgs};
+use crate::outcome::Outcome;
+use crate::output::{Head, Kind, show};
+use crate::ranks::RanksArgs;
+
+/// A configuration to be written, of which this rank has a part.
+pub struct Made<'a> {
+    pub configuration: &'a Configuration,
+    pub lattice: &'a WholeLattice,
+    pub ranks: &'a RanksArgs,
+}
+
+impl Made<'_> {
+    /// Writes it, and shows what can be read from the file then.
+    pub fn write(
+        &self,
+        path: &Path,
+        format: &FormatArgs,
+        (origin, made_by, described): (Option<&Origin>, Option<String>, Option<Described>),
+        json: bool,
+    ) -> anyhow::Result<Outcome> {
+        let &Self { configuration, lattice, ranks } = self;
+        format.write(path, (configuration, lattice), origin, (made_by, described))?;
+        if !lattice.communicator().any(lattice.is_first() && !is_stream(path))? {
+            // A device or a pipe cannot be read back.
+            return Ok(Outcome::Done);
+        }
+        let summary = Summary::of(path, &ReadArgs::default().read_any(ranks, &claims::written_to(path))?)?;
+        show(json, Head::of(Kind::Config), &summary, Summary::text)
+    }
+}
