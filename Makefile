@@ -8,7 +8,7 @@ export PATH := $(PATH):$(or $(CARGO_HOME),$(HOME)/.cargo)/bin
 help:
 	@echo 'make verify   compare OpenCL with the CPU reference, bit for bit, and solve on a real configuration'
 	@echo 'make test     run the tests that every change runs: each kernel, operator, solver and command'
-	@echo 'make test-all run all other tests: every build, compilers, C, ranks (docs: CONTRIBUTING.md)'
+	@echo 'make test-all run all other tests: every build, compilers, C, ranks (docs/development.md)'
 	@echo 'make test-random   draw new random cases of all kernels; SEED=7 draws those of seed 7 again'
 	@echo 'make bench    measure the kernels against copy bandwidth'
 	@echo 'make wheel    build the Python package, in target/wheels (docs/python.md); make test-python tests it'
