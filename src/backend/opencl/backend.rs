@@ -290,8 +290,7 @@ impl OpenCl {
     }
 
     /// A source, built once for some options.
-    #[doc(hidden)]
-    pub fn program(&self, source: &Source, options: &str) -> Result<Arc<Program>, BackendError> {
+    pub(crate) fn program(&self, source: &Source, options: &str) -> Result<Arc<Program>, BackendError> {
         let options = [options, &self.build_options].join(" ");
         let key = (source.clone(), self.with_log(options.trim().to_owned()));
         if let Some(program) = lock(&self.programs).get(&key) {
@@ -336,8 +335,7 @@ impl OpenCl {
     }
 
     /// Launches, and keeps the event where launches are timed.
-    #[doc(hidden)]
-    pub fn launch_of(
+    pub(crate) fn launch_of(
         &self,
         program: &Program,
         kernel: &str,
