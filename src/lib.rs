@@ -129,9 +129,9 @@ pub mod gauge;
 #[cfg(feature = "check")]
 pub mod hunt;
 pub mod io;
-mod number_digest;
 pub mod observable;
 pub mod operator;
+mod sha256_of_numbers;
 pub mod solver;
 pub mod statistics;
 mod temporary;

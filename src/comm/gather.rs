@@ -15,7 +15,7 @@ use lanefield_reference::real::Real;
 use num_complex::Complex;
 
 use super::{CommError, Communicator, Decomposition, SingleRank};
-use crate::number_digest::NumberDigest;
+use crate::sha256_of_numbers::Sha256OfNumbers;
 
 /// A lattice that some ranks hold together; all of them make the same calls.
 #[derive(Clone)]
@@ -199,7 +199,7 @@ impl WholeLattice {
 
     /// The digest of a whole array, on all ranks ([`crate::io::identity::digest_of_numbers`]).
     pub fn digest<R: Real>(&self, here: &[Complex<R>]) -> Result<String, CommError> {
-        let mut digest = NumberDigest::default();
+        let mut digest = Sha256OfNumbers::default();
         self.slices(here, |slice: &[Complex<R>]| {
             digest.add(slice);
             Ok::<_, CommError>(())

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use crate::comm::{CommError, WholeLattice};
-pub use crate::number_digest::{NumberDigest, digest_of_numbers};
+pub use crate::sha256_of_numbers::{Sha256OfNumbers, digest_of_numbers};
 
 /// Names and values in a fixed order: ("precision", "f64"). Device, threads and lane width are no part of it unless they change bits.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]

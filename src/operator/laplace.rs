@@ -4,8 +4,9 @@
 use lanefield_reference::field::ColourVectors;
 use lanefield_reference::gauge::Configuration;
 use lanefield_reference::kernels::Vectors;
+use lanefield_reference::kernels::colour_vectors::ideal_bytes_per_site;
 use lanefield_reference::kernels::hop::Dagger;
-use lanefield_reference::kernels::laplace::{FLOPS_PER_VECTOR, ideal_bytes_per_site};
+use lanefield_reference::kernels::laplace::FLOPS_PER_VECTOR;
 use lanefield_reference::layout::{Lattice, Sites};
 
 use super::hop_plus_constant::{HopPlusConstant, HopPlusConstantModel};

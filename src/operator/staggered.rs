@@ -5,8 +5,8 @@
 use lanefield_reference::field::ColourVectors;
 use lanefield_reference::gauge::Configuration;
 use lanefield_reference::kernels::Vectors;
+use lanefield_reference::kernels::colour_vectors::ideal_bytes_per_site;
 use lanefield_reference::kernels::hop::Dagger;
-use lanefield_reference::kernels::laplace::ideal_bytes_per_site;
 use lanefield_reference::kernels::staggered::FLOPS_PER_VECTOR;
 use lanefield_reference::layout::{LEGS, Lattice, Sites};
 use lanefield_reference::links::{DoubledGauge, double_long};

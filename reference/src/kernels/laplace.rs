@@ -1,25 +1,19 @@
 //! The Laplacian's hop: `docs/arithmetic.md` §15. Its body is the CPU kernel, and what OpenCL C is written from.
 
 use super::bodies::{BodyArgument, BodyCall, CompiledBody};
+use super::colour_vectors::colour_vectors;
+use super::reduce::Sum;
+use super::vectors::Vectors;
 use crate::body::number::Number;
 use crate::body::value::ColourVector;
 use crate::body::{Argument, Body, FieldUse, Links, Neighbours, Role, Site, Write};
 use crate::dagger::Dagger;
 use crate::field::{ColourVectors, Field, FieldError};
-use crate::layout::{Direction, LEGS, LegOrder, Stencil};
-use crate::links::{DoubledGauge, LinkFormat};
-use crate::object::Object;
-
-use super::reduce::Sum;
-use super::vectors::Vectors;
+use crate::layout::{Direction, LegOrder, Stencil};
+use crate::links::DoubledGauge;
 
 /// Floating-point operations a colour vector: 8 products of a matrix with a vector (66), 7 sums of vectors (6), and the factor 2 (6).
 pub const FLOPS_PER_VECTOR: u64 = 576;
-
-/// Bytes a site that have to be moved at least, with `vectors` colour vectors a site: the links and each vector read once, each result written once.
-pub fn ideal_bytes_per_site(format: LinkFormat, real_bytes: usize, vectors: usize) -> u64 {
-    ((LEGS * format.reals() + 2 * vectors * 2 * ColourVectors::WORDS) * real_bytes) as u64
-}
 
 /// The hop at a site: twice the sum over the legs of a link times the neighbour's colour vector.
 #[inline(always)]
@@ -34,16 +28,12 @@ pub fn laplace_hop_at<S: Site>(links: Links<S>, source: Neighbours<S, ColourVect
 /// [`laplace_hop_at`], stored.
 pub struct LaplaceHop;
 
-/// A field of colour vectors of a body.
-pub(super) const fn vectors(used: FieldUse) -> Role {
-    Role::Field { used, object: Some(Object::ColourVectors(1)), repeated: true }
-}
-
 // A static, so that it is compiled here, and not in each crate that calls it.
 static LAPLACE_HOP: CompiledBody = CompiledBody::hot::<LaplaceHop>();
 
 impl Body for LaplaceHop {
-    const ROLES: &'static [Role] = &[vectors(FieldUse::Write), Role::Links, vectors(FieldUse::Neighbours)];
+    const ROLES: &'static [Role] =
+        &[colour_vectors(FieldUse::Write), Role::Links, colour_vectors(FieldUse::Neighbours)];
     #[inline(always)]
     fn run<S: Site>(site: S) {
         let out: Write<S, ColourVectors> = Argument::at(site, 0);

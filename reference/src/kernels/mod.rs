@@ -10,6 +10,7 @@ pub mod bodies;
 mod checks;
 pub mod clover;
 pub mod clover_term;
+pub mod colour_vectors;
 pub mod domain_wall;
 pub mod ghosts;
 pub mod hop;

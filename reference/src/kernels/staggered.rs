@@ -1,7 +1,7 @@
 //! The staggered hop: `docs/arithmetic.md` §16. Its body is the CPU kernel, and what OpenCL C is written from.
 
 use super::bodies::{BodyArgument, BodyCall, CompiledBody};
-use super::laplace::vectors;
+use super::colour_vectors::colour_vectors;
 use super::reduce::Sum;
 use super::vectors::Vectors;
 use crate::body::number::{Number, RealNumber};
@@ -49,7 +49,7 @@ static STAGGERED_HOP: CompiledBody = CompiledBody::hot::<StaggeredHop>();
 
 impl Body for StaggeredHop {
     const ROLES: &'static [Role] =
-        &[vectors(FieldUse::Write), Role::Links, vectors(FieldUse::Neighbours), Role::Coordinates];
+        &[colour_vectors(FieldUse::Write), Role::Links, colour_vectors(FieldUse::Neighbours), Role::Coordinates];
     #[inline(always)]
     fn run<S: Site>(site: S) {
         let out: Write<S, ColourVectors> = Argument::at(site, 0);

@@ -1,6 +1,6 @@
 //! What the kernels of the hops of colour vectors have in common.
 
-use lanefield_reference::kernels::laplace::ideal_bytes_per_site;
+use lanefield_reference::kernels::colour_vectors::ideal_bytes_per_site;
 
 use super::KernelArgument::{self, Field};
 use super::{FieldContents, FieldSites, Shape, Work, read, write};

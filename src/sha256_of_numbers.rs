@@ -7,16 +7,16 @@ use sha2::{Digest as _, Sha256};
 
 /// SHA-256 over complex numbers, each as its real and its imaginary part in little-endian f64; 64 hex digits.
 pub fn digest_of_numbers<R: Real>(values: &[Complex<R>]) -> String {
-    let mut digest = NumberDigest::default();
+    let mut digest = Sha256OfNumbers::default();
     digest.add(values);
     digest.finish()
 }
 
 /// The same of numbers that come bit by bit.
 #[derive(Default)]
-pub struct NumberDigest(Sha256);
+pub struct Sha256OfNumbers(Sha256);
 
-impl NumberDigest {
+impl Sha256OfNumbers {
     /// Adds numbers.
     pub fn add<R: Real>(&mut self, values: &[Complex<R>]) {
         let mut bytes: Vec<[u8; 8]> = Vec::new();
