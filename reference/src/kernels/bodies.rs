@@ -5,6 +5,7 @@
 mod blocked;
 mod lanes;
 mod launch;
+mod links;
 mod site;
 mod sums;
 mod sweep;
@@ -16,7 +17,8 @@ use num_complex::Complex;
 
 use blocked::{BlockSite, BlockedBody};
 use launch::{Bound, BoundField, Launch};
-use site::{LaneSite, RebuildLinks, Spot};
+use links::{RebuildLinks, Spot};
+use site::LaneSite;
 use sums::TaskSums;
 use sweep::{OfTask, Sweep};
 

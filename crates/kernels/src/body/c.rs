@@ -1,6 +1,7 @@
 //! A recorded body in C99, CUDA or HIP: one source that needs nothing of the library, on arrays in site order, with the same bits. Every operation is a
 //! call of a function that rounds once; those that a kernel uses stand at the head of its source. Counterparts: `cl/complex.clh`, `cl/su3.clh`.
 
+mod about;
 mod prelude;
 mod target;
 
@@ -9,12 +10,12 @@ use std::fmt::Write as _;
 
 use lanefield_reference::layout::Displacement;
 use lanefield_reference::links::LinkFormat;
-use lanefield_reference::object::Object;
 
 use super::opencl::Named;
 use super::program::{Id, Index, Kind, Operation, Program, Statement, Where};
 use super::text::{Spelling, Text, Writes, apart_from, literal, operation_text};
 use super::{BodyError, BodyKernel, FieldUse, Role};
+use about::{about_links, order_of_words, wrapped};
 use prelude::prelude;
 pub use target::{Dialect, Target};
 use target::{other_name, real_name};
@@ -552,62 +553,6 @@ fn in_cpp(text: &str) -> String {
     text.replacen("\ndouble ", "\nextern \"C\" double ", 1)
 }
 
-/// The order of the words of an object, where it is not plain.
-fn order_of_words(object: Object) -> Option<&'static str> {
-    match object {
-        Object::Spinors(_) => Some(", word 3 * spin + colour"),
-        Object::ColourVectors(_) => Some(", word colour"),
-        Object::HalfSpinor => Some(", word 3 * spin + colour"),
-        Object::ColourMatrix => Some(", word 3 * row + column"),
-        Object::Gauge => Some(", word 9 * direction + 3 * row + column"),
-        Object::Propagator => Some(", word ((sink spin * 4 + source spin) * 3 + sink colour) * 3 + source colour"),
-        _ => None,
-    }
-}
-
-fn about_links(format: LinkFormat) -> String {
-    let what = match format {
-        LinkFormat::Full => {
-            "word 3 * row + column of -1/2 * phase * U_mu(x), or of -1/2 * phase * U_mu(x - mu)^dagger for the last four"
-        }
-        LinkFormat::TwoRows => {
-            "word 3 * row + column of the first two rows of -1/2 * phase * U_mu(x), or of -1/2 * phase * U_mu(x - mu)^dagger for the last four; the \
-             third row is rebuilt"
-        }
-        LinkFormat::Eight => {
-            "words v1, v2, (x, z1), (z2, z3) that stand for U_mu(x), or U_mu(x - mu)^dagger for the last four; -1/2 * phase * U is rebuilt"
-        }
-    };
-    format!(
-        "[site][+x +y +z +t -x -y -z -t][{} words][re, im], read: {what} (docs/arithmetic.md, section 5)",
-        format.words()
-    )
-}
-
-/// A line of a comment, cut where it is too long; what follows is indented.
-fn wrapped(line: &str, indent: usize) -> String {
-    const WIDTH: usize = 117;
-    let mut text = String::new();
-    let mut current = String::new();
-    // What it is indented by is kept.
-    let start = line.len() - line.trim_start().len();
-    for word in line[start..].split(' ') {
-        let is_first = current.trim().is_empty();
-        if !is_first && current.chars().count() + 1 + word.chars().count() > WIDTH {
-            text += format!("// {current}").trim_end();
-            text.push('\n');
-            current = " ".repeat(indent) + word;
-        } else if is_first {
-            current += &(" ".repeat(start) + word);
-        } else {
-            current += &format!(" {word}");
-        }
-    }
-    text += format!("// {current}").trim_end();
-    text.push('\n');
-    text
-}
-
 fn parenthesised(literal: &str) -> String {
     if literal.starts_with('-') { format!("({literal})") } else { literal.to_owned() }
 }
@@ -630,13 +575,5 @@ mod tests {
     fn names_of_the_languages_are_changed_and_others_kept() {
         assert_eq!(["int", "v12", "sites", "end3"].map(in_c), ["int_", "v12_", "sites_", "end3_"]);
         assert_eq!(["phi", "velocity", "v", "in", "endpoint"].map(in_c), ["phi", "velocity", "v", "in", "endpoint"]);
-    }
-
-    #[test]
-    fn comments_are_cut_at_words() {
-        let words = wrapped(&format!("  name  {}", "word ".repeat(40).trim()), 8);
-        let lines: Vec<&str> = words.lines().collect();
-        assert!(lines.iter().all(|line| line.len() <= 120) && lines.len() == 2, "{words}");
-        assert!(lines[0].starts_with("//   name  word") && lines[1].starts_with("//         word"), "{words}");
     }
 }
