@@ -16,8 +16,14 @@ use super::role::{Kind, Role, Use};
 pub struct Trial<B: MapBackend + ?Sized> {
     map: &'static MapKernel,
     case: MapCase,
-    /// Of each argument that is an array, the numbers, and what they were at first.
-    arrays: Vec<Option<(B::Numbers, Vec<u8>)>>,
+    arrays: Vec<Option<HeldArray<B::Numbers>>>,
+}
+
+/// An array of a case: its numbers, and what they were at first.
+#[derive(Debug)]
+struct HeldArray<N> {
+    numbers: N,
+    first: Vec<u8>,
 }
 
 /// What a case of a map gives: the bytes of each array that is written, and the bits of the numbers that it makes.
@@ -55,7 +61,7 @@ impl<B: MapBackend + ?Sized> Trial<B> {
             let bytes = drawn(*kind, elements, seed, &within);
             let mut numbers = backend.zero_numbers(*kind, elements, Storage::Global, map.names[argument])?;
             backend.write_numbers(&mut numbers, &bytes)?;
-            arrays.push(Some((numbers, bytes)));
+            arrays.push(Some(HeldArray { numbers, first: bytes }));
         }
         Ok(Self { map, case, arrays })
     }
@@ -68,7 +74,7 @@ impl<B: MapBackend + ?Sized> Trial<B> {
         let mut call = MapCall::new(self.map);
         for ((role, given), array) in self.map.roles.iter().zip(self.case.arguments).zip(&self.arrays) {
             call = call.value(match (role, given, array) {
-                (_, Given::Array(extents) | Given::Integers(extents, _), Some((numbers, _))) => {
+                (_, Given::Array(extents) | Given::Integers(extents, _), Some(HeldArray { numbers, .. })) => {
                     Value::Array { numbers, extents: extents.to_vec(), pitch: extents.last().copied().unwrap_or(1) }
                 }
                 (Role::Scalar(kind), Given::Number(number), _) => Value::Number(kind.bits_of(*number)),
@@ -95,15 +101,15 @@ impl<B: MapBackend + ?Sized> Trial<B> {
     /// # Errors
     /// As every launch.
     pub fn run(&mut self, backend: &B, options: MapOptions) -> Result<Results, MapError> {
-        for (numbers, bytes) in self.arrays.iter_mut().flatten() {
-            backend.write_numbers(numbers, bytes)?;
+        for HeldArray { numbers, first } in self.arrays.iter_mut().flatten() {
+            backend.write_numbers(numbers, first)?;
         }
         let numbers = self.launch(backend, options)?;
         let mut arrays = Vec::new();
         for (role, array) in self.map.roles.iter().zip(&self.arrays) {
             arrays.push(match array {
-                Some((numbers, bytes)) if is_written(role) => {
-                    let mut written = vec![0; bytes.len()];
+                Some(HeldArray { numbers, first }) if is_written(role) => {
+                    let mut written = vec![0; first.len()];
                     backend.read_numbers(numbers, &mut written)?;
                     Some(written)
                 }
@@ -115,11 +121,10 @@ impl<B: MapBackend + ?Sized> Trial<B> {
 
     /// Bytes that the map moves at least: each array once, and one that is read and written twice.
     pub fn bytes(&self) -> u64 {
-        let of = |(role, array): (&Role, &Option<(B::Numbers, Vec<u8>)>)| {
-            let times = if matches!(role, Role::Array { used: Use::Update | Use::Accumulate, .. }) { 2 } else { 1 };
-            array.as_ref().map_or(0, |(_, bytes)| times * bytes.len() as u64)
-        };
-        self.map.roles.iter().zip(&self.arrays).map(of).sum()
+        let times =
+            |role: &Role| 1 + u64::from(matches!(role, Role::Array { used: Use::Update | Use::Accumulate, .. }));
+        let arrays = self.map.roles.iter().zip(&self.arrays).filter_map(|(role, array)| Some((role, array.as_ref()?)));
+        arrays.map(|(role, array)| times(role) * array.first.len() as u64).sum()
     }
 }
 
@@ -139,11 +144,15 @@ fn drawn(kind: Kind, elements: usize, seed: u64, within: &Range<i64>) -> Vec<u8>
         z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
         z ^= z >> 31;
         let integer = within.start + ((z >> 8) % within.end.abs_diff(within.start)) as i64;
-        let size = [2f64.powi((z % 13) as i32 - 6), -0.0, f64::MIN_POSITIVE / 8.0]
-            [usize::from(z % 61 == 0) + usize::from(z % 67 == 0)];
+        let is_small = z.is_multiple_of(67);
+        let size = match (z.is_multiple_of(61), is_small) {
+            (true, _) => -0.0,
+            (_, true) => f64::MIN_POSITIVE / 8.0,
+            _ => 2f64.powi((z % 13) as i32 - 6),
+        };
         let real = ((z >> 11) as f64 / (1u64 << 52) as f64 - 1.0) * size;
         match kind {
-            Kind::F32 if z % 67 == 0 => bytes.extend(((z >> 40) as f32 * 1e-44).to_ne_bytes()),
+            Kind::F32 if is_small => bytes.extend(((z >> 40) as f32 * 1e-44).to_ne_bytes()),
             Kind::F32 => bytes.extend((real as f32).to_ne_bytes()),
             Kind::F64 => bytes.extend(real.to_ne_bytes()),
             Kind::I32 | Kind::Choice => bytes.extend((integer as i32).to_ne_bytes()),
