@@ -46,6 +46,7 @@ pub(super) fn open(path: &Path) -> Result<(File, u64), OpenError> {
 }
 
 /// The first four bytes of a regular file, which tell formats apart; none of one that cannot be read or is shorter.
+#[cfg(feature = "hdf5")]
 pub(super) fn first_bytes(path: &Path) -> Option<[u8; 4]> {
     let mut bytes = [0; 4];
     open(path).ok()?.0.read_exact(&mut bytes).ok()?;

@@ -145,7 +145,7 @@ const RESERVED: [(&str, &str); 6] = [
         " aux com0 com1 com2 com3 com4 com5 com6 com7 com8 com9 con lpt0 lpt1 lpt2 lpt3 lpt4 lpt5 lpt6 lpt7 lpt8 lpt9 nul prn ",
     ),
 ];
-const LANEFIELD: &str = " lanefield lanefield_capi lanefield_cli lanefield_example_outside lanefield_kernels lanefield_lab lanefield_macros lanefield_mpi \
+const LANEFIELD: &str = " lanefield lanefield_capi lanefield_cli lanefield_example_outside lanefield_kernels lanefield_lab lanefield_macros lanefield_maps lanefield_mpi \
                          lanefield_ports lanefield_python lanefield_reference ";
 
 /// The name of the crate in a folder.
