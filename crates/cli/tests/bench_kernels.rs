@@ -209,7 +209,7 @@ fn misuse_is_refused_with_what_would_be_right() {
     assert_contains(&misused("hop --site-order 8.4.4"), &["'8.4.4'", "8.4.4.1"]);
     assert_contains(&misused("hop --access 32"), &["'32'", "word, 8 or 16"]);
     assert_contains(&misused("hop --precision f16"), &["'f16'", "f32, f64, half"]);
-    assert_contains(&misused("dslash"), &["unknown kernel 'dslash'", "hop_many", "a study: reduce"]);
+    assert_contains(&misused("dslash"), &["unknown kernel 'dslash'", "hop_many", "a study: gauge, reduce"]);
     assert_contains(&misused("EOClover"), &["unknown kernel 'EOClover'", "eo_clover"]);
     assert_contains(&misused("hop --links 16"), &["'16'", "18", "12"]);
     assert_contains(&misused("hop --rhs 0"), &["0 is not in 1..=256"]);

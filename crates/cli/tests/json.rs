@@ -209,7 +209,8 @@ fn every_document_has_its_shape_its_head_and_its_section_in_the_documentation() 
         assert_eq!((&document["kind"], &document["schema"]), (&kind.name().into(), &kind.schema().into()), "{command}");
         assert_eq!(document["lanefield"]["version"], env!("CARGO_PKG_VERSION"), "{command}");
         assert!(document["device"].is_null() || document["device"]["name"].is_string(), "{command}");
-        let shape = shape_of(&document);
+        // On a loaded machine the kernel of this point may be faster than what was measured as its roof: then there is no share.
+        let shape = shape_of(&document).replace("share_of_memory_roof: null", "share_of_memory_roof: number");
         assert_units(&shape, command);
         assert_documented(kind, &shape);
         printed.push((kind, is_of_usual_driver(&document), shape));
