@@ -1,4 +1,4 @@
-//! The map of this crate against plain loops, on the CPU and on an OpenCL device, bit for bit.
+//! The map of this crate against plain loops, on the CPU and on an OpenCL device, bit for bit; and the tools over it.
 
 use lanefield::backend::Cpu;
 use lanefield_example_outside::plane::PlaneLaplacian;
@@ -43,5 +43,28 @@ fn the_laplacian_of_a_plane_has_the_same_bits_on_a_device() {
         for extents in EXTENTS {
             assert_eq!(on(&device, extents).unwrap(), by_loops(extents), "{extents:?}");
         }
+    }
+}
+
+/// What the program of this crate prints, on standard output and standard error, and its exit code.
+fn run(arguments: &str) -> (String, Option<i32>) {
+    let mut program = std::process::Command::new(env!("CARGO_BIN_EXE_lanefield-example-outside"));
+    let output = program.args(arguments.split(' ')).args(["--device", "cpu"]).output().unwrap();
+    (String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned(), output.status.code())
+}
+
+#[test]
+fn tools_take_maps_and_kernels_of_this_crate_beside_those_of_the_library() {
+    for (arguments, code, expected) in [
+        ("verify --kernels maps", 0, &["plane_laplacian: ", "same bits"][..]),
+        ("bench maps --samples 2", 0, &["plane_laplacian", "block = [4, 32]"]),
+        ("tune --kernels plane_laplacian", 0, &["schedule = Sequential", "same bits"]),
+        ("bench wilson_hop hop --lattice 4.4.4.4 --precision f64 --samples 2", 0, &["wilson_hop", " hop "]),
+        ("bench plane_laplacian hop", 2, &["hop is not a map: name kernels or maps, not both"]),
+        ("bench dslash", 2, &["unknown kernel 'dslash'", "covariant_sum", "or a map: plane_laplacian"]),
+    ] {
+        let (printed, ended) = run(arguments);
+        assert_eq!(ended, Some(code), "{arguments}: {printed}");
+        assert!(expected.iter().all(|text| printed.contains(text)), "{arguments}: {printed}");
     }
 }
