@@ -19,7 +19,7 @@
 //! - A term is ±m · 2^(s − 1074) with m < 2⁵³ and 0 ≤ s ≤ 2045. With s = 32 i + o, 0 ≤ o < 32, the number m · 2ᵒ is cut
 //!   into its low 32 bits, for limb `i`, and the rest, which is below 2⁵², for limb `i + 1`. Nothing is lost.
 //! - A limb changes by less than 2⁵² with each term, so after a carry propagation (limbs below 2³²)
-//!   [`TERMS_BEFORE_CARRY`] − 1 = 2046 terms fit into 63 bits, whatever they are. The accumulator counts, and
+//!   `TERMS_BEFORE_CARRY` − 1 = 2046 terms fit into 63 bits, whatever they are. The accumulator counts, and
 //!   propagates in time. A kernel that cuts a term into three pieces of at most 32 bits instead may add 2³¹ − 1 terms.
 //!   Limbs of several work-items may be added up before any carry while their terms together number no more than that.
 //! - With fewer than 2⁶³ terms the sum is below 2^(1024 + 1074 + 63) = 2²¹⁶¹ units, and limb 66, whose unit is 2²¹¹²,
@@ -52,10 +52,10 @@ pub const COUNTS: usize = 5;
 /// | word | content |
 /// |---|---|
 /// | 0 … `LIMBS` − 1 | limbs, least significant first, base 2³², unit 2⁻¹⁰⁷⁴ |
-/// | [`PLUS_INFINITIES`] | number of terms that are +∞ |
-/// | [`MINUS_INFINITIES`] | number of terms that are −∞ |
-/// | [`NANS`] | number of terms that are NaN |
-/// | [`NOT_NEGATIVE_ZEROS`] | 0 if all terms are −0, or there are none; else positive, and 1 in the canonical form |
+/// | `PLUS_INFINITIES` | number of terms that are +∞ |
+/// | `MINUS_INFINITIES` | number of terms that are −∞ |
+/// | `NANS` | number of terms that are NaN |
+/// | `NOT_NEGATIVE_ZEROS` | 0 if all terms are −0, or there are none; else positive, and 1 in the canonical form |
 /// | [`TERMS`] | number of terms |
 ///
 /// Infinities and NaNs leave the limbs alone. Two sums merge by adding word by word.

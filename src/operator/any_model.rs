@@ -52,7 +52,7 @@ macro_rules! models {
                 }
             }
 
-            /// Its diagonal part ([`Model::diagonal`]).
+            /// Its diagonal part (`Model::diagonal`).
             pub fn diagonal(&self) -> f64 {
                 match self {
                     $(Self::$model(model) => model.diagonal(),)+

@@ -1,4 +1,4 @@
-//! Operators, written once over [`Backend`]: none asks which backend it runs on. Definitions: `docs/arithmetic.md` §9, §13 to §17 and §25.
+//! Operators, written once over [`Backend`](crate::backend::Backend): none asks which backend it runs on. Definitions: `docs/arithmetic.md` §9, §13 to §17 and §25.
 
 mod any_model;
 mod clover;

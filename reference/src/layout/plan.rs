@@ -88,7 +88,7 @@ impl TreePlan {
     ///
     /// # Errors
     /// [`LayoutError::TreePlan`] unless a warp is a power of two, a block a whole number of warps and at most
-    /// [`Self::MOST_THREADS`] threads, and there are 1 to [`Self::MOST_BLOCKS`] blocks.
+    /// [`Self::MOST_THREADS`] threads, and there are 1 to `MOST_BLOCKS` blocks.
     pub fn with_warp(threads: usize, blocks: usize, warp: usize) -> Result<Self, LayoutError> {
         let possible = warp.is_power_of_two()
             && threads.is_multiple_of(warp)

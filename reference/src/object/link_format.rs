@@ -321,7 +321,7 @@ impl BoundaryPhases {
         (0..DIMENSIONS).map(|d| u32::from(self.phase(d) == Phase::Fixed) << d).sum()
     }
 
-    /// What kernels that rebuild links are told: [`Self::mask`], and [`Self::fixed_mask`] in the four bits above.
+    /// What kernels that rebuild links are told: [`Self::mask`], and `fixed_mask` in the four bits above.
     pub fn kernel_masks(&self) -> u32 {
         self.mask() | self.fixed_mask() << DIMENSIONS
     }

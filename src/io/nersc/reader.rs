@@ -21,7 +21,7 @@ use super::{ByteOrder, FloatingPoint, LINK_TRACE_TOLERANCE, NerscError, PLAQUETT
 pub struct NerscFile {
     /// The header.
     pub header: NerscHeader,
-    /// The links; f32 values are widened, a third row that is not in the file is rebuilt in f64 by [`third_row`].
+    /// The links; f32 values are widened, a third row that is not in the file is rebuilt in f64 by `third_row`.
     pub configuration: Configuration,
 }
 

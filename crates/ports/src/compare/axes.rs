@@ -24,7 +24,7 @@ pub struct Axes {
 }
 
 impl Axes {
-    /// The axes of an array of this shape, by the shape alone ([`Content::of_shape`]). Arrays of fewer than four axes, or of none, are lists of numbers.
+    /// The axes of an array of this shape, by the shape alone. Arrays of fewer than four axes, or of none, are lists of numbers.
     pub fn of(shape: &[usize]) -> Self {
         // What a shape says, fits.
         Self::holding(Content::of_shape(shape), shape).unwrap_or_else(|| Self::list(shape))

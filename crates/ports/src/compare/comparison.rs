@@ -95,7 +95,7 @@ pub struct Comparison {
     /// What to know of how the arrays were read.
     pub notes: Vec<String>,
     pub causes: Vec<Cause>,
-    /// Whether they are the hop that B should be, where that is known ([`explain_hop`]).
+    /// Whether they are the hop that B should be, where that is known.
     pub hop: Option<HopFindings>,
     #[serde(skip)]
     pub map: SiteMap,

@@ -45,7 +45,7 @@ pub enum FieldContents {
 /// On which sites a field of a kernel lies.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum FieldSites {
-    /// Those of the target ([`Kernel::target`]).
+    /// Those of the target ([`super::kernel::Kernel::target`]).
     Target,
     /// Their neighbours.
     Neighbours,
