@@ -1,4 +1,4 @@
-//! Backends and operators that are known at run time: what programs, and the interfaces to C and Python, are made of. Applicable is written over
+//! Backends and operators that are known at run time: what programs, and the interfaces to C and Python, are made of. What is written over
 //! [`Backend`](crate::backend::Backend) is compiled once for [`AnyBackend`], and solvers take an [`AnyModel`](crate::operator::AnyModel).
 
 mod applied;

@@ -123,7 +123,7 @@ impl Apply {
         }
     }
 
-    /// Applicable is to be applied, unless the arguments contradict each other.
+    /// What is to be applied, unless the arguments contradict each other.
     fn step(&self) -> anyhow::Result<Step> {
         if let Some(hop) = self.operator.kernel()?.and_then(HopKernel::of) {
             let (piece, name) = (name_of(self.piece), hop.kernel().name);
@@ -243,7 +243,7 @@ impl Apply {
     }
 }
 
-/// Applicable was applied. As JSON, these fields.
+/// What was applied. As JSON, these fields.
 #[derive(Serialize)]
 struct Report {
     /// The operator with its parameters, or the piece of it.

@@ -96,7 +96,7 @@ fn keyword(parameter: &Parameter) -> String {
     parameter.name.replace('-', "_")
 }
 
-/// Applicable values a parameter takes.
+/// What values a parameter takes.
 fn expected(kind: ParameterKind) -> String {
     match kind {
         ParameterKind::Number => "a finite number".to_owned(),
@@ -287,7 +287,7 @@ impl Operator {
         let parameters = self.model.parameters();
         let value_of = |name: &str| parameters.iter().find(|(known, _)| known.name == name).map(|(_, value)| *value);
         let told = parameters.iter().filter(|(parameter, value)| {
-            // Applicable follows another parameter is told where it has a value of its own.
+            // What follows another parameter is told where it has a value of its own.
             parameter.follows.is_none_or(|other| value_of(other) != Some(*value))
         });
         let told: String = told.map(|(known, value)| format!(", {} {}", keyword(known), known.text(*value))).collect();

@@ -115,7 +115,7 @@ impl Repeats {
             guard.begin();
             return Ok(false);
         };
-        // QueuedBounds are the same in all iterations that are begun together.
+        // Bounds are the same in all iterations that are begun together.
         let changed = varying.iter().filter(|one| iteration == 0 || matches!(one.value, Value::Number { .. }));
         let arguments = changed.map(|one| (one.launch, one.argument, one.value.of(iteration, bounds)));
         device.context.launch_again(replay, &arguments.collect::<Vec<_>>())?;

@@ -29,9 +29,9 @@ pub struct Equation<'a> {
     pub hop: HopParameters,
     /// Its links.
     pub configuration: &'a Configuration,
-    /// Applicable M acts on.
+    /// What M acts on.
     pub shape: ArrayShape,
-    /// Applicable b is called.
+    /// What b is called.
     pub source: &'a Source,
     /// b in site order.
     pub b: Vec<Complex<f64>>,

@@ -1,10 +1,10 @@
-//! Applicable an array of a solution may be meant as.
+//! What an array of a solution may be meant as.
 
 use std::fmt;
 
 use crate::order::GammaBasis;
 
-/// Applicable an array may be meant as.
+/// What an array may be meant as.
 #[derive(Clone, Copy, Default)]
 pub struct Reading {
     pub gamma: GammaBasis,
