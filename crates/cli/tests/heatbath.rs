@@ -107,7 +107,7 @@ fn one_of_several_runs_writes_to_a_directory() {
     codes.sort();
     let errors = ended.map(|output| String::from_utf8(output.stderr).unwrap()).concat();
     assert_eq!(codes, [0, 2], "{errors}");
-    assert!(errors.contains("of is being written by process ") || errors.contains("of has files in it"), "{errors}");
+    assert!(errors.contains("of is being written by ") || errors.contains("of has files in it"), "{errors}");
     let labels: Vec<String> = (4..=40)
         .step_by(2)
         .map(|sweeps| nersc::read_header(&folder.path(&format!("of/{sweeps:06}.nersc"))).unwrap().ensemble_id)
