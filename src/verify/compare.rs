@@ -128,7 +128,7 @@ pub enum Mismatch {
     },
     /// A number: a norm, or a part of an inner product.
     Scalar {
-        /// What it is.
+        /// The name of the number.
         what: String,
         /// The two values.
         difference: Difference,

@@ -75,7 +75,7 @@ impl Row {
         }
     }
 
-    /// What it is about.
+    /// The kernel, precision and link format.
     pub(super) fn subject(&self) -> Subject {
         Subject { kernel: self.kernel.clone(), precision: self.precision, reconstruct: self.reconstruct }
     }

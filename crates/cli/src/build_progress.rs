@@ -22,7 +22,7 @@ pub fn announced<T>(work: impl FnOnce() -> T) -> T {
 
 /// How often building is looked at.
 const LOOK: Duration = Duration::from_millis(250);
-/// Building that takes less is not told of on a terminal; and a pause that is shorter is none.
+/// Shorter builds are not reported on a terminal, and shorter pauses do not end a build.
 const SHORT: Duration = Duration::from_secs(1);
 
 /// Announces on standard error what a device builds from now on, where it takes long: with a bar on a terminal, else with a line now and then.

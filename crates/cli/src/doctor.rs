@@ -3,7 +3,7 @@
 mod confirm;
 mod report;
 
-use super::maps::ExaminedMap;
+use super::maps::ExaminedMaps;
 use crate::kernels::Known;
 use std::path::{Path, PathBuf};
 
@@ -108,9 +108,9 @@ impl Doctor {
         let maps = list.maps_of(&self.kernel)?;
         if !maps.is_empty() {
             let backend = self.place.open(Tuning::OPEN)?;
-            let examined = ExaminedMap::all(&maps, &backend, self.samples)?;
+            let examined = ExaminedMaps::all(&maps, &backend, self.samples)?;
             let head = Head::on(Kind::Doctor, backend.device());
-            return show(self.json, head, &examined, |examined| ExaminedMap::text(examined));
+            return show(self.json, head, &examined, ExaminedMaps::text);
         }
         let (head, report) = match &self.timeline {
             Some(path) => {

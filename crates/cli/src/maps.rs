@@ -1,6 +1,6 @@
 //! Kernels over index spaces of their own (`lanefield::dynamic::IndexKernel`), as maps are: compared, timed, and looked at.
 
-use anyhow::Context as _;
+use anyhow::{Context as _, bail};
 use lanefield::backend::Cpu;
 use lanefield::dynamic::{AnyBackend, Compared, IndexKernel};
 use lanefield_lab::bandwidth::Operation;
@@ -78,6 +78,11 @@ impl TimedMap {
                 timed.push(Self::of(*map, (way, name), backend, samples));
             }
         }
+        if let Some(failure) = timed.first().and_then(|row| row.failure.as_ref())
+            && timed.iter().all(|row| row.failure.is_some())
+        {
+            bail!("failed to time {}: {failure}", timed[0].map);
+        }
         let memory = backend.memory();
         let seen = timed.iter().filter(|row| row.bytes > memory.cache_bytes());
         let seen = seen.filter_map(|row| Some(row.bytes as f64 / row.seconds?.ninetieth)).reduce(f64::max);
@@ -134,7 +139,7 @@ pub fn table_of_times(rows: &[TimedMap]) -> String {
             ("median, µs", number(row.seconds.map(|spread| spread.median * 1e6), 1)),
             ("10 – 90 %, µs", spread.unwrap_or_else(|| format!("failed: {}", row.failure.as_deref().unwrap_or("")))),
             ("GB/s", number(row.bytes_per_second.map(|rate| rate / 1e9), 1)),
-            ("of copy", share.unwrap_or_else(|| "in cache".to_owned())),
+            ("of copy", share.unwrap_or_else(|| if row.failure.is_some() { "–" } else { "in cache" }.to_owned())),
         ]
     });
     table_of(cells, 2..).to_string()
@@ -155,32 +160,55 @@ pub fn fastest_ways(rows: &[TimedMap]) -> Vec<String> {
         .collect()
 }
 
+/// Maps in every way to launch them, and whether the bits are the same in all.
+#[derive(Serialize)]
+pub struct TunedMaps {
+    pub maps: Vec<TimedMap>,
+    pub fastest: Vec<String>,
+    pub compared: Vec<ComparedMap>,
+}
+
+impl TunedMaps {
+    pub fn text(&self) -> String {
+        let compared: Vec<String> = self.compared.iter().map(ComparedMap::line).collect();
+        format!("{}\n\n{}\n{}", table_of_times(&self.maps), self.fastest.join("\n"), compared.join("\n"))
+    }
+}
+
+/// Why maps are slow.
+#[derive(Serialize)]
+pub struct ExaminedMaps {
+    maps: Vec<ExaminedMap>,
+}
+
 /// Why a map is slow: its share of the copy bandwidth, a way that is faster, and what its launches cost.
 #[derive(Serialize)]
-pub struct ExaminedMap {
+struct ExaminedMap {
     #[serde(flatten)]
     usual: TimedMap,
     /// What its author can do.
     remarks: Vec<String>,
 }
 
-impl ExaminedMap {
-    pub fn all(maps: &[Map], backend: &AnyBackend, samples: u32) -> anyhow::Result<Vec<Self>> {
-        let examine = |map: &Map| {
-            let mut rows = TimedMap::all(&[*map], backend, samples, true)?;
+impl ExaminedMaps {
+    pub fn all(maps: &[Map], backend: &AnyBackend, samples: u32) -> anyhow::Result<Self> {
+        let mut examined = Vec::new();
+        for map in maps {
+            let rows = TimedMap::all(&[*map], backend, samples, true)?;
             let mut remarks = fastest_ways(&rows);
             remarks.extend(map.remarks(backend)?);
-            Ok(Self { usual: rows.swap_remove(0), remarks })
-        };
-        maps.iter().map(examine).collect()
+            // There are none after a signal.
+            examined.extend(rows.into_iter().next().map(|usual| ExaminedMap { usual, remarks }));
+        }
+        Ok(Self { maps: examined })
     }
 
-    pub fn text(examined: &[Self]) -> String {
-        let one = |Self { usual, remarks }: &Self| {
+    pub fn text(&self) -> String {
+        let one = |ExaminedMap { usual, remarks }: &ExaminedMap| {
             let times = table_of_times(std::slice::from_ref(usual));
             let remarks: Vec<String> = remarks.iter().map(|remark| format!("  {remark}")).collect();
             format!("{times}\n{}", remarks.join("\n"))
         };
-        examined.iter().map(one).collect::<Vec<_>>().join("\n\n")
+        self.maps.iter().map(one).collect::<Vec<_>>().join("\n\n")
     }
 }

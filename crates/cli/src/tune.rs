@@ -1,7 +1,7 @@
 //! `lanefield tune`: the fastest build and launch of each stencil kernel on a device, kept for all later runs. How it searches:
 //! `lanefield_lab::tune`.
 
-use super::maps::{ComparedMap, Map, MapReport, TimedMap, fastest_ways, table_of_times};
+use super::maps::{ComparedMap, Map, TimedMap, TunedMaps, fastest_ways};
 use crate::kernels::Known;
 use lanefield_lab::Timed as _;
 use std::path::PathBuf;
@@ -127,13 +127,10 @@ impl Tune {
         let (backend, cpu) = (place.open(Tuning::OPEN)?, place.open_cpu()?);
         let compared = ComparedMap::all(maps, 1, &cpu, &backend);
         let maps = TimedMap::all(maps, &backend, SAMPLES, true)?;
-        let head = Head::on(Kind::Tune, backend.device());
-        show(self.json, head, &MapReport { rows: [], maps }, |report| {
-            let fastest = fastest_ways(&report.maps).join("\n");
-            let compared: Vec<String> = compared.iter().map(ComparedMap::line).collect();
-            format!("{}\n\n{fastest}\n{}", table_of_times(&report.maps), compared.join("\n"))
-        })?;
-        Ok(if compared.iter().all(ComparedMap::same_bits) { Outcome::Done } else { Outcome::CheckFailed })
+        let same_bits = compared.iter().all(ComparedMap::same_bits);
+        let tuned = TunedMaps { fastest: fastest_ways(&maps), maps, compared };
+        show(self.json, Head::on(Kind::Tune, backend.device()), &tuned, TunedMaps::text)?;
+        Ok(if same_bits { Outcome::Done } else { Outcome::CheckFailed })
     }
 
     /// The default layout comes first, so that a small budget is spent on it.

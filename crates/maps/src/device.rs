@@ -1,5 +1,5 @@
 //! Maps (`crate`) on a device: arrays in its memory, or in the host's that it reaches; their kernels, built and launched as their schedule says; and
-//! what they make of all points. Counterparts: `crates/maps/src/opencl.rs`, which writes the kernels, and `crates/maps/src/host.rs`, which does the same on the CPU.
+//! what they make of all points. Counterparts: `crates/maps/src/opencl.rs`, which writes the kernels, and `crates/maps/src/cpu.rs`, which does the same on the CPU.
 
 use lanefield::backend::BackendError;
 use lanefield::backend::opencl::{Arg, Buffer, DeviceError, DeviceKind, KernelInfo, Launch, OpenCl, Source};

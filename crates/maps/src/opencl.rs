@@ -1,5 +1,5 @@
 //! The recorded body of a map as an OpenCL C kernel: what stands around the body is the schedule. Operations on real numbers are written as in kernel
-//! bodies (`lanefield::body::text`). Counterparts: `cl/map.clh`, `host.rs`.
+//! bodies (`lanefield::body::text`). Counterparts: `cl/map.clh`, `plain_point.rs`.
 
 use std::fmt::Write as _;
 

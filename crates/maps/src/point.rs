@@ -92,7 +92,7 @@ pub struct Copied<'a, Raw> {
 
 /// An argument of a map, by its number.
 pub trait Argument<P> {
-    /// What it is.
+    /// Its role.
     const ROLE: Role;
     /// The argument of this number, at this point.
     fn at_point(point: P, number: usize) -> Self;
@@ -385,7 +385,7 @@ impl<P: Point, T: Element> Register<P, T> {
 
 /// What an array may hold.
 pub trait Element: Pod + Default + PartialEq + std::fmt::Debug + Send + Sync + private::Sealed {
-    /// What it is.
+    /// Its kind.
     const KIND: Kind;
     /// The number of a body that stands for it.
     type Number<P: Point>: Carried + Carries<P::Raw>;

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::ops::Range;
 
+use lanefield_reference::random::{self, Stream};
+
 use super::array::{Storage, elements};
 use super::bounds::{self, Bounds, bounds};
 use super::error::MapError;
@@ -134,15 +136,10 @@ fn is_written(role: &Role) -> bool {
 
 /// Random numbers as bytes: of both signs and many sizes, here and there −0 or subnormal.
 fn drawn(kind: Kind, elements: usize, seed: u64, within: &Range<i64>) -> Vec<u8> {
-    let mut state = seed;
     let mut bytes = Vec::with_capacity(elements * kind.bytes());
-    for _ in 0..elements {
-        // Steele, Lea and Flood: SplitMix.
-        state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = state;
-        z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^= z >> 31;
+    for element in 0..elements as u64 {
+        let [low, high, ..] = random::bits(seed, Stream::TestData, element, 0);
+        let z = u64::from(low) | u64::from(high) << 32;
         let integer = within.start + ((z >> 8) % within.end.abs_diff(within.start)) as i64;
         let is_small = z.is_multiple_of(67);
         let size = match (z.is_multiple_of(61), is_small) {

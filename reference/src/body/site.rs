@@ -126,7 +126,7 @@ impl Role {
 
 /// An argument of a body, bound to a site.
 pub trait Argument<S: Site> {
-    /// What it is.
+    /// Its role.
     const ROLE: Role;
     /// Argument number `number` at a site.
     fn at(site: S, number: usize) -> Self;

@@ -240,7 +240,7 @@ struct Summary {
     ensemble: EnsembleParameters,
     /// Sweeps that were done.
     sweeps: usize,
-    /// The mean plaquette after thermalisation; null where there is none.
+    /// The mean plaquette after thermalisation; null if there is none.
     plaquette: Option<f64>,
     /// Its error, with autocorrelation; null where the run is too short to tell.
     plaquette_error: Option<f64>,

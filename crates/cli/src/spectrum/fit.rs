@@ -294,7 +294,7 @@ struct Series {
     hadron: Hadron,
     /// At times 0 to T − 1.
     correlator: Vec<Number>,
-    /// Between t and t + 1; null where there is none.
+    /// Between t and t + 1; null if there is none.
     effective_masses: Vec<Option<Number>>,
 }
 

@@ -27,7 +27,7 @@ impl<S> AnyField<S> {
         Self { shape, storage, ghosts: Mutex::default() }
     }
 
-    /// What it is.
+    /// The lattice, sites, object and precision.
     pub fn shape(&self) -> &FieldShape {
         &self.shape
     }

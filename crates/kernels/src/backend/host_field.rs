@@ -79,7 +79,7 @@ impl HostField {
         any.downcast().ok().map(|field| *field)
     }
 
-    /// What it is.
+    /// The lattice, sites, object and precision.
     pub fn shape(&self) -> FieldShape {
         match self {
             Self::F32(field) => field.shape(),

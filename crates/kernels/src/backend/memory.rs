@@ -58,7 +58,7 @@ pub trait Memory {
     /// Storage of zeros for a field. The shape was checked.
     ///
     /// # Errors
-    /// What the backend reports: no room, say; so for every function here.
+    /// An error of the backend, such as no memory; the same for every function of this trait.
     fn allocate(&self, shape: &FieldShape) -> Result<Self::Storage, BackendError>;
     /// Makes all of a field +0.
     fn fill_zero(&self, field: &mut AnyField<Self::Storage>) -> Result<(), BackendError>;

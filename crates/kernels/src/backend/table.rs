@@ -28,7 +28,7 @@ pub enum TableFacts {
     },
     /// A matrix along s, for fields of these numbers.
     Matrix {
-        /// What it is.
+        /// Its form and extent.
         facts: MatrixFacts,
         /// The precision for which it was rounded.
         precision: Precision,
@@ -37,7 +37,7 @@ pub enum TableFacts {
 
 /// A table that a backend holds.
 pub trait Table {
-    /// What it is.
+    /// The stencil or matrix that it holds.
     fn facts(&self) -> TableFacts;
 }
 

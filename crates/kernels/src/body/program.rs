@@ -143,7 +143,7 @@ pub enum Statement {
 pub struct Carry<K = Kind> {
     /// What stands for it in a turn, and after the loop.
     pub id: Id,
-    /// What it is.
+    /// Its kind.
     pub kind: K,
     /// Its value before the first turn.
     pub initial: Id,

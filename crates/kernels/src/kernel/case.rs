@@ -275,7 +275,7 @@ impl Case {
         })
     }
 
-    /// What it is about.
+    /// The kernel, its fields and its layout.
     pub fn shape(&self) -> &Shape {
         &self.shape
     }

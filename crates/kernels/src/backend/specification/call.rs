@@ -31,7 +31,7 @@ impl<'a, B: Memory + ?Sized> Call<'a, B> {
         self.shape.kernel
     }
 
-    /// What it is about.
+    /// The kernel, its fields and its layout.
     pub fn shape(&self) -> &Shape {
         &self.shape
     }

@@ -289,7 +289,7 @@ impl Serialize for Kernel {
 pub struct FieldOfCall {
     /// Its name.
     pub name: &'static str,
-    /// What it is.
+    /// Its lattice, sites, object and precision.
     pub shape: FieldShape,
 }
 
