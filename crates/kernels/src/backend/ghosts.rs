@@ -30,7 +30,7 @@ pub const UNPACK: &str = "unpack_ghosts";
 pub struct Halo {
     /// Its name among the arguments.
     pub name: &'static str,
-    /// Of the field whose borders are exchanged.
+    /// The lattice, sites, object and precision of the field.
     pub shape: FieldShape,
     /// What is sent of a site.
     pub form: PacketForm,
