@@ -28,7 +28,7 @@ use crate::body::{
     COVARIANT_SUM, CROSSWISE, DENSITY, EVERYTHING, FURTHER_AWAY, SUMS_OF_NEIGHBOURS, TWICE, UPDATE_AND_NORM,
     WILSON_HOP, WORDS,
 };
-use crate::functions::{FUNCTIONS, REAL_NUMBERS};
+use crate::functions::{FUNCTIONS, LEAST_PART, REAL_NUMBERS};
 
 /// Two terms of each component for one sum.
 #[lane_kernel]
@@ -44,7 +44,7 @@ fn doubled<S: Site>(int: Write<S, ColourVectors>, part: Read<S, ColourVectors>, 
 }
 
 /// The kernels that are run.
-static KERNELS: [&Kernel; 17] = [
+static KERNELS: [&Kernel; 18] = [
     &LAPLACE_HOP,
     &STAGGERED_HOP,
     &COVARIANT_SUM,
@@ -59,6 +59,7 @@ static KERNELS: [&Kernel; 17] = [
     &DENSITY,
     &CROSSWISE,
     &TWO_TERMS,
+    &LEAST_PART,
     &DOUBLED,
     &CG_UPDATE,
     &CONVERT,
@@ -266,10 +267,11 @@ fn program(kernel: &Kernel, source: &str, file: &str) -> String {
         let KernelSource::Body(body) = kernel.source else { unreachable!("only bodies are run") };
         let _ = writeln!(
             after,
-            "        double sums[{0}];\n        for (int s = 0; s < {0}; ++s)\n            sums[s] = {function}_sum((const double*)terms.host + s * \
+            "        double sums[{0}];\n        for (int s = 0; s < {0}; ++s)\n            sums[s] = {function}_{2}((const double*)terms.host + s * \
              (terms.bytes / {1}), terms.bytes / {1});\n        differences += compare(argv[k], \"sums\", sums, sizeof sums, 8);",
             body.sums(),
-            8 * body.sums()
+            8 * body.sums(),
+            body.extreme().map_or("sum", |extreme| extreme.name())
         );
     }
     let parts = if declared.contains(" parts") { "sites * parts" } else { "sites" };

@@ -1,11 +1,13 @@
 //! Bodies that use functions of real numbers, real numbers of a site, and coordinates: against their twins, on OpenCL, and a plane wave.
 
-use lanefield::backend::{Cpu, Memory as _, Sum};
+use lanefield::backend::{Cpu, Memory as _, Reduce as _, Sum};
 use lanefield::body::prelude::*;
 use lanefield::kernel::plain::PlainCall;
+use lanefield::kernel::{Arguments, KernelSource};
+use lanefield_reference::extreme::Extreme;
 use lanefield_reference::field::Field;
 use lanefield_reference::kernels::Vectors;
-use lanefield_reference::layout::{Extents, Lattice, LatticeOptions, Scalar as OfLanes, Sites};
+use lanefield_reference::layout::{Extents, Lattice, LatticeOptions, LegOrder, Scalar as OfLanes, Sites, TreePlan};
 use lanefield_reference::scalar::functions::{cos_sin, exp, log};
 use lanefield_reference::scalar::mul;
 use num_complex::Complex;
@@ -82,6 +84,86 @@ fn momentum_sums_twin<R: Vectors>(call: &mut PlainCall<'_, R>) {
 }
 
 check_kernel!(momentum_sums, twin = momentum_sums_twin);
+
+/// The greatest of three numbers of a component, of all components and sites, and the greatest imaginary part.
+#[lane_kernel(hot)]
+pub(crate) fn greatest_parts<S: Site>(psi: Read<S, ColourVectors>, real: Greatest<S>, imaginary: Greatest<S>) {
+    let [a, b, c] = psi.here().0;
+    real.take(a.re().greater(b.re()).greater(c.re()).promoted());
+    // Two numbers of a site.
+    imaginary.take(a.im().promoted());
+    imaginary.take(b.im().smaller(c.im()).promoted());
+}
+
+fn greatest_parts_twin<R: Vectors>(call: &mut PlainCall<'_, R>) {
+    let greater = |a: R, b: R| if a < b { b } else { a };
+    call.each(|call, site, part| {
+        let psi = call.read("psi", site, part);
+        let [a, b, c] = [psi[0], psi[1], psi[2]];
+        call.add(0, site, part, greater(greater(a.re, b.re), c.re).to_f64());
+        let smaller = if c.im < b.im { c.im } else { b.im };
+        call.add(1, site, part, Extreme::Greatest.of(a.im.to_f64(), smaller.to_f64()));
+    });
+}
+
+check_kernel!(greatest_parts, twin = greatest_parts_twin);
+
+/// The least real part of all sites, beside something that is written.
+#[lane_kernel]
+pub(crate) fn least_part<S: Site>(out: Update<S, ComplexNumber>, least: Least<S>) {
+    let [z] = out.here().0;
+    least.take(z.re().promoted());
+    out.write(One([z * z]));
+}
+
+fn least_part_twin<R: Vectors>(call: &mut PlainCall<'_, R>) {
+    for site in call.sites() {
+        let z = call.read("out", site, 0)[0];
+        call.add(0, site, 0, z.re.to_f64());
+        call.write("out", site, 0, &[mul(z, z)]);
+    }
+}
+
+check_kernel!(least_part, twin = least_part_twin);
+
+#[test]
+fn extremes_order_zeros_and_are_nan_where_a_term_is() {
+    let cpu = Cpu::new(None).unwrap();
+    let lattice =
+        Lattice::new(Extents::new([4, 2, 2, 2]).unwrap(), OfLanes::ComplexD, LatticeOptions::default()).unwrap();
+    let least_of = |number: &dyn Fn(usize) -> f64| {
+        let numbers: Vec<_> = (0..32).map(|site| Complex::new(number(site), 0.0)).collect();
+        let field = || {
+            let field = Field::<f64, _>::from_site_order(lattice, Sites::Full, ComplexNumber, &numbers).unwrap();
+            cpu.upload(field).unwrap()
+        };
+        let least = LeastPart { out: &mut field() }.reduce(&cpu).unwrap().round()[0];
+        // The plan of a tree changes nothing.
+        let (plan, mut field) = (TreePlan::new(8, 2).unwrap(), field());
+        let call = Arguments::new(&LEAST_PART).write("out", &mut field).call().unwrap();
+        assert_eq!(cpu.reduce(call, Sum::Tree(plan)).unwrap().round()[0].to_bits(), least.to_bits());
+        least
+    };
+    let zeros = least_of(&|site| if site == 7 { -0.0 } else { 0.0 });
+    assert_eq!(zeros.to_bits(), (-0.0f64).to_bits());
+    assert_eq!(least_of(&|site| 3.0 - site as f64), -28.0);
+    let nan = least_of(&|site| if site == 9 { -f64::NAN } else { f64::NEG_INFINITY });
+    assert_eq!(nan.to_bits(), f64::NAN.to_bits());
+}
+
+/// Two terms of a site for a sum over slices.
+#[lane_kernel]
+fn two_terms_a_slice<S: Site>(phi: Read<S, ComplexNumber>, sums: SliceSum<S>) {
+    sums.add(phi.here().norm2());
+    sums.add(phi.here().norm2());
+}
+
+#[test]
+fn several_terms_of_a_site_in_an_ordered_sum_are_refused() {
+    let KernelSource::Body(body) = TWO_TERMS_A_SLICE.source else { unreachable!("it is one") };
+    let error = body.program("two_terms_a_slice", LegOrder::DEFAULT).unwrap_err().to_string();
+    assert!(error.contains("adds several terms of a site to sums"), "{error}");
+}
 
 #[test]
 fn a_plane_wave_has_one_momentum() {

@@ -5,6 +5,7 @@ mod dagger;
 pub mod domains;
 mod doubles;
 pub mod exact;
+pub mod extreme;
 pub mod field;
 pub mod forks;
 pub mod gauge;

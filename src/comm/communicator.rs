@@ -1,5 +1,6 @@
 //! What ranks say to each other, whatever carries it.
 
+use lanefield_reference::extreme::Extreme;
 use std::sync::Arc;
 
 use lanefield_reference::layout::Leg;
@@ -88,5 +89,18 @@ pub trait Communicator: std::marker::Send + Sync {
         let mut words = [i64::from(here)];
         self.sum(&mut words)?;
         Ok(words[0] > 0)
+    }
+
+    /// The extremes of all ranks, each of its counterparts.
+    fn extremes(&self, extreme: Extreme, here: &[f64]) -> Result<Vec<f64>, CommError> {
+        // The bits of those of each rank, at a place of its own.
+        let mut words = vec![0; self.ranks() * here.len()];
+        for (word, value) in words[self.rank() * here.len()..].iter_mut().zip(here) {
+            *word = value.to_bits() as i64;
+        }
+        self.sum(&mut words)?;
+        let of_rank = |rank: usize, k: usize| f64::from_bits(words[rank * here.len() + k] as u64);
+        let of_all = |k: usize| extreme.of_all((0..self.ranks()).map(|rank| of_rank(rank, k)));
+        Ok((0..here.len()).map(of_all).collect())
     }
 }

@@ -147,7 +147,14 @@ impl<B: Ghosts> OnRanks<B> {
 
     /// The sums of all ranks: of slices, those of the whole lattice.
     fn merge(&self, shape: &Shape, sums: PartialSums) -> Result<PartialSums, BackendError> {
-        let PartialSums::Exact(sums) = sums else { return Err(MergeError::Tree.into()) };
+        let sums = match sums {
+            PartialSums::Exact(sums) => sums,
+            PartialSums::Extremes(extreme, here) => {
+                let all = self.communicator().extremes(extreme, &here).map_err(BackendError::device)?;
+                return Ok(PartialSums::Extremes(extreme, all));
+            }
+            _ => return Err(MergeError::Tree.into()),
+        };
         let sums = if shape.kernel.sums_over_slices() { self.in_whole(shape, sums) } else { sums };
         let _span = span(Group::Ranks, || "merge sums");
         Ok(PartialSums::Exact(self.lattice().merge(&sums).map_err(BackendError::device)?))
@@ -271,7 +278,8 @@ impl<B: Ghosts> Reduce for OnRanks<B> {
     fn reduce(&self, mut call: Call<'_, Self>, sum: Sum) -> Result<PartialSums, BackendError> {
         call.forget_ghosts();
         // A tree has one plan over the whole lattice.
-        if let (Sum::Tree(_), true) = (sum, self.communicator().ranks() > 1) {
+        let is_extreme = call.kernel().extreme().is_some();
+        if let (Sum::Tree(_), false, true) = (sum, is_extreme, self.communicator().ranks() > 1) {
             return Err(MergeError::Tree.into());
         }
         let halos = self.halos(call.shape());

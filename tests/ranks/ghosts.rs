@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use lanefield::backend::Backend;
 use lanefield::backend::opencl::OpenCl;
+use lanefield::backend::{Backend, FieldOn};
 use lanefield::body::prelude::*;
 use lanefield::comm::{Communicator as _, Decomposition, OnRanks, RanksOptions, ThreadRanks, WholeLattice};
 use lanefield::kernel::Arguments;
@@ -32,8 +32,24 @@ pub(crate) fn projected_neighbours<S: Site>(site: S, out: Write<S, Spinors>, psi
     out.write(sum);
 }
 
-/// The neighbours of this part of a random field, read whole, once more, and after it was projected.
-fn read_in_turn<B: Backend>(backend: &B, part: Extents) -> [Vec<Complex<f64>>; 3] {
+/// The largest spinor of all neighbours.
+#[lane_kernel]
+pub(crate) fn largest_neighbour<S: Site>(
+    site: S,
+    out: Write<S, Spinors>,
+    psi: Neighbours<S, Spinors>,
+    largest: Greatest<S>,
+) {
+    let mut sum = Spinor::empty_sum();
+    for leg in site.legs() {
+        sum += psi.at(leg);
+        largest.take(psi.at(leg).norm2());
+    }
+    out.write(sum);
+}
+
+/// A random field, of which each part has its own.
+fn random_field<B: Backend>(backend: &B, part: Extents) -> FieldOn<B, f64, Spinors> {
     let lattice = Lattice::new(part, f64::COMPLEX, LatticeOptions::default()).unwrap();
     let field = Field::from_sites(lattice, Sites::Full, Spinors::ONE, |site, words| {
         for (word, z) in words.iter_mut().enumerate() {
@@ -41,7 +57,13 @@ fn read_in_turn<B: Backend>(backend: &B, part: Extents) -> [Vec<Complex<f64>>; 3
             *z = Complex::new(re, im);
         }
     });
-    let psi = backend.upload(field.unwrap()).unwrap();
+    backend.upload(field.unwrap()).unwrap()
+}
+
+/// The neighbours of this part of a random field, read whole, once more, and after it was projected.
+fn read_in_turn<B: Backend>(backend: &B, part: Extents) -> [Vec<Complex<f64>>; 3] {
+    let psi = random_field(backend, part);
+    let lattice = *psi.lattice();
     let mut out = backend.zeros(lattice, Sites::Full, Spinors::ONE).unwrap();
     let stencil = backend.stencil(Stencil::new(lattice, Sites::Full).unwrap()).unwrap();
     let mut run = |kernel| {
@@ -81,4 +103,26 @@ fn a_spinor_that_was_projected_in_between_is_read_whole_again() {
             assert!(gathered.as_ref() == Some(&expected), "turn {turn}, {on_device} ranks on a device");
         }
     }
+}
+
+/// The largest |ψ|² of the neighbours on this part.
+fn largest<B: Backend>(backend: &B, part: Extents) -> f64 {
+    let psi = random_field(backend, part);
+    let mut out = backend.zeros(*psi.lattice(), Sites::Full, Spinors::ONE).unwrap();
+    let stencil = backend.stencil(Stencil::new(*psi.lattice(), Sites::Full).unwrap()).unwrap();
+    LargestNeighbour { out: &mut out, psi: &psi }.reduce(backend, &stencil).unwrap().round()[0]
+}
+
+#[test]
+fn every_rank_has_the_extreme_of_all() {
+    let whole = Extents::new([4, 4, 4, 8]).unwrap();
+    let decomposition = Decomposition::new(whole, "1.1.2.2".parse().unwrap()).unwrap();
+    let expected = largest(&cpu(), whole);
+    let found = ThreadRanks::run(4, |comm| {
+        let lattice = WholeLattice::new(Arc::new(comm), decomposition);
+        largest(&OnRanks::new(cpu(), lattice.clone(), RanksOptions::default()), lattice.part())
+    });
+    assert_eq!(found, [expected; 4]);
+    let Some(device) = common::opencl_device() else { return };
+    assert_eq!(largest(&OpenCl::open(&device).unwrap(), whole), expected);
 }

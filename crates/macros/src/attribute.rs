@@ -96,7 +96,7 @@ fn kernel(tokens: TokenStream, function: &ItemFn) -> Result<TokenStream, Error> 
     // The arguments of the OpenCL C kernel.
     let mut arguments: Vec<TokenStream> = Vec::new();
     for (number, argument) in own.iter().enumerate() {
-        if !matches!(argument.role, Role::Sums | Role::SliceSums | Role::Coordinates) {
+        if !argument.role.is_reduced() && !matches!(argument.role, Role::Coordinates) {
             let name = argument.name.to_string();
             arguments.push(quote! { ::lanefield::kernel::body_kernel::argument(#name, <#body as ::lanefield::body::Body>::ROLES[#number]) });
         }
@@ -268,7 +268,7 @@ fn structure_of(
                 given.push(quote! { .value(#text, ::lanefield::kernel::ArgumentValue::Complex(self.#name)) });
                 (quote! { ::lanefield::prelude::Complex<f64> }, "A complex number.")
             }
-            Role::Site | Role::Sums | Role::SliceSums | Role::Coordinates => continue,
+            Role::Site | Role::Sums | Role::SliceSums | Role::Greatest | Role::Least | Role::Coordinates => continue,
         };
         fields.push(quote! { #[doc = #documentation] pub #name: #ty });
     }
@@ -299,6 +299,14 @@ fn structure_of(
             "Runs the kernel, and takes its sums: those of several ranks can be merged before they are rounded.",
         ),
     };
+    let (how, sum, what) = match signature.takes_extreme() {
+        true => (
+            TokenStream::new(),
+            quote! { ::lanefield::backend::Sum::Exact },
+            "Runs the kernel, and takes its extremes over all sites.",
+        ),
+        false => (quote! { , sum: ::lanefield::backend::Sum }, quote! { sum }, what),
+    };
     let of_dagger = format_ident!("{constant}_DAGGER");
     let (dagger, kernel) = match has_dagger {
         true => (
@@ -325,13 +333,13 @@ fn structure_of(
                 backend: &B
                 #stencil
                 #dagger
-                #direction,
-                sum: ::lanefield::backend::Sum,
+                #direction
+                #how
             ) -> ::core::result::Result<::lanefield::reference::kernels::reduce::PartialSums, #error>
             where
                 B: ::lanefield::backend::Reduce,
             {
-                backend.reduce(#call, sum)
+                backend.reduce(#call, #sum)
             }
         },
         false => quote! {
@@ -384,7 +392,7 @@ mod tests {
             ),
             (
                 "fn f<S: Site>(x: Read<S, Spinors>) {}",
-                "a body writes a field or adds to a sum: it has a Write, an Update, an ExactSum or a ComplexSum, or sums over slices",
+                "a body writes a field, adds to a sum or takes an extreme: it has a Write, an Update, an ExactSum, a ComplexSum, sums over slices, a Greatest or a Least",
             ),
             (
                 "fn f<S: Site>(x: Neighbours<S, Spinors>, sum: ExactSum<S>) {}",
@@ -393,6 +401,14 @@ mod tests {
             (
                 "fn f<S: Site>(x: Read<S, Any>, sum: ExactSum<S>, slices: SliceSum<S>) {}",
                 "a body sums over all sites or over slices: the sum over all sites is that of its slices, merged",
+            ),
+            (
+                "fn f<S: Site>(x: Read<S, Any>, sum: ExactSum<S>, most: Greatest<S>) {}",
+                "a body takes sums, or the greatest of numbers, or the least: give each a body of its own",
+            ),
+            (
+                "fn f<S: Site>(x: Read<S, Any>, least: Least<S>, most: Greatest<S>) {}",
+                "a body takes sums, or the greatest of numbers, or the least: give each a body of its own",
             ),
             (
                 "fn f<S: Site>(x: Write<S, Any>, y: Neighbours<S, Any>) {}",

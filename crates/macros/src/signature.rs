@@ -21,7 +21,16 @@ pub enum Role {
     Complex,
     Sums,
     SliceSums,
+    Greatest,
+    Least,
     Coordinates,
+}
+
+impl Role {
+    /// Whether one number is made of those of all sites, or of each slice.
+    pub fn is_reduced(&self) -> bool {
+        matches!(self, Self::Sums | Self::SliceSums | Self::Greatest | Self::Least)
+    }
 }
 
 /// Where a field is read or written.
@@ -45,7 +54,7 @@ pub struct Signature {
     pub arguments: Vec<Argument>,
 }
 
-const ROLES: &str = "Read<S, K>, Converted<S>, Neighbours<S, K>, OddDistance<S, K>, EvenDistance<S, K>, Write<S, K>, Update<S, K>, Links<S>, Scalar<S>, ComplexScalar<S>, ExactSum<S>, ComplexSum<S>, \
+const ROLES: &str = "Read<S, K>, Converted<S>, Neighbours<S, K>, OddDistance<S, K>, EvenDistance<S, K>, Write<S, K>, Update<S, K>, Links<S>, Scalar<S>, ComplexScalar<S>, ExactSum<S>, ComplexSum<S>, Greatest<S>, Least<S>, \
                      SliceSum<S>, ComplexSliceSum<S>, Coordinates<S>, or the site S";
 
 impl Signature {
@@ -62,7 +71,7 @@ impl Signature {
     fn check(&self, span: Span) -> Result<(), Error> {
         const MOST: usize = 16;
         let own = self.arguments.iter().filter(|argument| !matches!(argument.role, Role::Site)).count();
-        let writes = |role: &Role| matches!(role, Role::Field { written: true, .. } | Role::Sums | Role::SliceSums);
+        let writes = |role: &Role| matches!(role, Role::Field { written: true, .. }) || role.is_reduced();
         let lies_on_sites = |role: &Role| matches!(role, Role::Field { at: Place::Here | Place::EvenDistance, .. });
         let converted = self.arguments.iter().filter(|argument| matches!(argument.role, Role::Converted)).count();
         let is_named = |role: &Role| matches!(role, Role::Field { object, .. } if !is_any(object));
@@ -72,7 +81,13 @@ impl Signature {
             (own > MOST, too_many.as_str()),
             (
                 !self.has(writes),
-                "a body writes a field or adds to a sum: it has a Write, an Update, an ExactSum or a ComplexSum, or sums over slices",
+                "a body writes a field, adds to a sum or takes an extreme: it has a Write, an Update, an ExactSum, a ComplexSum, sums over slices, a Greatest or a Least",
+            ),
+            (
+                self.takes_extreme()
+                    && self.has(|role| role.is_reduced() && !matches!(role, Role::Greatest))
+                    && self.has(|role| role.is_reduced() && !matches!(role, Role::Least)),
+                "a body takes sums, or the greatest of numbers, or the least: give each a body of its own",
             ),
             (
                 self.has(|role| matches!(role, Role::Sums)) && self.sums_over_slices(),
@@ -127,7 +142,12 @@ impl Signature {
     }
 
     pub fn sums(&self) -> bool {
-        self.has(|role| matches!(role, Role::Sums | Role::SliceSums))
+        self.has(Role::is_reduced)
+    }
+
+    /// Whether it takes the greatest or the least number of all sites.
+    pub fn takes_extreme(&self) -> bool {
+        self.has(|role| matches!(role, Role::Greatest | Role::Least))
     }
 
     pub fn sums_over_slices(&self) -> bool {
@@ -258,6 +278,8 @@ fn argument(input: &FnArg, site: &Ident) -> Result<Argument, Error> {
         "Scalar" => Role::Scalar,
         "ComplexScalar" => Role::Complex,
         "ExactSum" | "ComplexSum" => Role::Sums,
+        "Greatest" => Role::Greatest,
+        "Least" => Role::Least,
         "SliceSum" | "ComplexSliceSum" => Role::SliceSums,
         "Coordinates" => Role::Coordinates,
         _ if declared.kind == site => Role::Site,

@@ -10,6 +10,6 @@ pub mod value;
 pub use fused::Fused;
 pub use site::{
     Any, Argument, Body, ComplexScalar, ComplexSliceSum, ComplexSum, Converted, Coordinates, EvenDistance, ExactSum,
-    FieldUse, Holds, Links, MOST_ARGUMENTS, Neighbours, OddDistance, Read, Role, Scalar, Site, SliceSum, Update, Write,
-    sums_over_slices, uses_displacements, uses_neighbours,
+    FieldUse, Greatest, Holds, Least, Links, MOST_ARGUMENTS, Neighbours, OddDistance, Read, Role, Scalar, Site,
+    SliceSum, Update, Write, extreme, sums_over_slices, uses_displacements, uses_neighbours,
 };

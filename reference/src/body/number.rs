@@ -135,6 +135,16 @@ pub trait RealNumber: Number + Div<Output = Self> + Div<f64, Output = Self> + Di
     fn at_most(self, other: Self) -> Self::Choice;
     /// `yes` where `choice`, else `no`.
     fn select(choice: Self::Choice, yes: Self, no: Self) -> Self;
+    /// The greater of both; `self` where one of them is not a number, or where they are equal.
+    #[inline(always)]
+    fn greater(self, other: Self) -> Self {
+        Self::select(self.less(other), other, self)
+    }
+    /// The smaller of both; `self` where one of them is not a number, or where they are equal.
+    #[inline(always)]
+    fn smaller(self, other: Self) -> Self {
+        Self::select(other.less(self), other, self)
+    }
     /// The same number as a double, exactly.
     fn promoted(self) -> Self::Double;
 }

@@ -6,6 +6,7 @@ use std::marker::PhantomData;
 use super::number::{Carried, Choice, ComplexNumber, Number, RealNumber};
 use super::value::{BodyObject, Coloured, HalfSpinor, Matrix, Value};
 use crate::dagger::Dagger;
+use crate::extreme::Extreme;
 use crate::layout::{Direction, Displacement, LEGS, Leg};
 use crate::object::{Object, Spinors};
 
@@ -59,7 +60,7 @@ pub trait Site: Copy {
     fn scalar(self, argument: usize) -> Self::Real;
     /// A complex scalar of the call.
     fn complex_scalar(self, argument: usize) -> Self::Complex;
-    /// Adds a number to sum number `part` of an argument, exactly.
+    /// Adds a number to sum number `part` of an argument, exactly; to an extreme, takes it into account.
     fn add_to_sum(self, argument: usize, part: usize, term: Self::Double);
     /// The site's coordinate, a whole number.
     fn coordinate(self, argument: usize, direction: Direction) -> Self::Real;
@@ -110,15 +111,18 @@ pub enum Role {
     Sums(usize),
     /// So many exact sums over each slice across a direction of the call.
     SliceSums(usize),
+    /// The greatest or the least number of all sites.
+    Extreme(Extreme),
     /// The coordinates of the site.
     Coordinates,
 }
 
 impl Role {
-    /// Sums that the argument has, over all sites or over each slice.
+    /// Sums that the argument has, over all sites or over each slice, or extremes.
     pub const fn sums(self) -> usize {
         match self {
             Self::Sums(count) | Self::SliceSums(count) => count,
+            Self::Extreme(_) => 1,
             _ => 0,
         }
     }
@@ -224,6 +228,10 @@ handles! {
     SliceSum: Role::SliceSums(1);
     /// Two exact sums over each slice: of the real and of the imaginary parts.
     ComplexSliceSum: Role::SliceSums(2);
+    /// The greatest number of all sites.
+    Greatest: Role::Extreme(Extreme::Greatest);
+    /// The least number of all sites.
+    Least: Role::Extreme(Extreme::Least);
 }
 
 macro_rules! reads {
@@ -400,6 +408,19 @@ macro_rules! sums {
 }
 sums!(ExactSum ComplexSum SliceSum ComplexSliceSum);
 
+macro_rules! extremes {
+    ($($name:ident)+) => {$(
+        impl<S: Site> $name<S> {
+            /// Takes the site's number into account.
+            #[inline(always)]
+            pub fn take(self, number: S::Double) {
+                self.site.add_to_sum(self.number, 0, number);
+            }
+        }
+    )+};
+}
+extremes!(Greatest Least);
+
 impl<S: Site> Coordinates<S> {
     /// The coordinate in a direction, a whole number.
     #[inline(always)]
@@ -448,6 +469,18 @@ macro_rules! has {
 /// Whether a body sums over slices.
 pub const fn sums_over_slices(roles: &[Role]) -> bool {
     has!(roles, Role::SliceSums(_))
+}
+
+/// The extreme that a body takes instead of sums: one body has one.
+pub const fn extreme(roles: &[Role]) -> Option<Extreme> {
+    let mut k = 0;
+    while k < roles.len() {
+        if let Role::Extreme(extreme) = roles[k] {
+            return Some(extreme);
+        }
+        k += 1;
+    }
+    None
 }
 
 /// Whether a body reads at neighbours, or further away.

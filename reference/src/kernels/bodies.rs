@@ -16,7 +16,7 @@ use std::marker::PhantomData;
 use num_complex::Complex;
 
 use blocked::{BlockSite, BlockedBody};
-use launch::{Bound, BoundField, Launch};
+use launch::{Bound, BoundField, Launch, Taken};
 use links::{RebuildLinks, Spot};
 use site::LaneSite;
 use sums::TaskSums;
@@ -26,7 +26,7 @@ use super::blocks::map_rows;
 use super::reduce::{PartialSums, Sum};
 use super::{LaneOperation, WithVectors};
 use crate::body::{
-    Body, FieldUse, MOST_ARGUMENTS as MOST, Role, sums_over_slices, uses_displacements, uses_neighbours,
+    Body, FieldUse, MOST_ARGUMENTS as MOST, Role, extreme, sums_over_slices, uses_displacements, uses_neighbours,
 };
 use crate::dagger::Dagger;
 use crate::exact::ExactSum;
@@ -198,7 +198,8 @@ fn run_with_roles<R: Real>(
         _ => None,
     };
     let stencil = stencil.filter(|_| uses_neighbours(roles));
-    let launch = Launch { bound, slices, of_neighbours, stencil, links, legs, dagger, target, sums, sum, coordinates };
+    let taken = Taken { sums, sum, extreme: extreme(roles), slices };
+    let launch = Launch { bound, of_neighbours, stencil, links, legs, dagger, target, taken, coordinates };
     let taken = run(&launch);
     for argument in call.arguments {
         if let BodyArgument::Write(field) = argument {
@@ -285,7 +286,7 @@ fn checked<R: Real>(call: &BodyCall<'_, R>, roles: &[Role]) -> Result<FieldShape
             Role::Field { .. } => reads && given == expected,
             Role::Scalar => matches!(argument, BodyArgument::Scalar(_)),
             Role::Complex => matches!(argument, BodyArgument::Complex(_)),
-            Role::Sums(_) | Role::SliceSums(_) => matches!(argument, BodyArgument::Sums),
+            Role::Sums(_) | Role::SliceSums(_) | Role::Extreme(_) => matches!(argument, BodyArgument::Sums),
             Role::Coordinates => matches!(argument, BodyArgument::Coordinates),
         };
         if !fits {

@@ -20,6 +20,7 @@ use super::checks::check_like;
 use super::task_sizes::TaskSizes;
 use super::with_vectors::LaneOperation;
 use crate::exact::{ExactSum, RowSums};
+use crate::extreme::Extreme;
 use crate::field::{FieldData, FieldError};
 use crate::half::Half;
 use crate::layout::{Direction, LaneWidth, Slices, TreePlan};
@@ -53,6 +54,8 @@ pub enum PartialSums {
     Exact(Vec<ExactSum>),
     /// Tree sums. A plan is one over all sites, so they cannot be merged.
     Tree(Vec<f64>),
+    /// The greatest or the least terms, of which one is that of all ranks.
+    Extremes(Extreme, Vec<f64>),
 }
 
 /// Partial sums that cannot be merged.
@@ -79,7 +82,7 @@ impl PartialSums {
     pub fn len(&self) -> usize {
         match self {
             Self::Exact(sums) => sums.len(),
-            Self::Tree(sums) => sums.len(),
+            Self::Tree(sums) | Self::Extremes(_, sums) => sums.len(),
         }
     }
 
@@ -93,13 +96,20 @@ impl PartialSums {
     /// # Errors
     /// [`MergeError`].
     pub fn merge(&mut self, other: &Self) -> Result<(), MergeError> {
+        let left = self.len();
         match (self, other) {
             (Self::Exact(sums), Self::Exact(others)) if sums.len() == others.len() => {
                 sums.iter_mut().zip(others).for_each(|(sum, other)| sum.merge(other));
                 Ok(())
             }
-            (Self::Exact(sums), Self::Exact(others)) => {
-                Err(MergeError::Count { left: sums.len(), right: others.len() })
+            (Self::Extremes(extreme, terms), Self::Extremes(other, others))
+                if extreme == other && terms.len() == others.len() =>
+            {
+                terms.iter_mut().zip(others).for_each(|(term, other)| *term = extreme.of(*term, *other));
+                Ok(())
+            }
+            (Self::Exact(_), Self::Exact(_)) | (Self::Extremes(..), Self::Extremes(..)) => {
+                Err(MergeError::Count { left, right: other.len() })
             }
             _ => Err(MergeError::Tree),
         }
@@ -109,7 +119,7 @@ impl PartialSums {
     pub fn round(&self) -> Vec<f64> {
         match self {
             Self::Exact(sums) => sums.iter().map(ExactSum::round).collect(),
-            Self::Tree(sums) => sums.clone(),
+            Self::Tree(sums) | Self::Extremes(_, sums) => sums.clone(),
         }
     }
 

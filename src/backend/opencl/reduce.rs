@@ -27,6 +27,7 @@ impl OpenCl {
     pub(crate) fn sum(&self, call: &Call<'_, Self>, sum: Sum) -> Result<PartialSums, BackendError> {
         let (shape, layout) = (call.shape(), self.layout_of(call)?);
         let mut planner = self.planner(layout);
+        let sum = planner.shape_of_sum(shape, sum)?;
         let work = planner.reduction(shape, sum)?;
         let is_of_words = work.of.bundle.is_some() && shape.kernel.geometry == Geometry::SumOfWords;
         if is_of_words && matches!(planner.form(sum), SumForm::Staged(_)) {
@@ -130,7 +131,13 @@ impl OpenCl {
             )?;
         }
         match work.sum {
-            Sum::Tree(_) => Ok(PartialSums::Tree(work.of_words(self.tree_sums(workspace, sums)?))),
+            Sum::Tree(_) => {
+                let values = work.of_words(self.tree_sums(workspace, sums)?);
+                Ok(match work.shape.kernel.extreme() {
+                    Some(extreme) => PartialSums::Extremes(extreme, values),
+                    None => PartialSums::Tree(values),
+                })
+            }
             Sum::Exact => {
                 let sums = self.accumulators(workspace, sums, work.elements as u64)?;
                 Ok(PartialSums::Exact(work.of_words(sums)))

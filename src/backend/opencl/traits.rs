@@ -95,7 +95,7 @@ impl Launch for OpenCl {
 
 impl Reduce for OpenCl {
     fn reduce(&self, call: Call<'_, Self>, sum: Sum) -> Result<PartialSums, BackendError> {
-        call.check_reduced()?;
+        call.check_reduced(sum)?;
         self.takes(call.shape())?;
         self.sum(&call, sum)
     }

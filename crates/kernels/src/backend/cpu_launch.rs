@@ -116,14 +116,15 @@ impl Launch for Cpu {
 
 impl Reduce for Cpu {
     fn reduce(&self, mut call: Call<'_, Self>, sum: Sum) -> Result<PartialSums, BackendError> {
-        call.check_reduced()?;
+        call.check_reduced(sum)?;
         let kernel = call.kernel();
         match (kernel.cpu, kernel.plain, self.plain_links()) {
             (_, HostFunction::Reduce(run), Some(links)) => {
                 let sums = self.run(kernel.name, || run(&mut call, &links, sum))?;
-                Ok(match sum {
-                    Sum::Exact => PartialSums::Exact(sums.into_iter().map(of_one_term).collect()),
-                    Sum::Tree(_) => PartialSums::Tree(sums),
+                Ok(match (sum, kernel.extreme()) {
+                    (_, Some(extreme)) => PartialSums::Extremes(extreme, sums),
+                    (Sum::Exact, _) => PartialSums::Exact(sums.into_iter().map(of_one_term).collect()),
+                    (Sum::Tree(_), _) => PartialSums::Tree(sums),
                 })
             }
             (HostFunction::Reduce(run), ..) => Ok(self.run(kernel.name, || run(&mut call, sum))?),

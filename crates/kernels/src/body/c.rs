@@ -8,6 +8,7 @@ mod target;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fmt::Write as _;
 
+use lanefield_reference::extreme::Extreme;
 use lanefield_reference::layout::Displacement;
 use lanefield_reference::links::LinkFormat;
 
@@ -46,7 +47,7 @@ pub fn kernel_text(named: Named<'_>, program: &Program, target: Target) -> Resul
         writer.statement(statement);
     }
     let kernel = writer.kernel();
-    Ok(format!("{}\n{}{kernel}{}", writer.head(), prelude(target, &kernel), writer.exact_sum()))
+    Ok(format!("{}\n{}{kernel}{}", writer.head(), prelude(target, &kernel), writer.one_of_terms()))
 }
 
 /// Whether a site may have several components: where all that is written does.
@@ -390,7 +391,7 @@ impl Writer<'_> {
                     add(real, &format!("{name}_re"), "real part of a number, rounded to this type".to_owned());
                     add(real, &format!("{name}_im"), "its imaginary part".to_owned());
                 }
-                Role::Sums(_) | Role::SliceSums(_) | Role::Coordinates => {}
+                Role::Sums(_) | Role::SliceSums(_) | Role::Extreme(_) | Role::Coordinates => {}
             }
         }
         if self.reads_neighbours() {
@@ -447,15 +448,18 @@ impl Writer<'_> {
                 sum += 1;
             }
         }
+        let (name, each) = (self.name(), if self.has_parts { "sites * parts" } else { "sites" });
+        let of_lists = |function: String| {
+            format!("{name}_{function}(terms + its first list * {each}, its lists * {each}), on the host")
+        };
+        if let Some(extreme) = self.named.body.extreme() {
+            return about.replace("the sum", &format!("the {extreme}"))
+                + &format!("it is {}", of_lists(extreme.to_string()));
+        }
         if self.named.body.sums_over_slices() {
             about += "a sum over a slice takes the terms of the slice's sites; ";
         }
-        let (name, each) = (self.name(), if self.has_parts { "sites * parts" } else { "sites" });
-        about
-            + &format!(
-                "a sum is the exact one of its lists, rounded once: {name}_sum(terms + its first list * {each}, its lists * {each}), on \
-                 the host"
-            )
+        about + &format!("a sum is the exact one of its lists, rounded once: {}", of_lists("sum".to_owned()))
     }
 
     fn name(&self) -> String {
@@ -534,12 +538,25 @@ impl Writer<'_> {
         }
     }
 
-    /// The exact sum, where there is one to take.
-    fn exact_sum(&self) -> String {
+    /// What makes one number of the terms, where there is one to make.
+    fn one_of_terms(&self) -> String {
         if self.named.body.sums() == 0 {
             return String::new();
         }
-        let text = include_str!("exact_sum.c").replace("EXACT_SUM", &format!("{}_sum", self.name()));
+        let text = match self.named.body.extreme() {
+            Some(extreme) => {
+                let (none, beyond, of_zeros) = match extreme {
+                    Extreme::Greatest => ("-INFINITY", ">", "!signbit(term)"),
+                    Extreme::Least => ("INFINITY", "<", "signbit(term)"),
+                };
+                let named = format!("{}_{extreme}", self.name());
+                let places = [("EXTREME_OF", &*named), ("NONE", none), ("BEYOND", beyond), ("OF_ZEROS", of_zeros)];
+                places
+                    .iter()
+                    .fold(include_str!("extreme.c").to_owned(), |text, (place, with)| text.replace(place, with))
+            }
+            None => include_str!("exact_sum.c").replace("EXACT_SUM", &format!("{}_sum", self.name())),
+        };
         match self.target.dialect {
             Dialect::C => format!("\n{text}"),
             Dialect::Cuda => format!("\n#ifndef __CUDACC_RTC__\n{}#endif\n", in_cpp(&text)),

@@ -38,6 +38,7 @@ pub mod text;
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+use lanefield_reference::extreme::Extreme;
 use lanefield_reference::kernels::bodies::CompiledBody;
 use lanefield_reference::kernels::hop::Dagger;
 use lanefield_reference::layout::{LegOrder, Reach};
@@ -56,8 +57,8 @@ pub mod prelude {
         ColourVector, HalfSpinor, Links4, List, Matrix, One, SpinColourMatrix, Spinor, WordList,
     };
     pub use lanefield_reference::body::{
-        Any, ComplexScalar, ComplexSliceSum, ComplexSum, Converted, Coordinates, EvenDistance, ExactSum, Links,
-        Neighbours, OddDistance, Read, Scalar, Site, SliceSum, Update, Write,
+        Any, ComplexScalar, ComplexSliceSum, ComplexSum, Converted, Coordinates, EvenDistance, ExactSum, Greatest,
+        Least, Links, Neighbours, OddDistance, Read, Scalar, Site, SliceSum, Update, Write,
     };
     pub use lanefield_reference::kernels::hop::Dagger;
     pub use lanefield_reference::layout::{Direction, Displacement, Leg};
@@ -93,6 +94,11 @@ pub enum BodyError {
         "the body of {kernel} does not write every word of {argument}: write them within `site.repeat({argument}.words(), …)`, or make it an Update"
     )]
     PartlyWritten { kernel: &'static str, argument: &'static str },
+    /// It adds several numbers of a site to a sum whose terms are taken in an order.
+    #[error(
+        "the body of {kernel} adds several terms of a site to {argument}: a sum over a slice, or by the plan of a tree, has one for each component of a site; add them up first"
+    )]
+    SeveralTerms { kernel: &'static str, argument: &'static str },
     /// It does what the kind of kernel that its arguments make cannot.
     #[error("the body of {kernel} {does}: {expected}")]
     Unsupported { kernel: &'static str, does: &'static str, expected: &'static str },
@@ -138,7 +144,10 @@ impl BodyKernel {
                 Role::Field { used: FieldUse::Write, .. } if is_written(false) && !is_written(true) => {
                     return Err(BodyError::PartlyWritten { kernel: name, argument });
                 }
-                Role::Field { used: FieldUse::Write | FieldUse::Update, .. } | Role::Sums(_) | Role::SliceSums(_)
+                Role::Field { used: FieldUse::Write | FieldUse::Update, .. }
+                | Role::Sums(_)
+                | Role::SliceSums(_)
+                | Role::Extreme(_)
                     if !is_written(false) =>
                 {
                     return Err(BodyError::Unwritten { kernel: name, argument });
@@ -146,9 +155,27 @@ impl BodyKernel {
                 _ => {}
             }
         }
+        if self.sums_over_slices() {
+            self.check_terms(name, &program)?;
+        }
         let program = Arc::new(program);
         recorded.push((*self, name, legs, Arc::clone(&program)));
         Ok(program)
+    }
+
+    /// Refuses a body whose sums cannot be taken in an order.
+    ///
+    /// # Errors
+    /// As [`Self::program`], and if a site has several terms of a sum.
+    pub fn check_ordered(&self, name: &'static str, legs: LegOrder) -> Result<(), BodyError> {
+        self.check_terms(name, &*self.program(name, legs)?)
+    }
+
+    fn check_terms(&self, kernel: &'static str, program: &Program) -> Result<(), BodyError> {
+        match self.names.iter().enumerate().find(|(number, _)| program.most_terms(*number) > 1) {
+            Some((_, argument)) => Err(BodyError::SeveralTerms { kernel, argument }),
+            None => Ok(()),
+        }
     }
 
     /// Whether it uses the spinors of neighbours only as a hop does, projected to two spins.
@@ -219,6 +246,11 @@ impl BodyKernel {
     /// Whether it sums over slices.
     pub const fn sums_over_slices(&self) -> bool {
         sums_over_slices(self.roles)
+    }
+
+    /// The extreme that it takes instead of sums.
+    pub const fn extreme(&self) -> Option<Extreme> {
+        extreme(self.roles)
     }
 
     /// The number of the first sum of an argument.

@@ -84,7 +84,7 @@ fn arguments(body: &BodyKernel) -> Vec<String> {
             Role::Field { .. } | Role::Links => declared.push(format!("__global {stored}* restrict {name}")),
             Role::Scalar => declared.push(format!("real {name}")),
             Role::Complex => declared.push(format!("real {name}_re, real {name}_im")),
-            Role::Sums(_) | Role::SliceSums(_) | Role::Coordinates => {}
+            Role::Sums(_) | Role::SliceSums(_) | Role::Extreme(_) | Role::Coordinates => {}
         }
     }
     let table = |name: &str| format!("__global const uint* restrict {name}");

@@ -305,6 +305,28 @@ impl Program {
         flat(&self.statements).iter().any(|statement| matches!(statement, Statement::Draw { .. }))
     }
 
+    /// The most terms of a site that it adds to a sum of an argument; two for any number of them.
+    pub fn most_terms(&self, of: usize) -> usize {
+        let mut terms = [0; 2];
+        let within = |statement: &Statement| match statement {
+            Statement::Loop { statements, .. } => {
+                2 * usize::from(
+                    flat(statements)
+                        .iter()
+                        .any(|inner| matches!(inner, Statement::Sum { argument, .. } if *argument == of)),
+                )
+            }
+            _ => 0,
+        };
+        for statement in &self.statements {
+            match statement {
+                Statement::Sum { argument, part, .. } if *argument == of => terms[*part] += 1,
+                _ => terms[0] += within(statement),
+            }
+        }
+        terms[0].max(terms[1])
+    }
+
     /// Whether it adds to a sum within a loop.
     pub fn sums_in_loops(&self) -> bool {
         let is_sum = |statement: &&Statement| matches!(statement, Statement::Sum { .. });

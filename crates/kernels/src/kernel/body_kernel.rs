@@ -58,8 +58,8 @@ pub const fn argument(name: &'static str, role: Role) -> KernelArgument {
         }),
         Role::Scalar => KernelArgument::Scalar(name),
         Role::Complex => KernelArgument::Complex(name),
-        Role::Sums(_) | Role::SliceSums(_) | Role::Coordinates => {
-            panic!("sums and coordinates are no arguments of their own")
+        Role::Sums(_) | Role::SliceSums(_) | Role::Extreme(_) | Role::Coordinates => {
+            panic!("sums, extremes and coordinates are no arguments of their own")
         }
     }
 }
@@ -119,7 +119,7 @@ fn in_precision_of<R: Vectors>(call: &mut HostCall<'_>, sum: Sum) -> Result<Part
             Role::Field { .. } | Role::Links => BodyArgument::Read(call.data::<R>(name)?),
             Role::Scalar => BodyArgument::Scalar(call.scalar(name)),
             Role::Complex => BodyArgument::Complex(call.complex(name)),
-            Role::Sums(_) | Role::SliceSums(_) => BodyArgument::Sums,
+            Role::Sums(_) | Role::SliceSums(_) | Role::Extreme(_) => BodyArgument::Sums,
             Role::Coordinates => BodyArgument::Coordinates,
         });
     }

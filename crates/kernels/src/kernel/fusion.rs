@@ -31,7 +31,7 @@ pub fn fusion<A: Body, B: Body, const WRITTEN: usize, const READ: usize>(
     let roles = <Fused<A, B, WRITTEN, READ> as Body>::ROLES;
     let simple = |role: &Role| match role {
         Role::Field { object, .. } => object.is_some(),
-        role => !matches!(role, Role::Sums(_) | Role::SliceSums(_) | Role::Coordinates),
+        role => !matches!(role, Role::Sums(_) | Role::SliceSums(_) | Role::Extreme(_) | Role::Coordinates),
     };
     let roles_fit = (of_first.roles, of_second.roles) == (A::ROLES, B::ROLES) && roles.iter().all(simple);
     if !roles_fit || of_first.dagger != of_second.dagger {

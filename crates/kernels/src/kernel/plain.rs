@@ -334,13 +334,15 @@ fn run<R: Vectors>(
     for (name, data) in written {
         data.assign(&plain.field(name).values)?;
     }
-    let sum_of = |terms: Vec<f64>| match sum {
-        Sum::Exact => {
+    let extreme = plain.kernel.extreme();
+    let sum_of = |terms: Vec<f64>| match (sum, extreme) {
+        (_, Some(extreme)) => extreme.of_all(terms),
+        (Sum::Exact, _) => {
             let mut exact = ExactSum::new();
             exact.add_slice(&terms);
             exact.round()
         }
-        Sum::Tree(plan) => scalar::tree_sum(plan, &terms),
+        (Sum::Tree(plan), _) => scalar::tree_sum(plan, &terms),
     };
     let all = |terms: &Vec<f64>| order.iter().map(|&element| terms[element]).collect();
     if !plain.kernel.sums_over_slices() {

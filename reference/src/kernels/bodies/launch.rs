@@ -4,6 +4,7 @@ use num_complex::Complex;
 
 use super::super::reduce::Sum;
 use crate::dagger::Dagger;
+use crate::extreme::Extreme;
 use crate::field::FieldShape;
 use crate::layout::{LegOrder, SiteCoordinates, Slices, Stencil};
 use crate::object::DoubledGauge;
@@ -31,6 +32,18 @@ pub enum Bound {
     Nothing,
 }
 
+/// What is taken of the terms of all sites.
+#[derive(Clone)]
+pub struct Taken {
+    /// How many sums or extremes.
+    pub sums: usize,
+    pub sum: Sum,
+    /// Extremes in place of sums.
+    pub extreme: Option<Extreme>,
+    /// The slices that are summed, if not all sites.
+    pub slices: Option<Slices>,
+}
+
 /// A call, before the vectors are known.
 pub struct Launch<'a> {
     pub bound: Vec<Bound>,
@@ -41,11 +54,7 @@ pub struct Launch<'a> {
     pub legs: LegOrder,
     pub dagger: Dagger,
     pub target: FieldShape,
-    /// Sums that are taken.
-    pub sums: usize,
-    pub sum: Sum,
-    /// The slices that are summed, if not all sites.
-    pub slices: Option<Slices>,
+    pub taken: Taken,
     pub coordinates: Option<SiteCoordinates>,
 }
 

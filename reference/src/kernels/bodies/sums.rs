@@ -2,9 +2,10 @@
 //! `running_add` of `cl/exact.clh`.
 
 use super::super::reduce::{PartialSums, Sum, tree_sum};
-use super::launch::Launch;
+use super::launch::{Launch, Taken};
 use crate::doubles::{Doubles, SITES};
 use crate::exact::{ExactSum, RunningSum};
+use crate::extreme::Extreme;
 use crate::layout::Slices;
 use crate::tasks;
 use crate::tensor::portable::Portable;
@@ -68,11 +69,9 @@ impl<D: Doubles> Terms<D> {
     }
 }
 
-/// The sums of a launch. Those of tasks are merged; terms of a tree sum, and of sums over slices, are put where their sites stand in memory.
+/// The sums of a launch. Those of tasks are merged; terms of a tree sum, of sums over slices, and of extremes are put where their sites stand in memory.
 pub struct Sums {
-    count: usize,
-    sum: Sum,
-    slices: Option<Slices>,
+    taken: Taken,
     parts: usize,
     nsimd: usize,
     /// `nsimd` terms for each component of an outer site, sum after sum; none where tasks sum.
@@ -85,17 +84,18 @@ unsafe impl Sync for Sums {}
 
 impl Sums {
     pub fn new(launch: &Launch<'_>) -> Self {
-        let Launch { target, sum, sums: count, slices, .. } = launch;
+        let Launch { target, taken, .. } = launch;
         let (parts, nsimd) = (target.object.parts(), target.lattice.nsimd());
-        let in_order = matches!(sum, Sum::Tree(_)) || slices.is_some();
-        let terms = || vec![0.0; target.osites() * parts * nsimd];
-        let mut ordered: Vec<Vec<f64>> = (0..if in_order { *count } else { 0 }).map(|_| terms()).collect();
+        let in_order = matches!(taken.sum, Sum::Tree(_)) || taken.extreme.is_some() || taken.slices.is_some();
+        let none = taken.extreme.map_or(0.0, Extreme::of_none);
+        let terms = || vec![none; target.osites() * parts * nsimd];
+        let mut ordered: Vec<Vec<f64>> = (0..if in_order { taken.sums } else { 0 }).map(|_| terms()).collect();
         let places = ordered.iter_mut().map(Vec::as_mut_ptr).collect();
-        Self { count: *count, sum: *sum, slices: slices.clone(), parts, nsimd, ordered, places }
+        Self { taken: taken.clone(), parts, nsimd, ordered, places }
     }
 
     pub fn count(&self) -> usize {
-        self.count
+        self.taken.sums
     }
 
     /// Whether terms are put in the order of memory.
@@ -103,24 +103,29 @@ impl Sums {
         !self.ordered.is_empty()
     }
 
-    /// Puts a term of sum number `number` where its site stands in memory.
+    /// Puts a term of sum number `number` where its site stands in memory. A site has one, or several of which the extreme is taken.
     ///
     /// # Safety
     /// The terms are in order, the component and the lane exist, and nobody else puts a term of this site.
     #[inline(always)]
     pub unsafe fn put(&self, number: usize, component: usize, lane: usize, term: f64) {
         // SAFETY: there is a place for each lane of each component, and the caller alone writes this one.
-        unsafe { *self.places[number].add(component * self.nsimd + lane) = term };
+        let place = unsafe { &mut *self.places[number].add(component * self.nsimd + lane) };
+        *place = self.taken.extreme.map_or(term, |extreme| extreme.of(*place, term));
     }
 
     /// The sums of all tasks.
     pub fn taken(&self, tasks: Vec<Vec<ExactSum>>) -> PartialSums {
-        if let Some(slices) = &self.slices {
+        if let Some(slices) = &self.taken.slices {
             return self.taken_over(slices);
         }
-        match self.sum {
+        if let Some(extreme) = self.taken.extreme {
+            let of_all = |terms: &Vec<f64>| extreme.of_all(terms.iter().copied());
+            return PartialSums::Extremes(extreme, self.ordered.iter().map(of_all).collect());
+        }
+        match self.taken.sum {
             Sum::Exact => {
-                let mut total: Vec<ExactSum> = (0..self.count).map(|_| ExactSum::new()).collect();
+                let mut total: Vec<ExactSum> = (0..self.taken.sums).map(|_| ExactSum::new()).collect();
                 for task in &tasks {
                     total.iter_mut().zip(task).for_each(|(total, sum)| total.merge(sum));
                 }
@@ -135,9 +140,10 @@ impl Sums {
 
     /// The sums over each slice, slice after slice.
     fn taken_over(&self, slices: &Slices) -> PartialSums {
-        let number = slices.count() * self.count;
-        let terms = |number: usize| self.terms_of_slice(slices, number / self.count, number % self.count);
-        match self.sum {
+        let sums = self.taken.sums;
+        let number = slices.count() * sums;
+        let terms = |number: usize| self.terms_of_slice(slices, number / sums, number % sums);
+        match self.taken.sum {
             Sum::Exact => PartialSums::Exact(tasks::map(number, |number| {
                 let mut sum = ExactSum::new();
                 sum.add_slice(&terms(number));

@@ -3,10 +3,11 @@
 use lanefield_reference::field::{Field, FieldData, FieldError, SiteObject};
 use lanefield_reference::kernels::Vectors;
 use lanefield_reference::kernels::domain_wall::SMatrix;
+use lanefield_reference::kernels::reduce::Sum;
 use lanefield_reference::layout::Stencil;
 use num_complex::Complex;
 
-use super::kernel::{ArgumentValue, Call, HostCall, Kernel, Shape};
+use super::kernel::{ArgumentValue, Call, HostCall, Kernel, KernelSource, Shape};
 use crate::backend::any_field::AnyField;
 use crate::backend::error::BackendError;
 use crate::backend::memory::Memory;
@@ -41,9 +42,15 @@ impl<'a, B: Memory + ?Sized> Call<'a, B> {
         self.check_kind(false, "one that is launched, and sums nothing")
     }
 
-    /// Refuses a kernel that does not sum.
-    pub fn check_reduced(&self) -> Result<(), BackendError> {
-        self.check_kind(true, "one that sums")
+    /// Refuses a kernel that does not sum, or not so.
+    pub fn check_reduced(&self, sum: Sum) -> Result<(), BackendError> {
+        self.check_kind(true, "one that sums")?;
+        match (sum, self.kernel().source) {
+            (Sum::Tree(_), KernelSource::Body(body)) if body.extreme().is_none() => {
+                body.check_ordered(self.kernel().name, self.shape().legs).map_err(BackendError::device)
+            }
+            _ => Ok(()),
+        }
     }
 
     fn check_kind(&self, sums: bool, expected: &str) -> Result<(), BackendError> {

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use lanefield_reference::extreme::Extreme;
 use lanefield_reference::field::{FieldError, FieldShape};
 use lanefield_reference::gauge::Configuration;
 use lanefield_reference::kernels::hop::Dagger;
@@ -232,6 +233,14 @@ impl Kernel {
     /// Whether it sums over sites.
     pub fn sums(&self) -> bool {
         matches!(self.cpu, HostFunction::Reduce(_))
+    }
+
+    /// The extreme of all sites that it takes instead of sums.
+    pub fn extreme(&self) -> Option<Extreme> {
+        match self.source {
+            KernelSource::Body(body) => body.extreme(),
+            _ => None,
+        }
     }
 
     /// Whether its fields have several right-hand sides.

@@ -2,8 +2,9 @@
 //! choices here changes a bit of an exact sum, nor of a tree sum of a given plan.
 
 use lanefield_reference::exact;
+use lanefield_reference::extreme::Extreme;
 use lanefield_reference::kernels::reduce::Sum;
-use lanefield_reference::layout::{BlockOrder, Slices, reduction_groups};
+use lanefield_reference::layout::{BlockOrder, Slices, TreePlan, reduction_groups};
 use lanefield_reference::real::Precision;
 
 use super::build_options::block_options;
@@ -91,6 +92,7 @@ pub(crate) struct SumOf {
     pub bundle: Option<usize>,
     /// Fields x of `inner_products`, right-hand sides of x of `rhs_gram` that a work-item takes; else 1.
     fields: usize,
+    extreme: Option<Extreme>,
 }
 
 /// Right-hand sides of a field of a call.
@@ -119,6 +121,7 @@ impl SumOf {
                 Geometry::SumOfPairsOfRightHandSides => at_once(rhs_of(shape, "x")),
                 _ => shape.listed,
             },
+            extreme: shape.kernel.extreme(),
         }
     }
 }
@@ -185,6 +188,17 @@ impl Planner<'_> {
                 Reduction { elements: target.osites() * parts * nsimd, a_row, stored: order(parts), ..one }
             }
         })
+    }
+
+    /// How the numbers of sites become one: extremes go the way of a tree, in which their order changes no bit.
+    pub(crate) fn shape_of_sum(&self, shape: &Shape, sum: Sum) -> Result<Sum, BackendError> {
+        if shape.kernel.extreme().is_none() || sum != Sum::Exact {
+            return Ok(sum);
+        }
+        let (group, groups) = self.groups(&self.reduction(shape, sum)?)?;
+        // The largest power of two that divides the group, and at most a warp of NVIDIA's GPUs.
+        let warp = 1 << group.trailing_zeros().min(NVIDIA_WARP.trailing_zeros());
+        Ok(Sum::Tree(TreePlan::with_warp(group, groups, warp)?))
     }
 
     /// Work-items of a group, and groups of a row.
@@ -311,6 +325,7 @@ impl Planner<'_> {
             retirement: self.retirement(of.bundle)?,
             at_once: false,
             stored: None,
+            extreme: of.extreme,
         })
     }
 
@@ -391,6 +406,8 @@ pub(crate) struct SumBuild {
     at_once: bool,
     /// Of sums whose bits depend on their order.
     stored: Option<StoredOrder>,
+    /// What is taken in place of sums.
+    extreme: Option<Extreme>,
 }
 
 impl SumBuild {
@@ -417,6 +434,11 @@ impl SumBuild {
         if let (Some(threads), Some(warp)) = (self.threads, self.warp) {
             options += &format!(" -DTREE -DWARP={warp} -DCHUNK={}", tree_chunk(threads, warp));
         }
+        options += match self.extreme {
+            Some(Extreme::Greatest) => " -DGREATEST",
+            Some(Extreme::Least) => " -DLEAST",
+            None => "",
+        };
         options
     }
 
