@@ -2,15 +2,13 @@
 //! order, and every kernel in OpenCL C as it is built here. All have the same bits. What NVIDIA's driver makes of them is PTX ([`ptx`]).
 //!
 //! ```
-//! use lanefield::emit::{EmitOptions, Language, emit};
+//! use lanefield::emit::{EmitOptions, Dialect, emit};
 //!
-//! let options = EmitOptions { links: "12".parse()?, ..EmitOptions::new(Language::Cuda) };
+//! let options = EmitOptions { links: "12".parse()?, ..EmitOptions::new(Dialect::Cuda) };
 //! let source = emit(&lanefield::kernel::laplace::LAPLACE_HOP, &options)?;
 //! assert!(source.contains("extern \"C\" __global__ void laplace_hop("));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
-
-use std::str::FromStr;
 
 use lanefield_reference::layout::{Extents, LaneChoice, LaneWidth, LegOrder};
 use lanefield_reference::links::LinkFormat;
@@ -19,51 +17,17 @@ use lanefield_reference::real::Precision;
 use crate::backend::opencl::OfflineDevice;
 use crate::backend::{BackendError, Memory as _, OpenCl, Sum};
 use crate::body::BodyError;
-use crate::body::c::{Dialect, Target, kernel_text};
+use crate::body::c::{Target, kernel_text};
+pub use crate::body::dialect::Dialect;
 use crate::body::opencl::Named;
 use crate::capture::{self, BinaryFormat};
 use crate::kernel::{self, FieldRole, Kernel, KernelArgument, KernelSource, Shape};
-
-/// A language in which kernels are emitted.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Language {
-    /// OpenCL C 1.2.
-    OpenCl,
-    /// C99.
-    C,
-    /// CUDA C++.
-    Cuda,
-    /// HIP C++.
-    Hip,
-}
-
-impl Language {
-    /// What files of it end in.
-    pub const fn extension(self) -> &'static str {
-        match self {
-            Self::OpenCl => "cl",
-            Self::C => "c",
-            Self::Cuda => "cu",
-            Self::Hip => "hip",
-        }
-    }
-}
-
-lanefield_reference::named!(Language: OpenCl = "opencl", C = "c", Cuda = "cuda", Hip = "hip");
-
-impl FromStr for Language {
-    type Err = EmitError;
-    fn from_str(text: &str) -> Result<Self, EmitError> {
-        let named = Self::ALL.into_iter().find(|language| language.to_string() == text);
-        named.ok_or_else(|| EmitError::Language { given: text.to_owned() })
-    }
-}
 
 /// What a kernel is emitted for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct EmitOptions {
     /// The language.
-    pub language: Language,
+    pub language: Dialect,
     /// The precision of fields.
     pub precision: Precision,
     /// How links are stored, of kernels that read some.
@@ -74,7 +38,7 @@ pub struct EmitOptions {
 
 impl EmitOptions {
     /// f32, links of 18 reals, legs in the default order.
-    pub fn new(language: Language) -> Self {
+    pub fn new(language: Dialect) -> Self {
         Self { language, precision: Precision::F32, links: LinkFormat::Full, legs: LegOrder::DEFAULT }
     }
 }
@@ -84,21 +48,18 @@ impl EmitOptions {
 #[non_exhaustive]
 #[allow(missing_docs, reason = "the messages name the fields")]
 pub enum EmitError {
-    /// A language that there is not.
-    #[error("unknown language '{given}': expected opencl, c, cuda or hip")]
-    Language { given: String },
     /// A kernel that is written by hand in OpenCL C.
     #[error(
         "{kernel} is written by hand in OpenCL C, and is not emitted in {language}: expected opencl{}",
         or_one_of(others)
     )]
-    ByHand { kernel: &'static str, language: Language, others: Vec<&'static str> },
+    ByHand { kernel: &'static str, language: Dialect, others: Vec<&'static str> },
     /// A kernel that is written in other languages.
     #[error("{kernel} is not emitted in {language}: expected {expected}")]
-    NotIn { kernel: &'static str, language: Language, expected: &'static str },
+    NotIn { kernel: &'static str, language: Dialect, expected: &'static str },
     /// A precision that there is no source for.
     #[error("{kernel} is not emitted in {language} for {given}: expected {expected}")]
-    Precision { kernel: &'static str, language: Language, given: Precision, expected: String },
+    Precision { kernel: &'static str, language: Dialect, given: Precision, expected: String },
     /// A kernel that is no kernel by itself.
     #[error("{kernel} is a part of other operations, and is not emitted: expected a kernel that is called by itself")]
     Part { kernel: &'static str },
@@ -126,13 +87,7 @@ fn or_one_of(kernels: &[&str]) -> String {
 /// [`EmitError`]: a kernel without a body in another language than OpenCL C; a precision that it does not have.
 pub fn emit(kernel: &'static Kernel, options: &EmitOptions) -> Result<String, EmitError> {
     let EmitOptions { language, precision, links, legs } = *options;
-    let dialect = match language {
-        Language::OpenCl => None,
-        Language::C => Some(Dialect::C),
-        Language::Cuda => Some(Dialect::Cuda),
-        Language::Hip => Some(Dialect::Hip),
-    };
-    let is_possible = |precision: &Precision| dialect.is_none() || *precision != Precision::Half;
+    let is_possible = |precision: &Precision| language == Dialect::OpenCl || *precision != Precision::Half;
     if !kernel.takes(precision) || !is_possible(&precision) {
         let known: Vec<String> =
             kernel.precisions.iter().filter(|known| is_possible(known)).map(ToString::to_string).collect();
@@ -142,7 +97,9 @@ pub fn emit(kernel: &'static Kernel, options: &EmitOptions) -> Result<String, Em
     if !kernel.is_launched() {
         return Err(EmitError::Part { kernel: kernel.name });
     }
-    let Some(dialect) = dialect else { return opencl(kernel, options) };
+    if language == Dialect::OpenCl {
+        return opencl(kernel, options);
+    }
     let KernelSource::Body(body) = kernel.source else {
         let others = kernel::all().filter(|other| matches!(other.source, KernelSource::Body(_)));
         let others = others.map(|other| other.name).collect();
@@ -150,7 +107,7 @@ pub fn emit(kernel: &'static Kernel, options: &EmitOptions) -> Result<String, Em
     };
     let program = body.program(kernel.name, legs)?;
     let named = Named { name: kernel.name, computes: kernel.computes, body };
-    Ok(kernel_text(named, &program, Target { dialect, precision, links, legs })?)
+    Ok(kernel_text(named, &program, Target { dialect: language, precision, links, legs })?)
 }
 
 /// The PTX that the driver of a device makes of the program of a kernel, as the device is tuned now. With it come the other kernels of the same source.

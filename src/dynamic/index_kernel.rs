@@ -2,7 +2,7 @@
 
 use super::AnyBackend;
 use crate::backend::{BackendError, Cpu};
-use crate::emit::{EmitError, Language};
+use crate::emit::{Dialect, EmitError};
 
 /// A kernel that tools can compare, time and translate without knowing its index space. A way is a choice that changes no bit: a schedule, a block.
 pub trait IndexKernel: Sync {
@@ -30,7 +30,7 @@ pub trait IndexKernel: Sync {
     ///
     /// # Errors
     /// A language in which it is not written.
-    fn source(&'static self, language: Language) -> Result<String, EmitError>;
+    fn source(&'static self, language: Dialect) -> Result<String, EmitError>;
 
     /// What is known of a launch and may cost time, each with what its author can do: guards, sums.
     ///

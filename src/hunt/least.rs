@@ -7,9 +7,8 @@ use num_complex::Complex;
 
 use crate::backend::BackendError;
 use crate::backend::opencl::OpenCl;
-use crate::body::opencl::{spelling, type_of};
-use crate::body::program::{Id, Kind, Operation};
-use crate::body::text::{literal, operation_text};
+use crate::body::dialect::Dialect;
+use crate::body::program::{Id, Kind, Operands as _, Operation};
 use crate::kernel::interpreter::{Evaluation, Fault, InterpretedStep};
 
 /// An operation, or an input.
@@ -132,19 +131,18 @@ impl Least {
                     inputs += 1;
                     let re = 2 * (inputs - 1);
                     match kind {
-                        Kind::Complex => format!("(cplx)((real)in[{re}], (real)in[{}])", re + 1),
                         Kind::Real => format!("(real)in[{re}]"),
-                        Kind::Double => format!("in[{re}]"),
+                        Kind::F64 => format!("in[{re}]"),
                         Kind::Choice => format!("in[{re}] != 0"),
+                        // Bodies have no other kind.
+                        _ => format!("(cplx)((real)in[{re}], (real)in[{}])", re + 1),
                     }
                 }
-                ReportLine::Operation(Operation::Constant(value)) if *kind == Kind::Double => literal(*value),
-                ReportLine::Operation(Operation::Constant(value)) => format!("(real){}", literal(*value)),
                 ReportLine::Operation(operation) => {
-                    operation_text(spelling(*kind), operation, &|id| format!("z{}", id.0))
+                    Dialect::OpenCl.operation(*kind, operation, &|id| format!("z{}", id.0))
                 }
             };
-            text += &format!("    const {} z{number} = {value};\n", type_of(*kind));
+            text += &format!("    const {} z{number} = {value};\n", Dialect::OpenCl.type_of(*kind));
         }
         let last = self.lines.len().saturating_sub(1);
         text += &format!("    out[0] = z{last}.lo;\n    out[1] = z{last}.hi;\n}}\n");

@@ -7,7 +7,7 @@ use anyhow::{bail, ensure};
 use clap::Args;
 use lanefield::backend::opencl::Tuning;
 use lanefield::backend::select::DeviceChoice;
-use lanefield::emit::{EmitOptions, Language, emit, ptx};
+use lanefield::emit::{Dialect, EmitOptions, emit, ptx};
 use lanefield::io::atomic::write_atomically;
 use lanefield::kernel::{Case, CaseOptions, Kernel};
 use lanefield::reference::layout::{Extents, LaneChoice, LegOrder};
@@ -43,7 +43,7 @@ pub struct Emit {
     kernel: String,
     /// The language: c, cuda, hip or opencl
     #[arg(long, value_name = "LANGUAGE", required_unless_present = "ptx")]
-    language: Option<Language>,
+    language: Option<Dialect>,
     /// What the driver of a device makes of the kernel, as PTX: NVIDIA's GPUs alone
     #[arg(long, conflicts_with = "language")]
     ptx: bool,
@@ -141,15 +141,15 @@ impl Emit {
 }
 
 /// Refuses a name that ends as files of another language do, or of none where it is PTX.
-fn require_extension(path: &Path, language: Option<Language>) -> anyhow::Result<()> {
+fn require_extension(path: &Path, language: Option<Dialect>) -> anyhow::Result<()> {
     let given = path.extension().and_then(|extension| extension.to_str());
-    let other = Language::ALL.into_iter().find(|other| Some(other.extension()) == given && Some(*other) != language);
+    let other = Dialect::ALL.into_iter().find(|other| Some(other.extension()) == given && Some(*other) != language);
     let wanted = language.map_or("--ptx is given".to_owned(), |language| format!("--language is {language}"));
     match other {
         Some(other) => bail!(
             "--output {} ends as files of {other} do, and {wanted}: expected a name that ends in .{}",
             path.display(),
-            language.map_or("ptx", Language::extension)
+            language.map_or("ptx", Dialect::extension)
         ),
         None => Ok(()),
     }

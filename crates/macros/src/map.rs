@@ -124,7 +124,7 @@ fn map(tokens: TokenStream, function: &ItemFn) -> Result<TokenStream, Error> {
         function,
         module: quote! { ::lanefield_maps },
         names: ["Point", "MapBody"],
-        recorder: quote! { Recorder },
+        recorder: quote! { PointRecorder },
         made: quote! { at_point },
         parameter: &point,
         arguments: types.collect(),

@@ -4,10 +4,12 @@ use std::fmt;
 use std::marker::PhantomData;
 
 use lanefield::backend::BackendError;
+use lanefield::body::dialect::Dialect;
+use lanefield::body::program::Kind;
 
 use super::error::MapError;
 use super::point::Element;
-use super::role::{Kind, MOST_DIMENSIONS};
+use super::role::MOST_DIMENSIONS;
 
 /// Where an array lies.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
@@ -74,7 +76,7 @@ impl<B: MapMemory + ?Sized, T: Element, const D: usize> ArrayOn<B, T, D> {
             return Err(MapError::Padding { bytes, element });
         }
         let pitch = extents[D - 1].next_multiple_of(bytes / element);
-        let what = format!("array {extents:?} of {}", T::KIND.type_name());
+        let what = format!("array {extents:?} of {}", Dialect::OpenCl.type_of(T::KIND));
         let elements = elements(&with_pitch(&extents, pitch))?;
         let numbers = backend.zero_numbers(T::KIND, elements, storage, &what)?;
         Ok(Self { numbers, extents, pitch, storage, holds: PhantomData })

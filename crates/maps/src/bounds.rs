@@ -4,8 +4,10 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use super::program::{Id, Operation, Program, Statement};
-use super::role::{Beyond, Kind, Place};
+use lanefield::body::program::{Id, Kind, Operation, Program, Statement};
+
+use super::program::{PointAccess, PointLanguage, Scope};
+use super::role::{Beyond, Place};
 
 /// What a launch is given.
 #[derive(Clone, Copy, Debug)]
@@ -30,7 +32,7 @@ pub struct Bounds {
 }
 
 /// Finds out what can be told of a launch.
-pub fn bounds(program: &Program, given: Given<'_>) -> Bounds {
+pub fn bounds(program: &Program<PointLanguage>, given: Given<'_>) -> Bounds {
     let mut finder = Finder {
         program,
         given,
@@ -123,7 +125,7 @@ struct Written {
 }
 
 struct Finder<'a> {
-    program: &'a Program,
+    program: &'a Program<PointLanguage>,
     given: Given<'a>,
     values: HashMap<Id, Value>,
     /// How far something runs.
@@ -159,45 +161,20 @@ impl Finder<'_> {
         Value { low: 0, high: (extent - 1).max(0), exact }
     }
 
-    fn statements(&mut self, statements: &[Statement]) {
+    fn statements(&mut self, statements: &[Statement<PointLanguage>]) {
         for statement in statements {
             self.statement(statement);
         }
     }
 
-    fn statement(&mut self, statement: &Statement) {
+    fn statement(&mut self, statement: &Statement<PointLanguage>) {
         match statement {
             Statement::Compute { id, kind, operation } => {
                 let value = self.tight(self.computed(*kind, operation)).within(*kind);
                 self.values.insert(*id, value);
             }
-            Statement::Load { id, kind, place, index, beyond } => {
-                self.access(*place, index, *beyond == Beyond::Error);
-                self.values.insert(*id, Value::any(*kind));
-            }
-            Statement::Store { place, index, beyond, .. } => {
-                self.access(*place, index, *beyond == Beyond::Error);
-                if let Place::Argument(argument) = place {
-                    let index = index.iter().map(|id| self.value(*id).exact).collect();
-                    self.written(*argument, index, &[]);
-                }
-            }
-            Statement::FoldAt { place, index, .. } => self.access(*place, index, true),
-            Statement::Copy { local, argument, origin, inward: false, .. } => {
-                let extents = self.program.locals[*local].extents.clone();
-                let own: Vec<Runs> = (0..extents.len()).map(|dimension| Runs::Copied(*local, dimension)).collect();
-                let index = origin.iter().zip(&own).map(|(origin, &own)| {
-                    let element = Multiples { constant: 0, of: BTreeMap::from([(own, 1)]) };
-                    self.value(*origin).exact?.plus(&element, 1)
-                });
-                let index = index.collect();
-                for (&runs, &extent) in own.iter().zip(&extents) {
-                    self.extents.insert(runs, extent as i64);
-                }
-                self.written(*argument, index, &own);
-            }
-            Statement::Copy { .. } | Statement::Sum { .. } | Statement::Fold { .. } | Statement::Clear { .. } => {}
-            Statement::Threads { map, extents, statements } => {
+            Statement::Access(access) => self.accessed(access),
+            Statement::Within { scope: Scope::Threads { map, extents }, statements } => {
                 let before = self.active.len();
                 for (dimension, &extent) in extents.iter().enumerate() {
                     let runs = Runs::Thread(*map, dimension);
@@ -207,7 +184,7 @@ impl Finder<'_> {
                 self.statements(statements);
                 self.active.truncate(before);
             }
-            Statement::When { statements, .. } => {
+            Statement::Within { scope: Scope::When(_), statements } => {
                 let reached = std::mem::replace(&mut self.reached, false);
                 self.statements(statements);
                 self.reached = reached;
@@ -235,12 +212,46 @@ impl Finder<'_> {
         }
     }
 
+    fn accessed(&mut self, access: &PointAccess) {
+        match access {
+            PointAccess::Load { id, kind, place, index, beyond } => {
+                self.access(*place, index, *beyond == Beyond::Error);
+                self.values.insert(*id, Value::any(*kind));
+            }
+            PointAccess::Store { place, index, beyond, .. } => {
+                self.access(*place, index, *beyond == Beyond::Error);
+                if let Place::Argument(argument) = place {
+                    let index = index.iter().map(|id| self.value(*id).exact).collect();
+                    self.written(*argument, index, &[]);
+                }
+            }
+            PointAccess::FoldAt { place, index, .. } => self.access(*place, index, true),
+            PointAccess::Copy { local, argument, origin, inward: false, .. } => {
+                let extents = self.program.needs.locals[*local].extents.clone();
+                let own: Vec<Runs> = (0..extents.len()).map(|dimension| Runs::Copied(*local, dimension)).collect();
+                let index = origin.iter().zip(&own).map(|(origin, &own)| {
+                    let element = Multiples { constant: 0, of: BTreeMap::from([(own, 1)]) };
+                    self.value(*origin).exact?.plus(&element, 1)
+                });
+                let index = index.collect();
+                for (&runs, &extent) in own.iter().zip(&extents) {
+                    self.extents.insert(runs, extent as i64);
+                }
+                self.written(*argument, index, &own);
+            }
+            PointAccess::Copy { .. }
+            | PointAccess::Sum { .. }
+            | PointAccess::Fold { .. }
+            | PointAccess::Clear { .. } => {}
+        }
+    }
+
     /// The extents of what a place is in.
     fn extents_of(&self, place: Place) -> Vec<usize> {
         match place {
             Place::Argument(argument) => self.given.extents.get(argument).cloned().unwrap_or_default(),
-            Place::Local(local) => self.program.locals[local].extents.clone(),
-            Place::Register(register) => self.program.registers[register].extents.clone(),
+            Place::Local(local) => self.program.needs.locals[local].extents.clone(),
+            Place::Register(register) => self.program.needs.registers[register].extents.clone(),
         }
     }
 

@@ -3,15 +3,16 @@
 use std::collections::{HashMap, HashSet};
 
 use lanefield::body::BodyError;
+use lanefield::body::program::{Id, Operands as _, Operation, Program, Statement};
 
-use super::program::{Id, Operation, Program, Statement};
-use super::role::{Beyond, Place, Role, Use};
+use super::program::{PointAccess, PointLanguage, Scope};
+use super::role::{Place, Role, Use};
 
 /// Refuses a body that cannot be run with the same result everywhere, and notes which array is read where another point may write it.
-pub fn check(name: &'static str, roles: &[Role], program: &mut Program) -> Result<(), BodyError> {
+pub fn check(name: &'static str, roles: &[Role], program: &mut Program<PointLanguage>) -> Result<(), BodyError> {
     let mut checker = Checker {
         roles,
-        of_blocks: program.is_of_blocks(),
+        of_blocks: program.needs.is_of_blocks(),
         known: HashSet::new(),
         forms: HashMap::new(),
         named: HashMap::new(),
@@ -23,7 +24,7 @@ pub fn check(name: &'static str, roles: &[Role], program: &mut Program) -> Resul
         outputs: HashSet::new(),
     };
     let refused = |(does, expected)| BodyError::Unsupported { kernel: name, does, expected };
-    if !program.locals.is_empty() && !program.is_of_blocks() {
+    if !program.needs.locals.is_empty() && !program.needs.is_of_blocks() {
         return Err(refused(("takes local memory without a thread-block map", "use it within `threads`")));
     }
     checker.statements(&program.statements).map_err(refused)?;
@@ -40,7 +41,7 @@ pub fn check(name: &'static str, roles: &[Role], program: &mut Program) -> Resul
     let racy = |(argument, form): &&(usize, Vec<usize>)| {
         written.contains(argument) && !checker.stores.contains(&(*argument, form.clone()))
     };
-    program.racy = checker.loads.iter().find(racy).map(|(argument, _)| *argument);
+    program.needs.racy = checker.loads.iter().find(racy).map(|(argument, _)| *argument);
     Ok(())
 }
 
@@ -92,14 +93,14 @@ impl Checker<'_> {
     }
 
     /// What is computed within is not known after it.
-    fn within(&mut self, statements: &[Statement]) -> Result<(), Refusal> {
+    fn within(&mut self, statements: &[Statement<PointLanguage>]) -> Result<(), Refusal> {
         let known = self.known.clone();
         self.statements(statements)?;
         self.known = known;
         Ok(())
     }
 
-    fn statements(&mut self, statements: &[Statement]) -> Result<(), Refusal> {
+    fn statements(&mut self, statements: &[Statement<PointLanguage>]) -> Result<(), Refusal> {
         statements.iter().try_for_each(|statement| self.statement(statement))
     }
 
@@ -114,15 +115,7 @@ impl Checker<'_> {
         }
     }
 
-    fn statement(&mut self, statement: &Statement) -> Result<(), Refusal> {
-        if let Statement::Store { place: Place::Argument(argument), .. }
-        | Statement::FoldAt { place: Place::Argument(argument), .. }
-        | Statement::Copy { argument, inward: false, .. }
-        | Statement::Sum { argument, .. }
-        | Statement::Fold { argument, .. } = statement
-        {
-            self.outputs.insert(*argument);
-        }
+    fn statement(&mut self, statement: &Statement<PointLanguage>) -> Result<(), Refusal> {
         match statement {
             Statement::Compute { id, kind, operation } => {
                 self.used(&operation.operands())?;
@@ -133,84 +126,8 @@ impl Checker<'_> {
                 };
                 self.name(*id, text);
             }
-            Statement::Load { id, place, index, beyond, .. } => {
-                let form = self.used(index)?;
-                if let Beyond::Instead(Some(value)) = beyond {
-                    self.used(&[*value])?;
-                }
-                match place {
-                    Place::Argument(argument) => self.loads.push((*argument, form)),
-                    Place::Local(local) => {
-                        self.by_threads()?;
-                        if !self.filled.contains(local) {
-                            return Err((
-                                "reads local memory before anything was written to it",
-                                "write it, or copy to it, first",
-                            ));
-                        }
-                        self.local.read.push((*local, form));
-                    }
-                    Place::Register(_) => self.by_threads()?,
-                }
-                let own = format!("load {}", id.0);
-                self.name(*id, own);
-            }
-            Statement::Store { place, index, value, beyond } => {
-                let form = self.used(index)?;
-                self.used(&[*value])?;
-                if let Beyond::Instead(Some(value)) = beyond {
-                    self.used(&[*value])?;
-                }
-                self.by_threads()?;
-                match place {
-                    Place::Argument(argument) => {
-                        self.stores.insert((*argument, form));
-                    }
-                    Place::Local(local) => {
-                        self.filled.insert(*local);
-                        self.local.written.insert((*local, form));
-                    }
-                    Place::Register(_) => {}
-                }
-            }
-            Statement::FoldAt { place, index, value, .. } => {
-                self.used(index)?;
-                self.used(&[*value])?;
-                self.by_threads()?;
-                if let Place::Local(local) = place {
-                    if !self.filled.contains(local) {
-                        return Err(("adds to local memory before anything was written to it", "write 0 to it first"));
-                    }
-                    self.local.changed.insert(*local);
-                }
-            }
-            Statement::Sum { term: value, .. } | Statement::Fold { value, .. } => {
-                self.used(&[*value])?;
-                self.by_threads()?;
-            }
-            Statement::Clear { .. } => {}
-            Statement::Copy { local, argument, origin, inward, .. } => {
-                self.used(origin)?;
-                if self.in_threads {
-                    return Err((
-                        "copies within a thread-block map what all threads copy together",
-                        "copy before or after it",
-                    ));
-                }
-                match inward {
-                    true => {
-                        self.filled.insert(*local);
-                        if let Some(Role::Array { used: Use::Update, .. }) = self.roles.get(*argument) {
-                            self.loads.push((*argument, Vec::new()));
-                        }
-                    }
-                    false if !self.filled.contains(local) => {
-                        return Err(("copies local memory before anything was written to it", "write it first"));
-                    }
-                    false => {}
-                }
-            }
-            Statement::Threads { statements, .. } => {
+            Statement::Access(access) => self.access(access)?,
+            Statement::Within { scope: Scope::Threads { .. }, statements } => {
                 self.in_threads = true;
                 self.local = LocalUse::default();
                 self.within(statements)?;
@@ -227,7 +144,7 @@ impl Checker<'_> {
                     ));
                 }
             }
-            Statement::When { choice, statements } => {
+            Statement::Within { scope: Scope::When(choice), statements } => {
                 self.used(&[*choice])?;
                 self.within(statements)?;
             }
@@ -247,6 +164,84 @@ impl Checker<'_> {
                 }
                 self.known = known;
                 self.known.extend(carried.iter().map(|carry| carry.id));
+            }
+        }
+        Ok(())
+    }
+
+    fn access(&mut self, access: &PointAccess) -> Result<(), Refusal> {
+        if let PointAccess::Store { place: Place::Argument(argument), .. }
+        | PointAccess::FoldAt { place: Place::Argument(argument), .. }
+        | PointAccess::Copy { argument, inward: false, .. }
+        | PointAccess::Sum { argument, .. }
+        | PointAccess::Fold { argument, .. } = access
+        {
+            self.outputs.insert(*argument);
+        }
+        self.used(&access.operands())?;
+        match access {
+            PointAccess::Load { id, place, index, .. } => {
+                let form = self.used(index)?;
+                match place {
+                    Place::Argument(argument) => self.loads.push((*argument, form)),
+                    Place::Local(local) => {
+                        self.by_threads()?;
+                        if !self.filled.contains(local) {
+                            return Err((
+                                "reads local memory before anything was written to it",
+                                "write it, or copy to it, first",
+                            ));
+                        }
+                        self.local.read.push((*local, form));
+                    }
+                    Place::Register(_) => self.by_threads()?,
+                }
+                self.name(*id, format!("load {}", id.0));
+            }
+            PointAccess::Store { place, index, .. } => {
+                let form = self.used(index)?;
+                self.by_threads()?;
+                match place {
+                    Place::Argument(argument) => {
+                        self.stores.insert((*argument, form));
+                    }
+                    Place::Local(local) => {
+                        self.filled.insert(*local);
+                        self.local.written.insert((*local, form));
+                    }
+                    Place::Register(_) => {}
+                }
+            }
+            PointAccess::FoldAt { place, .. } => {
+                self.by_threads()?;
+                if let Place::Local(local) = place {
+                    if !self.filled.contains(local) {
+                        return Err(("adds to local memory before anything was written to it", "write 0 to it first"));
+                    }
+                    self.local.changed.insert(*local);
+                }
+            }
+            PointAccess::Sum { .. } | PointAccess::Fold { .. } => self.by_threads()?,
+            PointAccess::Clear { .. } => {}
+            PointAccess::Copy { local, argument, inward, .. } => {
+                if self.in_threads {
+                    return Err((
+                        "copies within a thread-block map what all threads copy together",
+                        "copy before or after it",
+                    ));
+                }
+                match inward {
+                    true => {
+                        self.filled.insert(*local);
+                        if let Some(Role::Array { used: Use::Update, .. }) = self.roles.get(*argument) {
+                            self.loads.push((*argument, Vec::new()));
+                        }
+                    }
+                    false if !self.filled.contains(local) => {
+                        return Err(("copies local memory before anything was written to it", "write it first"));
+                    }
+                    false => {}
+                }
             }
         }
         Ok(())

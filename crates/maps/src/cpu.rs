@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
 use lanefield::backend::{BackendError, Cpu};
+use lanefield::body::program::Kind;
 use rayon::prelude::*;
 
 use super::array::{MapMemory, Storage};
@@ -11,7 +12,7 @@ use super::kernel::Schedule;
 use super::launch::{CheckedCall, MapBackend, Outcome, Value};
 use super::plain_point::{BlockState, HostCall, HostNumbers};
 use super::program::slots;
-use super::role::{Kind, Role, folded, unfolded};
+use super::role::{Role, bytes, folded, unfolded};
 
 /// Numbers that are all 0, or an error where there is no room.
 fn room<T>(elements: usize, what: &str, zero: impl Fn() -> T) -> Result<Vec<T>, BackendError> {
@@ -35,7 +36,7 @@ impl MapMemory for Cpu {
     type Numbers = HostNumbers;
 
     fn zero_numbers(&self, kind: Kind, elements: usize, _: Storage, what: &str) -> Result<HostNumbers, BackendError> {
-        Ok(match kind.bytes() {
+        Ok(match bytes(kind) {
             8 => HostNumbers::Long(room(elements, what, || AtomicU64::new(0))?),
             _ => HostNumbers::Short(room(elements, what, || AtomicU32::new(0))?),
         })
@@ -96,7 +97,7 @@ impl MapBackend for Cpu {
             program,
             roles: call.map.roles,
             range: &call.range,
-            threads: program.block.map_or(1, |block| block.iter().product()),
+            threads: program.needs.block.map_or(1, |block| block.iter().product()),
             arrays: arrays.collect(),
             extents: (0..arguments).map(|argument| call.extents(argument)).collect(),
             pitches: (0..arguments)
@@ -104,7 +105,7 @@ impl MapBackend for Cpu {
                 .collect(),
             scalars: scalars.collect(),
             owners,
-            beyond: unset(slots(program, arguments)),
+            beyond: unset(slots(&program.needs, arguments)),
             conflicts: unset(arguments),
         };
         let points = |first: u64, end: u64| {
@@ -120,7 +121,7 @@ impl MapBackend for Cpu {
             _ => {
                 // Some chunks for each thread; none is so small that it does not pay.
                 const LEAST: u64 = 256;
-                let least = if program.is_of_blocks() { 1 } else { LEAST };
+                let least = if program.needs.is_of_blocks() { 1 } else { LEAST };
                 let chunk = (call.points / (8 * self.threads() as u64)).max(least);
                 let chunks = call.points.div_ceil(chunk);
                 let of_chunks: Vec<_> = self.install(|| {

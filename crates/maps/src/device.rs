@@ -3,15 +3,16 @@
 
 use lanefield::backend::BackendError;
 use lanefield::backend::opencl::{Arg, Buffer, DeviceError, DeviceKind, KernelInfo, Launch, OpenCl, Source};
+use lanefield::body::program::Kind;
 use lanefield_reference::exact::{self, ExactSum};
 
 use super::array::{MapMemory, Storage};
 use super::error::MapError;
 use super::kernel::Schedule;
 use super::launch::{CheckedCall, MapBackend, Outcome, Value};
-use super::opencl::{Form, Named, Walk, kernel_name, kernel_text};
+use super::opencl::{Form, Walk, kernel_name, kernel_text};
 use super::program::{BLOCK_DIMENSIONS, slots};
-use super::role::{Kind, Role, identity, unfolded};
+use super::role::{Role, bytes, identity, unfolded};
 
 /// The numbers of an array in device memory.
 #[derive(Debug)]
@@ -39,7 +40,7 @@ impl MapMemory for OpenCl {
         storage: Storage,
         what: &str,
     ) -> Result<DeviceNumbers, BackendError> {
-        let bytes = elements.saturating_mul(kind.bytes());
+        let bytes = elements.saturating_mul(bytes(kind));
         let buffer = match storage {
             Storage::Global => self.context().allocate(bytes, what)?,
             Storage::PinnedHost => self.context().allocate_reachable(bytes, what)?,
@@ -86,7 +87,7 @@ impl Run<'_> {
             let error = DeviceError::BodyDivides { device: device.name.clone(), kernel: map.name };
             return Err(BackendError::from(error).into());
         }
-        let local_bytes = program.local_bytes();
+        let local_bytes = program.needs.local_bytes();
         if local_bytes as u64 > device.local_memory_bytes {
             return Err(self.local_memory(local_bytes));
         }
@@ -100,8 +101,7 @@ impl Run<'_> {
             guarded: call.bounds.guarded,
             tracked: call.bounds.tracked.clone(),
         };
-        let named = Named { name: map.name, computes: map.computes, names: map.names, roles: map.roles };
-        let source = Source::written(format!("{}.cl", kernel_name(map.name)), kernel_text(named, program, &form));
+        let source = Source::written(format!("{}.cl", kernel_name(map.name)), kernel_text(map, program, &form)?);
         let options = match device.kind {
             DeviceKind::Cpu => format!("-DCALL_SELDOM_USED -DEXACT_LIMBS={}", exact::LIMBS),
             _ => format!("-DEXACT_LIMBS={}", exact::LIMBS),
@@ -146,7 +146,7 @@ impl Run<'_> {
     /// The work-items of a group, those of the device's first dimension first.
     fn block(&self, info: &KernelInfo) -> Result<[usize; 3], MapError> {
         let (call, device) = (self.call, self.backend.context().info());
-        let own = call.program.block;
+        let own = call.program.needs.block;
         let most = info.max_work_group_size.min(device.max_work_group_size);
         let chosen = own.or(call.options.block);
         let sequential = call.options.schedule == Schedule::Sequential && own.is_none();
@@ -181,7 +181,7 @@ impl Run<'_> {
     fn size(&self, info: &KernelInfo) -> Result<Size, MapError> {
         let (call, device) = (self.call, self.backend.context().info());
         let local = self.block(info)?;
-        let of_blocks = call.program.is_of_blocks();
+        let of_blocks = call.program.needs.is_of_blocks();
         let items = local.iter().product::<usize>();
         // As many groups as have something to do.
         let useful = match of_blocks {
@@ -276,7 +276,7 @@ impl Memory {
         let status = match noted {
             true => {
                 let arguments = call.map.roles.len();
-                let words = vec![u32::MAX; slots(call.program, arguments) + arguments];
+                let words = vec![u32::MAX; slots(&call.program.needs, arguments) + arguments];
                 let buffer = context.allocate(size_of_val(&words[..]), "what lay beyond the ends")?;
                 context.write(&buffer, 0, bytemuck::cast_slice(&words))?;
                 Some(buffer)
@@ -305,7 +305,7 @@ impl Memory {
                     Kind::F32 => Arg::F32(f32::from_bits(*bits as u32)),
                     Kind::F64 => Arg::F64(f64::from_bits(*bits)),
                     Kind::U32 => Arg::U32(*bits as u32),
-                    Kind::I32 | Kind::Choice => Arg::I32(*bits as u32 as i32),
+                    _ => Arg::I32(*bits as u32 as i32),
                 }),
                 _ => arguments.extend(fold.as_ref().map(Arg::Buffer)),
             }
@@ -344,7 +344,7 @@ impl Memory {
             let mut words = vec![0u32; status.bytes() / size_of::<u32>()];
             context.read(status, 0, bytemuck::cast_slice_mut(&mut words))?;
             let mut first = words.into_iter().map(|first| Some(first).filter(|&first| first != u32::MAX));
-            let slots = slots(call.program, call.map.roles.len());
+            let slots = slots(&call.program.needs, call.map.roles.len());
             outcome.beyond = first.by_ref().take(slots).collect();
             outcome.conflicts = first.collect();
         }

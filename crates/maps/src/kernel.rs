@@ -5,10 +5,11 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use lanefield::body::BodyError;
+use lanefield::body::program::Program;
 
 use super::plain_point::{BlockState, HostCall, PlainPoint};
 use super::point::MapBody;
-use super::program::{BLOCK_DIMENSIONS, Program};
+use super::program::{BLOCK_DIMENSIONS, PointLanguage};
 use super::record::record;
 use super::role::Role;
 
@@ -133,7 +134,7 @@ pub struct MapKernel {
     pub options: MapOptions,
     /// What tools try and time it on.
     pub cases: &'static [MapCase],
-    record: fn(&'static str) -> Result<Program, BodyError>,
+    record: fn(&'static str) -> Result<Program<PointLanguage>, BodyError>,
     pub(super) run: for<'a> fn(&'a HostCall<'a>, &'a BlockState),
 }
 
@@ -144,7 +145,7 @@ impl fmt::Debug for MapKernel {
 }
 
 /// Recordings that were made, by the function that makes them.
-static RECORDED: Mutex<Vec<(MapKernel, Arc<Program>)>> = Mutex::new(Vec::new());
+static RECORDED: Mutex<Vec<(MapKernel, Arc<Program<PointLanguage>>)>> = Mutex::new(Vec::new());
 
 impl MapKernel {
     /// The map of a body.
@@ -162,7 +163,7 @@ impl MapKernel {
     ///
     /// # Errors
     /// Why the body is none.
-    pub fn program(&self) -> Result<Arc<Program>, BodyError> {
+    pub fn program(&self) -> Result<Arc<Program<PointLanguage>>, BodyError> {
         let mut recorded = RECORDED.lock().unwrap_or_else(PoisonError::into_inner);
         let is_this =
             |(known, _): &&(Self, _)| std::ptr::fn_addr_eq(known.record, self.record) && known.name == self.name;

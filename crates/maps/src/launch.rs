@@ -1,12 +1,14 @@
 //! A launch of a map: what is checked here is the same on every backend.
 
+use lanefield::body::program::{Kind, Program};
+
 use super::array::{ArrayOn, MapMemory, Storage, elements, with_pitch};
 use super::bounds::{Bounds, Given, bounds};
 use super::error::MapError;
 use super::kernel::{MapKernel, MapOptions, Schedule};
 use super::point::Element;
-use super::program::{BLOCK_DIMENSIONS, Program, index_of};
-use super::role::{Kind, MOST_DIMENSIONS, Place, Role, Use, identity, unfolded};
+use super::program::{BLOCK_DIMENSIONS, PointLanguage, index_of};
+use super::role::{MOST_DIMENSIONS, Place, Role, Use, identity, unfolded};
 
 /// What a backend must have to run maps: memory for arrays, and a way to run a call.
 pub trait MapBackend: MapMemory {
@@ -141,7 +143,7 @@ impl<'a, B: MapBackend + ?Sized> MapCall<'a, B> {
 #[allow(missing_docs, reason = "the names say what they are")]
 pub struct CheckedCall<'a, B: MapBackend + ?Sized> {
     pub map: &'static MapKernel,
-    pub program: &'a Program,
+    pub program: &'a Program<PointLanguage>,
     pub range: Vec<usize>,
     pub points: u64,
     pub options: MapOptions,
@@ -153,14 +155,17 @@ pub struct CheckedCall<'a, B: MapBackend + ?Sized> {
 impl<'a, B: MapBackend + ?Sized> CheckedCall<'a, B> {
     fn new(
         map: &'static MapKernel,
-        program: &'a Program,
+        program: &'a Program<PointLanguage>,
         range: Vec<usize>,
         options: MapOptions,
         values: Vec<Value<'a, B>>,
     ) -> Result<Self, MapError> {
         let name = map.name;
-        if range.is_empty() || range.len() > MOST_DIMENSIONS || program.rank.is_some_and(|rank| rank != range.len()) {
-            return Err(MapError::Rank { map: name, expected: program.rank.unwrap_or(1), given: range });
+        if range.is_empty()
+            || range.len() > MOST_DIMENSIONS
+            || program.needs.rank.is_some_and(|rank| rank != range.len())
+        {
+            return Err(MapError::Rank { map: name, expected: program.needs.rank.unwrap_or(1), given: range });
         }
         let points = elements(&range).map_err(|error| match error {
             MapError::Extents { extents, most, .. } => {
@@ -175,8 +180,8 @@ impl<'a, B: MapBackend + ?Sized> CheckedCall<'a, B> {
             (_, Some(block)) if block.contains(&0) => {
                 return refused(format!("blocks of {block:?}"), "at least 1 in each dimension");
             }
-            (_, Some(given)) if program.block.is_some() => {
-                let own = program.block.unwrap_or(given);
+            (_, Some(given)) if program.needs.block.is_some() => {
+                let own = program.needs.block.unwrap_or(given);
                 return Err(MapError::BlockOfThreads { map: name, given, own });
             }
             _ => {}
@@ -189,7 +194,7 @@ impl<'a, B: MapBackend + ?Sized> CheckedCall<'a, B> {
                 return refused(what, "no more dimensions than the index space has");
             }
         }
-        if options.tile != [1; BLOCK_DIMENSIONS] && program.is_of_blocks() {
+        if options.tile != [1; BLOCK_DIMENSIONS] && program.needs.is_of_blocks() {
             let what = format!("tiles of {:?} with thread-block maps", options.tile);
             return refused(what, "none: a block does several points by a loop in its body");
         }
@@ -200,8 +205,8 @@ impl<'a, B: MapBackend + ?Sized> CheckedCall<'a, B> {
             let what = format!("tiles of {:?} with the schedule {:?}", options.tile, options.schedule);
             return refused(what, "the schedule Device: with others a work-item does several points anyway");
         }
-        let sequential = options.schedule == Schedule::Sequential && !program.is_of_blocks();
-        if let Some(argument) = program.racy.filter(|_| !sequential) {
+        let sequential = options.schedule == Schedule::Sequential && !program.needs.is_of_blocks();
+        if let Some(argument) = program.needs.racy.filter(|_| !sequential) {
             return Err(MapError::Race { map: name, array: map.names[argument] });
         }
         let extents: Vec<Vec<usize>> = values
@@ -254,9 +259,9 @@ impl<'a, B: MapBackend + ?Sized> CheckedCall<'a, B> {
     fn describe(&self, place: Place) -> (String, Vec<usize>) {
         match place {
             Place::Argument(argument) => (self.map.names[argument].to_owned(), self.extents(argument).to_vec()),
-            Place::Local(local) => (format!("local array {local}"), self.program.locals[local].extents.clone()),
+            Place::Local(local) => (format!("local array {local}"), self.program.needs.locals[local].extents.clone()),
             Place::Register(register) => {
-                (format!("register array {register}"), self.program.registers[register].extents.clone())
+                (format!("register array {register}"), self.program.needs.registers[register].extents.clone())
             }
         }
     }
@@ -267,8 +272,8 @@ impl<'a, B: MapBackend + ?Sized> CheckedCall<'a, B> {
         {
             let place = match slot {
                 _ if slot < arguments => Place::Argument(slot),
-                _ if slot < arguments + self.program.locals.len() => Place::Local(slot - arguments),
-                _ => Place::Register(slot - arguments - self.program.locals.len()),
+                _ if slot < arguments + self.program.needs.locals.len() => Place::Local(slot - arguments),
+                _ => Place::Register(slot - arguments - self.program.needs.locals.len()),
             };
             let (array, extents) = self.describe(place);
             let point = index_in(u64::from(point), &self.range);

@@ -85,8 +85,8 @@ pub use point::{
     Accumulate, Argument, Element, ExactSum, Greatest, IntegerElement, IntegerSum, Least, Local, MapBody,
     OrderedElement, Point, Read, Register, Scalar, Update, Write,
 };
-pub use record::Recorder;
-pub use role::{Kind, Role};
+pub use record::PointRecorder;
+pub use role::Role;
 pub use trial::{MapComparison, MapMismatch, Results, Trial, compare, ways};
 
 /// What a map is written and launched with: `use lanefield_maps::prelude::*`.

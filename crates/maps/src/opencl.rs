@@ -3,10 +3,14 @@
 
 use std::fmt::Write as _;
 
-use lanefield::body::text::{Spelling, Text, Writes, literal, operation_text};
+use lanefield::body::BodyError;
+use lanefield::body::dialect::Dialect;
+use lanefield::body::program::{Id, Kind, Operation, Program, Statement};
+use lanefield::body::text::{Text, Writes};
 
-use super::program::{BLOCK_DIMENSIONS, Id, Operation, Program, Room, Statement, slot, slots};
-use super::role::{Beyond, Fold, Kind, Place, Role, Use};
+use super::kernel::MapKernel;
+use super::program::{BLOCK_DIMENSIONS, PointAccess, PointLanguage, Room, Scope, slot, slots};
+use super::role::{Beyond, Fold, Place, Role, Use, of_fold};
 
 /// What stands around a body.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -31,24 +35,18 @@ pub struct Form {
     pub tracked: Vec<usize>,
 }
 
-/// The names of a map, and what its arguments are.
-#[derive(Clone, Copy, Debug)]
-#[allow(missing_docs, reason = "the names say what they are")]
-pub struct Named<'a> {
-    pub name: &'static str,
-    pub computes: &'a str,
-    pub names: &'static [&'static str],
-    pub roles: &'a [Role],
-}
-
 /// The name of the kernel of a map.
 pub fn kernel_name(map: &str) -> String {
     format!("map_{map}")
 }
 
 /// The OpenCL C text of a map.
-pub fn kernel_text(named: Named<'_>, program: &Program, form: &Form) -> String {
-    let of_blocks = program.is_of_blocks();
+///
+/// # Errors
+/// [`BodyError::Unsupported`].
+pub fn kernel_text(map: &MapKernel, program: &Program<PointLanguage>, form: &Form) -> Result<String, BodyError> {
+    let (named, needs) = (Names(map), &program.needs);
+    let of_blocks = needs.is_of_blocks();
     let sums: Vec<usize> = named.numbers(|role| *role == Role::ExactSum);
     let folds: Vec<usize> = named.numbers(|role| matches!(role, Role::Fold(..)));
     let frame = frame(form, of_blocks);
@@ -64,29 +62,29 @@ pub fn kernel_text(named: Named<'_>, program: &Program, form: &Form) -> String {
         copies: 0,
         text: Text { indent: 1 + frame.depth, text: String::new() },
     };
-    writer.statements(&program.statements);
+    writer.statements(&program.statements)?;
     // A group that goes on with the next block may be ahead of some of its threads.
     if !matches!(form.walk, Walk::Each(_)) || !writer.events.is_empty() {
         writer.synchronise();
     }
     let body = std::mem::take(&mut writer.text.text);
-    let mut text = format!("// {}: {}. Written from its body.\n\n", named.name, named.computes);
+    let mut text = format!("// {}: {}. Written from its body.\n\n", map.name, map.computes);
     text += if sums.is_empty() { "#include \"map.clh\"\n" } else { "#include \"map_sums.clh\"\n" };
     let _ =
-        write!(text, "\n__kernel void {}({}) {{\n", kernel_name(named.name), arguments(named, form, &sums).join(", "));
-    for (number, Room { kind, .. }) in program.locals.iter().enumerate() {
-        let _ = writeln!(text, "    __local {} l{number}[{}];", kind.type_name(), program.locals[number].elements());
+        write!(text, "\n__kernel void {}({}) {{\n", kernel_name(map.name), arguments(named, form, &sums).join(", "));
+    for (number, Room { kind, .. }) in needs.locals.iter().enumerate() {
+        let _ = writeln!(text, "    __local {} l{number}[{}];", type_of(*kind), needs.locals[number].elements());
     }
-    for (number, room) in program.registers.iter().enumerate() {
-        let _ = writeln!(text, "    {} r{number}[{}];", room.kind.type_name(), room.elements());
+    for (number, room) in needs.registers.iter().enumerate() {
+        let _ = writeln!(text, "    {} r{number}[{}];", type_of(room.kind), room.elements());
     }
     for number in 0..sums.len() {
         let _ = writeln!(text, "    running sum{number} = running_empty();\n    int any{number} = 0;");
         let _ = writeln!(text, "    __local uint terms{number};");
     }
     for &argument in &folds {
-        if let Role::Fold(kind, fold) = named.roles[argument] {
-            let (ty, identity) = (kind.of_fold().type_name(), identity(kind, fold));
+        if let Role::Fold(kind, fold) = map.roles[argument] {
+            let (ty, identity) = (type_of(of_fold(kind)), identity(kind, fold));
             let _ = writeln!(text, "    {ty} fold{argument} = {identity};\n    __local {ty} of_group{argument};");
         }
     }
@@ -99,11 +97,11 @@ pub fn kernel_text(named: Named<'_>, program: &Program, form: &Form) -> String {
             "    map_finish_sum(&sum{number}, any{number}, exchange, &terms{number}, partials + 3 * (map_group() * {} + {number}), \
              spill_target_of(spills, {number})); // {}",
             sums.len(),
-            named.names[*argument]
+            map.names[*argument]
         );
     }
     for &argument in &folds {
-        if let Role::Fold(kind, fold) = named.roles[argument] {
+        if let Role::Fold(kind, fold) = map.roles[argument] {
             let (name, atomic, identity) = (named.argument(argument), atomic(fold), identity(kind, fold));
             let _ = write!(
                 text,
@@ -114,35 +112,39 @@ pub fn kernel_text(named: Named<'_>, program: &Program, form: &Form) -> String {
         }
     }
     text += "}\n";
-    text
+    Ok(text)
 }
 
-impl Named<'_> {
+/// What a map and its arguments are called in its kernel.
+#[derive(Clone, Copy)]
+struct Names<'a>(&'a MapKernel);
+
+impl Names<'_> {
     fn numbers(&self, wanted: impl Fn(&Role) -> bool) -> Vec<usize> {
-        (0..self.roles.len()).filter(|&number| wanted(&self.roles[number])).collect()
+        (0..self.0.roles.len()).filter(|&number| wanted(&self.0.roles[number])).collect()
     }
 
     /// The name of an argument, which is no word of the language.
     fn argument(&self, number: usize) -> String {
-        format!("{}_", self.names[number])
+        format!("{}_", self.0.names[number])
     }
 
     /// What an array's pitch is called.
     fn pitch(&self, argument: usize) -> String {
-        format!("{}_pitch", self.names[argument])
+        format!("{}_pitch", self.0.names[argument])
     }
 
     /// The name of an array's extent.
     fn extent(&self, argument: usize, dimension: usize) -> String {
-        format!("{}_n{dimension}", self.names[argument])
+        format!("{}_n{dimension}", self.0.names[argument])
     }
 }
 
 /// The arguments of a kernel: those of the body in their order, each array followed by its extents and its pitch; then the index space, and what the schedule, sums and
 /// guards need.
-fn arguments(named: Named<'_>, form: &Form, sums: &[usize]) -> Vec<String> {
+fn arguments(named: Names<'_>, form: &Form, sums: &[usize]) -> Vec<String> {
     let mut declared = Vec::new();
-    for (number, role) in named.roles.iter().enumerate() {
+    for (number, role) in named.0.roles.iter().enumerate() {
         let name = named.argument(number);
         match role {
             Role::Array { kind, rank, used } => {
@@ -151,13 +153,13 @@ fn arguments(named: Named<'_>, form: &Form, sums: &[usize]) -> Vec<String> {
                     Use::Accumulate => "volatile __global",
                     Use::Write | Use::Update => "__global",
                 };
-                declared.push(format!("{qualifier} {}* restrict {name}", kind.type_name()));
+                declared.push(format!("{qualifier} {}* restrict {name}", type_of(*kind)));
                 declared.extend((0..*rank).map(|dimension| format!("int {}", named.extent(number, dimension))));
                 declared.push(format!("int {}", named.pitch(number)));
             }
-            Role::Scalar(kind) => declared.push(format!("{} {name}", kind.type_name())),
+            Role::Scalar(kind) => declared.push(format!("{} {name}", type_of(*kind))),
             Role::Fold(kind, _) => {
-                let ty = kind.of_fold().type_name();
+                let ty = type_of(of_fold(*kind));
                 declared.push(format!("volatile __global {ty}* restrict {name}"));
             }
             Role::ExactSum => {}
@@ -314,8 +316,8 @@ fn identity(kind: Kind, fold: Fold) -> &'static str {
 }
 
 struct Writer<'a> {
-    named: Named<'a>,
-    program: &'a Program,
+    named: Names<'a>,
+    program: &'a Program<PointLanguage>,
     form: &'a Form,
     sums: &'a [usize],
     /// Whether each thread does by itself what stands here.
@@ -331,27 +333,161 @@ struct Writer<'a> {
     text: Text,
 }
 
-impl Writes for Writer<'_> {
-    type Kind = Kind;
+/// Yes or no is an integer.
+fn type_of(kind: Kind) -> &'static str {
+    Dialect::OpenCl.type_of(if kind == Kind::Choice { Kind::I32 } else { kind })
+}
 
+impl Writes<PointLanguage> for Writer<'_> {
     fn text(&mut self) -> &mut Text {
         &mut self.text
     }
-    fn type_of(kind: Kind) -> &'static str {
-        kind.type_name()
+    fn dialect(&self) -> Dialect {
+        Dialect::OpenCl
     }
-    fn named(&self, id: Id) -> String {
-        format!("v{}", id.0)
+    fn type_of(&self, kind: Kind) -> &'static str {
+        type_of(kind)
+    }
+    fn turns(&self, turns: &Id) -> String {
+        self.named(*turns)
+    }
+    /// Before a branch or a turn all that is pending is done, where a whole group comes to it.
+    fn before_turn(&mut self) {
+        if !self.in_threads {
+            self.synchronise();
+        }
+    }
+
+    fn input(&self, operation: &Operation) -> Option<String> {
+        Some(match operation {
+            Operation::Index(dimension) => format!("i{dimension}"),
+            Operation::Range(dimension) => format!("range{dimension}"),
+            Operation::Thread(map, dimension) => {
+                format!("(int)get_local_id({})", self.device_dimension(*map, *dimension))
+            }
+            Operation::Extent(argument, dimension) => self.named.extent(*argument, *dimension),
+            Operation::Scalar(argument) => self.named.argument(*argument),
+            _ => return None,
+        })
+    }
+
+    fn access(&mut self, access: &PointAccess) -> Result<(), BodyError> {
+        match access {
+            PointAccess::Load { id, kind, place, index, beyond } => {
+                if !self.in_threads {
+                    // What all threads read here, one of them may write in the next thread-block map.
+                    self.synchronise();
+                    if let Place::Argument(argument) = place {
+                        self.pending = matches!(self.named.0.roles[*argument], Role::Array { used: Use::Update, .. });
+                    }
+                }
+                let (name, ty) = (self.name(*place), type_of(*kind));
+                let (element, inside) = self.element(*place, &Self::names_of(index));
+                match beyond {
+                    Beyond::Error if !self.form.guarded => {
+                        self.line(&format!("const {ty} v{} = {name}[{element}];", id.0));
+                    }
+                    Beyond::Error => {
+                        self.line(&format!("{ty} v{} = 0;", id.0));
+                        let id = id.0;
+                        self.at_element(*place, index, true, |writer, element| {
+                            writer.line(&format!("v{id} = {name}[{element}];"));
+                        });
+                    }
+                    Beyond::Instead(value) => {
+                        let value = value.map_or("0".to_owned(), |value| format!("v{}", value.0));
+                        self.line(&format!("const {ty} v{} = {inside} ? {name}[{element}] : {value};", id.0));
+                    }
+                }
+            }
+            PointAccess::Store { place, index, value, beyond } => {
+                let (place, value, name) = (*place, *value, self.name(*place));
+                self.at_element(place, index, *beyond == Beyond::Error, |writer, element| {
+                    if let Place::Argument(argument) = place {
+                        writer.own(argument, element);
+                    }
+                    writer.line(&format!("{name}[{element}] = v{};", value.0));
+                });
+            }
+            PointAccess::FoldAt { place, fold, index, value, .. } => {
+                let (name, fold, value) = (self.name(*place), atomic(*fold), *value);
+                self.at_element(*place, index, true, |writer, element| {
+                    writer.line(&format!("{fold}(&{name}[{element}], v{});", value.0));
+                });
+            }
+            PointAccess::Sum { argument, term } => {
+                let number = self.sums.iter().position(|known| known == argument).unwrap_or(0);
+                let target = format!("spill_target_of(spills, {number})");
+                self.line(&format!("running_add(&sum{number}, v{}, {target});", term.0));
+                self.line(&format!("any{number} = 1;"));
+            }
+            PointAccess::Fold { argument, value } => {
+                if let Role::Fold(kind, fold) = self.named.0.roles[*argument] {
+                    let combined = match fold {
+                        Fold::Sum => format!("add_{}", type_of(kind)),
+                        Fold::Least => "min".to_owned(),
+                        Fold::Greatest => "max".to_owned(),
+                    };
+                    match kind {
+                        Kind::F32 => {
+                            self.line(&format!("if (!isnan(v{}))", value.0));
+                            let line =
+                                format!("    fold{argument} = {combined}(fold{argument}, map_ordered(v{}));", value.0);
+                            self.line(&line);
+                        }
+                        _ => self.line(&format!("fold{argument} = {combined}(fold{argument}, v{});", value.0)),
+                    }
+                }
+            }
+            PointAccess::Clear { register } => {
+                let count = self.program.needs.registers[*register].elements();
+                self.line(&format!("for (int k = 0; k < {count}; ++k)"));
+                self.line(&format!("    r{register}[k] = 0;"));
+            }
+            PointAccess::Copy { local, argument, origin, inward, asynchronous } => {
+                self.copy(*local, *argument, origin, *inward, *asynchronous);
+            }
+        }
+        Ok(())
+    }
+
+    fn within(&mut self, scope: &Scope, statements: &[Statement<PointLanguage>]) -> Result<(), BodyError> {
+        match scope {
+            Scope::Threads { extents, .. } => {
+                self.synchronise();
+                let block = self.program.needs.block.unwrap_or([1; BLOCK_DIMENSIONS]);
+                let padded = (0..BLOCK_DIMENSIONS).map(|device| {
+                    let extent = extents.iter().rev().nth(device).copied().unwrap_or(1);
+                    (device, extent, block[BLOCK_DIMENSIONS - 1 - device])
+                });
+                let fewer: Vec<String> = padded
+                    .filter(|(_, extent, block)| extent < block)
+                    .map(|(device, extent, _)| format!("get_local_id({device}) < {extent}"))
+                    .collect();
+                match fewer.is_empty() {
+                    true => self.open("{"),
+                    false => self.open(&format!("if ({}) {{", fewer.join(" && "))),
+                }
+                self.in_threads = true;
+                self.statements(statements)?;
+                self.in_threads = false;
+                self.close();
+                self.copying.clear();
+                self.pending = true;
+            }
+            Scope::When(choice) => {
+                self.before_turn();
+                self.open(&format!("if (v{}) {{", choice.0));
+                self.statements(statements)?;
+                self.before_turn();
+                self.close();
+            }
+        }
+        Ok(())
     }
 }
 
 impl Writer<'_> {
-    fn statements(&mut self, statements: &[Statement]) {
-        for statement in statements {
-            self.statement(statement);
-        }
-    }
-
     /// Lets all threads of the group meet, if one of them may be behind.
     fn synchronise(&mut self) {
         self.copying.clear();
@@ -374,12 +510,14 @@ impl Writer<'_> {
 
     fn extents(&self, place: Place) -> Vec<String> {
         match place {
-            Place::Argument(argument) => match self.named.roles[argument] {
+            Place::Argument(argument) => match self.named.0.roles[argument] {
                 Role::Array { rank, .. } => (0..rank).map(|d| self.named.extent(argument, d)).collect(),
                 _ => Vec::new(),
             },
-            Place::Local(local) => self.program.locals[local].extents.iter().map(usize::to_string).collect(),
-            Place::Register(number) => self.program.registers[number].extents.iter().map(usize::to_string).collect(),
+            Place::Local(local) => self.program.needs.locals[local].extents.iter().map(usize::to_string).collect(),
+            Place::Register(number) => {
+                self.program.needs.registers[number].extents.iter().map(usize::to_string).collect()
+            }
         }
     }
 
@@ -408,17 +546,17 @@ impl Writer<'_> {
 
     /// Notes that an index lay beyond the ends.
     fn beyond(&self, place: Place) -> String {
-        format!("map_beyond(status + {}, point);", slot(self.program, self.named.roles.len(), place))
+        format!("map_beyond(status + {}, point);", slot(&self.program.needs, self.named.0.roles.len(), place))
     }
 
     /// Notes who writes an element.
     fn own(&mut self, argument: usize, element: &str) {
         if self.form.tracked.contains(&argument) {
-            let owner = match self.program.is_of_blocks() {
+            let owner = match self.program.needs.is_of_blocks() {
                 true => "point * map_threads() + map_thread() + 1",
                 false => "point + 1",
             };
-            let first = slots(self.program, self.named.roles.len()) + argument;
+            let first = slots(&self.program.needs, self.named.0.roles.len()) + argument;
             self.line(&format!("map_own(owners{argument}, {element}, max({owner}, 1u), status + {first});"));
         }
     }
@@ -443,138 +581,10 @@ impl Writer<'_> {
         }
     }
 
-    fn statement(&mut self, statement: &Statement) {
-        match statement {
-            Statement::Compute { id, kind, operation } => {
-                let value = self.expression(*kind, operation);
-                self.line(&format!("const {} v{} = {value};", kind.type_name(), id.0));
-            }
-            Statement::Load { id, kind, place, index, beyond } => {
-                if !self.in_threads {
-                    // What all threads read here, one of them may write in the next thread-block map.
-                    self.synchronise();
-                    if let Place::Argument(argument) = place {
-                        self.pending = matches!(self.named.roles[*argument], Role::Array { used: Use::Update, .. });
-                    }
-                }
-                let (name, ty) = (self.name(*place), kind.type_name());
-                let (element, inside) = self.element(*place, &Self::names_of(index));
-                match beyond {
-                    Beyond::Error if !self.form.guarded => {
-                        self.line(&format!("const {ty} v{} = {name}[{element}];", id.0));
-                    }
-                    Beyond::Error => {
-                        self.line(&format!("{ty} v{} = 0;", id.0));
-                        let id = id.0;
-                        self.at_element(*place, index, true, |writer, element| {
-                            writer.line(&format!("v{id} = {name}[{element}];"));
-                        });
-                    }
-                    Beyond::Instead(value) => {
-                        let value = value.map_or("0".to_owned(), |value| format!("v{}", value.0));
-                        self.line(&format!("const {ty} v{} = {inside} ? {name}[{element}] : {value};", id.0));
-                    }
-                }
-            }
-            Statement::Store { place, index, value, beyond } => {
-                let (place, value, name) = (*place, *value, self.name(*place));
-                self.at_element(place, index, *beyond == Beyond::Error, |writer, element| {
-                    if let Place::Argument(argument) = place {
-                        writer.own(argument, element);
-                    }
-                    writer.line(&format!("{name}[{element}] = v{};", value.0));
-                });
-            }
-            Statement::FoldAt { place, fold, index, value, .. } => {
-                let (name, fold, value) = (self.name(*place), atomic(*fold), *value);
-                self.at_element(*place, index, true, |writer, element| {
-                    writer.line(&format!("{fold}(&{name}[{element}], v{});", value.0));
-                });
-            }
-            Statement::Sum { argument, term } => {
-                let number = self.sums.iter().position(|known| known == argument).unwrap_or(0);
-                let target = format!("spill_target_of(spills, {number})");
-                self.line(&format!("running_add(&sum{number}, v{}, {target});", term.0));
-                self.line(&format!("any{number} = 1;"));
-            }
-            Statement::Fold { argument, value } => {
-                if let Role::Fold(kind, fold) = self.named.roles[*argument] {
-                    let combined = match fold {
-                        Fold::Sum => format!("add_{}", kind.type_name()),
-                        Fold::Least => "min".to_owned(),
-                        Fold::Greatest => "max".to_owned(),
-                    };
-                    match kind {
-                        Kind::F32 => {
-                            self.line(&format!("if (!isnan(v{}))", value.0));
-                            let line =
-                                format!("    fold{argument} = {combined}(fold{argument}, map_ordered(v{}));", value.0);
-                            self.line(&line);
-                        }
-                        _ => self.line(&format!("fold{argument} = {combined}(fold{argument}, v{});", value.0)),
-                    }
-                }
-            }
-            Statement::Clear { register } => {
-                let count = self.program.registers[*register].elements();
-                self.line(&format!("for (int k = 0; k < {count}; ++k)"));
-                self.line(&format!("    r{register}[k] = 0;"));
-            }
-            Statement::Copy { local, argument, origin, inward, asynchronous } => {
-                self.copy(*local, *argument, origin, *inward, *asynchronous);
-            }
-            Statement::Threads { extents, statements, .. } => {
-                self.synchronise();
-                let block = self.program.block.unwrap_or([1; BLOCK_DIMENSIONS]);
-                let padded = (0..BLOCK_DIMENSIONS).map(|device| {
-                    let extent = extents.iter().rev().nth(device).copied().unwrap_or(1);
-                    (device, extent, block[BLOCK_DIMENSIONS - 1 - device])
-                });
-                let fewer: Vec<String> = padded
-                    .filter(|(_, extent, block)| extent < block)
-                    .map(|(device, extent, _)| format!("get_local_id({device}) < {extent}"))
-                    .collect();
-                match fewer.is_empty() {
-                    true => self.open("{"),
-                    false => self.open(&format!("if ({}) {{", fewer.join(" && "))),
-                }
-                self.in_threads = true;
-                self.statements(statements);
-                self.in_threads = false;
-                self.close();
-                self.copying.clear();
-                self.pending = true;
-            }
-            Statement::When { choice, statements } => {
-                self.meet_before_branch();
-                self.open(&format!("if (v{}) {{", choice.0));
-                self.statements(statements);
-                self.meet_before_branch();
-                self.close();
-            }
-            Statement::Loop { turn, turns, carried, statements } => {
-                self.declare_carried(carried);
-                self.meet_before_branch();
-                self.open(&format!("for (int v{0} = 0; v{0} < v{1}; ++v{0}) {{", turn.0, turns.0));
-                self.statements(statements);
-                self.meet_before_branch();
-                self.hand_on(carried);
-                self.close();
-            }
-        }
-    }
-
-    /// Before a branch or a turn all that is pending is done, where a whole group comes to it.
-    fn meet_before_branch(&mut self) {
-        if !self.in_threads {
-            self.synchronise();
-        }
-    }
-
     fn copy(&mut self, local: usize, argument: usize, origin: &[Id], inward: bool, asynchronous: bool) {
         let place = Place::Argument(argument);
         let (name, extents) = (self.name(place), self.extents(place));
-        let room = self.program.locals[local].clone();
+        let room = self.program.needs.locals[local].clone();
         let rank = room.extents.len();
         let row = room.extents[rank - 1];
         // What stands before it may still read or write the local array, but not a copy to another one.
@@ -636,36 +646,14 @@ impl Writer<'_> {
         self.pending = true;
     }
 
-    fn expression(&self, kind: Kind, operation: &Operation) -> String {
-        match operation {
-            Operation::Constant(value) if kind == Kind::F64 => literal(*value),
-            Operation::Constant(value) => format!("(float)({})", literal(*value)),
-            Operation::Index(dimension) => format!("i{dimension}"),
-            Operation::Range(dimension) => format!("range{dimension}"),
-            Operation::Thread(map, dimension) => {
-                format!("(int)get_local_id({})", self.device_dimension(*map, *dimension))
-            }
-            Operation::Extent(argument, dimension) => self.named.extent(*argument, *dimension),
-            Operation::Scalar(argument) => self.named.argument(*argument),
-            other => {
-                let spelling = match kind {
-                    Kind::F32 | Kind::F64 | Kind::Choice => Spelling::Real,
-                    Kind::I32 | Kind::U32 => Spelling::Integer(kind.type_name()),
-                };
-                operation_text(spelling, other, &|id| self.named(id))
-            }
-        }
-    }
-
     /// The dimension of the device that counts a dimension of a thread-block map: the last is the first.
     fn device_dimension(&self, map: usize, dimension: usize) -> usize {
-        fn rank(statements: &[Statement], wanted: usize) -> Option<usize> {
-            statements.iter().find_map(|statement| match statement {
-                Statement::Threads { map, extents, .. } if *map == wanted => Some(extents.len()),
-                Statement::When { statements, .. } | Statement::Loop { statements, .. } => rank(statements, wanted),
-                _ => None,
-            })
-        }
-        rank(&self.program.statements, map).unwrap_or(1).saturating_sub(1 + dimension)
+        let rank = self.program.flat().into_iter().find_map(|statement| match statement {
+            Statement::Within { scope: Scope::Threads { map: known, extents }, .. } if *known == map => {
+                Some(extents.len())
+            }
+            _ => None,
+        });
+        rank.unwrap_or(1).saturating_sub(1 + dimension)
     }
 }

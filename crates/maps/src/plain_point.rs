@@ -4,13 +4,14 @@
 use std::cell::{Cell, RefCell};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
+use lanefield::body::program::{Kind, Program};
 use lanefield_reference::body::number::Carried;
 use lanefield_reference::exact::ExactSum;
 
 use super::number::{Plain, PlainChoice};
 use super::point::{Copied, Element, Local, Point, Register};
-use super::program::{BLOCK_DIMENSIONS, Program, index_of, slot};
-use super::role::{Beyond, Fold, Kind, MOST_DIMENSIONS, Place, Role, folded, identity, ordered};
+use super::program::{BLOCK_DIMENSIONS, PointLanguage, index_of, slot};
+use super::role::{Beyond, Fold, MOST_DIMENSIONS, Place, Role, folded, identity, ordered};
 
 /// The numbers of an array on the CPU.
 #[derive(Debug)]
@@ -60,7 +61,7 @@ impl HostNumbers {
 /// What all points of a call share.
 #[derive(Debug)]
 pub struct HostCall<'a> {
-    pub(super) program: &'a Program,
+    pub(super) program: &'a Program<PointLanguage>,
     pub(super) roles: &'static [Role],
     pub(super) range: &'a [usize],
     /// Threads of a block.
@@ -107,8 +108,8 @@ impl BlockState {
             thread: Cell::new(0),
             locals_taken: Cell::new(0),
             registers_taken: Cell::new(0),
-            locals: RefCell::new(rooms(&call.program.locals, 1)),
-            registers: RefCell::new(rooms(&call.program.registers, call.threads)),
+            locals: RefCell::new(rooms(&call.program.needs.locals, 1)),
+            registers: RefCell::new(rooms(&call.program.needs.registers, call.threads)),
             sums: RefCell::new(call.roles.iter().map(|_| ExactSum::new()).collect()),
             folds: RefCell::new(folds.collect()),
         }
@@ -167,9 +168,9 @@ impl<'a> PlainPoint<'a> {
     fn element_in(&self, place: Place, index: &[u64]) -> Option<usize> {
         match place {
             Place::Argument(argument) => self.element_of(argument, index),
-            Place::Local(local) => Self::element_of_room(&self.call.program.locals[local].extents, index),
+            Place::Local(local) => Self::element_of_room(&self.call.program.needs.locals[local].extents, index),
             Place::Register(register) => {
-                let extents = &self.call.program.registers[register].extents;
+                let extents = &self.call.program.needs.registers[register].extents;
                 let own = self.state.thread.get() * extents.iter().product::<usize>();
                 Some(own + Self::element_of_room(extents, index)?)
             }
@@ -178,7 +179,7 @@ impl<'a> PlainPoint<'a> {
 
     fn note_beyond(&self, place: Place) {
         let point = self.state.number.get().min(u64::from(u32::MAX - 1)) as u32;
-        let slot = slot(self.call.program, self.call.roles.len(), place);
+        let slot = slot(&self.call.program.needs, self.call.roles.len(), place);
         self.call.beyond[slot].fetch_min(point, Relaxed);
     }
 
@@ -214,7 +215,7 @@ impl Point for PlainPoint<'_> {
     }
     #[inline(always)]
     fn threads<const D: usize>(self, extents: [usize; D], mut work: impl FnMut([Plain<i32>; D])) {
-        let block = self.call.program.block.unwrap_or([1; BLOCK_DIMENSIONS]);
+        let block = self.call.program.needs.block.unwrap_or([1; BLOCK_DIMENSIONS]);
         for number in 0..extents.iter().product::<usize>() {
             let index = index_of(number as u64, &extents);
             // Its place among all threads of the block.
@@ -349,7 +350,7 @@ impl Point for PlainPoint<'_> {
     }
     fn copy(self, copy: Copied<'_, u64>) {
         let Copied { local, argument, origin, inward, .. } = copy;
-        let room = &self.call.program.locals[local];
+        let room = &self.call.program.needs.locals[local];
         let Some(numbers) = self.call.arrays[argument] else { return };
         for number in 0..room.elements() {
             let within = index_of(number as u64, &room.extents);

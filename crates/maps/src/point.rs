@@ -3,10 +3,11 @@
 use std::marker::PhantomData;
 
 use bytemuck::Pod;
+use lanefield::body::program::Kind;
 use lanefield_reference::body::number::{Carried, Choice, RealNumber};
 
 use super::number::{Carries, IntegerNumber};
-use super::role::{Beyond, Fold, Kind, Place, Role, Use};
+use super::role::{Beyond, Fold, Place, Role, Use};
 
 /// A point of an index space of 1 to 6 dimensions. With [`Self::threads`] in its body it is a block of points: a work-group.
 pub trait Point: Copy {

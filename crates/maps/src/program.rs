@@ -1,19 +1,30 @@
-//! What a body does at a point, as a list of statements: what its recording gives, and what is checked, bounded and written as OpenCL C. Operations are
-//! those of kernel bodies (`lanefield::body::program`).
+//! The language of maps: what a body reads and writes at a point, and what it needs. All else that a program has is that of kernel bodies
+//! (`lanefield::body::program`).
 
-pub use lanefield::body::program::{Id, Operation};
+use lanefield::body::program::{Accesses, Id, Kind, Language, Operands};
 
-use super::role::{Beyond, Fold, Kind, MOST_DIMENSIONS, Place};
+use super::role::{Beyond, Fold, MOST_DIMENSIONS, Place, bytes};
 
 /// The most dimensions of a block of threads.
 pub const BLOCK_DIMENSIONS: usize = 3;
 
-/// One thing that a body does.
+/// The language of maps.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct PointLanguage;
+
+impl Language for PointLanguage {
+    type Access = PointAccess;
+    type Scope = Scope;
+    type Turns = Id;
+    type Needs = Needs;
+
+    const TURN: Kind = Kind::I32;
+}
+
+/// A read or a write at a point.
 #[derive(Clone, PartialEq, Debug)]
 #[allow(missing_docs, reason = "the names say what they are")]
-pub enum Statement {
-    /// Computes a number.
-    Compute { id: Id, kind: Kind, operation: Operation },
+pub enum PointAccess {
     /// Reads a number.
     Load { id: Id, kind: Kind, place: Place, index: Vec<Id>, beyond: Beyond<Id> },
     /// Writes a number.
@@ -28,16 +39,52 @@ pub enum Statement {
     Clear { register: usize },
     /// Copies between global and local memory: from or to `origin` on there, and asynchronously if the device is asked to copy by itself.
     Copy { local: usize, argument: usize, origin: Vec<Id>, inward: bool, asynchronous: bool },
-    /// What each thread of thread-block map `map` does.
-    Threads { map: usize, extents: Vec<usize>, statements: Vec<Statement> },
-    /// Does something where a choice is yes.
-    When { choice: Id, statements: Vec<Statement> },
-    /// Takes turns. `turn` stands for the number of the turn.
-    Loop { turn: Id, turns: Id, carried: Vec<Carry>, statements: Vec<Statement> },
 }
 
-/// A number that a loop carries.
-pub type Carry = lanefield::body::program::Carry<Kind>;
+/// What statements stand within, beside loops.
+#[derive(Clone, PartialEq, Debug)]
+#[allow(missing_docs, reason = "the names say what they are")]
+pub enum Scope {
+    /// What each thread of thread-block map `map` does.
+    Threads { map: usize, extents: Vec<usize> },
+    /// What is done where a choice is yes.
+    When(Id),
+}
+
+impl Operands for PointAccess {
+    fn operands_mut(&mut self) -> Vec<&mut Id> {
+        match self {
+            Self::Load { index, beyond, .. } => index.iter_mut().chain(beyond.instead()).collect(),
+            Self::Store { index, value, beyond, .. } => {
+                index.iter_mut().chain([value]).chain(beyond.instead()).collect()
+            }
+            Self::FoldAt { index, value, .. } => index.iter_mut().chain([value]).collect(),
+            Self::Sum { term: value, .. } | Self::Fold { value, .. } => vec![value],
+            Self::Clear { .. } => Vec::new(),
+            Self::Copy { origin, .. } => origin.iter_mut().collect(),
+        }
+    }
+}
+
+impl Accesses for PointAccess {
+    fn result(&self) -> Option<Id> {
+        if let Self::Load { id, .. } = self { Some(*id) } else { None }
+    }
+
+    /// A read beyond the ends is an error, even of a number that nothing uses.
+    fn has_effect(&self) -> bool {
+        !matches!(self, Self::Load { beyond: Beyond::Instead(_), .. })
+    }
+}
+
+impl Operands for Scope {
+    fn operands_mut(&mut self) -> Vec<&mut Id> {
+        match self {
+            Self::Threads { .. } => Vec::new(),
+            Self::When(choice) => vec![choice],
+        }
+    }
+}
 
 /// Memory that a body asks for.
 #[derive(Clone, PartialEq, Debug)]
@@ -55,15 +102,13 @@ impl Room {
 
     /// Bytes that it takes.
     pub fn bytes(&self) -> usize {
-        self.elements().saturating_mul(self.kind.bytes())
+        self.elements().saturating_mul(bytes(self.kind))
     }
 }
 
-/// What a body does at a point.
+/// What a body needs of who runs it, and what is known of it.
 #[derive(Clone, PartialEq, Debug, Default)]
-pub struct Program {
-    /// Everything, in order.
-    pub statements: Vec<Statement>,
+pub struct Needs {
     /// Local memory.
     pub locals: Vec<Room>,
     /// Registers of a thread.
@@ -78,7 +123,7 @@ pub struct Program {
     pub racy: Option<usize>,
 }
 
-impl Program {
+impl Needs {
     /// Whether a point is a block of threads.
     pub fn is_of_blocks(&self) -> bool {
         self.block.is_some()
@@ -87,20 +132,6 @@ impl Program {
     /// Bytes of local memory that a block takes.
     pub fn local_bytes(&self) -> usize {
         self.locals.iter().map(Room::bytes).fold(0, usize::saturating_add)
-    }
-
-    /// Whether it divides, or takes roots, in f32.
-    pub fn divides(&self) -> bool {
-        fn any(statements: &[Statement]) -> bool {
-            statements.iter().any(|statement| match statement {
-                Statement::Compute { kind: Kind::F32, operation, .. } => operation.divides(),
-                Statement::Threads { statements, .. }
-                | Statement::When { statements, .. }
-                | Statement::Loop { statements, .. } => any(statements),
-                _ => false,
-            })
-        }
-        any(&self.statements)
     }
 }
 
@@ -116,15 +147,15 @@ pub fn index_of(mut number: u64, range: &[usize]) -> [i32; MOST_DIMENSIONS] {
 }
 
 /// Where it is noted that an index of a place lay beyond the ends: arguments, local memory, registers, one after the other.
-pub fn slot(program: &Program, arguments: usize, place: Place) -> usize {
+pub fn slot(needs: &Needs, arguments: usize, place: Place) -> usize {
     match place {
         Place::Argument(argument) => argument,
         Place::Local(local) => arguments + local,
-        Place::Register(register) => arguments + program.locals.len() + register,
+        Place::Register(register) => arguments + needs.locals.len() + register,
     }
 }
 
 /// How many of these there are.
-pub fn slots(program: &Program, arguments: usize) -> usize {
-    arguments + program.locals.len() + program.registers.len()
+pub fn slots(needs: &Needs, arguments: usize) -> usize {
+    arguments + needs.locals.len() + needs.registers.len()
 }

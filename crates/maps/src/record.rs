@@ -5,32 +5,30 @@ use std::ops::{Add, Div, Mul, Rem, Sub};
 use std::thread::LocalKey;
 
 use lanefield::body::BodyError;
-use lanefield::body::recording::{self, Integers, Language, Numeric, Reals, Tape, numbered, on_tape, push, within};
+use lanefield::body::program::{Id, Kind, Operation, Program, Statement};
+use lanefield::body::recording::{self, Integers, Records, Tape, numbered, on_tape, within};
 use lanefield_reference::body::number::Carried;
 
 use super::check;
 use super::number::{Carries, IntegerNumber};
 use super::point::{Copied, Element, Local, MapBody, Point, Register};
-use super::program::{BLOCK_DIMENSIONS, Carry, Id, Operation, Program, Room, Statement};
-use super::role::{Beyond, Fold, Kind, MOST_DIMENSIONS, Place};
+use super::program::{BLOCK_DIMENSIONS, Needs, PointAccess, PointLanguage, Room, Scope};
+use super::role::{Beyond, Fold, MOST_DIMENSIONS, Place};
 
 /// Records what a body does at a point.
 ///
 /// # Errors
 /// [`BodyError`] of the map `name`.
-pub fn record<B: MapBody>(name: &'static str) -> Result<Program, BodyError> {
-    let (statements, Noted { refused, program, .. }) = recording::recorded::<Points>(name, &|| B::run(Recorder))?;
+pub fn record<B: MapBody>(name: &'static str) -> Result<Program<PointLanguage>, BodyError> {
+    let (statements, Noted { refused, needs, .. }) =
+        recording::recorded::<PointLanguage>(name, &|| B::run(PointRecorder))?;
     if let Some((does, expected)) = refused {
         return Err(BodyError::Unsupported { kernel: name, does, expected });
     }
-    let mut program = Program { statements, ..program };
+    let mut program = Program { statements, needs };
     check::check(name, B::ROLES, &mut program)?;
-    Ok(program)
+    Ok(program.without_unused())
 }
-
-/// The language of maps.
-#[derive(Clone, Copy, Debug)]
-pub struct Points;
 
 /// What is noted of a map beside its statements.
 #[derive(Debug, Default)]
@@ -39,7 +37,7 @@ pub struct Noted {
     in_threads: bool,
     /// The first thing that cannot be done, and what would be right.
     refused: Option<(&'static str, &'static str)>,
-    program: Program,
+    needs: Needs,
 }
 
 impl Noted {
@@ -49,43 +47,18 @@ impl Noted {
 }
 
 thread_local! {
-    static TAPE: RefCell<Tape<Points>> = RefCell::default();
+    static TAPE: RefCell<Tape<PointLanguage>> = RefCell::default();
 }
 
-impl Language for Points {
-    type Kind = Kind;
-    type Turns = Id;
-    type Statement = Statement;
+impl Records for PointLanguage {
     type Noted = Noted;
 
-    const CHOICE: Kind = Kind::Choice;
-    const DOUBLE: Kind = Kind::F64;
-
-    fn compute(id: Id, kind: Kind, operation: Operation) -> Statement {
-        Statement::Compute { id, kind, operation }
-    }
-    fn repeat(turn: Id, turns: Id, carried: Vec<Carry>, statements: Vec<Statement>) -> Statement {
-        Statement::Loop { turn, turns, carried, statements }
-    }
     fn tape() -> &'static LocalKey<RefCell<Tape<Self>>> {
         &TAPE
     }
 }
 
-impl Numeric<Points> for f32 {
-    const KIND: Kind = Kind::F32;
-}
-impl Numeric<Points> for i32 {
-    const KIND: Kind = Kind::I32;
-}
-impl Numeric<Points> for u32 {
-    const KIND: Kind = Kind::U32;
-}
-impl Reals<Points> for f32 {}
-impl Integers<Points> for i32 {}
-impl Integers<Points> for u32 {}
-
-type Recorded<T> = recording::Recorded<Points, T>;
+type Recorded<T> = recording::Recorded<PointLanguage, T>;
 
 impl<T: Element> Carries<Id> for Recorded<T> {
     fn from_raw(raw: Id) -> Self {
@@ -96,7 +69,7 @@ impl<T: Element> Carries<Id> for Recorded<T> {
     }
 }
 
-impl<T: Integers<Points>> IntegerNumber<T> for Recorded<T>
+impl<T: Integers> IntegerNumber<T> for Recorded<T>
 where
     Self: Add<T, Output = Self>
         + Sub<T, Output = Self>
@@ -145,15 +118,19 @@ where
 
 /// The point of a recording.
 #[derive(Clone, Copy, Debug)]
-pub struct Recorder;
+pub struct PointRecorder;
 
 fn noted<T>(work: impl FnOnce(&mut Noted) -> T) -> T {
-    on_tape::<Points, _>(|tape| work(&mut tape.noted))
+    on_tape::<PointLanguage, _>(|tape| work(&mut tape.noted))
+}
+
+fn push(access: PointAccess) {
+    recording::push::<PointLanguage>(Statement::Access(access));
 }
 
 /// Refuses what stands in something else that is open.
 fn refuse_within(does: &'static str, expected: &'static str) {
-    if on_tape::<Points, _>(|tape| tape.is_within()) {
+    if on_tape::<PointLanguage, _>(|tape| tape.is_within()) {
         noted(|noted| noted.refuse(does, expected));
     }
 }
@@ -165,15 +142,15 @@ fn index_space(noted: &mut Noted, rank: usize) {
             "take an index space of 1 to 6 dimensions",
         );
     }
-    match noted.program.rank {
+    match noted.needs.rank {
         Some(known) if known != rank => {
             noted.refuse("asks for indices of different numbers of dimensions", "ask for one, of all dimensions");
         }
-        _ => noted.program.rank = Some(rank),
+        _ => noted.needs.rank = Some(rank),
     }
 }
 
-impl Point for Recorder {
+impl Point for PointRecorder {
     type Raw = Id;
     type F32 = Recorded<f32>;
     type F64 = Recorded<f64>;
@@ -199,18 +176,22 @@ impl Point for Recorder {
                     "give it 1 to 3 extents of at least 1",
                 );
             }
-            let block = noted.program.block.get_or_insert([1; BLOCK_DIMENSIONS]);
+            let block = noted.needs.block.get_or_insert([1; BLOCK_DIMENSIONS]);
             for (most, &extent) in block.iter_mut().rev().zip(extents.iter().rev()) {
                 *most = extent.max(*most);
             }
             noted.in_threads = true;
-            noted.program.maps += 1;
-            noted.program.maps - 1
+            noted.needs.maps += 1;
+            noted.needs.maps - 1
         });
-        let statements =
-            within::<Points>(|| work(std::array::from_fn(|dimension| Recorded::of(Operation::Thread(map, dimension)))));
+        let statements = within::<PointLanguage>(|| {
+            work(std::array::from_fn(|dimension| Recorded::of(Operation::Thread(map, dimension))))
+        });
         noted(|noted| noted.in_threads = false);
-        push::<Points>(Statement::Threads { map, extents: extents.to_vec(), statements });
+        recording::push::<PointLanguage>(Statement::Within {
+            scope: Scope::Threads { map, extents: extents.to_vec() },
+            statements,
+        });
     }
     fn local<T: Element, const D: usize>(self, extents: [usize; D]) -> Local<Self, T, D> {
         refuse_within("takes local memory within a map, a loop or a condition", "take it before");
@@ -218,8 +199,8 @@ impl Point for Recorder {
             if extents.contains(&0) || D == 0 {
                 noted.refuse("takes local memory of no elements", "give it extents of at least 1");
             }
-            noted.program.locals.push(Room { kind: T::KIND, extents: extents.to_vec() });
-            noted.program.locals.len() - 1
+            noted.needs.locals.push(Room { kind: T::KIND, extents: extents.to_vec() });
+            noted.needs.locals.len() - 1
         });
         Local::new(self, number)
     }
@@ -229,18 +210,18 @@ impl Point for Recorder {
             if count == 0 {
                 noted.refuse("takes no registers", "take at least one");
             }
-            noted.program.registers.push(Room { kind: T::KIND, extents: vec![count] });
-            noted.program.registers.len() - 1
+            noted.needs.registers.push(Room { kind: T::KIND, extents: vec![count] });
+            noted.needs.registers.len() - 1
         });
-        push::<Points>(Statement::Clear { register });
+        push(PointAccess::Clear { register });
         Register::new(self, register)
     }
     fn when(self, choice: Recorded<bool>, work: impl FnOnce()) {
-        let statements = within::<Points>(work);
-        push::<Points>(Statement::When { choice: choice.0, statements });
+        let statements = within::<PointLanguage>(work);
+        recording::push::<PointLanguage>(Statement::Within { scope: Scope::When(choice.0), statements });
     }
     fn repeat<T: Carried>(self, turns: Recorded<i32>, initial: T, mut turn: impl FnMut(Recorded<i32>, T) -> T) -> T {
-        recording::repeat::<Points, T>(Kind::I32, turns.0, initial, |number, carried| {
+        recording::repeat::<PointLanguage, T>(turns.0, initial, |number, carried| {
             turn(Recorded::named(number), carried)
         })
     }
@@ -276,25 +257,27 @@ impl Point for Recorder {
         Recorded::of(Operation::Extent(argument, dimension))
     }
     fn load(self, kind: Kind, place: Place, index: &[Id], beyond: Beyond<Id>) -> Id {
-        numbered::<Points>(kind, |id| Statement::Load { id, kind, place, index: index.to_vec(), beyond })
+        numbered::<PointLanguage>(kind, |id| {
+            Statement::Access(PointAccess::Load { id, kind, place, index: index.to_vec(), beyond })
+        })
     }
     fn store(self, place: Place, index: &[Id], value: Id, beyond: Beyond<Id>) {
-        push::<Points>(Statement::Store { place, index: index.to_vec(), value, beyond });
+        push(PointAccess::Store { place, index: index.to_vec(), value, beyond });
     }
     fn fold_at(self, kind: Kind, place: Place, fold: Fold, index: &[Id], value: Id) {
-        push::<Points>(Statement::FoldAt { kind, place, fold, index: index.to_vec(), value });
+        push(PointAccess::FoldAt { kind, place, fold, index: index.to_vec(), value });
     }
     fn scalar(self, kind: Kind, argument: usize) -> Id {
-        recording::compute::<Points>(kind, Operation::Scalar(argument))
+        recording::compute::<PointLanguage>(kind, Operation::Scalar(argument))
     }
     fn add_exactly(self, argument: usize, term: Recorded<f64>) {
-        push::<Points>(Statement::Sum { argument, term: term.0 });
+        push(PointAccess::Sum { argument, term: term.0 });
     }
     fn fold(self, argument: usize, value: Id) {
-        push::<Points>(Statement::Fold { argument, value });
+        push(PointAccess::Fold { argument, value });
     }
     fn copy(self, copy: Copied<'_, Id>) {
         let Copied { local, argument, origin, inward, asynchronous } = copy;
-        push::<Points>(Statement::Copy { local, argument, origin: origin.to_vec(), inward, asynchronous });
+        push(PointAccess::Copy { local, argument, origin: origin.to_vec(), inward, asynchronous });
     }
 }

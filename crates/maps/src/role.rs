@@ -1,5 +1,7 @@
 //! What the arguments of a map are, and what is done with them: data, which bodies, programs and calls share.
 
+use lanefield::body::program::Kind;
+
 /// The most dimensions of an index space, and of an array.
 pub const MOST_DIMENSIONS: usize = 6;
 
@@ -32,6 +34,13 @@ pub enum Beyond<Raw> {
     Instead(Option<Raw>),
 }
 
+impl<Raw> Beyond<Raw> {
+    /// What is read instead.
+    pub fn instead(&mut self) -> Option<&mut Raw> {
+        if let Self::Instead(value) = self { value.as_mut() } else { None }
+    }
+}
+
 /// What an argument of a map is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[allow(missing_docs, reason = "the names say what they are")]
@@ -58,57 +67,32 @@ pub enum Use {
     Accumulate,
 }
 
-/// What a number of a map is.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-#[allow(missing_docs, reason = "the names say what they are")]
-pub enum Kind {
-    F32,
-    F64,
-    /// A signed integer of 32 bits: also indices.
-    I32,
-    U32,
-    /// Yes or no.
-    Choice,
+/// Bytes of a number in memory.
+pub const fn bytes(kind: Kind) -> usize {
+    if let Kind::F64 = kind { 8 } else { 4 }
 }
 
-impl Kind {
-    /// Bytes in memory.
-    pub const fn bytes(self) -> usize {
-        if let Self::F64 = self { 8 } else { 4 }
-    }
+/// What is kept while the least or the greatest of all points is found: of a real number an integer that is ordered as it is.
+pub const fn of_fold(kind: Kind) -> Kind {
+    if let Kind::F32 = kind { Kind::U32 } else { kind }
+}
 
-    /// What is kept while the least or the greatest of all points is found: of a real number an integer that is ordered as it is.
-    pub const fn of_fold(self) -> Self {
-        if let Self::F32 = self { Self::U32 } else { self }
+/// The bits of the number of this kind that is nearest to `number`, zero-extended.
+pub fn bits_of(kind: Kind, number: f64) -> u64 {
+    match kind {
+        Kind::F32 => u64::from((number as f32).to_bits()),
+        Kind::F64 => number.to_bits(),
+        Kind::U32 => u64::from(number as u32),
+        _ => u64::from(number as i32 as u32),
     }
+}
 
-    /// The bits of the number of this kind that is nearest to `number`, zero-extended.
-    pub(super) fn bits_of(self, number: f64) -> u64 {
-        match self {
-            Self::F32 => u64::from((number as f32).to_bits()),
-            Self::F64 => number.to_bits(),
-            Self::I32 | Self::Choice => u64::from(number as i32 as u32),
-            Self::U32 => u64::from(number as u32),
-        }
-    }
-
-    /// Whether bits are those of what is not a number.
-    pub(super) fn is_nan(self, bits: u64) -> bool {
-        match self {
-            Self::F32 => f32::from_bits(bits as u32).is_nan(),
-            Self::F64 => f64::from_bits(bits).is_nan(),
-            _ => false,
-        }
-    }
-
-    /// Its name in OpenCL C.
-    pub const fn type_name(self) -> &'static str {
-        match self {
-            Self::F32 => "float",
-            Self::F64 => "double",
-            Self::I32 | Self::Choice => "int",
-            Self::U32 => "uint",
-        }
+/// Whether bits are those of what is not a number.
+pub fn is_nan(kind: Kind, bits: u64) -> bool {
+    match kind {
+        Kind::F32 => f32::from_bits(bits as u32).is_nan(),
+        Kind::F64 => f64::from_bits(bits).is_nan(),
+        _ => false,
     }
 }
 

@@ -3,13 +3,13 @@
 use lanefield::backend::opencl::expand_with;
 use lanefield::backend::{BackendError, Cpu};
 use lanefield::dynamic::{AnyBackend, Compared, Here, IndexKernel, PreparedLaunch};
-use lanefield::emit::{EmitError, Language};
+use lanefield::emit::{Dialect, EmitError};
 use lanefield_reference::exact;
 
 use super::error::MapError;
 use super::kernel::{MapKernel, MapOptions};
 use super::launch::MapBackend;
-use super::opencl::{Form, Named, Walk, kernel_name, kernel_text};
+use super::opencl::{Form, Walk, kernel_name, kernel_text};
 use super::role::Role;
 use super::trial::{MapComparison, Trial, compare, ways};
 
@@ -37,11 +37,10 @@ impl MapKernel {
     /// OpenCL C with all that it includes, for a work-item a point, or a group a block.
     fn opencl(&self) -> Result<String, EmitError> {
         let program = self.program()?;
-        let (tile, block) = (self.options.tile, self.options.block.or(program.block));
-        let rank = program.rank.or(self.cases.last().map(|case| case.range.len())).unwrap_or(1);
+        let (tile, block) = (self.options.tile, self.options.block.or(program.needs.block));
+        let rank = program.needs.rank.or(self.cases.last().map(|case| case.range.len())).unwrap_or(1);
         let form = Form { walk: Walk::Each(tile), rank, guarded: false, tracked: Vec::new() };
-        let named = Named { name: self.name, computes: self.computes, names: self.names, roles: self.roles };
-        let text = kernel_text(named, &program, &form);
+        let text = kernel_text(self, &program, &form)?;
         let file = format!("{}.cl", kernel_name(self.name));
         let expanded = expand_with(&[(&file, &text)], &file).map_err(BackendError::device)?;
         let groups = match block {
@@ -102,9 +101,9 @@ impl IndexKernel for MapKernel {
         }
     }
 
-    fn source(&'static self, language: Language) -> Result<String, EmitError> {
+    fn source(&'static self, language: Dialect) -> Result<String, EmitError> {
         match language {
-            Language::OpenCl => self.opencl(),
+            Dialect::OpenCl => self.opencl(),
             _ => Err(EmitError::NotIn { kernel: self.name, language, expected: "opencl" }),
         }
     }

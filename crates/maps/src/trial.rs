@@ -3,6 +3,7 @@
 use std::fmt;
 use std::ops::Range;
 
+use lanefield::body::program::{Kind, Program};
 use lanefield_reference::random::{self, Stream};
 
 use super::array::{Storage, elements};
@@ -10,8 +11,8 @@ use super::bounds::{self, Bounds, bounds};
 use super::error::MapError;
 use super::kernel::{Given, MapCase, MapKernel, MapOptions, Schedule};
 use super::launch::{MapBackend, MapCall, Value};
-use super::program::{BLOCK_DIMENSIONS, Program};
-use super::role::{Kind, Role, Use};
+use super::program::{BLOCK_DIMENSIONS, PointLanguage};
+use super::role::{self, Role, Use};
 
 /// A case of a map with its arrays on a backend. The numbers depend on the map, the number of the case, and a key.
 #[derive(Debug)]
@@ -79,7 +80,7 @@ impl<B: MapBackend + ?Sized> Trial<B> {
                 (_, Given::Array(extents) | Given::Integers(extents, _), Some(HeldArray { numbers, .. })) => {
                     Value::Array { numbers, extents: extents.to_vec(), pitch: extents.last().copied().unwrap_or(1) }
                 }
-                (Role::Scalar(kind), Given::Number(number), _) => Value::Number(kind.bits_of(*number)),
+                (Role::Scalar(kind), Given::Number(number), _) => Value::Number(role::bits_of(*kind, *number)),
                 _ => Value::Result,
             });
         }
@@ -87,7 +88,7 @@ impl<B: MapBackend + ?Sized> Trial<B> {
     }
 
     /// Where a launch reads and writes.
-    pub(super) fn bounds(&self, program: &Program) -> Bounds {
+    pub(super) fn bounds(&self, program: &Program<PointLanguage>) -> Bounds {
         let extents = |given: &Given| match given {
             Given::Array(extents) | Given::Integers(extents, _) => extents.to_vec(),
             Given::Number(_) | Given::Result => Vec::new(),
@@ -136,7 +137,7 @@ fn is_written(role: &Role) -> bool {
 
 /// Random numbers as bytes: of both signs and many sizes, here and there −0 or subnormal.
 fn drawn(kind: Kind, elements: usize, seed: u64, within: &Range<i64>) -> Vec<u8> {
-    let mut bytes = Vec::with_capacity(elements * kind.bytes());
+    let mut bytes = Vec::with_capacity(elements * role::bytes(kind));
     for element in 0..elements as u64 {
         let [low, high, ..] = random::bits(seed, Stream::TestData, element, 0);
         let z = u64::from(low) | u64::from(high) << 32;
@@ -152,8 +153,8 @@ fn drawn(kind: Kind, elements: usize, seed: u64, within: &Range<i64>) -> Vec<u8>
             Kind::F32 if is_small => bytes.extend(((z >> 40) as f32 * 1e-44).to_ne_bytes()),
             Kind::F32 => bytes.extend((real as f32).to_ne_bytes()),
             Kind::F64 => bytes.extend(real.to_ne_bytes()),
-            Kind::I32 | Kind::Choice => bytes.extend((integer as i32).to_ne_bytes()),
             Kind::U32 => bytes.extend((integer as u32).to_ne_bytes()),
+            _ => bytes.extend((integer as i32).to_ne_bytes()),
         }
     }
     bytes
@@ -174,7 +175,7 @@ pub fn ways(map: &MapKernel, dimensions: usize, most_items: usize) -> Vec<MapOpt
     for schedule in schedules {
         ways.push(MapOptions { schedule, block: own.block, tile: [1; BLOCK_DIMENSIONS] });
     }
-    if map.program().is_ok_and(|program| !program.is_of_blocks()) {
+    if map.program().is_ok_and(|program| !program.needs.is_of_blocks()) {
         for block in [[1, 1, 64], [1, 1, 256], [1, 4, 16], [1, 8, 32], [2, 2, 8]] {
             for tile in [[1, 1, 1], [1, 1, 4], [1, 2, 2]] {
                 let fits = |sizes: [usize; 3]| sizes.iter().rev().skip(dimensions).all(|&size| size == 1);
@@ -272,16 +273,17 @@ impl Results {
     }
 
     fn count(&self, map: &MapKernel) -> u64 {
-        let of_arrays: usize = self.arrays(map).map(|(_, kind, bytes)| bytes.len() / kind.bytes()).sum();
+        let of_arrays: usize = self.arrays(map).map(|(_, kind, bytes)| bytes.len() / role::bytes(kind)).sum();
         (of_arrays + self.numbers.len()) as u64
     }
 
     /// The first number that differs: what it is, and the bits of both. Any NaN equals any other.
     fn mismatch(&self, other: &Self, map: &MapKernel) -> Option<(String, [u64; 2])> {
         for ((argument, kind, ours), (_, _, theirs)) in self.arrays(map).zip(other.arrays(map)) {
-            let numbers = |bytes: &[u8]| -> Vec<u64> { bytes.chunks_exact(kind.bytes()).map(bits_of).collect() };
+            let numbers = |bytes: &[u8]| -> Vec<u64> { bytes.chunks_exact(role::bytes(kind)).map(bits_of).collect() };
             let (ours, theirs) = (numbers(ours), numbers(theirs));
-            let differ = |k: &usize| ours[*k] != theirs[*k] && !(kind.is_nan(ours[*k]) && kind.is_nan(theirs[*k]));
+            let differ =
+                |k: &usize| ours[*k] != theirs[*k] && !(role::is_nan(kind, ours[*k]) && role::is_nan(kind, theirs[*k]));
             if let Some(element) = (0..ours.len()).find(differ) {
                 let what = format!("element {element} of {}, row by row", map.names[argument]);
                 return Some((what, [ours[element], theirs[element]]));

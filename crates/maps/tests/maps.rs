@@ -234,9 +234,8 @@ fn any_dimension_may_have_more_groups_than_sixteen_bits_count() {
 
 /// The text of a map over an index space of `rank` dimensions, a point or block for each work-item or group.
 fn text_of(map: &'static MapKernel, rank: usize) -> String {
-    let named = opencl::Named { name: map.name, computes: map.computes, names: map.names, roles: map.roles };
     let form = opencl::Form { walk: opencl::Walk::Each([1; 3]), rank, guarded: false, tracked: Vec::new() };
-    opencl::kernel_text(named, &map.program().unwrap(), &form)
+    opencl::kernel_text(map, &map.program().unwrap(), &form).unwrap()
 }
 
 #[test]
@@ -291,7 +290,7 @@ fn two_and_three_times<P: Point>(p: P, two: Write<P, i32, 1>, three: Write<P, i3
 
 #[test]
 fn a_block_is_as_large_as_the_largest_thread_block_map_in_each_dimension_and_fewer_threads_do_the_smaller_ones() {
-    assert_eq!(TWO_AND_THREE_TIMES.program().unwrap().block, Some([1, 4, 8]));
+    assert_eq!(TWO_AND_THREE_TIMES.program().unwrap().needs.block, Some([1, 4, 8]));
     let x = integers(50);
     let [two, three] = everywhere!(|backend| {
         let x = backend.array([50], &x).unwrap();

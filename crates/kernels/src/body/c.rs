@@ -5,33 +5,36 @@ mod about;
 mod prelude;
 mod target;
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap};
+use std::convert::Infallible;
 use std::fmt::Write as _;
 
 use lanefield_reference::extreme::Extreme;
 use lanefield_reference::layout::Displacement;
 use lanefield_reference::links::LinkFormat;
 
+use super::dialect::Dialect;
 use super::opencl::Named;
-use super::program::{Id, Index, Kind, Operation, Program, Statement, Where};
-use super::text::{Spelling, Text, Writes, apart_from, literal, operation_text};
+use super::program::{Id, Operation, Program, Statement, flat};
+use super::sites::{Index, SiteAccess, SiteLanguage, Where, Word, words_of_loads};
+use super::text::{Text, Writes};
 use super::{BodyError, BodyKernel, FieldUse, Role};
 use about::{about_links, order_of_words, wrapped};
 use prelude::prelude;
-pub use target::{Dialect, Target};
+pub use target::Target;
 use target::{other_name, real_name};
 
 /// The source of a kernel. What its arguments are, and in which order they lie, stands at its head.
 ///
 /// # Errors
 /// [`BodyError::Unsupported`].
-pub fn kernel_text(named: Named<'_>, program: &Program, target: Target) -> Result<String, BodyError> {
+pub fn kernel_text(named: Named<'_>, program: &Program<SiteLanguage>, target: Target) -> Result<String, BodyError> {
     let sums = SumLists::of(&named, program)?;
     let mut writer = Writer {
         named,
         target,
         has_parts: has_parts(&named.body),
-        words: HashMap::new(),
+        words: words_of_loads(program.flat()),
         displaced: program.displacements(),
         known_ends: BTreeSet::new(),
         known_phases: BTreeSet::new(),
@@ -41,10 +44,9 @@ pub fn kernel_text(named: Named<'_>, program: &Program, target: Target) -> Resul
             text: String::new(),
         },
     };
-    words_of_loads(&program.statements, &mut HashSet::new(), &mut writer.words);
     for statement in &program.statements {
         writer.find_ends(statement);
-        writer.statement(statement);
+        writer.statement(statement)?;
     }
     let kernel = writer.kernel();
     Ok(format!("{}\n{}{kernel}{}", writer.head(), prelude(target, &kernel), writer.one_of_terms()))
@@ -74,7 +76,7 @@ struct SumLists {
 }
 
 impl SumLists {
-    fn of(named: &Named<'_>, program: &Program) -> Result<Self, BodyError> {
+    fn of(named: &Named<'_>, program: &Program<SiteLanguage>) -> Result<Self, BodyError> {
         if program.sums_in_loops() {
             return Err(BodyError::Unsupported {
                 kernel: named.name,
@@ -83,8 +85,8 @@ impl SumLists {
             });
         }
         let mut of_sum = vec![0; named.body.sums()];
-        for statement in &program.statements {
-            if let Statement::Sum { argument, part, .. } = statement {
+        for access in program.accesses() {
+            if let SiteAccess::Sum { argument, part, .. } = access {
                 of_sum[named.body.first_sum(*argument) + part] += 1;
             }
         }
@@ -103,63 +105,12 @@ impl SumLists {
     }
 }
 
-/// Words of loads and links as they are written: an element of what was loaded.
-fn words_of_loads(statements: &[Statement], links: &mut HashSet<Id>, words: &mut HashMap<Id, String>) {
-    let mut single = HashSet::new();
-    for statement in statements {
-        match statement {
-            Statement::Link { id, .. } => {
-                links.insert(*id);
-            }
-            Statement::LoadWord { id, .. } => {
-                single.insert(*id);
-            }
-            Statement::Compute { id, operation: Operation::Word(load, k), .. } => {
-                let load_name = format!("v{}", load.0);
-                words.insert(
-                    *id,
-                    match (single.contains(load), links.contains(load)) {
-                        (true, _) => load_name,
-                        (_, true) => format!("{load_name}.at[{k}]"),
-                        _ => format!("{load_name}[{k}]"),
-                    },
-                );
-            }
-            Statement::Loop { statements, .. } => words_of_loads(statements, links, words),
-            _ => {}
-        }
-    }
-}
-
-/// The ends of legs that a statement reads at, and those whose links it reads.
-fn ends_of(statement: &Statement, ends: &mut BTreeSet<usize>, links: &mut BTreeSet<usize>) {
-    match statement {
-        Statement::Load { place: Where::At(leg), .. } => {
-            ends.insert(leg.point());
-        }
-        Statement::Link { leg, .. } => {
-            links.insert(leg.point());
-        }
-        Statement::Loop { statements, .. } => statements.iter().for_each(|inner| ends_of(inner, ends, links)),
-        _ => {}
-    }
-}
-
-/// What a name of Rust is called in C: that of a word of the languages, or of this file, is followed by a line.
-fn in_c(name: &str) -> String {
-    const WORDS: &str = " and and_eq asm auto bitand bitor bool boundary case catch char class compl complex component coordinates cplx default delete displaced do draw_uniform \
-                         double explicit export float friend goto inline int link_matrix long mutable namespace neighbours new not not_eq operator or \
-                         or_eq part parts philox_round private protected public real register restrict short signed site sites sizeof switch template terms this \
-                         throw typedef typeid typename uniform_of union unsigned using virtual void volatile whole words xor xor_eq ";
-    apart_from(WORDS, &["v", "end", "phase", "next"], |byte| byte.is_ascii_digit(), name)
-}
-
 struct Writer<'a> {
     named: Named<'a>,
     target: Target,
     has_parts: bool,
-    /// Words of loads as they are written.
-    words: HashMap<Id, String>,
+    /// Words of loads.
+    words: HashMap<Id, Word>,
     /// Where it reads beyond neighbours, in the order of first use.
     displaced: Vec<Displacement>,
     known_ends: BTreeSet<usize>,
@@ -168,23 +119,109 @@ struct Writer<'a> {
     text: Text,
 }
 
-impl Writes for Writer<'_> {
-    type Kind = Kind;
-
+impl Writes<SiteLanguage> for Writer<'_> {
     fn text(&mut self) -> &mut Text {
         &mut self.text
     }
-    fn type_of(kind: Kind) -> &'static str {
-        type_of(kind)
+    fn dialect(&self) -> Dialect {
+        self.target.dialect
     }
     fn named(&self, id: Id) -> String {
-        self.operand(id)
+        match self.words.get(&id) {
+            None => format!("v{}", id.0),
+            Some(word) if word.is_alone => format!("v{}", word.load.0),
+            Some(word) => format!("v{}{}[{}]", word.load.0, if word.of_link { ".at" } else { "" }, word.number),
+        }
+    }
+    fn is_in_place(&self, id: Id) -> bool {
+        self.words.contains_key(&id)
+    }
+    fn turns(&self, turns: &Index) -> String {
+        self.index(*turns)
+    }
+    fn within(&mut self, scope: &Infallible, _: &[Statement<SiteLanguage>]) -> Result<(), BodyError> {
+        match *scope {}
+    }
+
+    fn access(&mut self, access: &SiteAccess) -> Result<(), BodyError> {
+        match access {
+            SiteAccess::Load { id, argument, words, place } => {
+                let from = self.component(*argument, *place);
+                self.line(&format!("cplx v{}[{words}];", id.0));
+                self.line(&format!("load_words(v{}, {from}, {words});", id.0));
+            }
+            SiteAccess::LoadWord { id, argument, word } => {
+                let (from, word) = (self.component(*argument, Where::Here), self.index(*word));
+                let load = match self.named.body.converted() == Some(*argument) {
+                    true => "load_converted",
+                    false => "load_word",
+                };
+                self.line(&format!("const cplx v{} = {load}({from}, {word});", id.0));
+            }
+            SiteAccess::Link { id, argument, leg } => {
+                let (links, point, reals) = (self.argument(*argument), leg.point(), self.target.links.reals());
+                let phase = if self.rebuilds_links() { format!(", phase{point}") } else { String::new() };
+                self.line(&format!(
+                    "const link_matrix v{} = read_link({links} + {reals} * (8 * site + {point}){phase});",
+                    id.0
+                ));
+            }
+            SiteAccess::Draw { id, numbers } => {
+                let numbers = numbers.map(|number| self.named(number)).join(", ");
+                self.line(&format!("real v{}[4];", id.0));
+                self.line(&format!("draw_uniform(coordinates + 4 * site, {numbers}, v{});", id.0));
+            }
+            SiteAccess::Write { argument, words } => {
+                let to = self.component(*argument, Where::Here);
+                for (k, word) in words.iter().enumerate() {
+                    let line = format!("store_word({to}, {k}, {});", self.named(*word));
+                    self.line(&line);
+                }
+            }
+            SiteAccess::WriteWord { argument, word, value } => {
+                let (to, word) = (self.component(*argument, Where::Here), self.index(*word));
+                let line = format!("store_word({to}, {word}, {});", self.named(*value));
+                self.line(&line);
+            }
+            SiteAccess::Sum { argument, part, term } => {
+                let list = self.sums.next(self.named.body.first_sum(*argument) + part);
+                let component = if self.has_parts { "* parts + part" } else { "" };
+                let place = match (list, self.has_parts) {
+                    (0, true) => "site * parts + part".to_owned(),
+                    (_, true) => format!("({list} * (size_t)sites + site) {component}"),
+                    (0, false) => "site".to_owned(),
+                    (_, false) => format!("{list} * (size_t)sites + site"),
+                };
+                let line = format!("terms[{place}] = {};", self.named(*term));
+                self.line(&line);
+            }
+        }
+        Ok(())
+    }
+
+    fn input(&self, operation: &Operation) -> Option<String> {
+        use Operation as O;
+        Some(match operation {
+            O::Word(load, k) => format!("v{}[{k}]", load.0),
+            O::Scalar(argument) => self.argument(*argument),
+            O::ComplexScalar(argument) => {
+                let scalar = self.argument(*argument);
+                format!("new_c({scalar}_re, {scalar}_im)")
+            }
+            O::Coordinate(_, direction) => format!("(real)coordinates[4 * site + {}]", direction.index()),
+            O::Odd(_, set) => {
+                let coordinate = |d: usize| format!("coordinates[4 * site + {d}]");
+                let sum: Vec<String> = (0..4).filter(|d| set >> d & 1 == 1).map(coordinate).collect();
+                if sum.is_empty() { "0".to_owned() } else { format!("({}) & 1", sum.join(" ^ ")) }
+            }
+            _ => return None,
+        })
     }
 }
 
 impl Writer<'_> {
     fn argument(&self, number: usize) -> String {
-        in_c(self.named.body.names[number])
+        Dialect::C.named(self.named.body.names[number])
     }
 
     fn reads_neighbours(&self) -> bool {
@@ -194,10 +231,6 @@ impl Writer<'_> {
 
     fn rebuilds_links(&self) -> bool {
         self.named.body.roles.contains(&Role::Links) && self.target.links != LinkFormat::Full
-    }
-
-    fn operand(&self, id: Id) -> String {
-        self.words.get(&id).cloned().unwrap_or_else(|| format!("v{}", id.0))
     }
 
     fn index(&self, index: Index) -> String {
@@ -238,16 +271,22 @@ impl Writer<'_> {
     }
 
     /// Says where legs lead that a statement reads at, if that was not said before.
-    fn find_ends(&mut self, statement: &Statement) {
+    fn find_ends(&mut self, statement: &Statement<SiteLanguage>) {
         let (mut ends, mut links) = (BTreeSet::new(), BTreeSet::new());
-        ends_of(statement, &mut ends, &mut links);
+        for statement in flat(std::slice::from_ref(statement)) {
+            match statement {
+                Statement::Access(SiteAccess::Load { place: Where::At(leg), .. }) => ends.insert(leg.point()),
+                Statement::Access(SiteAccess::Link { leg, .. }) if self.rebuilds_links() => links.insert(leg.point()),
+                _ => false,
+            };
+        }
         for point in ends {
             if self.known_ends.insert(point) {
                 self.line(&format!("const size_t end{point} = neighbours[8 * site + {point}] & 0x7fffffffu;"));
             }
         }
         for point in links {
-            if self.rebuilds_links() && self.known_phases.insert(point) {
+            if self.known_phases.insert(point) {
                 self.line(&format!(
                     "const real phase{point} = phase_of(neighbours[8 * site + {point}], {point}, boundary);"
                 ));
@@ -255,105 +294,10 @@ impl Writer<'_> {
         }
     }
 
-    fn statement(&mut self, statement: &Statement) {
-        match statement {
-            Statement::Compute { id, .. } if self.words.contains_key(id) => {}
-            Statement::Compute { id, kind, operation } => {
-                let value = self.expression(*kind, operation);
-                self.line(&format!("const {} v{} = {value};", type_of(*kind), id.0));
-            }
-            Statement::Load { id, argument, words, place } => {
-                let from = self.component(*argument, *place);
-                self.line(&format!("cplx v{}[{words}];", id.0));
-                self.line(&format!("load_words(v{}, {from}, {words});", id.0));
-            }
-            Statement::LoadWord { id, argument, word } => {
-                let (from, word) = (self.component(*argument, Where::Here), self.index(*word));
-                let load = match self.named.body.converted() == Some(*argument) {
-                    true => "load_converted",
-                    false => "load_word",
-                };
-                self.line(&format!("const cplx v{} = {load}({from}, {word});", id.0));
-            }
-            Statement::Link { id, argument, leg } => {
-                let (links, point, reals) = (self.argument(*argument), leg.point(), self.target.links.reals());
-                let phase = if self.rebuilds_links() { format!(", phase{point}") } else { String::new() };
-                self.line(&format!(
-                    "const link_matrix v{} = read_link({links} + {reals} * (8 * site + {point}){phase});",
-                    id.0
-                ));
-            }
-            Statement::Draw { id, numbers } => {
-                let numbers = numbers.map(|number| self.operand(number)).join(", ");
-                self.line(&format!("real v{}[4];", id.0));
-                self.line(&format!("draw_uniform(coordinates + 4 * site, {numbers}, v{});", id.0));
-            }
-            Statement::Write { argument, words } => {
-                let to = self.component(*argument, Where::Here);
-                for (k, word) in words.iter().enumerate() {
-                    let line = format!("store_word({to}, {k}, {});", self.operand(*word));
-                    self.line(&line);
-                }
-            }
-            Statement::WriteWord { argument, word, value } => {
-                let (to, word) = (self.component(*argument, Where::Here), self.index(*word));
-                let line = format!("store_word({to}, {word}, {});", self.operand(*value));
-                self.line(&line);
-            }
-            Statement::Sum { argument, part, term } => {
-                let list = self.sums.next(self.named.body.first_sum(*argument) + part);
-                let component = if self.has_parts { "* parts + part" } else { "" };
-                let place = match (list, self.has_parts) {
-                    (0, true) => "site * parts + part".to_owned(),
-                    (_, true) => format!("({list} * (size_t)sites + site) {component}"),
-                    (0, false) => "site".to_owned(),
-                    (_, false) => format!("{list} * (size_t)sites + site"),
-                };
-                let line = format!("terms[{place}] = {};", self.operand(*term));
-                self.line(&line);
-            }
-            Statement::Loop { turn, turns, carried, statements } => {
-                self.declare_carried(carried);
-                let turns = self.index(*turns);
-                self.open(&format!("for (unsigned int v{0} = 0; v{0} < {turns}; ++v{0}) {{", turn.0));
-                statements.iter().for_each(|statement| self.statement(statement));
-                self.hand_on(carried);
-                self.close();
-            }
-        }
-    }
-
-    fn expression(&self, kind: Kind, operation: &Operation) -> String {
-        use Operation as O;
-        let of = match kind {
-            Kind::Complex => "c",
-            Kind::Double => "d",
-            Kind::Real | Kind::Choice => "r",
-        };
-        match operation {
-            O::Constant(value) if kind == Kind::Double => literal(*value),
-            O::Constant(value) => format!("(real){}", parenthesised(&literal(*value))),
-            // A word of something that was loaded outside of what is known here does not occur.
-            O::Word(load, k) => format!("v{}[{k}]", load.0),
-            O::Scalar(argument) => self.argument(*argument),
-            O::ComplexScalar(argument) => {
-                let scalar = self.argument(*argument);
-                format!("new_c({scalar}_re, {scalar}_im)")
-            }
-            O::Coordinate(_, direction) => format!("(real)coordinates[4 * site + {}]", direction.index()),
-            O::Odd(_, set) => {
-                let coordinate = |d: usize| format!("coordinates[4 * site + {d}]");
-                let sum: Vec<String> = (0..4).filter(|d| set >> d & 1 == 1).map(coordinate).collect();
-                if sum.is_empty() { "0".to_owned() } else { format!("({}) & 1", sum.join(" ^ ")) }
-            }
-            other => operation_text(Spelling::C(of), other, &|id| self.operand(id)),
-        }
-    }
-
     /// The arguments: how each is declared, and what is said of it.
     fn arguments(&self) -> Vec<(String, String, String)> {
         let real = real_name(self.target.precision);
-        let restrict = if self.target.dialect == Dialect::C { "restrict" } else { "__restrict__" };
+        let restrict = self.target.dialect.restrict();
         let mut arguments = Vec::new();
         let mut add = |ty: &str, name: &str, about: String| {
             arguments.push((format!("{ty} {name}"), name.to_owned(), about));
@@ -362,7 +306,7 @@ impl Writer<'_> {
         let written = |of: &str| format!("{of}* {restrict}");
         let has_parts = self.has_parts;
         for (name, role) in self.named.body.names.iter().zip(self.named.body.roles) {
-            let name = in_c(name);
+            let name = Dialect::C.named(name);
             match role {
                 Role::Field { used, object, repeated } => {
                     let words = object.map_or("words".to_owned(), |object| object.part_words().to_string());
@@ -463,7 +407,7 @@ impl Writer<'_> {
     }
 
     fn name(&self) -> String {
-        in_c(self.named.name)
+        Dialect::C.named(self.named.name)
     }
 
     /// The comment at the head: what the kernel is, how it is compiled, and what its arguments are.
@@ -485,7 +429,7 @@ impl Writer<'_> {
             Dialect::Cuda => "Compile with nvcc -O3, or with NVRTC; the operations below are not fused, whatever --fmad is. No --use_fast_math, \
                               nor -ftz=true."
                 .to_owned(),
-            Dialect::Hip => "Compile with hipcc -O3 -ffp-contract=off. No -ffast-math, nor any part of it, no -fgpu-flush-denormals-to-zero, no \
+            _ => "Compile with hipcc -O3 -ffp-contract=off. No -ffast-math, nor any part of it, no -fgpu-flush-denormals-to-zero, no \
                              -fno-hip-fp32-correctly-rounded-divide-sqrt."
                 .to_owned(),
         });
@@ -560,7 +504,7 @@ impl Writer<'_> {
         match self.target.dialect {
             Dialect::C => format!("\n{text}"),
             Dialect::Cuda => format!("\n#ifndef __CUDACC_RTC__\n{}#endif\n", in_cpp(&text)),
-            Dialect::Hip => format!("\n{}", in_cpp(&text)),
+            _ => format!("\n{}", in_cpp(&text)),
         }
     }
 }
@@ -568,29 +512,4 @@ impl Writer<'_> {
 /// A function of C as one of C++ that C can call.
 fn in_cpp(text: &str) -> String {
     text.replacen("\ndouble ", "\nextern \"C\" double ", 1)
-}
-
-fn parenthesised(literal: &str) -> String {
-    if literal.starts_with('-') { format!("({literal})") } else { literal.to_owned() }
-}
-
-fn type_of(kind: Kind) -> &'static str {
-    match kind {
-        Kind::Complex => "cplx",
-        Kind::Real => "real",
-        Kind::Double => "double",
-        Kind::Choice => "int",
-    }
-}
-
-/// Names of functions and numbers of arguments are seen to by the compilers of the tests; here is what these do not see.
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_of_the_languages_are_changed_and_others_kept() {
-        assert_eq!(["int", "v12", "sites", "end3"].map(in_c), ["int_", "v12_", "sites_", "end3_"]);
-        assert_eq!(["phi", "velocity", "v", "in", "endpoint"].map(in_c), ["phi", "velocity", "v", "in", "endpoint"]);
-    }
 }

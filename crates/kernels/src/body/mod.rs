@@ -1,6 +1,6 @@
 //! Kernels written once. A body is a generic Rust function of what is done at a site ([`Body`], in the reference, where it runs on vectors of lanes).
-//! Here it is recorded ([`record()`]): run once with numbers that note every operation. What was recorded ([`Program`]) is counted, and written in other
-//! languages ([`opencl`], [`c`]).
+//! Here it is recorded ([`record()`]): run once with numbers that note every operation. What was recorded ([`program::Program`]) is counted, and written in
+//! other languages ([`opencl`], [`c`]).
 //!
 //! Arguments of a kernel stand in a structure of their own, where what is written is borrowed mutably: two outputs, or an output and an input, cannot be
 //! the same field.
@@ -29,11 +29,13 @@
 //! ```
 
 pub mod c;
+pub mod dialect;
 pub mod opencl;
 pub mod program;
 mod projection;
 pub mod record;
 pub mod recording;
+pub mod sites;
 pub mod text;
 
 use std::sync::{Arc, Mutex, PoisonError};
@@ -43,9 +45,11 @@ use lanefield_reference::kernels::bodies::CompiledBody;
 use lanefield_reference::kernels::hop::Dagger;
 use lanefield_reference::layout::{LegOrder, Reach};
 
+use program::Program;
+use sites::SiteLanguage;
+
 pub use lanefield_macros::{check_kernel, lane_kernel};
 pub use lanefield_reference::body::*;
-pub use program::Program;
 pub use record::record;
 
 /// What a body is written with: `use lanefield::body::prelude::*`.
@@ -112,7 +116,7 @@ pub struct BodyKernel {
     /// What they are.
     pub roles: &'static [Role],
     /// Records it, as the kernel of a name, with its legs in an order, or its Hermitian conjugate.
-    pub record: fn(&'static str, LegOrder, Dagger) -> Result<Program, BodyError>,
+    pub record: fn(&'static str, LegOrder, Dagger) -> Result<Program<SiteLanguage>, BodyError>,
     /// Whether it is the Hermitian conjugate.
     pub dagger: Dagger,
     /// What it is on the CPU.
@@ -122,14 +126,14 @@ pub struct BodyKernel {
 /// Recordings that were made, by the function that makes them.
 static RECORDED: Mutex<Vec<Recorded>> = Mutex::new(Vec::new());
 
-type Recorded = (BodyKernel, &'static str, LegOrder, Arc<Program>);
+type Recorded = (BodyKernel, &'static str, LegOrder, Arc<Program<SiteLanguage>>);
 
 impl BodyKernel {
     /// The recording, made once.
     ///
     /// # Errors
     /// As [`record()`], and for an output that it never writes.
-    pub fn program(&self, name: &'static str, legs: LegOrder) -> Result<Arc<Program>, BodyError> {
+    pub fn program(&self, name: &'static str, legs: LegOrder) -> Result<Arc<Program<SiteLanguage>>, BodyError> {
         let mut recorded = RECORDED.lock().unwrap_or_else(PoisonError::into_inner);
         let known = recorded.iter().find(|(body, of, order, _)| {
             std::ptr::fn_addr_eq(body.record, self.record) && (*of, *order) == (name, legs)
@@ -171,9 +175,9 @@ impl BodyKernel {
         self.check_terms(name, &*self.program(name, legs)?)
     }
 
-    fn check_terms(&self, kernel: &'static str, program: &Program) -> Result<(), BodyError> {
-        match self.names.iter().enumerate().find(|(number, _)| program.most_terms(*number) > 1) {
-            Some((_, argument)) => Err(BodyError::SeveralTerms { kernel, argument }),
+    fn check_terms(&self, kernel: &'static str, program: &Program<SiteLanguage>) -> Result<(), BodyError> {
+        match program.several_terms() {
+            Some(argument) => Err(BodyError::SeveralTerms { kernel, argument: self.names[argument] }),
             None => Ok(()),
         }
     }

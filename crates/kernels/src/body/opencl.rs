@@ -6,8 +6,10 @@ use std::collections::{HashMap, HashSet};
 
 use lanefield_reference::layout::Displacement;
 
-use super::program::{Carry, Id, Index, Kind, Operation, Program, Statement, Where};
-use super::text::{Spelling, Text, Writes, apart_from, literal, operation_text};
+use super::dialect::Dialect;
+use super::program::{Carry, Id, Operands as _, Operation, Program, Statement};
+use super::sites::{Index, SiteAccess, SiteLanguage, Where, Word, words_of_loads};
+use super::text::{Text, Writes};
 use super::{BodyError, BodyKernel, FieldUse, Role};
 
 /// What a kernel is called, and of which body it is.
@@ -32,7 +34,11 @@ pub enum Components {
 ///
 /// # Errors
 /// [`BodyError::Unsupported`].
-pub fn kernel_text(named: Named<'_>, program: &Program, components: Components) -> Result<String, BodyError> {
+pub fn kernel_text(
+    named: Named<'_>,
+    program: &Program<SiteLanguage>,
+    components: Components,
+) -> Result<String, BodyError> {
     let Named { name, computes, body } = named;
     let at_once = if let Components::AtOnce(number) = components { number } else { 1 };
     let headers = [
@@ -54,8 +60,9 @@ pub fn kernel_text(named: Named<'_>, program: &Program, components: Components) 
         named,
         at_once,
         only: components == Components::Only,
+        copy: 0,
         varying: varying(program, body.roles),
-        words: words_of_loads(program),
+        words: words_of_loads(&program.statements),
         counts: HashMap::new(),
         text: Text { indent: 1 + begin.matches("{\n").count(), text: String::new() },
     };
@@ -74,7 +81,7 @@ pub fn kernel_text(named: Named<'_>, program: &Program, components: Components) 
 fn arguments(body: &BodyKernel) -> Vec<String> {
     let mut declared = Vec::new();
     for (name, role) in body.names.iter().zip(body.roles) {
-        let name = in_opencl(name);
+        let name = Dialect::OpenCl.named(name);
         let stored = match role {
             Role::Field { used: FieldUse::Converted, .. } => "const source_word",
             Role::Field { used: FieldUse::Write | FieldUse::Update, .. } => "stored",
@@ -142,22 +149,6 @@ fn first_sum(body: &BodyKernel) -> String {
     if body.sums_over_slices() { format!("first_sum({})", body.sums()) } else { "0".to_owned() }
 }
 
-/// What an argument is called: one whose name means something in OpenCL C, or in this text, is followed by a line.
-fn in_opencl(name: &str) -> String {
-    const WORDS: &str = " auto bool boundary case char classes complex_of coordinate_of coordinates_of complex draw_uniform component conj const constant continue cplx default do \
-                         double element event_t exchange extract_converted extract_neighbour far_end begin_at step_from take_lanes_of_step of_neighbours extract_words fabs find_neighbour find_neighbour_of finish_group first \
-                         first_sum float fma for_elements global goto half imaginary imaginary_part inline insert_all int is_odd k kernel lane lane_bits lane_steps \
-                         lanes_a_group lanes_of_slices leg_end local long madd madd_real mul neighbours not_choice of_class osite osites osites_a_class \
-                         osites_of_slices part partials parts philox plane_id popcount private quad read_link read_link_of read_only real real_part register restrict \
-                         result retired running running_add running_empty select_complex select_real short signed site_xy site_zt sizeof source_word spill_target_of \
-                         spills sqrt stored stored_at store_site_words struct sum switch times_i times_real typedef uchar uint ulong uniform_of union unsigned \
-                         ushort vchoice void volatile vreal whole words write_only xy_of_lanes xy_of_osites zt_of_lanes zt_of_osites ";
-    match name.starts_with("to_") || name.starts_with("far_") {
-        true => format!("{name}_"),
-        false => apart_from(WORDS, &["v", "end", "next"], |byte| byte.is_ascii_digit() || byte == b'_', name),
-    }
-}
-
 /// What stands around the statements: which components a work-item takes.
 fn frame(body: &BodyKernel, components: Components) -> (String, String) {
     let sums = body.sums();
@@ -208,55 +199,24 @@ fn frame(body: &BodyKernel, components: Components) -> (String, String) {
     (begin, end)
 }
 
-/// The results that differ between the components of a site: those that depend on a field with several.
-fn varying(program: &Program, roles: &[Role]) -> HashSet<Id> {
-    fn visit(statements: &[Statement], roles: &[Role], varying: &mut HashSet<Id>) {
-        for statement in statements {
-            match statement {
-                Statement::Compute { id, operation, .. }
-                    if operation.operands().iter().any(|operand| varying.contains(operand)) =>
-                {
-                    varying.insert(*id);
-                }
-                Statement::Load { id, argument, .. } | Statement::LoadWord { id, argument, .. }
-                    if is_repeated(roles[*argument]) =>
-                {
-                    varying.insert(*id);
-                }
-                Statement::Loop { carried, statements, .. } => {
-                    // What is carried is taken to differ.
-                    varying.extend(carried.iter().map(|carry| carry.id));
-                    visit(statements, roles, varying);
-                }
-                _ => {}
-            }
-        }
-    }
+/// The results that differ between the components of a site: those that depend on a field with several. What loops carry is taken to differ.
+fn varying(program: &Program<SiteLanguage>, roles: &[Role]) -> HashSet<Id> {
     let mut varying = HashSet::new();
-    visit(&program.statements, roles, &mut varying);
-    varying
-}
-
-/// The words of loads and links, and how they are written.
-fn words_of_loads(program: &Program) -> HashMap<Id, (Id, String)> {
-    let mut links = HashSet::new();
-    let mut words = HashMap::new();
-    for statement in &program.statements {
+    for statement in program.flat() {
         match statement {
-            Statement::Link { id, .. } => {
-                links.insert(*id);
+            Statement::Compute { id, operation, .. } if operation.operands().iter().any(|a| varying.contains(a)) => {
+                varying.insert(*id);
             }
-            Statement::Compute { id, operation: Operation::Word(load, k), .. } => {
-                let place = match links.contains(load) {
-                    true => format!(".row[{}].element[{}]", k / 3, k % 3),
-                    false => format!("[{k}]"),
-                };
-                words.insert(*id, (*load, place));
+            Statement::Access(SiteAccess::Load { id, argument, .. } | SiteAccess::LoadWord { id, argument, .. })
+                if is_repeated(roles[*argument]) =>
+            {
+                varying.insert(*id);
             }
+            Statement::Loop { carried, .. } => varying.extend(carried.iter().map(|carry| carry.id)),
             _ => {}
         }
     }
-    words
+    varying
 }
 
 fn is_repeated(role: Role) -> bool {
@@ -268,25 +228,135 @@ struct Writer<'a> {
     at_once: usize,
     /// Whether a site has one component.
     only: bool,
+    /// The component of a work-item that is being written.
+    copy: usize,
     varying: HashSet<Id>,
-    /// Words of loads, as they are written: of which load, and what follows its name.
-    words: HashMap<Id, (Id, String)>,
+    /// Words of loads.
+    words: HashMap<Id, Word>,
     /// Names that were given so far, by what they begin with.
     counts: HashMap<String, usize>,
     text: Text,
 }
 
-impl Writes for Writer<'_> {
-    type Kind = Kind;
-
+impl Writes<SiteLanguage> for Writer<'_> {
     fn text(&mut self) -> &mut Text {
         &mut self.text
     }
-    fn type_of(kind: Kind) -> &'static str {
-        type_of(kind)
+    fn dialect(&self) -> Dialect {
+        Dialect::OpenCl
     }
+    /// A result, or a word of a load.
     fn named(&self, id: Id) -> String {
-        self.operand(id, 0)
+        let Some(word) = self.words.get(&id) else { return self.name(id) };
+        let (load, k) = (self.name(word.load), word.number);
+        if word.of_link { format!("{load}.row[{}].element[{}]", k / 3, k % 3) } else { format!("{load}[{k}]") }
+    }
+    fn is_in_place(&self, id: Id) -> bool {
+        self.words.contains_key(&id)
+    }
+    fn turns(&self, turns: &Index) -> String {
+        if let Index::Number(turns) = turns { turns.to_string() } else { "words".to_owned() }
+    }
+    fn within(&mut self, scope: &std::convert::Infallible, _: &[Statement<SiteLanguage>]) -> Result<(), BodyError> {
+        match *scope {}
+    }
+
+    fn input(&self, operation: &Operation) -> Option<String> {
+        use Operation as O;
+        Some(match operation {
+            O::Word(load, k) => format!("{}[{k}]", self.name(*load)),
+            O::Scalar(argument) => format!("(vreal)({})", self.argument(*argument)),
+            O::ComplexScalar(argument) => {
+                let scalar = self.argument(*argument);
+                format!("complex_of((vreal)({scalar}_re), (vreal)({scalar}_im))")
+            }
+            O::Coordinate(_, direction) => {
+                let (pair, shift) = pair_of(direction.index());
+                format!("coordinate_of(site_{pair}, {shift})")
+            }
+            O::Odd(_, set) => {
+                let of = |d: usize| {
+                    let (pair, shift) = pair_of(d);
+                    if shift == 0 { format!("site_{pair}") } else { format!("(site_{pair} >> {shift})") }
+                };
+                let sum: Vec<String> = (0..4).filter(|d| set >> d & 1 == 1).map(of).collect();
+                format!("is_odd({})", if sum.is_empty() { "(vcoordinates)0".to_owned() } else { sum.join(" ^ ") })
+            }
+            _ => return None,
+        })
+    }
+
+    /// Statements in their order; of those in a row that differ between the components of a work-item, all of one component, then all of the next: fewer
+    /// numbers are then alive at a time.
+    fn statements(&mut self, statements: &[Statement<SiteLanguage>]) -> Result<(), BodyError> {
+        let mut rest = statements;
+        while !rest.is_empty() {
+            let row = rest.iter().take_while(|statement| self.differs(statement)).count();
+            for copy in 0..if row == 0 { 1 } else { self.at_once } {
+                self.copy = copy;
+                rest[..row.max(1)].iter().try_for_each(|statement| self.statement(statement))?;
+            }
+            self.copy = 0;
+            rest = &rest[row.max(1)..];
+        }
+        Ok(())
+    }
+
+    fn access(&mut self, access: &SiteAccess) -> Result<(), BodyError> {
+        match access {
+            SiteAccess::Load { id, argument, words, place } => self.load(*id, *argument, *words, *place),
+            SiteAccess::Link { id, argument, leg } => {
+                let (links, point) = (self.argument(*argument), leg.point());
+                self.end_of(point);
+                let read = self.of_lane("read_link");
+                self.line(&format!(
+                    "const colour_matrix v{} = {read}{links}, osite, {point}, end{point}.phase);",
+                    id.0
+                ));
+            }
+            SiteAccess::Draw { id, numbers } => {
+                let numbers = numbers.map(|number| self.named(number)).join(", ");
+                self.line(&format!("vreal v{}[4];", id.0));
+                self.line(&format!("draw_uniform(site_xy, site_zt, {numbers}, v{});", id.0));
+            }
+            SiteAccess::Write { argument, words } => self.write(*argument, words),
+            SiteAccess::Sum { argument, part, term } => {
+                let body = self.named.body;
+                if body.sums() == 0 || self.text.indent > 2 {
+                    return Err(
+                        self.unsupported("adds to a sum within a loop", "carry the number, and add it after the loop")
+                    );
+                }
+                let (number, term, first) = (body.first_sum(*argument) + part, self.named(*term), first_sum(&body));
+                self.line(&format!(
+                    "running_add(&sum[{number}], {term}, spill_target_of(spills, {first} + {number}));"
+                ));
+            }
+            SiteAccess::LoadWord { .. } | SiteAccess::WriteWord { .. } => {
+                return Err(self.unsupported(
+                    "goes to a word outside of a loop over all words",
+                    "read and write words within `repeat(x.words(), …)`",
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    fn repeat(
+        &mut self,
+        turn: Id,
+        turns: &Index,
+        carried: &[Carry],
+        statements: &[Statement<SiteLanguage>],
+    ) -> Result<(), BodyError> {
+        match turns {
+            Index::WordsOf(_) => self.words_in_turn(turn, carried, statements),
+            Index::Number(_) if !touches_words(statements) => self.turn_by_turn(turn, turns, carried, statements),
+            _ => {
+                Err(self
+                    .unsupported("goes to words in a loop of another length", "make as many turns as there are words"))
+            }
+        }
     }
 }
 
@@ -296,109 +366,29 @@ impl Writer<'_> {
     }
 
     fn argument(&self, number: usize) -> String {
-        in_opencl(self.named.body.names[number])
+        Dialect::OpenCl.named(self.named.body.names[number])
     }
 
-    fn copies(&self, id: Id) -> usize {
-        if self.varying.contains(&id) { self.at_once } else { 1 }
-    }
-
-    /// The name of a result, of component `copy`.
-    fn name(&self, id: Id, copy: usize) -> String {
-        match self.copies(id) {
-            1 => format!("v{}", id.0),
-            _ => format!("v{}_{copy}", id.0),
+    /// The name of a result.
+    fn name(&self, id: Id) -> String {
+        match self.varying.contains(&id) && self.at_once > 1 {
+            false => format!("v{}", id.0),
+            true => format!("v{}_{}", id.0, self.copy),
         }
-    }
-
-    /// A result, or a word of a load, as an operand.
-    fn operand(&self, id: Id, copy: usize) -> String {
-        match self.words.get(&id) {
-            Some((load, place)) => format!("{}{place}", self.name(*load, copy)),
-            None => self.name(id, copy),
-        }
-    }
-
-    /// Statements in their order; of those in a row that differ between the components of a work-item, all of one component, then all of the next: fewer
-    /// numbers are then alive at a time.
-    fn statements(&mut self, statements: &[Statement]) -> Result<(), BodyError> {
-        let mut rest = statements;
-        while let Some(first) = rest.first() {
-            let row = rest.iter().take_while(|statement| self.differs(statement)).count();
-            if row == 0 {
-                self.statement(first, 0)?;
-            }
-            for copy in 0..if row == 0 { 0 } else { self.at_once } {
-                rest[..row].iter().try_for_each(|statement| self.statement(statement, copy))?;
-            }
-            rest = &rest[row.max(1)..];
-        }
-        Ok(())
     }
 
     /// Whether a statement is one for each component of a work-item.
-    fn differs(&self, statement: &Statement) -> bool {
+    fn differs(&self, statement: &Statement<SiteLanguage>) -> bool {
         match statement {
-            Statement::Compute { id, .. } | Statement::Load { id, .. } | Statement::LoadWord { id, .. } => {
+            Statement::Compute { id, .. }
+            | Statement::Access(SiteAccess::Load { id, .. } | SiteAccess::LoadWord { id, .. }) => {
                 self.varying.contains(id)
             }
-            Statement::Write { argument, .. } | Statement::WriteWord { argument, .. } => {
+            Statement::Access(SiteAccess::Write { argument, .. } | SiteAccess::WriteWord { argument, .. }) => {
                 is_repeated(self.named.body.roles[*argument])
             }
-            Statement::Link { .. } | Statement::Draw { .. } | Statement::Sum { .. } | Statement::Loop { .. } => false,
+            _ => false,
         }
-    }
-
-    /// A statement, of component `copy` where it differs between components.
-    fn statement(&mut self, statement: &Statement, copy: usize) -> Result<(), BodyError> {
-        match statement {
-            Statement::Compute { id, .. } if self.words.contains_key(id) => {}
-            Statement::Compute { id, kind, operation } => {
-                let (name, value) = (self.name(*id, copy), self.expression(*kind, operation, copy));
-                self.line(&format!("const {} {name} = {value};", type_of(*kind)));
-            }
-            Statement::Load { id, argument, words, place } => self.load(*id, *argument, *words, *place, copy),
-            Statement::Link { id, argument, leg } => {
-                let (links, point) = (self.argument(*argument), leg.point());
-                self.end_of(point);
-                let line = format!(
-                    "const colour_matrix v{} = {}{links}, osite, {point}, end{point}.phase);",
-                    id.0,
-                    self.of_lane("read_link")
-                );
-                self.line(&line);
-            }
-            Statement::Draw { id, numbers } => {
-                let numbers = numbers.map(|number| self.operand(number, copy)).join(", ");
-                self.line(&format!("vreal v{}[4];", id.0));
-                self.line(&format!("draw_uniform(site_xy, site_zt, {numbers}, v{});", id.0));
-            }
-            Statement::Write { argument, words } => self.write(*argument, words, copy),
-            Statement::Sum { argument, part, term } => {
-                if self.named.body.sums() == 0 || self.text.indent > 2 {
-                    return Err(
-                        self.unsupported("adds to a sum within a loop", "carry the number, and add it after the loop")
-                    );
-                }
-                let body = self.named.body;
-                let (number, term) = (body.first_sum(*argument) + part, self.operand(*term, 0));
-                let line = format!(
-                    "running_add(&sum[{number}], {term}, spill_target_of(spills, {} + {number}));",
-                    first_sum(&body)
-                );
-                self.line(&line);
-            }
-            Statement::LoadWord { .. } | Statement::WriteWord { .. } => {
-                return Err(self.unsupported(
-                    "goes to a word outside of a loop over all words",
-                    "read and write words within `repeat(x.words(), …)`",
-                ));
-            }
-            Statement::Loop { turn, turns, carried, statements } => {
-                return self.repeat(*turn, *turns, carried, statements);
-            }
-        }
-        Ok(())
     }
 
     /// How a function is called that finds something in a lane: the work-item's, but for sums, which number lanes in another way.
@@ -439,8 +429,8 @@ impl Writer<'_> {
         }
     }
 
-    /// The number of the component that is read, of component `copy` of the work-item.
-    fn component(&self, argument: usize, place: Where, copy: usize) -> String {
+    /// The number of the component that is read or written.
+    fn component(&self, argument: usize, place: Where) -> String {
         let site = match place {
             Where::Here => "osite".to_owned(),
             Where::At(leg) => format!("end{}.osite", leg.point()),
@@ -448,7 +438,7 @@ impl Writer<'_> {
                 format!("{}.osite", self.steps_of(displacement).pop().unwrap_or_default().1)
             }
         };
-        let more = if copy == 0 { String::new() } else { format!(" + {copy}") };
+        let more = if self.copy == 0 { String::new() } else { format!(" + {}", self.copy) };
         match (is_repeated(self.named.body.roles[argument]), place) {
             (false, _) => site,
             (true, _) if self.only => site,
@@ -458,14 +448,14 @@ impl Writer<'_> {
         }
     }
 
-    fn load(&mut self, id: Id, argument: usize, words: usize, place: Where, copy: usize) {
+    fn load(&mut self, id: Id, argument: usize, words: usize, place: Where) {
         let field = self.argument(argument);
         match place {
             Where::Here => {}
             Where::At(leg) => self.end_of(leg.point()),
             Where::Displaced(displacement) => self.far_end_of(displacement),
         }
-        let (name, component) = (self.name(id, copy), self.component(argument, place, copy));
+        let (name, component) = (self.name(id), self.component(argument, place));
         self.line(&format!("cplx {name}[{words}];"));
         let line = match place {
             Where::Here => format!("extract_words({field}, {component}, 0, {words}, {words}, lane, 0, {name});"),
@@ -487,58 +477,47 @@ impl Writer<'_> {
         }
     }
 
-    fn write(&mut self, argument: usize, words: &[Id], copy: usize) {
+    fn write(&mut self, argument: usize, words: &[Id]) {
         let field = self.argument(argument);
-        let list = words.iter().map(|word| self.operand(*word, copy)).collect::<Vec<_>>().join(", ");
+        let list = words.iter().map(|word| self.named(*word)).collect::<Vec<_>>().join(", ");
         let number = self.counts.entry(field.to_owned()).and_modify(|count| *count += 1).or_insert(0);
         let name = format!("to_{field}{}", if *number == 0 { String::new() } else { format!("_{number}") });
         self.line(&format!("cplx {name}[{}] = {{{list}}};", words.len()));
-        let component = self.component(argument, Where::Here, copy);
+        let component = self.component(argument, Where::Here);
         self.line(&format!("insert_all({field}, {component}, {}, lane, {name});", words.len()));
     }
 
     /// A loop over all words of whatever fields hold: a few words at a time, all read before one is written.
-    fn repeat(&mut self, turn: Id, turns: Index, carried: &[Carry], statements: &[Statement]) -> Result<(), BodyError> {
-        if let (Index::Number(turns), false) = (turns, touches_words(statements)) {
-            self.declare_carried(carried);
-            self.open(&format!("for (uint v{0} = 0; v{0} < {turns}; ++v{0}) {{", turn.0));
-            self.statements(statements)?;
-            self.hand_on(carried);
-            self.close();
-            return Ok(());
-        }
-        let Index::WordsOf(_) = turns else {
-            return Err(
-                self.unsupported("goes to words in a loop of another length", "make as many turns as there are words")
-            );
-        };
+    fn words_in_turn(
+        &mut self,
+        turn: Id,
+        carried: &[Carry],
+        statements: &[Statement<SiteLanguage>],
+    ) -> Result<(), BodyError> {
         self.declare_carried(carried);
         let chunk = if self.named.body.sums() > 0 { "NORM_WORDS_AT_ONCE" } else { "WORDS_AT_ONCE" };
         self.open(&format!("UNROLL_WORDS for (uint first = 0; first < SITE_WORDS(words); first += {chunk}) {{"));
         let mut written = Vec::new();
-        for statement in statements {
-            match statement {
-                Statement::LoadWord { argument, .. } if written.contains(argument) => {
+        for access in accesses(statements) {
+            match access {
+                SiteAccess::LoadWord { argument, .. } if written.contains(argument) => {
                     return Err(
                         self.unsupported("reads a word after it was written", "go on with the number that was written")
                     );
                 }
-                Statement::LoadWord { id, argument, word } if *word == Index::Turn(turn) => {
+                SiteAccess::LoadWord { id, argument, word } if *word == Index::Turn(turn) => {
                     let field = self.argument(*argument);
                     self.line(&format!("cplx v{}[{chunk}];", id.0));
-                    let line = match self.named.body.converted() == Some(*argument) {
-                        true => format!(
-                            "extract_converted({field}, component, first, {chunk}, SITE_WORDS(words), lane, v{});",
-                            id.0
-                        ),
-                        false => format!(
-                            "extract_words({field}, component, first, {chunk}, SITE_WORDS(words), lane, 0, v{});",
-                            id.0
-                        ),
+                    let (extract, lane) = match self.named.body.converted() == Some(*argument) {
+                        true => ("extract_converted", "lane"),
+                        false => ("extract_words", "lane, 0"),
                     };
-                    self.line(&line);
+                    self.line(&format!(
+                        "{extract}({field}, component, first, {chunk}, SITE_WORDS(words), {lane}, v{});",
+                        id.0
+                    ));
                 }
-                Statement::WriteWord { argument, word, .. } if *word == Index::Turn(turn) => {
+                SiteAccess::WriteWord { argument, word, .. } if *word == Index::Turn(turn) => {
                     if written.contains(argument) {
                         return Err(self.unsupported("writes a word twice", "write each word once"));
                     }
@@ -553,17 +532,17 @@ impl Writer<'_> {
         self.open(&format!("for (uint k = 0; k < {chunk}; ++k) {{"));
         for statement in statements {
             match statement {
-                Statement::LoadWord { .. } => {}
-                Statement::WriteWord { argument, value, .. } => {
-                    let (field, value) = (self.argument(*argument), self.operand(*value, 0));
+                Statement::Access(SiteAccess::LoadWord { .. }) => {}
+                Statement::Access(SiteAccess::WriteWord { argument, value, .. }) => {
+                    let (field, value) = (self.argument(*argument), self.named(*value));
                     self.line(&format!("to_{field}[k] = {value};"));
                 }
                 Statement::Compute { id, kind, operation: Operation::Word(load, 0) }
-                    if self.is_word(statements, *load) =>
+                    if accesses(statements).any(|a| matches!(a, SiteAccess::LoadWord { id, .. } if id == load)) =>
                 {
-                    self.line(&format!("const {} v{} = v{}[k];", type_of(*kind), id.0, load.0));
+                    self.line(&format!("const {} v{} = v{}[k];", self.type_of(*kind), id.0, load.0));
                 }
-                other => self.statement(other, 0)?,
+                other => self.statement(other)?,
             }
         }
         self.hand_on(carried);
@@ -577,60 +556,19 @@ impl Writer<'_> {
         self.close();
         Ok(())
     }
-
-    /// Whether a load is of one word.
-    fn is_word(&self, statements: &[Statement], load: Id) -> bool {
-        statements.iter().any(|statement| matches!(statement, Statement::LoadWord { id, .. } if *id == load))
-    }
-
-    fn expression(&self, kind: Kind, operation: &Operation, copy: usize) -> String {
-        use Operation as O;
-        match operation {
-            O::Constant(value) if kind == Kind::Double => literal(*value),
-            O::Constant(value) => format!("(vreal)((real){})", literal(*value)),
-            O::Word(load, k) => format!("{}[{k}]", self.name(*load, copy)),
-            O::Scalar(argument) => format!("(vreal)({})", self.argument(*argument)),
-            O::ComplexScalar(argument) => {
-                let scalar = self.argument(*argument);
-                format!("complex_of((vreal)({scalar}_re), (vreal)({scalar}_im))")
-            }
-            O::Coordinate(_, direction) => {
-                let (pair, shift) = pair_of(direction.index());
-                format!("coordinate_of(site_{pair}, {shift})")
-            }
-            O::Odd(_, set) => {
-                let of = |d: usize| {
-                    let (pair, shift) = pair_of(d);
-                    if shift == 0 { format!("site_{pair}") } else { format!("(site_{pair} >> {shift})") }
-                };
-                let sum: Vec<String> = (0..4).filter(|d| set >> d & 1 == 1).map(of).collect();
-                format!("is_odd({})", if sum.is_empty() { "(vcoordinates)0".to_owned() } else { sum.join(" ^ ") })
-            }
-            other => operation_text(spelling(kind), other, &|id| self.operand(id, copy)),
-        }
-    }
 }
 
-fn touches_words(statements: &[Statement]) -> bool {
-    statements.iter().any(|s| matches!(s, Statement::LoadWord { .. } | Statement::WriteWord { .. }))
+fn accesses(statements: &[Statement<SiteLanguage>]) -> impl Iterator<Item = &SiteAccess> {
+    statements
+        .iter()
+        .filter_map(|statement| if let Statement::Access(access) = statement { Some(access) } else { None })
+}
+
+fn touches_words(statements: &[Statement<SiteLanguage>]) -> bool {
+    accesses(statements).any(|access| matches!(access, SiteAccess::LoadWord { .. } | SiteAccess::WriteWord { .. }))
 }
 
 /// The pair of coordinates that a direction is one of, and by how many bits it is shifted there.
 fn pair_of(direction: usize) -> (&'static str, u32) {
     (if direction < 2 { "xy" } else { "zt" }, if direction.is_multiple_of(2) { 0 } else { 16 })
-}
-
-/// How operations that give such a number are written.
-pub fn spelling(kind: Kind) -> Spelling {
-    if kind == Kind::Complex { Spelling::Complex } else { Spelling::Real }
-}
-
-/// The type of a value in OpenCL C.
-pub fn type_of(kind: Kind) -> &'static str {
-    match kind {
-        Kind::Complex => "cplx",
-        Kind::Real => "vreal",
-        Kind::Double => "double",
-        Kind::Choice => "vchoice",
-    }
 }

@@ -1,8 +1,11 @@
-//! What a body does at a site, as a list of statements: what its recording gives, and what is counted and written in other languages.
+//! What a body does, as a list of statements: what its recording gives, and what is counted and written in other languages. Operations and loops are the
+//! same everywhere; what is read and written is a [`Language`]'s own: of lattice sites `sites.rs`, of maps `lanefield_maps`.
 
 use std::collections::{HashMap, HashSet};
+use std::convert::Infallible;
+use std::fmt::Debug;
 
-use lanefield_reference::layout::{Direction, Displacement, Leg, Reach};
+use lanefield_reference::layout::Direction;
 
 /// The number of a result.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -10,18 +13,22 @@ pub struct Id(pub u32);
 
 /// What a result is.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[allow(missing_docs, reason = "those without a comment are what they are called")]
 pub enum Kind {
-    /// A complex number of each lane.
+    /// A complex number, in the precision in which a body computes.
     Complex,
-    /// A real number of each lane.
+    /// A real number, in the precision in which a body computes.
     Real,
-    /// A double of each lane.
-    Double,
-    /// Yes or no of each lane.
+    F32,
+    F64,
+    /// A signed integer of 32 bits: also indices of a map.
+    I32,
+    U32,
+    /// Yes or no.
     Choice,
 }
 
-/// An operation on results, or on what a site, a point of a map or a call has. Integers are those of maps alone.
+/// An operation on results, or on what a site, a point of a map or a call has. Integers are of maps alone.
 #[derive(Clone, PartialEq, Debug)]
 #[allow(missing_docs, reason = "those without a comment do what they are called")]
 pub enum Operation {
@@ -92,74 +99,92 @@ pub enum Operation {
     ShiftedRight(Id, u32),
 }
 
-/// Where a field is read.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Where {
-    /// At the site.
-    Here,
-    /// At its neighbour along a leg.
-    At(Leg),
-    /// At a displacement.
-    Displaced(Displacement),
+/// What bodies are recorded in: what they access, and what they run over.
+pub trait Language: Copy + Debug + PartialEq + 'static {
+    /// Reads and writes.
+    type Access: Accesses;
+    /// What statements may stand within, beside loops.
+    type Scope: Operands + PartialEq;
+    /// How often a loop turns.
+    type Turns: Operands + PartialEq;
+    /// What a program has beside its statements.
+    type Needs: Clone + PartialEq + Debug + Default;
+
+    /// The kind of the number of a turn.
+    const TURN: Kind;
 }
 
-/// A count, or the number of a word.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Index {
-    /// A number.
-    Number(usize),
-    /// The number of the turn of a loop.
-    Turn(Id),
-    /// Words of a component of argument `0`.
-    WordsOf(usize),
+/// What takes results.
+pub trait Operands: Clone + Debug {
+    /// The results that it takes, to be changed.
+    fn operands_mut(&mut self) -> Vec<&mut Id>;
+
+    /// The results that it takes.
+    fn operands(&self) -> Vec<Id> {
+        self.clone().operands_mut().into_iter().map(|id| *id).collect()
+    }
 }
 
-/// One thing that a body does. Fields are told by their argument.
+impl Operands for Id {
+    fn operands_mut(&mut self) -> Vec<&mut Id> {
+        vec![self]
+    }
+}
+
+impl Operands for Infallible {
+    fn operands_mut(&mut self) -> Vec<&mut Id> {
+        match *self {}
+    }
+}
+
+/// A read or a write.
+pub trait Accesses: Operands + PartialEq {
+    /// The result that it gives.
+    fn result(&self) -> Option<Id>;
+
+    /// Whether it does something beside giving its result.
+    fn has_effect(&self) -> bool {
+        self.result().is_none()
+    }
+}
+
+/// One thing that a body does.
 #[derive(Clone, PartialEq, Debug)]
 #[allow(missing_docs, reason = "the names say what they are")]
-pub enum Statement {
+pub enum Statement<L: Language> {
     /// An operation, and its result.
     Compute { id: Id, kind: Kind, operation: Operation },
-    /// Reads the first `words` words of a component.
-    Load { id: Id, argument: usize, words: usize, place: Where },
-    /// Reads one word of a component here.
-    LoadWord { id: Id, argument: usize, word: Index },
-    /// Reads the doubled link of a leg: nine words.
-    Link { id: Id, argument: usize, leg: Leg },
-    /// Draws four uniform random numbers of the site, words 0 to 3, from the key, the event and the number of the draw.
-    Draw { id: Id, numbers: [Id; 5] },
-    /// Writes all words of a component.
-    Write { argument: usize, words: Vec<Id> },
-    /// Writes one word of a component.
-    WriteWord { argument: usize, word: Index, value: Id },
-    /// Adds a double to a sum: part `part` of an argument.
-    Sum { argument: usize, part: usize, term: Id },
+    /// A read or a write.
+    Access(L::Access),
+    /// Statements within something.
+    Within { scope: L::Scope, statements: Vec<Self> },
     /// Takes turns. `turn` stands for the number of the turn.
-    Loop { turn: Id, turns: Index, carried: Vec<Carry>, statements: Vec<Statement> },
+    Loop { turn: Id, turns: L::Turns, carried: Vec<Carry>, statements: Vec<Self> },
 }
 
 /// A number that a loop carries.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Carry<K = Kind> {
+pub struct Carry {
     /// What stands for it in a turn, and after the loop.
     pub id: Id,
     /// Its kind.
-    pub kind: K,
+    pub kind: Kind,
     /// Its value before the first turn.
     pub initial: Id,
     /// Its value at the end of a turn.
     pub last: Id,
 }
 
-/// What a body does at a site.
-#[derive(Clone, PartialEq, Debug, Default)]
-pub struct Program {
+/// What a body does.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Program<L: Language> {
     /// Everything, in order.
-    pub statements: Vec<Statement>,
+    pub statements: Vec<Statement<L>>,
+    /// What the language notes beside it.
+    pub needs: L::Needs,
 }
 
-impl Operation {
-    /// The results that it takes, to be changed.
+impl Operands for Operation {
     fn operands_mut(&mut self) -> Vec<&mut Id> {
         use Operation as O;
         match self {
@@ -177,7 +202,9 @@ impl Operation {
             O::MulAdd(a, b, c) | O::ScaledAdd(a, b, c) | O::Select(a, b, c) => vec![a, b, c],
         }
     }
+}
 
+impl Operation {
     /// Whether it takes what the site or the call has, and no result.
     pub fn reads(&self) -> bool {
         use Operation as O;
@@ -187,11 +214,6 @@ impl Operation {
     /// Whether it is a division, or a root.
     pub fn divides(&self) -> bool {
         matches!(self, Self::Div(..) | Self::Sqrt(_))
-    }
-
-    /// The results that it takes.
-    pub fn operands(&self) -> Vec<Id> {
-        self.clone().operands_mut().into_iter().map(|id| *id).collect()
     }
 
     /// The same on other results: loads, of which words are taken, stay what they are.
@@ -220,176 +242,101 @@ impl Operation {
     }
 }
 
-/// All statements in order, those of loops after their loop.
-fn flat<'a>(statements: &'a [Statement]) -> Vec<&'a Statement> {
-    let with_inner = |statement: &'a Statement| match statement {
-        Statement::Loop { statements, .. } => [vec![statement], flat(statements)].concat(),
-        _ => vec![statement],
-    };
-    statements.iter().flat_map(with_inner).collect()
+impl<L: Language> Statement<L> {
+    /// The result that it gives.
+    pub fn result(&self) -> Option<Id> {
+        match self {
+            Self::Compute { id, .. } => Some(*id),
+            Self::Access(access) => access.result(),
+            Self::Within { .. } | Self::Loop { .. } => None,
+        }
+    }
+
+    /// The statements within it.
+    pub fn inner(&self) -> &[Self] {
+        match self {
+            Self::Within { statements, .. } | Self::Loop { statements, .. } => statements,
+            Self::Compute { .. } | Self::Access(_) => &[],
+        }
+    }
+
+    fn has_effect(&self) -> bool {
+        match self {
+            Self::Compute { .. } => false,
+            Self::Access(access) => access.has_effect(),
+            Self::Within { .. } | Self::Loop { .. } => true,
+        }
+    }
 }
 
-impl Program {
-    /// Whether it writes into an argument, or adds to it; `all`: whether it writes every word.
-    pub fn writes(&self, argument: usize, all: bool) -> bool {
-        fn write(statements: &[Statement], within: Option<(Id, Index)>, argument: usize, all: bool) -> bool {
-            statements.iter().any(|statement| match statement {
-                Statement::Write { argument: of, .. } | Statement::Sum { argument: of, .. } => *of == argument,
-                Statement::WriteWord { argument: of, word, .. } => {
-                    let is_any = matches!(within, Some((turn, Index::WordsOf(_))) if *word == Index::Turn(turn));
-                    *of == argument && (is_any || !all)
-                }
-                Statement::Loop { turns: Index::Number(0), .. } => false,
-                Statement::Loop { turn, turns, statements, .. } => {
-                    write(statements, Some((*turn, *turns)), argument, all)
-                }
-                _ => false,
-            })
-        }
-        write(&self.statements, None, argument, all)
-    }
-
-    /// The displacements at which it reads, in the order of first use.
-    pub fn displacements(&self) -> Vec<Displacement> {
-        let mut known = Vec::new();
-        for statement in flat(&self.statements) {
-            match statement {
-                Statement::Load { place: Where::Displaced(displacement), .. } if !known.contains(displacement) => {
-                    known.push(*displacement);
-                }
-                _ => {}
+/// Its own operands, without those of statements within it.
+impl<L: Language> Operands for Statement<L> {
+    fn operands_mut(&mut self) -> Vec<&mut Id> {
+        match self {
+            Self::Compute { operation, .. } => operation.operands_mut(),
+            Self::Access(access) => access.operands_mut(),
+            Self::Within { scope, .. } => scope.operands_mut(),
+            Self::Loop { turns, carried, .. } => {
+                let carried = carried.iter_mut().flat_map(|carry| [&mut carry.initial, &mut carry.last]);
+                turns.operands_mut().into_iter().chain(carried).collect()
             }
         }
-        known
+    }
+}
+
+/// All statements in order, those of loops after their loop.
+pub fn flat<L: Language>(statements: &[Statement<L>]) -> Vec<&Statement<L>> {
+    statements.iter().flat_map(|statement| [vec![statement], flat(statement.inner())].concat()).collect()
+}
+
+impl<L: Language> Program<L> {
+    /// All statements in order, those of loops after their loop.
+    pub fn flat(&self) -> Vec<&Statement<L>> {
+        flat(&self.statements)
     }
 
-    /// How far it reads an argument from a site; none of one that it reads at the site alone.
-    pub fn reach(&self, of: usize) -> Option<Reach> {
-        let reach = |statement: &Statement| match statement {
-            Statement::Load { argument, place: Where::Displaced(displacement), .. } if *argument == of => {
-                Some(Reach::of(*displacement))
-            }
-            Statement::Load { argument, place: Where::At(_), .. } if *argument == of => Some(Reach::Nearest),
+    /// All reads and writes in order.
+    pub fn accesses(&self) -> impl Iterator<Item = &L::Access> {
+        self.flat().into_iter().filter_map(|statement| match statement {
+            Statement::Access(access) => Some(access),
             _ => None,
-        };
-        flat(&self.statements).into_iter().filter_map(reach).max()
+        })
     }
 
-    /// Floating-point operations a component; `words`: those of a component whose words the body goes through.
-    pub fn flops(&self, words: usize) -> u64 {
-        fn flops(statements: &[Statement], words: usize) -> u64 {
-            let of = |statement: &Statement| match statement {
-                Statement::Compute { kind, operation, .. } => operation.flops(*kind),
-                Statement::Loop { turns, statements, .. } => {
-                    let turns = match turns {
-                        Index::Number(turns) => *turns,
-                        _ => words,
-                    };
-                    turns as u64 * flops(statements, words)
-                }
-                _ => 0,
-            };
-            statements.iter().map(of).sum()
-        }
-        flops(&self.statements, words)
-    }
-
-    /// Whether it divides, or takes square roots.
+    /// Whether it divides, or takes square roots, in what may be f32: of f64 and of integers every device has the same bits.
     pub fn divides(&self) -> bool {
-        let divides = |s: &&Statement| matches!(s, Statement::Compute { operation, .. } if operation.divides());
-        flat(&self.statements).iter().any(divides)
-    }
-
-    /// Whether it draws random numbers.
-    pub fn draws(&self) -> bool {
-        flat(&self.statements).iter().any(|statement| matches!(statement, Statement::Draw { .. }))
-    }
-
-    /// The most terms of a site that it adds to a sum of an argument; two for any number of them.
-    pub fn most_terms(&self, of: usize) -> usize {
-        let mut terms = [0; 2];
-        let within = |statement: &Statement| match statement {
-            Statement::Loop { statements, .. } => {
-                2 * usize::from(
-                    flat(statements)
-                        .iter()
-                        .any(|inner| matches!(inner, Statement::Sum { argument, .. } if *argument == of)),
-                )
+        let divides = |s: &&Statement<L>| match s {
+            Statement::Compute { kind, operation, .. } => {
+                !matches!(kind, Kind::F64 | Kind::I32 | Kind::U32) && operation.divides()
             }
-            _ => 0,
-        };
-        for statement in &self.statements {
-            match statement {
-                Statement::Sum { argument, part, .. } if *argument == of => terms[*part] += 1,
-                _ => terms[0] += within(statement),
-            }
-        }
-        terms[0].max(terms[1])
-    }
-
-    /// Whether it adds to a sum within a loop.
-    pub fn sums_in_loops(&self) -> bool {
-        let is_sum = |statement: &&Statement| matches!(statement, Statement::Sum { .. });
-        let sums_within = |statement: &Statement| match statement {
-            Statement::Loop { statements, .. } => flat(statements).iter().any(is_sum),
             _ => false,
         };
-        self.statements.iter().any(sums_within)
+        self.flat().iter().any(divides)
     }
 
     /// The same with sums that begin with their first term: −0 + x is x, and −0 − x is −x, also for zeros.
     pub fn with_first_terms(mut self) -> Self {
-        let mut known = Known::default();
-        known.simplify(&mut self.statements);
+        Known::default().simplify(&mut self.statements);
         self
     }
 
     /// The same without what nothing uses: results whose every use is dropped, and loads of them.
     pub fn without_unused(mut self) -> Self {
-        let mut used = HashSet::new();
-        prune(&mut self.statements, &mut used);
+        prune(&mut self.statements, &mut HashSet::new());
         self
     }
 }
 
 /// Drops, from the end on, what is not in `used`, and puts what the rest uses in.
-fn prune(statements: &mut Vec<Statement>, used: &mut HashSet<Id>) {
+fn prune<L: Language>(statements: &mut Vec<Statement<L>>, used: &mut HashSet<Id>) {
     let mut kept = Vec::with_capacity(statements.len());
     for mut statement in std::mem::take(statements).into_iter().rev() {
-        let wanted = match &mut statement {
-            Statement::Compute { id, operation, .. } => {
-                let wanted = used.contains(id);
-                if wanted {
-                    used.extend(operation.operands());
-                }
-                wanted
-            }
-            Statement::Load { id, .. } | Statement::LoadWord { id, .. } | Statement::Link { id, .. } => {
-                used.contains(id)
-            }
-            Statement::Draw { id, numbers } => {
-                let wanted = used.contains(id);
-                if wanted {
-                    used.extend(*numbers);
-                }
-                wanted
-            }
-            Statement::Write { words, .. } => {
-                used.extend(words.iter().copied());
-                true
-            }
-            Statement::WriteWord { value: number, .. } | Statement::Sum { term: number, .. } => {
-                used.insert(*number);
-                true
-            }
-            Statement::Loop { carried, statements, .. } => {
-                // What a turn hands on may be used by the next one.
-                used.extend(carried.iter().flat_map(|carry| [carry.initial, carry.last]));
+        if statement.has_effect() || statement.result().is_some_and(|id| used.contains(&id)) {
+            // What a turn hands on may be used by the next one.
+            used.extend(statement.operands());
+            if let Statement::Within { statements, .. } | Statement::Loop { statements, .. } = &mut statement {
                 prune(statements, used);
-                true
             }
-        };
-        if wanted {
             kept.push(statement);
         }
     }
@@ -407,36 +354,28 @@ struct Known {
 }
 
 impl Known {
-    fn simplify(&mut self, statements: &mut [Statement]) {
-        let renamed = |names: &HashMap<Id, Id>, id: &mut Id| *id = names.get(id).copied().unwrap_or(*id);
+    fn simplify<L: Language>(&mut self, statements: &mut [Statement<L>]) {
         for statement in statements {
-            match statement {
-                Statement::Compute { id, operation, .. } => {
-                    operation.operands_mut().into_iter().for_each(|operand| renamed(&self.names, operand));
-                    match *operation {
-                        Operation::Constant(value) if value == 0.0 && value.is_sign_negative() => {
-                            self.zeros.insert(*id);
-                        }
-                        Operation::New(re, im) if self.zeros.contains(&re) && self.zeros.contains(&im) => {
-                            self.zeros.insert(*id);
-                        }
-                        Operation::Add(zero, x) | Operation::Add(x, zero) if self.zeros.contains(&zero) => {
-                            self.names.insert(*id, x);
-                        }
-                        Operation::Sub(zero, x) if self.zeros.contains(&zero) => *operation = Operation::Neg(x),
-                        _ => {}
-                    }
+            // What a turn hands on is computed within it.
+            if let Statement::Within { statements, .. } | Statement::Loop { statements, .. } = statement {
+                self.simplify(statements);
+            }
+            for operand in statement.operands_mut() {
+                *operand = self.names.get(operand).copied().unwrap_or(*operand);
+            }
+            let Statement::Compute { id, operation, .. } = statement else { continue };
+            match *operation {
+                Operation::Constant(value) if value == 0.0 && value.is_sign_negative() => {
+                    self.zeros.insert(*id);
                 }
-                Statement::Draw { numbers, .. } => numbers.iter_mut().for_each(|id| renamed(&self.names, id)),
-                Statement::Write { words, .. } => words.iter_mut().for_each(|id| renamed(&self.names, id)),
-                Statement::WriteWord { value, .. } => renamed(&self.names, value),
-                Statement::Sum { term, .. } => renamed(&self.names, term),
-                Statement::Loop { carried, statements, .. } => {
-                    carried.iter_mut().for_each(|carry| renamed(&self.names, &mut carry.initial));
-                    self.simplify(statements);
-                    carried.iter_mut().for_each(|carry| renamed(&self.names, &mut carry.last));
+                Operation::New(re, im) if self.zeros.contains(&re) && self.zeros.contains(&im) => {
+                    self.zeros.insert(*id);
                 }
-                Statement::Load { .. } | Statement::LoadWord { .. } | Statement::Link { .. } => {}
+                Operation::Add(zero, x) | Operation::Add(x, zero) if self.zeros.contains(&zero) => {
+                    self.names.insert(*id, x);
+                }
+                Operation::Sub(zero, x) if self.zeros.contains(&zero) => *operation = Operation::Neg(x),
+                _ => {}
             }
         }
     }

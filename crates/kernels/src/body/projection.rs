@@ -1,13 +1,14 @@
 //! Whether a body uses the spinors of neighbours only as a hop does: projected to two spins. Where it does, parts of a lattice send each other these, which
 //! are half as much, and the bits stay the same.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use lanefield_reference::kernels::ghosts::projector;
 use lanefield_reference::kernels::hop::Dagger;
 use lanefield_reference::layout::Leg;
 
-use super::program::{Id, Operation, Program, Statement, Where};
+use super::program::{Id, Operands as _, Operation, Program, Statement};
+use super::sites::{SiteAccess, SiteLanguage, Where};
 
 /// Complex words of a spinor, and of its two upper spins.
 const WORDS: usize = 12;
@@ -30,29 +31,21 @@ struct Search {
 }
 
 /// Whether there is a spinor of a neighbour, and all of them are projected as the legs of a hop, or of its Hermitian conjugate, do.
-pub fn projects(program: &Program, dagger: Dagger) -> bool {
+pub fn projects(program: &Program<SiteLanguage>, dagger: Dagger) -> bool {
     let mut search = Search { dagger, loads: HashMap::new(), words: HashMap::new() };
     search.accepts(&program.statements) && !search.loads.is_empty()
 }
 
 impl Search {
-    fn accepts(&mut self, statements: &[Statement]) -> bool {
+    fn accepts(&mut self, statements: &[Statement<SiteLanguage>]) -> bool {
         statements.iter().all(|statement| match statement {
-            Statement::Load { id, words, place: Where::At(leg), .. } => {
+            Statement::Access(SiteAccess::Load { id, words, place: Where::At(leg), .. }) => {
                 self.loads.insert(*id, *leg);
                 *words == WORDS
             }
-            Statement::Load { place: Where::Displaced(_), .. } => false,
-            Statement::Load { .. } | Statement::LoadWord { .. } | Statement::Link { .. } => true,
+            Statement::Access(SiteAccess::Load { place: Where::Displaced(_), .. }) => false,
             Statement::Compute { id, operation, .. } => self.computes(*id, operation),
-            Statement::Draw { numbers, .. } => self.are_others(numbers),
-            Statement::Write { words, .. } => self.are_others(words),
-            Statement::WriteWord { value, .. } => self.are_others(&[*value]),
-            Statement::Sum { term, .. } => self.are_others(&[*term]),
-            Statement::Loop { carried, statements, .. } => {
-                let ids: HashSet<Id> = carried.iter().flat_map(|carry| [carry.initial, carry.last]).collect();
-                self.accepts(statements) && self.are_others(&ids.into_iter().collect::<Vec<_>>())
-            }
+            other => self.accepts(other.inner()) && self.are_others(&other.operands()),
         })
     }
 

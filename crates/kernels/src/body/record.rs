@@ -10,42 +10,27 @@ use lanefield_reference::kernels::hop::Dagger;
 use lanefield_reference::layout::{Direction, Displacement, LEGS, Leg, LegOrder};
 
 use super::BodyError;
-use super::program::{Carry, Id, Index, Kind, Operation, Program, Statement, Where};
-use super::recording::{self, Language, Numeric, Reals, Recorded, Tape, numbered, push};
+use super::program::{Id, Kind, Operation, Program, Statement};
+use super::recording::{self, Numeric, Reals, Recorded, Records, Tape};
+use super::sites::{Index, SiteAccess, SiteLanguage, Where};
 
 /// Records what a body does with its legs in that order, of a kernel or its Hermitian conjugate.
 ///
 /// # Errors
 /// [`BodyError`] of the kernel `name`.
-pub fn record<B: Body>(name: &'static str, legs: LegOrder, dagger: Dagger) -> Result<Program, BodyError> {
+pub fn record<B: Body>(name: &'static str, legs: LegOrder, dagger: Dagger) -> Result<Program<SiteLanguage>, BodyError> {
     let recorder = Recorder { legs, dagger };
-    let (statements, ()) = recording::recorded::<Sites>(name, &|| B::run(recorder))?;
-    Ok(Program { statements }.with_first_terms().without_unused())
+    let (statements, ()) = recording::recorded::<SiteLanguage>(name, &|| B::run(recorder))?;
+    Ok(Program { statements, needs: () }.with_first_terms().without_unused())
 }
-
-/// The language of bodies on sites.
-#[derive(Clone, Copy, Debug)]
-pub struct Sites;
 
 thread_local! {
-    static TAPE: RefCell<Tape<Sites>> = RefCell::default();
+    static TAPE: RefCell<Tape<SiteLanguage>> = RefCell::default();
 }
 
-impl Language for Sites {
-    type Kind = Kind;
-    type Turns = Index;
-    type Statement = Statement;
+impl Records for SiteLanguage {
     type Noted = ();
 
-    const CHOICE: Kind = Kind::Choice;
-    const DOUBLE: Kind = Kind::Double;
-
-    fn compute(id: Id, kind: Kind, operation: Operation) -> Statement {
-        Statement::Compute { id, kind, operation }
-    }
-    fn repeat(turn: Id, turns: Index, carried: Vec<Carry>, statements: Vec<Statement>) -> Statement {
-        Statement::Loop { turn, turns, carried, statements }
-    }
     fn tape() -> &'static LocalKey<RefCell<Tape<Self>>> {
         &TAPE
     }
@@ -55,23 +40,23 @@ impl Language for Sites {
 #[derive(Clone, Copy, Debug)]
 pub struct Working;
 
-impl Numeric<Sites> for Working {
+impl Numeric for Working {
     const KIND: Kind = Kind::Real;
 }
-impl Reals<Sites> for Working {}
+impl Reals for Working {}
 
 /// A complex number of that precision.
 #[derive(Clone, Copy, Debug)]
 pub struct WorkingComplex;
 
-impl Numeric<Sites> for WorkingComplex {
+impl Numeric for WorkingComplex {
     const KIND: Kind = Kind::Complex;
 }
 
-type Real = Recorded<Sites, Working>;
-type Complex = Recorded<Sites, WorkingComplex>;
-type Double = Recorded<Sites, f64>;
-type Choice = Recorded<Sites, bool>;
+type Real = Recorded<SiteLanguage, Working>;
+type Complex = Recorded<SiteLanguage, WorkingComplex>;
+type Double = Recorded<SiteLanguage, f64>;
+type Choice = Recorded<SiteLanguage, bool>;
 
 impl std::ops::Mul<f64> for Complex {
     type Output = Self;
@@ -135,13 +120,17 @@ impl Recorder {
 
     fn load<T: Value<Complex>>(argument: usize, place: Where) -> T {
         let words = T::filled(Complex::named(Id(0))).as_ref().len();
-        Self::words(loaded(|id| Statement::Load { id, argument, words, place }))
+        Self::words(loaded(|id| SiteAccess::Load { id, argument, words, place }))
     }
 }
 
-/// A statement with the number of something that is loaded.
-fn loaded(statement: impl FnOnce(Id) -> Statement) -> Id {
-    numbered::<Sites>(Kind::Complex, statement)
+/// Records a read, with a number of its own.
+fn loaded(access: impl FnOnce(Id) -> SiteAccess) -> Id {
+    recording::numbered::<SiteLanguage>(Kind::Complex, |id| Statement::Access(access(id)))
+}
+
+fn push(access: SiteAccess) {
+    recording::push::<SiteLanguage>(Statement::Access(access));
 }
 
 impl Site for Recorder {
@@ -170,20 +159,20 @@ impl Site for Recorder {
         self.read_at::<Spinor<_>>(argument, leg).projected(leg, dagger)
     }
     fn link(self, argument: usize, leg: Leg) -> Matrix<Complex> {
-        Self::words(loaded(|id| Statement::Link { id, argument, leg }))
+        Self::words(loaded(|id| SiteAccess::Link { id, argument, leg }))
     }
     fn write<T: Value<Complex>>(self, argument: usize, value: T) {
         let words = value.to_words().as_ref().iter().map(|word| word.0).collect();
-        push::<Sites>(Statement::Write { argument, words });
+        push(SiteAccess::Write { argument, words });
     }
     fn read_word(self, argument: usize, word: Index) -> Complex {
-        Complex::of(Operation::Word(loaded(|id| Statement::LoadWord { id, argument, word }), 0))
+        Complex::of(Operation::Word(loaded(|id| SiteAccess::LoadWord { id, argument, word }), 0))
     }
     fn read_converted(self, argument: usize, word: Index) -> Complex {
         self.read_word(argument, word)
     }
     fn write_word(self, argument: usize, word: Index, value: Complex) {
-        push::<Sites>(Statement::WriteWord { argument, word, value: value.0 });
+        push(SiteAccess::WriteWord { argument, word, value: value.0 });
     }
     fn words(self, argument: usize) -> Index {
         Index::WordsOf(argument)
@@ -192,9 +181,7 @@ impl Site for Recorder {
         Index::Number(number)
     }
     fn repeat<T: Carried>(self, turns: Index, initial: T, mut turn: impl FnMut(Index, T) -> T) -> T {
-        recording::repeat::<Sites, T>(Kind::Complex, turns, initial, |number, carried| {
-            turn(Index::Turn(number), carried)
-        })
+        recording::repeat::<SiteLanguage, T>(turns, initial, |number, carried| turn(Index::Turn(number), carried))
     }
     fn scalar(self, argument: usize) -> Real {
         Real::of(Operation::Scalar(argument))
@@ -203,14 +190,14 @@ impl Site for Recorder {
         Complex::of(Operation::ComplexScalar(argument))
     }
     fn add_to_sum(self, argument: usize, part: usize, term: Double) {
-        push::<Sites>(Statement::Sum { argument, part, term: term.0 });
+        push(SiteAccess::Sum { argument, part, term: term.0 });
     }
     fn coordinate(self, argument: usize, direction: Direction) -> Real {
         Real::of(Operation::Coordinate(argument, direction))
     }
     fn uniform(self, _: usize, key: [Real; 3], event: Real, draw: Real) -> [Real; 4] {
         let numbers = [key[0].0, key[1].0, key[2].0, event.0, draw.0];
-        let drawn = loaded(|id| Statement::Draw { id, numbers });
+        let drawn = loaded(|id| SiteAccess::Draw { id, numbers });
         std::array::from_fn(|word| Real::of(Operation::Word(drawn, word)))
     }
     fn is_odd(self, argument: usize, directions: &[Direction]) -> Choice {

@@ -12,66 +12,46 @@ use lanefield_reference::body::number::{Carried, Choice, Number, RealNumber};
 use lanefield_reference::with_literals;
 
 use super::BodyError;
-use super::program::{Carry, Id, Operation};
+use super::program::{Carry, Id, Kind, Language, Operation, Statement};
 
 /// Statements that a body may have.
 pub const MOST_STATEMENTS: usize = 100_000;
 
-/// What bodies are recorded in.
-pub trait Language: Copy + Debug + 'static {
-    /// What a result may be.
-    type Kind: Copy + Debug;
-    /// How often a loop turns.
-    type Turns;
-    /// One thing that a body does.
-    type Statement: Debug;
+/// A language that can be recorded.
+pub trait Records: Language {
     /// What is noted beside statements.
     type Noted: Debug + Default;
 
-    /// The kind of choices.
-    const CHOICE: Self::Kind;
-    /// The kind of doubles.
-    const DOUBLE: Self::Kind;
-
-    /// The statement that computes a number.
-    fn compute(id: Id, kind: Self::Kind, operation: Operation) -> Self::Statement;
-    /// The statement that takes turns.
-    fn repeat(
-        turn: Id,
-        turns: Self::Turns,
-        carried: Vec<Carry<Self::Kind>>,
-        statements: Vec<Self::Statement>,
-    ) -> Self::Statement;
     /// What is being recorded.
     fn tape() -> &'static LocalKey<RefCell<Tape<Self>>>;
 }
 
 /// What was recorded so far.
 #[derive(Debug)]
-pub struct Tape<L: Language> {
+pub struct Tape<L: Records> {
     length: usize,
     /// Statements of everything that is open, the outermost first.
-    blocks: Vec<Vec<L::Statement>>,
+    blocks: Vec<Vec<Statement<L>>>,
     /// What results are.
-    kinds: Vec<L::Kind>,
+    kinds: Vec<Kind>,
     /// What is noted beside statements.
     pub noted: L::Noted,
 }
 
-impl<L: Language> Default for Tape<L> {
+impl<L: Records> Default for Tape<L> {
     fn default() -> Self {
         Self { length: 0, blocks: vec![Vec::new()], kinds: Vec::new(), noted: L::Noted::default() }
     }
 }
 
-impl<L: Language> Tape<L> {
-    fn id(&mut self, kind: L::Kind) -> Id {
+impl<L: Records> Tape<L> {
+    fn id(&mut self, kind: Kind) -> Id {
         self.kinds.push(kind);
         Id(self.kinds.len() as u32 - 1)
     }
 
     /// Adds a statement.
-    pub fn push(&mut self, statement: L::Statement) {
+    pub fn push(&mut self, statement: Statement<L>) {
         self.length += 1;
         // What is too long is refused in the end, and not kept until then.
         if self.length <= MOST_STATEMENTS
@@ -91,7 +71,7 @@ impl<L: Language> Tape<L> {
 ///
 /// # Errors
 /// [`BodyError`] of the kernel or map `name`.
-pub fn recorded<L: Language>(name: &'static str, body: &dyn Fn()) -> Result<(Vec<L::Statement>, L::Noted), BodyError> {
+pub fn recorded<L: Records>(name: &'static str, body: &dyn Fn()) -> Result<(Vec<Statement<L>>, L::Noted), BodyError> {
     let once = || {
         on_tape::<L, _>(|tape| *tape = Tape::default());
         // Nothing but the tape is left half-done, and that is emptied before it is used again.
@@ -116,17 +96,17 @@ pub fn recorded<L: Language>(name: &'static str, body: &dyn Fn()) -> Result<(Vec
 }
 
 /// Does something with what is being recorded.
-pub fn on_tape<L: Language, T>(work: impl FnOnce(&mut Tape<L>) -> T) -> T {
+pub fn on_tape<L: Records, T>(work: impl FnOnce(&mut Tape<L>) -> T) -> T {
     L::tape().with_borrow_mut(work)
 }
 
 /// Records a statement.
-pub fn push<L: Language>(statement: L::Statement) {
+pub fn push<L: Records>(statement: Statement<L>) {
     on_tape::<L, _>(|tape| tape.push(statement));
 }
 
 /// Records a statement with a new number, and returns that.
-pub fn numbered<L: Language>(kind: L::Kind, statement: impl FnOnce(Id) -> L::Statement) -> Id {
+pub fn numbered<L: Records>(kind: Kind, statement: impl FnOnce(Id) -> Statement<L>) -> Id {
     on_tape::<L, _>(|tape| {
         let id = tape.id(kind);
         tape.push(statement(id));
@@ -135,24 +115,19 @@ pub fn numbered<L: Language>(kind: L::Kind, statement: impl FnOnce(Id) -> L::Sta
 }
 
 /// Records an operation, and returns its result.
-pub fn compute<L: Language>(kind: L::Kind, operation: Operation) -> Id {
-    numbered::<L>(kind, |id| L::compute(id, kind, operation))
+pub fn compute<L: Records>(kind: Kind, operation: Operation) -> Id {
+    numbered::<L>(kind, |id| Statement::Compute { id, kind, operation })
 }
 
 /// The statements of what is done within something else.
-pub fn within<L: Language>(work: impl FnOnce()) -> Vec<L::Statement> {
+pub fn within<L: Records>(work: impl FnOnce()) -> Vec<Statement<L>> {
     on_tape::<L, _>(|tape| tape.blocks.push(Vec::new()));
     work();
     on_tape::<L, _>(|tape| tape.blocks.pop().unwrap_or_default())
 }
 
 /// Records a loop; `of_turn` is what the number of a turn is.
-pub fn repeat<L: Language, T: Carried>(
-    of_turn: L::Kind,
-    turns: L::Turns,
-    initial: T,
-    turn: impl FnOnce(Id, T) -> T,
-) -> T {
+pub fn repeat<L: Records, T: Carried>(turns: L::Turns, initial: T, turn: impl FnOnce(Id, T) -> T) -> T {
     let ids_of = |value: T| {
         let mut ids = Vec::new();
         value.replaced(&mut |id| {
@@ -168,7 +143,7 @@ pub fn repeat<L: Language, T: Carried>(
             (tape.id(kind), kind)
         };
         let inside: Vec<_> = before.iter().map(&mut inside).collect();
-        (tape.id(of_turn), inside)
+        (tape.id(L::TURN), inside)
     });
     let renamed = |value: T| {
         let mut names = inside.iter();
@@ -179,47 +154,57 @@ pub fn repeat<L: Language, T: Carried>(
     let statements = within::<L>(|| after = ids_of(turn(number, renamed(initial))));
     let carries = before.iter().zip(&inside).zip(&after);
     let carried = carries.map(|((&initial, &(id, kind)), &last)| Carry { id, kind, initial, last });
-    push::<L>(L::repeat(number, turns, carried.collect(), statements));
+    push::<L>(Statement::Loop { turn: number, turns, carried: carried.collect(), statements });
     renamed(initial)
 }
 
-/// What a number of a language may be.
-pub trait Numeric<L: Language>: Copy + Debug + 'static {
+/// What a number may be.
+pub trait Numeric: Copy + Debug + 'static {
     /// Its kind.
-    const KIND: L::Kind;
+    const KIND: Kind;
 }
 /// Real numbers.
-pub trait Reals<L: Language>: Numeric<L> {}
+pub trait Reals: Numeric {}
 /// Integers.
-pub trait Integers<L: Language>: Numeric<L> + Into<i64> {}
+pub trait Integers: Numeric + Into<i64> {}
 
-impl<L: Language> Numeric<L> for bool {
-    const KIND: L::Kind = L::CHOICE;
+macro_rules! numbers {
+    ($($Traits:ident: $($T:ty = $kind:ident)+;)+) => {$($(
+        impl Numeric for $T {
+            const KIND: Kind = Kind::$kind;
+        }
+        numbers!(of $Traits $T);
+    )+)+};
+    (of Numeric $T:ty) => {};
+    (of $Trait:ident $T:ty) => {
+        impl $Trait for $T {}
+    };
 }
-impl<L: Language> Numeric<L> for f64 {
-    const KIND: L::Kind = L::DOUBLE;
+numbers! {
+    Numeric: bool = Choice;
+    Reals: f32 = F32 f64 = F64;
+    Integers: i32 = I32 u32 = U32;
 }
-impl<L: Language> Reals<L> for f64 {}
 
 /// A number of a language, by the name of its result.
 #[derive(Clone, Copy, Debug)]
 pub struct Recorded<L, T>(pub Id, PhantomData<(L, T)>);
 
-impl<L: Language, T> Recorded<L, T> {
+impl<L: Records, T> Recorded<L, T> {
     /// The result of this name.
     pub fn named(id: Id) -> Self {
         Self(id, PhantomData)
     }
 }
 
-impl<L: Language, T: Numeric<L>> Recorded<L, T> {
+impl<L: Records, T: Numeric> Recorded<L, T> {
     /// The result of an operation.
     pub fn of(operation: Operation) -> Self {
         Self::named(compute::<L>(T::KIND, operation))
     }
 }
 
-impl<L: Language, T: Numeric<L>> Carried for Recorded<L, T> {
+impl<L: Records, T: Numeric> Carried for Recorded<L, T> {
     fn replaced(self, by: &mut dyn FnMut(u32) -> u32) -> Self {
         Self::named(Id(by(self.0.0)))
     }
@@ -227,7 +212,7 @@ impl<L: Language, T: Numeric<L>> Carried for Recorded<L, T> {
 
 macro_rules! operators {
     ($($Operator:ident $operator:ident)+) => {$(
-        impl<L: Language, T: Numeric<L>> $Operator for Recorded<L, T> {
+        impl<L: Records, T: Numeric> $Operator for Recorded<L, T> {
             type Output = Self;
             fn $operator(self, other: Self) -> Self {
                 Self::of(Operation::$Operator(self.0, other.0))
@@ -236,10 +221,7 @@ macro_rules! operators {
         operators!(of $Operator $operator: i32 u32);
     )+};
     (of $Operator:ident $operator:ident: $($T:ident)+) => {$(
-        impl<L: Language> $Operator<$T> for Recorded<L, $T>
-        where
-            $T: Integers<L>,
-        {
+        impl<L: Records> $Operator<$T> for Recorded<L, $T> {
             type Output = Self;
             fn $operator(self, other: $T) -> Self {
                 $Operator::<Self>::$operator(self, Self::of(Operation::Integer(other.into())))
@@ -249,21 +231,21 @@ macro_rules! operators {
 }
 operators!(Add add Sub sub Mul mul Div div Rem rem);
 
-with_literals! { from [L: Language, T: Reals<L>] Recorded<L, T> }
-with_literals! { literal [L: Language, T: Reals<L>] Recorded<L, T>: Add add; Sub sub; Mul mul; Div div; }
+with_literals! { from [L: Records, T: Reals] Recorded<L, T> }
+with_literals! { literal [L: Records, T: Reals] Recorded<L, T>: Add add; Sub sub; Mul mul; Div div; }
 with_literals! {
-    assign [L: Language, T: Numeric<L>] Recorded<L, T>:
+    assign [L: Records, T: Numeric] Recorded<L, T>:
         AddAssign add_assign Add add; SubAssign sub_assign Sub sub; MulAssign mul_assign Mul mul; DivAssign div_assign Div div;
 }
 
-impl<L: Language, T: Numeric<L>> Neg for Recorded<L, T> {
+impl<L: Records, T: Numeric> Neg for Recorded<L, T> {
     type Output = Self;
     fn neg(self) -> Self {
         Self::of(Operation::Neg(self.0))
     }
 }
 
-impl<L: Language> Choice for Recorded<L, bool> {
+impl<L: Records> Choice for Recorded<L, bool> {
     fn and(self, other: Self) -> Self {
         Self::of(Operation::And(self.0, other.0))
     }
@@ -275,7 +257,7 @@ impl<L: Language> Choice for Recorded<L, bool> {
     }
 }
 
-impl<L: Language, T: Reals<L>> Number for Recorded<L, T> {
+impl<L: Records, T: Reals> Number for Recorded<L, T> {
     fn constant(value: f64) -> Self {
         Self::of(Operation::Constant(value))
     }
@@ -284,7 +266,7 @@ impl<L: Language, T: Reals<L>> Number for Recorded<L, T> {
     }
 }
 
-impl<L: Language, T: Reals<L>> RealNumber for Recorded<L, T> {
+impl<L: Records, T: Reals> RealNumber for Recorded<L, T> {
     type Choice = Recorded<L, bool>;
     type Double = Recorded<L, f64>;
 

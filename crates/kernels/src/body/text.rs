@@ -1,6 +1,9 @@
-//! What the languages that programs are written in have in common: lines, operations on results, and what loops carry.
+//! A program as text. Statements in their order, loops, what these carry, and operations are written here for every language and every dialect; what is
+//! read and written, and the frame around a body, a writer adds.
 
-use super::program::{Carry, Id, Operation};
+use super::BodyError;
+use super::dialect::Dialect;
+use super::program::{Carry, Id, Kind, Language, Operation, Statement};
 
 /// Text that is being written, line by line.
 #[derive(Clone, Debug, Default)]
@@ -12,16 +15,40 @@ pub struct Text {
 }
 
 /// What writes a program.
-pub trait Writes {
-    /// The kinds of its numbers.
-    type Kind: Copy;
-
+pub trait Writes<L: Language> {
     /// What it wrote so far.
     fn text(&mut self) -> &mut Text;
+    /// The language in which it writes.
+    fn dialect(&self) -> Dialect;
+    /// What reads no result: words of loads, scalars, what a site or a point has.
+    fn input(&self, operation: &Operation) -> Option<String>;
+    /// How often a loop turns.
+    fn turns(&self, turns: &L::Turns) -> String;
+    /// Writes a read or a write.
+    ///
+    /// # Errors
+    /// What cannot be written.
+    fn access(&mut self, access: &L::Access) -> Result<(), BodyError>;
+    /// Writes statements within something.
+    ///
+    /// # Errors
+    /// As [`Writes::access`].
+    fn within(&mut self, scope: &L::Scope, statements: &[Statement<L>]) -> Result<(), BodyError>;
+
     /// The type of a number.
-    fn type_of(kind: Self::Kind) -> &'static str;
+    fn type_of(&self, kind: Kind) -> &'static str {
+        self.dialect().type_of(kind)
+    }
     /// What a result is called.
-    fn named(&self, id: Id) -> String;
+    fn named(&self, id: Id) -> String {
+        format!("v{}", id.0)
+    }
+    /// Whether a result is written where it is used.
+    fn is_in_place(&self, _: Id) -> bool {
+        false
+    }
+    /// What is done before a loop, and at the end of a turn.
+    fn before_turn(&mut self) {}
 
     /// Writes a line.
     fn line(&mut self, line: &str) {
@@ -43,124 +70,89 @@ pub trait Writes {
         self.line("}");
     }
 
+    /// What an operation gives.
+    fn value(&self, kind: Kind, operation: &Operation) -> String {
+        let of_results = || self.dialect().operation(kind, operation, &|id| self.named(id));
+        self.input(operation).unwrap_or_else(of_results)
+    }
+
+    /// Writes statements in their order.
+    ///
+    /// # Errors
+    /// As [`Writes::access`].
+    fn statements(&mut self, statements: &[Statement<L>]) -> Result<(), BodyError> {
+        statements.iter().try_for_each(|statement| self.statement(statement))
+    }
+
+    /// Writes a statement.
+    ///
+    /// # Errors
+    /// As [`Writes::access`].
+    fn statement(&mut self, statement: &Statement<L>) -> Result<(), BodyError> {
+        match statement {
+            Statement::Compute { id, .. } if self.is_in_place(*id) => Ok(()),
+            Statement::Compute { id, kind, operation } => {
+                let line =
+                    format!("const {} {} = {};", self.type_of(*kind), self.named(*id), self.value(*kind, operation));
+                self.line(&line);
+                Ok(())
+            }
+            Statement::Access(access) => self.access(access),
+            Statement::Within { scope, statements } => self.within(scope, statements),
+            Statement::Loop { turn, turns, carried, statements } => self.repeat(*turn, turns, carried, statements),
+        }
+    }
+
+    /// Writes a loop.
+    ///
+    /// # Errors
+    /// As [`Writes::access`].
+    fn repeat(
+        &mut self,
+        turn: Id,
+        turns: &L::Turns,
+        carried: &[Carry],
+        statements: &[Statement<L>],
+    ) -> Result<(), BodyError> {
+        self.turn_by_turn(turn, turns, carried, statements)
+    }
+
+    /// Writes a loop that takes one turn after the other.
+    ///
+    /// # Errors
+    /// As [`Writes::access`].
+    fn turn_by_turn(
+        &mut self,
+        turn: Id,
+        turns: &L::Turns,
+        carried: &[Carry],
+        statements: &[Statement<L>],
+    ) -> Result<(), BodyError> {
+        self.declare_carried(carried);
+        self.before_turn();
+        let (ty, turns) = (self.type_of(L::TURN), self.turns(turns));
+        self.open(&format!("for ({ty} v{0} = 0; v{0} < {turns}; ++v{0}) {{", turn.0));
+        self.statements(statements)?;
+        self.before_turn();
+        self.hand_on(carried);
+        self.close();
+        Ok(())
+    }
+
     /// Declares what a loop carries.
-    fn declare_carried(&mut self, carried: &[Carry<Self::Kind>]) {
+    fn declare_carried(&mut self, carried: &[Carry]) {
         for carry in carried {
-            self.line(&format!("{} v{} = {};", Self::type_of(carry.kind), carry.id.0, self.named(carry.initial)));
+            self.line(&format!("{} v{} = {};", self.type_of(carry.kind), carry.id.0, self.named(carry.initial)));
         }
     }
 
     /// Hands on what a loop carries, all at once: one may be what another was.
-    fn hand_on(&mut self, carried: &[Carry<Self::Kind>]) {
+    fn hand_on(&mut self, carried: &[Carry]) {
         for (k, carry) in carried.iter().enumerate() {
-            self.line(&format!("const {} next{k} = {};", Self::type_of(carry.kind), self.named(carry.last)));
+            self.line(&format!("const {} next{k} = {};", self.type_of(carry.kind), self.named(carry.last)));
         }
         for (k, carry) in carried.iter().enumerate() {
             self.line(&format!("v{} = next{k};", carry.id.0));
         }
-    }
-}
-
-/// How operations are written.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Spelling {
-    /// In OpenCL C, on real numbers and choices.
-    Real,
-    /// In OpenCL C, on complex numbers.
-    Complex,
-    /// In OpenCL C, on what has this type: integers, and what is made of them.
-    Integer(&'static str),
-    /// In C, CUDA and HIP: by functions whose names end so.
-    C(&'static str),
-}
-
-/// An operation on results that are called what `name` says: of those alone that read nothing.
-pub fn operation_text(spelling: Spelling, operation: &Operation, name: &dyn Fn(Id) -> String) -> String {
-    use Operation as O;
-    use Spelling as S;
-    let operands: Vec<String> = operation.operands().into_iter().map(name).collect();
-    let all = operands.join(", ");
-    let call = |function: &str| format!("{function}({all})");
-    let infix = |symbol: &str| operands.join(&format!(" {symbol} "));
-    let is_c = matches!(spelling, S::C(_));
-    let either = |opencl: &str, c: &str| call(if is_c { c } else { opencl });
-    let arithmetic = |symbol: &str, function: &str| match spelling {
-        S::C(of) | S::Integer(of) => call(&format!("{function}_{of}")),
-        S::Complex if function == "mul" => call(function),
-        _ => infix(symbol),
-    };
-    match operation {
-        O::Integer(value) if *value == i64::from(i32::MIN) => "INT_MIN".to_owned(),
-        O::Integer(value) if spelling == S::Integer("uint") => format!("{value}u"),
-        O::Integer(value) => value.to_string(),
-        O::Add(..) => arithmetic("+", "add"),
-        O::Sub(..) => arithmetic("-", "sub"),
-        O::Mul(..) => arithmetic("*", "mul"),
-        O::Div(..) => arithmetic("/", "div"),
-        O::Rem(..) => arithmetic("%", "rem"),
-        O::Neg(_) if spelling == S::C("c") => call("neg_c"),
-        O::Neg(_) => format!("-{all}"),
-        O::MulAdd(..) => match spelling {
-            S::C(of) => call(&format!("fma_{of}")),
-            S::Complex => call("madd"),
-            _ => call("fma"),
-        },
-        O::Scaled(..) => either("times_real", "scaled_c"),
-        O::ScaledAdd(..) => either("madd_real", "scaled_add_c"),
-        O::New(..) => either("complex_of", "new_c"),
-        O::Re(_) if is_c => format!("{all}.re"),
-        O::Re(_) => call("real_part"),
-        O::Im(_) if is_c => format!("{all}.im"),
-        O::Im(_) => call("imaginary_part"),
-        O::TimesI(_) => either("times_i", "times_i_c"),
-        O::Conj(_) => either("conj", "conj_c"),
-        O::Sqrt(_) => either("sqrt", "sqrt_r"),
-        O::Abs(_) => either("fabs", "abs_r"),
-        O::Promoted(_) if is_c => format!("(double){all}"),
-        O::Promoted(_) => call("(double)"),
-        O::Rounded(_) => call("convert_float_rte"),
-        O::Truncated(_) => call("convert_int_sat_rtz"),
-        O::Cast(_) => match spelling {
-            S::Integer(ty) => format!("({ty}){all}"),
-            _ => format!("(double){all}"),
-        },
-        O::Less(..) => infix("<"),
-        O::AtMost(..) => infix("<="),
-        O::Equals(..) => infix("=="),
-        O::And(..) => infix(if is_c { "&&" } else { "&" }),
-        O::Or(..) => infix(if is_c { "||" } else { "|" }),
-        O::Xor(..) => infix("^"),
-        O::Not(_) if is_c => format!("!{all}"),
-        O::Not(_) => call("not_choice"),
-        O::Select(..) => match spelling {
-            S::Real => call("select_real"),
-            S::Complex => call("select_complex"),
-            _ => format!("{} ? {} : {}", operands[0], operands[1], operands[2]),
-        },
-        O::Least(..) => call("min"),
-        O::Greatest(..) => call("max"),
-        O::ShiftedLeft(_, bits) if spelling == S::Integer("int") => format!("as_int(as_uint({all}) << {bits})"),
-        O::ShiftedLeft(_, bits) => format!("{all} << {bits}"),
-        O::ShiftedRight(_, bits) => format!("{all} >> {bits}"),
-        other => unreachable!("{other:?} is no operation on results"),
-    }
-}
-
-/// A double as C reads it back.
-pub fn literal(value: f64) -> String {
-    match value {
-        _ if value.is_nan() => "NAN".to_owned(),
-        _ if value.is_infinite() => format!("{}INFINITY", if value < 0.0 { "-" } else { "" }),
-        _ => format!("{value:?}"),
-    }
-}
-
-/// A name that means something in a language (`words`, each between blanks), or in the text itself, is followed by a line.
-pub fn apart_from(words: &str, stems: &[&str], is_number: fn(u8) -> bool, name: &str) -> String {
-    let is_own =
-        |stem: &&str| name.strip_prefix(*stem).is_some_and(|rest| !rest.is_empty() && rest.bytes().all(is_number));
-    match stems.iter().any(is_own) || words.contains(&format!(" {name} ")) {
-        true => format!("{name}_"),
-        false => name.to_owned(),
     }
 }

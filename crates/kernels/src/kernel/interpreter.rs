@@ -11,8 +11,8 @@ use lanefield_reference::scalar::{madd, mul, real_madd, real_times};
 use num_complex::Complex;
 
 use super::plain::{PlainCall, PlainImplementation};
-use crate::body::Program;
-use crate::body::program::{Id, Index, Kind, Operation, Statement, Where};
+use crate::body::program::{Id, Kind, Operation, Program, Statement};
+use crate::body::sites::{Index, SiteAccess, SiteLanguage, Where};
 
 /// A result.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -82,16 +82,21 @@ impl<R: Real> PlainValue<R> {
     /// The result of this kind that a complex number stands for.
     fn from_complex(kind: Kind, z: Complex<f64>) -> Self {
         match kind {
-            Kind::Complex => Self::Complex(Complex::new(R::from_f64(z.re), R::from_f64(z.im))),
             Kind::Real => Self::Real(R::from_f64(z.re)),
-            Kind::Double => Self::Double(z.re),
+            Kind::F64 => Self::Double(z.re),
             Kind::Choice => Self::Choice(z.re != 0.0),
+            // Bodies have no other kind.
+            _ => Self::Complex(Complex::new(R::from_f64(z.re), R::from_f64(z.im))),
         }
     }
 }
 
 /// Does what a program says at a site, with a fault where there is to be one.
-pub fn evaluate<R: Vectors>(program: &Program, inputs: AtSite<'_, '_, R>, fault: Option<Fault>) -> Evaluation<R> {
+pub fn evaluate<R: Vectors>(
+    program: &Program<SiteLanguage>,
+    inputs: AtSite<'_, '_, R>,
+    fault: Option<Fault>,
+) -> Evaluation<R> {
     let done = Evaluation { steps: Vec::new(), written: Vec::new(), terms: Vec::new() };
     let (names, loads, turns) = (HashMap::new(), HashMap::new(), HashMap::new());
     let mut evaluator = Evaluator { inputs, fault, done, names, loads, turns };
@@ -186,13 +191,13 @@ impl<R: Vectors> Evaluator<'_, '_, R> {
         choice: Choice(bool);
     }
 
-    fn statements(&mut self, statements: &[Statement]) {
+    fn statements(&mut self, statements: &[Statement<SiteLanguage>]) {
         for statement in statements {
             self.statement(statement);
         }
     }
 
-    fn statement(&mut self, statement: &Statement) {
+    fn statement(&mut self, statement: &Statement<SiteLanguage>) {
         match statement {
             Statement::Compute { id, kind, operation } => {
                 let operation = operation.with_operands(|id| Id(self.names[&id] as u32));
@@ -206,38 +211,8 @@ impl<R: Vectors> Evaluator<'_, '_, R> {
                 self.names.insert(*id, self.done.steps.len());
                 self.done.steps.push(InterpretedStep { operation, kind: *kind, value });
             }
-            Statement::Load { id, argument, words, place } => {
-                let mut loaded = self.inputs.words(*argument, *place);
-                loaded.truncate(*words);
-                self.loads.insert(*id, loaded);
-            }
-            Statement::LoadWord { id, argument, word } => {
-                // What was written in an earlier turn is not read again, but by the word that was written.
-                let loaded = self.inputs.words(*argument, Where::Here)[self.number(*word)];
-                self.loads.insert(*id, vec![loaded]);
-            }
-            Statement::Link { id, leg, .. } => {
-                self.loads.insert(*id, self.inputs.call.link(self.inputs.site, *leg).concat());
-            }
-            Statement::Draw { id, numbers } => {
-                let numbers = numbers.map(|number| self.real(Id(self.names[&number] as u32)).to_f64());
-                let x = Direction::ALL.map(|direction| self.inputs.coordinate(direction) as u16);
-                let drawn = bits_at(x, numbers).map(|bits| Complex::new(uniform_of_bits(bits), R::from_f64(0.0)));
-                self.loads.insert(*id, drawn.to_vec());
-            }
-            Statement::Write { argument, words } => {
-                let steps = words.iter().map(|id| self.names[id]).collect();
-                self.done.written.retain(|(known, _)| known != argument);
-                self.done.written.push((*argument, steps));
-            }
-            Statement::WriteWord { argument, value, .. } => {
-                let step = self.names[value];
-                match self.done.written.iter_mut().find(|(known, _)| known == argument) {
-                    Some((_, steps)) => steps.push(step),
-                    None => self.done.written.push((*argument, vec![step])),
-                }
-            }
-            Statement::Sum { argument, part, term } => self.done.terms.push((*argument, *part, self.names[term])),
+            Statement::Access(access) => self.access(access),
+            Statement::Within { scope, .. } => match *scope {},
             Statement::Loop { turn, turns, carried, statements } => {
                 for carry in carried {
                     self.names.insert(carry.id, self.names[&carry.initial]);
@@ -255,6 +230,43 @@ impl<R: Vectors> Evaluator<'_, '_, R> {
         }
     }
 
+    fn access(&mut self, access: &SiteAccess) {
+        match access {
+            SiteAccess::Load { id, argument, words, place } => {
+                let mut loaded = self.inputs.words(*argument, *place);
+                loaded.truncate(*words);
+                self.loads.insert(*id, loaded);
+            }
+            SiteAccess::LoadWord { id, argument, word } => {
+                // What was written in an earlier turn is not read again, but by the word that was written.
+                let loaded = self.inputs.words(*argument, Where::Here)[self.number(*word)];
+                self.loads.insert(*id, vec![loaded]);
+            }
+            SiteAccess::Link { id, leg, .. } => {
+                self.loads.insert(*id, self.inputs.call.link(self.inputs.site, *leg).concat());
+            }
+            SiteAccess::Draw { id, numbers } => {
+                let numbers = numbers.map(|number| self.real(Id(self.names[&number] as u32)).to_f64());
+                let x = Direction::ALL.map(|direction| self.inputs.coordinate(direction) as u16);
+                let drawn = bits_at(x, numbers).map(|bits| Complex::new(uniform_of_bits(bits), R::from_f64(0.0)));
+                self.loads.insert(*id, drawn.to_vec());
+            }
+            SiteAccess::Write { argument, words } => {
+                let steps = words.iter().map(|id| self.names[id]).collect();
+                self.done.written.retain(|(known, _)| known != argument);
+                self.done.written.push((*argument, steps));
+            }
+            SiteAccess::WriteWord { argument, value, .. } => {
+                let step = self.names[value];
+                match self.done.written.iter_mut().find(|(known, _)| known == argument) {
+                    Some((_, steps)) => steps.push(step),
+                    None => self.done.written.push((*argument, vec![step])),
+                }
+            }
+            SiteAccess::Sum { argument, part, term } => self.done.terms.push((*argument, *part, self.names[term])),
+        }
+    }
+
     fn number(&self, index: Index) -> usize {
         match index {
             Index::Number(number) => number,
@@ -265,10 +277,10 @@ impl<R: Vectors> Evaluator<'_, '_, R> {
 
     fn value(&self, kind: Kind, operation: &Operation) -> PlainValue<R> {
         match kind {
-            Kind::Complex => PlainValue::Complex(self.complex_value(operation)),
             Kind::Real => PlainValue::Real(self.real_value(operation)),
-            Kind::Double => PlainValue::Double(self.double_value(operation)),
+            Kind::F64 => PlainValue::Double(self.double_value(operation)),
             Kind::Choice => PlainValue::Choice(self.choice_value(operation)),
+            _ => PlainValue::Complex(self.complex_value(operation)),
         }
     }
 

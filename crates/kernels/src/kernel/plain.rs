@@ -14,7 +14,9 @@ use num_complex::Complex;
 
 use super::site_lists::places;
 use super::{Access, FieldContents, HostCall, Kernel, KernelSource, PlainLinks, Role};
-use crate::body::{BodyKernel, Program};
+use crate::body::BodyKernel;
+use crate::body::program::Program;
+use crate::body::sites::SiteLanguage;
 use crate::in_precision;
 
 /// A twin of a body.
@@ -178,7 +180,7 @@ impl<R: Vectors> PlainCall<'_, R> {
     }
 
     /// What the kernel's body does.
-    pub fn program(&self) -> Arc<Program> {
+    pub fn program(&self) -> Arc<Program<SiteLanguage>> {
         let program = self.body().program(self.kernel.name, self.links.legs);
         program.unwrap_or_else(|error| panic!("{error}"))
     }

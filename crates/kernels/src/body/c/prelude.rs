@@ -3,7 +3,8 @@
 use lanefield_reference::links::LinkFormat;
 use lanefield_reference::real::Precision;
 
-use super::target::{Dialect, Target, other_name, real_name};
+use super::target::{Target, other_name, real_name};
+use crate::body::dialect::Dialect;
 
 /// What stands before a kernel: includes, types, and those functions that it calls.
 pub(super) fn prelude(target: Target, kernel: &str) -> String {
@@ -73,7 +74,7 @@ fn includes(dialect: Dialect) -> &'static str {
              #ifndef INFINITY\n#define INFINITY __int_as_float(0x7f800000)\n#endif\n\
              #ifndef NAN\n#define NAN __int_as_float(0x7fffffff)\n#endif\n#endif\n"
         }
-        Dialect::Hip => {
+        _ => {
             "#include <hip/hip_runtime.h>\n#include <math.h>\n#include <stddef.h>\n#include <string.h>\n\n#pragma clang fp contract(off)\n"
         }
     }

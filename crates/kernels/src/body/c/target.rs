@@ -4,21 +4,12 @@ use lanefield_reference::layout::LegOrder;
 use lanefield_reference::links::LinkFormat;
 use lanefield_reference::real::Precision;
 
-/// A language that a body is written in.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Dialect {
-    /// C99.
-    C,
-    /// CUDA C++, also for NVRTC.
-    Cuda,
-    /// HIP C++.
-    Hip,
-}
+use crate::body::dialect::Dialect;
 
 /// What a body is written for.
 #[derive(Clone, Copy, Debug)]
 pub struct Target {
-    /// The language.
+    /// The language: C, CUDA or HIP.
     pub dialect: Dialect,
     /// The precision of its fields, f32 or f64: in half precision it is written for f32.
     pub precision: Precision,
