@@ -3,7 +3,8 @@
 use std::sync::LazyLock;
 
 use lanefield::backend::graph::{Fusion, Graph, GraphBuilder, GraphError, GraphLaunch, Slot};
-use lanefield::backend::{AnyField, Backend, BackendError, FieldOn, HostField};
+use lanefield::backend::{AnyField, Backend, BackendError, FieldOn, HostField, OpenCl};
+use lanefield::dynamic::AnyBackend;
 use lanefield::kernel::blas::{AXPY, COPY, SCALE};
 use lanefield::kernel::fusion::fusion;
 use lanefield::kernel::prelude::*;
@@ -149,6 +150,66 @@ fn a_graph_has_the_bits_of_its_launches_in_turn_on_several_queues() {
     assert_eq!(device.context().memory_statistics().allocations(), before);
 }
 
+/// y ← a x + y and out ← a y, a hundred times with another a, beside launches one by one. Now and then another x is put in.
+fn a_scalar_and_a_field_vary_between_runs<B: Backend>(backend: &B, queues: usize) {
+    let mut graph = GraphBuilder::new();
+    let [x, y] = [0, 1].map(|number| graph.persistent(field(backend, number).into_any()));
+    let (out, a) = (graph.own(shape()), graph.scalar(0.0));
+    graph.launch(GraphLaunch::new(&AXPY).write("y", y).read("x", x).varying("a", a));
+    graph.launch(GraphLaunch::new(&SCALE).write("out", out).read("x", y).varying("a", a));
+    let mut graph = graph.build(backend, queues).unwrap();
+    let (mut of_x, mut of_y, mut of_out) = (field(backend, 0), field(backend, 1), field(backend, 2));
+    for run in 0..100 {
+        let value = 1.0 / (3.0 + run as f64) - 0.2;
+        graph.set(a, value).unwrap();
+        if run % 10 == 9 {
+            of_x = field(backend, run);
+            assert!(graph.put(x, field(backend, run).into_any()).unwrap().is_some());
+        }
+        graph.run(backend).unwrap();
+        backend.axpy(value, &of_x, &mut of_y).unwrap();
+        backend.scale(&mut of_out, value, &of_y).unwrap();
+        if run % 10 == 9 || run < 3 {
+            let found = [y, out].map(|slot| bits(backend, graph.field(slot).unwrap()));
+            assert!(found == [&of_y, &of_out].map(|field| bits(backend, field.any())), "run {run}");
+        }
+    }
+    let repetitions = graph.repetitions();
+    assert!(repetitions == 0 || repetitions == 99, "{repetitions}");
+}
+
+fn scalars_and_fields_vary_between_runs(backend: &impl Backend) {
+    a_scalar_and_a_field_vary_between_runs(backend, 1);
+    a_scalar_and_a_field_vary_between_runs(backend, 2);
+}
+
+/// Each run after the first only queues what was kept: it allocates nothing, and looks for no program. Who looks at launches sees all of them.
+#[test]
+fn runs_after_the_first_repeat_kept_launches_without_preparation() {
+    let Some(device) = opencl() else { return };
+    let ops: Vec<Op> = (0..20).map(|k| Op { kind: k % 3, to: k % 3, from: (k + 1) % 3, a: 0.5 }).collect();
+    for queues in [1, 3] {
+        let (mut graph, slots) = graph_of(&device, &ops, queues);
+        let mut fields: Vec<On<OpenCl>> = (0..KEPT + WITHIN).map(|number| field(&device, number)).collect();
+        graph.run(&device).unwrap();
+        let statistics = device.context().memory_statistics();
+        for _ in 0..5 {
+            graph.run(&device).unwrap();
+        }
+        assert_eq!((graph.repetitions(), device.context().memory_statistics()), (5, statistics));
+        let launches = device.launches_of(&mut || graph.run(&device)).unwrap();
+        assert_eq!((launches.len(), graph.repetitions()), (graph.launches(), 5));
+        graph.run(&device).unwrap();
+        assert_eq!(graph.repetitions(), 6);
+        for _ in 0..8 {
+            in_turn(&device, &ops, &mut fields);
+        }
+        for number in 0..KEPT {
+            assert_eq!(bits(&device, graph.field(slots[number]).unwrap()), bits(&device, fields[number].any()));
+        }
+    }
+}
+
 /// Two chains that have nothing to do with each other, and one launch that joins them.
 fn chains_run_on_queues_of_their_own_and_share_memory(backend: &impl Backend) {
     let mut ops = Vec::new();
@@ -210,6 +271,15 @@ fn what_makes_no_graph_is_an_error_that_says_which_launch(backend: &impl Backend
     );
     let error = build(backend, |[own, _]| GraphLaunch::new(&COPY).write("out", own).read("x", own));
     assert!(matches!(error.of_device(), Some(GraphError::Aliased { field: "out", .. })), "{error}");
+    let of_another = {
+        let mut other = GraphBuilder::<AnyBackend>::new();
+        other.scalar(0.0);
+        other.scalar(1.0)
+    };
+    let error = build(backend, |[own, scope]| {
+        GraphLaunch::new(&SCALE).write("out", scope).read("x", own).varying("a", of_another)
+    });
+    assert_eq!(error.to_string(), "there is no scalar 1 in this graph, which has 0");
     let error = build(backend, |[own, scope]| GraphLaunch::new(&SCALE).write("out", scope).read("x", own));
     assert_eq!(error.to_string(), "argument a of scale is missing: expected a real number");
 }
@@ -258,4 +328,5 @@ on_every_backend!(
     neighbouring_site_maps_become_one_with_the_same_bits,
     chains_run_on_queues_of_their_own_and_share_memory,
     what_makes_no_graph_is_an_error_that_says_which_launch,
+    scalars_and_fields_vary_between_runs,
 );

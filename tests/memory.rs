@@ -148,12 +148,13 @@ fn a_block_waits_for_the_queues_that_use_it() {
     let Some(device) = common::backends::opencl() else { return };
     let context = device.context();
     let reuses = || context.memory_statistics().of(MemoryKind::Device).reuses;
-    let queues = device.side_by_side(2).unwrap();
+    let mut launches = device.sequence(2);
+    launches.repeat(&device).unwrap();
     let before = reuses();
     let two = || [0, 1].map(|_| drop(context.allocate(256, "64 words").unwrap()));
     two();
     assert_eq!(reuses(), before);
-    queues.join().unwrap();
+    launches.end(&device).unwrap();
     let _held = [0, 1].map(|_| context.allocate(256, "64 words").unwrap());
     assert_eq!(reuses(), before + 2);
 }

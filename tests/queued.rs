@@ -1,5 +1,5 @@
 //! Iterations of conjugate gradients that are queued without waiting for their scalars: histories, states, errors and what watchers see are those of the CPU
-//! reference, which waits for each. The solvers are `src/solver/{cg,mixed,ahead}.rs`, the device's part `src/backend/opencl/{queued_cg,queue/replay}.rs`.
+//! reference, which waits for each. The solvers are `src/solver/{cg,mixed,queued_cg}.rs`, the device's part `src/backend/opencl/{queued_cg,queue/replay}.rs`.
 
 use std::cell::Cell;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
@@ -8,7 +8,7 @@ use std::sync::Arc;
 use lanefield::backend::opencl::{Finish, SumOptions};
 use lanefield::backend::timeline::{Group, Timeline};
 use lanefield::backend::{
-    Backend, BackendError, FieldOn, MOST_QUEUED, Memory as _, OpenCl, QueuedBounds, Reduce as _, Sum,
+    Backend, BackendError, FieldOn, MOST_QUEUED, Memory as _, OpenCl, QueuedBounds, Reduce as _, Step, Sum,
 };
 use lanefield::kernel::Arguments;
 use lanefield::kernel::blas::{CG_ADVANCE, CG_RESIDUAL};
@@ -708,13 +708,16 @@ fn kernels_halt_behind_a_sum_that_they_do_not_know() {
         let (old_psi, old_p) = (device.download(&psi).unwrap(), device.download(&p).unwrap());
         let mut queued = device.queued_iterations(Sum::Exact).unwrap();
         queued.begin(bounds, 2).unwrap();
+        let step = Step::default();
         for _ in 0..2 {
+            assert!(!queued.repeat(&device).unwrap());
             let call = Arguments::new(&CG_CURVATURE).read("x", &p).read("y", &product).call().unwrap();
-            queued.queue(&device, call).unwrap();
+            queued.launch(&device, call, &step).unwrap();
             let call = Arguments::new(&CG_RESIDUAL).write("r", &mut r).read("product", &zero).call().unwrap();
-            queued.queue(&device, call).unwrap();
+            queued.launch(&device, call, &step).unwrap();
             let advance = Arguments::new(&CG_ADVANCE).write("psi", &mut psi).write("p", &mut p).read("r", &r);
-            queued.queue(&device, advance.call().unwrap()).unwrap();
+            queued.launch(&device, advance.call().unwrap(), &step).unwrap();
+            queued.end(&device).unwrap();
         }
         let sums = queued.sums(&device).unwrap();
         assert_eq!((sums.values.len(), sums.breaks_off), if halts { (2, true) } else { (4, false) });

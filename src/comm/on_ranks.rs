@@ -21,8 +21,8 @@ use crate::backend::ghosts::{self, Ghosts, Halo, HaloRoom, PacketForm};
 use crate::backend::specification::{Call, Shape};
 use crate::backend::timeline::{Group, span};
 use crate::backend::{
-    AnyField, BackendError, HostField, InTurn, Launch, Memory, PartialSums, QueuedBounds, QueuedIterations, QueuedSums,
-    Reduce, SideBySide, Sum,
+    Anew, AnyField, BackendError, HostField, Launch, LaunchSequence, Memory, PartialSums, QueuedBounds,
+    QueuedIterations, QueuedSums, Reduce, Step, Sum,
 };
 
 /// A backend on the part of a lattice that this rank holds.
@@ -253,24 +253,44 @@ impl<B: Ghosts> Launch for OnRanks<B> {
         }
     }
 
-    /// On one rank; on several, one launch after the other, each of which overlaps what is sent.
-    fn side_by_side(&self, queues: usize) -> Result<Box<dyn SideBySide<Self> + '_>, BackendError> {
+    /// On one rank; on several, each launch anew, since each may have to wait for what others send.
+    fn sequence(&self, queues: usize) -> Box<dyn LaunchSequence<Self>> {
         match self.communicator().ranks() {
-            1 => Ok(Box::new(OnOneRank(self.backend.side_by_side(queues)?))),
-            _ => Ok(Box::new(InTurn(self))),
+            1 => Box::new(OnOneRank(self.backend.sequence(queues))),
+            _ => Box::new(Anew),
         }
     }
 }
 
-/// Launches on several queues of the backend of one rank.
-struct OnOneRank<'b, B>(Box<dyn SideBySide<B> + 'b>);
+/// A sequence of the backend of one rank.
+struct OnOneRank<S: ?Sized>(Box<S>);
 
-impl<B: Ghosts> SideBySide<OnRanks<B>> for OnOneRank<'_, B> {
-    fn launch(&mut self, call: Call<'_, OnRanks<B>>, queue: usize, after: &[usize]) -> Result<(), BackendError> {
-        self.0.launch(call.on(), queue, after)
+impl<B: Ghosts, S: LaunchSequence<B> + ?Sized> LaunchSequence<OnRanks<B>> for OnOneRank<S> {
+    fn set(&mut self, scalar: usize, value: f64) {
+        self.0.set(scalar, value);
     }
-    fn join(self: Box<Self>) -> Result<(), BackendError> {
-        self.0.join()
+    fn set_field(
+        &mut self,
+        launch: usize,
+        name: &'static str,
+        field: &AnyField<B::Storage>,
+    ) -> Result<(), BackendError> {
+        self.0.set_field(launch, name, field)
+    }
+    fn repeat(&mut self, backend: &OnRanks<B>) -> Result<bool, BackendError> {
+        self.0.repeat(&backend.backend)
+    }
+    fn launch(
+        &mut self,
+        backend: &OnRanks<B>,
+        mut call: Call<'_, OnRanks<B>>,
+        step: &Step,
+    ) -> Result<(), BackendError> {
+        call.forget_ghosts();
+        self.0.launch(&backend.backend, call.on(), step)
+    }
+    fn end(&mut self, backend: &OnRanks<B>) -> Result<(), BackendError> {
+        self.0.end(&backend.backend)
     }
 }
 
@@ -300,27 +320,17 @@ impl<B: Ghosts> Reduce for OnRanks<B> {
     /// On one rank: on several, the sums of one are no scalars.
     fn queued_iterations(&self, sum: Sum) -> Option<Box<dyn QueuedIterations<Self>>> {
         let queued = (self.communicator().ranks() == 1).then(|| self.backend.queued_iterations(sum));
-        queued.flatten().map(|queued| Box::new(IterationsOnOneRank(queued)) as _)
+        queued.flatten().map(|queued| Box::new(OnOneRank(queued)) as _)
     }
 }
 
-/// Iterations that the backend of one rank queues.
-struct IterationsOnOneRank<B>(Box<dyn QueuedIterations<B>>);
-
-impl<B: Ghosts> QueuedIterations<OnRanks<B>> for IterationsOnOneRank<B> {
+impl<B: Ghosts> QueuedIterations<OnRanks<B>> for OnOneRank<dyn QueuedIterations<B>> {
     fn begin(&mut self, bounds: QueuedBounds, iterations: usize) -> Result<(), BackendError> {
         self.0.begin(bounds, iterations)
     }
-    fn repeat(&mut self, backend: &OnRanks<B>) -> Result<bool, BackendError> {
-        self.0.repeat(&backend.backend)
-    }
-    fn queue_at_once(&mut self, backend: &OnRanks<B>, mut call: Call<'_, OnRanks<B>>) -> Result<bool, BackendError> {
+    fn launch_at_once(&mut self, backend: &OnRanks<B>, mut call: Call<'_, OnRanks<B>>) -> Result<bool, BackendError> {
         call.forget_ghosts();
-        self.0.queue_at_once(&backend.backend, call.on())
-    }
-    fn queue(&mut self, backend: &OnRanks<B>, mut call: Call<'_, OnRanks<B>>) -> Result<(), BackendError> {
-        call.forget_ghosts();
-        self.0.queue(&backend.backend, call.on())
+        self.0.launch_at_once(&backend.backend, call.on())
     }
     fn sums(&mut self, backend: &OnRanks<B>) -> Result<QueuedSums, BackendError> {
         self.0.sums(&backend.backend)

@@ -3,6 +3,7 @@
 
 use std::borrow::Cow;
 use std::fmt;
+use std::marker::PhantomData;
 use std::time::Duration;
 
 use lanefield_reference::field::FieldShape;
@@ -14,8 +15,8 @@ use lanefield_reference::real::Precision;
 use crate::backend::opencl::{DeviceStorage, DeviceTable};
 use crate::backend::specification::{Call, Inside};
 use crate::backend::{
-    AnyField, BackendError, Cpu, HostField, HostTable, Launch, Memory, OpenCl, PartialSums, QueuedBounds,
-    QueuedIterations, QueuedSums, Reduce, SideBySide, Sum, Table, TableFacts,
+    AnyField, BackendError, Cpu, HostField, HostTable, Launch, LaunchSequence, Memory, OpenCl, PartialSums,
+    QueuedBounds, QueuedIterations, QueuedSums, Reduce, Step, Sum, Table, TableFacts,
 };
 use crate::comm::{OnRanks, PacketBuffers, RanksOptions, WholeLattice};
 
@@ -316,8 +317,8 @@ impl Launch for AnyBackend {
         on!(self, b => b.launch(call.inside(&KnownBackend::INSIDE)?))
     }
 
-    fn side_by_side(&self, queues: usize) -> Result<Box<dyn SideBySide<Self> + '_>, BackendError> {
-        on!(self, b => Ok(Box::new(OnKnown(b.side_by_side(queues)?))))
+    fn sequence(&self, queues: usize) -> Box<dyn LaunchSequence<Self>> {
+        on!(self, b => on_known(&**b, b.sequence(queues)))
     }
 }
 
@@ -327,40 +328,52 @@ impl Reduce for AnyBackend {
     }
 
     fn queued_iterations(&self, sum: Sum) -> Option<Box<dyn QueuedIterations<Self>>> {
-        on!(self, b => b.queued_iterations(sum).map(|queued| Box::new(IterationsOnKnown(queued)) as _))
+        on!(self, b => b.queued_iterations(sum).map(|queued| on_known(&**b, queued) as _))
     }
 }
 
-/// Launches on several queues.
-struct OnKnown<'b, B>(Box<dyn SideBySide<B> + 'b>);
-
-impl<B: KnownBackend> SideBySide<AnyBackend> for OnKnown<'_, B> {
-    fn launch(&mut self, call: Call<'_, AnyBackend>, queue: usize, after: &[usize]) -> Result<(), BackendError> {
-        self.0.launch(call.inside(&B::INSIDE)?, queue, after)
-    }
-    fn join(self: Box<Self>) -> Result<(), BackendError> {
-        self.0.join()
-    }
+/// A sequence of the backend that it is.
+struct OnKnown<B, S: ?Sized> {
+    sequence: Box<S>,
+    backend: PhantomData<fn(&B)>,
 }
 
-/// Iterations that are queued.
-struct IterationsOnKnown<B>(Box<dyn QueuedIterations<B>>);
+fn on_known<B, S: ?Sized>(_: &B, sequence: Box<S>) -> Box<OnKnown<B, S>> {
+    Box::new(OnKnown { sequence, backend: PhantomData })
+}
 
-impl<B: KnownBackend> QueuedIterations<AnyBackend> for IterationsOnKnown<B> {
-    fn begin(&mut self, bounds: QueuedBounds, iterations: usize) -> Result<(), BackendError> {
-        self.0.begin(bounds, iterations)
+impl<B: KnownBackend, S: LaunchSequence<B> + ?Sized> LaunchSequence<AnyBackend> for OnKnown<B, S> {
+    fn set(&mut self, scalar: usize, value: f64) {
+        self.sequence.set(scalar, value);
+    }
+    fn set_field(
+        &mut self,
+        launch: usize,
+        name: &'static str,
+        field: &AnyField<AnyStorage>,
+    ) -> Result<(), BackendError> {
+        self.sequence.set_field(launch, name, B::field(field)?)
     }
     fn repeat(&mut self, backend: &AnyBackend) -> Result<bool, BackendError> {
-        self.0.repeat(B::of(backend).ok_or_else(elsewhere)?)
+        self.sequence.repeat(B::of(backend).ok_or_else(elsewhere)?)
     }
-    fn queue_at_once(&mut self, backend: &AnyBackend, call: Call<'_, AnyBackend>) -> Result<bool, BackendError> {
-        self.0.queue_at_once(B::of(backend).ok_or_else(elsewhere)?, call.inside(&B::INSIDE)?)
+    fn launch(&mut self, backend: &AnyBackend, call: Call<'_, AnyBackend>, step: &Step) -> Result<(), BackendError> {
+        self.sequence.launch(B::of(backend).ok_or_else(elsewhere)?, call.inside(&B::INSIDE)?, step)
     }
-    fn queue(&mut self, backend: &AnyBackend, call: Call<'_, AnyBackend>) -> Result<(), BackendError> {
-        self.0.queue(B::of(backend).ok_or_else(elsewhere)?, call.inside(&B::INSIDE)?)
+    fn end(&mut self, backend: &AnyBackend) -> Result<(), BackendError> {
+        self.sequence.end(B::of(backend).ok_or_else(elsewhere)?)
+    }
+}
+
+impl<B: KnownBackend> QueuedIterations<AnyBackend> for OnKnown<B, dyn QueuedIterations<B>> {
+    fn begin(&mut self, bounds: QueuedBounds, iterations: usize) -> Result<(), BackendError> {
+        self.sequence.begin(bounds, iterations)
+    }
+    fn launch_at_once(&mut self, backend: &AnyBackend, call: Call<'_, AnyBackend>) -> Result<bool, BackendError> {
+        self.sequence.launch_at_once(B::of(backend).ok_or_else(elsewhere)?, call.inside(&B::INSIDE)?)
     }
     fn sums(&mut self, backend: &AnyBackend) -> Result<QueuedSums, BackendError> {
-        self.0.sums(B::of(backend).ok_or_else(elsewhere)?)
+        self.sequence.sums(B::of(backend).ok_or_else(elsewhere)?)
     }
 }
 

@@ -10,7 +10,9 @@ use lanefield_reference::kernels::hop::Dagger;
 
 use super::recurrence::{Recurrence, Watcher};
 use super::{SolverError, SolverInfo, SolverParams};
-use crate::backend::{Backend, FieldOn, MOST_QUEUED, QueuedBounds, QueuedIterations, QueuedSums, Sum};
+use crate::backend::{
+    Backend, BackendError, FieldOn, MOST_QUEUED, QueuedBounds, QueuedIterations, QueuedSums, Step, Sum,
+};
 use crate::kernel::Arguments;
 use crate::kernel::blas::{CG_ADVANCE, CG_ITERATION, CG_RESIDUAL};
 use crate::kernel::reduce::CG_CURVATURE;
@@ -169,32 +171,42 @@ pub(super) struct CgFields<'a, B: Backend, R: Vectors, K: Repeated> {
 /// Queues iterations, and waits for their sums.
 pub(super) fn queue<B: Backend, R: Vectors, K: Repeated>(
     operator: &mut DynOperator<'_, B, R, K>,
-    fields: CgFields<'_, B, R, K>,
+    mut fields: CgFields<'_, B, R, K>,
     ahead: &mut QueuedCg<B>,
     (sum, bounds, iterations): (Sum, QueuedBounds, usize),
 ) -> Result<Option<QueuedSums>, SolverError> {
-    let CgFields { psi, residual, direction, product } = fields;
     let those_before = ahead.queued.take();
     let Some(mut queued) = those_before.or_else(|| operator.backend().queued_iterations(sum)) else { return Ok(None) };
     queued.begin(bounds, iterations)?;
     for _ in 0..iterations {
-        if queued.repeat(operator.backend())? {
-            continue;
+        if !queued.repeat(operator.backend())? {
+            operator.apply(fields.product, fields.direction, Dagger::No)?;
+            launch_vectors(operator.backend(), &mut *queued, &mut fields)?;
         }
-        operator.apply(product, direction, Dagger::No)?;
-        let backend = operator.backend();
-        let at_once = Arguments::new(&CG_ITERATION).write("psi", psi).write("p", direction).write("r", residual);
-        if queued.queue_at_once(backend, at_once.read("product", product).call()?)? {
-            continue;
-        }
-        queued.queue(backend, Arguments::new(&CG_CURVATURE).read("x", direction).read("y", product).call()?)?;
-        queued.queue(backend, Arguments::new(&CG_RESIDUAL).write("r", residual).read("product", product).call()?)?;
-        let advance = Arguments::new(&CG_ADVANCE).write("psi", psi).write("p", direction).read("r", residual);
-        queued.queue(backend, advance.call()?)?;
+        queued.end(operator.backend())?;
     }
     let sums = queued.sums(operator.backend())?;
     ahead.queued = Some(queued);
     Ok(Some(sums))
+}
+
+/// Makes what comes in an iteration behind the operator.
+fn launch_vectors<B: Backend, R: Vectors, K: Repeated>(
+    backend: &B,
+    queued: &mut dyn QueuedIterations<B>,
+    CgFields { psi, residual, direction, product }: &mut CgFields<'_, B, R, K>,
+) -> Result<(), BackendError> {
+    let at_once = Arguments::new(&CG_ITERATION).write("psi", psi).write("p", direction).write("r", residual);
+    if queued.launch_at_once(backend, at_once.read("product", product).call()?)? {
+        return Ok(());
+    }
+    let step = Step::default();
+    let curvature = Arguments::new(&CG_CURVATURE).read("x", direction).read("y", product);
+    queued.launch(backend, curvature.call()?, &step)?;
+    let next = Arguments::new(&CG_RESIDUAL).write("r", residual).read("product", product);
+    queued.launch(backend, next.call()?, &step)?;
+    let advance = Arguments::new(&CG_ADVANCE).write("psi", psi).write("p", direction).read("r", residual);
+    queued.launch(backend, advance.call()?, &step)
 }
 
 #[cfg(test)]

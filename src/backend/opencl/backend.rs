@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 
 use lanefield_reference::real::Precision;
 
-use super::device::{DeviceError, DeviceInfo, RawEvent, RawQueue, lock};
+use super::device::{DeviceError, DeviceInfo, RawEvent, lock};
 use super::memory::Buffer;
 use super::packets::{PacketQueues, Packets, PacketsKey};
 use super::prepared::{Prepared, TableKey};
@@ -47,8 +47,6 @@ pub struct OpenCl {
     pub(crate) packet_queues: OnceLock<PacketQueues>,
     /// Whether fields that are made lie on parts of lattices.
     on_parts: bool,
-    /// Queues that no launches side by side have.
-    pub(crate) queues: Mutex<Vec<RawQueue>>,
     /// The launches of a [`Self::launches_of`] in progress.
     recorded: Mutex<Option<Vec<LaunchEvent>>>,
     captures: Captures,
@@ -82,7 +80,6 @@ impl OpenCl {
             packets: Mutex::default(),
             packet_queues: OnceLock::new(),
             on_parts: false,
-            queues: Mutex::default(),
             recorded: Mutex::default(),
             captures: Captures::default(),
         })

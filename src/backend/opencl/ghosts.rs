@@ -142,7 +142,7 @@ impl OpenCl {
         let ([out, _], transfers) = (&packets.on_device, &self.packet_queues()?.out);
         let events: Vec<_> = packed.into_iter().map(RawEvent::get).collect();
         let to = room.outgoing(stage);
-        let place = Place { queue: transfers, after: &events, offset: [0; 3], event: true };
+        let place = Place { queue: transfers, after: &events, offset: [0; 3], event: true, kept: None };
         let fetch = |batch: Range<usize>| {
             let bytes = bytes_of(&room.packets()[batch]);
             let to = Placed { start: to.start + bytes.start, ..to.clone() };
@@ -164,7 +164,7 @@ impl OpenCl {
         fetched: &[RawEvent],
     ) -> Result<Option<RawEvent>, BackendError> {
         let ([_, device], transfers) = (&packets.on_device, &self.packet_queues()?.back);
-        let place = Place { queue: transfers, after: &[], offset: [0; 3], event: true };
+        let place = Place { queue: transfers, after: &[], offset: [0; 3], event: true, kept: None };
         for (batch, fetched) in batches(room.packets(), stage).zip(fetched) {
             self.await_event(fetched, "packets for other parts")?;
             room.exchange(batch.clone())?;
@@ -313,9 +313,10 @@ impl Ghosts for OpenCl {
         })?;
         // Beside the interior sites, where their last work-groups leave the device idle.
         let queue = &self.packet_queues()?.back;
-        let (done, kept) = self.launch_range(&call, Place { queue, ..own.with_event() }, Some(interior..osites))?;
+        let (done, arguments) =
+            self.launch_range(&call, Place { queue, ..own.with_event() }, Some(interior..osites))?;
         self.join_packets(done)?;
-        drop(kept);
+        drop(arguments);
         Ok(())
     }
 

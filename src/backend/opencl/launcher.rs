@@ -39,16 +39,29 @@ pub(crate) struct PackedArguments<'a> {
     launched_parts: Option<usize>,
     /// Where the number of outer sites stands.
     osites: Option<usize>,
+    /// Where fields and scalars stand, by their names in the specification.
+    named: Vec<(&'static str, usize)>,
 }
 
 impl PackedArguments<'_> {
-    /// The buffers that were made for the launch.
-    fn small(self) -> Vec<Buffer> {
-        let small = |packed| match packed {
-            Packed::Small(buffer) => Some(buffer),
-            _ => None,
+    /// The buffers that belong neither to the call's fields nor to its tables.
+    pub(crate) fn buffers(self) -> Vec<Arc<Buffer>> {
+        let buffer = |packed| match packed {
+            Packed::Plain(_) => None,
+            Packed::Shared(buffer) => Some(buffer),
+            Packed::Small(buffer) => Some(Arc::new(buffer)),
         };
-        self.packed.into_iter().filter_map(small).collect()
+        self.packed.into_iter().filter_map(buffer).collect()
+    }
+
+    /// Where fields and scalars stand, by name.
+    pub(crate) fn named(&self) -> &[(&'static str, usize)] {
+        &self.named
+    }
+
+    /// Where the field or the scalar of that name stands.
+    pub(crate) fn place_of(&self, name: &str) -> Option<usize> {
+        self.named.iter().find(|(known, _)| *known == name).map(|(_, place)| *place)
     }
 
     /// The arguments in the order of the specification.
@@ -138,22 +151,22 @@ impl OpenCl {
         Ok(prepared)
     }
 
-    /// Launches a kernel that sums nothing; its last event, and what must not be used again before it is done.
-    pub(crate) fn launch_call(
-        &self,
-        call: &Call<'_, Self>,
+    /// Launches a kernel that sums nothing; its last event, and its arguments, whose buffers must not be used again before it is done.
+    pub(crate) fn launch_call<'a>(
+        &'a self,
+        call: &'a Call<'_, Self>,
         place: Place<'_>,
-    ) -> Result<(Option<RawEvent>, Vec<Buffer>), BackendError> {
+    ) -> Result<(Option<RawEvent>, PackedArguments<'a>), BackendError> {
         self.launch_range(call, place, None)
     }
 
     /// The same onto some of the outer sites, by their places in memory: of a stencil.
-    pub(crate) fn launch_range(
-        &self,
-        call: &Call<'_, Self>,
+    pub(crate) fn launch_range<'a>(
+        &'a self,
+        call: &'a Call<'_, Self>,
         mut place: Place<'_>,
         range: Option<Range<usize>>,
-    ) -> Result<(Option<RawEvent>, Vec<Buffer>), BackendError> {
+    ) -> Result<(Option<RawEvent>, PackedArguments<'a>), BackendError> {
         let (shape, layout) = (call.shape(), self.layout_of(call)?);
         let Prepared { program, plan, launched } = self.prepare(shape, layout)?;
         let LaunchGeometry { mut global, local } = launched;
@@ -176,7 +189,7 @@ impl OpenCl {
             let what = (&*program, shape.kernel.name);
             event = self.launch_at(place, what, Launch { global, local }, &packed.arguments())?;
         }
-        Ok((event, packed.small()))
+        Ok((event, packed))
     }
 
     /// Tells a timeline what the next launch does.
@@ -214,10 +227,11 @@ impl OpenCl {
             BackendError::from(DeviceError::Role { kernel: kernel.name, role: format!("{argument:?}") })
         };
         let mut packed = Vec::with_capacity(kernel.arguments.len() + 4);
-        let (mut launched_parts, mut osites) = (None, None);
+        let (mut launched_parts, mut osites, mut named) = (None, None, Vec::new());
         for argument in kernel.arguments {
             match *argument {
                 KernelArgument::Field(role) => {
+                    named.push((role.name, packed.len()));
                     packed.push(Packed::Plain(buffer(call, role.name).ok_or(wrong(argument))?))
                 }
                 KernelArgument::Fields(name, most) => {
@@ -242,8 +256,14 @@ impl OpenCl {
                     _ => return Err(wrong(argument)),
                 },
                 KernelArgument::Computed(table) => packed.push(Packed::Shared(self.computed(table, target, layout)?)),
-                KernelArgument::Scalar(name) => packed.push(scalar(precision, call.scalar(name))),
-                KernelArgument::Double(name) => packed.push(Packed::Plain(Arg::F64(call.scalar(name)))),
+                KernelArgument::Scalar(name) => {
+                    named.push((name, packed.len()));
+                    packed.push(scalar(precision, call.scalar(name)));
+                }
+                KernelArgument::Double(name) => {
+                    named.push((name, packed.len()));
+                    packed.push(Packed::Plain(Arg::F64(call.scalar(name))));
+                }
                 KernelArgument::Complex(name) => {
                     let value = call.complex(name);
                     packed.extend([scalar(precision, value.re), scalar(precision, value.im)]);
@@ -302,7 +322,7 @@ impl OpenCl {
                 KernelArgument::Accumulators => packed.extend(local_memory(local.accumulators)),
             }
         }
-        Ok(PackedArguments { packed, launched_parts, osites })
+        Ok(PackedArguments { packed, launched_parts, osites, named })
     }
 
     /// A table that the lattice determines; made once.

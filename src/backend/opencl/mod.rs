@@ -13,7 +13,7 @@
 //! | `backend.rs` | the backend, its settings, and its programs and launches |
 //! | `field.rs` | fields and tables from the host and to it |
 //! | `launcher.rs` | launches of all kernels: arguments packed by role |
-//! | `side_by_side.rs` | launches of a graph on several queues at once |
+//! | `sequence.rs` | launches that are made again and again, on one queue or on several at once |
 //! | `reduce.rs` | sums: their launches, and what is made of what these leave |
 //! | `queued_cg.rs` | iterations of conjugate gradients that are queued without a wait |
 //! | `ghosts.rs` | calls on parts of lattices: packets from and to other parts |
@@ -36,7 +36,7 @@ mod program;
 mod queue;
 mod queued_cg;
 mod reduce;
-mod side_by_side;
+mod sequence;
 mod storage;
 mod traits;
 mod tuning;

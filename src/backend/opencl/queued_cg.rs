@@ -10,11 +10,11 @@ use lanefield_reference::layout::LaunchGeometry;
 use super::backend::OpenCl;
 use super::device::lock;
 use super::program::{Program, Source};
-use super::queue::{Arg, Launch, Replay, ReplayGuard};
+use super::queue::{Arg, Launch, Replay, ReplayGuard, ScalarArg, Varying};
 use super::tuning::{Layout, Mapping, Reduction, exchange_bytes, sums_file};
 use super::workspace::Workspace;
 use crate::backend::specification::{Call, Shape};
-use crate::backend::{BackendError, MOST_QUEUED, QueuedBounds, QueuedIterations, QueuedSums};
+use crate::backend::{BackendError, LaunchSequence, MOST_QUEUED, QueuedBounds, QueuedIterations, QueuedSums, Step};
 
 /// Kernels by their names: all vector operations of an iteration, what follows ⟨p, A p⟩, what ends it, and what adds up the sums of groups.
 const AT_ONCE: &str = "cg_iteration";
@@ -30,8 +30,8 @@ const LEAST_REPLAYED: usize = 3;
 /// Iterations in the queue of a device.
 pub(crate) struct Iterations {
     sum: Sum,
-    /// Of those that were begun together, and how many these are.
-    bounds: QueuedBounds,
+    /// Of those that were begun together, by their numbers, and how many these are.
+    scalars: [f64; SCALARS],
     iterations: usize,
     /// What is launched again, from when there were iterations enough.
     repeats: Option<Repeats>,
@@ -51,74 +51,47 @@ pub(crate) struct Iterations {
 /// An iteration that is made again as it was.
 struct Repeats {
     guard: ReplayGuard,
+    replay: Replay,
     /// From when there is an iteration that consists of launches alone.
-    replay: Option<Replay>,
-    varying: Vec<Varying>,
+    is_complete: bool,
 }
 
-/// An argument of a launch whose value changes from one iteration to another.
-struct Varying {
-    launch: usize,
-    argument: usize,
-    value: Value,
-}
+/// Scalars of iterations: the number of the iteration, and of its sums; and the bounds of those that are begun together.
+const SCALARS: usize = 7;
+const ITERATION: ScalarArg = (0, count);
+const OF_SUM: [ScalarArg; SUMS] = [(1, count), (2, count)];
+const C: ScalarArg = (3, Arg::F64);
+const LOW: ScalarArg = (4, Arg::F64);
+const HIGH: ScalarArg = (5, Arg::F64);
+const KEEP: ScalarArg = (6, Arg::F64);
 
-#[derive(Clone, Copy)]
-enum Value {
-    /// The number of an iteration or of a sum: in the first iteration, and its step from one to the next.
-    Number { first: usize, step: usize },
-    /// One of the bounds of iterations that are begun together.
-    Bound(fn(&QueuedBounds) -> f64),
+fn count(number: f64) -> Arg<'static> {
+    Arg::U32(number as u32)
 }
-
-impl Value {
-    fn of(self, iteration: usize, bounds: &QueuedBounds) -> Arg<'static> {
-        match self {
-            Self::Number { first, step } => Arg::U32((first + step * iteration) as u32),
-            Self::Bound(bound) => Arg::F64(bound(bounds)),
-        }
-    }
-}
-
-const ITERATION: Value = Value::Number { first: 0, step: 1 };
-const C: Value = Value::Bound(|bounds| bounds.c);
-const LOW: Value = Value::Bound(|bounds| bounds.low);
-const HIGH: Value = Value::Bound(|bounds| bounds.high);
-const KEEP: Value = Value::Bound(|bounds| bounds.keep);
 
 impl Repeats {
     fn new(device: &OpenCl) -> Self {
-        Self { guard: device.context.replay_guard(), replay: None, varying: Vec::new() }
+        Self { guard: device.context.replay_guard(), replay: Replay::default(), is_complete: false }
     }
 
     /// Adds arguments of the launch that comes next, from the one of number `first` on.
-    fn add(repeats: &mut Option<Self>, first: usize, values: &[Value]) {
-        if let Some(Self { guard, varying, .. }) = repeats {
-            let launch = guard.launches();
-            let numbered = values.iter().enumerate();
-            varying.extend(numbered.map(|(k, &value)| Varying { launch, argument: first + k, value }));
-        }
+    fn add(&mut self, first: usize, of_launch: &[ScalarArg], scalars: &[f64; SCALARS]) {
+        let launch = self.guard.launches();
+        let numbered = of_launch.iter().enumerate();
+        let varying =
+            numbered.map(|(k, &scalar)| Varying { launch, argument: first + k, scalar, value: scalars[scalar.0] });
+        self.replay.varying.extend(varying);
     }
 
-    /// Launches the iteration of this number as those before it, if one was launches alone; else the next one is written down.
-    fn launch(&mut self, device: &OpenCl, iteration: usize, bounds: &QueuedBounds) -> Result<bool, BackendError> {
-        let Self { guard, replay, varying } = self;
-        // Since the last iterations launches may be recorded, or another thread may go on.
-        if iteration == 0 && replay.as_ref().is_some_and(|replay| device.is_watched() || !replay.is_of_this_thread()) {
-            *replay = None;
-        }
-        if replay.is_none() {
-            *replay = guard.end();
-        }
-        let Some(replay) = replay else {
-            varying.clear();
-            guard.begin();
+    /// Launches an iteration as those before it, if one was launches alone; else what comes is kept.
+    fn launch(&mut self, device: &OpenCl, scalars: &[f64; SCALARS]) -> Result<bool, BackendError> {
+        if !self.is_complete {
+            self.replay.varying.clear();
+            self.guard.begin();
             return Ok(false);
-        };
-        // Bounds are the same in all iterations that are begun together.
-        let changed = varying.iter().filter(|one| iteration == 0 || matches!(one.value, Value::Number { .. }));
-        let arguments = changed.map(|one| (one.launch, one.argument, one.value.of(iteration, bounds)));
-        device.context.launch_again(replay, &arguments.collect::<Vec<_>>())?;
+        }
+        self.replay.set(scalars)?;
+        device.context.launch_again(&self.replay)?;
         Ok(true)
     }
 }
@@ -128,7 +101,7 @@ impl Iterations {
         Self {
             sum,
             // No iteration is begun with these.
-            bounds: QueuedBounds { c: f64::NAN, low: 0.0, high: 0.0, keep: 0.0 },
+            scalars: [f64::NAN; SCALARS],
             iterations: 0,
             repeats: None,
             workspace: lock(&device.spare_workspaces).pop(),
@@ -164,8 +137,8 @@ impl Iterations {
         Ok(())
     }
 
-    /// Queues a kernel that sums, and what adds up the sums of its groups.
-    fn queue_sum(&mut self, device: &OpenCl, call: &Call<'_, OpenCl>) -> Result<(), BackendError> {
+    /// Launches a kernel that sums, and what adds up the sums of its groups.
+    fn launch_sum(&mut self, device: &OpenCl, call: &Call<'_, OpenCl>) -> Result<(), BackendError> {
         let (shape, layout) = (call.shape(), device.layout_of(call)?);
         let planner = device.planner(layout);
         let work = planner.reduction(shape, self.sum)?;
@@ -181,13 +154,15 @@ impl Iterations {
         let all = Reduction { rows: SUMS * MOST_QUEUED, ..work };
         let workspace = Workspace::for_sum(&mut self.workspace, &device.context, &all, groups)?;
         let of_sums = workspace.arguments(exchange_bytes(self.sum, 1, group));
-        let at = (self.sums / SUMS, &self.bounds);
-        let values = if name == RESIDUAL { &[ITERATION, C][..] } else { &[ITERATION, C, LOW, HIGH] };
+        let scalars = if name == RESIDUAL { &[ITERATION, C][..] } else { &[ITERATION, C, LOW, HIGH] };
         let launch = Launch { global: [group, groups, 1], local: [group, 1, 1] };
-        launch_numbered(&mut self.repeats, (device, call, layout), (&program, launch), (at, values), &of_sums)?;
+        let scalars = (scalars, &self.scalars);
+        launch_numbered(&mut self.repeats, (device, call, layout), (&program, launch), scalars, &of_sums)?;
         if let Some(finish) = finish {
             let launch = Launch { global: [group, 1, 1], local: [group, 1, 1] };
-            Repeats::add(&mut self.repeats, 1, &[Value::Number { first: self.sums % SUMS, step: SUMS }]);
+            if let Some(repeats) = &mut self.repeats {
+                repeats.add(1, &[OF_SUM[self.sums % SUMS]], &self.scalars);
+            }
             let which = [Arg::U32(groups as u32), Arg::U32(self.sums as u32)];
             device.launch_of(&finish, FINISH, launch, &[&which[..], &of_sums].concat())?;
         }
@@ -195,8 +170,8 @@ impl Iterations {
         Ok(())
     }
 
-    /// Queues what ends an iteration.
-    fn queue_advance(&mut self, device: &OpenCl, call: &Call<'_, OpenCl>) -> Result<(), BackendError> {
+    /// Launches what ends an iteration.
+    fn launch_advance(&mut self, device: &OpenCl, call: &Call<'_, OpenCl>) -> Result<(), BackendError> {
         let (shape, layout) = (call.shape(), device.layout_of(call)?);
         let planner = device.planner(layout);
         let (nsimd, name) = (shape.lattice().nsimd(), shape.kernel.name);
@@ -209,11 +184,9 @@ impl Iterations {
             Ok((file_of(shape), format!("{common}{lane_groups} -DWORDS={}{tree}", shape.target.object.part_words())))
         })?;
         let Some(workspace) = &self.workspace else { unreachable!("sums come first") };
-        let at = (self.sums / SUMS - 1, &self.bounds);
-        let result = [Arg::Buffer(&workspace.result)];
+        let (scalars, result) = ((&[ITERATION, C, KEEP][..], &self.scalars), [Arg::Buffer(&workspace.result)]);
         let launch = Launch { global, local };
-        let values = [ITERATION, C, KEEP];
-        launch_numbered(&mut self.repeats, (device, call, layout), (&program, launch), (at, &values), &result)?;
+        launch_numbered(&mut self.repeats, (device, call, layout), (&program, launch), scalars, &result)?;
         self.flush_first(device)
     }
 }
@@ -223,19 +196,62 @@ fn launch_numbered(
     repeats: &mut Option<Repeats>,
     (device, call, layout): (&OpenCl, &Call<'_, OpenCl>, Layout),
     (program, launch): (&Program, Launch),
-    ((iteration, bounds), values): ((usize, &QueuedBounds), &[Value]),
+    (of_launch, scalars): (&[ScalarArg], &[f64; SCALARS]),
     same: &[Arg<'_>],
 ) -> Result<(), BackendError> {
     let packed = device.pack(call, layout, None)?;
     device.announce(call.shape());
     let arguments = packed.arguments();
-    Repeats::add(repeats, arguments.len(), values);
-    let values: Vec<Arg<'_>> = values.iter().map(|value| value.of(iteration, bounds)).collect();
+    if let Some(repeats) = repeats {
+        repeats.add(arguments.len(), of_launch, scalars);
+    }
+    let values: Vec<Arg<'_>> = of_launch.iter().map(|(number, of)| of(scalars[*number])).collect();
     device.launch_of(program, call.kernel().name, launch, &[&arguments[..], &values, same].concat())
 }
 
 fn file_of(shape: &Shape) -> Source {
     Source::of_library(shape.kernel.file()).of_kernel(shape.kernel.name)
+}
+
+impl LaunchSequence<OpenCl> for Iterations {
+    fn repeat(&mut self, device: &OpenCl) -> Result<bool, BackendError> {
+        let iteration = self.sums / SUMS;
+        for (scalar, number) in [ITERATION, OF_SUM[0], OF_SUM[1]].into_iter().zip([iteration, self.sums, self.sums + 1])
+        {
+            self.scalars[scalar.0] = number as f64;
+        }
+        if self.iterations >= LEAST_REPLAYED {
+            self.repeats.get_or_insert_with(|| Repeats::new(device));
+        }
+        let Some(repeats) = &mut self.repeats else { return Ok(false) };
+        // Since the last iterations somebody may have begun to look.
+        if iteration == 0 && device.is_watched() {
+            repeats.is_complete = false;
+        }
+        let repeated = repeats.launch(device, &self.scalars)?;
+        if repeated {
+            self.sums += SUMS;
+            self.flush_first(device)?;
+        }
+        Ok(repeated)
+    }
+
+    fn launch(&mut self, device: &OpenCl, call: Call<'_, OpenCl>, _: &Step) -> Result<(), BackendError> {
+        match call.kernel().name == ADVANCE {
+            true => self.launch_advance(device, &call),
+            false => self.launch_sum(device, &call),
+        }
+    }
+
+    fn end(&mut self, _: &OpenCl) -> Result<(), BackendError> {
+        if let Some(Repeats { guard, replay, is_complete }) = &mut self.repeats
+            && !*is_complete
+            && let Some(launches) = guard.end()
+        {
+            (replay.launches, *is_complete) = (launches, true);
+        }
+        Ok(())
+    }
 }
 
 impl QueuedIterations<OpenCl> for Iterations {
@@ -248,24 +264,15 @@ impl QueuedIterations<OpenCl> for Iterations {
                 expected: format!("{MOST_QUEUED} at most"),
             });
         }
-        (self.bounds, self.iterations, self.sums, self.is_settled) = (bounds, iterations, 0, false);
+        (self.iterations, self.sums, self.is_settled) = (iterations, 0, false);
+        let QueuedBounds { c, low, high, keep } = bounds;
+        for (scalar, bound) in [C, LOW, HIGH, KEEP].into_iter().zip([c, low, high, keep]) {
+            self.scalars[scalar.0] = bound;
+        }
         Ok(())
     }
 
-    fn repeat(&mut self, device: &OpenCl) -> Result<bool, BackendError> {
-        if self.iterations >= LEAST_REPLAYED {
-            self.repeats.get_or_insert_with(|| Repeats::new(device));
-        }
-        let Some(repeats) = &mut self.repeats else { return Ok(false) };
-        let repeated = repeats.launch(device, self.sums / SUMS, &self.bounds)?;
-        if repeated {
-            self.sums += SUMS;
-            self.flush_first(device)?;
-        }
-        Ok(repeated)
-    }
-
-    fn queue_at_once(&mut self, device: &OpenCl, call: Call<'_, OpenCl>) -> Result<bool, BackendError> {
+    fn launch_at_once(&mut self, device: &OpenCl, call: Call<'_, OpenCl>) -> Result<bool, BackendError> {
         let (shape, layout) = (call.shape(), device.layout_of(&call)?);
         let planner = device.planner(layout);
         let work = planner.reduction(shape, self.sum)?;
@@ -275,27 +282,15 @@ impl QueuedIterations<OpenCl> for Iterations {
         let all = Reduction { rows: SUMS * MOST_QUEUED, ..work };
         let workspace = Workspace::for_sum(&mut self.workspace, &device.context, &all, groups)?;
         let of_sums = workspace.arguments(planner.exchange_at_once(group));
-        let at = (self.sums / SUMS, &self.bounds);
         let launch = Launch { global: [group, groups, 1], local: [group, 1, 1] };
-        let values = [ITERATION, C, LOW, HIGH, KEEP];
-        launch_numbered(&mut self.repeats, (device, &call, layout), (&program, launch), (at, &values), &of_sums)?;
+        let scalars = (&[ITERATION, C, LOW, HIGH, KEEP][..], &self.scalars);
+        launch_numbered(&mut self.repeats, (device, &call, layout), (&program, launch), scalars, &of_sums)?;
         (self.sums, self.elements) = (self.sums + SUMS, work.elements);
         self.flush_first(device)?;
         Ok(true)
     }
 
-    fn queue(&mut self, device: &OpenCl, call: Call<'_, OpenCl>) -> Result<(), BackendError> {
-        match call.kernel().name == ADVANCE {
-            true => self.queue_advance(device, &call),
-            false => self.queue_sum(device, &call),
-        }
-    }
-
     fn sums(&mut self, device: &OpenCl) -> Result<QueuedSums, BackendError> {
-        if let Some(Repeats { guard, replay: None, .. }) = &self.repeats {
-            // What comes between these iterations and the next ones is not of an iteration.
-            guard.end();
-        }
         let Some(workspace) = &self.workspace else { return Ok(QueuedSums { values: Vec::new(), breaks_off: false }) };
         let (values, breaks_off) = match self.sum {
             Sum::Tree(_) => (device.tree_sums(workspace, self.sums)?, false),

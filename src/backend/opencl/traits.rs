@@ -13,10 +13,10 @@ use lanefield_reference::real::Precision;
 use super::backend::OpenCl;
 use super::device::DeviceKind;
 use super::queued_cg::Iterations;
-use super::side_by_side::OnQueues;
+use super::sequence::Sequence;
 use super::storage::{DeviceStorage, DeviceTable};
 use crate::backend::specification::Call;
-use crate::backend::{AnyField, BackendError, HostField, Launch, Memory, QueuedIterations, Reduce, SideBySide};
+use crate::backend::{AnyField, BackendError, HostField, Launch, LaunchSequence, Memory, QueuedIterations, Reduce};
 
 impl Memory for OpenCl {
     type Storage = DeviceStorage;
@@ -88,8 +88,8 @@ impl Launch for OpenCl {
         self.launch_call(&call, self.context.own_place()).map(drop)
     }
 
-    fn side_by_side(&self, queues: usize) -> Result<Box<dyn SideBySide<Self> + '_>, BackendError> {
-        Ok(Box::new(OnQueues::new(self, queues)?))
+    fn sequence(&self, queues: usize) -> Box<dyn LaunchSequence<Self>> {
+        Box::new(Sequence::new(queues))
     }
 }
 

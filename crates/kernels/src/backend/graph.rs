@@ -1,6 +1,35 @@
-//! A graph of launches: recorded once, run many times. Which launch must wait for which follows from what each reads and writes, by the roles of its
-//! specification; those that need not wait for each other may run side by side, on several queues of a backend that has them
-//! ([`Launch::side_by_side`]). The bits are those of the launches one after the other.
+//! A graph of launches: declared once, run many times. Which launch must wait for which follows from what each reads and writes, by the roles of its
+//! specification; those that need not wait for each other may run side by side, on several queues of a backend that has them. The bits are those of the
+//! launches one after the other.
+//!
+//! A graph is made through a [`LaunchSequence`] of the backend, as iterations of conjugate gradients are: the first run makes the launches, and each later one
+//! repeats what the backend kept of them, without a check, a look-up or an allocation. Scalars that were declared ([`GraphBuilder::scalar`]) and persistent
+//! fields may change between runs:
+//!
+//! ```
+//! # use lanefield_kernels::backend::{AnyField, BackendError, Cpu, graph::{GraphBuilder, GraphLaunch}};
+//! # use lanefield_kernels::kernel::blas::AXPY;
+//! # use lanefield_reference::field::{FieldShape, SiteObject as _, Spinors};
+//! # use lanefield_reference::layout::{Extents, Lattice, LatticeOptions, Sites};
+//! # use lanefield_reference::real::{Precision, Real as _};
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let backend = Cpu::new(None)?;
+//! # let lattice = Lattice::new(Extents::new([4, 4, 4, 4])?, f64::COMPLEX, LatticeOptions::default())?;
+//! # let shape = FieldShape { lattice, sites: Sites::Full, object: Spinors::ONE.object(), precision: Precision::F64 };
+//! # let [x, other] = [0, 1].map(|_| AnyField::zeros(&backend, shape).unwrap());
+//! let mut graph = GraphBuilder::new();
+//! let (x, y, a) = (graph.persistent(x), graph.own(shape), graph.scalar(0.0));
+//! graph.launch(GraphLaunch::new(&AXPY).write("y", y).read("x", x).varying("a", a));
+//! let mut graph = graph.build(&backend, 1)?;
+//! for step in 0..100 {
+//!     graph.set(a, 1.0 / (1.0 + step as f64))?;
+//!     graph.run(&backend)?;
+//! }
+//! graph.put(x, other)?;
+//! graph.run(&backend)?;
+//! # Ok(())
+//! # }
+//! ```
 //!
 //! A graph holds its fields. [`Lifetime`] says how long each of them lives; those that live within a run share memory where no two of them are alive at
 //! once. Two neighbouring launches become one where there is a kernel that does both, and the field between them is nobody else's ([`GraphBuilder::fuse`]).
@@ -10,11 +39,15 @@ use lanefield_reference::layout::{Direction, LegOrder};
 use num_complex::Complex;
 
 use super::specification::{Access, ArgumentValue, Arguments, Call, Kernel, KernelArgument};
-use super::{AnyField, BackendError, Launch, Memory};
+use super::{AnyField, BackendError, Launch, LaunchSequence, Memory, Step};
 
 /// A field of a graph.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Slot(usize);
+
+/// A scalar of a graph that may change from run to run.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct GraphScalar(usize);
 
 /// How long a field of a graph lives.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -45,6 +78,9 @@ pub enum GraphError {
     /// A slot of another graph, or one whose field was taken out.
     #[error("there is no field {slot} in this graph, which has {slots}")]
     NoField { slot: usize, slots: usize },
+    /// A scalar of another graph.
+    #[error("there is no scalar {scalar} in this graph, which has {scalars}")]
+    NoScalar { scalar: usize, scalars: usize },
     /// A field that cannot replace another.
     #[error("field {slot} of the graph is {expected}, and {given} was handed in")]
     OtherShape { slot: usize, expected: String, given: String },
@@ -63,6 +99,8 @@ enum GivenValue {
     Write(usize),
     Reads(Vec<usize>),
     Scalar(f64),
+    /// The number of a scalar of the graph.
+    Varying(usize),
     Complex(Complex<f64>),
     Scalars(Vec<f64>),
     Indices(Vec<usize>),
@@ -109,6 +147,10 @@ impl<'t, B: Memory + ?Sized> GraphLaunch<'t, B> {
     /// A scalar.
     pub fn scalar(self, name: &'static str, value: f64) -> Self {
         self.give(name, GivenValue::Scalar(value))
+    }
+    /// A scalar that may change from run to run.
+    pub fn varying(self, name: &'static str, scalar: GraphScalar) -> Self {
+        self.give(name, GivenValue::Varying(scalar.0))
     }
     /// A complex scalar.
     pub fn complex(self, name: &'static str, value: Complex<f64>) -> Self {
@@ -180,6 +222,14 @@ impl<'t, B: Memory + ?Sized> GraphLaunch<'t, B> {
         })
     }
 
+    /// Its arguments that change, and the numbers of their scalars.
+    fn varying_scalars(&self) -> impl Iterator<Item = (&'static str, usize)> {
+        self.given.iter().filter_map(|(name, given)| match given {
+            GivenValue::Varying(scalar) => Some((*name, *scalar)),
+            _ => None,
+        })
+    }
+
     /// The same with other numbers of fields.
     fn renumbered(mut self, number: impl Fn(usize) -> usize) -> Self {
         for (_, given) in &mut self.given {
@@ -192,10 +242,11 @@ impl<'t, B: Memory + ?Sized> GraphLaunch<'t, B> {
         self
     }
 
-    /// Does `work` with the call on these fields.
+    /// Does `work` with the call on these fields, with these values of the graph's scalars.
     fn with_call(
         &self,
         fields: &mut [Option<AnyField<B::Storage>>],
+        scalars: &[f64],
         work: impl FnOnce(Call<'_, B>) -> Result<(), BackendError>,
     ) -> Result<(), BackendError> {
         // Those that are written stand beside the others meanwhile, so that both can be borrowed.
@@ -206,7 +257,7 @@ impl<'t, B: Memory + ?Sized> GraphLaunch<'t, B> {
             }
         }
         let slots = fields.len();
-        let outcome = self.call(fields, &mut written, slots).and_then(work);
+        let outcome = self.call(fields, &mut written, (scalars, slots)).and_then(work);
         for (_, place, field) in written {
             fields[place] = field;
         }
@@ -217,7 +268,7 @@ impl<'t, B: Memory + ?Sized> GraphLaunch<'t, B> {
         &'f self,
         fields: &'f [Option<AnyField<B::Storage>>],
         written: &'f mut [WrittenOutput<B::Storage>],
-        slots: usize,
+        (scalars, slots): (&[f64], usize),
     ) -> Result<Call<'f, B>, BackendError>
     where
         't: 'f,
@@ -233,6 +284,7 @@ impl<'t, B: Memory + ?Sized> GraphLaunch<'t, B> {
                     ArgumentValue::Reads(slots.iter().map(|slot| field(*slot)).collect::<Result<_, _>>()?)
                 }
                 GivenValue::Scalar(value) => ArgumentValue::Scalar(*value),
+                GivenValue::Varying(scalar) => ArgumentValue::Scalar(scalars[*scalar]),
                 GivenValue::Complex(value) => ArgumentValue::Complex(*value),
                 GivenValue::Scalars(values) => ArgumentValue::Scalars(values),
                 GivenValue::Indices(values) => ArgumentValue::Indices(values),
@@ -282,12 +334,13 @@ struct Declared<S> {
 /// Records launches.
 pub struct GraphBuilder<'t, B: Memory + ?Sized> {
     slots: Vec<Declared<B::Storage>>,
+    scalars: Vec<f64>,
     launches: Vec<GraphLaunch<'t, B>>,
 }
 
 impl<B: Memory + ?Sized> Default for GraphBuilder<'_, B> {
     fn default() -> Self {
-        Self { slots: Vec::new(), launches: Vec::new() }
+        Self { slots: Vec::new(), scalars: Vec::new(), launches: Vec::new() }
     }
 }
 
@@ -315,6 +368,12 @@ impl<'t, B: Launch> GraphBuilder<'t, B> {
     /// A field that is handed in, and can be taken out.
     pub fn persistent(&mut self, field: AnyField<B::Storage>) -> Slot {
         self.declare(*field.shape(), Lifetime::Persistent, Some(field))
+    }
+
+    /// A scalar that may change from run to run, and its value in the first.
+    pub fn scalar(&mut self, value: f64) -> GraphScalar {
+        self.scalars.push(value);
+        GraphScalar(self.scalars.len() - 1)
     }
 
     /// Records a launch, which reads what those before it wrote.
@@ -379,8 +438,8 @@ impl<'t, B: Launch> GraphBuilder<'t, B> {
     /// # Errors
     /// [`GraphError`]; [`BackendError::Argument`]; what the backend reports.
     pub fn build(self, backend: &B, queues: usize) -> Result<Graph<'t, B>, BackendError> {
-        let Self { slots, launches } = self;
-        check(&slots, &launches)?;
+        let Self { slots, scalars, launches } = self;
+        check(&slots, scalars.len(), &launches)?;
         let homes = share(&slots, &launches);
         let places = homes.iter().flatten().map(|home| home + 1).max().unwrap_or(0);
         let mut fields: Vec<Option<AnyField<B::Storage>>> = (0..places).map(|_| None).collect();
@@ -396,23 +455,33 @@ impl<'t, B: Launch> GraphBuilder<'t, B> {
         let launches: Vec<_> =
             launches.into_iter().map(|launch| launch.renumbered(|slot| homes[slot].unwrap_or(places))).collect();
         for launch in &launches {
-            launch.with_call(&mut fields, |call| call.check_launched())?;
+            launch.with_call(&mut fields, &scalars, |call| call.check_launched())?;
         }
         let queues = queues.max(1);
         let steps = schedule(&edges(&launches, places), queues);
-        let nodes = launches.into_iter().zip(steps).map(|(launch, step)| Node { launch, step }).collect();
-        Ok(Graph { nodes, fields, homes, declared, queues })
+        let node = |(launch, step): (GraphLaunch<'t, B>, Step)| {
+            let scalars = launch.varying_scalars().collect();
+            Node { launch, step: Step { scalars, ..step } }
+        };
+        let nodes = launches.into_iter().zip(steps).map(node).collect();
+        let mut sequence = backend.sequence(queues);
+        scalars.iter().enumerate().for_each(|(scalar, &value)| sequence.set(scalar, value));
+        Ok(Graph { nodes, fields, scalars, homes, declared, changed: Vec::new(), sequence, repetitions: 0 })
     }
 }
 
-/// Every slot is one of the graph; no field is written and another argument too; what lives within a run is written before it is read.
+/// Every slot and scalar is one of the graph; no field is written and another argument too; what lives within a run is written before it is read.
 fn check<S, B: Memory<Storage = S> + ?Sized>(
     slots: &[Declared<S>],
+    scalars: usize,
     launches: &[GraphLaunch<'_, B>],
 ) -> Result<(), GraphError> {
     let mut is_written = vec![false; slots.len()];
     for (number, launch) in launches.iter().enumerate() {
         let kernel = launch.kernel.name;
+        if let Some((_, scalar)) = launch.varying_scalars().find(|(_, scalar)| *scalar >= scalars) {
+            return Err(GraphError::NoScalar { scalar, scalars });
+        }
         let fields: Vec<_> = launch.fields().collect();
         for &(field, slot, reads, writes) in &fields {
             let Some(declared) = slots.get(slot) else {
@@ -500,17 +569,9 @@ fn edges<B: Memory + ?Sized>(launches: &[GraphLaunch<'_, B>], places: usize) -> 
     edges
 }
 
-/// Where a launch runs.
-#[derive(Clone, PartialEq, Eq, Debug)]
-struct GraphStep {
-    queue: usize,
-    /// Launches of other queues that it waits for, one of each queue at most.
-    after: Vec<usize>,
-}
-
 /// Queues of launches that wait for others: behind the last of these that nobody follows yet, else the queue with the fewest launches.
-fn schedule(edges: &[Vec<usize>], queues: usize) -> Vec<GraphStep> {
-    let mut steps: Vec<GraphStep> = Vec::with_capacity(edges.len());
+fn schedule(edges: &[Vec<usize>], queues: usize) -> Vec<Step> {
+    let mut steps: Vec<Step> = Vec::with_capacity(edges.len());
     let mut last: Vec<Option<usize>> = vec![None; queues];
     let mut lengths = vec![0; queues];
     for after in edges {
@@ -522,14 +583,14 @@ fn schedule(edges: &[Vec<usize>], queues: usize) -> Vec<GraphStep> {
         let after = (0..queues).filter(|&other| other != queue).filter_map(latest).collect();
         last[queue] = Some(steps.len());
         lengths[queue] += 1;
-        steps.push(GraphStep { queue, after });
+        steps.push(Step { queue, after, ..Step::default() });
     }
     steps
 }
 
 struct Node<'t, B: Memory + ?Sized> {
     launch: GraphLaunch<'t, B>,
-    step: GraphStep,
+    step: Step,
 }
 
 /// Launches that were recorded, and their fields.
@@ -539,7 +600,11 @@ pub struct Graph<'t, B: Launch> {
     /// Where each slot has its memory.
     homes: Vec<Option<usize>>,
     declared: Vec<(FieldShape, Lifetime)>,
-    queues: usize,
+    scalars: Vec<f64>,
+    /// Fields that were put in or taken out since the last run.
+    changed: Vec<usize>,
+    sequence: Box<dyn LaunchSequence<B>>,
+    repetitions: usize,
 }
 
 impl<B: Launch> Graph<'_, B> {
@@ -548,15 +613,47 @@ impl<B: Launch> Graph<'_, B> {
     /// # Errors
     /// What the backend reports; of fields that were taken out, [`GraphError::NoField`].
     pub fn run(&mut self, backend: &B) -> Result<(), BackendError> {
-        let Self { nodes, fields, queues, .. } = self;
-        if *queues == 1 {
-            return nodes.iter().try_for_each(|node| node.launch.with_call(fields, |call| backend.launch(call)));
+        self.hand_over_fields()?;
+        let Self { nodes, fields, scalars, sequence, .. } = self;
+        match sequence.repeat(backend)? {
+            true => self.repetitions += 1,
+            false => {
+                for Node { launch, step } in nodes {
+                    launch.with_call(fields, scalars, |call| sequence.launch(backend, call, step))?;
+                }
+            }
         }
-        let mut side_by_side = backend.side_by_side(*queues)?;
-        for Node { launch, step } in nodes {
-            launch.with_call(fields, |call| side_by_side.launch(call, step.queue, &step.after))?;
+        self.sequence.end(backend)
+    }
+
+    /// Tells the sequence which fields are others than in the run before.
+    fn hand_over_fields(&mut self) -> Result<(), BackendError> {
+        while let Some(&home) = self.changed.last() {
+            for (number, Node { launch, .. }) in self.nodes.iter().enumerate() {
+                for (name, ..) in launch.fields().filter(|(_, place, ..)| *place == home) {
+                    let missing = GraphError::NoField { slot: home, slots: self.fields.len() };
+                    self.sequence.set_field(number, name, self.fields[home].as_ref().ok_or(missing)?)?;
+                }
+            }
+            self.changed.pop();
         }
-        side_by_side.join()
+        Ok(())
+    }
+
+    /// Sets a scalar for the runs that come.
+    ///
+    /// # Errors
+    /// [`GraphError::NoScalar`] for one of another graph.
+    pub fn set(&mut self, scalar: GraphScalar, value: f64) -> Result<(), GraphError> {
+        let scalars = self.scalars.len();
+        *self.scalars.get_mut(scalar.0).ok_or(GraphError::NoScalar { scalar: scalar.0, scalars })? = value;
+        self.sequence.set(scalar.0, value);
+        Ok(())
+    }
+
+    /// Runs so far in which the backend repeated the launches that it had kept.
+    pub fn repetitions(&self) -> usize {
+        self.repetitions
     }
 
     /// Launches of a run.
@@ -599,7 +696,9 @@ impl<B: Launch> Graph<'_, B> {
     /// Takes a field out. The graph runs again when another was put in its place.
     pub fn take(&mut self, slot: Slot) -> Result<AnyField<B::Storage>, GraphError> {
         let (home, slots) = (self.home(slot)?, self.homes.len());
-        self.fields[home].take().ok_or(GraphError::NoField { slot: slot.0, slots })
+        let field = self.fields[home].take().ok_or(GraphError::NoField { slot: slot.0, slots })?;
+        self.changed.push(home);
+        Ok(field)
     }
 
     /// Puts a field in the place of one of the same shape; the one that was there, if it was not taken out.
@@ -613,6 +712,7 @@ impl<B: Launch> Graph<'_, B> {
             let (expected, given) = (shape.describe(), field.shape().describe());
             return Err(GraphError::OtherShape { slot: slot.0, expected, given });
         }
+        self.changed.push(home);
         Ok(self.fields[home].replace(field))
     }
 }
@@ -621,8 +721,8 @@ impl<B: Launch> Graph<'_, B> {
 mod tests {
     use super::*;
 
-    fn step(queue: usize, after: &[usize]) -> GraphStep {
-        GraphStep { queue, after: after.to_vec() }
+    fn step(queue: usize, after: &[usize]) -> Step {
+        Step { queue, after: after.to_vec(), ..Step::default() }
     }
 
     #[test]
@@ -640,10 +740,6 @@ mod tests {
 
     #[test]
     fn one_queue_needs_no_waiting() {
-        assert!(
-            schedule(&[vec![], vec![], vec![0, 1]], 1)
-                .iter()
-                .all(|step| *step == GraphStep { queue: 0, after: vec![] })
-        );
+        assert!(schedule(&[vec![], vec![], vec![0, 1]], 1).iter().all(|found| *found == step(0, &[])));
     }
 }

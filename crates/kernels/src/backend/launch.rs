@@ -5,6 +5,7 @@ use lanefield_reference::kernels::reduce::{PartialSums, Sum};
 use super::error::BackendError;
 use super::memory::Memory;
 use super::queued::QueuedIterations;
+use super::sequence::{LaunchSequence, Step};
 use super::specification::Call;
 
 /// Runs kernels.
@@ -12,32 +13,21 @@ pub trait Launch: Memory {
     /// Runs a kernel that writes fields, as its specification says.
     fn launch(&self, call: Call<'_, Self>) -> Result<(), BackendError>;
 
-    /// Queues whose launches may overlap, until they are joined. A backend that has none runs them in turn.
-    fn side_by_side(&self, _queues: usize) -> Result<Box<dyn SideBySide<Self> + '_>, BackendError>
+    /// Launches that will be made again and again, on so many queues. A backend that keeps nothing of a launch makes each anew, one after the other.
+    fn sequence(&self, _queues: usize) -> Box<dyn LaunchSequence<Self>>
     where
         Self: Sized,
     {
-        Ok(Box::new(InTurn(self)))
+        Box::new(Anew)
     }
 }
 
-/// Launches on several queues. Those of one queue run in order.
-pub trait SideBySide<B: Launch + ?Sized> {
-    /// Queues a launch in queue `queue` (counted round); it waits for those whose numbers `after` names, in the order in which launches were made.
-    fn launch(&mut self, call: Call<'_, B>, queue: usize, after: &[usize]) -> Result<(), BackendError>;
-    /// Has all that is asked of the backend from now on wait for these launches.
-    fn join(self: Box<Self>) -> Result<(), BackendError>;
-}
+/// Each launch anew, one after the other.
+pub struct Anew;
 
-/// One launch after the other.
-pub struct InTurn<'b, B: ?Sized>(pub &'b B);
-
-impl<B: Launch> SideBySide<B> for InTurn<'_, B> {
-    fn launch(&mut self, call: Call<'_, B>, _: usize, _: &[usize]) -> Result<(), BackendError> {
-        self.0.launch(call)
-    }
-    fn join(self: Box<Self>) -> Result<(), BackendError> {
-        Ok(())
+impl<B: Launch> LaunchSequence<B> for Anew {
+    fn launch(&mut self, backend: &B, call: Call<'_, B>, _: &Step) -> Result<(), BackendError> {
+        backend.launch(call)
     }
 }
 

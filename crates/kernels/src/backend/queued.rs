@@ -2,7 +2,7 @@
 //! `opencl/queued_cg.rs`; solvers: `solver/queued_cg.rs`.
 
 use super::specification::Call;
-use super::{BackendError, Memory};
+use super::{BackendError, LaunchSequence, Memory};
 
 /// Most iterations that are queued at a time.
 pub const MOST_QUEUED: usize = 256;
@@ -45,24 +45,20 @@ impl QueuedSums {
     }
 }
 
-/// Iterations of conjugate gradients whose scalars stay where the fields are. Each is the operator, and then these kernels in turn:
+/// Iterations of conjugate gradients whose scalars stay where the fields are: a [`LaunchSequence`] of which each run is an iteration. It begins with whatever the
+/// operator launches, on the thread that runs it; then come these kernels in turn:
 /// [`CG_CURVATURE`](crate::kernel::reduce::CG_CURVATURE), [`CG_RESIDUAL`](crate::kernel::blas::CG_RESIDUAL) and [`CG_ADVANCE`](crate::kernel::blas::CG_ADVANCE).
-/// Where an iteration is not begun, or a sum is no positive or no finite number, these change nothing any more. Memory that is given back meanwhile may wait
-/// until this is dropped.
-pub trait QueuedIterations<B: Memory + ?Sized> {
+/// Where an iteration is not begun, or a sum is no positive or no finite number, these change nothing any more. An iteration is repeated if the one before was
+/// launches alone. Memory that is given back meanwhile may wait until this is dropped.
+pub trait QueuedIterations<B: Memory + ?Sized>: LaunchSequence<B> {
     /// Begins with so many iterations of the same operator and fields as those before, whose sums are known.
     ///
     /// # Errors
     /// [`BackendError::Argument`] for more than [`MOST_QUEUED`].
     fn begin(&mut self, bounds: QueuedBounds, iterations: usize) -> Result<(), BackendError>;
-    /// Begins an iteration: queues all of it where one before is known to have been launches alone, which are made again with the same fields. Whether it
-    /// did; else the caller queues it.
-    fn repeat(&mut self, backend: &B) -> Result<bool, BackendError>;
-    /// Queues all kernels of an iteration in one launch, a call of [`CG_ITERATION`](crate::kernel::blas::CG_ITERATION), where the device has one for such
-    /// fields. Whether it did; else the caller queues one after the other.
-    fn queue_at_once(&mut self, backend: &B, call: Call<'_, B>) -> Result<bool, BackendError>;
-    /// Queues the next of the kernels.
-    fn queue(&mut self, backend: &B, call: Call<'_, B>) -> Result<(), BackendError>;
-    /// Waits for all of them.
+    /// Makes all kernels of an iteration in one launch, a call of [`CG_ITERATION`](crate::kernel::blas::CG_ITERATION), where the device has one for such
+    /// fields. Whether it did; else the caller makes one after the other.
+    fn launch_at_once(&mut self, backend: &B, call: Call<'_, B>) -> Result<bool, BackendError>;
+    /// Waits for all iterations.
     fn sums(&mut self, backend: &B) -> Result<QueuedSums, BackendError>;
 }

@@ -92,6 +92,10 @@ impl Context {
         &self.kept
     }
 
+    pub(crate) fn shared_memory(&self) -> &Arc<DeviceMemory> {
+        &self.memory
+    }
+
     /// A thread's right to have launches made again.
     pub(crate) fn replay_guard(&self) -> ReplayGuard {
         ReplayGuard::new(Arc::clone(&self.memory), self.kept.clone())

@@ -11,7 +11,7 @@ use opencl3::types::cl_event;
 
 use super::arguments::{Arg, Launch};
 use super::context::Context;
-use super::replay::{Replay, Replayed};
+use super::replay::{KeptLaunches, Replay};
 use crate::backend::opencl::device::{
     Note, OpenClError, RawEvent, RawKernel, RawQueue, enqueue_without_event, lock, unsigned,
 };
@@ -31,11 +31,13 @@ pub(crate) struct Place<'q> {
     /// Whether somebody waits for the launch by its event, or will ask that for times. One without costs NVIDIA's driver less than half as much
     /// (docs/performance.md).
     pub event: bool,
+    /// Where the launch is kept, if it will be made again.
+    pub kept: Option<&'q KeptLaunches>,
 }
 
 impl Place<'_> {
     pub(crate) fn with_event(self) -> Self {
-        Self { event: true, ..self }
+        Self { event: true, kept: None, ..self }
     }
 
     /// Whether it is simply what comes next in the device's own queue, from the first work-item on.
@@ -159,7 +161,7 @@ impl Context {
             let _span = self.span(Group::Build, || format!("first launch of {kernel}"));
             let cached = was_launched(self.cache(), &program.key, (kernel, launch.local));
             let event = self.builds().during(cached, || {
-                let event = self.enqueue(place.with_event(), &entry, launch, args, work)?;
+                let event = self.enqueue(Place { event: true, ..place }, &entry, launch, args, work)?;
                 if let Some(event) = &event {
                     cl::wait_for_events(&[event.event.get()])
                         .map_err(|status| self.failed("clWaitForEvents", status, entry.label.to_string()))?;
@@ -174,7 +176,7 @@ impl Context {
         self.enqueue(place, &entry, launch, args, work)
     }
 
-    /// Queues a launch that was checked.
+    /// Queues a launch that was checked. One that is kept has a kernel object of its own.
     fn enqueue(
         &self,
         place: Place<'_>,
@@ -183,21 +185,41 @@ impl Context {
         args: &[Arg<'_>],
         work: Work,
     ) -> Result<Option<LaunchEvent>, OpenClError> {
-        let has_event = place.event || self.is_recorded();
         if !place.is_next_in(self) {
             self.note_other_command();
         }
-        if !has_event && let Some(raw) = self.kept_launches().kernel_for(self, entry)? {
+        let Some(kept) = place.kept else {
+            // Held until the kernel is queued, which fixes the values of its arguments.
+            let raw = lock(&entry.raw);
             entry.set_all(&raw, args)?;
-            self.enqueue_kernel(place, &raw, entry, launch)?;
-            self.kept_launches().add(raw, entry, launch);
-            return Ok(None);
-        }
-        // Held until the kernel is queued, which fixes the values of its arguments.
-        let raw = lock(&entry.raw);
+            return self.enqueue_kernel(place, &raw, entry, launch, work);
+        };
+        let raw = entry.another()?;
         entry.set_all(&raw, args)?;
-        if !has_event {
-            return self.enqueue_kernel(place, &raw, entry, launch).map(|()| None);
+        let event = self.enqueue_kernel(place, &raw, entry, launch, work)?;
+        kept.add(raw, entry, launch);
+        Ok(event)
+    }
+
+    /// Queues a kernel object whose arguments are set.
+    pub(crate) fn enqueue_kernel(
+        &self,
+        place: Place<'_>,
+        raw: &RawKernel,
+        entry: &Arc<BuiltKernel>,
+        launch: Launch,
+        work: Work,
+    ) -> Result<Option<LaunchEvent>, OpenClError> {
+        if !place.event && !self.is_recorded() {
+            let sizes = [place.offset, launch.global, launch.local];
+            self.in_turn(place.queue, || {
+                // SAFETY: the arguments are set with the buffers alive (the driver keeps them until the kernel is done), the events live through the
+                // call, and the source stays inside the buffers (`program`).
+                unsafe { enqueue_without_event(place.queue, raw, &sizes, place.after) }
+                    .map_err(|status| self.failed(ENQUEUE, status, launch.of(entry)))
+            })?;
+            self.note_launch(&entry.label);
+            return Ok(None);
         }
         let note = || {
             let [global, local] = [launch.global, launch.local].map(|sizes| sizes.map(|size| size as u32));
@@ -205,8 +227,7 @@ impl Context {
         };
         let after = if place.after.is_empty() { ptr::null() } else { place.after.as_ptr() };
         let enqueue = |queue| {
-            // SAFETY: the offset, the two sizes and the events of the wait list live through the call, all arguments are set with the buffers
-            // alive (the driver keeps them until the kernel is done), and the source stays inside them (`program`).
+            // SAFETY: as above; the offset, the two sizes and the wait list live through the call.
             unsafe {
                 enqueue_nd_range_kernel(
                     queue,
@@ -223,31 +244,13 @@ impl Context {
         let event =
             self.in_turn(place.queue, || self.submit_to(place.queue, ENQUEUE, || launch.of(entry), note, enqueue))?;
         self.note_launch(&entry.label);
-        drop(raw);
         Ok(Some(LaunchEvent { event, entry: Arc::clone(entry), launch }))
     }
 
-    /// Queues a kernel object whose arguments are set, without an event.
-    pub(crate) fn enqueue_kernel(
-        &self,
-        place: Place<'_>,
-        raw: &RawKernel,
-        entry: &BuiltKernel,
-        launch: Launch,
-    ) -> Result<(), OpenClError> {
-        let sizes = [place.offset, launch.global, launch.local];
-        self.in_turn(place.queue, || {
-            // SAFETY: as in `enqueue`.
-            unsafe { enqueue_without_event(place.queue, raw, &sizes, place.after) }
-                .map_err(|status| self.failed(ENQUEUE, status, launch.of(entry)))
-        })?;
-        self.note_launch(&entry.label);
-        Ok(())
-    }
-
-    /// The device's own queue.
+    /// The device's own queue. What this thread launches there is kept while it is what will be made again.
     pub(crate) fn own_place(&self) -> Place<'_> {
-        Place { queue: self.queue(), after: &[], offset: [0; 3], event: false }
+        let kept = (self.keeps_launches() == Some(true)).then(|| self.kept_launches());
+        Place { queue: self.queue(), after: &[], offset: [0; 3], event: false, kept }
     }
 
     /// Waits for a launch, and returns when it ran.
@@ -260,20 +263,13 @@ impl Context {
         Ok(DeviceTimes { start, end })
     }
 
-    /// Makes launches again, with other arguments (launch, argument, value).
-    pub(crate) fn launch_again(
-        &self,
-        replay: &Replay,
-        arguments: &[(usize, usize, Arg<'_>)],
-    ) -> Result<(), OpenClError> {
-        for (launch, argument, value) in arguments {
-            let Replayed { raw, kernel, .. } = &replay.launches[*launch];
-            kernel.set(raw, *argument, value)?;
-        }
-        for Replayed { raw, kernel, launch } in &replay.launches {
-            self.enqueue_kernel(self.own_place(), raw, kernel, *launch)?;
-        }
-        Ok(())
+    /// Makes launches again in the device's own queue.
+    pub(crate) fn launch_again(&self, replay: &Replay) -> Result<(), OpenClError> {
+        let place = Place { kept: None, ..self.own_place() };
+        let mut launches = replay.launches.iter();
+        launches.try_for_each(|one| {
+            self.enqueue_kernel(place, &one.raw, &one.kernel, one.launch, Work::default()).map(drop)
+        })
     }
 
     /// Queues a mark: an event of nothing, which is over when all before it in the queue is.

@@ -22,4 +22,4 @@ pub use capture::{CapturedArgument, CapturedBuffer, CapturedLaunch, ScalarKind};
 pub use context::Context;
 pub(crate) use launch::Place;
 pub use launch::{DeviceTimes, LaunchEvent};
-pub(crate) use replay::{Replay, ReplayGuard};
+pub(crate) use replay::{KeptLaunches, Replay, ReplayGuard, ScalarArg, Varying};

@@ -1,51 +1,76 @@
-//! Launches that are made again as they were: those of one iteration, whose kernels and arguments are the same in the next one but for a few scalars.
+//! Launches that are made again as they were: those of a graph, or of one iteration, whose kernels and arguments are the same in the next one but for a few scalars.
 //! Each has a kernel object of its own, with its arguments set, so that the host is left with the driver's call.
 
 use std::mem;
 use std::sync::{Arc, Mutex};
-use std::thread::{self, ThreadId};
 
-use super::arguments::Launch;
-use crate::backend::opencl::device::{Device, OpenClError, RawKernel, lock};
+use super::arguments::{Arg, Launch};
+use crate::backend::opencl::device::{OpenClError, RawKernel, lock};
 use crate::backend::opencl::memory::DeviceMemory;
 use crate::backend::opencl::program::BuiltKernel;
 
-/// What a thread launches in the device's own queue, in this order.
-#[derive(Debug)]
+/// Launches that are made again, in this order, and their arguments that change from one run to another.
+#[derive(Debug, Default)]
 pub(crate) struct Replay {
-    thread: ThreadId,
-    pub launches: Vec<Replayed>,
-}
-
-impl Replay {
-    /// Whether the thread that calls launched it first.
-    pub(crate) fn is_of_this_thread(&self) -> bool {
-        self.thread == thread::current().id()
-    }
+    pub launches: Vec<KeptLaunch>,
+    pub varying: Vec<Varying>,
 }
 
 #[derive(Debug)]
-pub(crate) struct Replayed {
+pub(crate) struct KeptLaunch {
     pub raw: RawKernel,
     pub kernel: Arc<BuiltKernel>,
     pub launch: Launch,
 }
 
-/// Where the launches are kept of the one thread that may have them made again ([`Device::begin_replay`]).
+/// An argument of a launch that is the value of a scalar.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Varying {
+    pub launch: usize,
+    pub argument: usize,
+    /// The number of the scalar, and what makes an argument of its value.
+    pub scalar: ScalarArg,
+    /// The value that is set.
+    pub value: f64,
+}
+
+pub(crate) type ScalarArg = (usize, fn(f64) -> Arg<'static>);
+
+impl Replay {
+    /// Sets the arguments whose scalars have other values than they had in the run before.
+    pub(crate) fn set(&mut self, scalars: &[f64]) -> Result<(), OpenClError> {
+        for Varying { launch, argument, scalar: (number, of), value } in &mut self.varying {
+            let new = scalars[*number];
+            if new.to_bits() != value.to_bits() {
+                self.launches[*launch].set(*argument, &of(new))?;
+                *value = new;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl KeptLaunch {
+    pub(crate) fn set(&self, argument: usize, value: &Arg<'_>) -> Result<(), OpenClError> {
+        self.kernel.set(&self.raw, argument, value)
+    }
+}
+
+/// Launches that are being kept.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct KeptLaunches(Arc<Mutex<Vec<Replayed>>>);
+pub(crate) struct KeptLaunches(Arc<Mutex<Vec<KeptLaunch>>>);
 
 impl KeptLaunches {
-    /// A kernel object for a launch that is kept; `None` where none is.
-    pub(crate) fn kernel_for(&self, device: &Device, kernel: &BuiltKernel) -> Result<Option<RawKernel>, OpenClError> {
-        match device.keeps_launches() {
-            Some(true) => kernel.another().map(Some),
-            _ => Ok(None),
-        }
+    pub(crate) fn add(&self, raw: RawKernel, kernel: &Arc<BuiltKernel>, launch: Launch) {
+        lock(&self.0).push(KeptLaunch { raw, kernel: Arc::clone(kernel), launch });
     }
 
-    pub(crate) fn add(&self, raw: RawKernel, kernel: &Arc<BuiltKernel>, launch: Launch) {
-        lock(&self.0).push(Replayed { raw, kernel: Arc::clone(kernel), launch });
+    pub(crate) fn len(&self) -> usize {
+        lock(&self.0).len()
+    }
+
+    pub(crate) fn take(&self) -> Vec<KeptLaunch> {
+        mem::take(&mut *lock(&self.0))
     }
 }
 
@@ -65,21 +90,21 @@ impl ReplayGuard {
     /// Keeps what this thread launches from now on, unless another one's launches are kept.
     pub(crate) fn begin(&self) {
         if self.memory.begin_replay() {
-            lock(&self.kept.0).clear();
+            self.kept.take();
         }
     }
 
     pub(crate) fn launches(&self) -> usize {
-        self.memory.keeps_launches().map_or(0, |_| lock(&self.kept.0).len())
+        self.memory.keeps_launches().map_or(0, |_| self.kept.len())
     }
 
     /// The launches, if they are all that this thread did.
-    pub(crate) fn end(&self) -> Option<Replay> {
+    pub(crate) fn end(&self) -> Option<Vec<KeptLaunch>> {
         let only_launches = self.memory.keeps_launches()?;
         // Another thread may begin as soon as this one has ended.
-        let launches = mem::take(&mut *lock(&self.kept.0));
+        let launches = self.kept.take();
         self.memory.end_replay();
-        only_launches.then(|| Replay { thread: thread::current().id(), launches })
+        only_launches.then_some(launches)
     }
 }
 
