@@ -5,8 +5,8 @@
 //! use lanefield::emit::{EmitOptions, Dialect, emit};
 //!
 //! let options = EmitOptions { links: "12".parse()?, ..EmitOptions::new(Dialect::Cuda) };
-//! let source = emit(&lanefield::kernel::laplace::LAPLACE_HOP, &options)?;
-//! assert!(source.contains("extern \"C\" __global__ void laplace_hop("));
+//! let source = emit(&lanefield::kernel::wilson::WILSON_FULL, &options)?;
+//! assert!(source.contains("extern \"C\" __global__ void wilson_full("));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 

@@ -3,15 +3,17 @@
 use lanefield::backend::{Cpu, Memory as _};
 use lanefield::body::prelude::*;
 use lanefield::check::IdentityFields;
+use lanefield::dynamic::HopKernel;
 use lanefield::in_precision;
 use lanefield::kernel::plain::{PlainCall, PlainImplementation};
 use lanefield::kernel::{
-    FieldContents, FieldSites, HostFunction, Kernel, KernelArgument, KernelSource, OwnFiles, body_kernel, read, write,
+    Case, CaseOptions, FieldContents, FieldSites, HostFunction, Kernel, KernelArgument, KernelSource, OwnFiles,
+    body_kernel, read, write,
 };
 use lanefield_reference::kernels::Vectors;
 use lanefield_reference::layout::{Extents, Lattice, LatticeOptions, Leg, LegOrder, Sites, Stencil};
 use lanefield_reference::links::{DoubledGauge, LinkFormat};
-use lanefield_reference::real::Real as _;
+use lanefield_reference::real::{Precision, Real as _};
 use lanefield_reference::scalar::{madd, matrix_times_vector, mul, real_madd, real_times, site_norm2};
 use num_complex::Complex;
 
@@ -599,10 +601,14 @@ fn what_is_counted_of_a_body_is_what_the_field_counts() {
     };
     assert_eq!(flops(&COVARIANT_SUM, 3), 8 * 66 + 7 * 6);
     assert_eq!(flops(&WILSON_HOP, 12), lanefield_reference::kernels::hop::FLOPS_PER_SITE);
-    assert_eq!(
-        flops(&lanefield::kernel::laplace::LAPLACE_HOP, 3),
-        lanefield_reference::kernels::laplace::FLOPS_PER_VECTOR
-    );
+    let lattice =
+        Lattice::new(Extents::new([4, 2, 2, 2]).unwrap(), Precision::F64.scalar(), LatticeOptions::default()).unwrap();
+    for hop in HopKernel::all().filter(|hop| matches!(hop.kernel().source, KernelSource::Body(_))) {
+        let options = CaseOptions::new(lattice, Sites::Full, Precision::F64, DoubledGauge::default(), 1);
+        let shape = Case::shape_of(hop.kernel(), &options);
+        let of_site = (hop.kernel().work)(&shape).flops / shape.volume();
+        assert_eq!(flops(hop.kernel(), hop.object().part_words()), of_site, "{}", hop.kernel());
+    }
     // Each word: a complex product and sum, a real multiple, and a norm of two fused operations.
     assert_eq!(flops(&UPDATE_AND_NORM, 12), 12 * (8 + 2 + 4));
 }

@@ -5,6 +5,7 @@ use std::path::Path;
 use lanefield::backend::opencl::{CapturedArgument, DeviceInfo, OpenCl, ScalarKind, SumForm, SumOptions, Tuning};
 use lanefield::backend::{BackendError, Memory as _, Sum};
 use lanefield::capture::{Capture, WorkEntry};
+use lanefield::dynamic::HopKernel;
 use lanefield::kernel::{self, Case, CaseOptions, Kernel};
 use lanefield_reference::layout::{Extents, LaneChoice, Lattice, LatticeOptions, Parity, Sites};
 use lanefield_reference::links::{BoundaryPhases, DoubledGauge, LinkFormat};
@@ -107,12 +108,17 @@ fn captured_kernels_of_other_families_have_the_same_bits_when_they_are_run_again
         ("clover_apply", Sites::Full, Precision::F32, 1),
         ("clover_apply", EVEN, Precision::Half, 1),
         ("eo_clover", EVEN, Precision::F64, 1),
-        ("laplace_hop", EVEN, Precision::F32, 2),
-        ("staggered_hop", EVEN, Precision::Half, 1),
         ("s_dense", Sites::Full, Precision::F64, 16),
         ("take_rhs", Sites::Full, Precision::F32, 4),
     ] {
         case_replayed(&device, name, &options(&device, (sites, precision), LinkFormat::Full, parts));
+    }
+    for hop in HopKernel::all().map(HopKernel::kernel) {
+        let precision = if hop.takes(Precision::Half) { Precision::Half } else { Precision::F32 };
+        for (precision, parts) in [(Precision::F32, 2), (precision, 1)] {
+            let parts = if hop.takes_parts(parts) { parts } else { 1 };
+            case_replayed(&device, hop.name, &options(&device, (EVEN, precision), LinkFormat::Full, parts));
+        }
     }
 }
 

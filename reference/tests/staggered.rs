@@ -14,26 +14,28 @@ use proptest::prelude::*;
 
 use crate::common;
 use crate::common::hops::{
-    self, ColourHop, Hop as _, TWISTED, WAVES, antiperiodic, any_case, has_the_bits_of_plain_loops,
+    self, Hop as _, TWISTED, WAVES, antiperiodic, any_case, colour_hop, has_the_bits_of_plain_loops,
 };
 use crate::common::hops::{momentum, plane_wave};
 use crate::common::{ALL_SITES, Numbers, extents, first_difference, lattice, random_words, relative_distance};
 
 const COLOURS: usize = ColourVectors::WORDS;
 
+colour_hop!(StaggeredHop: staggered_hop);
+
 proptest! {
     #![proptest_config(common::cases(150))]
 
     #[test]
     fn hop_is_bitwise_equal_to_plain_loops(case in any_case(600), vectors in 1..10usize) {
-        case.check(ColourHop::Staggered(vectors))?;
+        case.check(StaggeredHop(vectors))?;
     }
 }
 
 /// All lattices of these extents, in every precision.
 fn is_bitwise_equal_to_plain_loops(text: &str, checkerboard: Checkerboard, vectors: usize) {
     for boundary in ["1,1,-1,-1", "-1,1,1,0"] {
-        let hop = ColourHop::Staggered(vectors);
+        let hop = StaggeredHop(vectors);
         has_the_bits_of_plain_loops::<f32>(hop, (text, None), boundary, checkerboard);
         has_the_bits_of_plain_loops::<f64>(hop, (text, None), boundary, checkerboard);
         has_the_bits_of_plain_loops::<Half>(hop, (text, None), boundary, checkerboard);
@@ -72,16 +74,13 @@ fn lanes_may_have_different_signs() {
             checkerboard: Checkerboard::FullOnly,
         };
         let lattice = Lattice::new(extents, lanefield_reference::layout::Scalar::ComplexF, options).unwrap();
-        assert_eq!(
-            first_difference(&ColourHop::Staggered(2).apply(&operator, lattice, &psi, Sites::Full), &expected),
-            None
-        );
+        assert_eq!(first_difference(&StaggeredHop(2).apply(&operator, lattice, &psi, Sites::Full), &expected), None);
     }
 }
 
 #[test]
 fn hop_does_not_depend_on_the_number_of_threads() {
-    hops::does_not_depend_on_the_number_of_threads(ColourHop::Staggered(3));
+    hops::does_not_depend_on_the_number_of_threads(StaggeredHop(3));
 }
 
 #[test]
@@ -96,9 +95,9 @@ fn several_colour_vectors_have_the_bits_of_each_alone() {
         psi.chunks_exact(several * COLOURS).flat_map(|site| site[COLOURS * k..][..COLOURS].to_vec()).collect()
     };
     for sites in ALL_SITES {
-        let together = ColourHop::Staggered(several).apply(&operator, lattice, &psi, sites);
+        let together = StaggeredHop(several).apply(&operator, lattice, &psi, sites);
         for k in 0..several {
-            let alone = ColourHop::Staggered(1).apply(&operator, lattice, &vector(&psi, k), sites);
+            let alone = StaggeredHop(1).apply(&operator, lattice, &vector(&psi, k), sites);
             assert_eq!(first_difference(&vector(&together, k), &alone), None);
         }
     }
@@ -160,7 +159,7 @@ fn hop_refuses_fields_that_do_not_belong_together() {
 
 /// The f64 hop of one colour vector at all sites.
 fn hop_of_all(operator: &ScalarWilson, psi: &[Complex<f64>]) -> Vec<Complex<f64>> {
-    ColourHop::Staggered(1).of_all(operator, psi)
+    StaggeredHop(1).of_all(operator, psi)
 }
 
 fn gaussian(extents: Extents, seed: u64) -> Vec<Complex<f64>> {
@@ -204,12 +203,12 @@ fn hop_anticommutes_with_epsilon_exactly() {
 
 #[test]
 fn even_and_odd_hops_together_are_the_hop_of_all_sites_exactly() {
-    hops::even_and_odd_together_are_the_hop_of_all_sites_exactly(ColourHop::Staggered(1));
+    hops::even_and_odd_together_are_the_hop_of_all_sites_exactly(StaggeredHop(1));
 }
 
 #[test]
 fn hop_is_gauge_covariant() {
-    hops::is_gauge_covariant(ColourHop::Staggered(1));
+    hops::is_gauge_covariant(StaggeredHop(1));
 }
 
 #[test]

@@ -19,6 +19,7 @@ use lanefield_reference::layout::{
 };
 use lanefield_reference::links::{raw, raw_with_border};
 
+use super::definition::{Defined, Definition, Parameter, ParameterValues};
 use super::hop::{PARITIES, number_of_sites};
 use super::traits::acts_as;
 use super::traits::{AXPY_FLOPS, SpinorsOn, bytes_of, fit};
@@ -334,7 +335,7 @@ impl Model for CloverParameters {
     type Pieces<'b, B: Backend + 'b, R: Vectors> = Clover<'b, B, R>;
 
     fn name(&self) -> &'static str {
-        "clover"
+        Self::DEFINITIONS[0].name
     }
     fn mass(&self) -> f64 {
         self.mass
@@ -382,5 +383,33 @@ impl Model for CloverParameters {
             return Err(BackendError::SingularClover { site, block, pivot, mass, csw_r, csw_t });
         }
         Ok(Clover { hop, pieces, between: None, pivot })
+    }
+}
+
+impl Defined for CloverParameters {
+    const DEFINITIONS: &'static [Definition] = &[Definition {
+        name: "clover",
+        meaning: "clover fermions",
+        formula: "M = 4 + mass + W - ½ Σ_μ<ν csw Σ_μν F_μν, with Σ_μν = ½ [γ_μ, γ_ν], and F the anti-Hermitian part of the mean of four leaves; csw is \
+                  that of planes in space, csw_t of those with t. F does not see the boundary, but where it is fixed",
+        parameters: &[
+            Parameter::BARE_MASS,
+            Parameter {
+                key: Some("csw_r"),
+                ..Parameter::number("csw", Some(1.0), "clover coefficient of the spatial planes")
+            },
+            Parameter {
+                follows: Some("csw"),
+                ..Parameter::number("csw-t", None, "clover coefficient of the planes with time")
+            },
+        ],
+        verified: &[("mass", "-0.5")],
+    }];
+
+    fn of(_: &str, values: &ParameterValues, hop: HopParameters) -> Self {
+        Self { mass: values.get("mass"), csw_r: values.get("csw"), csw_t: values.get("csw-t"), hop }
+    }
+    fn values(&self) -> Vec<f64> {
+        vec![self.mass, self.csw_r, self.csw_t]
     }
 }

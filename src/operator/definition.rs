@@ -1,13 +1,13 @@
-//! Operators by name: what each is called, and its parameters beside those of the hop, each with its meaning and default. The command line, records and
-//! verification go through [`super::definitions`], and have no list of their own.
+//! Operators by name: what each is called, and its parameters beside those of the hop, each with its meaning and default. Each stands in the file of its
+//! operator ([`Defined`]). The command line, C, Python, records and verification go through [`super::definitions`], and have no list of their own.
 
 use std::fmt;
 
 use lanefield_reference::links::LinkError;
 use lanefield_reference::real::for_people;
 
-use super::any_model::AnyModel;
 use super::hop::HopParameters;
+use super::model::Model;
 
 /// What values a parameter takes.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -50,6 +50,8 @@ impl Parameter {
 
     /// Colour vectors of operators that take several.
     pub(crate) const COMPONENTS: Self = Self::count("components", 1.0, "colour vectors per site");
+    /// The mass of operators that are often given by a hopping parameter κ.
+    pub(crate) const BARE_MASS: Self = Self::number("mass", None, "bare quark mass");
 
     /// The value that a text stands for.
     ///
@@ -91,16 +93,16 @@ impl Parameter {
 
 /// Values of an operator's parameters.
 #[derive(Clone, Debug, Default)]
-pub struct ParameterValues(Vec<(&'static str, f64)>);
+pub(super) struct ParameterValues(Vec<(&'static str, f64)>);
 
 impl ParameterValues {
     /// A value by name; NaN where there is none, which does not occur for the parameters of a definition.
-    pub fn get(&self, name: &str) -> f64 {
+    pub(super) fn get(&self, name: &str) -> f64 {
         self.0.iter().find(|(known, _)| *known == name).map_or(f64::NAN, |(_, value)| *value)
     }
 
     /// The same as a whole number.
-    pub fn count(&self, name: &str) -> usize {
+    pub(super) fn count(&self, name: &str) -> usize {
         self.get(name) as usize
     }
 }
@@ -144,32 +146,25 @@ pub struct Definition {
     pub name: &'static str,
     /// What it is, in a few words.
     pub meaning: &'static str,
+    /// M in its parameters, with U the links and W ψ(x) = -½ Σ_μ [(1 - γ_μ) U_μ(x) ψ(x+μ) + (1 + γ_μ) U_μ†(x-μ) ψ(x-μ)].
+    pub formula: &'static str,
     /// Its parameters beside those of the hop, in the order in which they are told.
     pub parameters: &'static [Parameter],
     /// Parameters with which solves on small hot configurations take some ten iterations: what it is verified with. All that must be given are there.
     pub verified: &'static [(&'static str, &'static str)],
-    /// Makes it.
-    pub make: fn(&ParameterValues, HopParameters) -> AnyModel,
-    /// The values of a model that it made.
-    pub values: fn(&AnyModel) -> Vec<f64>,
 }
 
 impl Definition {
     /// Whether its mass is often given as a hopping parameter κ.
     pub fn has_kappa(&self) -> bool {
-        matches!(self.name, "wilson" | "twisted-mass" | "clover")
+        self.parameters.contains(&Parameter::BARE_MASS)
     }
 
-    /// The operator with parameters given as text; those that are not given have their defaults.
-    ///
-    /// # Errors
-    /// [`DefinitionError`].
-    pub fn model<'t>(
+    /// The values of its parameters, given as text; those that are not given have their defaults.
+    pub(super) fn values<'t>(
         &self,
         given: impl IntoIterator<Item = (&'t str, &'t str)>,
-        hop: HopParameters,
-    ) -> Result<AnyModel, DefinitionError> {
-        hop.boundary.require_links(hop.links)?;
+    ) -> Result<ParameterValues, DefinitionError> {
         let mut values = ParameterValues::default();
         for (name, text) in given {
             let Some(parameter) = self.parameters.iter().find(|parameter| parameter.name == name) else {
@@ -191,8 +186,19 @@ impl Definition {
             let missing = DefinitionError::Missing { operator: self.name, parameter: name, meaning };
             values.0.push((name, value.ok_or(missing)?));
         }
-        Ok((self.make)(&values, hop))
+        Ok(values)
     }
+}
+
+/// What makes an operator one that has a name on the command line, in C and in Python.
+pub(super) trait Defined: Model {
+    /// Its definition; several where the same code has several names.
+    const DEFINITIONS: &'static [Definition];
+
+    /// The operator of a name of those, with values of its parameters.
+    fn of(name: &str, values: &ParameterValues, hop: HopParameters) -> Self;
+    /// The values of the parameters, in the order of its definition.
+    fn values(&self) -> Vec<f64>;
 }
 
 impl fmt::Debug for Definition {

@@ -10,12 +10,24 @@ use lanefield_reference::kernels::domain_wall::{
 use lanefield_reference::kernels::hop::{Dagger, FLOPS_PER_SITE, ideal_bytes_per_spinor};
 use lanefield_reference::layout::{Lattice, Sites};
 
+use super::definition::{Defined, Definition, Parameter, ParameterKind, ParameterValues};
 use super::hop::{PARITIES, number_of_sites};
 use super::traits::acts_as;
 use super::traits::{AXPY_FLOPS, SpinorsOn, bytes_of, fit};
 use super::{ActsOn, EvenOdd, HopOperator, HopParameters, Model, Operator};
 use crate::backend::{Backend, BackendError};
 use crate::kernel::prelude::*;
+
+const SHAMIR: &str = "dwf";
+const MOBIUS: &str = "mobius";
+
+const LS: Parameter = Parameter::count("ls", 16.0, "sites of the fifth dimension");
+const MASS: Parameter = Parameter::number("mass", None, "quark mass");
+const M5: Parameter = Parameter::number("m5", Some(1.8), "domain wall height M5");
+const S_INVERSE: Parameter = Parameter {
+    kind: ParameterKind::Choice(&["sweep", "dense"]),
+    ..Parameter::number("s-inverse", Some(0.0), "how the inverse along s is applied; it changes the last bits")
+};
 
 /// What defines a domain wall or Möbius operator, beside the configuration.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -289,7 +301,7 @@ impl Model for DomainWallParameters {
     type Pieces<'b, B: Backend + 'b, R: Vectors> = DomainWallEvenOdd<'b, B, R>;
 
     fn name(&self) -> &'static str {
-        if (self.b, self.c) == (1.0, 0.0) { "dwf" } else { "mobius" }
+        if (self.b, self.c) == (1.0, 0.0) { SHAMIR } else { MOBIUS }
     }
     fn mass(&self) -> f64 {
         self.mass
@@ -330,5 +342,45 @@ impl Model for DomainWallParameters {
         let between = common.input.is_some().then(|| Ok::<_, BackendError>([zeros(PARITIES[0])?, zeros(PARITIES[1])?]));
         let between = between.transpose()?;
         Ok(DomainWallEvenOdd { common, diagonal, inverse, between })
+    }
+}
+
+impl Defined for DomainWallParameters {
+    const DEFINITIONS: &'static [Definition] = &[
+        Definition {
+            name: SHAMIR,
+            meaning: "Shamir domain wall fermions",
+            formula: "(M ψ)_s = (D + 1) ψ_s - P₊ ψ_{s-1} - P₋ ψ_{s+1}, with D = 4 - m5 + W and P± = ½ (1 ± γ5); ψ_{-1} is -mass ψ_{Ls-1}, and ψ_{Ls} is \
+                      -mass ψ_0",
+            parameters: &[MASS, LS, M5, S_INVERSE],
+            verified: &[("mass", "0.1"), ("ls", "4")],
+        },
+        Definition {
+            name: MOBIUS,
+            meaning: "Möbius domain wall fermions",
+            formula: "(M ψ)_s = D (b ψ_s + c χ_s) + ψ_s - χ_s, with χ_s = P₊ ψ_{s-1} + P₋ ψ_{s+1}, and D and the ends as of dwf",
+            parameters: &[
+                MASS,
+                LS,
+                M5,
+                Parameter::number("b", Some(1.5), "b of Möbius fermions"),
+                Parameter::number("c", Some(0.5), "c of Möbius fermions"),
+                S_INVERSE,
+            ],
+            verified: &[("mass", "0.1"), ("ls", "4")],
+        },
+    ];
+
+    fn of(name: &str, values: &ParameterValues, hop: HopParameters) -> Self {
+        let [mass, m5] = ["mass", "m5"].map(|name| values.get(name));
+        let (b, c) = if name == SHAMIR { (1.0, 0.0) } else { (values.get("b"), values.get("c")) };
+        let inverse = InverseForm::ALL[values.count("s-inverse") % InverseForm::ALL.len()];
+        Self { ls: values.count("ls"), mass, m5, b, c, inverse, hop }
+    }
+    /// Möbius fermions with b = 1 and c = 0 are Shamir's.
+    fn values(&self) -> Vec<f64> {
+        let (first, inverse) = ([self.mass, self.ls as f64, self.m5], [self.inverse as usize as f64]);
+        let coefficients: &[f64] = if self.name() == SHAMIR { &[] } else { &[self.b, self.c] };
+        [&first[..], coefficients, &inverse].concat()
     }
 }

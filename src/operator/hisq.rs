@@ -7,6 +7,7 @@ use lanefield_reference::kernels::Vectors;
 use lanefield_reference::layout::{LaneChoice, Lattice, Reach, Sites};
 use lanefield_reference::links::LinkFormat;
 
+use super::definition::{Defined, Definition, Parameter, ParameterValues};
 use super::model::made_alike;
 use super::{HopParameters, Model, Staggered, StaggeredParameters};
 use crate::backend::{Backend, BackendError};
@@ -50,7 +51,7 @@ impl Model for HisqParameters {
     made_alike!(Staggered, ColourVectors, Self::on);
 
     fn name(&self) -> &'static str {
-        "hisq"
+        Self::DEFINITIONS[0].name
     }
     fn diagonal(&self) -> f64 {
         self.mass
@@ -69,5 +70,28 @@ impl Model for HisqParameters {
     /// mass² − Doe Deo is; D is not Hermitian.
     fn is_positive(&self, even_odd: bool) -> bool {
         even_odd
+    }
+}
+
+impl Defined for HisqParameters {
+    const DEFINITIONS: &'static [Definition] = &[Definition {
+        name: "hisq",
+        meaning: "highly improved staggered fermions",
+        formula: "M = mass + ½ Σ_μ η_μ [X_μ(x) ψ(x+μ) + N_μ(x) ψ(x+3μ) - X_μ†(x-μ) ψ(x-μ) - N_μ†(x-3μ) ψ(x-3μ)], with the fat links X and long links N \
+                  of HISQ, and η as of staggered",
+        parameters: &[
+            Parameter::number("mass", None, "quark mass"),
+            Parameter::number("naik-epsilon", Some(0.0), "correction ε of the Naik term"),
+            Parameter::COMPONENTS,
+        ],
+        verified: &[("mass", "0.5")],
+    }];
+
+    fn of(_: &str, values: &ParameterValues, hop: HopParameters) -> Self {
+        let [mass, naik_epsilon] = ["mass", "naik-epsilon"].map(|name| values.get(name));
+        Self { mass, naik_epsilon, components: values.count("components"), hop }
+    }
+    fn values(&self) -> Vec<f64> {
+        vec![self.mass, self.naik_epsilon, self.components as f64]
     }
 }

@@ -9,6 +9,7 @@ use lanefield_reference::kernels::hop::Dagger;
 use lanefield_reference::kernels::laplace::FLOPS_PER_VECTOR;
 use lanefield_reference::layout::{Lattice, Sites};
 
+use super::definition::{Defined, Definition, Parameter, ParameterValues};
 use super::hop_plus_constant::{HopPlusConstant, HopPlusConstantModel};
 use super::model::made_alike;
 use super::{HopOperator, HopParameters, Model};
@@ -59,7 +60,7 @@ impl Model for LaplaceParameters {
     made_alike!(Laplace, ColourVectors, Laplace::new);
 
     fn name(&self) -> &'static str {
-        "laplace"
+        Self::DEFINITIONS[0].name
     }
     /// 8 + mass².
     fn diagonal(&self) -> f64 {
@@ -70,5 +71,22 @@ impl Model for LaplaceParameters {
     }
     fn is_positive(&self, _: bool) -> bool {
         true
+    }
+}
+
+impl Defined for LaplaceParameters {
+    const DEFINITIONS: &'static [Definition] = &[Definition {
+        name: "laplace",
+        meaning: "the four-dimensional Laplacian −Δ + mass²",
+        formula: "M = 8 + mass² - Σ_μ [U_μ(x) ψ(x+μ) + U_μ†(x-μ) ψ(x-μ)]",
+        parameters: &[Parameter::number("mass", None, "mass, whose square is added"), Parameter::COMPONENTS],
+        verified: &[("mass", "0.5")],
+    }];
+
+    fn of(_: &str, values: &ParameterValues, hop: HopParameters) -> Self {
+        Self { mass: values.get("mass"), components: values.count("components"), hop }
+    }
+    fn values(&self) -> Vec<f64> {
+        vec![self.mass, self.components as f64]
     }
 }

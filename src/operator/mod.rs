@@ -3,7 +3,6 @@
 mod any_model;
 mod clover;
 mod definition;
-mod definitions;
 mod domain_wall;
 mod hisq;
 mod hop;
@@ -18,10 +17,9 @@ mod traits;
 mod twisted_mass;
 mod wilson;
 
-pub use any_model::AnyModel;
+pub use any_model::{AnyModel, definition, definitions};
 pub use clover::{Clover, CloverParameters, SmallestPivot};
-pub use definition::{Definition, DefinitionError, KAPPA, Parameter, ParameterKind, ParameterValues};
-pub use definitions::{definition, definitions};
+pub use definition::{Definition, DefinitionError, KAPPA, Parameter, ParameterKind};
 pub use domain_wall::{DomainWall, DomainWallEvenOdd, DomainWallParameters};
 pub use hisq::HisqParameters;
 pub use hop::{HopOperator, HopParameters};

@@ -11,6 +11,7 @@ use lanefield_reference::kernels::staggered::FLOPS_PER_VECTOR;
 use lanefield_reference::layout::{LEGS, Lattice, Sites};
 use lanefield_reference::links::{DoubledGauge, double_long};
 
+use super::definition::{Defined, Definition, Parameter, ParameterValues};
 use super::hop::{PARITIES, number_of_sites};
 use super::model::made_alike;
 use super::traits::acts_as;
@@ -257,7 +258,7 @@ impl Model for StaggeredParameters {
     made_alike!(Staggered, ColourVectors, Staggered::naive);
 
     fn name(&self) -> &'static str {
-        "staggered"
+        Self::DEFINITIONS[0].name
     }
     fn diagonal(&self) -> f64 {
         self.mass
@@ -268,5 +269,22 @@ impl Model for StaggeredParameters {
     /// mass² − Doe Deo is; D is not Hermitian.
     fn is_positive(&self, even_odd: bool) -> bool {
         even_odd
+    }
+}
+
+impl Defined for StaggeredParameters {
+    const DEFINITIONS: &'static [Definition] = &[Definition {
+        name: "staggered",
+        meaning: "naive staggered fermions",
+        formula: "M = mass + ½ Σ_μ η_μ [U_μ(x) ψ(x+μ) - U_μ†(x-μ) ψ(x-μ)], with η of x, y, z, t: 1, (-1)^x, (-1)^(x+y), (-1)^(x+y+z)",
+        parameters: &[Parameter::number("mass", None, "quark mass"), Parameter::COMPONENTS],
+        verified: &[("mass", "0.5")],
+    }];
+
+    fn of(_: &str, values: &ParameterValues, hop: HopParameters) -> Self {
+        Self { mass: values.get("mass"), components: values.count("components"), hop }
+    }
+    fn values(&self) -> Vec<f64> {
+        vec![self.mass, self.components as f64]
     }
 }

@@ -8,6 +8,7 @@ use lanefield_reference::kernels::hop::{Dagger, FLOPS_PER_SITE, ideal_bytes_per_
 use lanefield_reference::layout::{Lattice, Sites};
 use num_complex::Complex;
 
+use super::definition::{Defined, Definition, Parameter, ParameterValues};
 use super::hop::{PARITIES, number_of_sites};
 use super::model::made_alike;
 use super::traits::acts_as;
@@ -187,7 +188,7 @@ impl Model for TwistedMassParameters {
     made_alike!(TwistedMass, Spinors, TwistedMass::new);
 
     fn name(&self) -> &'static str {
-        "twisted-mass"
+        Self::DEFINITIONS[0].name
     }
     /// The magnitude of 4 + mass + iμ.
     fn diagonal(&self) -> f64 {
@@ -196,5 +197,22 @@ impl Model for TwistedMassParameters {
     }
     fn object(&self, rhs: usize) -> Spinors {
         Spinors::new(rhs)
+    }
+}
+
+impl Defined for TwistedMassParameters {
+    const DEFINITIONS: &'static [Definition] = &[Definition {
+        name: "twisted-mass",
+        meaning: "twisted mass fermions, of one flavour",
+        formula: "M = 4 + mass + W + i mu γ5, with γ5 = γx γy γz γt = diag(1, 1, -1, -1)",
+        parameters: &[Parameter::BARE_MASS, Parameter::number("mu", None, "twisted mass μ, times iγ5")],
+        verified: &[("mass", "-0.5"), ("mu", "0.25")],
+    }];
+
+    fn of(_: &str, values: &ParameterValues, hop: HopParameters) -> Self {
+        Self { mass: values.get("mass"), mu: values.get("mu"), hop }
+    }
+    fn values(&self) -> Vec<f64> {
+        vec![self.mass, self.mu]
     }
 }

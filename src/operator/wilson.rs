@@ -6,6 +6,7 @@ use lanefield_reference::kernels::Vectors;
 use lanefield_reference::kernels::hop::{Dagger, FLOPS_PER_SITE, ideal_bytes_per_site};
 use lanefield_reference::layout::{Lattice, Sites};
 
+use super::definition::{Defined, Definition, Parameter, ParameterValues};
 use super::hop_plus_constant::{HopPlusConstant, HopPlusConstantModel};
 use super::model::made_alike;
 use super::{HopOperator, HopParameters, Model};
@@ -52,12 +53,29 @@ impl Model for WilsonParameters {
     made_alike!(Wilson, Spinors, Wilson::new);
 
     fn name(&self) -> &'static str {
-        "wilson"
+        Self::DEFINITIONS[0].name
     }
     fn diagonal(&self) -> f64 {
         4.0 + self.mass
     }
     fn object(&self, rhs: usize) -> Spinors {
         Spinors::new(rhs)
+    }
+}
+
+impl Defined for WilsonParameters {
+    const DEFINITIONS: &'static [Definition] = &[Definition {
+        name: "wilson",
+        meaning: "Wilson fermions",
+        formula: "M = 4 + mass + W",
+        parameters: &[Parameter::BARE_MASS],
+        verified: &[("mass", "-0.5")],
+    }];
+
+    fn of(_: &str, values: &ParameterValues, hop: HopParameters) -> Self {
+        Self { mass: values.get("mass"), hop }
+    }
+    fn values(&self) -> Vec<f64> {
+        vec![self.mass]
     }
 }

@@ -1,8 +1,13 @@
 //! What holds of every operator that is given by its parameters.
 
+use std::marker::PhantomData;
+
 use lanefield::backend::{Backend, Sum};
 use lanefield::kernel::prelude::*;
-use lanefield::operator::{ActsOn as _, EvenOdd as _, HopParameters, Model, Operator, SchurComplement, System};
+use lanefield::operator::{
+    ActsOn as _, AnyModel, EvenOdd as _, HopParameters, Model, ModelChoice, ModelTask, Operator, SchurComplement,
+    System, definitions,
+};
 use lanefield::solver::{Method, Preconditioning, Solve, SolverParams, conjugate_gradient, solve};
 use lanefield_reference::field::{SiteObject as _, Spinors};
 use lanefield_reference::gauge::Configuration;
@@ -70,22 +75,70 @@ pub fn plane_wave(extents: Extents, p: [f64; 4], words: usize) -> Values {
 }
 
 /// M ψ or M† ψ in site order.
-pub fn image<R: Vectors, B: Backend, M: Model>(
+pub fn image<R: Vectors, B: Backend, M: ModelChoice>(
     backend: &B,
     model: M,
     configuration: &Configuration,
     psi: &[Complex<f64>],
     dagger: Dagger,
 ) -> Values {
-    let lattice = lattice::<R>(configuration.extents());
-    let mut operator = model.full::<B, R>(backend, configuration, lattice).unwrap();
-    applied::<R, M::Object, B>(backend, lattice, [Sites::Full; 2], psi, |out, psi| {
-        operator.apply(out, psi, dagger).unwrap();
+    model.run(Image { backend, configuration, psi, dagger, precision: PhantomData::<R> })
+}
+
+struct Image<'a, B, R> {
+    backend: &'a B,
+    configuration: &'a Configuration,
+    psi: &'a [Complex<f64>],
+    dagger: Dagger,
+    precision: PhantomData<R>,
+}
+
+impl<R: Vectors, B: Backend> ModelTask for Image<'_, B, R> {
+    type Output = Values;
+
+    fn run<M: Model>(self, model: M) -> Values {
+        let Self { backend, configuration, psi, dagger, .. } = self;
+        let lattice = lattice::<R>(configuration.extents());
+        let mut operator = model.full::<B, R>(backend, configuration, lattice).unwrap();
+        applied::<R, M::Object, B>(backend, lattice, [Sites::Full; 2], psi, |out, psi| {
+            operator.apply(out, psi, dagger).unwrap();
+        })
+    }
+}
+
+/// Every operator, with numbers for its parameters.
+pub fn every_operator(hop: HopParameters) -> impl Iterator<Item = AnyModel> {
+    let numbers = [
+        ("mass", "0.3"),
+        ("mu", "0.4"),
+        ("csw", "1.1"),
+        ("csw-t", "0.9"),
+        ("ls", "4"),
+        ("m5", "1.4"),
+        ("naik-epsilon", "-0.2"),
+    ];
+    definitions().map(move |operator| {
+        let has = |name: &str| operator.parameters.iter().any(|parameter| parameter.name == name);
+        operator.model(numbers.into_iter().filter(|(name, _)| has(name)), hop).unwrap()
     })
 }
 
 /// The even-odd pieces of M, and of M†, add up to it; the diagonal part has its inverse.
-pub fn pieces_make_the_operator<B: Backend, M: Model>(backend: &B, model: M, configuration: &Configuration) {
+pub fn pieces_make_the_operator<B: Backend, M: ModelChoice>(backend: &B, model: M, configuration: &Configuration) {
+    model.run(Pieces(backend, configuration));
+}
+
+struct Pieces<'a, B>(&'a B, &'a Configuration);
+
+impl<B: Backend> ModelTask for Pieces<'_, B> {
+    type Output = ();
+
+    fn run<M: Model>(self, model: M) {
+        pieces_make(self.0, model, self.1);
+    }
+}
+
+fn pieces_make<B: Backend, M: Model>(backend: &B, model: M, configuration: &Configuration) {
     let lattice = lattice::<f64>(configuration.extents());
     let psi = gaussian(lattice.extents(), model.object(1).words(), 31);
     for dagger in Dagger::BOTH {
@@ -108,9 +161,9 @@ pub fn pieces_make_the_operator<B: Backend, M: Model>(backend: &B, model: M, con
 }
 
 /// ⟨φ, M χ⟩ = ⟨M† φ, χ⟩.
-pub fn m_dagger_is_the_adjoint_of_m<B: Backend, M: Model>(backend: &B, model: M, configuration: &Configuration) {
-    let m = |psi: &[Complex<f64>], dagger| image::<f64, B, M>(backend, model, configuration, psi, dagger);
-    let [phi, chi] = [13, 17].map(|seed| gaussian(configuration.extents(), model.object(1).words(), seed));
+pub fn m_dagger_is_the_adjoint_of_m<B: Backend>(backend: &B, model: AnyModel, configuration: &Configuration) {
+    let m = |psi: &[Complex<f64>], dagger| image::<f64, B, _>(backend, model, configuration, psi, dagger);
+    let [phi, chi] = [13, 17].map(|seed| gaussian(configuration.extents(), model.object().words(), seed));
     let left = product(&phi, &m(&chi, Dagger::No));
     let right = product(&m(&phi, Dagger::Yes), &chi);
     let scale = (product(&phi, &phi).re * product(&chi, &chi).re).sqrt();
@@ -156,16 +209,11 @@ pub fn epsilon_turns_the_operator_into_its_conjugate<B: Backend, M: Model>(
 }
 
 /// ψ(x) → g(x) ψ(x) and U_μ(x) → g(x) U_μ(x) g(x + μ)† turn D ψ into g D ψ.
-pub fn it_is_gauge_covariant<B: Backend, M: Model>(
-    backend: &B,
-    model: M,
-    configuration: &Configuration,
-    tolerance: f64,
-) {
-    let words = model.object(1).words();
+pub fn it_is_gauge_covariant<B: Backend>(backend: &B, model: AnyModel, configuration: &Configuration, tolerance: f64) {
+    let words = model.object().words();
     let psi = gaussian(configuration.extents(), words, 29);
     let g = GaugeTransformation { seed: 13 };
-    let d = |configuration, psi: &[Complex<f64>]| image::<f64, B, M>(backend, model, configuration, psi, Dagger::No);
+    let d = |configuration, psi: &[Complex<f64>]| image::<f64, B, _>(backend, model, configuration, psi, Dagger::No);
     let (before, after) = (configuration, g.of_links(configuration));
     let distance = distance(&d(&after, &g.of_field(words, &psi)), &g.of_field(words, &d(before, &psi)));
     assert!(distance < tolerance, "{}: {distance:e}", model.name());
@@ -173,29 +221,27 @@ pub fn it_is_gauge_covariant<B: Backend, M: Model>(
 
 /// The operator with boundary phases e^{iθ} is, but for a gauge transformation e^{iθx/L}, that with periodic boundaries of links which have e^{iθ/L} each; and it has a
 /// conjugate and even-odd pieces.
-pub fn a_twist_is_that_of_links_which_share_it<B: Backend, M: Model>(
+pub fn a_twist_is_that_of_links_which_share_it<B: Backend>(
     backend: &B,
-    of: fn(HopParameters) -> M,
+    [twisted, periodic]: [AnyModel; 2],
     configuration: &Configuration,
 ) {
-    let (extents, boundary) = (configuration.extents(), TWISTED.parse::<BoundaryPhases>().unwrap());
-    let of_boundary = |boundary| of(HopParameters { boundary, ..HopParameters::default() });
-    let (twisted, periodic) = (of_boundary(boundary), of_boundary(BoundaryPhases::PERIODIC));
+    let (extents, boundary) = (configuration.extents(), twisted.hop().boundary);
     m_dagger_is_the_adjoint_of_m(backend, twisted, configuration);
     pieces_make_the_operator(backend, twisted, configuration);
     let angle = |d: usize| std::f64::consts::PI * boundary.phase(d).angle() / extents[d] as f64;
     let links = configuration.links().iter().enumerate();
     let shared = links.map(|(k, u)| u * Complex::cis(angle(k / 9 % 4))).collect();
     let shared = Configuration::new(extents, shared).unwrap();
-    let words = twisted.object(1).words();
+    let words = twisted.object().words();
     let turned = |psi: &[Complex<f64>]| -> Values {
         let phase = |x: [usize; 4]| Complex::cis((0..4).map(|d| angle(d) * x[d] as f64).sum());
         psi.iter().enumerate().map(|(k, z)| z * phase(extents.coordinate(k / words))).collect()
     };
     let psi = gaussian(extents, words, 43);
     for dagger in Dagger::BOTH {
-        let found = image::<f64, B, M>(backend, twisted, configuration, &turned(&psi), dagger);
-        let expected = turned(&image::<f64, B, M>(backend, periodic, &shared, &psi, dagger));
+        let found = image::<f64, B, _>(backend, twisted, configuration, &turned(&psi), dagger);
+        let expected = turned(&image::<f64, B, _>(backend, periodic, &shared, &psi, dagger));
         let distance = distance(&found, &expected);
         assert!(distance < 1e-14, "{} {dagger:?}: {distance:e}", twisted.name());
     }
@@ -270,18 +316,18 @@ pub fn schur_solve<B: Backend, M: Model>(
 }
 
 /// M ψ is the source that ψ was solved for, by each of these methods.
-pub fn solves_solve<B: Backend, M: Model>(
+pub fn solves_solve<B: Backend>(
     backend: &B,
-    model: M,
+    model: AnyModel,
     configuration: &Configuration,
     methods: &[(Preconditioning, Method)],
 ) {
-    let eta = gaussian(configuration.extents(), model.object(1).words(), 41);
+    let eta = gaussian(configuration.extents(), model.object().words(), 41);
     for &(preconditioning, method) in methods {
         let params = SolverParams { tolerance: 1e-10, ..SolverParams::auto::<f64>() };
         let how = Solve { operator: model, preconditioning, method, params, lanes: LaneChoice::Auto };
         let report = solve::<f64, B, _>(backend, configuration, &eta, &how, |_, _| ()).unwrap();
-        let image = image::<f64, B, M>(backend, model, configuration, &report.solution, Dagger::No);
+        let image = image::<f64, B, _>(backend, model, configuration, &report.solution, Dagger::No);
         assert!(distance(&image, &eta) < 1e-9, "{} {preconditioning:?} {method:?}", model.name());
     }
 }

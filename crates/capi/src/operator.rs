@@ -282,9 +282,8 @@ pub(crate) fn dagger(dagger: i32) -> Outcome<Dagger> {
 
 /// Makes an operator on a configuration.
 ///
-/// `name`: "wilson", "clover", "twisted-mass", "dwf", "mobius", "laplace", "staggered" and what else lf_operator_name() lists, with the parameters
-/// that the command `lanefield solve --help` tells (mass, csw, mu, ls, m5, …), those without a default required; or the kernel of a hop, "hop",
-/// "laplace_hop" or "staggered_hop", which has none. All take "boundary" (text, phases in x,y,z,t: 1, -1, 0 for fixed, or an angle, "0.25pi" for
+/// `name`: one that lf_operator_name() lists: an operator ("wilson"), with the parameters that the command `lanefield solve --help` tells (mass, csw,
+/// mu, ls, m5, …), those without a default required; or the kernel of a hop ("hop"), which has none. All take "boundary" (text, phases in x,y,z,t: 1, -1, 0 for fixed, or an angle, "0.25pi" for
 /// psi(x + L) = exp(i pi/4) psi(x), which needs 18 reals a link; "1,1,1,-1" if not given),
 /// "reconstruct" (18, 12 or 8: reals stored a link; part of the definition, since it changes the last bits) and "legs" (text, the order in which the
 /// hop adds its legs).

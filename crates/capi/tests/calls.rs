@@ -4,6 +4,7 @@ use std::ffi::{CStr, CString, c_void};
 use std::ptr::{null, null_mut};
 
 use lanefield::backend::Cpu;
+use lanefield::dynamic::HopKernel;
 use lanefield::operator::{HopParameters, WilsonParameters, definitions};
 use lanefield::reference::gauge::Configuration;
 use lanefield::reference::kernels::hop::Dagger;
@@ -230,8 +231,8 @@ fn device() -> Option<&'static str> {
 fn every_operator_on_a_device_passes_the_check_with_the_reference() {
     let Some(device) = device() else { return };
     let case = Case::on(device, EXTENTS);
-    let hops = ["hop", "laplace_hop", "staggered_hop"].map(|name| (name, &[][..]));
-    for (name, parameters) in hops.into_iter().chain(definitions().map(|known| (known.name, known.verified))) {
+    let hops = HopKernel::all().map(|hop| (hop.kernel().name, &[][..]));
+    for (name, parameters) in hops.chain(definitions().map(|known| (known.name, known.verified))) {
         let operator = case.operator(name, parameters);
         let source = gauss(operator.reals());
         let result = operator.apply(FULL, &source);
@@ -490,9 +491,12 @@ fn operators_that_cannot_be_say_what_would_be_right() {
     ] {
         refused(wilson.try_apply([piece, sites, dagger], &source).0, message);
     }
-    let hop = case.operator("laplace_hop", &[]);
-    let (status, _) = hop.try_apply([0, 0, 1], &source[..hop.reals()]);
-    refused(status, "laplace_hop has no kernel of its Hermitian conjugate");
+    for hop in HopKernel::all().filter(|hop| hop.dagger().is_none()) {
+        let name = hop.kernel().name;
+        let hop = case.operator(name, &[]);
+        let (status, _) = hop.try_apply([0, 0, 1], &source[..hop.reals()]);
+        refused(status, &format!("{name} has no kernel of its Hermitian conjugate"));
+    }
     // A lattice without parities has the operator, but no pieces.
     let odd = Case::on("cpu", [3, 2, 2, 4]);
     let wilson = odd.operator("wilson", &[("mass", "1")]);
@@ -661,7 +665,7 @@ fn devices_are_listed_and_those_that_are_not_there_are_refused() {
         assert_eq!(lf_device_info(count, &raw mut device), INVALID);
         let names = (0..).map(|index| lf_operator_name(index)).take_while(|name| !name.is_null());
         let names: Vec<&str> = names.map(|name| CStr::from_ptr(name).to_str().unwrap()).collect();
-        assert_eq!(names.len(), 3 + definitions().count(), "{names:?}");
+        assert_eq!(names.len(), HopKernel::all().count() + definitions().count(), "{names:?}");
     }
 }
 
@@ -762,15 +766,20 @@ fn fields_have_the_bits_of_arrays(device: &str) {
     unsafe { must(lf_field_apply(wilson.0, 1, 0, from.0, onto.0)) };
     assert_eq!(onto.values(reals), wilson.apply((lf_piece::LF_MEOOE, even), &x));
     // What does not fit is refused, and leaves the fields as they are.
-    let laplace = case.operator("laplace", &[("mass", "0.1")]);
-    let colours = Held::new(&laplace, all);
+    let on_colour_vectors = definitions().filter(|known| known.parameters.iter().any(|one| one.name == "components"));
+    for known in on_colour_vectors {
+        let colours = Held::new(&case.operator(known.name, known.verified), all);
+        // SAFETY: handles of this test.
+        unsafe {
+            assert_eq!(lf_field_apply(wilson.0, 0, 0, on_x.0, colours.0), INVALID);
+            assert!(said().starts_with("the result is a "), "{}", said());
+            assert_eq!(lf_field_axpy(1.0, colours.0, on_x.0), INVALID);
+        }
+    }
     // SAFETY: handles of this test.
     unsafe {
         assert_eq!(lf_field_apply(wilson.0, 1, 0, onto.0, onto.0), INVALID);
-        assert_eq!(lf_field_apply(wilson.0, 0, 0, on_x.0, colours.0), INVALID);
-        assert!(said().starts_with("the result is a "), "{}", said());
         refused(lf_field_apply(wilson.0, 0, 0, on_x.0, on_x.0), "the same one");
-        assert_eq!(lf_field_axpy(1.0, colours.0, on_x.0), INVALID);
         assert_eq!(lf_field_upload_f32(on_x.0, null(), reals), INVALID);
         assert_eq!(lf_field_upload_f64(on_x.0, x.as_ptr(), reals - 2), INVALID);
         let other = Case::new();

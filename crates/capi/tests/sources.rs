@@ -5,6 +5,7 @@ use std::ptr::{null, null_mut};
 
 use lanefield::io::npy;
 use lanefield::observable::Source;
+use lanefield::operator::{Definition, HopParameters, definitions};
 use lanefield::reference::layout::Extents;
 use lanefield::reference::random::{Stream, gaussian_pair};
 use lanefield_capi::*;
@@ -76,17 +77,26 @@ fn extents() -> Extents {
     Extents::new(EXTENTS.map(|extent| extent as usize)).unwrap()
 }
 
+/// Every operator, and its words per site: with two colour vectors where it takes several.
+fn every_operator() -> Vec<(Operator, usize)> {
+    let of = |known: &'static Definition| {
+        let components =
+            known.parameters.iter().find(|parameter| parameter.name == "components").map(|_| ("components", "2"));
+        let given: Vec<(&str, &str)> = known.verified.iter().copied().chain(components).collect();
+        let model = known.model(given.iter().copied(), HopParameters::default()).unwrap();
+        let of_c = |text| CString::new(text).unwrap();
+        let numbers: Vec<(CString, f64)> =
+            given.iter().map(|&(name, text)| (of_c(name), text.parse().unwrap())).collect();
+        let numbers: Vec<(&CStr, f64)> = numbers.iter().map(|(name, number)| (name.as_c_str(), *number)).collect();
+        (Operator::new(&of_c(known.name), &numbers), model.object().words())
+    };
+    definitions().map(of).collect()
+}
+
 #[test]
 fn sources_by_name_are_those_of_the_library() {
-    let mass = (c"mass", 0.5);
     let extents = extents();
-    for (operator, words) in [
-        (Operator::new(c"wilson", &[mass]), 12),
-        (Operator::new(c"hop", &[]), 12),
-        (Operator::new(c"dwf", &[mass, (c"ls", 4.0), (c"m5", 1.8)]), 48),
-        (Operator::new(c"staggered", &[mass]), 3),
-        (Operator::new(c"laplace", &[mass, (c"components", 2.0)]), 6),
-    ] {
+    for (operator, words) in every_operator().into_iter().chain([(Operator::new(c"hop", &[]), 12)]) {
         for name in ["gauss:7", "z4:7", "z2:7,3", "point:3,1,0,2,0,1", "wall:1,0,2", "momentum:1,0,-1,3,0,0"] {
             let (found, source) = (operator.source(name).unwrap(), Source::field(name).unwrap());
             let mut expected = vec![Complex::ONE; words];
@@ -96,7 +106,7 @@ fn sources_by_name_are_those_of_the_library() {
             }
         }
     }
-    let wilson = Operator::new(c"wilson", &[mass]);
+    let wilson = Operator::new(c"wilson", &[(c"mass", 0.5)]);
     let (re, im) = gaussian_pair(7, Stream::SpinorSource, 5, 11);
     assert_eq!(wilson.source("gauss:7").unwrap()[5 * 12 + 11], Complex::new(re, im));
     let point = wilson.source("point:1,0,0,1,2,1").unwrap();

@@ -68,7 +68,7 @@ fn ptx_of_a_device_that_makes_none_is_refused_with_what_it_makes() {
     assert_contains(&folder.misused("emit --kernel hop --ptx --language c"), &["cannot be used with"]);
     assert_contains(&folder.misused("emit --kernel hop"), &["--language"]);
     for of_ptx in ["--device cpu", "--lattice 4.4.4.4", "--lanes 64", "--rhs 2", "--access 16"] {
-        let error = folder.fails(2, &format!("emit --kernel laplace_hop --language c {of_ptx}"));
+        let error = folder.fails(2, &format!("emit --kernel hop --language opencl {of_ptx}"));
         assert_contains(&error, &["are of --ptx: a source is for every device"]);
     }
     let error = folder.fails(2, "emit --kernel hop --ptx --output hop.cu");

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Folder, assert_contains, text};
+use super::{Folder, assert_contains, on_colour_vectors, text};
 
 const EXPORT: &str = "golden export golden --lattice 2.2.2.4 --device cpu";
 
@@ -171,15 +171,18 @@ fn the_record_on_the_page_is_that_of_a_solve_and_what_a_port_writes_agrees_with_
 #[test]
 fn a_source_is_the_one_that_apply_takes() {
     let folder = Folder::with_gauge();
+    let on_colour_vectors = on_colour_vectors().map(|operator| ("gauss:2", operator, "--components 2"));
     for (source, operator, shape) in [
-        ("gauss:7", "wilson --mass 0.1", ""),
-        ("z4:7", "wilson --mass 0.1", ""),
-        ("point:1,0,0,3,2,1", "wilson --mass 0.1", ""),
-        ("z4:2", "dwf --ls 4 --mass 0.1", "--ls 4"),
-        ("gauss:2", "laplace --mass 0.1 --components 2", "--components 2"),
-    ] {
+        ("gauss:7", "wilson", ""),
+        ("z4:7", "wilson", ""),
+        ("point:1,0,0,3,2,1", "wilson", ""),
+        ("z4:2", "dwf", "--ls 4"),
+    ]
+    .into_iter()
+    .chain(on_colour_vectors)
+    {
         folder.succeeds(&format!("source {source} --lattice 4.4.4.8 {shape} --output eta.npy"));
-        let apply = format!("apply --config gauge.nersc --operator {operator} --device cpu");
+        let apply = format!("apply --config gauge.nersc --operator {operator} --mass 0.1 {shape} --device cpu");
         folder.succeeds(&format!("{apply} --source {source} --output a.npy"));
         folder.succeeds(&format!("{apply} --source eta.npy --output b.npy"));
         assert!(folder.read("a.npy") == folder.read("b.npy"), "{source}");

@@ -3,10 +3,11 @@
 use std::path::Path;
 
 use lanefield::io::npy;
+use lanefield::operator::ParameterKind;
 use lanefield::reference::random::Stream;
 use num_complex::Complex;
 
-use super::{Folder, assert_contains, opencl, text};
+use super::{Folder, assert_contains, on_colour_vectors, opencl, text};
 
 /// With Grid's hot configuration and its fields.
 fn with_grid() -> Folder {
@@ -78,9 +79,13 @@ fn mobius_with_b_1_and_c_0_is_dwf() {
 }
 
 #[test]
-fn components_of_a_laplacian_are_those_of_single_ones() {
+fn components_are_those_of_single_ones() {
+    on_colour_vectors().for_each(components_of_an_operator_are_those_of_single_ones);
+}
+
+fn components_of_an_operator_are_those_of_single_ones(operator: &str) {
     let folder = with_grid();
-    let apply = format!("apply --operator laplace --mass 0.5 {PERIODIC}");
+    let apply = format!("apply --operator {operator} --mass 0.5 {PERIODIC}");
     folder.succeeds(&format!("{apply} --components 2 --source point:1,2,3,0,1,2 --output two.npy"));
     folder.succeeds(&format!("{apply} --source point:1,2,3,0,0,2 --output one.npy"));
     let ((two_shape, two), (one_shape, one)) = (array(&folder, "two.npy"), array(&folder, "one.npy"));
@@ -202,28 +207,42 @@ fn the_twisted_mass_operator_has_its_flavours() {
     }
 }
 
+/// Every operator, with a value of each parameter.
+fn every_operator() -> impl Iterator<Item = (&'static str, String)> {
+    let value = |name| match name {
+        "mass" => "0.3",
+        "mu" => "0.2",
+        "csw" => "1.2",
+        "csw-t" => "0.9",
+        "ls" => "4",
+        "m5" => "1.8",
+        "b" => "1.25",
+        "c" => "0.25",
+        "components" => "2",
+        "naik-epsilon" => "-0.1",
+        other => panic!("a value of {other}"),
+    };
+    lanefield::operator::definitions().map(move |operator| {
+        let given = operator.parameters.iter().map(|known| match known.kind {
+            ParameterKind::Choice(words) => {
+                format!("--{} {} ", known.name, words[usize::from(operator.name == "mobius")])
+            }
+            _ => format!("--{} {} ", known.name, value(known.name)),
+        });
+        (operator.name, given.collect())
+    })
+}
+
 #[test]
 fn every_operator_is_solved_by_every_solver() {
     let folder = Folder::with_gauge();
-    let operators = [
-        ("wilson", ""),
-        ("twisted-mass", "--mu 0.2"),
-        ("clover", "--csw 1.2 --csw-t 0.9"),
-        ("dwf", "--ls 4"),
-        ("mobius", "--ls 4 --b 1.25 --c 0.25 --s-inverse dense"),
-        ("laplace", "--components 2"),
-        ("staggered", "--components 2"),
-        ("hisq", "--naik-epsilon -0.1"),
-    ];
-    let known: Vec<&str> = lanefield::operator::definitions().map(|definition| definition.name).collect();
-    assert_eq!(operators.map(|(name, _)| name).to_vec(), known);
-    for (operator, parameters) in operators {
+    for (operator, parameters) in every_operator() {
         for solver in ["cg", "mixed-f32", "mixed-half", "bicgstab", "cg --unpreconditioned"] {
             // Domain wall operators have eigenvalues around zero: BiCGStab stagnates there, and says so.
-            if solver == "bicgstab" && ["dwf", "mobius"].contains(&operator) {
+            if solver == "bicgstab" && parameters.contains("--ls") {
                 continue;
             }
-            let what = format!("solve --operator {operator} {parameters} --mass 0.3 --solver {solver}");
+            let what = format!("solve --operator {operator} {parameters} --solver {solver}");
             let json =
                 folder.json(&format!("{what} --config gauge.nersc --source gauss:4 --device cpu --output x.npy"));
             assert_eq!(json["operator"], operator, "{what}");
@@ -258,8 +277,8 @@ fn histories_of_all_kinds_of_operators_are_the_same_file_on_cpu_and_opencl() {
 #[test]
 fn right_hand_sides_of_a_batch_are_those_of_single_solves() {
     let folder = Folder::with_gauge();
-    for operator in ["clover --csw 1.1", "dwf --ls 4", "laplace --components 2", "staggered", "twisted-mass --mu 0.1"] {
-        let solve = format!("solve --operator {operator} --mass 0.3 --config gauge.nersc --device cpu");
+    for (operator, parameters) in every_operator() {
+        let solve = format!("solve --operator {operator} {parameters} --config gauge.nersc --device cpu");
         let json = folder.json(&format!("{solve} --source gauss:4 --batch 3 --history batch.csv --output batch.npy"));
         let (shape, batch) = array(&folder, "batch.npy");
         let history = text(&folder.read("batch.csv"));
@@ -358,7 +377,9 @@ fn misuse_is_refused_with_what_would_be_right() {
     assert_contains(&ls, &["has Ls 8, and the operator has 4"]);
     let shape = fails("apply --operator dwf --ls 8 --source src.npy --mass 0.1 --output o.npy");
     assert_contains(&shape, &["src.npy", "it has 6 axes, not 7"]);
-    let components = fails("solve --operator laplace --components 2 --source src.npy --mass 0.1");
-    assert_contains(&components, &["--components 2 needs (T, Z, Y, X, 2, 3)"]);
+    for operator in on_colour_vectors() {
+        let components = fails(&format!("solve --operator {operator} --components 2 --source src.npy --mass 0.1"));
+        assert_contains(&components, &["--components 2 needs (T, Z, Y, X, 2, 3)"]);
+    }
     assert_eq!(folder.names(), ["gauge.nersc", "src.npy", "src5.npy"]);
 }

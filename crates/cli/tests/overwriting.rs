@@ -28,7 +28,7 @@ const WRITE: [&str; 24] = [
     "demo --plot FILE.svg",
     "peak --quick --roofline FILE.svg",
     "report d.json --output FILE",
-    "emit --kernel laplace_hop --language c --output FILE",
+    "emit --kernel hop --language opencl --output FILE",
     "config info gauge.nersc --trace FILE",
 ];
 

@@ -10,6 +10,8 @@ QUENCHED = Path(__file__).parents[3] / "examples" / "quenched-8x8x8x16.nersc"
 # The parameter that every operator must be given.
 GIVEN = {"mass": 0.3}
 
+ON_COLOUR_VECTORS = [name for name, told in lf.operators().items() if "components" in told["parameters"]]
+
 
 def operator_of(name, configuration, device, **keywords):
     """Any operator: 0.3 for each parameter that must be given."""

@@ -3,7 +3,7 @@
 import lanefield as lf
 import numpy as np
 import pytest
-from conftest import GIVEN, operator_of, source_of
+from conftest import GIVEN, ON_COLOUR_VECTORS, operator_of, source_of
 
 CONVENTIONS = ["pyquda", "gpt"]
 
@@ -60,7 +60,7 @@ def test_operators_take_and_give_arrays_of_a_convention(convention, name, hot, c
 
 
 @pytest.mark.parametrize("convention", ["lanefield", *CONVENTIONS])
-@pytest.mark.parametrize("name", ["laplace", "staggered"])
+@pytest.mark.parametrize("name", ON_COLOUR_VECTORS)
 def test_one_colour_vector_may_have_an_axis_or_none(convention, name, hot, cpu):
     m = operator_of(name, hot, cpu)
     chi = source_of(m, 3, convention=convention)

@@ -9,7 +9,7 @@ import time
 import lanefield as lf
 import numpy as np
 import pytest
-from conftest import GIVEN, QUENCHED, operator_of, source_of
+from conftest import GIVEN, ON_COLOUR_VECTORS, QUENCHED, operator_of, source_of
 
 # SHA-256 of the history of `lanefield demo` (docs/verified.md).
 PUBLISHED = "2ad53384575f0b2ee387e970e008443567a5b785d981e34124a03e76513b2747"
@@ -281,8 +281,9 @@ def test_wrong_arguments_are_told(weak, cpu):
         lf.solve(weak, source)
     with pytest.raises(ValueError, match="beyond f32"):
         lf.solve(operator, 1e300 * source, precision="f32")
-    with pytest.raises(ValueError, match="does not act on spinors"):
-        lf.propagator(lf.Operator("laplace", weak, device=cpu, **GIVEN))
+    for name in ON_COLOUR_VECTORS:
+        with pytest.raises(ValueError, match="does not act on spinors"):
+            lf.propagator(lf.Operator(name, weak, device=cpu, **GIVEN))
     with pytest.raises(ValueError, match="even_odd=False"):
         lf.solve(lf.Operator("wilson", lf.Configuration.unit((3, 3, 3, 3)), device=cpu, **GIVEN), lf.gaussian("3.3.3.3", 1))
     source[0, 0, 0, 0, 0, 0] = np.nan

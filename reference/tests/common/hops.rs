@@ -1,13 +1,11 @@
 //! What holds of every hop of nearest neighbours: in lanes it has the bits of plain loops over coordinates, at every lane width and on any number of
 //! threads; its parities add up; and it is gauge covariant.
 
-use lanefield_reference::field::{ColourVectors, Field, FieldError, SiteObject, Spinors};
+use lanefield_reference::field::{Field, FieldError, SiteObject, Spinors};
 use lanefield_reference::gauge::{Configuration, SITE_WORDS};
 use lanefield_reference::half::Half;
 use lanefield_reference::kernels::Vectors;
 use lanefield_reference::kernels::hop::{Dagger, HopTerm, hop};
-use lanefield_reference::kernels::laplace::laplace_hop;
-use lanefield_reference::kernels::staggered::staggered_hop;
 use lanefield_reference::layout::{Checkerboard, Extents, Lattice, LegOrder, Sites, Stencil};
 use lanefield_reference::links::{BoundaryPhases, DoubledGauge, LinkFormat, double};
 use lanefield_reference::real::Precision;
@@ -89,40 +87,40 @@ impl Hop for WilsonHop {
     }
 }
 
-/// The hop of staggered fermions or of the Laplacian, with the number of colour vectors per site.
-#[derive(Clone, Copy)]
-pub enum ColourHop {
-    Staggered(usize),
-    Laplace(usize),
-}
+/// Makes a hop of so many colour vectors per site of a function in lanes, and of the method of its name in plain loops.
+macro_rules! colour_hop {
+    ($Hop:ident: $hop:ident) => {
+        #[derive(Clone, Copy)]
+        struct $Hop(usize);
 
-impl Hop for ColourHop {
-    type Object = ColourVectors;
+        impl $crate::common::hops::Hop for $Hop {
+            type Object = lanefield_reference::field::ColourVectors;
 
-    fn object(self) -> ColourVectors {
-        let (Self::Staggered(count) | Self::Laplace(count)) = self;
-        ColourVectors::new(count)
-    }
-    fn in_lanes<R: Vectors>(
-        self,
-        out: &mut FieldOf<R, Self>,
-        stencil: &Stencil,
-        links: &Field<R, DoubledGauge>,
-        source: &FieldOf<R, Self>,
-        legs: LegOrder,
-    ) -> Result<(), FieldError> {
-        match self {
-            Self::Staggered(_) => staggered_hop(out, stencil, links, source, legs),
-            Self::Laplace(_) => laplace_hop(out, stencil, links, source, legs),
+            fn object(self) -> Self::Object {
+                Self::Object::new(self.0)
+            }
+            fn in_lanes<R: lanefield_reference::kernels::Vectors>(
+                self,
+                out: &mut lanefield_reference::field::Field<R, Self::Object>,
+                stencil: &lanefield_reference::layout::Stencil,
+                links: &lanefield_reference::field::Field<R, lanefield_reference::links::DoubledGauge>,
+                source: &lanefield_reference::field::Field<R, Self::Object>,
+                legs: lanefield_reference::layout::LegOrder,
+            ) -> Result<(), lanefield_reference::field::FieldError> {
+                $hop(out, stencil, links, source, legs)
+            }
+            fn in_plain_loops<R: lanefield_reference::kernels::Vectors>(
+                self,
+                operator: &lanefield_reference::scalar::ScalarWilson,
+                psi: &[num_complex::Complex<R>],
+                sites: lanefield_reference::layout::Sites,
+            ) -> Vec<num_complex::Complex<R>> {
+                operator.$hop(psi, self.0, sites)
+            }
         }
-    }
-    fn in_plain_loops<R: Vectors>(self, operator: &ScalarWilson, psi: &[Complex<R>], sites: Sites) -> Vec<Complex<R>> {
-        match self {
-            Self::Staggered(count) => operator.staggered_hop(psi, count, sites),
-            Self::Laplace(count) => operator.laplace_hop(psi, count, sites),
-        }
-    }
+    };
 }
+pub(crate) use colour_hop;
 
 /// Antiperiodic in time, with whole links and the usual order of the legs.
 pub fn antiperiodic(configuration: &Configuration) -> ScalarWilson<'_> {

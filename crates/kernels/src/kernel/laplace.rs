@@ -5,6 +5,7 @@ use lanefield_reference::kernels::Vectors;
 use lanefield_reference::kernels::laplace::{self, FLOPS_PER_VECTOR, LaplaceHop, laplace_hop_at};
 use lanefield_reference::layout::LegOrder;
 use lanefield_reference::links::DoubledGauge;
+use lanefield_reference::scalar::ScalarWilson;
 
 use super::KernelArgument::{Boundary, Osites, Parts, Stencil};
 use super::body_kernel::STENCIL;
@@ -77,7 +78,7 @@ pub fn oe_laplace<S: Site>(
     out.write(x.here().scaled(a.get()) - laplace_hop_at(links, psi));
 }
 
-with_hop::twins! { |call| call.laplace_hop("psi"), scalar:
+with_hop::twins! { |call| call.hop_of_colours(ScalarWilson::laplace_hop, "psi"), scalar:
     laplace_full_twin = with_hop::sum;
     eo_laplace_twin = with_hop::product;
     oe_laplace_twin = with_hop::difference;

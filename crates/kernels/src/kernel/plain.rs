@@ -50,7 +50,7 @@ struct PlainField<R> {
 }
 
 /// Whoever asks for a field, scalar, sum, argument, site or component that the kernel does not have, or for the body of one that has none, gets a panic.
-impl<R: Vectors> PlainCall<'_, R> {
+impl<'a, R: Vectors> PlainCall<'a, R> {
     /// The numbers of the sites that the kernel writes.
     pub fn sites(&self) -> Vec<usize> {
         self.sites.clone()
@@ -115,14 +115,13 @@ impl<R: Vectors> PlainCall<'_, R> {
         self.links.hop(&self.field(name).values, self.target, dagger)
     }
 
-    /// The Laplacian's hop of a field of colour vectors, in the same way.
-    pub fn laplace_hop(&self, name: &str) -> Vec<Complex<R>> {
-        self.links.laplace_hop(&self.field(name).values, self.parts, self.target)
-    }
-
-    /// The staggered hop of a field of colour vectors, in the same way.
-    pub fn staggered_hop(&self, name: &str) -> Vec<Complex<R>> {
-        self.links.staggered_hop(&self.field(name).values, self.parts, self.target)
+    /// A hop of plain loops of a field of colour vectors, in the same way.
+    pub fn hop_of_colours(
+        &self,
+        hop: impl Fn(&ScalarWilson<'a>, &[Complex<R>], usize, Sites) -> Vec<Complex<R>>,
+        name: &str,
+    ) -> Vec<Complex<R>> {
+        hop(&self.links, &self.field(name).values, self.parts, self.target)
     }
 
     /// Whether the kernel has a field of that name.

@@ -5,6 +5,7 @@ use lanefield_reference::kernels::Vectors;
 use lanefield_reference::kernels::staggered::{self, FLOPS_PER_VECTOR, StaggeredHop, staggered_hop_at};
 use lanefield_reference::layout::LegOrder;
 use lanefield_reference::links::DoubledGauge;
+use lanefield_reference::scalar::ScalarWilson;
 
 use super::KernelArgument::{Boundary, Computed, Osites, Parts, Stencil};
 use super::body_kernel::STENCIL;
@@ -92,7 +93,7 @@ pub fn oe_staggered<S: Site>(
     out.write(x.here().scaled(a.get()) - staggered_hop_at(links, psi, site));
 }
 
-with_hop::twins! { |call| call.staggered_hop("psi"), scalar:
+with_hop::twins! { |call| call.hop_of_colours(ScalarWilson::staggered_hop, "psi"), scalar:
     staggered_full_twin = with_hop::sum;
     eo_staggered_twin = with_hop::product;
     oe_staggered_twin = with_hop::difference;

@@ -179,7 +179,8 @@ impl Trial for KernelTrial<'_> {
 
 #[cfg(test)]
 mod tests {
-    use lanefield::kernel;
+    use lanefield::dynamic::HopKernel;
+    use lanefield::kernel::{self, KernelSource};
 
     use super::*;
     use crate::machine::Machine;
@@ -203,9 +204,13 @@ mod tests {
         };
         assert_eq!(names("hop"), with(&["accelerator-threads"], &[], &["neighbours"]));
         assert_eq!(names("eo_clover"), with(&["accelerator-threads"], &["accumulators"], &["neighbours"]));
-        assert_eq!(names("staggered_hop"), with(&["accelerator-threads"], &[], &[]));
         let of_several = ["rhs-per-work-item", "work-items"];
-        assert_eq!(names("laplace_hop"), with(&of_several, &[], &[]));
+        // Hops that are written once are tuned for the number of components that is usual of them.
+        let bodies = |kernel: &&Kernel| matches!(kernel.source, KernelSource::Body(_));
+        for hop in HopKernel::all().map(HopKernel::kernel).filter(bodies) {
+            let first = if hop.usual_parts > 1 { &of_several[..] } else { &["accelerator-threads"] };
+            assert_eq!(names(hop.name), with(first, &[], &[]), "{hop}");
+        }
         assert_eq!(names("hop_many"), with(&of_several, &[], &["neighbours", "link-sharing", "rhs-per-launch"]));
         assert!(of(&[&kernel::hop::HOP_DAGGER, &kernel::blas::AXPY], &Precision::ALL, &LinkFormat::ALL).is_empty());
     }

@@ -236,25 +236,16 @@ def source(
 
 def operators() -> dict[str, dict[str, Any]]:
     """The operators there are, and the keywords of their parameters:
-    {name: {"meaning": …, "parameters": {keyword: {"meaning": …, "default": …}}}}. A default of None: it must be given; "follows" names the parameter
-    whose value it has where it is not given.
+    {name: {"meaning": …, "formula": …, "parameters": {keyword: {"meaning": …, "default": …}}}}. A default of None: it must be given; "follows" names
+    the parameter whose value it has where it is not given.
     """
 
 @final
 class Operator:
     """An operator M on a configuration, on a device, by its name, with its parameters as keywords: `operators()` lists both.
 
-    With U the links and W ψ(x) = -½ Σ_μ [(1 - γ_μ) U_μ(x) ψ(x+μ) + (1 + γ_μ) U_μ†(x-μ) ψ(x-μ)], phases of the boundary on the links across it:
-
-    "wilson": M = 4 + mass + W.
-    "twisted-mass": M = 4 + mass + W + i mu γ5, with γ5 = γx γy γz γt = diag(1, 1, -1, -1).
-    "clover": M = 4 + mass + W - ½ Σ_μ<ν csw Σ_μν F_μν, with Σ_μν = ½ [γ_μ, γ_ν], and F the anti-Hermitian part of the mean of four leaves; csw is that of
-        planes in space, csw_t of those with t. F does not see the boundary, but where it is fixed.
-    "dwf": (M ψ)_s = (D + 1) ψ_s - P₊ ψ_{s-1} - P₋ ψ_{s+1}, with D = 4 - m5 + W and P± = ½ (1 ± γ5); ψ_{-1} is -mass ψ_{Ls-1}, and ψ_{Ls} is -mass ψ_0.
-    "mobius": (M ψ)_s = D (b ψ_s + c χ_s) + ψ_s - χ_s, with χ_s = P₊ ψ_{s-1} + P₋ ψ_{s+1} as above.
-    "laplace": M = 8 + mass² - Σ_μ [U_μ(x) ψ(x+μ) + U_μ†(x-μ) ψ(x-μ)].
-    "staggered": M = mass + ½ Σ_μ η_μ [U_μ(x) ψ(x+μ) - U_μ†(x-μ) ψ(x-μ)], with η of x, y, z, t: 1, (-1)^x, (-1)^(x+y), (-1)^(x+y+z).
-    "hisq": M = mass + ½ Σ_μ η_μ [X_μ(x) ψ(x+μ) + N_μ(x) ψ(x+3μ) - X_μ†(x-μ) ψ(x-μ) - N_μ†(x-3μ) ψ(x-3μ)], with the fat links X and long links N of HISQ.
+    `operators()` also tells M as a "formula", with U the links, phases of the boundary on the links across it, and
+    W ψ(x) = -½ Σ_μ [(1 - γ_μ) U_μ(x) ψ(x+μ) + (1 + γ_μ) U_μ†(x-μ) ψ(x-μ)].
 
     There is no kappa: it is 1 / (2 (4 + mass)). Sections 6, 9, 13 to 17 and 25 of docs/arithmetic.md define every rounding.
 
