@@ -6,9 +6,8 @@ use lanefield_reference::gauge::Configuration;
 use lanefield_reference::real::Precision;
 use self_cell::self_cell;
 
-use super::applied::{Applied, PreparedOperator};
 use super::backend::AnyBackend;
-use super::operator::Applicable;
+use super::operator::{Applicable, Applied, PreparedOperator};
 
 self_cell! {
     /// An operator, with the backend that it is ready on.

@@ -1,18 +1,17 @@
 //! Backends and operators that are known at run time: what programs, and the interfaces to C and Python, are made of. What is written over
 //! [`Backend`](crate::backend::Backend) is compiled once for [`AnyBackend`], and solvers take an [`AnyModel`](crate::operator::AnyModel).
 
-mod applied;
 mod array_shape;
 mod backend;
-mod hop;
 mod index_kernel;
 mod kept;
 mod operator;
 
-pub use applied::{Applied, DynField, Piece, PreparedOperator};
 pub use array_shape::ArrayShape;
 pub use backend::{AnyBackend, AnyStorage, AnyTable, Here};
-pub use hop::HopKernel;
 pub use index_kernel::{Compared, IndexKernel, PreparedLaunch};
 pub use kept::KeptOperator;
-pub use operator::{Applicable, apply_to_array, beyond, download, field_shape, norm2, upload};
+pub use operator::{
+    Applicable, Applied, DynField, HopKernel, Piece, PreparedOperator, apply_to_array, beyond, download, field_shape,
+    norm2, upload,
+};

@@ -5,21 +5,39 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, OnceLock};
 
+use lanefield_reference::field::FieldShape;
+use lanefield_reference::layout::LaunchGeometry;
 use lanefield_reference::real::Precision;
 
 use super::device::{DeviceError, DeviceInfo, RawEvent, lock};
 use super::memory::Buffer;
 use super::packets::{PacketQueues, Packets, PacketsKey};
-use super::prepared::{Prepared, TableKey};
 use super::program::{Program, Source, expand_for};
 use super::queue::{Arg, CapturedLaunch, Captures, Context, DeviceTimes, Launch, LaunchEvent, Place};
 use super::tuning::{
-    AccessWidth, ChoiceSource, Choices, KernelKey, Layout, Planner, SiteOrder, SumOptions, Tuned, Tuning, TuningSource,
-    VectorsVerdict,
+    AccessWidth, ChoiceSource, Choices, KernelKey, Layout, Plan, Planner, SiteOrder, SumOptions, Tuned, Tuning,
+    TuningSource, VectorsVerdict,
 };
 use super::workspace::Workspace;
 use crate::backend::specification::{KernelSource, Shape};
 use crate::backend::{BackendError, Memory as _};
+
+/// A kernel that was built, and its plan.
+#[derive(Clone)]
+pub(crate) struct Prepared {
+    pub program: Arc<Program>,
+    pub plan: Arc<Plan>,
+    pub launched: LaunchGeometry,
+}
+
+/// What a table on the device was made for.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub(crate) struct TableKey {
+    pub name: &'static str,
+    pub target: FieldShape,
+    pub layout: Layout,
+    pub direction: usize,
+}
 
 /// An OpenCL device as a backend.
 pub struct OpenCl {
@@ -351,7 +369,10 @@ impl OpenCl {
         arguments: &[Arg<'_>],
     ) -> Result<Option<RawEvent>, BackendError> {
         place.event |= lock(&self.recorded).is_some();
-        let launched = self.captures.launch(&self.context, place, (program, kernel), launch, arguments)?;
+        let launched = match self.captures.is_waiting() {
+            true => self.captures.launch(&self.context, place, (program, kernel), launch, arguments)?,
+            false => self.context.launch_in(place, program, kernel, launch, arguments)?,
+        };
         let Some(event) = launched else { return Ok(None) };
         let once_more = event.event();
         if let Some(recorded) = lock(&self.recorded).as_mut() {

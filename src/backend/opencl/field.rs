@@ -1,18 +1,85 @@
-//! Fields and tables on their way to device memory and back, in the layout that each has there: words of a lane that lie together, and the order of outer sites.
+//! The memory of a device as every kernel sees it: fields and tables on their way to device memory and back, in the layout that each has there: words of a lane that lie together, and the order of outer sites.
+
+use std::borrow::Cow;
+use std::time::Duration;
 
 use lanefield_reference::field::{FieldData, FieldShape};
 use lanefield_reference::kernels::Vectors;
 use lanefield_reference::kernels::domain_wall::SMatrix;
-use lanefield_reference::layout::Stencil;
+use lanefield_reference::layout::{LaneChoice, Stencil};
+use lanefield_reference::links::LinkFormat;
 use lanefield_reference::real::{Precision, Real as _};
 
 use super::backend::OpenCl;
+use super::device::DeviceKind;
 use super::memory::Buffer;
 use super::storage::{DeviceStorage, DeviceTable, Tables};
 use super::tuning::{Layout, PartLayout, to_device, to_host};
 use crate::backend::specification::MatrixFacts;
-use crate::backend::{AnyField, BackendError, HostField};
+use crate::backend::{AnyField, BackendError, HostField, Memory};
 use crate::in_precision;
+
+impl Memory for OpenCl {
+    type Storage = DeviceStorage;
+    type Table = DeviceTable;
+
+    fn describe(&self) -> String {
+        let info = self.context.info();
+        format!("{} ({}, driver {})", info.name, info.platform_name, info.driver_version)
+    }
+
+    fn building(&self) -> Duration {
+        self.context.builds().time()
+    }
+
+    fn lanes(&self, asked_for: LaneChoice) -> LaneChoice {
+        match asked_for {
+            LaneChoice::Auto if self.context.info().kind != DeviceKind::Cpu => LaneChoice::OF_GPUS,
+            _ => asked_for,
+        }
+    }
+
+    fn takes_links(&self, format: LinkFormat, precision: Precision) -> Result<(), BackendError> {
+        Ok(self.context.info().takes_links(format, precision)?)
+    }
+
+    fn allocate(&self, shape: &FieldShape) -> Result<DeviceStorage, BackendError> {
+        self.context.check_process()?;
+        let storage = self.room(shape)?;
+        self.context.fill_zero(&storage.buffer)?;
+        Ok(storage)
+    }
+
+    fn fill_zero(&self, field: &mut AnyField<DeviceStorage>) -> Result<(), BackendError> {
+        self.context.check_process()?;
+        Ok(self.context.fill_zero(&field.storage().buffer)?)
+    }
+
+    fn store(&self, field: Cow<'_, HostField>) -> Result<DeviceStorage, BackendError> {
+        self.context.check_process()?;
+        self.upload_field(&field)
+    }
+
+    fn load(&self, field: &AnyField<DeviceStorage>) -> Result<HostField, BackendError> {
+        self.context.check_process()?;
+        self.download_field(field)
+    }
+
+    fn stencil(&self, stencil: Stencil) -> Result<DeviceTable, BackendError> {
+        self.context.check_process()?;
+        self.upload_stencil(&stencil)
+    }
+
+    fn matrix(&self, matrix: &SMatrix, precision: Precision) -> Result<DeviceTable, BackendError> {
+        self.context.check_process()?;
+        self.upload_matrix(matrix, precision)
+    }
+
+    fn finish(&self) -> Result<(), BackendError> {
+        self.context.check_process()?;
+        Ok(self.context.finish()?)
+    }
+}
 
 fn part_layout(shape: &FieldShape, layout: Layout) -> PartLayout {
     let bits = shape.precision.bits();
@@ -34,7 +101,7 @@ impl OpenCl {
     }
 
     /// Takes a field over, part by part.
-    pub(crate) fn upload_field(&self, field: &HostField) -> Result<DeviceStorage, BackendError> {
+    fn upload_field(&self, field: &HostField) -> Result<DeviceStorage, BackendError> {
         fn write<R: Vectors>(
             device: &OpenCl,
             storage: &mut DeviceStorage,
@@ -61,7 +128,7 @@ impl OpenCl {
     }
 
     /// A copy of a field on the host, part by part.
-    pub(crate) fn download_field(&self, field: &AnyField<DeviceStorage>) -> Result<HostField, BackendError> {
+    fn download_field(&self, field: &AnyField<DeviceStorage>) -> Result<HostField, BackendError> {
         let (shape, storage) = (*field.shape(), field.storage());
         let FieldShape { lattice, sites, object, precision } = shape;
         let part = part_layout(&shape, storage.layout);
@@ -85,7 +152,7 @@ impl OpenCl {
         })
     }
 
-    pub(crate) fn upload_stencil(&self, stencil: &Stencil) -> Result<DeviceTable, BackendError> {
+    fn upload_stencil(&self, stencil: &Stencil) -> Result<DeviceTable, BackendError> {
         let layout = self.layout();
         Ok(DeviceTable(Tables::Stencil {
             lattice: Box::new(*stencil.lattice()),
@@ -96,7 +163,7 @@ impl OpenCl {
         }))
     }
 
-    pub(crate) fn upload_matrix(&self, matrix: &SMatrix, precision: Precision) -> Result<DeviceTable, BackendError> {
+    fn upload_matrix(&self, matrix: &SMatrix, precision: Precision) -> Result<DeviceTable, BackendError> {
         let bytes: Vec<u8> = match precision {
             Precision::F64 => bytemuck::cast_slice(matrix.table()).to_vec(),
             _ => matrix.table().iter().flat_map(|&c| f32::from_f64(c).to_ne_bytes()).collect(),

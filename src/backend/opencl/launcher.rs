@@ -8,16 +8,16 @@ use lanefield_reference::kernels::hop::Dagger;
 use lanefield_reference::layout::{LaunchGeometry, Slices, Stencil};
 use lanefield_reference::real::{Precision, Real as _};
 
-use super::backend::OpenCl;
+use super::backend::{OpenCl, Prepared, TableKey};
 use super::device::{DeviceError, DeviceInfo, RawEvent, lock};
 use super::memory::Buffer;
-use super::prepared::{Prepared, TableKey};
 use super::queue::{Arg, Launch, Place};
+use super::sequence::Sequence;
 use super::storage::{DeviceTable, Tables};
 use super::tuning::{Layout, LocalMemory, Planner};
-use crate::backend::BackendError;
 use crate::backend::specification::{ArgumentValue, Call, ComputedTable, KernelArgument, Shape, TableRows};
 use crate::backend::timeline::announce;
+use crate::backend::{self, BackendError, LaunchSequence};
 
 /// Tables that are kept at most; beyond, all are made anew.
 const MOST_TABLES: usize = 64;
@@ -85,6 +85,19 @@ fn scalar<'a>(precision: Precision, value: f64) -> Packed<'a> {
         Precision::F64 => Arg::F64(value),
         _ => Arg::F32(value as f32),
     })
+}
+
+impl backend::Launch for OpenCl {
+    fn launch(&self, call: Call<'_, Self>) -> Result<(), BackendError> {
+        self.context.check_process()?;
+        call.check_launched()?;
+        self.takes(call.shape())?;
+        self.launch_call(&call, self.context.own_place()).map(drop)
+    }
+
+    fn sequence(&self, queues: usize) -> Box<dyn LaunchSequence<Self>> {
+        Box::new(Sequence::new(queues))
+    }
 }
 
 impl OpenCl {

@@ -9,9 +9,9 @@
 //! | `queue/` | launches, their times, launches that are made again, captured launches |
 //! | `probe.rs` | whether the device keeps the arithmetic contract of `docs/arithmetic.md` |
 //! | `tuning/` | layouts, tuning parameters, where they are looked up, plans of kernels |
-//! | `storage.rs`, `prepared.rs`, `workspace.rs`, `packets.rs` | what the backend keeps: fields and tables, planned calls, sums, packets |
-//! | `backend.rs` | the backend, its settings, and its programs and launches |
-//! | `field.rs` | fields and tables from the host and to it |
+//! | `storage.rs`, `workspace.rs`, `packets.rs` | what the backend keeps: fields and tables, sums, packets |
+//! | `backend.rs` | the backend, its settings, its programs and launches, and the plans that it keeps |
+//! | `field.rs` | its memory: fields and tables from the host and to it |
 //! | `launcher.rs` | launches of all kernels: arguments packed by role |
 //! | `sequence.rs` | launches that are made again and again, on one queue or on several at once |
 //! | `reduce.rs` | sums: their launches, and what is made of what these leave |
@@ -19,7 +19,6 @@
 //! | `ghosts.rs` | calls on parts of lattices: packets from and to other parts |
 //! | `prebuild.rs` | which programs a run needs, and which of them the cache has |
 //! | `offline.rs` | plans for devices that are not there |
-//! | `traits.rs` | the backend as every kernel sees it |
 
 mod backend;
 mod device;
@@ -30,7 +29,6 @@ mod memory;
 mod offline;
 mod packets;
 mod prebuild;
-mod prepared;
 mod probe;
 mod program;
 mod queue;
@@ -38,7 +36,6 @@ mod queued_cg;
 mod reduce;
 mod sequence;
 mod storage;
-mod traits;
 mod tuning;
 mod workspace;
 

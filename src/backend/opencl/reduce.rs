@@ -7,10 +7,23 @@ use super::backend::OpenCl;
 use super::device::{DeviceError, DeviceInfo, lock};
 use super::program::Program;
 use super::queue::{Arg, Launch};
+use super::queued_cg::Iterations;
 use super::tuning::{Planner, Reduction, SumBuild, SumForm, SumOptions, exchange_bytes, sums_file};
 use super::workspace::{EXACT_RESULT, SPILL_WORDS, TREE_RESULT, Workspace};
-use crate::backend::BackendError;
 use crate::backend::specification::{Call, Geometry};
+use crate::backend::{BackendError, QueuedIterations, Reduce};
+
+impl Reduce for OpenCl {
+    fn reduce(&self, call: Call<'_, Self>, sum: Sum) -> Result<PartialSums, BackendError> {
+        call.check_reduced(sum)?;
+        self.takes(call.shape())?;
+        self.sum(&call, sum)
+    }
+
+    fn queued_iterations(&self, sum: Sum) -> Option<Box<dyn QueuedIterations<Self>>> {
+        Some(Box::new(Iterations::new(self, sum)))
+    }
+}
 
 impl OpenCl {
     /// How sums are taken.
@@ -24,10 +37,9 @@ impl OpenCl {
         self.plan_anew();
     }
 
-    pub(crate) fn sum(&self, call: &Call<'_, Self>, sum: Sum) -> Result<PartialSums, BackendError> {
+    fn sum(&self, call: &Call<'_, Self>, sum: Sum) -> Result<PartialSums, BackendError> {
         let (shape, layout) = (call.shape(), self.layout_of(call)?);
         let mut planner = self.planner(layout);
-        let sum = planner.shape_of_sum(shape, sum)?;
         let work = planner.reduction(shape, sum)?;
         let is_of_words = work.of.bundle.is_some() && shape.kernel.geometry == Geometry::SumOfWords;
         if is_of_words && matches!(planner.form(sum), SumForm::Staged(_)) {
@@ -35,19 +47,21 @@ impl OpenCl {
         }
         let name = shape.kernel.name;
         let built = |planner: &Planner<'_>| -> Result<_, BackendError> {
+            let sum = planner.shape_of_sum(shape, sum)?;
+            let work = planner.reduction(shape, sum)?;
             let (group, groups) = planner.groups(&work)?;
             let build = planner.sum_build(work.of, sum, Some(group))?.in_order_of_the_host(&work);
             let program = self.program(&planner.source(shape, 1)?, &planner.options_of_sum(&work, &build))?;
-            Ok((group, groups, build, program))
+            Ok((work, group, groups, build, program))
         };
-        let (mut group, mut groups, mut build, mut program) = built(&planner)?;
+        let (mut work, mut group, mut groups, mut build, mut program) = built(&planner)?;
         // A kernel may take smaller groups than the device.
         let most = program.kernel_info(name)?.max_work_group_size;
         let device;
         if most < group {
             device = DeviceInfo { max_work_group_size: most, ..self.context.info().clone() };
             planner = Planner { device: &device, ..planner };
-            (group, groups, build, program) = built(&planner)?;
+            (work, group, groups, build, program) = built(&planner)?;
         }
         let packed = self.pack(call, layout, None)?;
         let mut held = lock(&self.workspace);

@@ -4,20 +4,17 @@
 //! |---|---|
 //! | `sources.rs` | the files of `cl/`, and their includes |
 //! | `cache.rs` | binaries and verdicts on disk |
-//! | `builds.rs` | how far building is |
 //! | `launched.rs` | what a driver that keeps programs itself has compiled |
-//! | `programs.rs` | programs and their kernels, built once |
+//! | `programs.rs` | programs and their kernels, built once, and how far building is |
 
-mod builds;
 mod cache;
 mod launched;
 mod programs;
 mod sources;
 
-pub use builds::Builds;
 pub use cache::{Cache, EntryKind, Key};
 pub(crate) use launched::{PROGRAM_ALONE, note_launched, was_launched};
 pub(crate) use programs::full_options;
-pub use programs::{BuiltKernel, KernelInfo, Program, Programs};
+pub use programs::{Builds, BuiltKernel, KernelInfo, Program, Programs};
 pub(crate) use sources::expand_for;
 pub use sources::{Source, expand_with};

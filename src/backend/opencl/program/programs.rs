@@ -5,15 +5,15 @@ use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::ffi::{CString, c_void};
 use std::ptr;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use opencl3::kernel as cl_kernel;
 use opencl3::program as cl;
 use opencl3::types::cl_context;
 use sha2::{Digest as _, Sha256};
 
-use super::builds::Builds;
 use super::cache::{Cache, EntryKind, Key, compiler_environment};
 use super::launched::{PROGRAM_ALONE, note_launched, was_launched};
 use crate::backend::opencl::device::{
@@ -101,6 +101,46 @@ pub struct KernelInfo {
     pub local_bytes: u64,
     /// Private memory (spilled registers, indexed arrays), in bytes of a work-item; some drivers say 0 always.
     pub private_bytes: u64,
+}
+
+/// How far building is on a device.
+#[derive(Debug, Default)]
+pub struct Builds {
+    nanoseconds: AtomicU64,
+    programs: AtomicUsize,
+    running: AtomicUsize,
+}
+
+impl Builds {
+    /// Wall time that went into building kernels, and into loading those of the cache, of all threads together.
+    pub fn time(&self) -> Duration {
+        Duration::from_nanos(self.nanoseconds.load(Ordering::Relaxed))
+    }
+
+    /// Programs that were built, and not taken from a cache.
+    pub fn programs(&self) -> usize {
+        self.programs.load(Ordering::Relaxed)
+    }
+
+    /// Whether something is being built now.
+    pub fn is_running(&self) -> bool {
+        self.running.load(Ordering::Relaxed) > 0
+    }
+
+    /// Counts the time of some building, or of taking something from a cache.
+    pub(crate) fn during<T>(&self, cached: bool, build: impl FnOnce() -> T) -> T {
+        let running = usize::from(!cached);
+        self.running.fetch_add(running, Ordering::Relaxed);
+        let start = Instant::now();
+        let built = build();
+        self.nanoseconds.fetch_add(start.elapsed().as_nanos() as u64, Ordering::Relaxed);
+        self.running.fetch_sub(running, Ordering::Relaxed);
+        built
+    }
+
+    pub(crate) fn count_program(&self) {
+        self.programs.fetch_add(1, Ordering::Relaxed);
+    }
 }
 
 /// The programs of a device in use.
@@ -464,5 +504,18 @@ mod tests {
         assert_eq!(split_entry(&entry), Some(("uses 68 registers ü", &b"\0PTX"[..])));
         assert_eq!(split_entry(&entry[..7]), None);
         assert_eq!(split_entry(&u64::MAX.to_le_bytes()), None);
+    }
+
+    #[test]
+    fn building_is_seen_while_it_goes_on_and_its_time_is_counted() {
+        let builds = Builds::default();
+        let seen = |cached| {
+            builds.during(cached, || {
+                std::thread::sleep(Duration::from_millis(2));
+                builds.is_running()
+            })
+        };
+        assert!(seen(false) && !seen(true) && !builds.is_running());
+        assert!(builds.time() >= Duration::from_millis(4));
     }
 }

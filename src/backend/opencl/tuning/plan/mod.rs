@@ -6,15 +6,13 @@
 //! | `planner.rs` | what all plans share: the source, the groups that a device takes, the build options of all kernels |
 //! | `stencil.rs` | kernels that sum nothing |
 //! | `sum.rs`, `sum_options.rs` | kernels that sum: the form of a sum, its groups and its build |
-//! | `build_options.rs` | the choices for a stencil as build options |
 
-mod build_options;
 mod planner;
 mod stencil;
 mod sum;
 mod sum_options;
 
-pub use build_options::registers_in;
+pub use planner::registers_in;
 pub(crate) use planner::{ChoiceSource, LocalMemory, Plan, Planner};
 pub(crate) use sum::{COUNTS_AT_ONCE, Reduction, SumBuild, exchange_bytes, sums_file};
 pub use sum_options::{Finish, SumForm, SumOptions};

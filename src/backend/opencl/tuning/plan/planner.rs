@@ -1,9 +1,8 @@
 //! What all plans share: where choices come from, the source of a kernel, the groups that a device takes, and the build options of all kernels.
 
-use lanefield_reference::layout::{AcceleratorThreads, LaunchGeometry, PartsShape};
+use lanefield_reference::layout::{AcceleratorThreads, BlockOrder, LaunchGeometry, PartsShape};
 use lanefield_reference::real::Precision;
 
-use super::build_options::{registers_in, resident_groups};
 use super::sum_options::SumOptions;
 use crate::backend::opencl::device::{DeviceError, DeviceInfo, DeviceKind};
 use crate::backend::opencl::program::Source;
@@ -96,6 +95,33 @@ impl Plan {
         geometry.global[dimension] = staying.map_or(global, |staying| staying.min(global));
         geometry
     }
+}
+
+/// Parts of a compute unit of NVIDIA's GPUs, each of which has registers and warps of its own.
+const PARTITIONS: usize = 4;
+/// Registers of a partition since compute capability 5.0; a warp of 32 work-items takes a multiple of 8 for each.
+const REGISTERS: usize = 16384;
+/// Warps that a partition holds at most (the larger GPUs of each generation).
+const MOST_WARPS: usize = 16;
+
+/// Groups of `work_items` that a compute unit of an NVIDIA GPU holds, as registers allow, at least 1.
+pub(crate) fn resident_groups(registers: usize, work_items: usize) -> usize {
+    let warps = REGISTERS / (registers.next_multiple_of(8).max(8) * 32);
+    (PARTITIONS * warps.min(MOST_WARPS) / work_items.div_ceil(32).max(1)).max(1)
+}
+
+/// Registers a work-item of `kernel`, as the log of NVIDIA's compiler tells them.
+pub fn registers_in(log: &str, kernel: &str) -> Option<usize> {
+    let of_kernel = log.split_once(&format!("'{kernel}'"))?.1;
+    let number = of_kernel.split_once("Used ")?.1.split_whitespace().next()?;
+    number.parse().ok()
+}
+
+/// Extents of the outer lattice, and of its blocks under the names `block`_X … `block`_T.
+pub(crate) fn block_options(blocks: &BlockOrder, block: &str) -> String {
+    let extents = blocks.outer().into_iter().zip(blocks.block());
+    let options = ["X", "Y", "Z", "T"].into_iter().zip(extents);
+    options.map(|(name, (outer, extent))| format!(" -DOUTER_{name}={outer} -D{block}_{name}={extent}")).collect()
 }
 
 /// The build option of a kernel that reads a field in another precision.
@@ -226,5 +252,40 @@ impl Planner<'_> {
             true => WorkItemLanes::All,
             false => WorkItemLanes::One,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LOG: &str = "ptxas info    : 0 bytes gmem\n\
+        ptxas info    : Compiling entry function 'hop_dagger' for 'sm_90'\n\
+        ptxas info    : Function properties for hop_dagger\n    0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads\n\
+        ptxas info    : Used 90 registers, 424 bytes cmem[0]\n\
+        ptxas info    : Compiling entry function 'hop' for 'sm_90'\n\
+        ptxas info    : Used 108 registers, 424 bytes cmem[0]\n";
+
+    #[test]
+    fn registers_are_those_of_the_kernel_asked_for() {
+        assert_eq!(registers_in(LOG, "hop"), Some(108));
+        assert_eq!(registers_in(LOG, "hop_dagger"), Some(90));
+        assert_eq!(registers_in(LOG, "hop_many"), None);
+    }
+
+    #[test]
+    fn resident_groups_are_those_that_ran_best_on_an_h200() {
+        // (registers, work-items, groups): the fastest persistent launches there.
+        for (registers, work_items, groups) in
+            [(108, 128, 4), (85, 128, 5), (142, 128, 3), (142, 64, 6), (244, 256, 1), (108, 256, 2)]
+        {
+            assert_eq!(
+                resident_groups(registers, work_items),
+                groups,
+                "{registers} registers, {work_items} work-items"
+            );
+        }
+        assert_eq!(resident_groups(16, 1024), 2);
+        assert_eq!(resident_groups(255, 1024), 1);
     }
 }

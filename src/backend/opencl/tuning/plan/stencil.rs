@@ -1,15 +1,15 @@
-//! How a kernel is built and launched that sums nothing: stencils above all, of which most is tuned.
+//! How a kernel is built and launched that sums nothing: stencils above all, of which most is tuned. Counterparts of the build options: `cl/access.clh`,
+//! `cl/traversal.clh`, `cl/accelerator.clh`.
 
 use std::fmt::Write as _;
 
 use lanefield_reference::field::Spinors;
 use lanefield_reference::kernels::reduce::Sum;
-use lanefield_reference::layout::{AcceleratorThreads, LaunchGeometry, PartsShape};
+use lanefield_reference::layout::{AcceleratorThreads, BlockOrder, DIMENSIONS, LaunchGeometry, PartsShape};
 
-use super::build_options::Build;
-use super::planner::{LocalMemory, Plan, Planner, Staying, options_of_converted};
+use super::planner::{LocalMemory, Plan, Planner, Staying, block_options, options_of_converted};
 use super::sum::SumOf;
-use crate::backend::opencl::device::DeviceError;
+use crate::backend::opencl::device::{DeviceError, DeviceInfo};
 use crate::backend::opencl::tuning::choices::{
     Accumulators, GridStride, GroupSize, LinkLoads, Mapping, Stores, Traversal,
 };
@@ -17,6 +17,111 @@ use crate::backend::opencl::tuning::lane_form::WorkItemLanes;
 use crate::backend::opencl::tuning::link_sharing::{LinkSharing, shared_bytes};
 use crate::backend::opencl::tuning::neighbours::{Neighbours, Stage};
 use crate::backend::specification::{BuildOption, Geometry, Shape};
+
+/// The choices for one kernel, as it is built.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+struct Build {
+    link_loads: LinkLoads,
+    stores: Stores,
+    grid_stride: bool,
+    /// 0: as the compiler likes.
+    max_registers: u32,
+    /// The order of a launch, where it is not that of the memory.
+    blocks: Option<BlockOrder>,
+    mapping: Mapping,
+    /// The only size of groups.
+    group: Option<[usize; 3]>,
+    /// Whether a part of the links is asked to stay in the last cache.
+    keeps_links: bool,
+    /// Where neighbours' spinors wait, if not in registers.
+    stage: Option<Stage>,
+    /// Bytes of the links that a group shares, 0 where it shares none.
+    shared_links: usize,
+    /// Whether arithmetic is relaxed: for a study alone, since its bits are not the reference's.
+    relaxed: bool,
+    /// Whether the compiler is to say what a kernel takes.
+    verbose: bool,
+}
+
+impl Build {
+    /// `outer`: extents of the outer lattice, where the memory has its order.
+    fn new(
+        (link_loads, stores, grid_stride, traversal): (LinkLoads, Stores, GridStride, Traversal),
+        max_registers: u32,
+        device: &DeviceInfo,
+        outer: Option<[usize; DIMENSIONS]>,
+    ) -> Self {
+        let blocks = match (traversal, outer) {
+            (Traversal::Blocks(wanted), Some(outer)) => Some(BlockOrder::of_extents(outer, wanted)),
+            _ => None,
+        };
+        let blocks = blocks.filter(|blocks| !blocks.is_lexicographic());
+        let grid_stride = grid_stride != GridStride::Off;
+        let nvidia = device.takes_nvidia_options();
+        let max_registers = if nvidia { max_registers } else { 0 };
+        let (mapping, group, relaxed) = (Mapping::LaneFast, None, false);
+        let (stage, shared_links) = (None, 0);
+        let verbose = grid_stride && nvidia;
+        let keeps_links = link_loads == LinkLoads::Kept && device.keeps_what_is_asked();
+        Self {
+            link_loads,
+            keeps_links,
+            stores,
+            grid_stride,
+            max_registers,
+            blocks,
+            mapping,
+            group,
+            stage,
+            shared_links,
+            relaxed,
+            verbose,
+        }
+    }
+
+    fn options(&self) -> String {
+        let mut options = String::new();
+        options += match self.link_loads {
+            LinkLoads::Cached => "",
+            LinkLoads::PastL1 | LinkLoads::Kept => " -DLINKS_PAST_L1",
+            LinkLoads::Ahead => " -DLINKS_ASKED_FOR",
+        };
+        if self.keeps_links {
+            options += " -DLINKS_KEPT";
+        }
+        if self.stores == Stores::Streaming {
+            options += " -DSTREAMING_STORES";
+        }
+        if self.grid_stride {
+            options += " -DPERSISTENT";
+        }
+        if let Some(blocks) = &self.blocks {
+            options += &block_options(blocks, "TRAVERSAL_BLOCK");
+        }
+        if self.mapping == Mapping::SiteFast {
+            options += " -DSITE_FAST";
+        }
+        if let Some([x, y, z]) = self.group {
+            options += &format!(" -DGROUP_X={x} -DGROUP_Y={y} -DGROUP_Z={z}");
+        }
+        if let Some(stage) = self.stage {
+            options += &stage.options();
+        }
+        if self.shared_links > 0 {
+            options += " -DLINKS_SHARED";
+        }
+        if self.relaxed {
+            options += " -DRELAXED_MATH -cl-fast-relaxed-math";
+        }
+        if self.max_registers > 0 {
+            options += &format!(" -cl-nv-maxrregcount={}", self.max_registers);
+        }
+        if self.verbose {
+            options += " -cl-nv-verbose";
+        }
+        options
+    }
+}
 
 /// Groups of a launch that has no more than `items` work-items in a dimension.
 fn groups_over(geometry: LaunchGeometry, dimension: usize, items: usize) -> usize {
@@ -275,5 +380,21 @@ mod tests {
         let geometry = LaunchGeometry { global: [16, 16, 1024], local: [16, 4, 4] };
         let groups = [1024, 128, 127, 1, 4096].map(|items| groups_over(geometry, 2, items));
         assert_eq!(groups, [4 * 256, 4 * 32, 4 * 32, 4, 4 * 256]);
+    }
+
+    #[test]
+    fn a_build_names_what_was_chosen_and_blocks_that_are_no_order_of_their_own_are_none() {
+        let device = crate::backend::opencl::device::testing::device("NVIDIA H200");
+        let build = |block, outer| {
+            let choices = (LinkLoads::Cached, Stores::Cached, GridStride::Off, Traversal::Blocks(block));
+            Build::new(choices, 0, &device, outer)
+        };
+        let outer = Some([4, 8, 8, 8]);
+        let of_one_size = Build { group: Some([8, 4, 1]), mapping: Mapping::SiteFast, ..build([8, 8, 8, 2], outer) };
+        assert_eq!(of_one_size.options(), " -DSITE_FAST -DGROUP_X=8 -DGROUP_Y=4 -DGROUP_Z=1");
+        let blocks = build([2, 2, 8, 8], outer).options();
+        assert!(blocks.contains("-DOUTER_Z=8 -DTRAVERSAL_BLOCK_Z=8") && blocks.contains("-DTRAVERSAL_BLOCK_X=2"));
+        // Where the memory has subdomains, launches follow it.
+        assert_eq!(build([2, 2, 8, 8], None).options(), "");
     }
 }

@@ -7,8 +7,7 @@ use lanefield_reference::kernels::reduce::Sum;
 use lanefield_reference::layout::{BlockOrder, Slices, TreePlan, reduction_groups};
 use lanefield_reference::real::Precision;
 
-use super::build_options::block_options;
-use super::planner::{Planner, options_of_converted};
+use super::planner::{Planner, block_options, options_of_converted};
 use super::sum_options::{Finish, SumForm};
 use crate::backend::BackendError;
 use crate::backend::opencl::device::{DeviceError, Retirement};
