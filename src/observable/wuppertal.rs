@@ -12,9 +12,9 @@ use lanefield_reference::real::Real;
 use num_complex::Complex;
 
 use crate::backend::{Backend, BackendError};
+use crate::kernel::laplace;
 use crate::kernel::prelude::*;
 use crate::kernel::with_hop::WithHop;
-use crate::kernel::{ArgumentValue, laplace};
 use crate::operator::{HopOperator, HopParameters};
 
 /// So many times ψ ← (ψ + α Σ [U_j(x) ψ(x + j) + U_j†(x − j) ψ(x − j)]) / (1 + 6 α) over j = x, y, z, of each colour vector by itself, in f64.
@@ -71,9 +71,8 @@ impl Wuppertal {
             let mut sum = backend.zeros(lattice, Sites::Full, kind)?;
             for _ in 0..steps {
                 // The hop is that of −Δ: it has the opposite sign.
-                let hop = hops.term(Sites::Full, &psi, Dagger::No)?;
                 let with_psi = WithHop::Sum(-1.0 / self.alpha, &psi);
-                with_psi.launch(backend, &laplace::WITH_HOP, &mut sum, hop, ArgumentValue::Scalar)?;
+                hops.with_hop(&laplace::WITH_HOP, &mut sum, with_psi, &psi, Dagger::No)?;
                 backend.scale(&mut psi, -self.alpha / (1.0 + 6.0 * self.alpha), &sum)?;
             }
             let done = backend.download(&psi)?.try_to_site_order()?;

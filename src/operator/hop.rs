@@ -9,6 +9,8 @@ use lanefield_reference::links::{BoundaryPhases, DoubledGauge, LinkFormat, doubl
 
 use crate::backend::{Backend, BackendError, FieldOn, HopOn};
 use crate::kernel::prelude::*;
+use crate::kernel::with_hop::{Kernels, WithHop};
+use crate::kernel::{ArgumentValue, Arguments};
 
 /// What defines a hop, beside the configuration. All of it can change bits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -101,6 +103,46 @@ impl<'b, B: Backend, R: Vectors> HopOperator<'b, B, R> {
     ) -> Result<HopOn<'a, B, R, K>, BackendError> {
         let onto = self.onto(sites)?;
         Ok(HopTerm { stencil: &onto.stencil, links: &onto.links, source: psi, legs: self.legs, dagger })
+    }
+
+    /// out = what one of the kernels does with the hop of ψ onto the sites of `out`, in one launch.
+    pub(crate) fn with_hop<'a, K: SiteObject, N: Into<ArgumentValue<'a, B::Storage>>>(
+        &'a self,
+        kernels: &Kernels,
+        out: &'a mut FieldOn<B, R, K>,
+        done: WithHop<'a, FieldOn<B, R, K>, N>,
+        psi: &'a FieldOn<B, R, K>,
+        dagger: Dagger,
+    ) -> Result<(), BackendError> {
+        self.with_hop_and(None, kernels, out, done, psi, dagger)
+    }
+
+    /// The same of kernels that read other doubled links besides, by this name.
+    pub(super) fn with_hop_and<'a, K: SiteObject, N: Into<ArgumentValue<'a, B::Storage>>>(
+        &'a self,
+        others: Option<(&'static str, &'a FieldOn<B, R, DoubledGauge>)>,
+        kernels: &Kernels,
+        out: &'a mut FieldOn<B, R, K>,
+        done: WithHop<'a, FieldOn<B, R, K>, N>,
+        psi: &'a FieldOn<B, R, K>,
+        dagger: Dagger,
+    ) -> Result<(), BackendError> {
+        let onto = self.onto(out.sites())?;
+        let (pair, a, x) = match done {
+            WithHop::Sum(a, x) => (kernels.sum, a, Some(x)),
+            WithHop::Product(a) => (kernels.product, a, None),
+            WithHop::Difference(a, x) => (kernels.difference, a, Some(x)),
+        };
+        let kernel = pair[usize::from(dagger == Dagger::Yes)];
+        let mut arguments = Arguments::new(kernel).write("out", out).value("a", a.into());
+        if let Some(x) = x {
+            arguments = arguments.read("x", x);
+        }
+        if let Some((name, links)) = others {
+            arguments = arguments.read(name, links);
+        }
+        arguments = arguments.read("links", &onto.links).read("psi", psi).stencil(&onto.stencil).legs(self.legs);
+        self.backend.launch(arguments.call()?)
     }
 
     /// Reals stored a link.

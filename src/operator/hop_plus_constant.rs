@@ -12,7 +12,6 @@ use super::traits::acts_as;
 use super::traits::{AXPY_FLOPS, SCALE_FLOPS, bytes_of};
 use super::{ActsOn, EvenOdd, HopOperator, Model, Operator};
 use crate::backend::{Backend, BackendError, FieldOn};
-use crate::kernel::ArgumentValue;
 use crate::kernel::prelude::*;
 use crate::kernel::with_hop::{Kernels, WithHop, has_bits_of_steps};
 
@@ -76,18 +75,6 @@ impl<'b, B: Backend, R: Vectors, P: HopPlusConstantModel> HopPlusConstant<'b, B,
         has_bits_of_steps::<R>() && self.parameters.are_fused(parts)
     }
 
-    /// out = what is done with hop(ψ), in one launch.
-    fn with_hop(
-        &self,
-        out: &mut ModelField<B, R, P>,
-        done: WithHop<'_, ModelField<B, R, P>>,
-        psi: &ModelField<B, R, P>,
-        dagger: Dagger,
-    ) -> Result<(), BackendError> {
-        let hop = self.legs.term(out.sites(), psi, dagger)?;
-        done.launch(self.legs.backend(), P::WITH_HOP, out, hop, ArgumentValue::Scalar)
-    }
-
     fn hop_flops(&self, sites: Sites) -> u64 {
         number_of_sites(self.lattice(), sites) * self.parameters.hop_flops_per_site()
     }
@@ -108,7 +95,7 @@ impl<B: Backend, R: Vectors, P: HopPlusConstantModel> Operator<B, R> for HopPlus
     ) -> Result<(), BackendError> {
         let diagonal = self.parameters.diagonal();
         if self.is_fused(psi.kind().object().parts()) {
-            return self.with_hop(out, WithHop::Sum(diagonal, psi), psi, dagger);
+            return self.legs.with_hop(P::WITH_HOP, out, WithHop::Sum(diagonal, psi), psi, dagger);
         }
         self.hop(out, psi, dagger)?;
         self.backend().axpy(diagonal, psi, out)
@@ -160,7 +147,13 @@ impl<B: Backend, R: Vectors, P: HopPlusConstantModel> EvenOdd<B, R> for HopPlusC
         dagger: Dagger,
     ) -> Result<(), BackendError> {
         if self.is_fused(psi.kind().object().parts()) {
-            return self.with_hop(out, WithHop::Product(1.0 / self.parameters.diagonal()), psi, dagger);
+            return self.legs.with_hop(
+                P::WITH_HOP,
+                out,
+                WithHop::Product(1.0 / self.parameters.diagonal()),
+                psi,
+                dagger,
+            );
         }
         inverse_hop_in_steps(self, out, between, psi, dagger)
     }
@@ -174,7 +167,13 @@ impl<B: Backend, R: Vectors, P: HopPlusConstantModel> EvenOdd<B, R> for HopPlusC
         dagger: Dagger,
     ) -> Result<(), BackendError> {
         if self.is_fused(psi.kind().object().parts()) {
-            return self.with_hop(out, WithHop::Difference(self.parameters.diagonal(), chi), psi, dagger);
+            return self.legs.with_hop(
+                P::WITH_HOP,
+                out,
+                WithHop::Difference(self.parameters.diagonal(), chi),
+                psi,
+                dagger,
+            );
         }
         diagonal_minus_hop_in_steps(self, out, between, chi, psi, dagger)
     }

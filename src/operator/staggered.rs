@@ -21,6 +21,7 @@ use crate::backend::{Backend, BackendError, FieldOn};
 use crate::gauge::HostLinks;
 use crate::kernel::prelude::*;
 use crate::kernel::with_hop::{WithHop, has_bits_of_steps};
+use crate::kernel::{hisq, staggered};
 
 /// What defines a staggered operator, beside the configuration.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -104,11 +105,9 @@ impl<'b, B: Backend, R: Vectors> Staggered<'b, B, R> {
         done: WithHop<'_, ColourVectorsOn<B, R>>,
         psi: &ColourVectorsOn<B, R>,
     ) -> Result<(), BackendError> {
-        let hop = self.legs.term(out.sites(), psi, Dagger::No)?;
-        match self.long_links(out.sites()) {
-            Some(long_links) => self.legs.backend().hisq_with_hop(out, done, hop, long_links),
-            None => self.legs.backend().staggered_with_hop(out, done, hop),
-        }
+        let long = self.long_links(out.sites()).map(|long| ("long_links", long));
+        let kernels = if long.is_some() { &hisq::WITH_HOP } else { &staggered::WITH_HOP };
+        self.legs.with_hop_and(long, kernels, out, done, psi, Dagger::No)
     }
 
     /// out = a·χ − hop ψ, step by step.

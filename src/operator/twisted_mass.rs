@@ -16,6 +16,7 @@ use super::traits::{SpinorsOn, bytes_of};
 use super::{ActsOn, EvenOdd, HopOperator, HopParameters, Model, Operator};
 use crate::backend::{Backend, BackendError};
 use crate::kernel::prelude::*;
+use crate::kernel::twisted_mass;
 use crate::kernel::with_hop::WithHop;
 
 /// What defines a twisted mass operator, beside the configuration.
@@ -119,8 +120,13 @@ acts_as!(TwistedMass<'_, B, R>, [B: Backend, R: Vectors], hop, Spinors, |_, rhs|
 impl<B: Backend, R: Vectors> Operator<B, R> for TwistedMass<'_, B, R> {
     /// In one launch.
     fn apply(&mut self, out: &mut SpinorsOn<B, R>, psi: &SpinorsOn<B, R>, dagger: Dagger) -> Result<(), BackendError> {
-        let hop = self.hop.term(out.sites(), psi, dagger)?;
-        self.hop.backend().twisted_mass_with_hop(out, WithHop::Sum(of_dagger(self.diagonal, dagger), psi), hop)
+        self.hop.with_hop(
+            &twisted_mass::WITH_HOP,
+            out,
+            WithHop::Sum(of_dagger(self.diagonal, dagger), psi),
+            psi,
+            dagger,
+        )
     }
 
     /// The hop (1320 a site), and the twisted sum (96).
@@ -158,8 +164,7 @@ impl<B: Backend, R: Vectors> EvenOdd<B, R> for TwistedMass<'_, B, R> {
         psi: &SpinorsOn<B, R>,
         dagger: Dagger,
     ) -> Result<(), BackendError> {
-        let hop = self.hop.term(out.sites(), psi, dagger)?;
-        self.hop.backend().twisted_mass_with_hop(out, WithHop::Product(of_dagger(self.inverse, dagger)), hop)
+        self.hop.with_hop(&twisted_mass::WITH_HOP, out, WithHop::Product(of_dagger(self.inverse, dagger)), psi, dagger)
     }
 
     /// In one launch.
@@ -171,8 +176,13 @@ impl<B: Backend, R: Vectors> EvenOdd<B, R> for TwistedMass<'_, B, R> {
         psi: &SpinorsOn<B, R>,
         dagger: Dagger,
     ) -> Result<(), BackendError> {
-        let hop = self.hop.term(out.sites(), psi, dagger)?;
-        self.hop.backend().twisted_mass_with_hop(out, WithHop::Difference(of_dagger(self.diagonal, dagger), chi), hop)
+        self.hop.with_hop(
+            &twisted_mass::WITH_HOP,
+            out,
+            WithHop::Difference(of_dagger(self.diagonal, dagger), chi),
+            psi,
+            dagger,
+        )
     }
 
     /// Two hops (1320 a site), two twisted products (72 each), and a difference (24).

@@ -3,16 +3,14 @@
 
 use lanefield_reference::kernels::Vectors;
 use lanefield_reference::kernels::staggered::sign;
-use lanefield_reference::links::DoubledGauge;
 use lanefield_reference::scalar::hisq as plain;
 use lanefield_reference::scalar::matrix_times_vector;
 use num_complex::Complex;
 
+use super::Kernel;
 use super::plain::PlainCall;
 use super::staples::step;
-use super::with_hop::{self, WithHop};
-use super::{ArgumentValue, Kernel};
-use crate::backend::{BackendError, FieldOn, HopOn, Launch};
+use super::with_hop;
 use crate::body::prelude::*;
 
 /// The kernels of the family.
@@ -105,22 +103,6 @@ fn plain_hop<R: Vectors>(call: &PlainCall<'_, R>) -> Vec<Complex<R>> {
     hop
 }
 
-/// What the HISQ operator does with its hop, on any backend.
-pub trait HisqKernels: Launch {
-    /// out = what is done with a hop, on the stencil's sites. The hop has the doubled fat links, `long_links` are the doubled long ones of the same sites.
-    ///
-    /// # Errors
-    /// [`BackendError::Argument`] for fields that do not match; what the backend reports.
-    fn hisq_with_hop<R: Vectors>(
-        &self,
-        out: &mut FieldOn<Self, R, ColourVectors>,
-        done: WithHop<'_, FieldOn<Self, R, ColourVectors>>,
-        hop: HopOn<'_, Self, R, ColourVectors>,
-        long_links: &FieldOn<Self, R, DoubledGauge>,
-    ) -> Result<(), BackendError> {
-        let kernels = with_hop::Kernels { sum: [&HISQ_FULL; 2], product: [&EO_HISQ; 2], difference: [&OE_HISQ; 2] };
-        done.launch_with(self, &kernels, out, hop, ArgumentValue::Scalar, |arguments| {
-            arguments.read("long_links", long_links)
-        })
-    }
-}
+/// What the HISQ operator does with its hop. The hop has the doubled fat links, `long_links` are the doubled long ones of the same sites.
+pub static WITH_HOP: with_hop::Kernels =
+    with_hop::Kernels { sum: [&HISQ_FULL; 2], product: [&EO_HISQ; 2], difference: [&OE_HISQ; 2] };

@@ -35,7 +35,7 @@ families! {
     links: LinksKernels of Launch, section "22";
     heat_bath: HeatBathKernels of Launch, section "23";
     molecular_dynamics: MolecularDynamicsKernels of Launch, section "24";
-    hisq: HisqKernels of Launch, section "25";
+    hisq, section "25";
     gauge_fixing: GaugeFixingKernels of Launch, section "26";
     blas: BlasKernels of Launch, section "7";
     rhs: RhsKernels of Launch, section "7";

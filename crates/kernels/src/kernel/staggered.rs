@@ -13,9 +13,9 @@ use super::colour_vectors::{IN, OUT, work};
 use super::coordinates::COORDINATES;
 use super::hop::LINKS;
 use super::plain::PlainCall;
-use super::with_hop::{self, WithHop};
-use super::{ArgumentValue, Arguments, Kernel, KernelSource};
-use crate::backend::{BackendError, FieldOn, HopOn, Launch};
+use super::with_hop;
+use super::{Arguments, Kernel, KernelSource};
+use crate::backend::{BackendError, FieldOn, Launch};
 use crate::body::BodyKernel;
 use crate::body::prelude::*;
 
@@ -99,12 +99,16 @@ with_hop::twins! { |call| call.hop_of_colours(ScalarWilson::staggered_hop, "psi"
     oe_staggered_twin = with_hop::difference;
 }
 
-/// The staggered hop, and what the operator does with it, on any backend.
+/// What the operator does with its hop.
+pub static WITH_HOP: with_hop::Kernels =
+    with_hop::Kernels { sum: [&STAGGERED_FULL; 2], product: [&EO_STAGGERED; 2], difference: [&OE_STAGGERED; 2] };
+
+/// The staggered hop, on any backend.
 pub trait StaggeredKernels: Launch {
     /// out = staggered_hop of each colour vector of `source`, at the stencil's sites.
     ///
     /// # Errors
-    /// [`BackendError::Argument`] for fields that do not match; what the backend reports; so for every function here.
+    /// [`BackendError::Argument`] for fields that do not match; what the backend reports.
     fn staggered_hop<R: Vectors>(
         &self,
         out: &mut FieldOn<Self, R, ColourVectors>,
@@ -115,20 +119,5 @@ pub trait StaggeredKernels: Launch {
     ) -> Result<(), BackendError> {
         let arguments = Arguments::new(&STAGGERED_HOP).write("out", out).stencil(stencil).legs(legs);
         self.launch(arguments.read("links", links).read("in", source).call()?)
-    }
-
-    /// out = what is done with a hop, on the stencil's sites.
-    fn staggered_with_hop<R: Vectors>(
-        &self,
-        out: &mut FieldOn<Self, R, ColourVectors>,
-        done: WithHop<'_, FieldOn<Self, R, ColourVectors>>,
-        hop: HopOn<'_, Self, R, ColourVectors>,
-    ) -> Result<(), BackendError> {
-        let kernels = with_hop::Kernels {
-            sum: [&STAGGERED_FULL; 2],
-            product: [&EO_STAGGERED; 2],
-            difference: [&OE_STAGGERED; 2],
-        };
-        done.launch(self, &kernels, out, hop, ArgumentValue::Scalar)
     }
 }

@@ -8,9 +8,9 @@ use num_complex::Complex;
 
 use super::plain::PlainCall;
 use super::wilson::wilson_hop;
-use super::with_hop::{self, WithHop};
+use super::with_hop;
 use super::{ArgumentValue, Arguments, Kernel};
-use crate::backend::{BackendError, FieldOn, HopOn, Launch};
+use crate::backend::{BackendError, FieldOn, Launch};
 use crate::body::prelude::*;
 
 /// The kernels of the family.
@@ -90,12 +90,20 @@ fn difference<R: Vectors>(a: Complex<R>, x: &[Complex<R>], hop: &[Complex<R>]) -
     scalar::twist(a, x).into_iter().zip(hop).map(|(x, hop)| x - hop).collect()
 }
 
+/// What the operator does with its hop, in which a number a stands for a.re + i·a.im·γ5. In f32 and f64 it has the bits of the hop, stored, and of
+/// [`TWISTED_MASS_APPLY`], which in a sum is not rounded by itself.
+pub static WITH_HOP: with_hop::Kernels = with_hop::Kernels {
+    sum: [&TWISTED_MASS_FULL, &TWISTED_MASS_FULL_DAGGER],
+    product: [&EO_TWISTED_MASS, &EO_TWISTED_MASS_DAGGER],
+    difference: [&OE_TWISTED_MASS, &OE_TWISTED_MASS_DAGGER],
+};
+
 /// What twisted mass fermions are made of, on any backend. A number a stands for a.re + i·a.im·γ5.
 pub trait TwistedMassKernels: Launch {
     /// out = a·x, of each spinor of a site.
     ///
     /// # Errors
-    /// [`BackendError::Argument`] for fields that do not match; what the backend reports; so for every function here.
+    /// [`BackendError::Argument`] for fields that do not match; what the backend reports.
     fn twisted_mass_apply<R: Vectors>(
         &self,
         out: &mut FieldOn<Self, R, Spinors>,
@@ -104,21 +112,5 @@ pub trait TwistedMassKernels: Launch {
     ) -> Result<(), BackendError> {
         let arguments = Arguments::new(&TWISTED_MASS_APPLY).write("out", out).value("a", ArgumentValue::Complex(a));
         self.launch(arguments.read("x", x).call()?)
-    }
-
-    /// out = what is done with a hop, on the stencil's sites. In f32 and f64 it has the bits of the hop, stored, and of [`Self::twisted_mass_apply`],
-    /// which in a sum is not rounded by itself.
-    fn twisted_mass_with_hop<R: Vectors>(
-        &self,
-        out: &mut FieldOn<Self, R, Spinors>,
-        done: WithHop<'_, FieldOn<Self, R, Spinors>, Complex<f64>>,
-        hop: HopOn<'_, Self, R>,
-    ) -> Result<(), BackendError> {
-        let kernels = with_hop::Kernels {
-            sum: [&TWISTED_MASS_FULL, &TWISTED_MASS_FULL_DAGGER],
-            product: [&EO_TWISTED_MASS, &EO_TWISTED_MASS_DAGGER],
-            difference: [&OE_TWISTED_MASS, &OE_TWISTED_MASS_DAGGER],
-        };
-        done.launch(self, &kernels, out, hop, ArgumentValue::Complex)
     }
 }

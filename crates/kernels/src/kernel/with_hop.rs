@@ -1,16 +1,13 @@
 //! A hop, and what an operator does with it at the same site, in one launch: `docs/arithmetic.md` §9, §15 to §17 and §25. In f32 and f64 the results have the
 //! bits of the steps one after the other: nothing that a step stores is rounded in between. The kernels are bodies, each with its hop's family.
 
-use lanefield_reference::field::SiteObject;
 use lanefield_reference::kernels::Vectors;
 use lanefield_reference::real::Precision;
 use lanefield_reference::scalar::{real_madd, real_times};
 use num_complex::Complex;
 
+use super::Kernel;
 use super::plain::PlainCall;
-use super::{ArgumentValue, Arguments, Kernel};
-use crate::backend::{BackendError, FieldOn, HopOn, Launch};
-use crate::body::prelude::Dagger;
 
 /// What is done with a hop.
 #[derive(Clone, Copy, Debug)]
@@ -38,47 +35,6 @@ pub struct Kernels {
     pub sum: KernelPair,
     pub product: KernelPair,
     pub difference: KernelPair,
-}
-
-impl<'a, B: Launch + ?Sized, R: Vectors, K: SiteObject, N> WithHop<'a, FieldOn<B, R, K>, N> {
-    /// out = this, on the stencil's sites. `value`: the number as an argument.
-    ///
-    /// # Errors
-    /// [`BackendError::Argument`] for fields that do not match; what the backend reports.
-    pub fn launch(
-        self,
-        backend: &B,
-        kernels: &Kernels,
-        out: &'a mut FieldOn<B, R, K>,
-        hop: HopOn<'a, B, R, K>,
-        value: impl FnOnce(N) -> ArgumentValue<'a, B::Storage>,
-    ) -> Result<(), BackendError> {
-        self.launch_with(backend, kernels, out, hop, value, |arguments| arguments)
-    }
-
-    /// The same of kernels that have other arguments beside these.
-    pub(super) fn launch_with(
-        self,
-        backend: &B,
-        kernels: &Kernels,
-        out: &'a mut FieldOn<B, R, K>,
-        hop: HopOn<'a, B, R, K>,
-        value: impl FnOnce(N) -> ArgumentValue<'a, B::Storage>,
-        others: impl FnOnce(Arguments<'a, B>) -> Arguments<'a, B>,
-    ) -> Result<(), BackendError> {
-        let ([kernel, conjugate], a, x) = match self {
-            Self::Sum(a, x) => (kernels.sum, a, Some(x)),
-            Self::Product(a) => (kernels.product, a, None),
-            Self::Difference(a, x) => (kernels.difference, a, Some(x)),
-        };
-        let kernel = if hop.dagger == Dagger::Yes { conjugate } else { kernel };
-        let mut arguments =
-            Arguments::new(kernel).write("out", out).value("a", value(a)).stencil(hop.stencil).legs(hop.legs);
-        if let Some(x) = x {
-            arguments = arguments.read("x", x);
-        }
-        backend.launch(others(arguments.read("links", hop.links).read("psi", hop.source)).call()?)
-    }
 }
 
 /// The twin of such a kernel, whose hop is given in site order over the whole lattice: `made` makes a component of the result of that of x, which is empty

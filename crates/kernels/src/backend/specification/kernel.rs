@@ -341,6 +341,18 @@ pub enum ArgumentValue<'a, S> {
     Indices(&'a [usize]),
 }
 
+impl<S> From<f64> for ArgumentValue<'_, S> {
+    fn from(scalar: f64) -> Self {
+        Self::Scalar(scalar)
+    }
+}
+
+impl<S> From<Complex<f64>> for ArgumentValue<'_, S> {
+    fn from(scalar: Complex<f64>) -> Self {
+        Self::Complex(scalar)
+    }
+}
+
 /// A call of a kernel whose arguments were checked.
 pub struct Call<'a, B: Memory + ?Sized> {
     pub(super) shape: Shape,
