@@ -130,13 +130,11 @@ fn component(fraction: i16, step: f32) -> f32 {
     f32::from(fraction) * step
 }
 
-/// The step of one lane of a part.
 fn step_of_lane(part: &[f32], nsimd: usize, lane: usize) -> f32 {
     let magnitudes = part.chunks_exact(2 * nsimd).flat_map(|word| [word[2 * lane], word[2 * lane + 1]]);
     step(magnitudes.map(|x| x.to_bits() & i32::MAX as u32).max().unwrap_or(0))
 }
 
-/// Parts a task.
 const PARTS_A_TASK: usize = 256;
 
 impl Half {

@@ -29,7 +29,6 @@ use lanefield_reference::scalar::{
 use num_complex::Complex;
 use sha2::{Digest as _, Sha256};
 
-/// Words of a spinor.
 const WORDS: usize = Spinors::WORDS;
 /// Extents of the lattice of the examples.
 const EXTENTS: [usize; 4] = [4, 2, 2, 2];

@@ -59,7 +59,6 @@ impl From<&DeviceInfo> for CapturedOn {
 /// A file of the directory.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub(super) struct FileEntry {
-    /// Its name.
     pub file: String,
     /// In hexadecimal.
     pub sha256: String,
@@ -107,7 +106,6 @@ pub(super) enum ArgumentEntry {
 
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub(super) struct BufferEntry {
-    /// What it is for.
     pub what: String,
     pub bytes: usize,
     pub before: FileEntry,

@@ -294,7 +294,6 @@ mod tests {
     use super::*;
     use crate::io::identity::digest_of_numbers;
 
-    /// On all ranks of a decomposition.
     fn on_ranks<T: std::marker::Send>(decomposition: Decomposition, work: impl Fn(WholeLattice) -> T + Sync) -> Vec<T> {
         ThreadRanks::run(decomposition.cut().ranks(), |comm| work(WholeLattice::new(Arc::new(comm), decomposition)))
     }

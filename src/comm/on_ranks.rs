@@ -31,7 +31,6 @@ pub struct OnRanks<B> {
     links: Arc<ExchangeContext>,
     /// The halos of the calls so far.
     halos: Mutex<HashMap<Shape, Arc<[Halo]>>>,
-    /// The rooms of their packets.
     rooms: Mutex<HashMap<RoomKey, Arc<Mutex<PacketBuffers>>>>,
 }
 

@@ -38,13 +38,11 @@ pub struct PacketBuffers {
     packets: Vec<(Leg, Range<usize>)>,
     /// Packets that go out, twice: a neighbour may still read those of one exchange while those of the next are written.
     own: Arc<PacketMemory>,
-    /// Bytes of all packets.
     bytes: usize,
     /// The half that goes out.
     half: usize,
     /// Whether each packet that goes out is read where it lies.
     is_read_in_place: Vec<bool>,
-    /// Where each packet comes.
     comes: Vec<Comes>,
 }
 

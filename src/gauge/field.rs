@@ -55,7 +55,6 @@ impl<'b, B: Backend> GaugeField<'b, B> {
         self.links.all()
     }
 
-    /// A field of zeros.
     pub(super) fn zeros(&self) -> Result<LinkField<B>, BackendError> {
         self.backend.zeros(self.lattice, Sites::Full, ColourMatrix)
     }
@@ -81,7 +80,6 @@ impl<'b, B: Backend> GaugeField<'b, B> {
         Ok(self.downloaded(&self.links)?)
     }
 
-    /// Links of fields as a configuration.
     pub(super) fn downloaded(&self, fields: &LinkFields<B, f64>) -> Result<Configuration, BackendError> {
         LinkFields::configuration(&[fields], self.backend)
     }

@@ -46,7 +46,6 @@ pub struct Flow<'b, B: Backend> {
     field: GaugeField<'b, B>,
     action: Action,
     choice: StepChoice,
-    /// The flow time.
     time: f64,
     /// The size of the next step.
     next: f64,

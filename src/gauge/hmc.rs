@@ -57,7 +57,6 @@ pub enum HmcError {
     /// Trajectories are used up.
     #[error("trajectory {0} has no random numbers of its own: they are numbered from 0 to {last}; go on with another seed", last = MOST_TRAJECTORIES - 1)]
     Trajectories(u64),
-    /// The gauge field.
     #[error(transparent)]
     Field(#[from] GaugeFieldError),
     /// The backend failed.

@@ -100,7 +100,6 @@ impl<B: Memory + ?Sized, R: Vectors> LinkFields<B, R> {
     }
 }
 
-/// Links on the host.
 pub(crate) struct HostLinks {
     lattice: Lattice,
     /// Which sites, and where they lie.

@@ -25,7 +25,6 @@ pub enum WriteError {
     /// The path has no file name, or names a directory.
     #[error("cannot write {}: it is a directory; give the name of a file", .path.display())]
     IsDirectory { path: PathBuf },
-    /// There is no such directory.
     #[error("cannot write {}: the directory {} does not exist; make it, or give another", .path.display(), .directory.display())]
     NoDirectory { directory: PathBuf, path: PathBuf },
     /// No file can be made in the directory: it may not be written, say.

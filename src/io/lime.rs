@@ -37,7 +37,6 @@ pub enum LimeError {
     /// A name that is none.
     #[error("the record at byte {0} has a type that is no ASCII text")]
     Kind(u64),
-    /// Too many.
     #[error("there are more than {MOST_RECORDS} records")]
     TooMany,
 }

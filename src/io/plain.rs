@@ -22,7 +22,6 @@ use super::open::{OpenError, open};
 use super::rows::{Demand, require_room};
 use super::stored_links::{FloatingPoint, StoredRows, decode};
 
-/// Bytes of a link.
 const LINK_BYTES: usize = 16 * LINK_WORDS;
 /// No extent of a lattice is larger: these files have nothing else to know them by.
 const MOST_EXTENT: usize = 4096;

@@ -327,7 +327,6 @@ impl RecordReader {
     }
 }
 
-/// The names of an identity.
 fn names(identity: &serde_json::Value) -> Vec<String> {
     let pairs = identity.as_array().into_iter().flatten();
     pairs.filter_map(|pair| Some(pair[0].as_str()?.to_owned())).collect()

@@ -125,7 +125,6 @@ pub(super) fn projected<R: Real, B: Backend, const N: usize>(
     Ok(correlator)
 }
 
-/// The words of a propagator at a site.
 fn words_of<R>(propagator: &[Complex<R>], site: usize) -> &[Complex<R>] {
     &propagator[site * Propagator::WORDS..][..Propagator::WORDS]
 }

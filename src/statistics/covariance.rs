@@ -50,7 +50,6 @@ pub enum Regularised {
 #[non_exhaustive]
 #[allow(missing_docs, reason = "the messages name the fields")]
 pub enum CovarianceError {
-    /// Errors need a spread.
     #[error("errors, by which a fit is weighed, need {needed} samples or more, and there {}", match samples { 1 => "is 1".to_owned(), _ => format!("are {samples}") })]
     Spread { samples: usize, needed: usize },
     /// It has no inverse.

@@ -111,7 +111,6 @@ pub(super) struct Draws {
 }
 
 impl Draws {
-    /// Draws for case number `number`.
     pub(super) fn of_case(seed: u64, number: u64) -> Self {
         Self { seed, site: number, next: 1 << 31 }
     }

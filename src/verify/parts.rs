@@ -22,7 +22,6 @@ use crate::solver::{Method, Preconditioning, Solve, SolveError, SolverParams, so
 
 /// Extents in each direction, of which one is drawn.
 const EXTENTS: [usize; 5] = [2, 4, 4, 6, 8];
-/// Sites at most.
 const MOST_SITES: usize = 512;
 /// Ranks that are threads, at most.
 const MOST_THREADS: usize = 8;

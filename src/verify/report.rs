@@ -18,7 +18,6 @@ pub struct Subject {
 }
 
 impl Subject {
-    /// A kernel.
     pub(crate) fn of_kernel(kernel: &'static Kernel, precision: Precision, reconstruct: Option<usize>) -> Self {
         Self { kernel: kernel.name.to_owned(), precision, reconstruct }
     }

@@ -36,7 +36,6 @@ const MOST_ITERATIONS: usize = 1000;
 /// The same of those for all operators and methods.
 const FEW_ITERATIONS: usize = 40;
 
-/// One solve.
 pub(super) struct SolveCheck {
     configuration: Arc<Configuration>,
     from_file: bool,

@@ -21,7 +21,6 @@ pub const BOUNDARIES: [(&str, BoundaryPhases); 2] =
 pub struct GridData {
     folder: PathBuf,
     meta: Value,
-    /// The configuration.
     pub configuration: Configuration,
 }
 

@@ -119,7 +119,6 @@ fn mutation() -> impl Strategy<Value = Mutation> {
 pub trait Format {
     /// A valid file.
     fn make(base: &Base) -> Vec<u8>;
-    /// Length of the header.
     fn header_length(file: &[u8]) -> usize;
     /// The header with other extents, as texts.
     fn set_extents(header: &str, extents: &[String; 4]) -> String;

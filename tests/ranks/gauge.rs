@@ -23,7 +23,6 @@ fn lattice() -> Extents {
     Extents::new([4, 4, 8, 8]).unwrap()
 }
 
-/// Numbers as bits.
 fn bits(numbers: &[f64]) -> Vec<u64> {
     numbers.iter().map(|number| number.to_bits()).collect()
 }

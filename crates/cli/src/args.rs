@@ -157,7 +157,6 @@ pub fn opencl_device(choice: &DeviceChoice) -> anyhow::Result<Result<Box<DeviceI
     })
 }
 
-/// An OpenCL device in a tuning.
 fn open_device(device: &DeviceInfo, tuning: Tuning) -> anyhow::Result<OpenCl> {
     let _span = span(Group::Host, || "open and probe the device");
     let opened = OpenCl::open(device);

@@ -11,7 +11,6 @@ pub struct Build {
     pub commit: &'static str,
 }
 
-/// This one.
 pub const BUILD: Build = Build { version: env!("CARGO_PKG_VERSION"), commit: env!("LANEFIELD_COMMIT") };
 
 /// What `lanefield --version` says: the release in the first line, then what else is known of the build. `lanefield -V` says the first line alone.

@@ -122,7 +122,6 @@ pub struct Compare {
     json: bool,
 }
 
-/// The hop, and all operators.
 struct HopOrOperator;
 
 impl Offer for HopOrOperator {
@@ -286,7 +285,6 @@ struct Report {
     comparison: Comparison,
 }
 
-/// What a hop is of.
 #[derive(Serialize)]
 struct HopOf {
     config: String,

@@ -220,7 +220,6 @@ struct Summary {
     /// The range that the polynomial suppresses; its upper end bounds the spectrum.
     range: [f64; 2],
     restarts: usize,
-    /// Applications of A.
     applications: usize,
     seconds: f64,
     /// The iteration of the checkpoint from which it resumed.

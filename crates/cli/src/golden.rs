@@ -94,7 +94,6 @@ fn lattice() -> String {
     format!("{x}.{y}.{z}.{t}")
 }
 
-/// What was written.
 #[derive(Serialize)]
 struct Written {
     directory: String,

@@ -27,7 +27,6 @@ impl Known {
     /// The library's kernels alone.
     pub const LIBRARY: &'static Self = &Self { kernels: KernelList::LIBRARY, maps: Vec::new() };
 
-    /// The map of a name.
     pub fn map(&self, name: &str) -> Option<Map> {
         self.maps.iter().copied().find(|map| map.name() == name)
     }

@@ -12,7 +12,6 @@ pub fn machine_named(name: &str) -> anyhow::Result<Machine> {
     if name.ends_with(".toml") { described(Path::new(name)) } else { Ok(Machine::named(name)?) }
 }
 
-/// What a file describes.
 pub fn described<T: Description>(file: &Path) -> anyhow::Result<T> {
     Ok(T::parse(&file.display().to_string(), &read(file)?)?)
 }

@@ -22,7 +22,6 @@ const FILES: [(&str, &str); 6] = [
     ("benches/kernels.rs", include_str!("new/bench.rs.txt")),
 ];
 
-/// The kernel in it.
 const KERNEL: &str = "covariant_sum";
 
 /// Make a crate for kernels of your own: one kernel, its twin, its tests, its benchmark, and the tools over it.

@@ -248,7 +248,6 @@ struct Report {
 /// One sum.
 #[derive(Serialize)]
 struct Value {
-    /// The slice, where there are slices.
     #[serde(skip_serializing_if = "Option::is_none")]
     slice: Option<usize>,
     /// The word, where words are summed.

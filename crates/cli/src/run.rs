@@ -38,7 +38,6 @@ struct Report {
     sums: Vec<SumOf>,
 }
 
-/// A sum.
 #[derive(Serialize)]
 struct SumOf {
     value: f64,

@@ -198,10 +198,8 @@ fn fits<D: Doubles>(pairs: &mut Pairs<D>, block: &[f64; BLOCK * LANES]) -> bool 
 
 /// A sum for each place of a row, of many rows of equal length: the words of outer sites, each real number on its own.
 pub(crate) struct RowSums<D> {
-    /// Reals of a row.
     reals: usize,
     pairs: Vec<Pairs<D>>,
-    /// All rows.
     rows: u64,
     /// What was spilled at each place, terms uncounted; empty until something is.
     spilled: Vec<ExactSum>,
@@ -230,7 +228,6 @@ impl<D: Doubles> RowSums<D> {
         self.rows += count as u64;
     }
 
-    /// Adds the sum at a place of the rows to `total`.
     pub(crate) fn add_to(&self, total: &mut ExactSum, place: usize) {
         let (high, low) = self.pairs[place / LANES].lanes()[place % LANES];
         total.add_pair(high, low, self.rows);

@@ -53,7 +53,6 @@ fn with_norm<R: Compiled>(a: f64, x: &FieldData<R>, b: Option<f64>, y: &mut Fiel
     R::run_update_with_norm(width, UpdateWithNorm { update, sum })
 }
 
-/// Reals as vectors.
 #[inline(always)]
 fn vectors<V: LaneVector>(reals: &[V::Real]) -> &[V] {
     bytemuck::cast_slice(reals)

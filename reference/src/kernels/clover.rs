@@ -200,7 +200,6 @@ impl<'a, V: LaneVector> CloverWords<'a, V> {
         move |word| site[word * vectors + vector]
     }
 
-    /// One vector of each word of a spinor.
     #[inline(always)]
     fn spinor(&self, spinor: usize, vector: usize) -> FullSpinor<V> {
         let words = Spinors::WORDS * self.vectors;

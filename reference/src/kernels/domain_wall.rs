@@ -129,7 +129,6 @@ struct Columns<'a, V> {
     form: MatrixForm,
     x: &'a [V],
     z: Option<&'a [V]>,
-    /// Columns of a task.
     a_task: usize,
     ls: usize,
     /// Vectors of a half spinor.
@@ -156,7 +155,6 @@ impl<V: LaneVector> Task<(usize, &mut [V])> for Columns<'_, V> {
 }
 
 impl<V: LaneVector> Columns<'_, V> {
-    /// Vectors of a column.
     #[inline(always)]
     fn length(&self) -> usize {
         2 * self.half * self.ls

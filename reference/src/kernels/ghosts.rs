@@ -100,7 +100,6 @@ pub fn projector(leg: Leg, dagger: Dagger) -> [(u8, usize); 2] {
     ADDED[leg.dimension()].map(|(power, row)| (if plus { power } else { (power + 2) % 4 }, row))
 }
 
-/// i to a power, times a.
 fn times_power_of_i<R: Real>(power: u8, a: Complex<R>) -> Complex<R> {
     match power {
         0 => a,

@@ -21,7 +21,6 @@ pub fn cases(cases: u32) -> ProptestConfig {
     ProptestConfig { cases, failure_persistence: Some(Box::new(kept)), ..ProptestConfig::default() }
 }
 
-/// All sites, and those of one parity.
 pub const ALL_SITES: [Sites; 3] = [Sites::Full, Sites::Parity(Parity::Even), Sites::Parity(Parity::Odd)];
 
 pub fn extents(text: &str) -> Extents {
@@ -78,7 +77,6 @@ pub fn any_boundary() -> impl Strategy<Value = BoundaryPhases> {
 /// What random fields are made of.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Numbers {
-    /// Gaussian numbers.
     Gaussian,
     /// Bit patterns: every exponent, subnormals, infinities and NaN, beside zeros of both signs.
     Bits,

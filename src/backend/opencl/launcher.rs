@@ -411,7 +411,6 @@ impl OpenCl {
         Ok(Packed::Small(self.small(what, &bytes)?))
     }
 
-    /// A small buffer with these bytes.
     fn small(&self, what: &'static str, bytes: &[u8]) -> Result<Buffer, BackendError> {
         let buffer = self.context.allocate_anywhere(bytes.len(), what)?;
         self.context.write(&buffer, 0, bytes)?;

@@ -165,7 +165,6 @@ impl OpenCl {
         Ok(results)
     }
 
-    /// Exact sums of `terms` terms each.
     fn accumulators(&self, workspace: &Workspace, sums: usize, terms: u64) -> Result<Vec<ExactSum>, BackendError> {
         let results = self.exact_results(workspace, sums)?;
         let numbered = results.into_iter().enumerate();

@@ -54,7 +54,6 @@ pub enum Element {
 }
 
 impl Element {
-    /// All.
     pub(crate) const ALL: [Self; 6] = [Self::ComplexF32, Self::ComplexF64, Self::F32, Self::F64, Self::I16, Self::I64];
 
     /// As NumPy writes it: `<c16`.

@@ -99,7 +99,6 @@ pub fn sampled(
     Ok(Spread::of(seconds).unwrap_or_default())
 }
 
-/// The tuning that was chosen for a backend.
 pub fn tuning_of(chosen: TuningArgs, backend: &AnyBackend) -> anyhow::Result<Tuning> {
     let tuning = chosen.tuning();
     if backend.opencl().is_none() && tuning != Tuning::OPEN {
@@ -131,7 +130,6 @@ pub struct LayoutArgs {
 }
 
 impl LayoutArgs {
-    /// A case in this layout and a precision.
     pub fn case(self, case: BenchCase, precision: Precision) -> BenchCase {
         BenchCase { precision, links: self.links, lanes: self.lanes, ..case }
     }

@@ -236,7 +236,6 @@ impl Evolved for QuenchedImproved<'_, AnyBackend> {
 /// What is shown of an ensemble. As JSON, these fields.
 #[derive(Serialize)]
 struct Summary {
-    /// What it is of.
     ensemble: EnsembleParameters,
     /// Sweeps that were done.
     sweeps: usize,

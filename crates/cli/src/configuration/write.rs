@@ -200,7 +200,6 @@ impl<'a> MadeOutput<'a> {
         Ok(Self { path, format, origin: &file.origin, lattice: &file.lattice, made_by, sidecar })
     }
 
-    /// Writes it.
     pub fn write(self, configuration: &Configuration) -> anyhow::Result<PathBuf> {
         let made = (Some(self.made_by), Some(self.sidecar.described()?));
         self.format.write(self.path, (configuration, self.lattice), Some(self.origin), made)?;

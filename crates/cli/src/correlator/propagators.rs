@@ -13,7 +13,6 @@ use crate::configuration::list::are_of_same_links;
 /// A propagator in a file.
 pub struct Propagator {
     pub path: PathBuf,
-    /// What it is, if it has a sidecar.
     pub sidecar: Option<Sidecar>,
     /// The time slice of its source.
     pub origin_time: usize,

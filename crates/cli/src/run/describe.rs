@@ -126,7 +126,6 @@ impl Run {
     }
 }
 
-/// Where the dagger of a kernel is.
 fn dagger_of(list: &Known, kernel: &Kernel) -> String {
     let kin = |other: &&'static Kernel| {
         (other.family, other.tuned_as) == (kernel.family, kernel.tuned_as) && other.dagger != kernel.dagger

@@ -173,7 +173,6 @@ impl Run {
         Ok(Case::given(kernel, given)?)
     }
 
-    /// The precision of what is converted.
     fn converted_from(&self, loaded: &[Loaded]) -> Precision {
         let converted = self.kernel.fields().find(|role| role.holds == FieldContents::Converted);
         let array = converted.and_then(|role| loaded.iter().find(|loaded| loaded.name == role.name));

@@ -20,7 +20,6 @@ pub struct Summary {
     /// What it ran on.
     #[serde(skip)]
     device: String,
-    /// Its name.
     operator: &'static str,
     /// Its parameters beside those of the hop, by name.
     parameters: serde_json::Map<String, serde_json::Value>,

@@ -42,7 +42,6 @@ impl SolverArgs {
         Self { tolerance: None, max_iterations: None, precision: Precision::F64, unpreconditioned }
     }
 
-    /// How to solve with an operator.
     pub fn solve<R: Vectors, M>(&self, operator: M, method: Method, lanes: LaneChoice) -> Solve<M> {
         let auto = SolverParams::auto::<R>();
         Solve {

@@ -80,7 +80,6 @@ pub struct Interrupted {
     checkpoint: Option<LastCheckpoint>,
 }
 
-/// The checkpoint that was to be the last one.
 #[derive(Debug)]
 struct LastCheckpoint {
     path: PathBuf,

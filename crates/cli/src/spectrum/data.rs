@@ -42,7 +42,6 @@ pub struct Inputs {
     pub lattice: [usize; 4],
     /// The operator of the quark.
     pub operator: String,
-    /// Its parameters, by name.
     pub parameters: Map<String, Value>,
     /// Boundary phases in x,y,z,t.
     pub boundary: String,
@@ -68,7 +67,6 @@ pub struct Inputs {
     /// ω in degrees, of the rotation to the physical basis; null without twisted mass.
     #[serde(default)]
     pub twist_angle: Option<TwistAngle>,
-    /// Which.
     pub hadrons: Vec<Hadron>,
     /// In units of 2π/L.
     pub momenta: Vec<Momentum>,
@@ -94,9 +92,7 @@ pub struct OfSource {
 /// A configuration, and its correlators.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Measured {
-    /// The name of the file.
     pub file: String,
-    /// Of its links.
     pub sha256_of_links: String,
     pub plaquette: f64,
     /// Estimated relative errors of the propagators on each time slice, from the source on: the largest of all solves. Empty where they are not known.
@@ -106,7 +102,6 @@ pub struct Measured {
     pub correlators: Vec<Correlator>,
 }
 
-/// A correlator.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Correlator {
     pub hadron: Hadron,
@@ -212,7 +207,6 @@ impl Data {
         self.configurations.iter().filter_map(of).collect()
     }
 
-    /// Each hadron at each momentum.
     pub fn kinds(&self) -> impl Iterator<Item = (Hadron, Momentum)> {
         self.inputs
             .hadrons

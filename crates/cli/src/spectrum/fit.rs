@@ -298,7 +298,6 @@ struct Series {
     effective_masses: Vec<Option<Number>>,
 }
 
-/// A fit.
 #[derive(Serialize)]
 struct FitOf {
     hadron: Hadron,

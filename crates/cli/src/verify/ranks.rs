@@ -45,7 +45,6 @@ struct Report {
     residuals: usize,
     /// Numbers of solutions compared.
     numbers: usize,
-    /// Those of each operator.
     operators: Vec<OfOperator>,
     /// Where ranks have other bits than one.
     differences: Vec<Difference>,

@@ -53,7 +53,6 @@ struct Arguments {
     bytes: Option<f64>,
 }
 
-/// Reads a trace.
 pub fn read_trace(path: &Path) -> Result<Observation, DescriptionError> {
     let text = read(path)?;
     let content = |message: String| DescriptionError::Content { path: path.to_owned(), message };

@@ -191,7 +191,6 @@ impl Manifest {
         })
     }
 
-    /// Reads that of a directory.
     pub fn read(directory: &Path) -> Result<Self, GoldenError> {
         let not_golden = |why: String| GoldenError::NotGolden { path: directory.to_owned(), why };
         let bytes =

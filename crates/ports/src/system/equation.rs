@@ -25,7 +25,6 @@ use crate::order::{Convention, GammaBasis, to_ours};
 pub struct Equation<'a> {
     /// M.
     pub model: AnyModel,
-    /// The parameters of its hop.
     pub hop: HopParameters,
     /// Its links.
     pub configuration: &'a Configuration,

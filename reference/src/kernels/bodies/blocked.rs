@@ -156,14 +156,12 @@ struct Copying<Q, R>(PhantomData<fn(Q, R)>);
 /// Words of components, and the blocks that hold them.
 struct Words<'a> {
     field: BoundField,
-    /// The first word.
     first: usize,
     nsimd: usize,
     blocks: &'a [Complexes],
 }
 
 impl Words<'_> {
-    /// A word of a component, which is a `W`.
     #[inline(always)]
     fn at<W>(&self, component: usize, word: usize) -> *mut W {
         let BoundField { start, words, .. } = self.field;

@@ -10,7 +10,6 @@ use crate::layout::Slices;
 use crate::tasks;
 use crate::tensor::portable::Portable;
 
-/// What a task sums.
 pub struct TaskSums<D = Portable>(pub Vec<Terms<D>>);
 
 /// Terms, collected until they make a block of [`RunningSum`].
@@ -114,7 +113,6 @@ impl Sums {
         *place = self.taken.extreme.map_or(term, |extreme| extreme.of(*place, term));
     }
 
-    /// The sums of all tasks.
     pub fn taken(&self, tasks: Vec<Vec<ExactSum>>) -> PartialSums {
         if let Some(slices) = &self.taken.slices {
             return self.taken_over(slices);

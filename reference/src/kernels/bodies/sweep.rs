@@ -24,7 +24,6 @@ pub const WHOLE_LINKS: usize = LEGS * LINK_WORDS;
 pub struct Sweep<'a, V: LaneVector> {
     pub arguments: [At<V>; MOST],
     pub neighbours: &'a [[u32; LEGS]],
-    /// The neighbours of these.
     pub of_neighbours: &'a [[u32; LEGS]],
     pub edges: Option<[Edge<V>; LEGS]>,
     pub legs: [Leg; LEGS],

@@ -29,7 +29,6 @@ pub(crate) struct Contributions<V> {
 }
 
 impl<V: LaneVector> Contributions<V> {
-    /// Lanes of a vector.
     pub(crate) const LANES: usize = V::REALS / 2;
     /// Outer sites that are best taken together: one vector of each makes eight lanes.
     pub(crate) const OSITES: usize = eight::osites::<V>();

@@ -27,7 +27,6 @@ impl<D: Doubles, const N: usize> ExactTerms<D, N> {
         }
     }
 
-    /// The exact sums of all terms.
     #[inline(always)]
     pub(crate) fn sums(mut self) -> [ExactSum; N] {
         for (k, sum) in self.sums.iter_mut().enumerate() {

@@ -127,7 +127,6 @@ pub enum OpenClError {
     #[error("{what} contains a NUL byte: {value:?}")]
     NulByte { what: &'static str, value: String },
 
-    /// A program has no kernel of that name.
     #[error("program {program} has no kernel {kernel}; it has: {available}")]
     NoSuchKernel { program: String, kernel: String, available: String },
 

@@ -138,7 +138,6 @@ fn append(
     Ok(())
 }
 
-/// The name in `#include "name"`.
 fn included_name(line: &str) -> Option<&str> {
     let rest = line.trim_start().strip_prefix('#')?.trim_start().strip_prefix("include")?.trim_start();
     rest.strip_prefix('"')?.split_once('"').map(|(name, _)| name)

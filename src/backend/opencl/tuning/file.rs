@@ -160,7 +160,6 @@ impl<T> OneOf<T> {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
-    /// CPUs.
     Cpu,
     /// All others.
     Gpu,

@@ -28,7 +28,6 @@ pub enum SiteOrder {
 /// The order of the outer sites of a field, where it is not the host's.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum OsiteOrder {
-    /// By blocks.
     Blocks(BlockOrder),
     /// By tables: the outer site at each place, and the place of each.
     Table {

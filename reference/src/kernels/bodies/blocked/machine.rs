@@ -135,7 +135,6 @@ impl Machine {
     pub fn compute_real<const N: usize>(&self, operation: Operation, from: [Block; N]) -> Block {
         Self::compute(self.reals, self.reals(), operation, from)
     }
-    /// A double computed from blocks of doubles.
     #[inline]
     pub fn compute_double<const N: usize>(&self, operation: Operation, from: [Block; N]) -> Block {
         Self::compute(self.doubles, self.allocate(LANES * size_of::<f64>()), operation, from)
