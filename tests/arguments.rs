@@ -2,15 +2,13 @@
 //! kernel, the argument, what was given, and what would be right.
 
 use lanefield::backend::opencl::DeviceError;
-use lanefield::backend::{Backend, BackendError, FieldOn, Sum};
-use lanefield::kernel::prelude::*;
 use lanefield::kernel::{self, ArgumentValue, Arguments, Kernel};
-use lanefield_reference::field::{CloverBlocks, ColourVectors, DoubledGauge, FieldError, Spinors};
+use lanefield::prelude::*;
+use lanefield_reference::field::{CloverBlocks, DoubledGauge, FieldError};
 use lanefield_reference::kernels::domain_wall::{InverseForm, MobiusCoefficients};
-use lanefield_reference::kernels::hop::{Dagger, HopTerm};
-use lanefield_reference::layout::{Extents, Lattice, LatticeOptions, LegOrder, Sites, Stencil};
-use lanefield_reference::links::{BoundaryPhases, LinkFormat};
-use lanefield_reference::real::{Precision, Real as _};
+use lanefield_reference::kernels::hop::HopTerm;
+use lanefield_reference::layout::{LegOrder, Stencil};
+use lanefield_reference::real::Real as _;
 
 use crate::common::backends::on_every_backend;
 use crate::common::fields::{EVEN, ODD};

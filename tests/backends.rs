@@ -7,18 +7,14 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use lanefield::backend::specification::{Call, Shape};
-use lanefield::backend::{AnyField, Backend, BackendError, HostField, Launch, Memory, Reduce, Sum};
-use lanefield::operator::{HopParameters, WilsonParameters};
-use lanefield::solver::{Method, Preconditioning, SolveError, SolveReport, SolverParams, WilsonSolve, solve};
-use lanefield_reference::field::{FieldShape, Spinors};
-use lanefield_reference::gauge::Configuration;
+use lanefield::backend::{AnyField, HostField};
+use lanefield::prelude::*;
+use lanefield::solver::{SolveError, SolveReport, WilsonSolve};
+use lanefield_reference::field::FieldShape;
 use lanefield_reference::kernels::Vectors;
 use lanefield_reference::kernels::domain_wall::SMatrix;
 use lanefield_reference::kernels::reduce::PartialSums;
-use lanefield_reference::layout::{Extents, LaneChoice, Stencil};
-use lanefield_reference::links::{BoundaryPhases, LinkFormat};
-use lanefield_reference::real::Precision;
-use num_complex::Complex;
+use lanefield_reference::layout::Stencil;
 
 use crate::common::backends::on_every_backend;
 use crate::common::fields::gaussian;

@@ -1,15 +1,11 @@
 //! The vector operations of conjugate gradients on OpenCL and on the CPU reference: the same bits, also of the norm that one returns.
 
-use lanefield::backend::{Backend, Cpu, Memory as _, OpenCl, Sum};
-use lanefield::kernel::prelude::*;
 use lanefield::kernel::{Numbers, TestData};
-use lanefield::reference::field::{Field, Spinors};
+use lanefield::prelude::*;
 use lanefield::reference::half::Half;
 use lanefield::reference::kernels::Vectors;
-use lanefield::reference::layout::{Extents, Lattice, LatticeOptions, Parity, Sites};
 use lanefield::reference::real::Real as _;
 use lanefield::verify::{Difference, compare_fields};
-use num_complex::Complex;
 
 use crate::common::backends::opencl_with;
 

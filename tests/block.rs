@@ -1,18 +1,13 @@
 //! Block conjugate gradients: they solve all systems, of dependent right-hand sides too, in fewer iterations than each alone; states, errors, and the same bits
 //! wherever they run. The solver is `src/solver/block.rs`.
 
-use lanefield::backend::{Backend, FieldOn, Sum};
-use lanefield::kernel::prelude::*;
-use lanefield::operator::{Model, Operator, WilsonParameters};
+use lanefield::prelude::*;
 use lanefield::solver::{
-    BlockConjugateGradients, Method, Preconditioning, Recurrence, Solve, SolveError, SolverError, SolverInfo,
-    SolverParams, block_conjugate_gradient, conjugate_gradient, conjugate_gradient_batch, run, solve,
+    BlockConjugateGradients, Recurrence, SolveError, SolverError, SolverInfo, block_conjugate_gradient,
+    conjugate_gradient, conjugate_gradient_batch, run,
 };
-use lanefield_reference::field::{SiteObject as _, Spinors};
+use lanefield_reference::field::SiteObject as _;
 use lanefield_reference::kernels::Vectors;
-use lanefield_reference::kernels::hop::Dagger;
-use lanefield_reference::layout::Sites;
-use num_complex::Complex;
 
 use crate::common::backends::{cpu, on_every_backend};
 use crate::common::fields::{ODD, gaussian, lattice, upload};

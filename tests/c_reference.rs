@@ -6,12 +6,9 @@ mod library;
 mod operators;
 
 use lanefield::check::CUTS;
-use lanefield_reference::layout::{
-    Checkerboard, Extents, LaneChoice, LaneWidth, Lattice, LatticeOptions, LegOrder, Scalar,
-};
-use lanefield_reference::links::BoundaryPhases;
+use lanefield::prelude::*;
+use lanefield_reference::layout::{Checkerboard, LaneWidth, LegOrder};
 use lanefield_reference::random::{Stream, bits};
-use lanefield_reference::real::Precision;
 
 /// Draws of a case, each a function of (subject, number, which).
 struct Draws {

@@ -3,13 +3,11 @@
 use std::path::Path;
 
 use lanefield::backend::opencl::{CapturedArgument, DeviceInfo, OpenCl, ScalarKind, SumForm, SumOptions, Tuning};
-use lanefield::backend::{BackendError, Memory as _, Sum};
 use lanefield::capture::{Capture, WorkEntry};
 use lanefield::dynamic::HopKernel;
 use lanefield::kernel::{self, Case, CaseOptions, Kernel};
-use lanefield_reference::layout::{Extents, LaneChoice, Lattice, LatticeOptions, Parity, Sites};
-use lanefield_reference::links::{BoundaryPhases, DoubledGauge, LinkFormat};
-use lanefield_reference::real::Precision;
+use lanefield::prelude::*;
+use lanefield_reference::links::DoubledGauge;
 
 use crate::common;
 

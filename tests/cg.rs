@@ -1,18 +1,10 @@
 //! Conjugate gradients: agreement with Grid, errors, and the same history wherever it runs. The solver is `src/solver`.
 
-use lanefield::backend::{Backend, Cpu};
-use lanefield::operator::{HopParameters, ModelChoice, Operator as _, StaggeredParameters, WilsonParameters};
-use lanefield::solver::{
-    self, Method, Preconditioning, Solve, SolveError, SolverError, SolverParams, WilsonSolve, conjugate_gradient,
-};
-use lanefield_reference::field::Spinors;
-use lanefield_reference::gauge::Configuration;
+use lanefield::operator::ModelChoice;
+use lanefield::prelude::*;
+use lanefield::solver::{self, SolveError, SolverError, WilsonSolve, conjugate_gradient};
 use lanefield_reference::kernels::Vectors;
-use lanefield_reference::kernels::hop::Dagger;
-use lanefield_reference::layout::{Extents, Sites};
-use lanefield_reference::links::BoundaryPhases;
 use lanefield_reference::random::{Stream, gaussian_pair};
-use num_complex::Complex;
 
 use crate::common::backends::on_every_backend;
 use crate::common::fields::{lattice, upload};

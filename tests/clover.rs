@@ -2,18 +2,15 @@
 //! fused ones: `tests/kernels.rs`. Grid's numbers are in `tests/clover_grid.rs`; `reference/tests/clover.rs` compares the CPU reference with plain loops.
 
 use lanefield::backend::opencl::{Accumulators, Count, SiteOrder, Tuning};
-use lanefield::backend::{Backend, Cpu};
 use lanefield::check::builds;
-use lanefield::kernel::prelude::*;
 use lanefield::kernel::{Links, Numbers, TestData};
-use lanefield::reference::field::{CloverBlocks, ComplexNumber, Field, FieldStrength, Gauge, SiteObject, Spinors};
+use lanefield::prelude::*;
+use lanefield::reference::field::{CloverBlocks, ComplexNumber, FieldStrength, Gauge, SiteObject};
 use lanefield::reference::kernels::Vectors;
 use lanefield::reference::kernels::clover_term::CloverCoefficients;
-use lanefield::reference::kernels::hop::{Dagger, HopTerm};
-use lanefield::reference::layout::{
-    Checkerboard, Extents, LaneChoice, LaneWidth, Lattice, LatticeOptions, LegOrder, Parity, Sites, Stencil,
-};
-use lanefield::reference::links::{BoundaryPhases, DoubledGauge, LinkFormat, double, raw};
+use lanefield::reference::kernels::hop::HopTerm;
+use lanefield::reference::layout::{Checkerboard, LaneWidth, LegOrder, Stencil};
+use lanefield::reference::links::{DoubledGauge, double, raw};
 use lanefield::verify::compare_fields;
 
 use crate::common::backends::Both;

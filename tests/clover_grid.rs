@@ -1,18 +1,12 @@
 //! The clover operator and its even-odd pieces: agreement with Grid, and identities; more of these are in `tests/operators.rs`. The operator is
 //! `src/operator/clover.rs`; the bits of its kernels are the subject of `tests/clover.rs`.
 
-use lanefield::backend::{Backend, BackendError, FieldOn};
-use lanefield::kernel::prelude::*;
-use lanefield::operator::{
-    Clover, CloverParameters, EvenOdd, HopParameters, Model as _, Operator, SchurComplement, WilsonParameters,
-};
-use lanefield_reference::field::{CloverBlocks, FieldStrength, Spinors};
-use lanefield_reference::gauge::Configuration;
-use lanefield_reference::kernels::hop::Dagger;
-use lanefield_reference::layout::{Checkerboard, Extents, Lattice, LatticeOptions, Sites, Stencil};
-use lanefield_reference::links::{BoundaryPhases, LinkFormat, raw};
+use lanefield::operator::{Clover, SchurComplement};
+use lanefield::prelude::*;
+use lanefield_reference::field::{CloverBlocks, FieldStrength};
+use lanefield_reference::layout::{Checkerboard, Stencil};
+use lanefield_reference::links::raw;
 use lanefield_reference::random::su3_random;
-use num_complex::Complex;
 
 use crate::common::backends::on_every_backend;
 use crate::common::fields::{EVEN, ODD, applied, download, gaussian, lattice};

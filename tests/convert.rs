@@ -1,12 +1,10 @@
 //! Fields in another precision: the same bits on OpenCL and on the CPU reference.
 
-use lanefield::backend::{Backend, BackendError};
-use lanefield::kernel::prelude::*;
 use lanefield::kernel::{Numbers, TestData};
-use lanefield_reference::field::{Field, Spinors};
+use lanefield::prelude::*;
 use lanefield_reference::half::Half;
 use lanefield_reference::kernels::Vectors;
-use lanefield_reference::layout::{Extents, LaneChoice, LaneWidth, Lattice, LatticeOptions, Parity, Sites};
+use lanefield_reference::layout::LaneWidth;
 use lanefield_reference::real::Real as _;
 
 use crate::common::backends::{cpu, on_every_backend, opencl};

@@ -3,27 +3,16 @@
 //! `reference/src/kernels/domain_wall.rs` and `cl/domain_wall.cl`.
 
 use lanefield::backend::opencl::{Count, Tuning};
-use lanefield::backend::{Backend, BackendError, Cpu, OpenCl};
-use lanefield::kernel::prelude::*;
 use lanefield::kernel::{Numbers, TestData};
-use lanefield::operator::{
-    DomainWallEvenOdd, DomainWallParameters, EvenOdd, HopParameters, Model as _, Operator, SchurComplement,
-};
-use lanefield_reference::field::{Field, Spinors};
-use lanefield_reference::gauge::Configuration;
+use lanefield::operator::{DomainWallEvenOdd, SchurComplement};
+use lanefield::prelude::*;
 use lanefield_reference::kernels::Vectors;
 use lanefield_reference::kernels::domain_wall::{
     DomainWallError, InverseForm, MobiusCoefficients, SMatrix, Tridiagonal,
 };
-use lanefield_reference::kernels::hop::Dagger;
-use lanefield_reference::layout::{
-    AcceleratorThreads, Checkerboard, Extents, LaneChoice, Lattice, LatticeOptions, LegOrder, Sites,
-};
-use lanefield_reference::links::{BoundaryPhases, LinkFormat};
-use lanefield_reference::real::Precision;
+use lanefield_reference::layout::{AcceleratorThreads, Checkerboard, LegOrder};
 use lanefield_reference::scalar::ScalarWilson;
 use lanefield_reference::scalar::domain_wall::{ScalarDomainWall, s_multiply};
-use num_complex::Complex;
 
 use crate::common::backends::{cpu, host, on_every_backend, opencl};
 use crate::common::fields::{EVEN, ODD, applied, download, gaussian, lattice, upload};

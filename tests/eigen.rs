@@ -3,19 +3,13 @@
 
 use std::f64::consts::TAU;
 
-use lanefield::backend::Backend;
 use lanefield::comm::WholeLattice;
 use lanefield::io::checkpoint;
-use lanefield::operator::{Model, StaggeredParameters, WilsonParameters};
+use lanefield::prelude::*;
 use lanefield::solver::{
-    EigenError, EigenParams, Eigenpairs, Method, Preconditioning, Solve, SolveError, SolveReport, SolverParams,
-    eigen_identity, eigenpairs, solve_deflated,
+    EigenError, EigenParams, Eigenpairs, SolveError, SolveReport, eigen_identity, eigenpairs, solve_deflated,
 };
-use lanefield_reference::field::Spinors;
-use lanefield_reference::gauge::Configuration;
 use lanefield_reference::kernels::Vectors;
-use lanefield_reference::layout::{Extents, LaneChoice};
-use num_complex::Complex;
 
 use crate::common::backends::{cpu, on_every_backend};
 use crate::common::fields::gaussian;

@@ -1,13 +1,10 @@
 //! Gauge fields on every backend (`src/gauge`): what is measured on them, their flow and their smearing, by identities, and with the same bits everywhere.
 
-use lanefield::backend::Backend;
 use lanefield::gauge::{Action, Flow, GaugeField, GaugeFieldError, LinkField, Smearing, StepChoice};
-use lanefield::kernel::prelude::*;
-use lanefield_reference::field::Field;
-use lanefield_reference::gauge::{Configuration, Projection, SITE_WORDS};
-use lanefield_reference::layout::{Direction, Extents, LaneChoice, Sites};
+use lanefield::prelude::*;
+use lanefield_reference::gauge::{Projection, SITE_WORDS};
+use lanefield_reference::layout::Direction;
 use lanefield_reference::object::ColourMatrix;
-use num_complex::Complex;
 
 use crate::common::backends::{cpu, on_every_backend, opencl};
 use crate::common::fields::{download, lattice};

@@ -3,14 +3,13 @@
 
 use std::sync::Arc;
 
-use lanefield::backend::{Backend, Cpu, Threads};
+use lanefield::backend::Threads;
 use lanefield::comm::{Decomposition, OnRanks, RanksOptions, ThreadRanks, WholeLattice};
 use lanefield::gauge::{
     Gauge, GaugeFixed, GaugeFixing, GaugePoint, GaugeStart, Quenched, QuenchedParameters, Stopping,
 };
-use lanefield_reference::gauge::Configuration;
-use lanefield_reference::layout::{Direction, Extents, LaneChoice, LaneWidth};
-use num_complex::Complex;
+use lanefield::prelude::*;
+use lanefield_reference::layout::{Direction, LaneWidth};
 
 use crate::common::backends::{cpu, on_every_backend, opencl};
 use crate::common::gauge::GaugeTransformation;

@@ -1,12 +1,11 @@
 //! Ensembles of the pure gauge theory: the same bits on every backend, for all lanes and precisions that are given, and the plaquettes that are known.
 
-use lanefield::backend::{Backend, OpenCl};
 use lanefield::gauge::{
     Action, GaugeField, Hmc, HmcParameters, Integrator, Quenched, QuenchedError, QuenchedImproved, QuenchedParameters,
 };
-use lanefield_reference::gauge::Configuration;
+use lanefield::prelude::*;
 use lanefield_reference::kernels::Vectors;
-use lanefield_reference::layout::{Extents, LaneChoice, LaneWidth};
+use lanefield_reference::layout::LaneWidth;
 
 use crate::common::backends::{cpu, opencl};
 

@@ -1,19 +1,14 @@
 //! HISQ fermions: the same bits as in plain loops; what smearing does to unit links, its gauge covariance, and that projected links are unitary; and the
 //! improved free spectrum. Symmetries of the hop are in `tests/operators.rs`.
 
-use lanefield::backend::{Backend, BackendError, FieldOn};
 use lanefield::gauge::GaugeField;
-use lanefield::kernel::prelude::*;
-use lanefield::operator::{HisqParameters, HopParameters, Model as _};
-use lanefield::solver::{Method, Preconditioning, Solve, solve_with_shifts};
-use lanefield_reference::field::{ColourMatrix, ColourVectors, Field};
-use lanefield_reference::gauge::Configuration;
+use lanefield::prelude::*;
+use lanefield::solver::solve_with_shifts;
+use lanefield_reference::field::ColourMatrix;
 use lanefield_reference::kernels::Vectors;
-use lanefield_reference::kernels::hop::Dagger;
-use lanefield_reference::layout::{Extents, LaneChoice, Lattice, Leg, LegOrder, Sites};
-use lanefield_reference::links::{BoundaryPhases, LinkFormat, Phase};
+use lanefield_reference::layout::{Leg, LegOrder};
+use lanefield_reference::links::Phase;
 use lanefield_reference::scalar::hisq::{self as plain, ScalarHisq};
-use num_complex::Complex;
 
 use crate::common::backends::{check_library_kernels, on_every_backend};
 use crate::common::fields::{gaussian, lattice};

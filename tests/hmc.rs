@@ -1,10 +1,9 @@
 //! Hybrid Monte Carlo of the pure gauge theory: trajectories are reversible, their energies are conserved to the order of the integrator, the same bits on
 //! every backend, and the plaquette that the heat bath has, too.
 
-use lanefield::backend::Backend;
 use lanefield::gauge::{Action, Hmc, HmcParameters, Integrator};
-use lanefield_reference::gauge::Configuration;
-use lanefield_reference::layout::{Extents, LaneChoice, LaneWidth};
+use lanefield::prelude::*;
+use lanefield_reference::layout::LaneWidth;
 
 use crate::common::backends::{cpu, opencl};
 

@@ -5,18 +5,13 @@ use lanefield::backend::opencl::{
     AccessWidth, Count, DeviceError, DeviceTable, GridStride, LaneForm, LinkSharing, Mapping, Neighbours, SiteOrder,
     Traversal, Tuning,
 };
-use lanefield::backend::{Backend, BackendError, Cpu, FieldOn, Memory as _, OpenCl, Sum};
 use lanefield::check::builds;
-use lanefield::kernel::prelude::*;
 use lanefield::kernel::{Links, Numbers, TestData};
-use lanefield::reference::field::{Field, Spinors};
+use lanefield::prelude::*;
 use lanefield::reference::half::Half;
 use lanefield::reference::kernels::Vectors;
-use lanefield::reference::kernels::hop::Dagger;
-use lanefield::reference::layout::{
-    AcceleratorThreads, Extents, Lattice, LatticeOptions, LegOrder, Parity, Sites, Stencil,
-};
-use lanefield::reference::links::{BoundaryPhases, DoubledGauge, LinkFormat, double};
+use lanefield::reference::layout::{AcceleratorThreads, LegOrder, Stencil};
+use lanefield::reference::links::{DoubledGauge, double};
 use lanefield::reference::real::Real as _;
 use lanefield::verify::compare_fields;
 

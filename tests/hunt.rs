@@ -4,15 +4,14 @@ use std::process::Command;
 use std::sync::RwLock;
 
 use lanefield::backend::opencl::{OpenCl, Tuning};
-use lanefield::backend::{BackendError, Cpu, Sum};
 use lanefield::body::program::Operation;
 use lanefield::hunt::least::Least;
 use lanefield::hunt::{HuntOptions, HuntReport, Suspect, hunt};
 use lanefield::kernel::interpreter::run_with;
 use lanefield::kernel::plain::{PlainCall, PlainImplementation, launch_plain, reduce_plain};
 use lanefield::kernel::{Case, HostFunction, Outcome, PlainLinks};
+use lanefield::prelude::*;
 use lanefield_reference::kernels::Vectors;
-use num_complex::Complex;
 
 use crate::common::backends::opencl;
 

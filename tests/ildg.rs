@@ -9,8 +9,7 @@ use lanefield::io::ildg::{self, Checksums, IldgError, IldgOptions};
 use lanefield::io::lime::write_record;
 use lanefield::io::milc::{self, MilcError};
 use lanefield::io::nersc::ByteOrder;
-use lanefield_reference::gauge::Configuration;
-use lanefield_reference::layout::Extents;
+use lanefield::prelude::*;
 
 fn hot() -> Configuration {
     Configuration::hot(Extents::new([2, 3, 4, 2]).unwrap(), 11)

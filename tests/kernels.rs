@@ -2,10 +2,10 @@
 //! that it takes; and the list against the kernels of `cl/`, in both directions. `lanefield verify` does the first at random, and at length.
 
 use lanefield::kernel::KernelList;
+use lanefield::prelude::*;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use lanefield::backend::{Cpu, Memory as _, OpenCl, Sum};
 use lanefield::body::opencl::{Components, Named, kernel_text};
 use lanefield::check::CUTS;
 use lanefield::in_precision;
@@ -13,12 +13,8 @@ use lanefield::kernel::{
     self, Access, Case, CaseOptions, FieldContents, Geometry, Kernel, KernelArgument, KernelSource, Links, Numbers,
     PlainLinks, TestData,
 };
-use lanefield_reference::gauge::Configuration;
-use lanefield_reference::layout::{
-    Checkerboard, Direction, Extents, LaneChoice, LaneWidth, Lattice, LatticeOptions, LegOrder, Parity, Sites, TreePlan,
-};
-use lanefield_reference::links::{BoundaryPhases, DoubledGauge, LinkFormat};
-use lanefield_reference::real::Precision;
+use lanefield_reference::layout::{Checkerboard, Direction, LaneWidth, LegOrder, TreePlan};
+use lanefield_reference::links::DoubledGauge;
 
 use crate::common::backends::{assert_same_outcome, host, opencl};
 

@@ -2,24 +2,15 @@
 //! that make it −Δ + mass². The operator is `src/operator/laplace.rs`, its kernel the body in `reference/src/kernels/laplace.rs`.
 
 use lanefield::backend::opencl::{Count, Tuning};
-use lanefield::backend::{Backend, FieldOn, Sum};
 use lanefield::check::builds;
-use lanefield::kernel::prelude::*;
 use lanefield::kernel::{Links, Numbers, TestData};
-use lanefield::operator::{
-    ActsOn as _, HopParameters, Laplace, LaplaceParameters, Model as _, Operator, SchurComplement,
-};
+use lanefield::operator::{ActsOn as _, Laplace, SchurComplement};
+use lanefield::prelude::*;
 use lanefield::verify::compare_fields;
-use lanefield_reference::field::{ColourVectors, Field};
-use lanefield_reference::gauge::Configuration;
 use lanefield_reference::kernels::Vectors;
-use lanefield_reference::kernels::hop::Dagger;
-use lanefield_reference::layout::{
-    AcceleratorThreads, Checkerboard, Extents, Lattice, LatticeOptions, LegOrder, Sites, Stencil,
-};
-use lanefield_reference::links::{BoundaryPhases, DoubledGauge, LinkFormat, double};
+use lanefield_reference::layout::{AcceleratorThreads, Checkerboard, LegOrder, Stencil};
+use lanefield_reference::links::{DoubledGauge, double};
 use lanefield_reference::scalar::ScalarWilson;
-use num_complex::Complex;
 
 use crate::common;
 use crate::common::backends::{check_library_kernels, on_every_backend};

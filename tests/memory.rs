@@ -12,20 +12,14 @@ use lanefield::backend::opencl::{
     AccessWidth, Cache, Context, MemoryKind, OpenClError, SiteOrder, TransferWay, Tuning,
 };
 use lanefield::backend::specification::Call;
-use lanefield::backend::{AnyField, Backend, BackendError, HostField, Launch, Memory, OpenCl, Reduce, Sum};
-use lanefield::operator::Model;
-use lanefield::operator::{HopParameters, StaggeredParameters, WilsonParameters};
-use lanefield::reference::field::{Field, FieldShape, Spinors};
-use lanefield::reference::gauge::Configuration;
+use lanefield::backend::{AnyField, HostField};
+use lanefield::prelude::*;
+use lanefield::reference::field::FieldShape;
 use lanefield::reference::half::Half;
 use lanefield::reference::kernels::Vectors;
 use lanefield::reference::kernels::domain_wall::SMatrix;
 use lanefield::reference::kernels::reduce::PartialSums;
-use lanefield::reference::layout::{Extents, LaneChoice, Lattice, LatticeOptions, Parity, Sites, Stencil};
-use lanefield::reference::links::LinkFormat;
-use lanefield::reference::real::Precision;
-use lanefield::solver::{Method, Preconditioning, Solve, SolverParams, solve};
-use num_complex::Complex;
+use lanefield::reference::layout::Stencil;
 
 use crate::common;
 use crate::common::backends::{on_every_backend, opencl};

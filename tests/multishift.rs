@@ -1,18 +1,14 @@
 //! Conjugate gradients with shifts: the solution of each shift is that of its own solve, the smallest one to the bit; states, errors, and the same bits
 //! wherever they run. The solver is `src/solver/multishift.rs`, the solve from source to solutions `src/solver/shifts.rs`.
 
-use lanefield::backend::{Backend, FieldOn, Sum};
-use lanefield::kernel::prelude::*;
-use lanefield::operator::{Model, Operator, Shifted, StaggeredParameters, System, WilsonParameters};
+use lanefield::operator::{Shifted, System};
+use lanefield::prelude::*;
 use lanefield::solver::{
-    Method, MultiShiftConjugateGradients, Preconditioning, Recurrence, Solve, SolveError, SolverError, SolverParams,
-    conjugate_gradient, multi_shift_conjugate_gradient, run, solve, solve_with_shifts,
+    MultiShiftConjugateGradients, Recurrence, SolveError, SolverError, conjugate_gradient,
+    multi_shift_conjugate_gradient, run, solve_with_shifts,
 };
-use lanefield_reference::field::{ColourVectors, SiteObject as _, Spinors};
+use lanefield_reference::field::SiteObject as _;
 use lanefield_reference::kernels::Vectors;
-use lanefield_reference::kernels::hop::Dagger;
-use lanefield_reference::layout::Sites;
-use num_complex::Complex;
 
 use crate::common::backends::on_every_backend;
 use crate::common::fields::{ODD, gaussian, lattice, upload};

@@ -8,9 +8,7 @@ use lanefield::io::nersc::{
 };
 use lanefield::io::npy;
 use lanefield::io::open::OpenError;
-use lanefield_reference::gauge::Configuration;
-use lanefield_reference::layout::Extents;
-use num_complex::Complex;
+use lanefield::prelude::*;
 
 const FORMATS: [FloatingPoint; 4] =
     [FloatingPoint::F32Big, FloatingPoint::F32Little, FloatingPoint::F64Big, FloatingPoint::F64Little];

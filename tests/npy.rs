@@ -8,9 +8,7 @@ use lanefield::io::npy::{
     read_spinor, write_complex, write_fermion5, write_gauge, write_spinor,
 };
 use lanefield::io::open::OpenError;
-use lanefield_reference::gauge::Configuration;
-use lanefield_reference::layout::Extents;
-use num_complex::Complex;
+use lanefield::prelude::*;
 
 fn data(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name)

@@ -2,20 +2,16 @@
 
 use std::sync::LazyLock;
 
-use lanefield::backend::Backend;
 use lanefield::observable::{
     COLUMNS, CorrelatorError, CorrelatorProjection, Gamma, Hadron, Momentum, PropagatorError, Quark, meson_correlator,
     meson_correlators, propagator,
 };
-use lanefield::operator::{CloverParameters, DomainWallParameters, Model as _, WilsonParameters};
-use lanefield::solver::{Method, Preconditioning, Solve, SolveReport, solve};
-use lanefield_reference::field::{Field, Propagator, Spinors};
-use lanefield_reference::gauge::Configuration;
+use lanefield::prelude::*;
+use lanefield::solver::SolveReport;
+use lanefield_reference::field::Propagator;
 use lanefield_reference::kernels::Vectors;
-use lanefield_reference::layout::{Coordinate, LaneChoice, Lattice, LatticeOptions, Sites};
-use lanefield_reference::links::BoundaryPhases;
+use lanefield_reference::layout::Coordinate;
 use lanefield_reference::real::Real as _;
-use num_complex::Complex;
 
 use crate::common::backends::{cpu, on_every_backend};
 use crate::common::grid::{GridData, MASS, distance};

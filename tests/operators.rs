@@ -1,11 +1,7 @@
 //! What holds of every operator on every backend, whatever the configuration. What is special to one is in the file of its name; the identities are written
 //! in `tests/common/models.rs`.
 
-use lanefield::backend::Backend;
-use lanefield::operator::{CloverParameters, HisqParameters, HopParameters, StaggeredParameters, WilsonParameters};
-use lanefield::solver::{Method, Preconditioning};
-use lanefield_reference::gauge::Configuration;
-use lanefield_reference::layout::Extents;
+use lanefield::prelude::*;
 
 use crate::common::backends::{cpu, on_every_backend};
 use crate::common::models::{self, TWISTED, antiperiodic, every_operator, random_case};

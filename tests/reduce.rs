@@ -1,16 +1,15 @@
 //! Sums over sites on OpenCL and on the CPU reference: exact sums depend on nothing but their terms; tree sums on nothing but terms, plan and
 //! lane width; and no way in which a device takes them changes a bit.
 
+use lanefield::backend::Threads;
 use lanefield::backend::opencl::{DeviceError, Finish, Retirement, SiteOrder, SumForm, SumOptions, Tuning};
-use lanefield::backend::{Backend, Cpu, Memory as _, OpenCl, Sum, Threads};
-use lanefield::kernel::prelude::*;
 use lanefield::kernel::{self, ArgumentValue, Arguments, Kernel, Numbers, TestData};
-use lanefield::reference::field::{Field, Propagator, SiteObject, Spinors, Words};
+use lanefield::prelude::*;
+use lanefield::reference::field::{Propagator, SiteObject, Words};
 use lanefield::reference::kernels::Vectors;
 use lanefield::reference::kernels::reduce::{MergeError, PartialSums};
-use lanefield::reference::layout::{Direction, Extents, Lattice, LatticeOptions, Parity, Sites, TreePlan};
+use lanefield::reference::layout::{Direction, TreePlan};
 use lanefield::verify::Difference;
-use num_complex::Complex;
 
 use crate::common::backends::{on_every_backend, opencl};
 

@@ -1,14 +1,10 @@
 //! Sums over sites agree with Grid's to rounding: norms, inner products, sums of each word, slice sums, of spinors and of a propagator,
 //! exact and as a tree. What is compared is `reference/src/kernels/reduce.rs` and `cl/reduce.cl`.
 
-use lanefield::backend::{Backend, FieldOn, Sum};
-use lanefield::kernel::prelude::*;
-use lanefield_reference::field::{Field, Propagator, SiteObject, Words};
-use lanefield_reference::layout::{
-    Direction, Extents, Lattice, LatticeOptions, ReductionDevice, Sites, TreePlan, get_num_blocks_and_threads,
-};
+use lanefield::prelude::*;
+use lanefield_reference::field::{Propagator, SiteObject, Words};
+use lanefield_reference::layout::{Direction, ReductionDevice, TreePlan, get_num_blocks_and_threads};
 use lanefield_reference::real::Real;
-use num_complex::Complex;
 
 use crate::common::backends::on_every_backend;
 use crate::common::grid::{GridData, distance};

@@ -2,15 +2,13 @@
 //! `reference/src/kernels/rhs.rs` and `cl/rhs.cl`.
 
 use lanefield::backend::opencl::{SiteOrder, Tuning};
-use lanefield::backend::{Backend, BackendError, Sum};
-use lanefield::kernel::prelude::*;
 use lanefield::kernel::{Numbers, TestData};
+use lanefield::prelude::*;
 use lanefield::verify::compare_fields;
-use lanefield_reference::field::{Field, FieldError, SiteObject as _, Spinors};
+use lanefield_reference::field::{FieldError, SiteObject as _};
 use lanefield_reference::half::Half;
 use lanefield_reference::kernels::{Vectors, rhs};
-use lanefield_reference::layout::{Extents, Lattice, LatticeOptions, Parity, Sites, TreePlan};
-use num_complex::Complex;
+use lanefield_reference::layout::TreePlan;
 
 use crate::common::backends::{on_every_backend, opencl};
 

@@ -1,23 +1,16 @@
 //! The solvers beside plain conjugate gradients: batches, mixed precision, BiCGStab; states that are saved and restored; errors. The solvers
 //! are `src/solver`.
 
-use lanefield::backend::{Backend, FieldOn, Sum};
-use lanefield::kernel::prelude::*;
-use lanefield::operator::{HopParameters, Model as _, Operator, SchurComplement, System, WilsonParameters};
+use lanefield::operator::{SchurComplement, System};
+use lanefield::prelude::*;
 use lanefield::solver::{
     BatchConjugateGradients, BiCgStab, ConjugateGradients, MixedConjugateGradients, Recurrence, SavedState,
-    SolverError, SolverInfo, SolverParams, bicgstab, conjugate_gradient, conjugate_gradient_batch,
-    mixed_conjugate_gradient, run,
+    SolverError, SolverInfo, bicgstab, conjugate_gradient, conjugate_gradient_batch, mixed_conjugate_gradient, run,
 };
-use lanefield_reference::field::{Field, Spinors};
 use lanefield_reference::half::Half;
 use lanefield_reference::kernels::Vectors;
-use lanefield_reference::kernels::hop::Dagger;
-use lanefield_reference::layout::{Lattice, LatticeOptions};
-use lanefield_reference::links::LinkFormat;
 use lanefield_reference::random::{Stream, gaussian_pair};
 use lanefield_reference::real::Real as _;
-use num_complex::Complex;
 
 use crate::common::backends::{cpu, on_every_backend, opencl};
 use crate::common::fields::ODD;

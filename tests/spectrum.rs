@@ -2,16 +2,12 @@
 
 use std::f64::consts::PI;
 
-use lanefield::backend::Backend;
 use lanefield::observable::{
     CorrelatorProjection, Hadron, Momentum, Quark, QuarkSource, Source, TwistAngle, Wuppertal, propagator,
 };
-use lanefield::operator::{HopParameters, TwistedMassParameters, WilsonParameters};
-use lanefield::solver::{Method, Preconditioning};
-use lanefield_reference::gauge::Configuration;
-use lanefield_reference::layout::{Coordinate, Extents, LaneChoice};
-use lanefield_reference::links::{BoundaryPhases, Phase};
-use num_complex::Complex;
+use lanefield::prelude::*;
+use lanefield_reference::layout::Coordinate;
+use lanefield_reference::links::Phase;
 
 use crate::common::backends::{cpu, on_every_backend};
 use crate::common::gauge::GaugeTransformation;

@@ -1,14 +1,8 @@
 //! Staggered fermions on every backend: the same bits as plain loops (`reference/src/scalar/staggered.rs`), and the free spectrum; symmetries are in
 //! `tests/operators.rs`. The operator is `src/operator/staggered.rs`, its kernel the body in `reference/src/kernels/staggered.rs`.
 
-use lanefield::backend::Backend;
-use lanefield::operator::{HopParameters, StaggeredParameters};
-use lanefield_reference::field::ColourVectors;
-use lanefield_reference::gauge::Configuration;
-use lanefield_reference::kernels::hop::Dagger;
-use lanefield_reference::layout::Extents;
+use lanefield::prelude::*;
 use lanefield_reference::scalar::ScalarWilson;
-use num_complex::Complex;
 
 use crate::common::backends::{check_library_kernels, on_every_backend};
 use crate::common::fields::gaussian;

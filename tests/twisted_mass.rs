@@ -1,25 +1,17 @@
 //! Twisted mass fermions on every backend: the same bits as plain loops (`reference/src/scalar/twisted_mass.rs`), the operator written out with matrices,
 //! and the identities that are its own; the others are in `tests/operators.rs`. The operator is `src/operator/twisted_mass.rs`, its kernels the bodies in `crates/kernels/src/kernel/twisted_mass.rs`.
 
-use lanefield::backend::{Backend, BackendError};
-use lanefield::kernel::prelude::*;
 use lanefield::kernel::twisted_mass::{
     EO_TWISTED_MASS_DAGGER, EoTwistedMassBody, OE_TWISTED_MASS_DAGGER, OeTwistedMassBody, TWISTED_MASS_FULL_DAGGER,
     TwistedMassFullBody,
 };
-use lanefield::operator::{
-    EvenOdd as _, HopParameters, Model, Operator as _, SchurComplement, TwistedMassParameters, WilsonParameters,
-};
-use lanefield::solver::{Method, Preconditioning, Solve, SolveReport, SolverParams, solve};
-use lanefield_reference::field::Spinors;
-use lanefield_reference::gauge::Configuration;
+use lanefield::operator::SchurComplement;
+use lanefield::prelude::*;
+use lanefield::solver::SolveReport;
 use lanefield_reference::kernels::Vectors;
-use lanefield_reference::kernels::hop::Dagger;
-use lanefield_reference::layout::{Extents, LaneChoice, LegOrder};
-use lanefield_reference::links::{BoundaryPhases, LinkFormat};
+use lanefield_reference::layout::LegOrder;
 use lanefield_reference::real::Real;
 use lanefield_reference::scalar::ScalarWilson;
-use num_complex::Complex;
 
 use crate::common::backends::{check_library_kernels, on_every_backend};
 use crate::common::fields::{EVEN, ODD, applied, gaussian, lattice, upload};

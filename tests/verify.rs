@@ -1,11 +1,9 @@
 //! The comparison of `lanefield::verify`: that it can fail, and what it says then. The command: `crates/cli/tests/verify.rs`.
 
 use lanefield::kernel::{Numbers, TestData};
-use lanefield::reference::field::{Field, Spinors};
-use lanefield::reference::layout::{Extents, LaneChoice, Lattice, LatticeOptions, Parity, Scalar, Sites};
+use lanefield::prelude::*;
 use lanefield::reference::random::{Stream, gaussian_pair};
 use lanefield::verify::{ComplexPart, Mismatch, compare_fields, compare_histories};
-use num_complex::Complex;
 
 fn lattice(lanes: &str, scalar: Scalar) -> Lattice {
     let lanes: LaneChoice = lanes.parse().unwrap();

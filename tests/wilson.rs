@@ -1,17 +1,11 @@
 //! The Wilson operator and its even-odd pieces: agreement with Grid, and identities; more of these are in `tests/operators.rs`. The
 //! operator is `src/operator`, its kernels `reference/src/kernels/hop.rs` and `cl/hop.cl`.
 
-use lanefield::backend::Backend;
 use lanefield::kernel::wilson::{
     EO_WILSON_DAGGER, EoWilsonBody, OE_WILSON_DAGGER, OeWilsonBody, WILSON_FULL_DAGGER, WilsonFullBody,
 };
-use lanefield::operator::{EvenOdd, HopOperator, HopParameters, Model as _, WilsonParameters};
-use lanefield_reference::field::Spinors;
-use lanefield_reference::gauge::Configuration;
-use lanefield_reference::kernels::hop::Dagger;
-use lanefield_reference::layout::{Extents, Parity, Sites};
-use lanefield_reference::links::{BoundaryPhases, LinkFormat};
-use num_complex::Complex;
+use lanefield::operator::HopOperator;
+use lanefield::prelude::*;
 
 use crate::common::backends::{check_library_kernels, on_every_backend};
 use crate::common::fields::{EVEN, ODD, applied, gaussian, lattice};

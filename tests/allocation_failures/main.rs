@@ -8,14 +8,10 @@ use std::process::Command;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicIsize, Ordering};
 
-use lanefield::backend::Cpu;
 use lanefield::comm::WholeLattice;
 use lanefield::io::{checkpoint, nersc, npy};
-use lanefield::operator::{CloverParameters, HopParameters, Model, WilsonParameters};
-use lanefield::reference::gauge::Configuration;
-use lanefield::reference::layout::{Extents, LaneChoice};
-use lanefield::solver::{Checkpoints, Method, Preconditioning, Solve, SolverParams, solve, solve_from};
-use num_complex::Complex;
+use lanefield::prelude::*;
+use lanefield::solver::{Checkpoints, solve_from};
 
 /// What counts as large, in bytes: less than a spinor field on the sites of one parity of [`EXTENTS`], and more than any buffer of files.
 const LARGE: usize = 300_000;

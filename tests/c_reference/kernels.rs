@@ -3,15 +3,13 @@
 use std::collections::HashMap;
 use std::time::Instant;
 
-use lanefield::backend::{Cpu, OpenCl, Sum};
 use lanefield::in_precision;
 use lanefield::kernel::{
     self, Case, CaseOptions, FieldContents, Geometry, Kernel, KernelArgument, Links, Numbers, PlainLinks, TestData,
 };
-use lanefield_reference::gauge::Configuration;
-use lanefield_reference::layout::{Checkerboard, Direction, LegOrder, Parity, Sites, TreePlan};
-use lanefield_reference::links::{DoubledGauge, LinkFormat};
-use lanefield_reference::real::Precision;
+use lanefield::prelude::*;
+use lanefield_reference::layout::{Checkerboard, Direction, LegOrder, TreePlan};
+use lanefield_reference::links::DoubledGauge;
 
 use super::library::{CReference, compilers, flags};
 use super::{Draws, IN_FOUR_LANES, IN_ONE_LANE, IN_TWO_LANES, lattice, precision};

@@ -5,14 +5,13 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
-use lanefield::backend::{HostField, Sum};
+use lanefield::backend::HostField;
 use lanefield::kernel::{Access, Case, Outcome};
+use lanefield::prelude::*;
 use lanefield_reference::field::Object;
 use lanefield_reference::half::Half;
-use lanefield_reference::kernels::hop::Dagger;
-use lanefield_reference::layout::{Direction, Lattice, LegOrder, Parity, Sites};
-use lanefield_reference::links::{BoundaryPhases, LinkFormat, Phase};
-use lanefield_reference::real::Precision;
+use lanefield_reference::layout::{Direction, LegOrder};
+use lanefield_reference::links::Phase;
 use libloading::Library;
 
 /// What `lanefield_reference.h` calls lfr_links.

@@ -2,22 +2,15 @@
 
 use std::ffi::{c_int, c_void};
 
-use lanefield::backend::{Backend, Cpu, HostField, Memory as _, OpenCl, Threads};
+use lanefield::backend::{HostField, Threads};
 use lanefield::kernel::{Numbers as Kind, TestData};
-use lanefield::operator::{
-    CloverParameters, DomainWallParameters, EvenOdd, HopParameters, LaplaceParameters, Model, Operator,
-    SchurComplement, StaggeredParameters, System, TwistedMassParameters, WilsonParameters,
-};
-use lanefield::solver::{SolverParams, conjugate_gradient};
-use lanefield_reference::field::Field;
-use lanefield_reference::gauge::Configuration;
+use lanefield::operator::{SchurComplement, System};
+use lanefield::prelude::*;
+use lanefield::solver::conjugate_gradient;
 use lanefield_reference::half::Half;
 use lanefield_reference::kernels::Vectors;
 use lanefield_reference::kernels::domain_wall::InverseForm;
-use lanefield_reference::kernels::hop::Dagger;
-use lanefield_reference::layout::{Extents, Lattice, LegOrder, Parity, Sites};
-use lanefield_reference::links::LinkFormat;
-use lanefield_reference::real::Precision;
+use lanefield_reference::layout::LegOrder;
 
 use super::library::{CLinks, CReference, Numbers, extents, sites_number};
 use super::{Draws, IN_FOUR_LANES, IN_TWO_LANES, lattice, precision};

@@ -1,11 +1,9 @@
 //! Fields of the tests of operators, from site order and back.
 
-use lanefield::backend::{Backend, FieldOn};
-use lanefield_reference::field::{Field, Repeated, SiteObject, Spinors};
+use lanefield::prelude::*;
+use lanefield_reference::field::{Repeated, SiteObject};
 use lanefield_reference::kernels::Vectors;
-use lanefield_reference::layout::{Extents, Lattice, LatticeOptions, Parity, Sites};
 use lanefield_reference::random::{Stream, gaussian_pair};
-use num_complex::Complex;
 
 pub const EVEN: Sites = Sites::Parity(Parity::Even);
 pub const ODD: Sites = Sites::Parity(Parity::Odd);

@@ -3,11 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use lanefield::io::{nersc, npy};
-use lanefield_reference::field::Spinors;
-use lanefield_reference::gauge::Configuration;
+use lanefield::prelude::*;
 use lanefield_reference::kernels::Vectors;
-use lanefield_reference::links::BoundaryPhases;
-use num_complex::Complex;
 use serde_json::Value;
 
 /// The mass of all Wilson operators in the data.

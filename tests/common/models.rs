@@ -2,20 +2,14 @@
 
 use std::marker::PhantomData;
 
-use lanefield::backend::{Backend, Sum};
 use lanefield::kernel::prelude::*;
 use lanefield::operator::{
-    ActsOn as _, AnyModel, EvenOdd as _, HopParameters, Model, ModelChoice, ModelTask, Operator, SchurComplement,
-    System, definitions,
+    ActsOn as _, EvenOdd as _, ModelChoice, ModelTask, SchurComplement, System, definitions,
 };
-use lanefield::solver::{Method, Preconditioning, Solve, SolverParams, conjugate_gradient, solve};
-use lanefield_reference::field::{SiteObject as _, Spinors};
-use lanefield_reference::gauge::Configuration;
+use lanefield::prelude::*;
+use lanefield::solver::conjugate_gradient;
+use lanefield_reference::field::SiteObject as _;
 use lanefield_reference::kernels::Vectors;
-use lanefield_reference::kernels::hop::Dagger;
-use lanefield_reference::layout::{Extents, LaneChoice, Sites};
-use lanefield_reference::links::BoundaryPhases;
-use num_complex::Complex;
 
 use super::fields::{EVEN, ODD, applied, download, gaussian, lattice, upload};
 use super::gauge::GaugeTransformation;

@@ -2,13 +2,8 @@
 
 use std::marker::PhantomData;
 
-use lanefield::backend::{Backend, BackendError, FieldOn};
-use lanefield::kernel::prelude::*;
-use lanefield::operator::{ActsOn, Operator};
-use lanefield_reference::field::Spinors;
+use lanefield::prelude::*;
 use lanefield_reference::kernels::Vectors;
-use lanefield_reference::kernels::hop::Dagger;
-use lanefield_reference::layout::{Lattice, Sites};
 
 /// A multiple of the identity.
 pub struct Multiple<'b, B, R> {

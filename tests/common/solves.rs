@@ -1,13 +1,12 @@
 //! What the tests of solvers share: the lattice, operators, watchers, and solves that must have the same bits wherever they run.
 
-use lanefield::backend::{Backend, Cpu, Threads};
+use lanefield::backend::Threads;
 use lanefield::dynamic::AnyBackend;
-use lanefield::operator::{Model as _, SchurComplement, StaggeredParameters, System, WilsonParameters};
-use lanefield::solver::{Method, Preconditioning, Recurrence, Solve, SolveReport, SolverParams, Stopped, Watcher};
-use lanefield_reference::field::Spinors;
-use lanefield_reference::gauge::Configuration;
+use lanefield::operator::{SchurComplement, System};
+use lanefield::prelude::*;
+use lanefield::solver::{Recurrence, SolveReport, Stopped, Watcher};
 use lanefield_reference::kernels::Vectors;
-use lanefield_reference::layout::{Extents, LaneChoice, LaneWidth};
+use lanefield_reference::layout::LaneWidth;
 
 use super::backends::{cpu, opencl};
 use super::fields::lattice;

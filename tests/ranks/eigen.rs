@@ -2,18 +2,11 @@
 
 use std::sync::Arc;
 
-use lanefield::backend::Backend;
 use lanefield::comm::{Decomposition, OnRanks, RanksOptions, ThreadRanks, WholeLattice};
 use lanefield::io::checkpoint;
 use lanefield::io::identity::Identity;
-use lanefield::operator::{HopParameters, WilsonParameters};
-use lanefield::solver::{
-    EigenParams, Eigenpairs, Method, Preconditioning, Solve, SolverParams, eigenpairs, solve_deflated,
-};
-use lanefield_reference::field::Spinors;
-use lanefield_reference::gauge::Configuration;
-use lanefield_reference::layout::{Extents, LaneChoice};
-use num_complex::Complex;
+use lanefield::prelude::*;
+use lanefield::solver::{EigenParams, Eigenpairs, eigenpairs, solve_deflated};
 
 use super::cpu;
 

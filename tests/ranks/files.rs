@@ -9,8 +9,7 @@ use lanefield::io::ildg;
 use lanefield::io::milc;
 use lanefield::io::nersc::{self, ByteOrder, FloatingPoint, NerscError, NerscOptions, StoredRows};
 use lanefield::io::npy;
-use lanefield_reference::gauge::Configuration;
-use lanefield_reference::layout::Extents;
+use lanefield::prelude::*;
 
 fn whole() -> Extents {
     Extents::new([4, 6, 2, 8]).unwrap()

@@ -3,16 +3,14 @@
 
 use std::sync::Arc;
 
-use lanefield::backend::Backend;
 use lanefield::backend::opencl::OpenCl;
 use lanefield::comm::{Communicator as _, Decomposition, OnRanks, RanksOptions, ThreadRanks, WholeLattice};
 use lanefield::gauge::{
     Action, Flow, Gauge, GaugeField, GaugeFixing, GaugeStart, Hmc, HmcParameters, Integrator, Quenched,
     QuenchedImproved, QuenchedParameters, Smearing, StepChoice, Stopping,
 };
-use lanefield::reference::gauge::Configuration;
-use lanefield::reference::layout::{Direction, Extents, LaneChoice};
-use num_complex::Complex;
+use lanefield::prelude::*;
+use lanefield::reference::layout::Direction;
 
 use super::{common, cpu};
 

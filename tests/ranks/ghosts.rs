@@ -7,11 +7,10 @@ use lanefield::backend::{Backend, FieldOn};
 use lanefield::body::prelude::*;
 use lanefield::comm::{Communicator as _, Decomposition, OnRanks, RanksOptions, ThreadRanks, WholeLattice};
 use lanefield::kernel::Arguments;
-use lanefield_reference::field::Field;
-use lanefield_reference::layout::{Extents, Lattice, LatticeOptions, Sites, Stencil};
+use lanefield::prelude::*;
+use lanefield_reference::layout::Stencil;
 use lanefield_reference::random::{Stream, gaussian_pair};
 use lanefield_reference::real::Real as _;
-use num_complex::Complex;
 
 use super::{common, cpu};
 

@@ -7,12 +7,9 @@ use lanefield::comm::{
     CommError, Communicator, Decomposition, OnRanks, RanksOptions, Receive, Send, ThreadRanks, WholeLattice,
 };
 use lanefield::gauge::GaugeField;
-use lanefield::operator::{HopParameters, WilsonParameters};
-use lanefield::solver::{Method, Preconditioning, Solve, SolveError, SolverParams, solve};
-use lanefield_reference::gauge::Configuration;
-use lanefield_reference::layout::{Extents, LaneChoice};
+use lanefield::prelude::*;
+use lanefield::solver::SolveError;
 use lanefield_reference::random::{Stream, bits, gaussian_pair};
-use num_complex::Complex;
 
 use super::cpu;
 

@@ -3,18 +3,13 @@
 use std::ffi::{CStr, CString, c_void};
 use std::ptr::{null, null_mut};
 
-use lanefield::backend::Cpu;
 use lanefield::dynamic::HopKernel;
-use lanefield::operator::{HopParameters, WilsonParameters, definitions};
-use lanefield::reference::gauge::Configuration;
-use lanefield::reference::kernels::hop::Dagger;
-use lanefield::reference::layout::{Extents, LaneChoice, LegOrder, Sites};
-use lanefield::reference::links::{BoundaryPhases, LinkFormat};
+use lanefield::operator::definitions;
+use lanefield::prelude::*;
+use lanefield::reference::layout::LegOrder;
 use lanefield::reference::random::{Stream, gaussian_pair};
 use lanefield::reference::scalar::ScalarWilson;
-use lanefield::solver::{Method, Preconditioning, Solve, SolverParams, solve};
 use lanefield_capi::*;
-use num_complex::Complex;
 
 const OK: lf_status = lf_status::LF_OK;
 const INVALID: lf_status = lf_status::LF_INVALID_ARGUMENT;

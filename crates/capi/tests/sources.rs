@@ -5,11 +5,10 @@ use std::ptr::{null, null_mut};
 
 use lanefield::io::npy;
 use lanefield::observable::Source;
-use lanefield::operator::{Definition, HopParameters, definitions};
-use lanefield::reference::layout::Extents;
+use lanefield::operator::{Definition, definitions};
+use lanefield::prelude::*;
 use lanefield::reference::random::{Stream, gaussian_pair};
 use lanefield_capi::*;
-use num_complex::Complex;
 
 const EXTENTS: [i32; 4] = [4, 2, 2, 4];
 

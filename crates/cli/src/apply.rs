@@ -5,18 +5,15 @@ use std::sync::Arc;
 
 use anyhow::{Context as _, bail, ensure};
 use clap::{Args, ValueEnum};
-use lanefield::backend::{BackendError, Memory as _};
 use lanefield::dynamic::{self, Applicable, ArrayShape, DynField, HopKernel, download, field_shape, norm2, upload};
 use lanefield::io::configuration::ConfigurationFile;
 use lanefield::io::npy::ArrayReal;
 use lanefield::kernel::Kernel;
+use lanefield::prelude::*;
 use lanefield::reference;
 use lanefield::reference::kernels::Vectors;
-use lanefield::reference::kernels::hop::Dagger;
-use lanefield::reference::layout::{Parity, Sites};
-use lanefield::reference::real::{Precision, Real};
+use lanefield::reference::real::Real;
 use lanefield_lab::Timed as _;
-use num_complex::Complex;
 use serde::Serialize;
 
 use super::args::{BackendArgs, HopArgs, name_of, of_arithmetic};

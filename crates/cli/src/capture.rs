@@ -6,10 +6,9 @@ use std::path::PathBuf;
 use anyhow::{Context as _, bail, ensure};
 use clap::Args;
 use lanefield::backend::opencl::Tuning;
-use lanefield::backend::{OpenCl, Sum};
 use lanefield::capture::{Capture as Captured, OutputDifference, WorkEntry, WrittenFiles};
 use lanefield::kernel::{Case, Kernel, Shape};
-use lanefield::reference::layout::Sites;
+use lanefield::prelude::*;
 use lanefield_lab::{BenchCase, FieldFacts, usual_sites};
 
 use super::args::PlaceArgs;

@@ -5,17 +5,14 @@ use std::path::PathBuf;
 
 use anyhow::{Context as _, ensure};
 use clap::Args;
+use lanefield::backend::Threads;
 use lanefield::backend::opencl::OpenCl;
 use lanefield::backend::select::DeviceChoice;
-use lanefield::backend::{Cpu, Memory as _, Threads};
 use lanefield::dynamic::{AnyBackend, ArrayShape};
 use lanefield::io::atomic::write_atomically;
 use lanefield::io::nersc;
-use lanefield::operator::{HopParameters, WilsonParameters};
-use lanefield::reference::gauge::Configuration;
-use lanefield::reference::layout::LaneChoice;
-use lanefield::reference::links::BoundaryPhases;
-use lanefield::solver::{Method, Preconditioning, SolverParams, WilsonSolve, solve};
+use lanefield::prelude::*;
+use lanefield::solver::WilsonSolve;
 use lanefield_lab::Timed as _;
 use plotters::prelude::{
     ChartBuilder, Color as _, IntoDrawingArea as _, IntoLogRange as _, LineSeries, RGBColor, SVGBackend, WHITE,

@@ -9,11 +9,10 @@ use std::path::PathBuf;
 
 use anyhow::{Context as _, bail};
 use clap::{ArgGroup, Args};
-use lanefield::backend::Memory as _;
 use lanefield::backend::opencl::{AccessWidth, DeviceKind, Tuning};
 use lanefield::backend::select::DeviceChoice;
 use lanefield::dynamic::AnyBackend;
-use lanefield::reference::layout::LaneChoice;
+use lanefield::prelude::*;
 use lanefield_lab::estimate::{Workload, stencil};
 use lanefield_lab::machine::Machine;
 use lanefield_lab::model::KernelWork;

@@ -9,10 +9,9 @@ use lanefield::comm::WholeLattice;
 use lanefield::dynamic::ArrayShape;
 use lanefield::io::npy::{self, ArrayReal, ComplexArray, NpyError};
 use lanefield::operator::AnyModel;
+use lanefield::prelude::*;
 use lanefield::reference::field::{FieldError, Object, list_of};
-use lanefield::reference::layout::Extents;
 use lanefield::reference::real::Real;
-use num_complex::Complex;
 
 use super::files::{npy_error, npy_unwritten, require_written};
 

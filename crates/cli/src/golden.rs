@@ -6,10 +6,8 @@ use std::path::PathBuf;
 
 use anyhow::Context as _;
 use clap::Args;
-use lanefield::backend::Sum;
-use lanefield::reference::layout::{Extents, LegOrder};
-use lanefield::reference::links::BoundaryPhases;
-use lanefield::reference::real::Precision;
+use lanefield::prelude::*;
+use lanefield::reference::layout::LegOrder;
 use lanefield_lab::Timed as _;
 use lanefield_lab::ahead::Step;
 use lanefield_ports::golden::{self, CheckOptions, Checked, CheckedGroup, Exported, GoldenOptions};

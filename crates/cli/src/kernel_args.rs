@@ -5,9 +5,7 @@ use anyhow::ensure;
 use clap::Args;
 use lanefield::backend::opencl::Tuning;
 use lanefield::kernel::Kernel;
-use lanefield::reference::layout::{Extents, Parity, Sites};
-use lanefield::reference::links::LinkFormat;
-use lanefield::reference::real::Precision;
+use lanefield::prelude::*;
 use lanefield_lab::BenchCase;
 use lanefield_lab::model::{KernelWork, is_described};
 

@@ -8,16 +8,15 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, ensure};
 use clap::Args;
-use lanefield::backend::Memory as _;
 use lanefield::dynamic::AnyBackend;
 use lanefield::io::configuration::ConfigurationFile;
 use lanefield::io::identity::Identity;
 use lanefield::io::npy::{self, ArrayReal};
 use lanefield::observable::{COLUMNS, PropagatorError, Source, require_quark, solve_columns, sources};
 use lanefield::operator::AnyModel;
+use lanefield::prelude::*;
 use lanefield::reference::kernels::Vectors;
-use lanefield::reference::real::Precision;
-use lanefield::solver::{DescribedSolve, Digests, Eigenpairs, Method, Solve, Watchers, identity};
+use lanefield::solver::{DescribedSolve, Digests, Eigenpairs, Watchers, identity};
 use lanefield_lab::Timed as _;
 
 use groups::Groups;

@@ -9,10 +9,9 @@ use std::path::Path;
 
 use anyhow::Context as _;
 use lanefield::io::atomic::write_atomically;
-use lanefield::reference::links::BoundaryPhases;
+use lanefield::prelude::*;
 use lanefield_lab::Timed as _;
 use lanefield_ports::golden::field_array;
-use num_complex::Complex;
 use serde::Serialize;
 
 use arguments::Named;

@@ -7,7 +7,6 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, ensure};
 use clap::Args;
-use lanefield::backend::Memory as _;
 use lanefield::dynamic::{AnyBackend, ArrayShape};
 use lanefield::io::configuration::ConfigurationFile;
 use lanefield::io::configuration::is_stream;
@@ -16,18 +15,16 @@ use lanefield::io::npy::ArrayReal;
 use lanefield::observable::Quark as _;
 use lanefield::observable::Source;
 use lanefield::operator::AnyModel;
+use lanefield::prelude::*;
 use lanefield::reference::kernels::Vectors;
 use lanefield::reference::kernels::reduce::Sum;
-use lanefield::reference::layout::Lattice;
-use lanefield::reference::real::Precision;
 use lanefield::solver::{
-    DescribedSolve, Digests, Eigenpairs, Method, Solve as How, SolveError, Watchers, identity, solve_deflated,
+    DescribedSolve, Digests, Eigenpairs, Solve as How, SolveError, Watchers, identity, solve_deflated,
     solve_with_shifts,
 };
 use lanefield_lab::Timed as _;
 use lanefield_lab::bandwidth::Operation;
 use lanefield_lab::trace::{Group, span};
-use num_complex::Complex;
 
 use super::args::{BackendArgs, HopArgs, SumArgs, SumKind, of_methods};
 use super::array_output::{self, ArrayOutput};

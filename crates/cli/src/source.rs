@@ -12,11 +12,9 @@ use lanefield::dynamic::ArrayShape;
 use lanefield::io::npy::ArrayReal;
 use lanefield::io::sidecar::SourceInputs;
 use lanefield::observable::Source;
+use lanefield::prelude::*;
 use lanefield::reference::kernels::Vectors;
-use lanefield::reference::layout::Extents;
-use lanefield::reference::real::Precision;
 use lanefield::reference::scalar;
-use num_complex::Complex;
 use serde::Serialize;
 
 use super::args::of_arithmetic;

@@ -3,18 +3,16 @@
 
 use super::maps::{ComparedMap, Map, TimedMap, TunedMaps, fastest_ways};
 use crate::kernels::Known;
+use lanefield::prelude::*;
 use lanefield_lab::Timed as _;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::{Context as _, bail};
 use clap::Args;
+use lanefield::backend::Threads;
 use lanefield::backend::opencl::{AccessWidth, OpenCl, SiteOrder, Tuning, TuningFile, TuningSource};
 use lanefield::backend::select::DeviceChoice;
-use lanefield::backend::{Memory as _, Threads};
-use lanefield::reference::layout::{Extents, LaneChoice};
-use lanefield::reference::links::LinkFormat;
-use lanefield::reference::real::Precision;
 use lanefield_lab::tune::{KernelReport, TuneOptions, TuneReport, require_place, save, subjects, tune};
 use serde::Serialize;
 

@@ -1,8 +1,7 @@
 //! `lanefield apply`: the same file on every backend, and the identities of the hop.
 
 use lanefield::io::npy::{self, ComplexValues};
-use lanefield::reference::layout::Parity;
-use num_complex::Complex;
+use lanefield::prelude::*;
 
 use super::{Folder, assert_contains, hops, on_colour_vectors, opencl};
 

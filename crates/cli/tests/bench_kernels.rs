@@ -2,8 +2,7 @@
 
 use lanefield::kernel::KernelList;
 use lanefield::kernel::{self, Ceiling, Kernel};
-use lanefield::reference::kernels::hop::Dagger;
-use lanefield::reference::real::Precision;
+use lanefield::prelude::*;
 use serde_json::{Value, json};
 
 use super::{Folder, assert_contains, opencl};

@@ -1,10 +1,8 @@
 //! `lanefield compare` and `lanefield convert`: what they print for faults that were planted, their exit codes, the map, and what they refuse.
 
 use lanefield::io::npy::{self, RawArray};
-use lanefield::reference::layout::{
-    Checkerboard, Extents, LaneChoice, LaneWidth, Lattice, LatticeOptions, Scalar, Sites,
-};
-use num_complex::Complex;
+use lanefield::prelude::*;
+use lanefield::reference::layout::{Checkerboard, LaneWidth};
 
 use super::{Folder, assert_contains, text};
 

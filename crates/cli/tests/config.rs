@@ -1,8 +1,7 @@
 //! `lanefield config`.
 
 use lanefield::io::{nersc, npy};
-use lanefield::reference::gauge::Configuration;
-use lanefield::reference::layout::Extents;
+use lanefield::prelude::*;
 
 use super::{Folder, assert_contains};
 

@@ -1,11 +1,8 @@
 //! Files that are not what they should be: exit code 2 and one readable line with the file, the field and both values. All kinds of
 //! damage, also at random, are in `tests/nersc.rs`, `tests/npy.rs` and `tests/malformed_files`; here, that they reach the user.
 
-use num_complex::Complex;
-
 use lanefield::io::npy;
-use lanefield::reference::gauge::Configuration;
-use lanefield::reference::layout::Extents;
+use lanefield::prelude::*;
 
 use super::{Folder, assert_contains, text};
 

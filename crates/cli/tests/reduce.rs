@@ -2,10 +2,9 @@
 //! backend; and what is refused.
 
 use lanefield::io::npy;
+use lanefield::prelude::*;
 use lanefield::reference::exact::{ExactComplexSum, ExactSum};
-use lanefield::reference::layout::{Extents, Parity};
 use lanefield::reference::random::{Stream, gaussian_pair};
-use num_complex::Complex;
 
 use super::{Folder, assert_contains, opencl, text};
 

@@ -1,12 +1,10 @@
 //! Which kernels are timed, and on what: those of the library, one after the other, as `lanefield bench` and `cargo bench` do.
 
 use lanefield::backend::opencl::Tuning;
-use lanefield::backend::{BackendError, Memory};
 use lanefield::kernel::{Case, CaseOptions, Geometry, Kernel, KernelList};
-use lanefield_reference::kernels::hop::Dagger;
-use lanefield_reference::layout::{Extents, LaneChoice, Lattice, LatticeOptions, LayoutError, Parity, Sites};
-use lanefield_reference::links::{BoundaryPhases, DoubledGauge, LinkFormat};
-use lanefield_reference::real::Precision;
+use lanefield::prelude::*;
+use lanefield_reference::layout::LayoutError;
+use lanefield_reference::links::DoubledGauge;
 use serde::{Deserialize, Deserializer, Serialize, de};
 
 use super::record::{FieldFacts, KernelRecord};

@@ -4,9 +4,8 @@ use std::fmt;
 
 use lanefield::backend::opencl::Tuning;
 use lanefield::kernel::{Ceiling, Kernel, Shape, Work};
+use lanefield::prelude::*;
 use lanefield_reference::field::Object;
-use lanefield_reference::layout::Extents;
-use lanefield_reference::real::Precision;
 use serde::Serialize;
 
 use super::ceilings::{MemoryOf, Share};

@@ -7,19 +7,14 @@ mod report;
 use std::collections::{HashMap, HashSet};
 
 use lanefield::backend::opencl::{Finish, OpenCl, SumForm, SumOptions};
-use lanefield::backend::{BackendError, FieldOn, Sum};
-use lanefield::kernel::prelude::ReduceKernels as _;
 use lanefield::kernel::reduce::{INNER_PRODUCTS, NORM2, SUM};
 use lanefield::kernel::{Case, CaseOptions, Kernel, Numbers, TestData};
-use lanefield_reference::field::{DoubledGauge, Object, SiteObject, Spinors, Words};
+use lanefield::prelude::*;
+use lanefield_reference::field::{DoubledGauge, Object, SiteObject, Words};
 use lanefield_reference::kernels::Vectors;
 use lanefield_reference::layout::{
-    AcceleratorThreads, Extents, LaneChoice, Lattice, LatticeOptions, LayoutError, ReductionDevice, Sites, TreePlan,
-    get_num_blocks_and_threads,
+    AcceleratorThreads, LayoutError, ReductionDevice, TreePlan, get_num_blocks_and_threads,
 };
-use lanefield_reference::links::{BoundaryPhases, LinkFormat};
-use lanefield_reference::real::Precision;
-use num_complex::Complex;
 
 use crate::ahead::Step;
 use crate::bandwidth;

@@ -10,9 +10,8 @@ use std::fmt::Display;
 use std::time::{Duration, Instant};
 
 use lanefield::backend::opencl::{AccessWidth, Count, KernelKey, Layout, OpenCl, SiteOrder, Tuned, Tuning};
-use lanefield::backend::{BackendError, Cpu, Sum};
 use lanefield::kernel::{Case, CaseOptions, Geometry, Outcome};
-use lanefield_reference::gauge::Configuration;
+use lanefield::prelude::*;
 use serde::Serialize;
 
 pub use kernels::subjects;

@@ -4,12 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use lanefield::backend::opencl::{AccessWidth, Count, Mapping, Traversal, Tuning};
 use lanefield::kernel::{self, Kernel, Shape};
-use lanefield::reference::layout::{
-    AcceleratorThreads, DIMENSIONS, Extents, LaneChoice, LaneWidth, Lattice, LatticeOptions, Leg, LegOrder, Parity,
-    Place, Reach, Scalar, Sites,
-};
-use lanefield::reference::links::{BoundaryPhases, DoubledGauge, LinkFormat};
-use lanefield::reference::real::Precision;
+use lanefield::prelude::*;
+use lanefield::reference::layout::{AcceleratorThreads, DIMENSIONS, LaneWidth, Leg, LegOrder, Place, Reach};
+use lanefield::reference::links::DoubledGauge;
 use lanefield_lab::access::{EXAMPLES, Example, kernel_arrays};
 use lanefield_lab::machine::Machine;
 use lanefield_lab::model::{Array, Item, Launched, ModelError, SECTOR, is_described};

@@ -6,9 +6,7 @@ use std::io::Write as _;
 
 use lanefield::backend::opencl::{Accumulators, OfflineDevice};
 use lanefield::kernel::{self, Geometry};
-use lanefield::reference::layout::Extents;
-use lanefield::reference::links::LinkFormat;
-use lanefield::reference::real::Precision;
+use lanefield::prelude::*;
 use lanefield_lab::code::{Clang, Subject, Surveyed, survey};
 use lanefield_lab::model::Demand;
 use lanefield_lab::occupancy::occupancy;

@@ -1,12 +1,10 @@
 //! Every kernel of the list can be timed and examined. No test looks at a time.
 
+use lanefield::backend::Threads;
 use lanefield::backend::opencl::{AccessWidth, Mapping, Tuning};
-use lanefield::backend::{Cpu, OpenCl, Threads};
 use lanefield::kernel;
 use lanefield::kernel::KernelList;
-use lanefield::reference::layout::Extents;
-use lanefield::reference::links::LinkFormat;
-use lanefield::reference::real::Precision;
+use lanefield::prelude::*;
 use lanefield_lab::doctor::{DeviceFacts, Examination};
 use lanefield_lab::study::{self, Run};
 use lanefield_lab::{BenchCase, BenchOptions, KernelRecord, Sampling, Timed, kernels_to_time};

@@ -3,10 +3,8 @@
 use lanefield::backend::opencl::Tuning;
 use lanefield::dynamic::HopKernel;
 use lanefield::kernel;
-use lanefield::reference::field::Object;
-use lanefield::reference::layout::{Extents, LaneChoice, LaneWidth, Parity, Sites};
-use lanefield::reference::links::LinkFormat;
-use lanefield::reference::real::Precision;
+use lanefield::prelude::*;
+use lanefield::reference::layout::LaneWidth;
 use lanefield_lab::Limit;
 use lanefield_lab::estimate::stencil;
 use lanefield_lab::machine::Machine;

@@ -7,18 +7,14 @@ use std::time::Duration;
 use lanefield::backend::opencl::{
     AccessWidth, Cache, DeviceInfo, GridStride, KernelKey, SiteOrder, Tuned, Tuning, TuningFile, TuningSource,
 };
-use lanefield::backend::{Backend, Cpu, OpenCl};
 use lanefield::kernel::{self, Numbers, TestData};
-use lanefield::operator::{HopOperator, HopParameters};
+use lanefield::operator::HopOperator;
+use lanefield::prelude::*;
 use lanefield_lab::tune::{
     Axis, Candidate, KernelReport, Searched, Trial, TuneOptions, TuneReport, Verdict, save, search, subjects, tune,
 };
-use lanefield_reference::field::Spinors;
-use lanefield_reference::gauge::Configuration;
-use lanefield_reference::kernels::hop::Dagger;
-use lanefield_reference::layout::{AcceleratorThreads, Extents, LaneChoice, Lattice, LatticeOptions, Sites};
-use lanefield_reference::links::LinkFormat;
-use lanefield_reference::real::{Precision, Real};
+use lanefield_reference::layout::AcceleratorThreads;
+use lanefield_reference::real::Real;
 
 use crate::common;
 

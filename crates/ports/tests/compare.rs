@@ -7,19 +7,13 @@ mod hints;
 mod reading;
 
 use lanefield::io::npy::{ComplexArray, ComplexValues, RawArray};
-use lanefield::reference::gauge::Configuration;
-use lanefield::reference::kernels::hop::Dagger;
-use lanefield::reference::layout::{
-    Checkerboard, Coordinate, Extents, LaneChoice, LaneWidth, Lattice, LatticeOptions, Leg, LegOrder, Parity, Place,
-    Scalar, Sites,
-};
-use lanefield::reference::links::{BoundaryPhases, LinkFormat};
+use lanefield::prelude::*;
+use lanefield::reference::layout::{Checkerboard, Coordinate, LaneWidth, Leg, LegOrder, Place};
 use lanefield::reference::random::{Stream, gaussian_pair};
 use lanefield::reference::real::Real;
 use lanefield::reference::scalar::{Link, ScalarWilson, matrix_times_vector, step};
 use lanefield_ports::compare::{CompareOptions, Comparison, Confidence, Numbers, compare, compare_numbers};
 use lanefield_ports::order::{Convention, GammaBasis, Inner, SiteOrder, from_ours};
-use num_complex::Complex;
 
 const EXTENTS: [usize; 4] = [4, 4, 4, 6];
 

@@ -3,12 +3,11 @@
 use std::fs;
 use std::path::Path;
 
-use lanefield::backend::{Cpu, OpenCl};
 use lanefield::dynamic::AnyBackend;
 use lanefield::io::directory::DirectoryError;
 use lanefield::kernel::{self, Kernel, KernelList};
-use lanefield::reference::layout::{Extents, LaneChoice, LaneWidth, LegOrder};
-use lanefield::reference::real::Precision;
+use lanefield::prelude::*;
+use lanefield::reference::layout::{LaneWidth, LegOrder};
 use lanefield_ports::Content;
 use lanefield_ports::compare::Axes;
 use lanefield_ports::golden::{CheckOptions, Exported, GoldenError, GoldenOptions, Manifest, check, export};

@@ -2,16 +2,14 @@
 
 use anyhow::{Context as _, bail};
 use clap::Args;
-use lanefield::backend::Memory as _;
 use lanefield::comm::WholeLattice;
 use lanefield::dynamic::AnyBackend;
 use lanefield::gauge::{
     Action, Flow, GaugeField, Hmc, HmcParameters, Integrator, Quenched, QuenchedImproved, QuenchedParameters, Smearing,
     StepChoice,
 };
-use lanefield::reference::gauge::{Configuration, SITE_WORDS};
-use lanefield::reference::layout::Extents;
-use lanefield::reference::real::Precision;
+use lanefield::prelude::*;
+use lanefield::reference::gauge::SITE_WORDS;
 use lanefield_lab::bandwidth::Operation;
 use lanefield_lab::{Spread, Timed as _};
 use serde::Serialize;

@@ -4,23 +4,18 @@
 use crate::kernels::Known;
 use anyhow::Context as _;
 use clap::Args;
-use lanefield::backend::Memory as _;
 use lanefield::backend::ghosts::{Halo, PacketRoom as _};
 use lanefield::comm::WholeLattice;
 use lanefield::dynamic::{AnyBackend, ArrayShape};
 use lanefield::kernel::Case;
-use lanefield::operator::{CloverParameters, HopParameters, Model as _, Operator as _, SchurComplement, System};
+use lanefield::operator::{SchurComplement, System};
+use lanefield::prelude::*;
 use lanefield::reference::exact::ExactSum;
-use lanefield::reference::field::{Field, Spinors};
-use lanefield::reference::gauge::Configuration;
 use lanefield::reference::kernels::Vectors;
-use lanefield::reference::layout::{Extents, Lattice, LatticeOptions, Leg, Parity, Sites};
-use lanefield::reference::links::BoundaryPhases;
-use lanefield::reference::real::Precision;
-use lanefield::solver::{SolverParams, conjugate_gradient};
+use lanefield::reference::layout::Leg;
+use lanefield::solver::conjugate_gradient;
 use lanefield_lab::plausible;
 use lanefield_lab::{BenchCase, Spread, Timed as _, TimedCase, kernels_to_time};
-use num_complex::Complex;
 use serde::Serialize;
 
 use super::arguments::{LayoutArgs, TimingArgs, sampled};

@@ -2,19 +2,15 @@
 
 use anyhow::{Context as _, bail};
 use clap::Args;
-use lanefield::backend::Memory as _;
 use lanefield::backend::opencl::{DeviceKind, Finish};
 use lanefield::dynamic::AnyBackend;
-use lanefield::reference::field::{
-    ColourMatrix, ColourVectors, ComplexNumber, Gauge, HalfSpinor, Propagator, SiteObject as _, Spinors, Words,
-};
+use lanefield::prelude::*;
+use lanefield::reference::field::{ColourMatrix, ComplexNumber, Gauge, HalfSpinor, Propagator, SiteObject as _, Words};
 use lanefield::reference::kernels::Vectors;
-use lanefield::reference::layout::{Extents, LayoutError};
-use lanefield::reference::real::Precision;
+use lanefield::reference::layout::LayoutError;
 use lanefield_lab::Timed as _;
 use lanefield_lab::bandwidth;
 use lanefield_lab::reduce::{Operation, ReduceBench, ReduceReport, ReduceRow, SITES_A_GROUP, measure, steps};
-use num_complex::Complex;
 use serde::Serialize;
 
 use crate::args::{BackendArgs, of_arithmetic, one_of};

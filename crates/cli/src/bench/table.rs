@@ -3,10 +3,9 @@
 use std::fmt::Display;
 
 use anyhow::bail;
-use lanefield::backend::Memory as _;
 use lanefield::dynamic::AnyBackend;
 use lanefield::kernel::Ceiling;
-use lanefield::reference::layout::Extents;
+use lanefield::prelude::*;
 use lanefield_lab::bandwidth::Operation;
 use lanefield_lab::study::Run;
 use lanefield_lab::{KernelRecord, Timed as _};

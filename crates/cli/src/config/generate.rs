@@ -3,8 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use lanefield::reference::gauge::Configuration;
-use lanefield::reference::layout::Extents;
+use lanefield::prelude::*;
 
 use super::heatbath::Heatbath;
 use super::made::Made;

@@ -9,10 +9,8 @@ use lanefield::dynamic::AnyBackend;
 use lanefield::gauge::{
     Action, Ensemble, EnsembleParameters, Quenched, QuenchedError, QuenchedImproved, QuenchedParameters,
 };
-use lanefield::reference::gauge::Configuration;
+use lanefield::prelude::*;
 use lanefield::reference::kernels::Vectors;
-use lanefield::reference::layout::{Extents, Lattice, LatticeOptions, Parity, Scalar, Sites};
-use lanefield::reference::real::Precision;
 use lanefield::statistics::{Autocorrelation, mean};
 use serde::Serialize;
 

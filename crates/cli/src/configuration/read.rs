@@ -7,10 +7,9 @@ use clap::Args;
 use lanefield::gauge::{require_ensemble_of_directory, require_one_ensemble};
 use lanefield::io::claims;
 use lanefield::io::configuration::{self, ConfigurationFile, ReadOptions, is_stream};
+use lanefield::prelude::*;
 use lanefield::reference::gauge::{Projection, SITE_WORDS};
-use lanefield::reference::layout::Extents;
 use lanefield_lab::trace::{Group, span};
-use num_complex::Complex;
 use serde_json::Value;
 
 use crate::files::naming_a_dataset;

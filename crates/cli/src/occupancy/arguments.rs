@@ -2,9 +2,7 @@
 
 use clap::Args;
 use lanefield::backend::select::DeviceChoice;
-use lanefield::reference::layout::{Extents, LaneChoice};
-use lanefield::reference::links::LinkFormat;
-use lanefield::reference::real::Precision;
+use lanefield::prelude::*;
 use lanefield_lab::model::Architecture;
 use lanefield_lab::occupancy::SweptQuantity;
 

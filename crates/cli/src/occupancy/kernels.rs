@@ -1,19 +1,15 @@
 //! Occupancy of kernels of the library: compiled for GPUs of AMD's that need not be there, or built on the device in use.
 
 use lanefield::kernel::KernelList;
+use lanefield::prelude::*;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use anyhow::bail;
-use lanefield::backend::Memory as _;
 use lanefield::backend::opencl::{NeededKernel, OfflineDevice, OfflineKernel};
 use lanefield::kernel::Kernel;
 use lanefield_lab::ahead::Step;
 use lanefield_lab::code::{Clang, Compiled, Subject, Surveyed, code_of, options_with_log, survey};
 use lanefield_lab::model::{Architecture, Vendor};
-
-use lanefield::reference::layout::LaneChoice;
-use lanefield::reference::links::LinkFormat;
-use lanefield::reference::real::Precision;
 
 use super::arguments::Occupancy;
 use super::table::Report;

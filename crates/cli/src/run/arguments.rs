@@ -5,9 +5,8 @@ use std::str::FromStr;
 
 use clap::Args;
 use lanefield::kernel::{FieldContents, FieldRole, Kernel};
-use lanefield::reference::layout::{Direction, Parity, Sites};
-use lanefield::reference::links::LinkFormat;
-use lanefield::reference::real::Precision;
+use lanefield::prelude::*;
+use lanefield::reference::layout::Direction;
 
 use crate::args::{BackendArgs, HopArgs, SumArgs, of_storage};
 use crate::configuration::ReadArgs;

@@ -1,10 +1,9 @@
 //! What arrays hold by their axes, and what a role asks for in words.
 
 use lanefield::kernel::{FieldContents, FieldSites, Kernel};
+use lanefield::prelude::*;
 use lanefield::reference::field::{DoubledGauge, Object};
 use lanefield::reference::kernels::domain_wall::MatrixForm;
-use lanefield::reference::layout::Extents;
-use lanefield::reference::links::LinkFormat;
 use lanefield_ports::golden::axes_of;
 
 /// What an array with these axes holds as a field of that role, and its lattice; `None` where it can be no such field.

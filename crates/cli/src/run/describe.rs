@@ -3,9 +3,7 @@
 use crate::kernels::Known;
 use anyhow::{bail, ensure};
 use lanefield::kernel::{Access, FieldContents, FieldRole, Kernel, KernelArgument};
-use lanefield::reference::kernels::hop::Dagger;
-use lanefield::reference::layout::Sites;
-use lanefield::reference::real::Precision;
+use lanefield::prelude::*;
 
 use super::super::output::table;
 use super::arguments::{Named, Run};

@@ -3,20 +3,17 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail, ensure};
-use lanefield::backend::{HostField, Memory as _};
+use lanefield::backend::HostField;
 use lanefield::dynamic::AnyBackend;
 use lanefield::in_precision;
 use lanefield::io::npy::{self, ComplexArray, RawArray};
 use lanefield::kernel::{Access, Case, FieldContents, FieldRole, FieldSites, GivenArguments, KernelArgument, Scalars};
-use lanefield::reference::field::{DoubledGauge, Field, Object};
-use lanefield::reference::gauge::Configuration;
+use lanefield::prelude::*;
+use lanefield::reference::field::{DoubledGauge, Object};
 use lanefield::reference::kernels::domain_wall::{InverseForm, MatrixForm, MobiusCoefficients, SMatrix};
-use lanefield::reference::kernels::hop::Dagger;
-use lanefield::reference::layout::{Extents, Lattice, LatticeOptions, Sites};
 use lanefield::reference::links::{double, raw};
-use lanefield::reference::real::{Precision, Real as _};
+use lanefield::reference::real::Real as _;
 use lanefield_ports::golden::from_array;
-use num_complex::Complex;
 
 use super::super::files::{check_beside, npy_error};
 use super::arguments::{AlongS, Named, Run};

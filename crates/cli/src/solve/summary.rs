@@ -1,9 +1,8 @@
 //! What `lanefield solve` says at its end: a table for people, JSON for programs.
 
-use lanefield::backend::OpenCl;
 use lanefield::operator::AnyModel;
+use lanefield::prelude::*;
 use lanefield::reference::kernels::Vectors;
-use lanefield::reference::layout::Lattice;
 use lanefield::solver::{Solve as How, SolveError, SolveReport};
 use serde::Serialize;
 

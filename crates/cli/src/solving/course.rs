@@ -2,12 +2,9 @@
 
 use anyhow::Context as _;
 use clap::Args;
-use lanefield::operator::HopParameters;
-use lanefield::reference::gauge::Configuration;
+use lanefield::prelude::*;
 use lanefield::reference::kernels::Vectors;
-use lanefield::reference::layout::{LaneChoice, Lattice};
-use lanefield::reference::real::Precision;
-use lanefield::solver::{Method, Preconditioning, Solve, SolveReport, SolvedRhs, SolverParams};
+use lanefield::solver::{SolveReport, SolvedRhs};
 use serde::Serialize;
 
 use crate::args::{HopArgs, iterations, of_arithmetic};

@@ -10,10 +10,9 @@ use lanefield::dynamic::ArrayShape;
 use lanefield::io::configuration::ConfigurationFile;
 use lanefield::io::sidecar::{NoiseInput, SourceInput, SourceKind};
 use lanefield::observable::{Component, Noise, Source};
+use lanefield::prelude::*;
 use lanefield::reference::field::FieldError;
 use lanefield::reference::kernels::Vectors;
-use lanefield::reference::layout::Extents;
-use num_complex::Complex;
 
 use crate::configuration::ConfigArgs;
 use crate::fields::{interleaved, read_field};

@@ -11,9 +11,7 @@ use lanefield::gauge::{GaugeField, Smearing};
 use lanefield::io::npy::{self, ComplexValues};
 use lanefield::io::sidecar::{ConfigurationInput, SourceInput, SourceKind};
 use lanefield::observable::{COLUMNS, QuarkSource, Source, Wuppertal, columns_of_propagator, times_of_columns};
-use lanefield::reference::gauge::Configuration;
-use lanefield::reference::layout::{Extents, LaneChoice};
-use num_complex::Complex;
+use lanefield::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use crate::configuration::ReadArgs;

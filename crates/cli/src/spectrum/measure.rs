@@ -4,7 +4,6 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail, ensure};
 use clap::Args;
-use lanefield::backend::Memory as _;
 use lanefield::comm::WholeLattice;
 use lanefield::dynamic::AnyBackend;
 use lanefield::io::claims;
@@ -15,14 +14,13 @@ use lanefield::observable::{
     CorrelatorProjection, Hadron, Momentum, PropagatorError, QuarkSource, Source, TwistAngle, Wuppertal, propagator,
     require_quark,
 };
-use lanefield::operator::{AnyModel, HopParameters};
+use lanefield::operator::AnyModel;
+use lanefield::prelude::*;
 use lanefield::reference::field::list_of;
 use lanefield::reference::kernels::Vectors;
-use lanefield::reference::real::Precision;
-use lanefield::solver::{Method, Solve, SolveError, SolverError, Stopped, Watchers};
+use lanefield::solver::{SolveError, SolverError, Stopped, Watchers};
 use lanefield::statistics::mean;
 use lanefield_lab::Timed as _;
-use num_complex::Complex;
 use serde::Serialize;
 
 use super::data::{Correlator, Data, Inputs, Measured, OfSource, UnderWay, name_of};

@@ -3,11 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use lanefield::backend::BackendError;
 use lanefield::backend::opencl::{OfflineDevice, OfflineKernel};
 use lanefield::kernel::Kernel;
-use lanefield_reference::links::LinkFormat;
-use lanefield_reference::real::Precision;
+use lanefield::prelude::*;
 use rayon::prelude::*;
 use serde::Serialize;
 

@@ -14,9 +14,7 @@
 
 use lanefield::comm::Decomposition;
 use lanefield::kernel::clover::{EO_CLOVER, OE_CLOVER};
-use lanefield_reference::field::Spinors;
-use lanefield_reference::layout::Extents;
-use lanefield_reference::real::Precision;
+use lanefield::prelude::*;
 use serde::Serialize;
 
 use super::stencil::stencil;

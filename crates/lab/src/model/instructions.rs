@@ -3,9 +3,8 @@
 //! issue slots come out low.
 
 use lanefield::kernel::{Access, FieldContents, FieldRole, FieldSites};
+use lanefield::prelude::*;
 use lanefield_reference::layout::LEGS;
-use lanefield_reference::links::LinkFormat;
-use lanefield_reference::real::Precision;
 use serde::Serialize;
 
 use super::launched::Launched;

@@ -4,12 +4,10 @@
 use std::time::Duration;
 
 use lanefield::backend::opencl::{Count, DeviceInfo, DeviceKind, GridStride, OpenCl, Parameter, Tuned, Tuning};
-use lanefield::backend::{BackendError, Sum};
 use lanefield::kernel::{Case, CaseOn, Geometry, Kernel, Outcome};
+use lanefield::prelude::*;
 use lanefield::verify::compare_host_fields;
-use lanefield_reference::layout::{Extents, LaneChoice, LayoutError, Parity, Sites};
-use lanefield_reference::links::LinkFormat;
-use lanefield_reference::real::Precision;
+use lanefield_reference::layout::LayoutError;
 
 use super::search::{Axis, Trial};
 use crate::BenchCase;

@@ -3,11 +3,9 @@
 use lanefield::backend::HostField;
 use lanefield::in_precision;
 use lanefield::io::npy::{NpyError, RawArray};
-use lanefield::reference::field::{DoubledGauge, Object, Spinors};
-use lanefield::reference::layout::Extents;
-use lanefield::reference::links::LinkFormat;
+use lanefield::prelude::*;
+use lanefield::reference::field::{DoubledGauge, Object};
 use lanefield::reference::real::Real;
-use num_complex::Complex;
 
 use crate::Content;
 

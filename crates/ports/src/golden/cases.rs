@@ -1,13 +1,10 @@
 //! Calls of kernels: each on every set of sites, in every precision and with every format of links that it takes.
 
-use lanefield::backend::{Memory as _, Sum};
 use lanefield::kernel::{
     self, Access, Case, CaseOptions, FieldContents, FieldRole, Geometry, Kernel, KernelArgument, MatrixFacts, Shape,
 };
+use lanefield::prelude::*;
 use lanefield::reference::field::{DoubledGauge, FieldShape, Object};
-use lanefield::reference::layout::{Parity, Sites};
-use lanefield::reference::links::LinkFormat;
-use lanefield::reference::real::Precision;
 
 use super::array::{content_of, field_array, reals};
 use super::directory::Writer;

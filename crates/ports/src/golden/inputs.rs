@@ -2,11 +2,9 @@
 
 use lanefield::in_precision;
 use lanefield::kernel::Numbers;
+use lanefield::prelude::*;
 use lanefield::reference::field::Object;
 use lanefield::reference::kernels::domain_wall::MatrixForm;
-use lanefield::reference::layout::Sites;
-use lanefield::reference::links::LinkFormat;
-use lanefield::reference::real::Precision;
 
 use super::array::{content_of, in_site_order, name_of};
 use super::directory::Writer;

@@ -1,12 +1,9 @@
 //! What golden data are to hold, and what all parts of an export share.
 
-use lanefield::backend::Memory as _;
 use lanefield::dynamic::AnyBackend;
 use lanefield::kernel::{Kernel, TestData};
-use lanefield::reference::gauge::Configuration;
-use lanefield::reference::layout::{Extents, LaneChoice, Lattice, LatticeOptions, LegOrder, Scalar};
-use lanefield::reference::links::{BoundaryPhases, LinkFormat};
-use lanefield::reference::real::Precision;
+use lanefield::prelude::*;
+use lanefield::reference::layout::LegOrder;
 
 use super::error::GoldenError;
 

@@ -1,12 +1,11 @@
 //! Where each number of an array in our order lies in the memory of another program, and what shapes arrays have there.
 
-use lanefield::reference::layout::{Extents, Parity};
-
 use super::convention::{Convention, Inner, SiteOrder};
 use super::error::OrderError;
 use super::gamma::GammaBasis;
 use super::shapes::require_shape;
 use crate::Content;
+use lanefield::prelude::*;
 
 /// The place of each site, which are numbered with x fastest, among the sites in another order.
 pub(crate) fn site_places(extents: Extents, order: SiteOrder) -> Vec<usize> {

@@ -2,18 +2,14 @@
 
 use std::sync::Arc;
 
-use lanefield::backend::Memory as _;
 use lanefield::dynamic::{AnyBackend, Applicable, ArrayShape, Piece, apply_to_array, field_shape};
 use lanefield::io::npy::{ComplexArray, ComplexValues, propagator_shape};
 use lanefield::observable::{Source, word_of_column};
-use lanefield::operator::{AnyModel, HopParameters};
-use lanefield::reference::field::{Propagator, Spinors};
-use lanefield::reference::gauge::Configuration;
-use lanefield::reference::kernels::hop::Dagger;
-use lanefield::reference::layout::{DIMENSIONS, LaneChoice, Sites};
-use lanefield::reference::links::{BoundaryPhases, Phase};
-use lanefield::reference::real::Precision;
-use num_complex::Complex;
+use lanefield::operator::AnyModel;
+use lanefield::prelude::*;
+use lanefield::reference::field::Propagator;
+use lanefield::reference::layout::DIMENSIONS;
+use lanefield::reference::links::Phase;
 
 use super::error::SystemError;
 use super::fit::fit;

@@ -2,10 +2,9 @@
 
 use std::fmt;
 
-use lanefield::backend::Cpu;
 use lanefield::dynamic::AnyBackend;
 use lanefield::io::npy::ComplexArray;
-use num_complex::Complex;
+use lanefield::prelude::*;
 use serde::Serialize;
 
 use super::equation::Equation;

@@ -1,13 +1,11 @@
 //! What arrays hold: where a shape leaves two readings the numbers decide, or who compares says it.
 
 use lanefield::io::npy::{ComplexArray, ComplexValues};
-use lanefield::reference::kernels::hop::Dagger;
+use lanefield::prelude::*;
 use lanefield::reference::layout::Leg;
-use lanefield::reference::links::BoundaryPhases;
 use lanefield::reference::scalar::{project, step};
 use lanefield_ports::Content;
 use lanefield_ports::compare::{CompareOptions, compare};
-use num_complex::Complex;
 
 use super::{configuration, extents, operator, report, source};
 

@@ -1,14 +1,11 @@
 //! With links and source a fault of a hop is named exactly; the second table of `docs/ports.md` is what was said.
 
-use lanefield::reference::gauge::Configuration;
-use lanefield::reference::kernels::hop::Dagger;
-use lanefield::reference::layout::{Leg, LegOrder, Sites};
-use lanefield::reference::links::{BoundaryPhases, LinkFormat};
+use lanefield::prelude::*;
+use lanefield::reference::layout::{Leg, LegOrder};
 use lanefield::reference::scalar::{Link, ScalarWilson, step};
 use lanefield_ports::compare::{
     Cause, CompareOptions, Confidence, HopFindings, HopInputs, Likeness, compare, explain_hop,
 };
-use num_complex::Complex;
 
 use super::{
     Contribution, Coordinate, Fault, Z, configuration, extents, hop, hop_with, one_link, single, source, spinors,

@@ -2,10 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use lanefield::reference::layout::{
-    Checkerboard, DIMENSION_NAMES, Extents, LaneChoice, LaneWidth, Lattice, LatticeOptions, Leg, Parity, Place, Scalar,
-    Sites,
-};
+use lanefield::prelude::*;
+use lanefield::reference::layout::{Checkerboard, DIMENSION_NAMES, LaneWidth, Leg, Place};
 
 use super::case::Case;
 use super::guess::{Cause, Confidence};

@@ -1,11 +1,9 @@
 //! A hop in plain loops, with one thing wrong: §6 of `docs/arithmetic.md`, site by site.
 
-use lanefield::reference::kernels::hop::Dagger;
-use lanefield::reference::layout::{Coordinate, Extents, Leg};
-use lanefield::reference::links::BoundaryPhases;
+use lanefield::prelude::*;
+use lanefield::reference::layout::{Coordinate, Leg};
 use lanefield::reference::real::Real;
 use lanefield::reference::scalar::{Link, ScalarWilson, step};
-use num_complex::Complex;
 
 use super::fault::{Fault, LinkChange, MassTerm, Part, Product};
 use super::inputs::HopInputs;

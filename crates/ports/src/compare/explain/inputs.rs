@@ -1,10 +1,8 @@
 //! What a hop is of.
 
 use lanefield::io::npy::ComplexArray;
-use lanefield::reference::gauge::Configuration;
-use lanefield::reference::kernels::hop::Dagger;
+use lanefield::prelude::*;
 use lanefield::reference::layout::LegOrder;
-use lanefield::reference::links::{BoundaryPhases, LinkFormat};
 
 #[derive(Clone, Debug)]
 pub struct HopInputs<'a> {

@@ -1,13 +1,11 @@
 //! Matrices along the fifth dimension: their coefficients in f64, and products with them, with and without dagger.
 
-use lanefield::backend::{BackendError, HostField, Memory as _};
+use lanefield::backend::HostField;
 use lanefield::kernel::Numbers;
-use lanefield::kernel::prelude::*;
-use lanefield::reference::field::{Object, Spinors};
+use lanefield::prelude::*;
+use lanefield::reference::field::Object;
 use lanefield::reference::kernels::Vectors;
 use lanefield::reference::kernels::domain_wall::{InverseForm, MobiusCoefficients, SMatrix, Tridiagonal};
-use lanefield::reference::layout::Sites;
-use lanefield::reference::real::Precision;
 
 use super::stage::Stage;
 use crate::golden::array::{field_array, reals};

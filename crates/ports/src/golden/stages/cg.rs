@@ -1,20 +1,17 @@
 //! A short solve: each scalar and each field of conjugate gradients on the Wilson operator, preconditioned by even and odd sites, and its record.
 
-use lanefield::backend::{BackendError, Memory as _, Sum};
 use lanefield::comm::{CommError, WholeLattice};
 use lanefield::io::record::RecordWriter;
-use lanefield::operator::{AnyModel, HopParameters, WilsonParameters};
-use lanefield::reference::field::{Object, Spinors};
+use lanefield::operator::AnyModel;
+use lanefield::prelude::*;
+use lanefield::reference::field::Object;
 use lanefield::reference::kernels::Vectors;
-use lanefield::reference::layout::{Parity, Sites, spread};
-use lanefield::reference::links::LinkFormat;
+use lanefield::reference::layout::spread;
 use lanefield::reference::random::{Stream, gaussian_pair};
-use lanefield::reference::real::Precision;
 use lanefield::solver::{
-    DescribedSolve, Digests, Method, Preconditioning, Recurrence, SavedState, Solve, SolveError, SolveRecorder,
-    SolverParams, Stopped, WatchedScalar, Watcher, Watchers, identity, solve,
+    DescribedSolve, Digests, Recurrence, SavedState, SolveError, SolveRecorder, Stopped, WatchedScalar, Watcher,
+    Watchers, identity,
 };
-use num_complex::Complex;
 
 use super::stage::Stage;
 use crate::golden::array::{in_site_order, reals};

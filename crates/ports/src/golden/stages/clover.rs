@@ -1,14 +1,13 @@
 //! From links to the inverse clover term, each step from what the one before stored.
 
-use lanefield::backend::{BackendError, HostField, Memory as _};
-use lanefield::kernel::prelude::*;
-use lanefield::reference::field::{CloverBlocks, ComplexNumber, Field, FieldStrength, Object};
+use lanefield::backend::HostField;
+use lanefield::prelude::*;
+use lanefield::reference::field::{CloverBlocks, ComplexNumber, FieldStrength, Object};
 use lanefield::reference::half::Half;
 use lanefield::reference::kernels::Vectors;
 use lanefield::reference::kernels::clover_term::CloverCoefficients;
-use lanefield::reference::layout::{Sites, Stencil};
+use lanefield::reference::layout::Stencil;
 use lanefield::reference::links::raw;
-use lanefield::reference::real::Precision;
 
 use super::half::stored;
 use super::stage::Stage;

@@ -2,11 +2,9 @@
 
 use lanefield::io::npy::RawArray;
 use lanefield::kernel::Numbers;
-use lanefield::reference::field::{Object, Spinors};
+use lanefield::prelude::*;
+use lanefield::reference::field::Object;
 use lanefield::reference::half::Half;
-use lanefield::reference::layout::{Extents, Sites};
-use lanefield::reference::real::Precision;
-use num_complex::Complex;
 
 use super::stage::Stage;
 use crate::golden::array::{axes_of, content_of};

@@ -2,11 +2,9 @@
 
 use lanefield::in_precision;
 use lanefield::kernel::Numbers;
-use lanefield::reference::field::{Object, Spinors};
-use lanefield::reference::kernels::hop::Dagger;
-use lanefield::reference::layout::{LEGS, Leg, Sites};
-use lanefield::reference::links::LinkFormat;
-use lanefield::reference::real::Precision;
+use lanefield::prelude::*;
+use lanefield::reference::field::Object;
+use lanefield::reference::layout::{LEGS, Leg};
 use lanefield::reference::scalar::{ScalarWilson, project, step};
 
 use super::stage::Stage;

@@ -1,8 +1,7 @@
 //! Fields on a lattice: what another convention does to a site, to the order of the sites, or to their phases.
 
-use num_complex::Complex;
-
-use lanefield::reference::layout::{DIMENSION_NAMES, Extents};
+use lanefield::prelude::*;
+use lanefield::reference::layout::DIMENSION_NAMES;
 
 use super::fit::{Fit, MOST, cause, times};
 use super::spins::{Form, Op};
