@@ -24,9 +24,6 @@ pub fn read_text(path: &Path) -> io::Result<String> {
 }
 
 /// As [`read_text`], of at most `most` bytes.
-///
-/// # Errors
-/// As [`read_text`].
 pub fn read_text_most(path: &Path, most: u64) -> io::Result<String> {
     String::from_utf8(read_most(path, most)?).map_err(|_| invalid("it is not text in UTF-8".to_owned()))
 }
@@ -46,16 +43,10 @@ fn read_most(path: &Path, most: u64) -> io::Result<Vec<u8>> {
         return Err(too_large(metadata.len().to_string()));
     }
     let mut content = Vec::new();
-    let file = match is_pipe {
-        true => open_pipe(path, &mut content)?,
-        false => File::open(path)?,
-    };
+    let file = if is_pipe { open_pipe(path, &mut content)? } else { File::open(path)? };
     file.take(most + 1).read_to_end(&mut content)?;
     // A pipe, or a file that grows.
-    match content.len() as u64 > most {
-        true => Err(too_large("more".to_owned())),
-        false => Ok(content),
-    }
+    if content.len() as u64 > most { Err(too_large("more".to_owned())) } else { Ok(content) }
 }
 
 fn invalid(reason: String) -> io::Error {

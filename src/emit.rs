@@ -48,28 +48,21 @@ impl EmitOptions {
 #[non_exhaustive]
 #[allow(missing_docs, reason = "the messages name the fields")]
 pub enum EmitError {
-    /// A kernel that is written by hand in OpenCL C.
     #[error(
         "{kernel} is written by hand in OpenCL C, and is not emitted in {language}: expected opencl{}",
         or_one_of(others)
     )]
     ByHand { kernel: &'static str, language: Dialect, others: Vec<&'static str> },
-    /// A kernel that is written in other languages.
     #[error("{kernel} is not emitted in {language}: expected {expected}")]
     NotIn { kernel: &'static str, language: Dialect, expected: &'static str },
-    /// A precision that there is no source for.
     #[error("{kernel} is not emitted in {language} for {given}: expected {expected}")]
     Precision { kernel: &'static str, language: Dialect, given: Precision, expected: String },
-    /// A kernel that is no kernel by itself.
     #[error("{kernel} is a part of other operations, and is not emitted: expected a kernel that is called by itself")]
     Part { kernel: &'static str },
-    /// A device whose driver makes no PTX.
     #[error("{device} makes no PTX: its binaries are {binaries}; choose a GPU of NVIDIA by --device")]
     NoPtx { device: String, binaries: String },
-    /// A body that is none.
     #[error(transparent)]
     Body(#[from] BodyError),
-    /// OpenCL C that cannot be planned.
     #[error(transparent)]
     Backend(#[from] BackendError),
 }

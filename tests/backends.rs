@@ -130,10 +130,7 @@ impl<B: Memory> Memory for Recording<'_, B> {
 impl<B: Launch> Launch for Recording<'_, B> {
     fn launch(&self, call: Call<'_, Self>) -> Result<(), BackendError> {
         self.count(call.shape());
-        match self.fault == Some(Fault::Launch(self.next(2))) {
-            true => Ok(()),
-            false => self.inner.launch(call.on()),
-        }
+        if self.fault == Some(Fault::Launch(self.next(2))) { Ok(()) } else { self.inner.launch(call.on()) }
     }
 }
 

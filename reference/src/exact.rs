@@ -87,19 +87,15 @@ const COUNT_NAMES: [&str; COUNTS] = ["+inf", "-inf", "NaN", "not -0", "all"];
 #[allow(missing_docs, reason = "the messages name the fields")]
 #[non_exhaustive]
 pub enum ExactSumError {
-    /// The number of limbs, words or bytes is not the fixed one.
     #[error("an exact sum of {found} {what}: it has {expected}")]
     Length { what: &'static str, found: usize, expected: usize },
-    /// A count is negative.
     #[error("an exact sum counts {value} terms of the kind \"{name}\": a count is at least 0")]
     NegativeCount { name: &'static str, value: i64 },
-    /// The counts contradict one another.
     #[error(
         "an exact sum counts {special} infinities and NaNs, {not_negative_zero} terms that are not -0, and {terms} terms: \
          the first two may be at most the last, and the second is not 0 where the first is not"
     )]
     Counts { special: i128, not_negative_zero: i64, terms: i64 },
-    /// The limbs hold more than the counted finite terms can add up to.
     #[error("an exact sum of {finite_terms} finite terms has the top limb {top_limb}: so few doubles cannot reach it")]
     Magnitude { finite_terms: i64, top_limb: i64 },
 }

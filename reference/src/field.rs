@@ -23,38 +23,28 @@ pub use crate::object::*;
 #[allow(missing_docs, reason = "the messages name the fields")]
 #[non_exhaustive]
 pub enum FieldError {
-    /// The lattice cannot hold the field.
     #[error(transparent)]
     Layout(#[from] LayoutError),
-    /// The lattice's scalar is of the other precision.
     #[error("a lattice of {lattice} lanes cannot hold a field of {field}")]
     Precision { lattice: &'static str, field: &'static str },
-    /// An array in site order of the wrong length.
     #[error("{given} complex numbers in site order do not make a {object} field on {extents}: that takes {needed}")]
     Length { given: usize, needed: usize, object: &'static str, extents: String },
-    /// A site object without words.
     #[error("a {object} of no complex words makes no field: give it at least one")]
     NoWords { object: &'static str },
-    /// More parts than kernels can number.
     #[error(
         "{what} have {parts} parts in all: at most {most} can be numbered; take a smaller lattice, or fewer a site"
     )]
     TooLarge { what: String, parts: usize, most: usize },
-    /// Right-hand sides that a field does not have.
     #[error("a {field} has no right-hand sides {wanted:?} of {rhs_parts} components each")]
     RightHandSides { wanted: Vec<usize>, rhs_parts: usize, field: String },
-    /// The host has no room for a field.
     #[error(
         "no room for {bytes} bytes of {what} in the host's memory: try a smaller lattice, f32, or links of 12 or 8 reals"
     )]
     OutOfMemory { what: String, bytes: usize },
-    /// Links that 8 reals cannot stand for.
     #[error("links of 8 reals stand for SU(3) matrices only: {why}; use links of 18 or 12 reals")]
     NotSu3 { why: String },
-    /// Links that cannot have their boundary phases.
     #[error(transparent)]
     Links(#[from] LinkError),
-    /// Two fields that do not match.
     #[error("{what}: {left} does not match {right}")]
     Mismatch { what: &'static str, left: String, right: String },
 }

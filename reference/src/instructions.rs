@@ -20,13 +20,10 @@ pub enum Instructions {
 #[allow(missing_docs, reason = "the messages name the fields")]
 #[non_exhaustive]
 pub enum InstructionsError {
-    /// No set has that name.
     #[error("unknown instructions '{0}': expected baseline, avx2 or avx512")]
     Unknown(String),
-    /// The processor has fewer.
     #[error("this processor has no {wanted}: its best instructions are {best}")]
     Missing { wanted: Instructions, best: Instructions },
-    /// Kernels ran already.
     #[error("kernels use {used} already: choose {wanted} before the first of them runs")]
     TooLate { used: Instructions, wanted: Instructions },
 }

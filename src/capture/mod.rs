@@ -90,13 +90,10 @@ impl Capture {
 #[non_exhaustive]
 #[allow(missing_docs, reason = "the messages name the fields")]
 pub enum CaptureError {
-    /// The directory would lose something, or was not made.
     #[error(transparent)]
     Directory(#[from] DirectoryError),
-    /// A directory without a captured launch, or with one of another version.
     #[error("{} holds no captured launch: {why}", .path.display())]
     NotCapture { path: PathBuf, why: String },
-    /// A file that is not what the manifest says.
     #[error("the captured launch {} is damaged: {file} {what}; capture it again", .path.display())]
     Damaged { path: PathBuf, file: String, what: String },
 }

@@ -11,21 +11,17 @@ use thiserror::Error;
 #[non_exhaustive]
 #[allow(missing_docs, reason = "the messages name the fields")]
 pub enum CommError {
-    /// A packet whose checksum is another one than when it was sent.
     #[error(
         "a packet of {bytes} bytes from rank {from} to rank {to}, leg {leg}, exchange {exchange}, came with other bytes than it was sent with (CRC-32 \
          {found:08x}, sent {sent:08x}): the network, the message passing library or memory lost bits"
     )]
     Packet { from: usize, to: usize, leg: Leg, exchange: u64, bytes: usize, found: u32, sent: u32 },
-    /// Another rank has ended.
     #[error("rank {rank} has ended: see what it says")]
     Ended { rank: usize },
-    /// Ranks that do not do the same.
     #[error(
         "rank {rank} sent {found} bytes where rank {here} expects {expected}: all ranks must be given the same arguments"
     )]
     Length { rank: usize, here: usize, found: usize, expected: usize },
-    /// What the message passing library reports.
     #[error("{call} failed: {reason}")]
     Library { call: &'static str, reason: String },
 }

@@ -15,18 +15,14 @@ use thiserror::Error;
 #[allow(missing_docs, reason = "the messages name the fields")]
 #[non_exhaustive]
 pub enum DecompositionError {
-    /// Text that names no numbers of ranks.
     #[error("'{text}' is no decomposition: give the number of ranks in each direction as X.Y.Z.T, for example 1.1.1.2")]
     Text { text: String },
-    /// A product that is not the number of ranks.
     #[error("{cut} are {product} ranks, and there are {ranks}: start as many, or leave the decomposition out")]
     Ranks { cut: String, product: usize, ranks: usize },
-    /// Too many ranks in a direction.
     #[error(
         "{ranks} ranks cannot divide extent {extent} of {dimension}, of which each takes two sites at least: at most {most} can"
     )]
     Direction { ranks: usize, extent: usize, dimension: &'static str, most: usize },
-    /// More ranks than the lattice has room for.
     #[error("{ranks} ranks cannot divide a lattice of {extents} in any way: possible are {possible}")]
     None { ranks: usize, extents: String, possible: String },
 }

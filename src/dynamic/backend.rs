@@ -213,9 +213,6 @@ impl AnyBackend {
     }
 
     /// A field on the host: as it lies there, or a copy.
-    ///
-    /// # Errors
-    /// What the backend reports.
     pub fn show<'f>(&self, field: &'f AnyField<AnyStorage>) -> Result<Cow<'f, HostField>, BackendError> {
         match field.storage() {
             AnyStorage::Host(field) => Ok(Cow::Borrowed(field.storage())),
@@ -224,9 +221,6 @@ impl AnyBackend {
     }
 
     /// PacketBuffers for a packet of so many bytes along each leg ([`OnRanks::room`]); none on one rank.
-    ///
-    /// # Errors
-    /// As [`OnRanks::room`].
     pub fn room(&self, bytes: &[(Leg, usize)]) -> Result<Option<PacketBuffers>, BackendError> {
         match &self.0 {
             BackendOn::CpuOnRanks(ranks) => ranks.room(bytes).map(Some),

@@ -15,15 +15,9 @@ pub trait IndexKernel: Sync {
     fn ways(&'static self, backend: &AnyBackend) -> Vec<String>;
 
     /// Compares it on a backend, in each way, with the CPU. `key` is the key of its random numbers.
-    ///
-    /// # Errors
-    /// Why it cannot be run.
     fn compare(&'static self, key: u64, cpu: &Cpu, backend: &AnyBackend) -> Result<Compared, BackendError>;
 
     /// Its arguments on a backend, to be launched in the way of this number.
-    ///
-    /// # Errors
-    /// Why it cannot be run.
     fn prepare<'b>(&'static self, way: usize, backend: &'b AnyBackend) -> Result<PreparedLaunch<'b>, BackendError>;
 
     /// Its source, for other programs.
@@ -33,9 +27,6 @@ pub trait IndexKernel: Sync {
     fn source(&'static self, language: Dialect) -> Result<String, EmitError>;
 
     /// What is known of a launch and may cost time, each with what its author can do: guards, sums.
-    ///
-    /// # Errors
-    /// Why it cannot be run.
     fn remarks(&'static self, backend: &AnyBackend) -> Result<Vec<String>, BackendError>;
 }
 

@@ -336,9 +336,6 @@ pub fn download<R: Vectors>(backend: &AnyBackend, field: &DynField) -> Result<Ve
 }
 
 /// |x|², the exact sum.
-///
-/// # Errors
-/// What the backend reports.
 pub fn norm2(backend: &AnyBackend, x: &DynField) -> Result<f64, BackendError> {
     let call = Arguments::new(&NORM2).read_any("x", x).call()?;
     Ok(backend.reduce(call, Sum::Exact)?.round().first().copied().unwrap_or(0.0))
@@ -346,9 +343,6 @@ pub fn norm2(backend: &AnyBackend, x: &DynField) -> Result<f64, BackendError> {
 
 /// Applies an operator to an array in site order over the whole lattice, of whose sites only those matter that the piece reads. Where the piece does not
 /// write, the result is +0. `shape`: of fields on the sites of the result.
-///
-/// # Errors
-/// As [`Applied::apply`].
 pub fn apply_to_array<R: Vectors>(
     backend: &AnyBackend,
     operator: &mut (dyn Applied + Send + '_),

@@ -97,9 +97,6 @@ pub fn require_one_ensemble(directory: &Path, files: &[PathBuf]) -> Result<(), E
 }
 
 /// As [`require_one_ensemble`], of a configuration in a directory that names the ensemble `id`, in any format.
-///
-/// # Errors
-/// As [`require_one_ensemble`].
 pub fn require_ensemble_of_directory(directory: &Path, path: &Path, id: &str) -> Result<(), EnsembleError> {
     let (id, other) = (id.trim().to_owned(), directory.join(DESCRIPTION));
     match EnsembleParameters::of_directory(directory).filter(|_| id.starts_with(ID)) {
@@ -111,9 +108,6 @@ pub fn require_ensemble_of_directory(directory: &Path, path: &Path, id: &str) ->
 }
 
 /// Refuses directories of ensembles that have different actions or β: what is averaged over both is of neither. Directories without an `ensemble.json` pass.
-///
-/// # Errors
-/// [`EnsembleError::Mixed`].
 pub fn require_one_action<'a>(directories: impl Iterator<Item = &'a Path>) -> Result<(), EnsembleError> {
     let described = |path: &'a Path| Some((path, EnsembleParameters::of_directory(path)?.ok()?));
     let mut described = directories.filter_map(described);
@@ -135,41 +129,31 @@ pub fn require_one_action<'a>(directories: impl Iterator<Item = &'a Path>) -> Re
 #[non_exhaustive]
 #[allow(missing_docs, reason = "the messages name the fields")]
 pub enum EnsembleError {
-    /// There is one already, or other files.
     #[error(
         "{} has files in it{}", .0.display(),
         if .0.join(DESCRIPTION).is_file() { ": give an empty directory, or --resume to go on with the ensemble there" }
         else { ", and no ensemble.json to go on with: give an empty directory" }
     )]
     NotEmpty(PathBuf),
-    /// There is another one.
     #[error("{} is of another ensemble: {what} is {there} there, and {asked} here", path.display())]
     Other { path: PathBuf, what: String, there: String, asked: String },
-    /// A configuration in its directory is of another one.
     #[error(
         "{} is a configuration of the ensemble {id}, and {} next to it is of the ensemble {expected}: move one of them to another directory",
         path.display(), other.display()
     )]
     Stranger { path: PathBuf, id: String, other: PathBuf, expected: String },
-    /// Configurations of different actions are averaged.
     #[error("{} is an ensemble of {ours}, and {} of {theirs}: measure them separately", first.display(), path.display())]
     Mixed { first: PathBuf, path: PathBuf, ours: String, theirs: String },
-    /// Another process writes to the directory.
     #[error(transparent)]
     Lock(#[from] LockError),
-    /// A file that does not say what it should.
     #[error("{} {problem}", path.display())]
     Malformed { path: PathBuf, problem: String },
-    /// A file or directory cannot be read or made.
     #[error("failed to access {}", path.display())]
     Access { path: PathBuf, source: io::Error },
-    /// A configuration.
     #[error("{}", path.display())]
     Nersc { path: PathBuf, source: Box<NerscError> },
-    /// Ranks cannot talk to each other.
     #[error(transparent)]
     Comm(#[from] CommError),
-    /// A file cannot be written.
     #[error(transparent)]
     Write(#[from] WriteError),
 }

@@ -93,16 +93,12 @@ pub enum GaugeStart {
 #[non_exhaustive]
 #[allow(missing_docs, reason = "the messages name the fields")]
 pub enum GaugeFixingError {
-    /// A parameter out of range.
     #[error("{what} is {value}: expected {expected}")]
     Parameter { what: &'static str, value: f64, expected: &'static str },
-    /// Links that are not finite.
     #[error("the functional is {functional} and θ is {theta} after {iteration} iterations: links are not finite")]
     NotFinite { iteration: usize, functional: f64, theta: f64 },
-    /// The lattice cannot be cut into parities.
     #[error(transparent)]
     Layout(#[from] LayoutError),
-    /// The backend failed.
     #[error(transparent)]
     Backend(#[from] BackendError),
 }
@@ -308,9 +304,6 @@ impl<'a, B: Backend> GaugeFixing<'a, B> {
     }
 
     /// As [`Self::fix`]; it ends, not converged, when `goes_on` says so of what was measured.
-    ///
-    /// # Errors
-    /// As [`Self::fix`].
     pub fn fix_while(
         &mut self,
         stopping: &Stopping,

@@ -51,15 +51,12 @@ pub struct HmcParameters {
 #[non_exhaustive]
 #[allow(missing_docs, reason = "the messages name the fields")]
 pub enum HmcError {
-    /// A parameter that is none.
     #[error("{what} is {value}: expected {expected}")]
     Parameter { what: &'static str, value: f64, expected: &'static str },
-    /// Trajectories are used up.
     #[error("trajectory {0} has no random numbers of its own: they are numbered from 0 to {last}; go on with another seed", last = MOST_TRAJECTORIES - 1)]
     Trajectories(u64),
     #[error(transparent)]
     Field(#[from] GaugeFieldError),
-    /// The backend failed.
     #[error(transparent)]
     Backend(#[from] BackendError),
 }

@@ -66,9 +66,6 @@ impl<B: Memory + ?Sized, R: Vectors> LinkFields<B, R> {
     }
 
     /// The links on the host, with those of other parts as far as they are read. `of`: the links of all sites, or of both parities.
-    ///
-    /// # Errors
-    /// [`BackendError`] if the device or another rank fails.
     pub(crate) fn on_host(of: &[&Self], backend: &B, reach: Reach) -> Result<HostLinks, BackendError> {
         let mut fields = Vec::with_capacity(of.len() * DIMENSIONS);
         for links in of {
@@ -86,9 +83,6 @@ impl<B: Memory + ?Sized, R: Vectors> LinkFields<B, R> {
     }
 
     /// The links as a configuration: of fields on all sites, or of both parities. On parts of a lattice all ranks call it.
-    ///
-    /// # Errors
-    /// [`BackendError`] if the device or another rank fails.
     pub(crate) fn configuration(of: &[&Self], backend: &B) -> Result<Configuration, BackendError> {
         let links = Self::on_host(of, backend, Reach::Corners)?;
         Configuration::from_near_sites(links.lattice.extents(), |x, words| {

@@ -63,24 +63,18 @@ pub use staples::Action;
 #[non_exhaustive]
 #[allow(missing_docs, reason = "the messages name the fields")]
 pub enum GaugeFieldError {
-    /// The backend could not do it.
     #[error(transparent)]
     Backend(#[from] BackendError),
-    /// Links that are none.
     #[error(transparent)]
     Configuration(#[from] GaugeError),
-    /// A step that a flow cannot take.
     #[error("a flow takes steps greater than 0 and at most {LARGEST_STEP}, not {step}")]
     Step { step: f64 },
-    /// A tolerance that no step meets.
     #[error(
         "steps of an adaptive flow meet a tolerance greater than 0 and finite, not {tolerance:e}: at t = {time} a step would be {step:e}"
     )]
     Tolerance { tolerance: f64, time: f64, step: f64 },
-    /// A coefficient that smearing does not have.
     #[error("{what} of {kind} smearing is a number from {least} to {most}, not {value}")]
     Coefficient { kind: &'static str, what: &'static str, value: f64, least: f64, most: f64 },
-    /// Loops that do not fit.
     #[error("loops of {given} steps on {extents}: give 1 to {most}")]
     Loops { given: usize, extents: String, most: usize },
 }

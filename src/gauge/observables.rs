@@ -188,9 +188,6 @@ impl<B: Backend> GaugeField<'_, B> {
     }
 
     /// As [`Self::wilson_loops`], as long as `goes_on`, which is asked for each time and direction; none if it does not.
-    ///
-    /// # Errors
-    /// As [`Self::wilson_loops`].
     pub fn wilson_loops_while(
         &self,
         most_r: usize,

@@ -83,22 +83,16 @@ impl QuenchedUpdate {
 #[non_exhaustive]
 #[allow(missing_docs, reason = "the messages name the fields")]
 pub enum QuenchedError {
-    /// β is no number that an ensemble has.
     #[error("beta {0} is out of range: expected a finite number from 0 on")]
     Beta(f64),
-    /// Sweeps are used up.
     #[error("sweep {0} has no random numbers of its own: sweeps are numbered from 0 to {last}; go on with another seed", last = MOST_SWEEPS - 1)]
     Sweeps(u64),
-    /// The lattice cannot be cut into the sublattices of an action with rectangles.
     #[error("a heat bath of an action with rectangles needs a lattice whose extents are multiples of 4, not {extents}")]
     Sublattices { extents: String },
-    /// A field of an action with rectangles.
     #[error(transparent)]
     Field(#[from] GaugeFieldError),
-    /// The lattice cannot be cut into parities.
     #[error(transparent)]
     Layout(#[from] LayoutError),
-    /// The backend failed.
     #[error(transparent)]
     Backend(#[from] BackendError),
 }

@@ -161,9 +161,6 @@ impl FromStr for Smearing {
 
 impl<B: Backend> GaugeField<'_, B> {
     /// Smears the links.
-    ///
-    /// # Errors
-    /// [`GaugeFieldError::Coefficient`]; what the backend reports.
     pub fn smear(&mut self, smearing: &Smearing) -> Result<(), GaugeFieldError> {
         smearing.check()?;
         match *smearing {

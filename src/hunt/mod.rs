@@ -193,13 +193,10 @@ pub fn hunt(
 #[non_exhaustive]
 #[allow(missing_docs, reason = "the messages name the fields")]
 pub enum HuntError {
-    /// No cases could be drawn.
     #[error("the hunt was given up: {reason}")]
     Aborted { reason: String },
-    /// A body could not be run.
     #[error("a body could not be run: {reason}\n{case}")]
     Failed { case: String, reason: String },
-    /// The few operations could not be run by themselves.
     #[error("the least operations could not be run by themselves: {reason}")]
     Least { reason: String },
 }

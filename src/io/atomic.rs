@@ -22,15 +22,12 @@ use crate::temporary::Temporary;
 #[allow(missing_docs, reason = "the messages name the fields")]
 #[non_exhaustive]
 pub enum WriteError {
-    /// The path has no file name, or names a directory.
     #[error("cannot write {}: it is a directory; give the name of a file", .path.display())]
     IsDirectory { path: PathBuf },
     #[error("cannot write {}: the directory {} does not exist; make it, or give another", .path.display(), .directory.display())]
     NoDirectory { directory: PathBuf, path: PathBuf },
-    /// No file can be made in the directory: it may not be written, say.
     #[error("cannot make a file in directory {} (to write {}): {source}", .directory.display(), .path.display())]
     Create { directory: PathBuf, path: PathBuf, source: io::Error },
-    /// Writing, syncing or renaming failed: the disk is full, say.
     #[error("cannot write {}: {source}", .path.display())]
     Write { path: PathBuf, source: io::Error },
 }

@@ -56,35 +56,26 @@ pub struct SavedField {
 #[non_exhaustive]
 #[allow(missing_docs, reason = "the messages name the fields")]
 pub enum CheckpointError {
-    /// The system refused to open or read the file.
     #[error("cannot read {}: {source}", .path.display())]
     Read { path: PathBuf, source: io::Error },
-    /// The file does not begin as a checkpoint does.
     #[error("it is no checkpoint: it does not begin with 'lanefield checkpoint'")]
     NotACheckpoint,
-    /// Another version of the format.
     #[error(
         "it has version {found} of the format, and this program reads version {CHECKPOINT_VERSION}: use the program that wrote it"
     )]
     Version { found: u64 },
-    /// The file is shorter than it says.
     #[error("it is truncated: it has {found} bytes, not {expected}")]
     Truncated { expected: u64, found: u64 },
-    /// The file is longer than it says.
     #[error("it has {found} bytes, and should end after {expected}")]
     Oversized { expected: u64, found: u64 },
-    /// The header is no header.
     #[error("its header is damaged: {what}")]
     Header { what: String },
-    /// The content is not what was written.
     #[error("it is damaged: the SHA-256 of its content is {found}, and it says {expected}")]
     Digest { expected: String, found: String },
-    /// It holds something else than the state of such a computation.
     #[error(
         "it holds {found}, and not the state of this computation: give a file that the same command wrote as its --checkpoint"
     )]
     OtherKind { found: String },
-    /// It is of another solve.
     #[error(transparent)]
     OtherSolve(#[from] IdentityMismatch),
 }

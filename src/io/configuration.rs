@@ -79,37 +79,27 @@ impl Format {
 #[non_exhaustive]
 #[allow(missing_docs, reason = "the messages name the fields")]
 pub enum ConfigurationError {
-    /// The file was not opened.
     #[error(transparent)]
     Open(#[from] OpenError),
-    /// It is a file of none of the formats.
     #[error("failed to read {}: {what}; {READ}", .path.display())]
     Unknown { path: PathBuf, what: String },
-    /// It is not what its format says.
     #[error("failed to read {}: {problem}", .path.display())]
     Read { path: PathBuf, problem: Box<dyn StdError + Send + Sync> },
-    /// It is of another lattice.
     #[error("{} is on {found}, not on {given}", .path.display())]
     OtherLattice { path: PathBuf, found: String, given: String },
-    /// It is not the file that its sidecar describes, or its sidecar was not written.
     #[error(transparent)]
     Sidecar(#[from] SidecarError),
-    /// The name does not say what to write.
     #[error(
         "the name {} does not say its format: expected .nersc, .lime, .ildg, .scidac, .milc, .npy, .h5, .hdf5 or no extension, or a format that is named",
         .path.display()
     )]
     Name { path: PathBuf },
-    /// A format that is read only.
     #[error("configurations are not written in the format {0}")]
     NotWritten(Format),
-    /// The file was not written.
     #[error(transparent)]
     Write(#[from] WriteError),
-    /// The configuration, or what its header shall say, cannot be written.
     #[error("failed to write {}: {problem}", .path.display())]
     Unwritable { path: PathBuf, problem: Box<dyn StdError + Send + Sync> },
-    /// Ranks could not talk.
     #[error(transparent)]
     Communication(#[from] CommError),
 }
@@ -274,9 +264,6 @@ pub struct ReadOptions {
 }
 
 /// Reads the configuration at `path`, and verifies all that its file says about it. `path` may be a pipe.
-///
-/// # Errors
-/// [`ConfigurationError`].
 pub fn read(path: &Path, options: ReadOptions) -> Result<ConfigurationFile, ConfigurationError> {
     read_on(path, options, |extents| Ok(WholeLattice::alone(extents)))
 }
@@ -444,10 +431,7 @@ fn read_format<E: From<ConfigurationError>>(
 
 /// The part of this rank of a configuration that was read as a whole.
 fn part_of(configuration: Configuration, lattice: &WholeLattice) -> Result<Configuration, GaugeError> {
-    match lattice.part().is_part() {
-        true => configuration.part(lattice.part()),
-        false => Ok(configuration),
-    }
+    if lattice.part().is_part() { configuration.part(lattice.part()) } else { Ok(configuration) }
 }
 
 /// How a configuration is written. The default is as its name says, in f64.
@@ -494,9 +478,6 @@ impl WriteOptions<'_> {
     }
 
     /// Refuses links that are further from SU(3) in such a file at `path` than readers take: rounded to 32 bits, or with third rows made of two.
-    ///
-    /// # Errors
-    /// [`ConfigurationError::Unwritable`], and [`ConfigurationError::Name`].
     pub fn require_storable(&self, path: &Path, configuration: &Configuration) -> Result<(), ConfigurationError> {
         let (rows, numbers) = match self.format.map_or_else(|| Format::of_name(path), Ok)? {
             Format::Nersc => (self.nersc().rows, self.nersc().floating_point),
@@ -594,9 +575,6 @@ impl WriteOptions<'_> {
 
 /// Writes a configuration, of which this rank has the part that `lattice` says, whole or not at all. What is no regular file is written to from its beginning
 /// to its end. What its header cannot say of the ensemble is in a sidecar; one that described another file is removed.
-///
-/// # Errors
-/// [`ConfigurationError`].
 pub fn write(
     path: &Path,
     configuration: &Configuration,

@@ -14,16 +14,12 @@ use super::claims;
 #[non_exhaustive]
 #[allow(missing_docs, reason = "the messages name the fields")]
 pub enum DirectoryError {
-    /// The system refused.
     #[error("cannot read or write {}: {source}", .path.display())]
     File { path: PathBuf, source: io::Error },
-    /// The directory that will hold it does not exist.
     #[error(transparent)]
     Parent(#[from] WriteError),
-    /// The directory would lose something.
     #[error("{} is there already, and is not empty: give another name{}", .path.display(), if *.replaceable { ", or --force to replace it" } else { "" })]
     NotEmpty { path: PathBuf, replaceable: bool },
-    /// Another one has its name.
     #[error("{} appeared in the meantime and stays as it is: what should be there is in {}", .path.display(), .written.display())]
     Appeared { path: PathBuf, written: PathBuf },
 }
@@ -48,9 +44,6 @@ pub struct NewDirectory {
 impl NewDirectory {
     /// Makes what will be `target`. Where that holds something, it must be what `is_alike` says may be replaced, and `replace` be true. `prefix`: what its
     /// name begins with on its way.
-    ///
-    /// # Errors
-    /// [`DirectoryError::NotEmpty`]; what the system says.
     pub fn new(
         target: &Path,
         prefix: &str,

@@ -22,19 +22,14 @@ const KIND: usize = 128;
 #[non_exhaustive]
 #[allow(missing_docs, reason = "the messages name the fields")]
 pub enum LimeError {
-    /// The system refused to read.
     #[error("reading stopped: {0}")]
     Read(#[from] io::Error),
-    /// A record does not begin where it should.
     #[error("there is no record at byte {offset}: it begins with {found:08x}, not with 456789ab")]
     Magic { offset: u64, found: u32 },
-    /// Another version.
     #[error("the record at byte {offset} has version {version}: expected 1")]
     Version { offset: u64, version: u16 },
-    /// The file ends within a record.
     #[error("the record {kind} at byte {offset} needs {needed} bytes, and the file has {left} left: it is truncated")]
     Truncated { kind: String, offset: u64, needed: u64, left: u64 },
-    /// A name that is none.
     #[error("the record at byte {0} has a type that is no ASCII text")]
     Kind(u64),
     #[error("there are more than {MOST_RECORDS} records")]
@@ -119,9 +114,6 @@ pub fn padding(length: u64) -> &'static [u8] {
 }
 
 /// Writes a record.
-///
-/// # Errors
-/// Those of the writer.
 pub fn write_record(writer: &mut dyn Write, kind: &str, ends: [bool; 2], data: &[u8]) -> io::Result<()> {
     writer.write_all(&header(kind, ends, data.len() as u64))?;
     writer.write_all(data)?;

@@ -20,10 +20,8 @@ const MOST_BYTES: u64 = 512;
 #[non_exhaustive]
 #[allow(missing_docs, reason = "the messages name the fields")]
 pub enum LockError {
-    /// Another process has it.
     #[error("{} is being written by {holder}: wait until it has ended, or give another name", path.display())]
     Held { path: PathBuf, holder: String },
-    /// The file of the lock cannot be made.
     #[error("cannot lock {}: {source}", path.display())]
     File { path: PathBuf, source: io::Error },
 }

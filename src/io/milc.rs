@@ -29,40 +29,28 @@ const SITE_BYTES: usize = 4 * SITE_NUMBERS;
 #[non_exhaustive]
 #[allow(missing_docs, reason = "the messages name the fields")]
 pub enum MilcError {
-    /// The file was not opened.
     #[error(transparent)]
     Open(#[from] OpenError),
-    /// The data could not be read, though the file is long enough.
     #[error("reading stopped in the middle: {0}")]
     Read(#[from] io::Error),
-    /// The file is another one.
     #[error("not a configuration of MILC, version 5: it begins with {found:08x}, not with 20103 in either byte order")]
     Magic { found: u32 },
-    /// The dimensions are no lattice.
     #[error("the extents in the header are {extents:?}: {source}")]
     Extents { extents: [u32; 4], source: LayoutError },
-    /// Sites lie in another order.
     #[error("sites lie in order {0}: 0, x fastest, is the one that is read")]
     Order(u32),
-    /// The file ends before its data, or there is something after them.
     #[error("the file has {found} bytes: a configuration on {extents} has {expected}")]
     Length { extents: Extents, expected: u64, found: u64 },
-    /// The file changed since its header was read.
     #[error("it is of a lattice {found}, not of {expected}")]
     OtherExtents { found: String, expected: String },
-    /// There is not enough memory for the links.
     #[error("not enough memory for a configuration on {extents}: {bytes} bytes")]
     OutOfMemory { extents: Extents, bytes: usize },
-    /// The data are not those that were written.
     #[error("the checksums in the header are {header:08x?}, and those of the data {data:08x?}: the file is damaged")]
     Checksum { header: [u32; 2], data: [u32; 2] },
-    /// The links cannot be used: not finite, or not in SU(3).
     #[error(transparent)]
     Links(#[from] GaugeError),
-    /// A text that was given for the header cannot stand there.
     #[error("the time stamp cannot be {0:?}: it must be at most 63 printable ASCII characters")]
     BadText(String),
-    /// The file was not written.
     #[error(transparent)]
     Write(#[from] WriteError),
 }

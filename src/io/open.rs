@@ -12,13 +12,10 @@ use thiserror::Error;
 #[non_exhaustive]
 #[allow(missing_docs, reason = "the messages name the fields")]
 pub enum OpenError {
-    /// The system refused.
     #[error("cannot read {}: {source}", .path.display())]
     System { path: PathBuf, source: io::Error },
-    /// The path does not name a regular file.
     #[error("{} is not a file", .path.display())]
     NotAFile { path: PathBuf },
-    /// A pipe could not be copied.
     #[error(
         "cannot copy {} into a temporary file in {}: {source}; TMPDIR names another directory",
         .path.display(), std::env::temp_dir().display()
@@ -72,9 +69,6 @@ impl Reopenable {
     const START: u64 = 512;
 
     /// The file at `path`. Of a pipe or a device the first bytes are read, and then, if they are `wanted`, all that follow into a temporary file.
-    ///
-    /// # Errors
-    /// [`OpenError`].
     pub fn open(path: &Path, wanted: impl FnOnce(&[u8]) -> bool) -> Result<Self, OpenError> {
         let refused = |source| OpenError::System { path: path.to_owned(), source };
         let metadata = fs::metadata(path).map_err(refused)?;

@@ -33,22 +33,16 @@ const TOLERANCE: f64 = 1e-8;
 #[non_exhaustive]
 #[allow(missing_docs, reason = "the messages name the fields")]
 pub enum PlainError {
-    /// The file was not opened.
     #[error(transparent)]
     Open(#[from] OpenError),
-    /// The data could not be read, though the file is long enough.
     #[error("reading stopped in the middle: {0}")]
     Read(#[from] io::Error),
-    /// The file changed since its first bytes were read.
     #[error("its length does not agree with its extents")]
     Header,
-    /// There is not enough memory for the links.
     #[error("not enough memory for a configuration on {extents}: {bytes} bytes")]
     OutOfMemory { extents: Extents, bytes: usize },
-    /// The links cannot be used: not finite, or not in SU(3).
     #[error("{0}; links of open or Schrödinger-functional boundaries are not read")]
     Links(#[from] GaugeError),
-    /// The plaquette is not that of the file.
     #[error("the header says that the average plaquette is {header}; the links have {data}: the file is damaged")]
     Plaquette { header: f64, data: String },
 }

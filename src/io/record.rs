@@ -130,22 +130,17 @@ impl Entry {
 #[non_exhaustive]
 #[allow(missing_docs, reason = "the messages name the fields")]
 pub enum RecordError {
-    /// The system refused.
     #[error("cannot read or write {}: {source}", .path.display())]
     File { path: PathBuf, source: io::Error },
-    /// A line that is none of a record.
     #[error("line {line} of {} is no line of a record: {what}", .path.display())]
     Line { path: PathBuf, line: usize, what: String },
-    /// A line that is not as it was written.
     #[error("the record {} is damaged at line {line}: its content and its check do not belong together", .path.display())]
     Damaged { path: PathBuf, line: usize },
-    /// Another version of the format.
     #[error(
         "{} has version {found} of the format, and this program reads version {RECORD_VERSION}: use the program that wrote it",
         .path.display()
     )]
     Version { path: PathBuf, found: u64 },
-    /// It is of another solve.
     #[error("{} does not fit: {mismatch}", .path.display())]
     OtherSolve { path: PathBuf, mismatch: IdentityMismatch },
 }

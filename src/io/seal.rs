@@ -8,9 +8,6 @@ use sha2::{Digest as _, Sha256};
 const SEAL: &str = "seal";
 
 /// A document as indented JSON with its seal.
-///
-/// # Errors
-/// What cannot be written as JSON.
 pub fn sealed(document: &impl Serialize) -> serde_json::Result<String> {
     #[derive(Serialize)]
     struct SealedDocument<'a, T> {

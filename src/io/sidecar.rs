@@ -222,20 +222,16 @@ impl SourceInput {
 #[non_exhaustive]
 #[allow(missing_docs, reason = "the messages name the fields")]
 pub enum SidecarError {
-    /// The sidecar or the array could not be read.
     #[error("cannot read {}: {source}", .path.display())]
     Read { path: PathBuf, source: io::Error },
-    /// It is no sidecar.
     #[error("{} is not the sidecar of an array: {reason}; rename it if it is a file of its own", .path.display())]
     Malformed { path: PathBuf, reason: String },
-    /// The array is not the one that the sidecar describes.
     #[error(
         "{} has the SHA-256 {found}, and its sidecar {} describes a file of {expected}: the array was changed or replaced; remove the sidecar if that is right",
         .array.display(),
         .sidecar.display()
     )]
     OtherArray { array: PathBuf, sidecar: PathBuf, found: String, expected: String },
-    /// It could not be written.
     #[error(transparent)]
     Write(#[from] WriteError),
 }
@@ -260,9 +256,6 @@ pub fn remove(array: &Path) -> Result<(), SidecarError> {
 }
 
 /// Refuses an array that is not the one that its sidecar describes, if it has one.
-///
-/// # Errors
-/// Those of [`Sidecar::read`] and [`Sidecar::check`].
 pub fn check(array: &Path) -> Result<(), SidecarError> {
     Sidecar::<Value>::read(array)?.map_or(Ok(()), |sidecar| sidecar.check(array))
 }

@@ -19,16 +19,13 @@ use crate::kernel::prelude::*;
 #[non_exhaustive]
 #[allow(missing_docs, reason = "the messages name the fields")]
 pub enum CorrelatorError {
-    /// A time slice that the lattice does not have.
     #[error("time slice {origin} of the source is outside 0 to {} on {extents}", extents[3] - 1)]
     OriginTime { origin: usize, extents: Extents },
-    /// Products of the propagator's numbers overflow, or underflow: the correlator would be 0, or have no digits.
     #[error(
         "the propagator at t = {time} from the source has Σ |S|² = {norm2:e}: its numbers there are 0, or products of them are out of range: check the mass \
          and the precision, or multiply it by a power of two"
     )]
     OutOfRange { time: usize, norm2: f64 },
-    /// The backend failed, or the propagator is not one on the lattice.
     #[error(transparent)]
     Backend(#[from] BackendError),
 }

@@ -16,14 +16,12 @@ use crate::solver::{Eigenpairs, SavedState, Solve, SolveError, SolveReport, Watc
 /// Why there is no propagator. Messages are fragments.
 #[derive(Debug, Error)]
 #[non_exhaustive]
+#[allow(missing_docs, reason = "the messages name the fields")]
 pub enum PropagatorError {
-    /// The source lies outside the lattice.
     #[error(transparent)]
     Point(#[from] OutsidePoint),
-    /// The solves failed.
     #[error(transparent)]
     Solve(Box<SolveError>),
-    /// The backend failed.
     #[error(transparent)]
     Backend(#[from] BackendError),
 }

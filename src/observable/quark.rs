@@ -70,9 +70,6 @@ pub struct NoQuark {
 }
 
 /// Refuses an operator that describes no quark.
-///
-/// # Errors
-/// [`NoQuark`].
 pub fn require_quark(model: &AnyModel) -> Result<(), NoQuark> {
     match model.object() {
         Object::Spinors(_) => Ok(()),

@@ -253,9 +253,6 @@ impl Source {
     }
 
     /// All numbers of a field with `words` numbers a site, in site order; on a part of a lattice those of its sites. A file has none.
-    ///
-    /// # Errors
-    /// [`FieldError::OutOfMemory`].
     pub fn field_on(&self, extents: Extents, words: usize) -> Result<Vec<Complex<f64>>, FieldError> {
         let what = || format!("a source on {extents}");
         let mut values = list_of(what, extents.volume() * words, std::iter::repeat(Complex::ZERO))?;
@@ -352,9 +349,6 @@ fn outside(kind: &'static str, extents: Extents, point: Coordinate) -> Result<()
 }
 
 /// The time slices in which some twelve columns, spinors at each site of this rank's part, are not zero.
-///
-/// # Errors
-/// Those of other ranks.
 pub fn times_of_columns(
     columns: &[Complex<f64>],
     extents: Extents,
@@ -374,9 +368,6 @@ pub fn times_of_columns(
 }
 
 /// The twelve columns of a propagator in site order, as spinors at each site.
-///
-/// # Errors
-/// [`FieldError::OutOfMemory`].
 pub fn columns_of_propagator(propagator: &[Complex<f64>]) -> Result<Vec<Complex<f64>>, FieldError> {
     let number = |k: usize| {
         let (site, column, word) = (k / Propagator::WORDS, k / Spinors::WORDS % COLUMNS, k % Spinors::WORDS);

@@ -52,7 +52,6 @@ pub enum Regularised {
 pub enum CovarianceError {
     #[error("errors, by which a fit is weighed, need {needed} samples or more, and there {}", match samples { 1 => "is 1".to_owned(), _ => format!("are {samples}") })]
     Spread { samples: usize, needed: usize },
-    /// It has no inverse.
     #[error(
         "{samples} samples do not determine the covariance of {numbers} times, which needs {}: take more samples{}, a shrunk or cut covariance, \
          or the errors alone (uncorrelated)",
@@ -60,17 +59,14 @@ pub enum CovarianceError {
         if samples.saturating_sub(2) < *fewest { String::new() } else { format!(", at most {} times", samples - 2) }
     )]
     Samples { samples: usize, numbers: usize, fewest: usize },
-    /// A number does not vary.
     #[error("the number at t = {time} is {value:e} in all samples: it has no error to weigh it by")]
     Constant { time: usize, value: f64 },
-    /// Numbers that vary together.
     #[error(
         "the covariance of {numbers} times is not positive definite: take {}a {}cut covariance, or the errors alone (uncorrelated)",
         if numbers > fewest { "fewer times, " } else { "" },
         if *shrunk { "" } else { "shrunk or " }
     )]
     Singular { numbers: usize, fewest: usize, shrunk: bool },
-    /// A cut that raises none or all.
     #[error("an SVD cut of {cut}: expected a number above 0 and below 1")]
     Cut { cut: f64 },
 }

@@ -67,16 +67,12 @@ pub struct Fitted {
 #[non_exhaustive]
 #[allow(missing_docs, reason = "the messages name the fields")]
 pub enum FitError {
-    /// Times that there are not.
     #[error("a fit from t = {first} to {last}: expected times from 0 to {most}, the first one first")]
     Window { first: usize, last: usize, most: usize },
-    /// Fewer times than it takes.
     #[error("a fit of {parameters} parameters to {times} time{}: it needs {} at least", if *times == 1 { "" } else { "s" }, parameters + 1)]
     Parameters { parameters: usize, times: usize },
-    /// The correlator has no mass in the window to begin with.
     #[error("the correlator has no effective mass between t = {} and {}: it changes its sign, or rises, there", window.first, window.last)]
     NoMass { window: Window },
-    /// The least squares were not found.
     #[error(
         "the fit from t = {} to {} did not converge: take other times{}",
         window.first,
@@ -84,7 +80,6 @@ pub enum FitError {
         if *states == States::One { "" } else { ", or one state" }
     )]
     NotConverged { window: Window, states: States },
-    /// The weights.
     #[error(transparent)]
     Covariance(#[from] CovarianceError),
 }

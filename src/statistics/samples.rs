@@ -19,10 +19,8 @@ pub struct Samples {
 #[non_exhaustive]
 #[allow(missing_docs, reason = "the messages name the fields")]
 pub enum BinError {
-    /// No measurement goes into a bin.
     #[error("bins of 0 measurements: expected 1 or more")]
     Size,
-    /// Errors are the spread of two bins or more.
     #[error(
         "{measurements} {} {whole} whole {} of {size}, and an error needs 2: expected {}",
         if *measurements == 1 { "measurement has" } else { "measurements have" },

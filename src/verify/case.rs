@@ -294,10 +294,7 @@ impl<'o> CasePlan<'o> {
             true => 1,
             false => Draws::of_run(self.options.seed, 1 << 32 | build_subject(precision, width)).one_of(&fit),
         };
-        let usual = match self.options.few_programs {
-            true => width == LaneWidth::DEFAULT,
-            false => round.is_multiple_of(2),
-        };
+        let usual = if self.options.few_programs { width == LaneWidth::DEFAULT } else { round.is_multiple_of(2) };
         let default = AcceleratorThreads::DEFAULT;
         if usual && default.get() <= most { Ok(default) } else { AcceleratorThreads::new(drawn) }
     }

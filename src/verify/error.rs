@@ -15,34 +15,25 @@ use crate::solver::{SolveError, SolverError};
 #[non_exhaustive]
 #[allow(missing_docs, reason = "the messages name the fields")]
 pub enum VerifyError {
-    /// A backend failed, in some case.
     #[error("{case}: {source}")]
     Case { case: String, source: Box<VerifyError> },
-    /// A backend failed.
     #[error(transparent)]
     Backend(#[from] BackendError),
-    /// A kernel whose body is not valid.
     #[error(transparent)]
     Body(#[from] BodyError),
-    /// A solve failed otherwise than by not converging.
     #[error(transparent)]
     Solve(Box<SolveError>),
-    /// Links that are no configuration.
     #[error(transparent)]
     Gauge(#[from] GaugeError),
-    /// Ranks that do not agree.
     #[error("{case}: rank {rank} has another history than rank 0")]
     Ranks { case: String, rank: usize },
-    /// More ranks than small lattices have room for.
     #[error("{ranks} ranks have no room on lattices of up to {sites} sites: start fewer")]
     TooManyRanks { ranks: usize, sites: usize },
-    /// No lane width goes with the work-groups asked for.
     #[error(
         "{threads} accelerator threads with lanes of {lanes} bytes do not fit a device that takes {most_work_items} \
          work-items a group; use fewer threads, or narrower lanes"
     )]
     Group { lanes: LaneChoice, threads: usize, most_work_items: usize },
-    /// A case number that the run does not have.
     #[error("there is no case {number}: this run has the cases 0 to {last}")]
     NoSuchCase { number: u64, last: u64 },
 }

@@ -110,10 +110,7 @@ impl<B: Backend> KernelChecks<'_, B> {
         }
         let mut formats = case.links.formats().to_vec();
         formats.retain(|&format| self.tested.takes_links(format, precision).is_ok());
-        match self.one_format || takes_long_to_build(kernel) {
-            true => vec![case.in_turn(&formats)],
-            false => formats,
-        }
+        if self.one_format || takes_long_to_build(kernel) { vec![case.in_turn(&formats)] } else { formats }
     }
 
     /// One kernel, in each of the ways that its arguments leave.

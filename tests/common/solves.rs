@@ -42,10 +42,7 @@ pub struct After(pub usize);
 
 impl Watcher for After {
     fn iteration(&mut self, recurrence: &dyn Recurrence) -> Result<(), Stopped> {
-        match recurrence.info().iterations == self.0 {
-            true => Err(Stopped("enough".into())),
-            false => Ok(()),
-        }
+        if recurrence.info().iterations == self.0 { Err(Stopped("enough".into())) } else { Ok(()) }
     }
 }
 

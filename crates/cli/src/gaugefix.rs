@@ -129,10 +129,8 @@ impl Gaugefix {
         bar.end();
         let GaugeFixed { converged, history } = fixed;
         let stopped = !converged && file.lattice.is_stopping();
-        let (written, note) = match converged {
-            true => (output.write(&links)?, ""),
-            false => output.write_stopped(&links, None)?,
-        };
+        let (written, note) =
+            if converged { (output.write(&links)?, "") } else { output.write_stopped(&links, None)? };
         let history: Vec<_> = history.iter().map(Row::of).collect();
         let Some(Row { iteration, functional, functional_bits, theta, theta_bits }) = history.last().cloned() else {
             anyhow::bail!("nothing was measured");

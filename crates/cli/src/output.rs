@@ -194,9 +194,10 @@ pub fn show<T: Serialize, D: Display>(
     found: &T,
     text: impl FnOnce(&T) -> D,
 ) -> anyhow::Result<Outcome> {
-    match json {
-        true => print_json(head, found)?,
-        false => print(text(found))?,
+    if json {
+        print_json(head, found)?
+    } else {
+        print(text(found))?
     }
     Ok(Outcome::Done)
 }

@@ -17,10 +17,7 @@ pub fn progress_bar() -> ProgressBar {
 
 /// A bar of no length yet, with a template of indicatif.
 pub fn styled_bar(template: &str) -> ProgressBar {
-    let bar = match ranks::is_first() {
-        true => BARS.add(ProgressBar::new(0)),
-        false => ProgressBar::hidden(),
-    };
+    let bar = if ranks::is_first() { BARS.add(ProgressBar::new(0)) } else { ProgressBar::hidden() };
     bar.set_style(style(template));
     bar
 }

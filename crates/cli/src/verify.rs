@@ -228,9 +228,10 @@ impl Verify {
             report: &report,
             maps: &maps,
         };
-        match self.json {
-            true => print_json(Head::on(Kind::Verify, tested), &verdict)?,
-            false => print(verdict.text())?,
+        if self.json {
+            print_json(Head::on(Kind::Verify, tested), &verdict)?
+        } else {
+            print(verdict.text())?
         }
         Ok(match (whole, verdict.bitwise) {
             (false, _) if same_bits || (report.rows.is_empty() && maps_are_same) => Outcome::Done,

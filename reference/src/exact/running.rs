@@ -255,10 +255,7 @@ fn add_block<D: Doubles, R: Real>(
             prefetch_far(&next[chunk]);
             sums.add(R::to_doubles(&row[chunk]), &mut losses);
         }
-        match losses.any() {
-            false => *pairs = sums,
-            true => spill(pairs, spilled, chunk, rows),
-        }
+        if losses.any() { spill(pairs, spilled, chunk, rows) } else { *pairs = sums }
     }
     add_some(pairs, spilled, rows, whole_chunks);
 }
@@ -272,10 +269,7 @@ fn add_some<D: Doubles, R: Real>(pairs: &mut [Pairs<D>], spilled: &mut Vec<Exact
         for row in rows {
             sums.add(to_doubles(&row[chunk * LANES..]), &mut losses);
         }
-        match losses.any() {
-            false => *pairs = sums,
-            true => spill(pairs, spilled, chunk, rows),
-        }
+        if losses.any() { spill(pairs, spilled, chunk, rows) } else { *pairs = sums }
     }
 }
 

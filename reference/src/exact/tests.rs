@@ -32,10 +32,7 @@ pub(super) fn assert_is_rounded(exact: &BigInt, rounded: f64) {
         assert!(magnitude < above || even && magnitude == above, "{exact} rounded to {rounded:e}");
     }
     if rounded != 0.0 {
-        let below = match rounded.is_infinite() {
-            true => midpoint(f64::INFINITY),
-            false => midpoint(rounded.abs().next_down()),
-        };
+        let below = if rounded.is_infinite() { midpoint(f64::INFINITY) } else { midpoint(rounded.abs().next_down()) };
         assert!(magnitude > below || even && magnitude == below, "{exact} rounded to {rounded:e}");
     }
 }

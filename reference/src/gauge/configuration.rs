@@ -26,16 +26,13 @@ pub const SU3_TOLERANCE: f64 = 1e-5;
 #[allow(missing_docs, reason = "the messages name the fields")]
 #[non_exhaustive]
 pub enum GaugeError {
-    /// The number of complex values is not that of a configuration on this lattice.
     #[error(
         "a gauge configuration on {extents} has {expected} complex numbers ({} sites of 4 links of 3×3), not {found}",
         extents.volume()
     )]
     Length { extents: Box<Extents>, expected: usize, found: usize },
-    /// An element of a link is infinite or not a number.
     #[error("{link} is not finite: its element in row {row}, column {column} is {value}")]
     NotFinite { link: LinkPosition, row: usize, column: usize, value: Complex<f64> },
-    /// A link is further from SU(3) than tolerated.
     #[error(
         "{} is not in SU(3): |U U† − 1| or |det U − 1| is {:.3e}, more than {tolerance:e} (the worst link)",
         .worst.link, .worst.defect

@@ -10,9 +10,6 @@ use crate::layout::{Coordinate, DIMENSIONS, Extents};
 impl Configuration {
     /// A part of a configuration, or a whole one, from what `links` writes: it is given the coordinates of a site in the whole lattice, and room for its links.
     /// Of a part it is asked for the sites around it, too.
-    ///
-    /// # Errors
-    /// Those of `links`.
     pub fn from_sites<E>(
         extents: Extents,
         mut links: impl FnMut(Coordinate, &mut [Complex<f64>]) -> Result<(), E>,
@@ -21,9 +18,6 @@ impl Configuration {
     }
 
     /// The same, where `links` is given coordinates that count from the first site of the part.
-    ///
-    /// # Errors
-    /// Those of `links`.
     pub fn from_near_sites<E>(
         extents: Extents,
         mut links: impl FnMut(NearCoordinate, &mut [Complex<f64>]) -> Result<(), E>,

@@ -33,9 +33,6 @@ pub fn axpy_norm<R: Compiled>(
 }
 
 /// y ← fma(a, x, b · y), with a and b rounded to the field's precision, and the norm of the result: one sum.
-///
-/// # Errors
-/// As [`axpy_norm`].
 pub fn axpby_norm<R: Compiled>(
     a: f64,
     x: &FieldData<R>,

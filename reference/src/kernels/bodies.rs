@@ -337,10 +337,7 @@ impl<B: Body, A: Real> LaneOperation<A> for OfBody<'_, '_, B> {
     type Output = PartialSums;
 
     fn run<V: LaneVector<Real = A>>(self, blocks: usize) -> PartialSums {
-        match const { V::ONE_BLOCK } {
-            true => self.run_with::<V, true>(1),
-            false => self.run_with::<V, false>(blocks),
-        }
+        if const { V::ONE_BLOCK } { self.run_with::<V, true>(1) } else { self.run_with::<V, false>(blocks) }
     }
 }
 

@@ -39,9 +39,6 @@ pub fn columns(spinors: Spinors, ls: usize, describe: impl FnOnce() -> String) -
 }
 
 /// Refuses to add the product of a matrix that is not tridiagonal.
-///
-/// # Errors
-/// [`FieldError::Mismatch`].
 pub fn require_tridiagonal(form: MatrixForm) -> Result<(), FieldError> {
     match form {
         MatrixForm::Tridiagonal => Ok(()),

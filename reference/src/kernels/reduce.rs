@@ -61,13 +61,12 @@ pub enum PartialSums {
 /// Partial sums that cannot be merged.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
+#[allow(missing_docs, reason = "the messages name the fields")]
 pub enum MergeError {
-    /// Tree sums, or a tree sum and an exact one.
     #[error(
         "tree sums of several ranks cannot be merged, since their plan is one over the whole lattice: use exact sums"
     )]
     Tree,
-    /// Other numbers of sums.
     #[error("{left} sums cannot be merged with {right}: both ranks must sum the same")]
     Count {
         /// Sums of one side.
@@ -92,9 +91,6 @@ impl PartialSums {
     }
 
     /// Adds the sums of other sites, each to its counterpart.
-    ///
-    /// # Errors
-    /// [`MergeError`].
     pub fn merge(&mut self, other: &Self) -> Result<(), MergeError> {
         let left = self.len();
         match (self, other) {

@@ -42,9 +42,6 @@ pub fn parts_of(object: Object, count: usize) -> Result<usize, FieldError> {
 }
 
 /// Refuses right-hand sides that a field does not have; `describe` names the field.
-///
-/// # Errors
-/// [`FieldError::RightHandSides`].
 pub fn check_rhs(
     object: Object,
     wanted: &[usize],
@@ -266,9 +263,6 @@ pub fn rhs_cg_update<R: Compiled>(
 }
 
 /// Refuses lists of scalars of different lengths.
-///
-/// # Errors
-/// [`FieldError::Mismatch`].
 pub fn check_scalars(a: &[f64], b: &[f64]) -> Result<(), FieldError> {
     match a.len() == b.len() {
         true => Ok(()),

@@ -7,76 +7,57 @@ use thiserror::Error;
 #[allow(missing_docs, reason = "the messages name the fields")]
 #[non_exhaustive]
 pub enum LayoutError {
-    /// Extents that are no lattice.
     #[error(
         "'{extents}' is no lattice: give four extents X.Y.Z.T of at least 1 each, at most 2147483647 sites together"
     )]
     Extents { extents: String },
-    /// A part of a lattice that is none.
     #[error(
         "{extents} from {origin} on is no part of a lattice of {whole}: parts lie in the whole, and begin at even coordinates"
     )]
     Part { extents: String, origin: String, whole: String },
-    /// A lane width that does not exist.
     #[error("no lane width of {bytes} bytes: use 8, 16, 32, 64, 128 or 256")]
     Width { bytes: String },
-    /// A lane width smaller than one scalar.
     #[error("a lane width of {width} bytes holds no {scalar} of {needed} bytes: use at least {needed}")]
     Narrow { width: usize, scalar: &'static str, needed: usize },
-    /// The host has no room for a table.
     #[error("no room for a table of neighbours of {bytes} bytes in the host's memory: try a smaller lattice")]
     OutOfMemory { bytes: usize },
-    /// A direction that is too long for tables of coordinates.
     #[error(
         "extent {extent} of direction {dimension}: kernels that ask for coordinates take extents of at most {most}"
     )]
     Coordinates { dimension: &'static str, extent: usize, most: usize },
-    /// No cut of the lattice into this many virtual nodes.
     #[error("{extents} cannot be cut into {nsimd} virtual nodes{even}: {possible}")]
     Split { extents: String, nsimd: usize, even: &'static str, possible: String },
-    /// An explicit cut that does not fit one dimension.
     #[error("extent {extent} of {dimension} cannot be cut into {parts} virtual nodes: {possible}")]
     Cut { extent: usize, dimension: &'static str, parts: usize, possible: String },
-    /// An explicit cut with the wrong number of virtual nodes, or not written as four numbers.
     #[error("'{nodes}' is no cut into virtual nodes for {nsimd} lanes: give four numbers X.Y.Z.T with product {nsimd}")]
     Nodes { nodes: String, nsimd: usize },
-    /// A red-black lattice with an odd extent.
     #[error("extent {extent} of {dimension} is odd: even and odd sites need an even extent in every direction")]
     OddExtent { extent: usize, dimension: &'static str },
-    /// Fields of one parity on a lattice that was not laid out for it.
     #[error("this lattice of {extents} was laid out without parities: lay it out with Checkerboard::RedBlack")]
     NotRedBlack { extents: String },
-    /// A part that is narrower than what others read of it.
     #[error(
         "{steps} steps along {dimension} reach beyond the next part of the lattice: {extents} is too narrow there; cut the lattice into fewer parts along \
          {dimension}"
     )]
     Reach { extents: String, dimension: &'static str, steps: usize },
-    /// A leg order that does not name each leg once.
     #[error("'{order}' is no leg order: name each of -x +x -y +y -z +z -t +t once, as in -t-y-z+t+y+z-x+x")]
     LegOrder { order: String },
-    /// A parity that does not exist.
     #[error("'{parity}' is no parity: use even or odd")]
     Parity { parity: String },
-    /// A number of accelerator threads that no device can take.
     #[error("'{threads}' is no number of accelerator threads (sites a work-group): use 1 to {most}")]
     AcceleratorThreads { threads: String, most: usize },
-    /// A direction that does not exist.
     #[error("'{direction}' is no direction: use x, y, z or t")]
     Direction { direction: String },
-    /// A plan of a tree sum that is none.
     #[error(
         "{blocks} blocks of {threads} threads in warps of {warp} are no plan of a sum: a warp is a power of two, a block a whole \
          number of warps with at most {most_threads} threads, and there are 1 to {most_blocks} blocks"
     )]
     TreePlan { threads: usize, blocks: usize, warp: usize, most_threads: usize, most_blocks: usize },
-    /// A device description that is none.
     #[error(
         "'{device}' describes no device: use v100, a100, h100, h200, mi250x, or WARP,THREADS,BYTES,UNITS (threads of a warp, most \
          threads of a block, its local memory in bytes, compute units), as in 32,1024,49152,132"
     )]
     ReductionDevice { device: String },
-    /// An object too large for a block reduction.
     #[error(
         "objects of {bytes} bytes for each thread of one warp do not fit the local memory of a block of {device} \
          (warp,threads,bytes,units): sum bundles of fewer words"

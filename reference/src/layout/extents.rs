@@ -165,10 +165,7 @@ impl fmt::Display for Extents {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let shown = |[x, y, z, t]: [usize; DIMENSIONS]| format!("{x}.{y}.{z}.{t}");
         f.write_str(&shown(self.here))?;
-        match self.is_part() {
-            true => write!(f, " of {} from {} on", shown(self.global), shown(self.origin)),
-            false => Ok(()),
-        }
+        if self.is_part() { write!(f, " of {} from {} on", shown(self.global), shown(self.origin)) } else { Ok(()) }
     }
 }
 

@@ -125,10 +125,7 @@ impl GhostSites {
             _ => 0,
         });
         let inside = beyond == [0; DIMENSIONS];
-        let first = match inside {
-            true => 0,
-            false => self.blocks.iter().find(|block| block.beyond == beyond)?.first,
-        };
+        let first = if inside { 0 } else { self.blocks.iter().find(|block| block.beyond == beyond)?.first };
         let within = (0..DIMENSIONS).rev().filter(|&d| beyond[d] == 0);
         Some(first + within.fold(0, |number, d| number * self.outer[d] + at[d] as usize))
     }

@@ -73,10 +73,7 @@ impl Extents {
     #[inline]
     pub fn ends_at_boundary(&self, leg: Leg) -> bool {
         let d = leg.dimension();
-        match leg.is_forward() {
-            true => self.origin()[d] + self[d] == self.global()[d],
-            false => self.origin()[d] == 0,
-        }
+        if leg.is_forward() { self.origin()[d] + self[d] == self.global()[d] } else { self.origin()[d] == 0 }
     }
 }
 

@@ -48,16 +48,13 @@ impl LinkFormat {
 #[allow(missing_docs, reason = "the messages name the fields")]
 #[non_exhaustive]
 pub enum LinkError {
-    /// A link format that does not exist.
     #[error("no links of '{reals}' reals: use 18 (full), 12 (two rows) or 8 (an SU(3) matrix)")]
     Format { reals: String },
-    /// Boundary phases that do not exist.
     #[error(
         "invalid boundary phases '{phases}': expected four with commas between, for x,y,z,t, each 1, -1, 0 (fixed), or an angle in units of π, as in 1,1,1,-1 or \
          0.25pi,0,pi/3,-1"
     )]
     Boundary { phases: String },
-    /// Links from which a phase cannot be rebuilt.
     #[error(
         "boundary phases {boundary} need links of 18 reals: those of {reals} are rebuilt with phases 1, -1 or 0 only"
     )]
@@ -294,9 +291,6 @@ impl BoundaryPhases {
     }
 
     /// Refuses links that are rebuilt from fewer reals where a phase is neither 1, −1 nor 0.
-    ///
-    /// # Errors
-    /// [`LinkError::Twisted`].
     pub fn require_links(self, format: LinkFormat) -> Result<(), LinkError> {
         let is_twisted = self.phases().iter().any(|phase| matches!(phase, Phase::Twisted(_)));
         match is_twisted && format != LinkFormat::Full {

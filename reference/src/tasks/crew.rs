@@ -118,10 +118,7 @@ impl Crew {
         let mut looks = 0;
         while self.at_work.load(SeqCst) > 0 {
             looks += 1;
-            match looks < LOOKS {
-                true => std::hint::spin_loop(),
-                false => std::thread::yield_now(),
-            }
+            if looks < LOOKS { std::hint::spin_loop() } else { std::thread::yield_now() }
         }
     }
 }

@@ -191,9 +191,6 @@ impl OpenCl {
     }
 
     /// The launches of `work`, in the order in which they were queued.
-    ///
-    /// # Errors
-    /// Those of `work`.
     pub fn launches_of(
         &self,
         work: &mut dyn FnMut() -> Result<(), BackendError>,
@@ -298,10 +295,7 @@ impl OpenCl {
 
     /// The options with that for the log, where it is wanted.
     pub(crate) fn with_log(&self, options: String) -> String {
-        match self.verbose_builds && !options.contains("-cl-nv-verbose") {
-            true => options + " -cl-nv-verbose",
-            false => options,
-        }
+        if self.verbose_builds && !options.contains("-cl-nv-verbose") { options + " -cl-nv-verbose" } else { options }
     }
 
     /// A source, built once for some options.
@@ -321,9 +315,6 @@ impl OpenCl {
 
     /// A source that another crate wrote, built once for some options.
     ///
-    /// # Errors
-    /// What the compiler says.
-    ///
     /// # Safety
     /// The source has no undefined behaviour that its arguments do not bring about.
     #[doc(hidden)]
@@ -332,9 +323,6 @@ impl OpenCl {
     }
 
     /// Launches a kernel of such a source.
-    ///
-    /// # Errors
-    /// What the driver reports.
     ///
     /// # Safety
     /// The arguments are those that the kernel takes, and the launch touches no memory beyond theirs.

@@ -99,9 +99,6 @@ impl OpenCl {
     }
 
     /// The program of a kernel: from memory, from the cache, or built now.
-    ///
-    /// # Errors
-    /// What the compiler says.
     pub fn build(&self, needed: &NeededKernel) -> Result<Arc<Program>, BackendError> {
         self.program(&needed.source, &needed.options)
     }

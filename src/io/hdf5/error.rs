@@ -20,64 +20,45 @@ const MOST_NAMED: usize = 8;
 #[non_exhaustive]
 #[allow(missing_docs, reason = "the messages name the fields")]
 pub enum Hdf5Error {
-    /// The file cannot be opened.
     #[error(transparent)]
     Open(#[from] OpenError),
-    /// No superblock is where one may be.
     #[error("not an HDF5 file: its signature is not at byte 0, 512, 1024, …")]
     NotHdf5,
-    /// The file is damaged, or uses what is not read.
     #[error("the HDF5 file cannot be read: {}", one_line(&.0.to_string()))]
     Format(hdf5_pure::Error),
-    /// No thread could be started.
     #[error("no thread with a stack of 256 MiB can be started to read the HDF5 file: {0}")]
     Thread(io::Error),
-    /// The parser panicked.
     #[error("the HDF5 file cannot be read: its parser stopped at what it did not expect")]
     Parser,
-    /// What is in the groups cannot be found out.
     #[error("the groups of the file cannot be searched ({}); name a dataset that is there", one_line(&.0.to_string()))]
     Search(hdf5_pure::Error),
-    /// There is no dataset of that name.
     #[error("no dataset {dataset:?} in the file; it has {}", listed(.there))]
     NotFound { dataset: String, there: Vec<String> },
-    /// No dataset has complex numbers.
     #[error("no dataset of complex numbers in the file; it has {}", listed(.there))]
     NoneComplex { there: Vec<String> },
-    /// Several datasets have complex numbers, and none was named.
     #[error("{} datasets of complex numbers are in the file; name one of {}", .names.len(), listed(.names))]
     Several { names: Vec<String> },
-    /// The file has too many groups, or they contain each other.
     #[error("the file has more than {MOST_GROUPS} groups to search; name the dataset")]
     TooManyGroups,
-    /// Some numbers are not those that were written.
     #[error("dataset {dataset:?} is damaged: its numbers do not belong to its attribute lanefield_sha256")]
     Damaged { dataset: String },
-    /// The elements are not complex numbers.
     #[error(
         "dataset {dataset:?} is {found}; its elements should be compounds {{r, i}} of two f32 or two f64, \
          or floats with two or more axes, the last of 2"
     )]
     NotComplex { dataset: String, found: String },
-    /// Some numbers were declared and never written.
     #[error("dataset {dataset:?} was not written: {found} of its {expected} {unit} are in the file")]
     Unwritten { dataset: String, found: u64, expected: u64, unit: &'static str },
-    /// The numbers are not in the file, or not so that they can be read.
     #[error("the numbers of dataset {dataset:?} {reason}")]
     Storage { dataset: String, reason: String },
-    /// The shape has more numbers than the file can hold.
     #[error("dataset {dataset:?} of shape {} needs more bytes than the {length} of the file hold", show_shape(.shape))]
     TooLarge { dataset: String, shape: Vec<u64>, length: u64 },
-    /// There is not enough memory for the numbers.
     #[error("not enough memory for {bytes} bytes of an array of shape {}", show_shape(.shape))]
     OutOfMemory { shape: Vec<u64>, bytes: u64 },
-    /// A dataset cannot have that name.
     #[error("a dataset cannot be called {0:?}; it should be a name, or names of groups and a name, as a/b/c")]
     Name(String),
-    /// The values to write are not as many as the shape says.
     #[error("shape {} has {expected} elements, not {found}", show_shape(.shape))]
     Length { shape: Vec<u64>, expected: String, found: usize },
-    /// The file was not written.
     #[error(transparent)]
     Write(#[from] WriteError),
 }

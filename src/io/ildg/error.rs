@@ -15,51 +15,36 @@ use crate::io::open::OpenError;
 #[non_exhaustive]
 #[allow(missing_docs, reason = "the messages name the fields")]
 pub enum IldgError {
-    /// The file was not opened.
     #[error(transparent)]
     Open(#[from] OpenError),
-    /// The data could not be read, though the file is long enough.
     #[error("reading stopped in the middle: {0}")]
     Read(#[from] io::Error),
-    /// The file is no LIME file, or a damaged one.
     #[error(transparent)]
     Lime(#[from] LimeError),
-    /// There are no links.
     #[error("no record ildg-binary-data or scidac-binary-data: the records are {0}")]
     NoData(String),
-    /// A record that is too long to be what it is called.
     #[error("the record {record} has {length} bytes: at most {most} are expected")]
     TooLong { record: &'static str, length: u64, most: u64 },
-    /// A record that cannot be understood.
     #[error("the record {record} cannot be understood: {problem}")]
     Malformed { record: &'static str, problem: String },
-    /// Nothing says how large the lattice is.
     #[error("{problems}no record says how large the lattice is: give its extents, as in --lattice 8.8.8.16")]
     NoExtents { problems: String },
-    /// The extents given are not those of the file.
     #[error("the lattice is {found}, not {expected}")]
     OtherExtents { found: String, expected: String },
-    /// The data are not as long as the lattice needs.
     #[error("the record {record} has {found} bytes: {extents} in {bits}-bit numbers needs {expected}{hint}")]
     Length { record: String, extents: String, bits: usize, expected: u64, found: u64, hint: String },
-    /// There is not enough memory for the links.
     #[error("not enough memory for a configuration on {extents}: {bytes} bytes")]
     OutOfMemory { extents: Extents, bytes: usize },
-    /// The data are not those that were written.
     #[error(
         "scidac-checksum has {header:08x} {header_b:08x}, but the data have {data:08x} {data_b:08x}: the file is damaged"
     )]
     Checksum { header: u32, header_b: u32, data: u32, data_b: u32 },
-    /// The links cannot be used: not finite, or not in SU(3).
     #[error(transparent)]
     Links(#[from] GaugeError),
-    /// The plaquette or the link trace is not that of the file.
     #[error("the file says that {what} is {said}, and it is {found}: they may differ by {tolerance:e}")]
     Observable { what: &'static str, said: f64, found: f64, tolerance: f64 },
-    /// A text that was given for a record cannot stand there.
     #[error("{field} cannot be {value:?}: it must be at most 1000 printable ASCII characters")]
     BadText { field: &'static str, value: String },
-    /// The file was not written.
     #[error(transparent)]
     Write(#[from] WriteError),
 }

@@ -14,64 +14,47 @@ use crate::io::open::OpenError;
 #[allow(missing_docs, reason = "the messages name the fields")]
 #[non_exhaustive]
 pub enum NerscError {
-    /// The file was not opened.
     #[error(transparent)]
     Open(#[from] OpenError),
-    /// The data could not be read, though the file is long enough.
     #[error("reading stopped in the middle: {0}")]
     Read(#[from] io::Error),
-    /// The first line is not BEGIN_HEADER.
     #[error("not a NERSC file: it begins with {found}, not with the line BEGIN_HEADER")]
     NotNersc { found: String },
-    /// There is no END_HEADER where it should be.
     #[error("the header has no line END_HEADER in the first {searched} bytes")]
     NoEndOfHeader { searched: usize },
-    /// A header field that is needed to read or verify the data is not there.
     #[error("the header has no field {field}")]
     MissingField { field: &'static str },
-    /// A header field is there twice.
     #[error("header field {field} is given twice: {first:?} and {second:?}")]
     DuplicateField { field: &'static str, first: String, second: String },
-    /// A header field has a value that cannot be understood.
     #[error("header field {field} is {value:?}; it should be {expected}")]
     BadField { field: &'static str, value: String, expected: &'static str },
-    /// The dimensions are no lattice.
     #[error(
         "header fields DIMENSION_1 to DIMENSION_4 are {}: each must be at least 1, and the number of sites at most {}",
         .dimensions.map(|d| d.to_string()).join(", "), Extents::MAX_VOLUME
     )]
     BadDimensions { dimensions: [usize; 4] },
-    /// The file ends before its data, or there is something after them.
     #[error(
         "the file is {}: {header_says} needs {expected} bytes of data after the header, and {found} are there{hint}",
         if .found < .expected { "truncated" } else { "too long" }
     )]
     DataLength { header_says: String, expected: u64, found: u64, hint: String },
-    /// The file changed since its header was read.
     #[error("it is of a lattice {found} now, and was of {expected}: it was written meanwhile")]
     OtherExtents { found: String, expected: String },
-    /// There is not enough memory for the links.
     #[error("not enough memory for a configuration on {extents}: {bytes} bytes")]
     OutOfMemory { extents: Extents, bytes: usize },
-    /// The data are not those that the header was made for.
     #[error("header field CHECKSUM is {header:08x}, but the data sums to {data:08x}: the file is damaged")]
     Checksum { header: u32, data: u32 },
-    /// The links cannot be used: not finite, or not in SU(3).
     #[error("{source}{}", .checksum.map_or(String::new(), |[header, data]|
         format!(" (header field CHECKSUM is {header:08x}, but the data sums to {data:08x}: the file is damaged)")))]
     Links { source: GaugeError, checksum: Option<[u32; 2]> },
-    /// The link trace is not that of the header.
     #[error("header field LINK_TRACE is {header}, but the link trace of the data is {data}; they may differ by 1e-6")]
     LinkTrace { header: f64, data: f64 },
-    /// The plaquette is not that of the header.
     #[error(
         "header field PLAQUETTE is {header}, but the average plaquette of the data is {data}; they may differ by 1e-5"
     )]
     Plaquette { header: f64, data: f64 },
-    /// A text that was given for the header cannot stand there.
     #[error("{field} cannot be {value:?}: it must be at most 200 printable ASCII characters, without END_HEADER")]
     BadText { field: &'static str, value: String },
-    /// The file was not written.
     #[error(transparent)]
     Write(#[from] WriteError),
 }

@@ -130,9 +130,6 @@ pub fn read_propagator(path: &Path) -> Result<PropagatorArray, NpyError> {
 }
 
 /// Reads a gauge configuration `(T, Z, Y, X, 4, 3, 3)`: direction x, y, z, t; row; column.
-///
-/// # Errors
-/// As [`read_complex`] and [`ComplexArray::into_gauge`].
 pub fn read_gauge(path: &Path) -> Result<Configuration, NpyError> {
     read_complex(path)?.into_gauge()
 }

@@ -74,10 +74,7 @@ pub fn write_complex_in_turn<R: ArrayReal>(
     });
     written?;
     let expected = shape.iter().product();
-    match found == expected {
-        true => Ok(()),
-        false => Err(NpyError::Length { shape: shape.to_owned(), expected, found }),
-    }
+    if found == expected { Ok(()) } else { Err(NpyError::Length { shape: shape.to_owned(), expected, found }) }
 }
 
 /// Writes a spinor field in site order (12 complex numbers a site) as `(T, Z, Y, X, 4, 3)`.

@@ -199,10 +199,7 @@ fn columns_of_file(path: &Path, extents: Extents) -> anyhow::Result<Vec<Complex<
             path.display()
         );
     }
-    let array = match extents.is_part() {
-        true => npy::read_part(path, is_list.into(), extents),
-        false => npy::read_complex(path),
-    };
+    let array = if extents.is_part() { npy::read_part(path, is_list.into(), extents) } else { npy::read_complex(path) };
     let array = array.map_err(failed)?;
     array.require_finite().map_err(failed)?;
     let (its, values): (Extents, ComplexValues) = match is_list {

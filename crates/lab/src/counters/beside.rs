@@ -66,10 +66,7 @@ pub fn our_kernels(path: &Path) -> Result<Vec<OurKernel>, CountersError> {
     }
     let rows = document["rows"].as_array().ok_or_else(|| no_bench("it has no rows"))?;
     let ours: Vec<OurKernel> = rows.iter().filter(|row| row["bit_true"] != false).filter_map(our_kernel).collect();
-    match ours.is_empty() {
-        true => Err(no_bench("no row has a kernel and a median time")),
-        false => Ok(ours),
-    }
+    if ours.is_empty() { Err(no_bench("no row has a kernel and a median time")) } else { Ok(ours) }
 }
 
 fn our_kernel(row: &Value) -> Option<OurKernel> {

@@ -131,10 +131,7 @@ pub(super) fn add(profile: &mut Profile, sheet: &Sheet) -> Result<usize, Counter
     if !sheet.has("ID") {
         return Err(sheet.unknown());
     }
-    match sheet.has("Metric Name") && sheet.has("Metric Value") {
-        true => long(profile, sheet),
-        false => wide(profile, sheet),
-    }
+    if sheet.has("Metric Name") && sheet.has("Metric Value") { long(profile, sheet) } else { wide(profile, sheet) }
 }
 
 fn long(profile: &mut Profile, sheet: &Sheet) -> Result<usize, CountersError> {

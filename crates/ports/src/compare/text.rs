@@ -20,10 +20,7 @@ impl fmt::Display for Difference {
             false => bits.to_owned(),
         };
         let (a, b) = (digits(&self.a_bits, &self.b_bits), digits(&self.b_bits, &self.a_bits));
-        let number = |x: f64| match self.is_whole {
-            true => x.to_string(),
-            false => for_people(x),
-        };
+        let number = |x: f64| if self.is_whole { x.to_string() } else { for_people(x) };
         write!(f, "{}: A {} ({a}), B {} ({b}), ", self.place(), number(self.a), number(self.b))?;
         match self.ulp {
             Some(ulp) => write!(f, "{} ulp apart", grouped(ulp)),

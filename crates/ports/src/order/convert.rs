@@ -87,8 +87,5 @@ fn change_basis(
 
 fn require_length(shape: &[usize], found: usize) -> Result<(), OrderError> {
     let expected = shape.iter().product();
-    match found == expected {
-        true => Ok(()),
-        false => Err(OrderError::Length { shape: shape.to_owned(), expected, found }),
-    }
+    if found == expected { Ok(()) } else { Err(OrderError::Length { shape: shape.to_owned(), expected, found }) }
 }

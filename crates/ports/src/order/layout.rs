@@ -152,10 +152,7 @@ impl Layout {
 
     pub(crate) fn their_shape(&self) -> Vec<usize> {
         let [x, y, z, t] = self.extents.as_array();
-        let lattice = match self.convention.order.has_parities() {
-            true => vec![2, t, z, y, x / 2],
-            false => vec![t, z, y, x],
-        };
+        let lattice = if self.convention.order.has_parities() { vec![2, t, z, y, x / 2] } else { vec![t, z, y, x] };
         let mut site = self.site.clone();
         if self.convention.inner == Inner::ColourSpin {
             site.reverse();

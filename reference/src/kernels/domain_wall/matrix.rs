@@ -10,21 +10,16 @@ use crate::kernels::hop::Dagger;
 #[non_exhaustive]
 #[allow(missing_docs, reason = "the messages name the fields")]
 pub enum DomainWallError {
-    /// An extent of the fifth dimension that cannot be.
     #[error("ls is {ls}: the fifth dimension has 1 to {most} sites")]
     Ls { ls: usize, most: usize },
-    /// A parameter that is infinite or no number.
     #[error("{parameter} is {value}: it must be finite")]
     NotFinite { parameter: &'static str, value: f64 },
-    /// Lists of coefficients of different lengths.
     #[error(
         "{diagonal} coefficients of the diagonal, {plus} for chirality + and {minus} for chirality −: there must be ls of each"
     )]
     Lengths { diagonal: usize, plus: usize, minus: usize },
-    /// A table of another number of coefficients.
     #[error("{found} coefficients: {form} with ls = {ls} has {expected}")]
     Table { form: &'static str, ls: usize, expected: usize, found: usize },
-    /// A matrix without an inverse in f64.
     #[error(
         "the part of M along s has no inverse: its pivot at s = {s} is {pivot}; change M5, b or the mass (M5 = 4 + 1/b is singular)"
     )]
@@ -128,10 +123,7 @@ impl Tridiagonal {
 }
 
 pub(super) fn check_ls(ls: usize) -> Result<(), DomainWallError> {
-    match (1..=MOST_LS).contains(&ls) {
-        true => Ok(()),
-        false => Err(DomainWallError::Ls { ls, most: MOST_LS }),
-    }
+    if (1..=MOST_LS).contains(&ls) { Ok(()) } else { Err(DomainWallError::Ls { ls, most: MOST_LS }) }
 }
 
 /// The sites of the fifth dimension in the order of a sweep.

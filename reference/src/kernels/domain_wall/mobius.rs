@@ -15,9 +15,6 @@ pub struct MobiusCoefficients {
 
 impl MobiusCoefficients {
     /// From the extent of the fifth dimension, the quark mass, the domain wall height M5, and Möbius' b and c (1 and 0: Shamir's).
-    ///
-    /// # Errors
-    /// [`DomainWallError::Ls`] and [`DomainWallError::NotFinite`].
     pub fn new(ls: usize, mass: f64, m5: f64, b: f64, c: f64) -> Result<Self, DomainWallError> {
         check_ls(ls)?;
         for (parameter, value) in [("the mass", mass), ("M5", m5), ("b", b), ("c", c)] {

@@ -9,9 +9,6 @@ use super::columns;
 const HALF: usize = Spinors::WORDS / 2;
 
 /// Each spinor η of a site as a column of `ls`: P₊η at s = 0 and P₋η at s = ls − 1, zeros elsewhere.
-///
-/// # Errors
-/// What a field of so many spinors reports.
 pub fn onto_walls<R: Real>(eta: &Field<R, Spinors>, ls: usize) -> Result<Field<R, Spinors>, FieldError> {
     let count = eta.kind().count();
     let mut column = Field::zeros(*eta.lattice(), eta.sites(), Spinors::new(count * ls))?;

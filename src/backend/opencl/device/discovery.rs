@@ -27,9 +27,6 @@ pub fn devices() -> Result<Vec<DeviceInfo>, OpenClError> {
 }
 
 /// Why drivers that are installed offer no device, in a sentence each. Drivers stay installed when their device is taken out: it need be no fault.
-///
-/// # Errors
-/// As [`devices`].
 pub fn faults() -> Result<Vec<String>, OpenClError> {
     let mut faults = enumerated()?.without_devices.clone();
     faults.extend(unloaded_drivers(&driver_files().1, true));

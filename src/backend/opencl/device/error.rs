@@ -73,26 +73,21 @@ impl fmt::Display for ClStatus {
 #[non_exhaustive]
 #[allow(missing_docs, reason = "the messages name the fields")]
 pub enum OpenClError {
-    /// The machine has no OpenCL library, or no platform is registered with it.
     #[error("there is no OpenCL here: {reason}")]
     NoOpenCl { reason: String, is_installed: bool },
 
-    /// The drivers' threads are those of a parent process.
     #[error(
         "OpenCL was used before this process was forked, and does not survive a fork: use the device \"cpu\" here, start processes with \"spawn\" \
          instead of \"fork\", or use OpenCL first in the child"
     )]
     Forked,
 
-    /// A device description that is not one of this process's list.
     #[error("device {device} is not among the {listed} OpenCL devices of this machine; list the devices again")]
     UnknownDevice { device: String, listed: usize },
 
-    /// A call that has no more particular error below.
     #[error("{call} failed with {status} for {what}{}", advice_after(*.status))]
     Call { call: &'static str, status: ClStatus, what: String },
 
-    /// A buffer could not be had.
     #[error(
         "{call} failed with {status}: no room for {bytes} bytes of {what} on {device}; held already: {held}; the device has \
          {device_bytes} bytes, at most {max_allocation_bytes} in one buffer; try a smaller lattice, f32 instead of f64, \
@@ -109,7 +104,6 @@ pub enum OpenClError {
         max_allocation_bytes: u64,
     },
 
-    /// The limit of memory is not a number of bytes.
     #[error("invalid {MEMORY_LIMIT} '{text}': expected a number of bytes, or of KiB, MiB or GiB as in 512M")]
     MemoryLimit { text: String },
 
@@ -119,36 +113,29 @@ pub enum OpenClError {
     )]
     Build { call: &'static str, status: ClStatus, program: String, device: String, options: String, log: String },
 
-    /// A source file that is not part of the library.
     #[error(transparent)]
     Source(#[from] SourceError),
 
-    /// A name or an option with a NUL byte in it.
     #[error("{what} contains a NUL byte: {value:?}")]
     NulByte { what: &'static str, value: String },
 
     #[error("program {program} has no kernel {kernel}; it has: {available}")]
     NoSuchKernel { program: String, kernel: String, available: String },
 
-    /// A read, write or copy beyond the end of a buffer.
     #[error("bytes {offset}..{} lie outside the {bytes} bytes of {what}", .offset.saturating_add(*.len))]
     OutOfRange { what: String, bytes: usize, offset: usize, len: usize },
 
-    /// A buffer or program of one context was given to another.
     #[error("{what} belongs to another OpenCL context than the one of {device}")]
     WrongContext { what: String, device: String },
 
-    /// A launch with too many or too few arguments.
     #[error("kernel {kernel} of program {program} takes {expected} arguments, and {given} were given")]
     ArgumentCount { program: String, kernel: String, expected: usize, given: usize },
 
-    /// A launch geometry that is empty, or that does not divide into work-groups.
     #[error(
         "kernel {kernel}: global size {global:?} must be a positive multiple of the local size {local:?} in each dimension"
     )]
     GlobalSize { kernel: String, global: [usize; 3], local: [usize; 3] },
 
-    /// A work-group larger than the device or the kernel allows.
     #[error(
         "kernel {kernel}: local size {local:?} is {} work-items, and {device} runs at most {kernel_max} for this kernel \
          ({device_max} for any, per dimension {item_max:?}): a group has its accelerator threads, or work items, times the lanes of a site, {kernel_max} in all \
@@ -164,14 +151,12 @@ pub enum OpenClError {
         item_max: [usize; 3],
     },
 
-    /// More local memory than a work-group of the device has.
     #[error(
         "kernel {kernel}: the arguments ask for {bytes} bytes of local memory in a work-group, and {device} has \
          {available}: choose fewer accelerator threads or work items, or none, and leave accumulators and neighbours in registers"
     )]
     LocalMemory { kernel: String, bytes: usize, device: String, available: u64 },
 
-    /// A captured argument without its buffer, or with another number of bytes than its type.
     #[error(
         "argument {number} of {kernel}, as it was captured, names a buffer that there is not, or has another number of bytes than its type"
     )]
@@ -215,49 +200,38 @@ fn trimmed_log(log: &str) -> String {
 #[non_exhaustive]
 #[allow(missing_docs, reason = "the messages name the fields")]
 pub enum DeviceError {
-    /// A device without doubles.
     #[error("{device} has no f64: exact sums need it; choose another device, or --device cpu")]
     NoDoubles { device: String },
-    /// Links that are rebuilt by f32 division, on a device that does not round it correctly.
     #[error(
         "{device} does not round f32 division correctly, by which links of 8 reals are rebuilt: use links of 18 or 12 reals, f64, or \
          --device cpu"
     )]
     NoRoundedDivision { device: String },
-    /// A plan whose blocks the device cannot run as work-groups.
     #[error(
         "{device} takes at most {most} work-items a group, and the plan has {plan}: take a plan with smaller blocks, or replay this one \
          with --device cpu"
     )]
     PlanTooLarge { plan: lanefield_reference::layout::TreePlan, device: String, most: usize },
-    /// A body that divides in f32, on a device that does not round it correctly.
     #[error(
         "{device} does not round f32 division and square roots correctly, which {kernel} takes: use f64, or --device cpu"
     )]
     BodyDivides { device: String, kernel: &'static str },
-    /// A body that cannot be recorded, or written as OpenCL C.
     #[error(transparent)]
     Body(#[from] crate::body::BodyError),
-    /// Fields of one call that were laid out differently.
     #[error(
         "{first} and {other} of {kernel} lie in device memory in different layouts: make both with the same access width and site order"
     )]
     Layouts { kernel: &'static str, first: &'static str, other: &'static str },
-    /// A sum that was to be finished by the group that retires last, on a device where that is not known to be sound.
     #[error("{device} cannot finish a sum by retirement count: {reason}; finish by second-kernel")]
     NoRetirement { device: String, reason: String },
-    /// A sum that came back damaged from a device.
     #[error("{device} returned a sum that no terms can have: {reason}; its memory or its driver cannot be trusted")]
     DamagedSum { device: String, reason: String },
-    /// A launch that was to be captured, and did not come.
     #[error(
         "{kernel} was not among the {launches} launches that were watched: capture a kernel that the call launches"
     )]
     NotLaunched { kernel: String, launches: usize },
-    /// A program of which the driver gives no binary.
     #[error("the driver of {device} gives no binary of the program of {kernel}: capture it on another device")]
     NoBinary { device: String, kernel: String },
-    /// A role without a value: the specification and the call do not go together.
     #[error("{role} of {kernel} has no value")]
     Role { kernel: &'static str, role: String },
 }

@@ -254,10 +254,6 @@ impl Context {
     }
 
     /// Waits for a launch, and returns when it ran.
-    ///
-    /// # Errors
-    ///
-    /// What went wrong while the kernel ran.
     pub fn times(&self, launch: &LaunchEvent) -> Result<DeviceTimes, OpenClError> {
         let [start, end] = self.profile(launch, [cl::CL_PROFILING_COMMAND_START, cl::CL_PROFILING_COMMAND_END])?;
         Ok(DeviceTimes { start, end })
@@ -304,10 +300,6 @@ impl Context {
     }
 
     /// Waits for a launch, and returns the seconds from when the host queued it to when it started.
-    ///
-    /// # Errors
-    ///
-    /// What went wrong while the kernel ran.
     pub fn seconds_queued(&self, launch: &LaunchEvent) -> Result<f64, OpenClError> {
         let [queued, start] =
             self.profile(launch, [cl::CL_PROFILING_COMMAND_QUEUED, cl::CL_PROFILING_COMMAND_START])?;

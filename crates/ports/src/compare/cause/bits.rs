@@ -67,10 +67,7 @@ fn zeros_signs(case: &Case<'_>) -> Option<Cause> {
 }
 
 fn flushed(case: &Case<'_>) -> Option<Cause> {
-    let is_subnormal = |x: f64| match case.kind == Kind::F32 {
-        true => (x as f32).is_subnormal(),
-        false => x.is_subnormal(),
-    };
+    let is_subnormal = |x: f64| if case.kind == Kind::F32 { (x as f32).is_subnormal() } else { x.is_subnormal() };
     for (name, flags, swap) in [("B", "B's", false), ("A", "A's", true)] {
         let count = all(case, |a, b| {
             let (kept, lost) = if swap { (b, a) } else { (a, b) };

@@ -54,9 +54,6 @@ impl Case<'_> {
 
     /// "at the sites that differ ", where not all do.
     pub(crate) fn where_they_differ(&self) -> &'static str {
-        match self.comparison.differing_sites < self.comparison.sites {
-            true => "at the sites that differ, ",
-            false => "",
-        }
+        if self.comparison.differing_sites < self.comparison.sites { "at the sites that differ, " } else { "" }
     }
 }

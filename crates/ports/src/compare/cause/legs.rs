@@ -92,10 +92,7 @@ fn coordinates(extents: Extents, site: usize) -> String {
 /// " at x,y,z,t = 1,2,3,0 and 1,2,3,1"
 fn at_few_sites(case: &Case<'_>, extents: Extents) -> String {
     let sites: Vec<String> = case.sites.iter().take(FEW + 1).map(|&site| coordinates(extents, site)).collect();
-    match sites.len() > FEW {
-        true => String::new(),
-        false => format!(" at x,y,z,t = {}", sites.join(" and ")),
-    }
+    if sites.len() > FEW { String::new() } else { format!(" at x,y,z,t = {}", sites.join(" and ")) }
 }
 
 /// Single links that are others in B: each is seen in the forward leg of its site, and in the backward leg of the site that it leads to.

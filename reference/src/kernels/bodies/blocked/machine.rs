@@ -164,10 +164,7 @@ impl Machine {
     }
 
     pub fn real_constant(&self, value: f64) -> Block {
-        match self.in_doubles {
-            true => self.double_constant(value),
-            false => filled(self.reals(), value as f32),
-        }
+        if self.in_doubles { self.double_constant(value) } else { filled(self.reals(), value as f32) }
     }
     pub fn double_constant(&self, value: f64) -> Block {
         filled(self.allocate(LANES * size_of::<f64>()), value)
