@@ -141,6 +141,26 @@ pub mod verify;
 pub use lanefield_kernels::{body, in_precision, kernel};
 pub use lanefield_reference as reference;
 
+/// What the macros write names everything by its path here.
+#[doc(hidden)]
+pub mod __private {
+    #[cfg(feature = "check")]
+    pub use crate::check;
+    pub use lanefield_kernels::__private::*;
+}
+
+/// What twins of bodies are written with: `use lanefield::twin::*`.
+pub mod twin {
+    pub use lanefield_kernels::__private::PlainCall;
+    pub use crate::reference::kernels::Vectors;
+    pub use crate::reference::scalar::functions::{cos_sin, exp, log, sqrt};
+    pub use crate::reference::scalar::{
+        Link, madd, matrix_adjoint, matrix_times_matrix, matrix_times_vector, mul, real_madd, real_times,
+        site_inner_product, site_norm2,
+    };
+    pub use num_complex::Complex;
+}
+
 /// What most programs use: `use lanefield::prelude::*`.
 pub mod prelude {
     pub use crate::backend::{Backend, BackendError, Cpu, FieldOn, Launch, Memory, OpenCl, Reduce, Sum};

@@ -5,10 +5,11 @@ use lanefield::body::prelude::*;
 use lanefield::check::IdentityFields;
 use lanefield::dynamic::HopKernel;
 use lanefield::in_precision;
-use lanefield::kernel::plain::{PlainCall, PlainImplementation};
+use lanefield::__private::PlainImplementation;
+use lanefield::twin::PlainCall;
 use lanefield::kernel::{
-    Case, CaseOptions, FieldContents, FieldSites, HostFunction, Kernel, KernelArgument, KernelSource, OwnFiles,
-    body_kernel, read, write,
+    Case, CaseOptions, FieldContents, FieldSites, HostFunction, Kernel, KernelArgument, KernelSource, LOCAL, OwnFiles,
+    read, write,
 };
 use lanefield_reference::kernels::Vectors;
 use lanefield_reference::layout::{Extents, Lattice, LatticeOptions, Leg, LegOrder, Sites, Stencil};
@@ -684,7 +685,7 @@ pub(crate) static TWICE: Kernel = Kernel {
             call.data_mut::<R>("out")?.assign(&twice)
         })
     }),
-    ..body_kernel::LOCAL
+    ..LOCAL
 };
 
 const TWICE_CL: &str = r#"

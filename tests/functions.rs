@@ -2,8 +2,8 @@
 
 use lanefield::backend::{Cpu, Memory as _, Reduce as _, Sum};
 use lanefield::body::prelude::*;
-use lanefield::kernel::plain::PlainCall;
 use lanefield::kernel::{Arguments, KernelSource};
+use lanefield::twin::PlainCall;
 use lanefield_reference::extreme::Extreme;
 use lanefield_reference::field::Field;
 use lanefield_reference::kernels::Vectors;

@@ -16,7 +16,7 @@ use crate::backend::opencl::{
 };
 use crate::backend::select::device_for_tests;
 use crate::backend::{BackendError, Sum};
-use crate::kernel::plain::{PlainImplementation, launch_plain, reduce_plain};
+use crate::__private::{PlainImplementation, launch_plain, reduce_plain};
 use crate::kernel::{Case, Geometry, HostFunction, Kernel, Links, Outcome, PlainLinks};
 use crate::verify::{Difference, compare_host_fields};
 

@@ -20,7 +20,7 @@ use crate::backend::{BackendError, Cpu, Sum};
 use crate::check::{Drawn, any_case, compare, failed, run_tuned};
 use crate::in_precision;
 use crate::kernel::interpreter::{AtSite, Interpreted, evaluate};
-use crate::kernel::plain::{PlainCall, launch_plain, reduce_plain};
+use crate::__private::{PlainCall, launch_plain, reduce_plain};
 use crate::kernel::{Case, HostFunction, Outcome, PlainLinks};
 use crate::verify::{FieldMismatch, compare_host_fields};
 use expression::Expression;

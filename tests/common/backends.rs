@@ -97,11 +97,11 @@ pub(crate) use on_every_backend;
 
 /// `check_kernel!` of kernels of the library, which `tests/kernels.rs` runs on the device in `make test`.
 macro_rules! check_library_kernels {
-    ($($family:ident :: $name:ident: $($against:ident),+;)+) => {
+    ($($family:ident :: $name:ident: $($against:ident $(($($fields:tt)*))?),+;)+) => {
         $(lanefield::body::check_kernel!(
             #[ignore = "test-all: tests/kernels.rs runs it on the device"]
             lanefield::kernel::$family::$name,
-            $($against),+
+            $($against $(($($fields)*))?),+
         );)+
     };
 }

@@ -12,8 +12,24 @@ pub mod kernel;
 
 pub use lanefield_reference as reference;
 
-/// What the macros name.
+/// What `#[lane_kernel]` and `check_kernel!` write names everything by its path here.
 #[doc(hidden)]
-pub mod prelude {
+pub mod __private {
+    pub use crate::backend::{BackendError, FieldOn, Launch, Memory, Reduce, Sum};
+    pub use crate::body::record::Recorder;
+    pub use crate::body::{Argument, Body, BodyKernel, Role, Site};
+    pub use crate::kernel::body_kernel::{
+        COORDINATES, LOCAL, SLICE_SUMS, STENCIL, SUMS, WORDS, argument, launch, reduce,
+    };
+    pub use crate::kernel::plain::{PlainCall, PlainImplementation, launch_plain, reduce_plain};
+    pub use crate::kernel::{
+        ArgumentValue, Arguments, BuildOption, HostFunction, Kernel, KernelArgument, KernelSource,
+    };
+    pub use lanefield_reference::field::SiteObject;
+    pub use lanefield_reference::kernels::Vectors;
+    pub use lanefield_reference::kernels::hop::Dagger;
+    pub use lanefield_reference::kernels::reduce::PartialSums;
+    pub use lanefield_reference::layout::{Direction, LegOrder};
+    pub use lanefield_reference::links::DoubledGauge;
     pub use num_complex::Complex;
 }

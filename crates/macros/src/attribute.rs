@@ -98,12 +98,12 @@ fn kernel(tokens: TokenStream, function: &ItemFn) -> Result<TokenStream, Error> 
     for (number, argument) in own.iter().enumerate() {
         if !argument.role.is_reduced() && !matches!(argument.role, Role::Coordinates) {
             let name = argument.name.to_string();
-            arguments.push(quote! { ::lanefield::kernel::body_kernel::argument(#name, <#body as ::lanefield::body::Body>::ROLES[#number]) });
+            arguments.push(quote! { ::lanefield::__private::argument(#name, <#body as ::lanefield::__private::Body>::ROLES[#number]) });
         }
     }
     let tail = |name: &str| {
         let name = format_ident!("{name}");
-        quote! { ::lanefield::kernel::KernelArgument::#name }
+        quote! { ::lanefield::__private::KernelArgument::#name }
     };
     let (is_stencil, is_of_words) = (signature.is_stencil(), signature.is_of_words());
     let tails = [
@@ -119,7 +119,7 @@ fn kernel(tokens: TokenStream, function: &ItemFn) -> Result<TokenStream, Error> 
     if signature.has(|role| matches!(role, Role::Coordinates)) {
         for table in 0..4usize {
             arguments.push(
-                quote! { ::lanefield::kernel::KernelArgument::Computed(::lanefield::kernel::body_kernel::COORDINATES[#table]) },
+                quote! { ::lanefield::__private::KernelArgument::Computed(::lanefield::__private::COORDINATES[#table]) },
             );
         }
     }
@@ -142,21 +142,21 @@ fn kernel(tokens: TokenStream, function: &ItemFn) -> Result<TokenStream, Error> 
     let built_for = signature.arguments.iter().find(|argument| matches!(argument.role, Role::Converted)).map(|argument| {
         let name = argument.name.to_string();
         quote! {
-            options: &[::lanefield::kernel::BuildOption::Sums, ::lanefield::kernel::BuildOption::PrecisionOf(#name)],
+            options: &[::lanefield::__private::BuildOption::Sums, ::lanefield::__private::BuildOption::PrecisionOf(#name)],
         }
     });
     let written = if options.hot { format_ident!("hot") } else { format_ident!("new") };
     let plain = match &options.twin {
-        None => quote! { ::lanefield::kernel::HostFunction::None },
+        None => quote! { ::lanefield::__private::HostFunction::None },
         Some(_) => {
             let function = format_ident!("{run}_plain");
-            quote! { ::lanefield::kernel::HostFunction::#host(::lanefield::kernel::plain::#function::<#body>) }
+            quote! { ::lanefield::__private::HostFunction::#host(::lanefield::__private::#function::<#body>) }
         }
     };
     let twin = options.twin.as_ref().map(|twin| {
         quote! {
-            impl ::lanefield::kernel::plain::PlainImplementation for #body {
-                fn run<R: ::lanefield::reference::kernels::Vectors>(call: &mut ::lanefield::kernel::plain::PlainCall<'_, R>) {
+            impl ::lanefield::__private::PlainImplementation for #body {
+                fn run<R: ::lanefield::__private::Vectors>(call: &mut ::lanefield::__private::PlainCall<'_, R>) {
                     #twin(call);
                 }
             }
@@ -168,9 +168,9 @@ fn kernel(tokens: TokenStream, function: &ItemFn) -> Result<TokenStream, Error> 
     });
     let body_type = BodyType {
         function,
-        module: quote! { ::lanefield::body },
+        module: quote! { ::lanefield::__private },
         names: ["Site", "Body"],
-        recorder: quote! { record::Recorder },
+        recorder: quote! { Recorder },
         made: quote! { at },
         parameter: &signature.site,
         arguments: types.collect(),
@@ -179,10 +179,10 @@ fn kernel(tokens: TokenStream, function: &ItemFn) -> Result<TokenStream, Error> 
     // The kernel, or its Hermitian conjugate, which is tuned as the kernel is.
     let kernel = |constant: &Ident, text: &str, computes: &str, dagger: &str, documentation: String| {
         let dagger = format_ident!("{dagger}");
-        let dagger = quote! { ::lanefield::reference::kernels::hop::Dagger::#dagger };
+        let dagger = quote! { ::lanefield::__private::Dagger::#dagger };
         quote! {
             #[doc = #documentation]
-            #visibility static #constant: ::lanefield::kernel::Kernel = ::lanefield::kernel::Kernel {
+            #visibility static #constant: ::lanefield::__private::Kernel = ::lanefield::__private::Kernel {
                 name: #text,
                 family: #family,
                 computes: #computes,
@@ -191,12 +191,12 @@ fn kernel(tokens: TokenStream, function: &ItemFn) -> Result<TokenStream, Error> 
                 tuned_as: #tuned,
                 usual_parts: #parts,
                 #built_for
-                source: ::lanefield::kernel::KernelSource::Body(
-                    ::lanefield::body::BodyKernel::#written::<#body>(&[#(#names),*]).with_dagger(#dagger),
+                source: ::lanefield::__private::KernelSource::Body(
+                    ::lanefield::__private::BodyKernel::#written::<#body>(&[#(#names),*]).with_dagger(#dagger),
                 ),
-                cpu: ::lanefield::kernel::HostFunction::#host(::lanefield::kernel::body_kernel::#run),
+                cpu: ::lanefield::__private::HostFunction::#host(::lanefield::__private::#run),
                 plain: #plain,
-                ..::lanefield::kernel::body_kernel::#base
+                ..::lanefield::__private::#base
             };
         }
     };
@@ -236,7 +236,7 @@ fn structure_of(
                 } else {
                     quote! { #object }
                 };
-                let field = quote! { ::lanefield::backend::FieldOn<B, R, #object> };
+                let field = quote! { ::lanefield::__private::FieldOn<B, R, #object> };
                 given.push(match written {
                     true => quote! { .write(#text, self.#name) },
                     false => quote! { .read(#text, self.#name) },
@@ -249,14 +249,14 @@ fn structure_of(
             Role::Converted => {
                 given.push(quote! { .read(#text, self.#name) });
                 (
-                    quote! { &'a ::lanefield::backend::FieldOn<B, Q, K> },
+                    quote! { &'a ::lanefield::__private::FieldOn<B, Q, K> },
                     "A field that is read, in another precision or in this one.",
                 )
             }
             Role::Links => {
                 given.push(quote! { .read(#text, self.#name) });
                 (
-                    quote! { &'a ::lanefield::backend::FieldOn<B, R, ::lanefield::reference::links::DoubledGauge> },
+                    quote! { &'a ::lanefield::__private::FieldOn<B, R, ::lanefield::__private::DoubledGauge> },
                     "Doubled links.",
                 )
             }
@@ -265,8 +265,8 @@ fn structure_of(
                 (quote! { f64 }, "A real number.")
             }
             Role::Complex => {
-                given.push(quote! { .value(#text, ::lanefield::kernel::ArgumentValue::Complex(self.#name)) });
-                (quote! { ::lanefield::prelude::Complex<f64> }, "A complex number.")
+                given.push(quote! { .value(#text, ::lanefield::__private::ArgumentValue::Complex(self.#name)) });
+                (quote! { ::lanefield::__private::Complex<f64> }, "A complex number.")
             }
             Role::Site | Role::Sums | Role::SliceSums | Role::Greatest | Role::Least | Role::Coordinates => continue,
         };
@@ -274,13 +274,13 @@ fn structure_of(
     }
     let converted = signature.has(|role| matches!(role, Role::Converted));
     let of_other = converted.then(|| quote! { , Q });
-    let of_other_bound = converted.then(|| quote! { , Q: ::lanefield::reference::kernels::Vectors });
+    let of_other_bound = converted.then(|| quote! { , Q: ::lanefield::__private::Vectors });
     let any = signature.is_of_words().then(|| quote! { #of_other, K });
     let any_bound =
-        signature.is_of_words().then(|| quote! { #of_other_bound, K: ::lanefield::reference::field::SiteObject });
+        signature.is_of_words().then(|| quote! { #of_other_bound, K: ::lanefield::__private::SiteObject });
     let (stencil, with_stencil) = match signature.is_stencil() {
         true => {
-            let legs = signature.has_links().then(|| quote! { , legs: ::lanefield::reference::layout::LegOrder });
+            let legs = signature.has_links().then(|| quote! { , legs: ::lanefield::__private::LegOrder });
             let with_legs = signature.has_links().then(|| quote! { .legs(legs) });
             (quote! { , stencil: &'a B::Table #legs }, quote! { .stencil(stencil) #with_legs })
         }
@@ -289,7 +289,7 @@ fn structure_of(
     let documentation = format!("The arguments of [`{constant}`], by name.");
     let (direction, with_direction, what) = match signature.sums_over_slices() {
         true => (
-            quote! { , direction: ::lanefield::reference::layout::Direction },
+            quote! { , direction: ::lanefield::__private::Direction },
             quote! { .direction(direction) },
             "Runs the kernel, and takes its sums over each slice across a direction, slice after slice: those of several ranks can be merged before they are rounded.",
         ),
@@ -302,26 +302,26 @@ fn structure_of(
     let (how, sum, what) = match signature.takes_extreme() {
         true => (
             TokenStream::new(),
-            quote! { ::lanefield::backend::Sum::Exact },
+            quote! { ::lanefield::__private::Sum::Exact },
             "Runs the kernel, and takes its extremes over all sites.",
         ),
-        false => (quote! { , sum: ::lanefield::backend::Sum }, quote! { sum }, what),
+        false => (quote! { , sum: ::lanefield::__private::Sum }, quote! { sum }, what),
     };
     let of_dagger = format_ident!("{constant}_DAGGER");
     let (dagger, kernel) = match has_dagger {
         true => (
-            quote! { , dagger: ::lanefield::reference::kernels::hop::Dagger },
+            quote! { , dagger: ::lanefield::__private::Dagger },
             quote! {
                 match dagger {
-                    ::lanefield::reference::kernels::hop::Dagger::No => &#constant,
-                    ::lanefield::reference::kernels::hop::Dagger::Yes => &#of_dagger,
+                    ::lanefield::__private::Dagger::No => &#constant,
+                    ::lanefield::__private::Dagger::Yes => &#of_dagger,
                 }
             },
         ),
         false => (TokenStream::new(), quote! { &#constant }),
     };
-    let call = quote! { ::lanefield::kernel::Arguments::new(#kernel)#(#given)*#with_stencil #with_direction.call()? };
-    let error = quote! { ::lanefield::backend::BackendError };
+    let call = quote! { ::lanefield::__private::Arguments::new(#kernel)#(#given)*#with_stencil #with_direction.call()? };
+    let error = quote! { ::lanefield::__private::BackendError };
     let method = match signature.sums() {
         true => quote! {
             #[doc = #what]
@@ -335,9 +335,9 @@ fn structure_of(
                 #dagger
                 #direction
                 #how
-            ) -> ::core::result::Result<::lanefield::reference::kernels::reduce::PartialSums, #error>
+            ) -> ::core::result::Result<::lanefield::__private::PartialSums, #error>
             where
-                B: ::lanefield::backend::Reduce,
+                B: ::lanefield::__private::Reduce,
             {
                 backend.reduce(#call, #sum)
             }
@@ -349,7 +349,7 @@ fn structure_of(
             /// `BackendError::Argument` for fields that do not match; what the backend reports.
             pub fn launch(self, backend: &B #stencil #dagger) -> ::core::result::Result<(), #error>
             where
-                B: ::lanefield::backend::Launch,
+                B: ::lanefield::__private::Launch,
             {
                 backend.launch(#call)
             }
@@ -357,11 +357,11 @@ fn structure_of(
     };
     quote! {
         #[doc = #documentation]
-        #visibility struct #structure<'a, B: ::lanefield::backend::Memory + ?Sized, R #any> {
+        #visibility struct #structure<'a, B: ::lanefield::__private::Memory + ?Sized, R #any> {
             #(#fields),*
         }
 
-        impl<'a, B: ::lanefield::backend::Memory, R: ::lanefield::reference::kernels::Vectors #any_bound> #structure<'a, B, R #any> {
+        impl<'a, B: ::lanefield::__private::Memory, R: ::lanefield::__private::Vectors #any_bound> #structure<'a, B, R #any> {
             #method
         }
     }

@@ -14,6 +14,8 @@ struct Check {
     on_device: Vec<Attribute>,
     body: Path,
     against: Vec<Against>,
+    /// Whether its Hermitian conjugate is tested, too.
+    has_dagger: bool,
 }
 
 enum Against {
@@ -58,7 +60,7 @@ impl Parse for Check {
     fn parse(input: ParseStream<'_>) -> Result<Self, Error> {
         let on_device = input.call(Attribute::parse_outer)?;
         let body = input.parse()?;
-        let mut against = Vec::new();
+        let (mut against, mut has_dagger) = (Vec::new(), false);
         while input.parse::<Option<Token![,]>>()?.is_some() && !input.is_empty() {
             let word: Ident = input.parse()?;
             against.push(match word.to_string().as_str() {
@@ -68,19 +70,23 @@ impl Parse for Check {
                 },
                 "linear" | "hermitian" | "anti_hermitian" => Against::Identity(word, vectors(input)?),
                 "covariant" => Against::Covariant,
+                "dagger" => {
+                    has_dagger = true;
+                    continue;
+                }
                 _ => {
-                    let expected = "expected twin = function, twin, linear, hermitian, anti_hermitian or covariant; an identity of some of \
+                    let expected = "expected twin = function, twin, dagger, linear, hermitian, anti_hermitian or covariant; an identity of some of \
                                     the fields is hermitian(in = psi, out = chi)";
                     return Err(Error::new_spanned(word, expected));
                 }
             });
         }
-        Ok(Self { on_device, body, against })
+        Ok(Self { on_device, body, against, has_dagger })
     }
 }
 
 pub fn expand(input: TokenStream) -> TokenStream {
-    let Check { on_device, body, against } = match syn::parse2(input) {
+    let Check { on_device, body, against, has_dagger } = match syn::parse2(input) {
         Ok(check) => check,
         Err(error) => return error.into_compile_error(),
     };
@@ -92,35 +98,49 @@ pub fn expand(input: TokenStream) -> TokenStream {
         path
     };
     let (kernel, of_body) = (beside(in_capitals(&name)), beside(body_of(&name)));
-    let backends = format_ident!("{name}_has_the_same_bits_everywhere");
+    let of_dagger = has_dagger.then(|| (format_ident!("{name}_dagger"), beside(format_ident!("{}_DAGGER", in_capitals(&name)))));
+    let kernels: Vec<_> = std::iter::once((name.clone(), kernel.clone())).chain(of_dagger).collect();
+    let on_backends = kernels.iter().map(|(name, kernel)| {
+        let test = format_ident!("{name}_has_the_same_bits_everywhere");
+        quote! {
+            #(#on_device)*
+            #[test]
+            fn #test() {
+                ::lanefield::__private::check::backends(&#kernel);
+            }
+        }
+    });
     let tests = against.iter().map(|against| match against {
         Against::Twin(twin) => {
-            let test = format_ident!("{name}_has_the_bits_of_its_twin");
             let of_test = twin.as_ref().map(|twin| {
                 quote! {
                     struct OfTest;
-                    impl ::lanefield::kernel::plain::PlainImplementation for OfTest {
-                        fn run<R: ::lanefield::reference::kernels::Vectors>(call: &mut ::lanefield::kernel::plain::PlainCall<'_, R>) {
+                    impl ::lanefield::__private::PlainImplementation for OfTest {
+                        fn run<R: ::lanefield::__private::Vectors>(call: &mut ::lanefield::__private::PlainCall<'_, R>) {
                             #twin(call);
                         }
                     }
                 }
             });
             let twin = if twin.is_some() { quote! { OfTest } } else { quote! { #of_body } };
-            quote! {
-                #[test]
-                fn #test() {
-                    #of_test
-                    ::lanefield::check::twin::<#twin>(&#kernel);
+            let tests = kernels.iter().map(|(name, kernel)| {
+                let test = format_ident!("{name}_has_the_bits_of_its_twin");
+                quote! {
+                    #[test]
+                    fn #test() {
+                        #of_test
+                        ::lanefield::__private::check::twin::<#twin>(&#kernel);
+                    }
                 }
-            }
+            });
+            quote! { #(#tests)* }
         }
         Against::Covariant => {
             let test = format_ident!("{name}_is_covariant");
             quote! {
                 #[test]
                 fn #test() {
-                    ::lanefield::check::covariant(&#kernel);
+                    ::lanefield::__private::check::covariant(&#kernel);
                 }
             }
         }
@@ -131,18 +151,14 @@ pub fn expand(input: TokenStream) -> TokenStream {
             quote! {
                 #[test]
                 fn #test() {
-                    let fields = ::lanefield::check::IdentityFields { inputs: &[#(#inputs),*], outputs: &[#(#outputs),*] };
-                    ::lanefield::check::#identity(&#kernel, fields);
+                    let fields = ::lanefield::__private::check::IdentityFields { inputs: &[#(#inputs),*], outputs: &[#(#outputs),*] };
+                    ::lanefield::__private::check::#identity(&#kernel, fields);
                 }
             }
         }
     });
     quote! {
-        #(#on_device)*
-        #[test]
-        fn #backends() {
-            ::lanefield::check::backends(&#kernel);
-        }
+        #(#on_backends)*
         #(#tests)*
     }
 }

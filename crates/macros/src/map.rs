@@ -122,7 +122,7 @@ fn map(tokens: TokenStream, function: &ItemFn) -> Result<TokenStream, Error> {
     });
     let body_type = BodyType {
         function,
-        module: quote! { ::lanefield_maps },
+        module: quote! { ::lanefield_maps::__private },
         names: ["Point", "MapBody"],
         recorder: quote! { PointRecorder },
         made: quote! { at_point },
@@ -131,9 +131,9 @@ fn map(tokens: TokenStream, function: &ItemFn) -> Result<TokenStream, Error> {
     };
     let body_type = body_type.written(None);
 
-    let mut chosen = quote! { ::lanefield_maps::MapOptions::DEFAULT };
+    let mut chosen = quote! { ::lanefield_maps::__private::MapOptions::DEFAULT };
     if let Some(schedule) = schedule {
-        chosen = quote! { #chosen.schedule(::lanefield_maps::Schedule::#schedule) };
+        chosen = quote! { #chosen.schedule(::lanefield_maps::__private::Schedule::#schedule) };
     }
     if let Some(block) = block {
         chosen = quote! { #chosen.block(#block) };
@@ -148,8 +148,8 @@ fn map(tokens: TokenStream, function: &ItemFn) -> Result<TokenStream, Error> {
         #body_type
 
         #[doc = #documentation]
-        #visibility static #constant: ::lanefield_maps::MapKernel =
-            ::lanefield_maps::MapKernel::new::<#body>(#text, #computes, &[#(#names),*], #chosen, &[#(#cases),*]);
+        #visibility static #constant: ::lanefield_maps::__private::MapKernel =
+            ::lanefield_maps::__private::MapKernel::new::<#body>(#text, #computes, &[#(#names),*], #chosen, &[#(#cases),*]);
 
         #structure
     })
@@ -167,23 +167,23 @@ fn case_of(case: &MetaList, own: &[&Argument]) -> Result<TokenStream, Error> {
     let mut arguments = Vec::new();
     for argument in own {
         arguments.push(match &argument.role {
-            Role::ExactSum | Role::Fold(_) => quote! { ::lanefield_maps::Given::Result },
+            Role::ExactSum | Role::Fold(_) => quote! { ::lanefield_maps::__private::Given::Result },
             Role::Array { .. } => {
                 let Given { value, within, .. } = take(&argument.name.to_string())?;
                 match within {
-                    None => quote! { ::lanefield_maps::Given::Array(&#value) },
-                    Some(within) => quote! { ::lanefield_maps::Given::Integers(&#value, #within) },
+                    None => quote! { ::lanefield_maps::__private::Given::Array(&#value) },
+                    Some(within) => quote! { ::lanefield_maps::__private::Given::Integers(&#value, #within) },
                 }
             }
             Role::Scalar(_) | Role::Point => {
                 let value = take(&argument.name.to_string())?.value;
-                quote! { ::lanefield_maps::Given::Number(#value as f64) }
+                quote! { ::lanefield_maps::__private::Given::Number(#value as f64) }
             }
         });
     }
     match given.first() {
         Some(unknown) => Err(Error::new_spanned(&unknown.name, format!("the map takes no {} of a case", unknown.name))),
-        None => Ok(quote! { ::lanefield_maps::MapCase { range: &#range, arguments: &[#(#arguments),*] } }),
+        None => Ok(quote! { ::lanefield_maps::__private::MapCase { range: &#range, arguments: &[#(#arguments),*] } }),
     }
 }
 
@@ -197,7 +197,7 @@ fn structure_of(own: &[&Argument], function: &ItemFn, structure: &Ident, constan
             Role::Point => continue,
             Role::Array { written, element, rank } => {
                 (has_arrays, borrows) = (true, true);
-                let array = quote! { ::lanefield_maps::ArrayOn<B, #element, #rank> };
+                let array = quote! { ::lanefield_maps::__private::ArrayOn<B, #element, #rank> };
                 match written {
                     true => {
                         given.push(quote! { .write(self.#name) });
@@ -216,14 +216,14 @@ fn structure_of(own: &[&Argument], function: &ItemFn, structure: &Ident, constan
             Role::ExactSum => {
                 borrows = true;
                 given.push(quote! { .result() });
-                taken.push(quote! { *self.#name = <f64 as ::lanefield_maps::Element>::from_bits(results.next().unwrap_or(0)); });
+                taken.push(quote! { *self.#name = <f64 as ::lanefield_maps::__private::Element>::from_bits(results.next().unwrap_or(0)); });
                 (quote! { &'a mut f64 }, "Where the exact sum goes, rounded once.")
             }
             Role::Fold(element) => {
                 borrows = true;
                 given.push(quote! { .result() });
                 taken.push(
-                    quote! { *self.#name = <#element as ::lanefield_maps::Element>::from_bits(results.next().unwrap_or(0)); },
+                    quote! { *self.#name = <#element as ::lanefield_maps::__private::Element>::from_bits(results.next().unwrap_or(0)); },
                 );
                 (quote! { &'a mut #element }, "Where the number goes that all points make.")
             }
@@ -232,13 +232,13 @@ fn structure_of(own: &[&Argument], function: &ItemFn, structure: &Ident, constan
     }
     let documentation = format!("The arguments of [`{constant}`], by name.");
     let lifetime = borrows.then(|| quote! { 'a, });
-    let bound = quote! { B: ::lanefield_maps::MapBackend + ?Sized };
+    let bound = quote! { B: ::lanefield_maps::__private::MapBackend + ?Sized };
     let (of_structure, named, of_method) = match has_arrays {
         true => (quote! { <#lifetime #bound> }, quote! { <#lifetime B> }, TokenStream::new()),
         false => (quote! { <#lifetime> }, quote! { <#lifetime> }, quote! { #bound, }),
     };
     let for_method = (!has_arrays).then(|| quote! { B, });
-    let result = quote! { ::core::result::Result<(), ::lanefield_maps::MapError> };
+    let result = quote! { ::core::result::Result<(), ::lanefield_maps::__private::MapError> };
     quote! {
         #[doc = #documentation]
         #visibility struct #structure #of_structure {
@@ -262,9 +262,9 @@ fn structure_of(own: &[&Argument], function: &ItemFn, structure: &Ident, constan
                 self,
                 backend: &B,
                 range: [usize; D],
-                options: ::lanefield_maps::MapOptions,
+                options: ::lanefield_maps::__private::MapOptions,
             ) -> #result {
-                let results = ::lanefield_maps::MapCall::<B>::new(&#constant)#(#given)*.launch(backend, range, options)?;
+                let results = ::lanefield_maps::__private::MapCall::<B>::new(&#constant)#(#given)*.launch(backend, range, options)?;
                 let mut results = results.into_iter();
                 #(#taken)*
                 let _ = results.next();

@@ -99,3 +99,15 @@ pub mod prelude {
     pub use lanefield_reference::body::functions::Functions as _;
     pub use lanefield_reference::body::number::{Choice as _, Number as _, RealNumber as _};
 }
+
+/// What `#[map_kernel]` writes names everything by its path here.
+#[doc(hidden)]
+pub mod __private {
+    pub use crate::array::ArrayOn;
+    pub use crate::error::MapError;
+    pub use crate::kernel::{Given, MapCase, MapKernel, MapOptions, Schedule};
+    pub use crate::launch::{MapBackend, MapCall};
+    pub use crate::point::{Argument, Element, MapBody, Point};
+    pub use crate::record::*;
+    pub use crate::role::Role;
+}

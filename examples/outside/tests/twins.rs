@@ -4,13 +4,11 @@ use std::path::Path;
 
 use lanefield::body::check_kernel;
 use lanefield::io::nersc;
-use lanefield::kernel::plain::PlainCall;
 use lanefield::prelude::*;
 use lanefield::reference::field::DoubledGauge;
-use lanefield::reference::kernels::Vectors;
 use lanefield::reference::layout::{LegOrder, Stencil};
 use lanefield::reference::links::double;
-use lanefield::reference::scalar::{matrix_times_vector, real_madd, site_norm2};
+use lanefield::twin::*;
 use lanefield_example_outside::{AXPY_AND_NORM, COVARIANT_SUM, CovariantSum, SLICE_NORMS, WILSON_HOP};
 
 fn covariant_sum_twin<R: Vectors>(call: &mut PlainCall<'_, R>) {

@@ -1,63 +1,73 @@
 //! The list of all kernels, and of their families.
 
-use super::{
-    blas, clover, clover_term, convert, domain_wall, gauge_fixing, ghosts, heat_bath, hisq, hop, laplace, links, loops,
-    molecular_dynamics, reduce, rhs, staggered, staples, twisted_mass, wilson,
-};
 use crate::backend::specification::Kernel;
 
-/// Lists the families, in the order of tables, each with the trait of its functions, if it has some, what a backend must do to have them, and the section of
-/// `docs/arithmetic.md` that defines them.
+/// Lists the families, in the order of tables, each with the trait of its functions, if it has some, what a backend must do to have them, the section of
+/// `docs/arithmetic.md` that defines them, and `in C` if the reference in plain C (`crates/capi/reference`) computes them.
 macro_rules! families {
-    ($($family:ident $(: $functions:ident of $backend:ident)?, section $section:literal);+ $(;)?) => {
+    ($($family:ident $(: $functions:ident of $backend:ident)?, section $section:literal $(, in $plain:ident)?);+ $(;)?) => {
         /// The functions of all families, as methods of every backend.
         pub mod prelude {
             $($(pub use crate::kernel::$family::$functions;)?)+
         }
 
-        $($(impl<B: crate::backend::$backend + ?Sized> $family::$functions for B {})?)+
+        $($(impl<B: crate::backend::$backend + ?Sized> super::$family::$functions for B {})?)+
 
-        static FAMILIES: &[(&[&Kernel], &str)] =
-            &[$(($family::KERNELS, $section),)+ (ghosts::KERNELS, "19")];
+        static FAMILIES: &[Family] = &[
+            $(Family {
+                kernels: super::$family::KERNELS,
+                section: $section,
+                is_in_plain_c: !stringify!($($plain)?).is_empty(),
+            },)+
+            Family { kernels: super::ghosts::KERNELS, section: "19", is_in_plain_c: true },
+        ];
     };
 }
 families! {
-    hop: HopKernels of Launch, section "6";
-    clover: CloverKernels of Launch, section "13";
-    clover_term: CloverTermKernels of Launch, section "13";
-    domain_wall: DomainWallKernels of Launch, section "14";
-    wilson, section "9";
-    laplace: LaplaceKernels of Launch, section "15";
-    staggered: StaggeredKernels of Launch, section "16";
-    twisted_mass: TwistedMassKernels of Launch, section "17";
+    hop: HopKernels of Launch, section "6", in C;
+    clover: CloverKernels of Launch, section "13", in C;
+    clover_term: CloverTermKernels of Launch, section "13", in C;
+    domain_wall: DomainWallKernels of Launch, section "14", in C;
+    wilson, section "9", in C;
+    laplace: LaplaceKernels of Launch, section "15", in C;
+    staggered: StaggeredKernels of Launch, section "16", in C;
+    twisted_mass: TwistedMassKernels of Launch, section "17", in C;
     staples: StaplesKernels of Launch, section "20";
     loops: LoopsKernels of Reduce, section "21";
     links: LinksKernels of Launch, section "22";
     heat_bath: HeatBathKernels of Launch, section "23";
     molecular_dynamics: MolecularDynamicsKernels of Launch, section "24";
-    hisq, section "25";
+    hisq, section "25", in C;
     gauge_fixing: GaugeFixingKernels of Launch, section "26";
-    blas: BlasKernels of Launch, section "7";
-    rhs: RhsKernels of Launch, section "7";
-    convert: ConvertKernels of Launch, section "12";
-    reduce: ReduceKernels of Reduce, section "8";
+    blas: BlasKernels of Launch, section "7", in C;
+    rhs: RhsKernels of Launch, section "7", in C;
+    convert: ConvertKernels of Launch, section "12", in C;
+    reduce: ReduceKernels of Reduce, section "8", in C;
+}
+
+struct Family {
+    kernels: &'static [&'static Kernel],
+    section: &'static str,
+    is_in_plain_c: bool,
+}
+
+fn family_of(kernel: &Kernel) -> Option<&'static Family> {
+    FAMILIES.iter().find(|family| family.kernels.contains(&kernel))
 }
 
 /// All kernels of the library, family by family.
 pub fn all() -> impl Iterator<Item = &'static Kernel> {
-    FAMILIES.iter().flat_map(|(family, _)| family.iter().copied())
+    FAMILIES.iter().flat_map(|family| family.kernels.iter().copied())
 }
 
 /// The number of the section of `docs/arithmetic.md` that defines a kernel of the library; none of another.
 pub fn definition(kernel: &Kernel) -> Option<&'static str> {
-    FAMILIES.iter().find(|(family, _)| family.contains(&kernel)).map(|(_, section)| *section)
+    family_of(kernel).map(|family| family.section)
 }
 
-/// Whether the reference in plain C (`crates/capi/reference`) computes a kernel: it has those of `docs/arithmetic.md` §6 to §19 and §25, and not yet those of
-/// gauge fields, §20 to §24 and §26.
+/// Whether the reference in plain C (`crates/capi/reference`) computes a kernel.
 pub fn is_in_plain_c(kernel: &Kernel) -> bool {
-    const NOT_YET: [&str; 6] = ["staples", "loops", "links", "heat_bath", "molecular_dynamics", "gauge_fixing"];
-    !NOT_YET.contains(&kernel.family)
+    family_of(kernel).is_some_and(|family| family.is_in_plain_c)
 }
 
 /// Kernels by name. With kernels of a caller, `all` and families are theirs, and the library's are there by name: `hop`, to be compared with.

@@ -6,7 +6,7 @@
 mod usual;
 
 pub mod blas;
-pub mod body_kernel;
+pub(crate) mod body_kernel;
 mod case;
 pub mod clover;
 pub mod clover_term;
@@ -26,7 +26,7 @@ pub mod links;
 mod list;
 pub mod loops;
 pub mod molecular_dynamics;
-pub mod plain;
+pub(crate) mod plain;
 pub mod reduce;
 pub mod rhs;
 mod site_lists;
@@ -40,6 +40,7 @@ pub mod with_hop;
 
 pub use crate::backend::specification::*;
 pub use crate::body::Role;
+pub use body_kernel::LOCAL;
 pub use case::{Case, CaseOn, CaseOptions, GivenArguments, Outcome, Scalars};
 pub use list::{KernelList, all, definition, is_in_plain_c, prelude};
 pub use test_data::{Links, Numbers, TestData};
