@@ -469,3 +469,26 @@ fn every_kernel_is_defined_in_a_section_of_the_contract() {
         assert!(contract.contains(&format!("\n## {section}. ")), "{kernel}: section {section}");
     }
 }
+
+#[test]
+fn every_body_of_a_file_is_in_the_list() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("crates/kernels/src/kernel");
+    let listed: Vec<&str> = kernel::all().map(|kernel| kernel.name).collect();
+    let (mut seen, mut missing) = (0, Vec::new());
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let Ok(text) = std::fs::read_to_string(&path) else { continue };
+        let bodies = text.split("\n#[lane_kernel").skip(1).filter_map(|text| text.split_once("\npub fn "));
+        for name in bodies.filter_map(|(_, text)| text.split_once('<')).map(|(name, _)| name) {
+            seen += 1;
+            if !listed.contains(&name) {
+                missing.push(format!("{name} of {}", path.display()));
+            }
+        }
+    }
+    assert!(
+        seen > 40 && missing.is_empty(),
+        "of {seen} bodies these are not in the list: {}; each stands in KERNELS of its file, and each family in crates/kernels/src/kernel/list.rs",
+        missing.join(", ")
+    );
+}

@@ -250,7 +250,11 @@ pub fn check(
     let (config, _) = config(cases);
     match TestRunner::new(config).run(&strategy, |drawn| test(&drawn)) {
         Ok(()) => {}
-        Err(TestError::Fail(reason, least)) => panic!("{kernel}: {reason}\nthe least case that fails: {least}"),
+        Err(TestError::Fail(reason, least)) => {
+            // What panicked silently in all cases panics once more, with its line.
+            let _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| test(&least)));
+            panic!("{kernel}: {reason}\nthe least case that fails: {least}")
+        }
         Err(error) => panic!("{kernel}: {error}"),
     }
 }

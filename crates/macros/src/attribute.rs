@@ -432,6 +432,10 @@ mod tests {
                  S::Real::select(a.less(b), yes, no)",
             ),
             (
+                "fn f<S: Site>(out: &mut Write<S, Spinors>) {}",
+                "an argument of a body is passed by value, as Write < S, Spinors >, without & or &mut",
+            ),
+            (
                 "fn f<S: Site>(out: Write<S>) {}",
                 "Write takes the site and what the field holds: Write<S, ColourVectors>",
             ),

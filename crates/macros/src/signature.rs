@@ -178,7 +178,17 @@ impl<'a> Declared<'a> {
         let Pat::Ident(pattern) = &*typed.pat else {
             return Err(Error::new_spanned(&typed.pat, "an argument of a body has a name"));
         };
-        let unknown = format!("an argument of a {of} is one of {roles}, not {}", typed.ty.to_token_stream());
+        let unknown = match &*typed.ty {
+            Type::Reference(reference) => {
+                let by_value = reference.elem.to_token_stream();
+                format!("an argument of a {of} is passed by value, as {by_value}, without & or &mut")
+            }
+            ty => {
+                let ty = ty.to_token_stream().to_string();
+                let scalar = matches!(ty.as_str(), "f32" | "f64" | "S :: Real").then_some("; a number of the call is a Scalar");
+                format!("an argument of a {of} is one of {roles}, not {ty}{}", scalar.unwrap_or_default())
+            }
+        };
         let last = if let Type::Path(path) = &*typed.ty { path.path.segments.last() } else { None };
         let Some(last) = last else { return Err(Error::new_spanned(&typed.ty, unknown)) };
         let generics = match &last.arguments {
@@ -226,7 +236,7 @@ fn require_no_branch(tokens: TokenStream) -> Result<(), Error> {
             }
             // Methods that numbers of bodies alone have.
             TokenTree::Ident(word) => {
-                let is_number = is_method && ["re", "im", "norm2", "promoted"].iter().any(|name| *word == name);
+                let is_number = is_method && ["re", "im", "norm2", "promoted", "get"].iter().any(|name| *word == name);
                 condition = condition.map(|(span, numbers, compares)| (span, numbers || is_number, compares));
             }
             TokenTree::Punct(sign) => {

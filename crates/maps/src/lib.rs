@@ -77,9 +77,9 @@ mod trial;
 
 pub use array::{ArrayOn, MapMemory, Storage};
 pub use error::MapError;
-pub use kernel::{Given, MapCase, MapKernel, MapOptions, Schedule};
+pub use kernel::{MapKernel, MapOptions, Schedule};
 pub use lanefield_macros::map_kernel;
-pub use launch::{CheckedCall, MapBackend, MapCall, Outcome, Value};
+pub use launch::{CheckedCall, MapBackend, Outcome, Value};
 pub use number::{Carries, IntegerNumber};
 pub use point::{
     Accumulate, Argument, Element, ExactSum, Greatest, IntegerElement, IntegerSum, Least, Local, MapBody,

@@ -20,6 +20,10 @@ use crate::body::sites::SiteLanguage;
 use crate::in_precision;
 
 /// A twin of a body.
+#[diagnostic::on_unimplemented(
+    message = "the body `{Self}` has no twin",
+    label = "name it: `check_kernel!(…, twin = function)`, or `#[lane_kernel(twin = function)]` on the body"
+)]
 pub trait PlainImplementation: 'static {
     /// What the kernel is to do, at all sites.
     fn run<R: Vectors>(call: &mut PlainCall<'_, R>);
@@ -156,9 +160,12 @@ impl<'a, R: Vectors> PlainCall<'a, R> {
 
     /// Writes the words of component `part` of a field at a site.
     pub fn write(&mut self, name: &str, site: usize, part: usize, words: &[Complex<R>]) {
-        let known = self.fields.iter_mut().find(|field| field.name == name && field.is_written);
-        let field = known.unwrap_or_else(|| panic!("the kernel writes no field {name}"));
-        let first = field.first(site, part);
+        let written = self.fields.iter().filter(|field| field.is_written).map(|field| field.name);
+        let none = || panic!("the kernel writes no field {name}: it writes {}", written.collect::<Vec<_>>().join(", "));
+        let place = self.fields.iter().position(|field| field.name == name && field.is_written).unwrap_or_else(none);
+        let field = &mut self.fields[place];
+        let (first, held, given) = (field.first(site, part), field.words, words.len());
+        assert!(held == given, "a component of the field {name} has {held} words, and the twin writes {given}");
         field.values[first..][..field.words].copy_from_slice(words);
     }
 
@@ -203,11 +210,14 @@ impl<'a, R: Vectors> PlainCall<'a, R> {
 
     fn complex_f64(&self, name: &str) -> Complex<f64> {
         let known = self.scalars.iter().find(|(known, _)| *known == name);
-        known.unwrap_or_else(|| panic!("the kernel has no scalar {name}")).1
+        let names = || self.scalars.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
+        known.unwrap_or_else(|| panic!("the kernel has no scalar {name}: its scalars are {}", names())).1
     }
 
     fn field(&self, name: &str) -> &PlainField<R> {
-        self.fields.iter().find(|field| field.name == name).unwrap_or_else(|| panic!("the kernel has no field {name}"))
+        let names = || self.fields.iter().map(|field| field.name).collect::<Vec<_>>().join(", ");
+        let known = self.fields.iter().find(|field| field.name == name);
+        known.unwrap_or_else(|| panic!("the kernel has no field {name}: its fields are {}", names()))
     }
 }
 
