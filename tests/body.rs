@@ -1,16 +1,16 @@
 //! Kernels written once, outside of the library's own: each against its twin in plain loops, against itself on OpenCL, and against identities.
 
+use lanefield::__private::PlainImplementation;
 use lanefield::backend::{Cpu, Memory as _};
 use lanefield::body::prelude::*;
 use lanefield::check::IdentityFields;
 use lanefield::dynamic::HopKernel;
 use lanefield::in_precision;
-use lanefield::__private::PlainImplementation;
-use lanefield::twin::PlainCall;
 use lanefield::kernel::{
     Case, CaseOptions, FieldContents, FieldSites, HostFunction, Kernel, KernelArgument, KernelSource, LOCAL, OwnFiles,
     read, write,
 };
+use lanefield::twin::PlainCall;
 use lanefield_reference::kernels::Vectors;
 use lanefield_reference::layout::{Extents, Lattice, LatticeOptions, Leg, LegOrder, Sites, Stencil};
 use lanefield_reference::links::{DoubledGauge, LinkFormat};

@@ -3,15 +3,15 @@
 use std::process::Command;
 use std::sync::RwLock;
 
+use lanefield::__private::{PlainImplementation, launch_plain, reduce_plain};
 use lanefield::backend::opencl::{OpenCl, Tuning};
 use lanefield::body::program::Operation;
 use lanefield::hunt::least::Least;
 use lanefield::hunt::{HuntOptions, HuntReport, Suspect, hunt};
 use lanefield::kernel::interpreter::run_with;
-use lanefield::__private::{PlainImplementation, launch_plain, reduce_plain};
-use lanefield::twin::PlainCall;
 use lanefield::kernel::{Case, HostFunction, Outcome, PlainLinks};
 use lanefield::prelude::*;
+use lanefield::twin::PlainCall;
 use lanefield_reference::kernels::Vectors;
 
 use crate::common::backends::opencl;

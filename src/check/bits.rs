@@ -10,13 +10,13 @@ use proptest::sample::select;
 use proptest::test_runner::TestCaseError;
 
 use super::cases::{CASES, Drawn, any_case, check, config, cpu, failed};
+use crate::__private::{PlainImplementation, launch_plain, reduce_plain};
 use crate::backend::opencl::{
     AccessWidth, Accumulators, Count, GridStride, GroupSize, LaneForm, LinkLoads, LinkSharing, Mapping, Neighbours,
     OpenCl, OpenClError, SiteOrder, Stores, Traversal, Tuning,
 };
 use crate::backend::select::device_for_tests;
 use crate::backend::{BackendError, Sum};
-use crate::__private::{PlainImplementation, launch_plain, reduce_plain};
 use crate::kernel::{Case, Geometry, HostFunction, Kernel, Links, Outcome, PlainLinks};
 use crate::verify::{Difference, compare_host_fields};
 

@@ -15,12 +15,12 @@ use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestError, TestRng, TestRunner};
 use serde::{Deserialize, Serialize};
 
+use crate::__private::{PlainCall, launch_plain, reduce_plain};
 use crate::backend::opencl::{OpenCl, Tuning};
 use crate::backend::{BackendError, Cpu, Sum};
 use crate::check::{Drawn, any_case, compare, failed, run_tuned};
 use crate::in_precision;
 use crate::kernel::interpreter::{AtSite, Interpreted, evaluate};
-use crate::__private::{PlainCall, launch_plain, reduce_plain};
 use crate::kernel::{Case, HostFunction, Outcome, PlainLinks};
 use crate::verify::{FieldMismatch, compare_host_fields};
 use expression::Expression;

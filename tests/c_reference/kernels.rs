@@ -162,8 +162,16 @@ fn every_kernel_of_the_list_is_there_in_c() {
     let missing: Vec<&str> = kernels().filter(|kernel| !c.has(kernel.name)).map(|kernel| kernel.name).collect();
     let others = kernel::all().filter(|kernel| kernel.is_launched() && !kernel::is_in_plain_c(kernel));
     let there: Vec<&str> = others.filter(|kernel| c.has(kernel.name)).map(|kernel| kernel.name).collect();
-    assert!(there.is_empty(), "{} are there in C: write `in C` in the line of their family in crates/kernels/src/kernel/list.rs", there.join(", "));
-    assert!(missing.is_empty(), "crates/capi/reference/lanefield_reference_golden.c has no {}, although their families are `in C`", missing.join(", "));
+    assert!(
+        there.is_empty(),
+        "{} are there in C: write `in C` in the line of their family in crates/kernels/src/kernel/list.rs",
+        there.join(", ")
+    );
+    assert!(
+        missing.is_empty(),
+        "crates/capi/reference/lanefield_reference_golden.c has no {}, although their families are `in C`",
+        missing.join(", ")
+    );
     assert!(!c.has("no_such_kernel") && !c.has("copy_dagger") && !c.has("copy_many"));
 }
 

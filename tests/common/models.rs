@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 
 use lanefield::kernel::prelude::*;
 use lanefield::operator::{
-    ActsOn as _, EvenOdd as _, ModelChoice, ModelTask, SchurComplement, System, definitions,
+    ActsOn as _, AnyModel, EvenOdd as _, ModelChoice, ModelTask, SchurComplement, System, definitions,
 };
 use lanefield::prelude::*;
 use lanefield::solver::conjugate_gradient;

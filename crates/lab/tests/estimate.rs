@@ -4,6 +4,7 @@ use lanefield::backend::opencl::Tuning;
 use lanefield::dynamic::HopKernel;
 use lanefield::kernel;
 use lanefield::prelude::*;
+use lanefield::reference::field::Object;
 use lanefield::reference::layout::LaneWidth;
 use lanefield_lab::Limit;
 use lanefield_lab::estimate::stencil;

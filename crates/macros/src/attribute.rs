@@ -276,8 +276,7 @@ fn structure_of(
     let of_other = converted.then(|| quote! { , Q });
     let of_other_bound = converted.then(|| quote! { , Q: ::lanefield::__private::Vectors });
     let any = signature.is_of_words().then(|| quote! { #of_other, K });
-    let any_bound =
-        signature.is_of_words().then(|| quote! { #of_other_bound, K: ::lanefield::__private::SiteObject });
+    let any_bound = signature.is_of_words().then(|| quote! { #of_other_bound, K: ::lanefield::__private::SiteObject });
     let (stencil, with_stencil) = match signature.is_stencil() {
         true => {
             let legs = signature.has_links().then(|| quote! { , legs: ::lanefield::__private::LegOrder });
@@ -320,7 +319,8 @@ fn structure_of(
         ),
         false => (TokenStream::new(), quote! { &#constant }),
     };
-    let call = quote! { ::lanefield::__private::Arguments::new(#kernel)#(#given)*#with_stencil #with_direction.call()? };
+    let call =
+        quote! { ::lanefield::__private::Arguments::new(#kernel)#(#given)*#with_stencil #with_direction.call()? };
     let error = quote! { ::lanefield::__private::BackendError };
     let method = match signature.sums() {
         true => quote! {

@@ -98,7 +98,8 @@ pub fn expand(input: TokenStream) -> TokenStream {
         path
     };
     let (kernel, of_body) = (beside(in_capitals(&name)), beside(body_of(&name)));
-    let of_dagger = has_dagger.then(|| (format_ident!("{name}_dagger"), beside(format_ident!("{}_DAGGER", in_capitals(&name)))));
+    let of_dagger =
+        has_dagger.then(|| (format_ident!("{name}_dagger"), beside(format_ident!("{}_DAGGER", in_capitals(&name)))));
     let kernels: Vec<_> = std::iter::once((name.clone(), kernel.clone())).chain(of_dagger).collect();
     let on_backends = kernels.iter().map(|(name, kernel)| {
         let test = format_ident!("{name}_has_the_same_bits_everywhere");

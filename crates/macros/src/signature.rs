@@ -185,7 +185,8 @@ impl<'a> Declared<'a> {
             }
             ty => {
                 let ty = ty.to_token_stream().to_string();
-                let scalar = matches!(ty.as_str(), "f32" | "f64" | "S :: Real").then_some("; a number of the call is a Scalar");
+                let scalar =
+                    matches!(ty.as_str(), "f32" | "f64" | "S :: Real").then_some("; a number of the call is a Scalar");
                 format!("an argument of a {of} is one of {roles}, not {ty}{}", scalar.unwrap_or_default())
             }
         };
