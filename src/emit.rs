@@ -53,8 +53,6 @@ pub enum EmitError {
         or_one_of(others)
     )]
     ByHand { kernel: &'static str, language: Dialect, others: Vec<&'static str> },
-    #[error("{kernel} is not emitted in {language}: expected {expected}")]
-    NotIn { kernel: &'static str, language: Dialect, expected: &'static str },
     #[error("{kernel} is not emitted in {language} for {given}: expected {expected}")]
     Precision { kernel: &'static str, language: Dialect, given: Precision, expected: String },
     #[error("{kernel} is a part of other operations, and is not emitted: expected a kernel that is called by itself")]

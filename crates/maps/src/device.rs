@@ -10,9 +10,10 @@ use super::array::{MapMemory, Storage};
 use super::error::MapError;
 use super::kernel::Schedule;
 use super::launch::{CheckedCall, MapBackend, Outcome, Value};
-use super::opencl::{Form, Walk, kernel_name, kernel_text};
+use super::opencl::{Form, Walk, kernel_text};
 use super::program::{BLOCK_DIMENSIONS, slots};
 use super::role::{Role, bytes, identity, unfolded};
+use super::write::kernel_name;
 
 /// The numbers of an array in device memory.
 #[derive(Debug)]

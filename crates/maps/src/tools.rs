@@ -2,16 +2,20 @@
 
 use lanefield::backend::opencl::expand_with;
 use lanefield::backend::{BackendError, Cpu};
+use lanefield::body::program::Program;
 use lanefield::dynamic::{AnyBackend, Compared, Here, IndexKernel, PreparedLaunch};
 use lanefield::emit::{Dialect, EmitError};
 use lanefield_reference::exact;
 
+use super::c;
 use super::error::MapError;
 use super::kernel::{MapKernel, MapOptions};
 use super::launch::MapBackend;
-use super::opencl::{Form, Walk, kernel_name, kernel_text};
+use super::opencl::{Form, Walk, kernel_text};
+use super::program::PointLanguage;
 use super::role::Role;
 use super::trial::{MapComparison, Trial, compare, ways};
+use super::write::kernel_name;
 
 /// The key of the numbers on which maps are timed.
 const KEY: u64 = 1;
@@ -34,12 +38,16 @@ impl MapKernel {
         ways(self, self.cases.last().map_or(0, |case| case.range.len()), most_items)
     }
 
+    /// Dimensions of the index space that it is written for.
+    fn rank(&self, program: &Program<PointLanguage>) -> usize {
+        program.needs.rank.or(self.cases.last().map(|case| case.range.len())).unwrap_or(1)
+    }
+
     /// OpenCL C with all that it includes, for a work-item a point, or a group a block.
     fn opencl(&self) -> Result<String, EmitError> {
         let program = self.program()?;
         let (tile, block) = (self.options.tile, self.options.block.or(program.needs.block));
-        let rank = program.needs.rank.or(self.cases.last().map(|case| case.range.len())).unwrap_or(1);
-        let form = Form { walk: Walk::Each(tile), rank, guarded: false, tracked: Vec::new() };
+        let form = Form { walk: Walk::Each(tile), rank: self.rank(&program), guarded: false, tracked: Vec::new() };
         let text = kernel_text(self, &program, &form)?;
         let file = format!("{}.cl", kernel_name(self.name));
         let expanded = expand_with(&[(&file, &text)], &file).map_err(BackendError::device)?;
@@ -104,7 +112,10 @@ impl IndexKernel for MapKernel {
     fn source(&'static self, language: Dialect) -> Result<String, EmitError> {
         match language {
             Dialect::OpenCl => self.opencl(),
-            _ => Err(EmitError::NotIn { kernel: self.name, language, expected: "opencl" }),
+            _ => {
+                let program = self.program()?;
+                Ok(c::kernel_text(self, &program, self.rank(&program), language)?)
+            }
         }
     }
 

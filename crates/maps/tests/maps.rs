@@ -50,6 +50,7 @@ macro_rules! refused {
     };
 }
 
+mod emitted;
 mod refused;
 mod trial;
 

@@ -19,8 +19,10 @@ use super::program::{Id, Operation, Program, Statement, flat};
 use super::sites::{Index, SiteAccess, SiteLanguage, Where, Word, words_of_loads};
 use super::text::{Text, Writes};
 use super::{BodyError, BodyKernel, FieldUse, Role};
-use about::{about_links, order_of_words, wrapped};
+use about::{about_links, order_of_words};
+pub use about::{compiled_with, wrapped};
 use prelude::prelude;
+pub use prelude::{called, includes, operations};
 pub use target::Target;
 use target::{other_name, real_name};
 
@@ -424,15 +426,7 @@ impl Writer<'_> {
             env!("CARGO_PKG_VERSION")
         ));
         about.push(String::new());
-        about.push(match dialect {
-            Dialect::C => "Compile with gcc or clang -std=c99 -O3 -ffp-contract=off, and -lm. No -ffast-math, nor any part of it.".to_owned(),
-            Dialect::Cuda => "Compile with nvcc -O3, or with NVRTC; the operations below are not fused, whatever --fmad is. No --use_fast_math, \
-                              nor -ftz=true."
-                .to_owned(),
-            _ => "Compile with hipcc -O3 -ffp-contract=off. No -ffast-math, nor any part of it, no -fgpu-flush-denormals-to-zero, no \
-                             -fno-hip-fp32-correctly-rounded-divide-sqrt."
-                .to_owned(),
-        });
+        about.push(compiled_with(dialect).to_owned());
         if dialect != Dialect::C {
             let of = if self.has_parts { "component of a site: sites * parts of them" } else { "site" };
             about
@@ -484,32 +478,33 @@ impl Writer<'_> {
 
     /// What makes one number of the terms, where there is one to make.
     fn one_of_terms(&self) -> String {
-        if self.named.body.sums() == 0 {
-            return String::new();
-        }
-        let text = match self.named.body.extreme() {
-            Some(extreme) => {
-                let (none, beyond, of_zeros) = match extreme {
-                    Extreme::Greatest => ("-INFINITY", ">", "!signbit(term)"),
-                    Extreme::Least => ("INFINITY", "<", "signbit(term)"),
-                };
-                let named = format!("{}_{extreme}", self.name());
-                let places = [("EXTREME_OF", &*named), ("NONE", none), ("BEYOND", beyond), ("OF_ZEROS", of_zeros)];
-                places
-                    .iter()
-                    .fold(include_str!("extreme.c").to_owned(), |text, (place, with)| text.replace(place, with))
-            }
-            None => include_str!("exact_sum.c").replace("EXACT_SUM", &format!("{}_sum", self.name())),
-        };
-        match self.target.dialect {
-            Dialect::C => format!("\n{text}"),
-            Dialect::Cuda => format!("\n#ifndef __CUDACC_RTC__\n{}#endif\n", in_cpp(&text)),
-            _ => format!("\n{}", in_cpp(&text)),
+        match self.named.body.sums() {
+            0 => String::new(),
+            _ => one_of_terms(self.target.dialect, &self.name(), self.named.body.extreme()),
         }
     }
 }
 
-/// A function of C as one of C++ that C can call.
-fn in_cpp(text: &str) -> String {
-    text.replacen("\ndouble ", "\nextern \"C\" double ", 1)
+/// The exact sum of the terms that a kernel writes, or their extreme, as a function of the host.
+pub fn one_of_terms(dialect: Dialect, kernel: &str, extreme: Option<Extreme>) -> String {
+    let text = match extreme {
+        Some(extreme) => {
+            let (none, beyond, of_zeros) = match extreme {
+                Extreme::Greatest => ("-INFINITY", ">", "!signbit(term)"),
+                Extreme::Least => ("INFINITY", "<", "signbit(term)"),
+            };
+            let function = format!("{kernel}_{extreme}");
+            let places = [("EXTREME_OF", &*function), ("NONE", none), ("BEYOND", beyond), ("OF_ZEROS", of_zeros)];
+            let fill = |text: String, (place, with): &(&str, &str)| text.replace(place, with);
+            places.iter().fold(include_str!("extreme.c").to_owned(), fill)
+        }
+        None => include_str!("exact_sum.c").replace("EXACT_SUM", &format!("{kernel}_sum")),
+    };
+    // A function that C can call.
+    let in_cpp = text.replacen("\ndouble ", "\nextern \"C\" double ", 1);
+    match dialect {
+        Dialect::C => format!("\n{text}"),
+        Dialect::Cuda => format!("\n#ifndef __CUDACC_RTC__\n{in_cpp}#endif\n"),
+        _ => format!("\n{in_cpp}"),
+    }
 }

@@ -3,12 +3,22 @@
 
 #define __device__ __attribute__((device))
 #define __global__ __attribute__((global))
+#define __shared__ __attribute__((shared))
 #define __forceinline__ __inline__ __attribute__((always_inline))
 
 struct place_of_a_thread {
     unsigned int x, y, z;
 };
 extern const __device__ place_of_a_thread blockIdx, blockDim, threadIdx;
+
+__device__ void __syncthreads();
+__device__ unsigned int __float_as_uint(float);
+__device__ int atomicAdd(int*, int);
+__device__ int atomicMin(int*, int);
+__device__ int atomicMax(int*, int);
+__device__ unsigned int atomicAdd(unsigned int*, unsigned int);
+__device__ unsigned int atomicMin(unsigned int*, unsigned int);
+__device__ unsigned int atomicMax(unsigned int*, unsigned int);
 
 #define DEVICE static __device__ inline
 DEVICE float fmaf(float a, float b, float c) { return __builtin_fmaf(a, b, c); }

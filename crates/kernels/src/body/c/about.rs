@@ -3,6 +3,8 @@
 use lanefield_reference::links::LinkFormat;
 use lanefield_reference::object::Object;
 
+use crate::body::dialect::Dialect;
+
 /// The order of the words of an object, where it is not plain.
 pub fn order_of_words(object: Object) -> Option<&'static str> {
     match object {
@@ -33,6 +35,23 @@ pub fn about_links(format: LinkFormat) -> String {
         "[site][+x +y +z +t -x -y -z -t][{} words][re, im], read: {what} (docs/arithmetic.md, section 5)",
         format.words()
     )
+}
+
+/// How a source is compiled.
+pub fn compiled_with(dialect: Dialect) -> &'static str {
+    match dialect {
+        Dialect::C => {
+            "Compile with gcc or clang -std=c99 -O3 -ffp-contract=off, and -lm. No -ffast-math, nor any part of it."
+        }
+        Dialect::Cuda => {
+            "Compile with nvcc -O3, or with NVRTC; the operations below are not fused, whatever --fmad is. No --use_fast_math, \
+                              nor -ftz=true."
+        }
+        _ => {
+            "Compile with hipcc -O3 -ffp-contract=off. No -ffast-math, nor any part of it, no -fgpu-flush-denormals-to-zero, no \
+                             -fno-hip-fp32-correctly-rounded-divide-sqrt."
+        }
+    }
 }
 
 /// A line of a comment, cut where it is too long; what follows is indented.

@@ -31,7 +31,20 @@ pub(super) fn prelude(target: Target, kernel: &str) -> String {
         .to_owned(),
     ));
     functions.push(("draw_uniform".to_owned(), DRAW_UNIFORM.to_owned()));
-    // Those that are called by what follows them.
+    let called = called(dialect, functions, kernel);
+    let real = real_name(precision);
+    let matrix = match called.contains("link_matrix") || kernel.contains("link_matrix") {
+        true => "// A matrix: element 3 * row + column.\ntypedef struct {\n    cplx at[9];\n} link_matrix;\n",
+        false => "",
+    };
+    format!(
+        "{}\ntypedef {real} real;\ntypedef struct {{\n    real re, im;\n}} cplx;\n{matrix}\n{called}\n",
+        includes(dialect)
+    )
+}
+
+/// Those of `functions`, by name, that the text of a kernel calls, or one of them that comes after.
+pub fn called(dialect: Dialect, functions: Vec<(String, String)>, kernel: &str) -> String {
     let mut called = String::new();
     for (name, text) in functions.into_iter().rev() {
         let is_called = |text: &str| {
@@ -44,23 +57,12 @@ pub(super) fn prelude(target: Target, kernel: &str) -> String {
             called = format!("INLINE {text}\n{called}");
         }
     }
-    let inline = match dialect {
-        Dialect::C => "static inline",
-        _ => "static __device__ __forceinline__",
-    };
-    let real = real_name(precision);
-    let matrix = match called.contains("link_matrix") || kernel.contains("link_matrix") {
-        true => "// A matrix: element 3 * row + column.\ntypedef struct {\n    cplx at[9];\n} link_matrix;\n",
-        false => "",
-    };
-    format!(
-        "{}\ntypedef {real} real;\ntypedef struct {{\n    real re, im;\n}} cplx;\n{matrix}\n{}\n",
-        includes(dialect),
-        called.replace("INLINE", inline)
-    )
+    let inline = if dialect == Dialect::C { "static inline" } else { "static __device__ __forceinline__" };
+    called.replace("INLINE", inline)
 }
 
-fn includes(dialect: Dialect) -> &'static str {
+/// What is included, and how the compiler is told to fuse nothing.
+pub fn includes(dialect: Dialect) -> &'static str {
     match dialect {
         Dialect::C => {
             "#include <float.h>\n#include <math.h>\n#include <stddef.h>\n#include <string.h>\n\n\
@@ -81,7 +83,7 @@ fn includes(dialect: Dialect) -> &'static str {
 }
 
 /// The operations on numbers of a type: each rounds once.
-fn operations(suffix: &str, ty: &str, precision: Precision, dialect: Dialect) -> Vec<(String, String)> {
+pub fn operations(suffix: &str, ty: &str, precision: Precision, dialect: Dialect) -> Vec<(String, String)> {
     let is_f64 = precision == Precision::F64;
     let (of_cuda, of_c) = if is_f64 { ("d", "") } else { ("f", "f") };
     let binary = |name: &str, symbol: &str| {

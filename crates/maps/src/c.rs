@@ -1,0 +1,197 @@
+//! A map in C99, CUDA or HIP: one source that needs nothing of the library, with the same bits. In C the points come one after the other; in CUDA and HIP
+//! a thread computes a point, and a block of threads a point that is a block. Counterpart for lattice sites: `crates/kernels/src/body/c.rs`.
+
+use lanefield::body::BodyError;
+use lanefield::body::c::{called, compiled_with, one_of_terms, includes, operations, wrapped};
+use lanefield::body::dialect::Dialect;
+use lanefield::body::program::{Kind, Program};
+use lanefield::body::text::Writes as _;
+use lanefield_reference::real::Precision;
+
+use super::kernel::MapKernel;
+use super::program::PointLanguage;
+use super::role::{Fold, Role, Use, of_fold};
+use super::write::{Names, Writer, delinearised, kernel_name, type_of_map};
+
+/// The source of a map over `rank` dimensions. What its arguments are stands at its head.
+///
+/// # Errors
+/// [`BodyError::Unsupported`]: thread-block maps in C; elsewhere points that read what others write; exact sums within loops.
+pub fn kernel_text(
+    map: &MapKernel,
+    program: &Program<PointLanguage>,
+    rank: usize,
+    dialect: Dialect,
+) -> Result<String, BodyError> {
+    let (names, needs, is_c) = (Names(map), &program.needs, dialect == Dialect::C);
+    let unsupported = |does, expected| Err(BodyError::Unsupported { kernel: map.name, does, expected });
+    if needs.is_of_blocks() && is_c {
+        return unsupported("has thread-block maps, which C does not have", "emit it in opencl, cuda or hip");
+    }
+    if needs.racy.is_some() && !is_c {
+        return unsupported(
+            "reads what another point may write",
+            "emit it in c, where points come one after the other",
+        );
+    }
+    let mut writer = Writer::new(dialect, names, program, if needs.is_of_blocks() { 1 } else { 2 });
+    writer.statements(&program.statements)?;
+    let body = std::mem::take(&mut writer.text().text);
+    let arguments = arguments(names, &writer.lists, rank, dialect);
+    let declared: Vec<&str> = arguments.iter().map(|(declared, _)| &declared[..]).collect();
+    let qualifier = if is_c { "" } else { "extern \"C\" __global__ " };
+    let name = kernel_name(map.name);
+    let mut text = format!("{qualifier}void {name}(\n    {}\n) {{\n", declared.join(",\n    "));
+    let ranges: Vec<String> = (0..rank).map(|dimension| format!("(size_t)range{dimension}")).collect();
+    let points = format!("    const size_t points = {};\n", ranges.join(" * "));
+    for (number, room) in needs.locals.iter().enumerate() {
+        text += &format!("    __shared__ {} l{number}[{}];\n", type_of_map(dialect, room.kind), room.elements());
+    }
+    for (number, room) in needs.registers.iter().enumerate() {
+        text += &format!("    {} r{number}[{}];\n", type_of_map(dialect, room.kind), room.elements());
+    }
+    let in_grid =
+        "    const size_t number = (size_t)blockIdx.x * blockDim.x + threadIdx.x;\n    if (number < points) {\n";
+    let (begin, indent, end) = match (is_c, needs.is_of_blocks()) {
+        (true, _) => (points + "    for (size_t number = 0; number < points; ++number) {\n", "        ", "    }\n"),
+        (_, true) => ("    const size_t number = blockIdx.x;\n".to_owned(), "    ", ""),
+        (_, false) => (points + in_grid, "        ", "    }\n"),
+    };
+    text += &begin;
+    delinearised("size_t", "number", rank).iter().for_each(|line| text += &format!("{indent}{line}\n"));
+    text += &format!("{body}{end}}}\n");
+    let sum = if writer.lists.iter().any(|&lists| lists > 0) { one_of_terms(dialect, &name, None) } else { String::new() };
+    let called = called(dialect, functions(dialect), &text);
+    let limits = "#ifndef INT_MIN\n#define INT_MIN (-2147483647 - 1)\n#endif\n";
+    Ok(format!("{}\n{}{limits}\n{called}\n{text}{sum}", head(map, program, &arguments, dialect), includes(dialect)))
+}
+
+/// The arguments: how each is declared, and what is said of it.
+fn arguments(names: Names<'_>, lists: &[usize], rank: usize, dialect: Dialect) -> Vec<(String, String)> {
+    let (map, restrict) = (names.0, dialect.restrict());
+    let mut all = Vec::new();
+    for (number, role) in map.roles.iter().enumerate() {
+        let (name, plain) = (names.argument(number), map.names[number]);
+        match role {
+            Role::Array { kind, rank, used } => {
+                let (is_const, does) = match used {
+                    Use::Read => ("const ", "read"),
+                    Use::Write => ("", "written"),
+                    Use::Update => ("", "read and written"),
+                    Use::Accumulate => ("", "changed by several points"),
+                };
+                let ty = type_of_map(dialect, *kind);
+                let about = format!(
+                    "{name}: an array of the extents {plain}_n0, ..., {does}; its rows begin {plain}_pitch elements apart"
+                );
+                all.push((format!("{is_const}{ty}* {restrict} {name}"), about));
+                let sizes = (0..*rank).map(|d| names.extent(number, d)).chain([names.pitch(number)]);
+                all.extend(sizes.map(|size| (format!("int {size}"), String::new())));
+            }
+            Role::Scalar(kind) => {
+                all.push((format!("{} {name}", type_of_map(dialect, *kind)), format!("{name}: a number")));
+            }
+            Role::Fold(kind, fold) => {
+                let (what, first) = match (fold, kind) {
+                    (Fold::Sum, _) => ("the sum, modulo 2^32, is added to it", "0"),
+                    (Fold::Least, Kind::F32) => (ORDERED, "0xff800000: bits of infinity, ordered"),
+                    (Fold::Greatest, Kind::F32) => (ORDERED, "0x007fffff: bits of -infinity, ordered"),
+                    (Fold::Least, Kind::U32) => ("the least number", "0xffffffff"),
+                    (Fold::Least, _) => ("the least number", "2147483647"),
+                    (Fold::Greatest, Kind::U32) => ("the greatest number", "0"),
+                    (Fold::Greatest, _) => ("the greatest number", "-2147483648"),
+                };
+                let ty = type_of_map(dialect, of_fold(*kind));
+                let about = format!("{name}: one number, {what}; before the launch it is {first}");
+                all.push((format!("{ty}* {restrict} {name}"), about));
+            }
+            Role::ExactSum => {
+                let (name, lists) = (names.terms(number), lists[number]);
+                let about = format!(
+                    "{name}: {lists} terms of each point, written; the sum {plain} is {}_sum({name}, {lists} * points), on the host",
+                    kernel_name(map.name)
+                );
+                all.push((format!("double* {restrict} {name}"), about));
+            }
+        }
+    }
+    all.extend((0..rank).map(|dimension| {
+        let about =
+            if dimension == 0 { "range0, ...: the extents of the index space".to_owned() } else { String::new() };
+        (format!("int range{dimension}"), about)
+    }));
+    all
+}
+
+const ORDERED: &str = "the bits u of a float x, ordered: x has the bits u & 0x7fffffff if u >> 31, else ~u";
+
+/// The comment at the head.
+fn head(map: &MapKernel, program: &Program<PointLanguage>, arguments: &[(String, String)], dialect: Dialect) -> String {
+    let mut about = vec![
+        format!("{}: {}.", map.name, map.computes),
+        format!(
+            "Written by Lanefield {} from the body of the map. It has the bits of Lanefield's map: every operation is rounded once, to nearest even, and what is \
+             fused is an fma. No index may lie beyond its array: nothing checks that here.",
+            env!("CARGO_PKG_VERSION")
+        ),
+        String::new(),
+        compiled_with(dialect).to_owned(),
+    ];
+    match (dialect, program.needs.block) {
+        (Dialect::C, _) => {}
+        (_, Some([z, y, x])) => {
+            about.push(format!(
+                "A block of {x} x {y} x {z} threads computes a point: range0 * range1 * ... blocks, in one dimension."
+            ));
+        }
+        (_, None) => about
+            .push("A thread computes a point: blocks of any size in one dimension, which may stick out.".to_owned()),
+    }
+    about
+        .extend([String::new(), "Arrays lie row by row, the last dimension fastest, and overlap no other.".to_owned()]);
+    about.extend(arguments.iter().filter(|(_, about)| !about.is_empty()).map(|(_, about)| format!("  {about}")));
+    about.iter().map(|line| wrapped(line, if line.starts_with("  ") { 4 } else { 0 })).collect()
+}
+
+/// What a map may call, each after those that it calls.
+fn functions(dialect: Dialect) -> Vec<(String, String)> {
+    let mut functions = operations("f", "float", Precision::F32, dialect);
+    functions.extend(operations("d", "double", Precision::F64, dialect));
+    functions.extend(INTEGERS.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned())));
+    let bits = match dialect {
+        Dialect::C => "unsigned int bits;\n    memcpy(&bits, &x, sizeof bits);",
+        _ => "const unsigned int bits = __float_as_uint(x);",
+    };
+    let ordered = format!(
+        "unsigned int map_ordered(float x) {{\n    {bits}\n    return bits >> 31 ? ~bits : bits | 0x80000000u;\n}}"
+    );
+    functions.push(("map_ordered".to_owned(), ordered));
+    functions
+}
+
+/// Integers as `cl/map.clh` has them: they wrap around, and x / 0 is 0.
+const INTEGERS: &[(&str, &str)] = &[
+    ("add_int", "int add_int(int a, int b) { return (int)((unsigned int)a + (unsigned int)b); }"),
+    ("sub_int", "int sub_int(int a, int b) { return (int)((unsigned int)a - (unsigned int)b); }"),
+    ("mul_int", "int mul_int(int a, int b) { return (int)((unsigned int)a * (unsigned int)b); }"),
+    ("div_int", "int div_int(int a, int b) { return b == 0 ? 0 : b == -1 ? sub_int(0, a) : a / b; }"),
+    ("rem_int", "int rem_int(int a, int b) { return b == 0 ? a : b == -1 ? 0 : a % b; }"),
+    ("min_int", "int min_int(int a, int b) { return a < b ? a : b; }"),
+    ("max_int", "int max_int(int a, int b) { return a > b ? a : b; }"),
+    ("add_uint", "unsigned int add_uint(unsigned int a, unsigned int b) { return a + b; }"),
+    ("sub_uint", "unsigned int sub_uint(unsigned int a, unsigned int b) { return a - b; }"),
+    ("mul_uint", "unsigned int mul_uint(unsigned int a, unsigned int b) { return a * b; }"),
+    ("div_uint", "unsigned int div_uint(unsigned int a, unsigned int b) { return b == 0 ? 0 : a / b; }"),
+    ("rem_uint", "unsigned int rem_uint(unsigned int a, unsigned int b) { return b == 0 ? a : a % b; }"),
+    ("min_uint", "unsigned int min_uint(unsigned int a, unsigned int b) { return a < b ? a : b; }"),
+    ("max_uint", "unsigned int max_uint(unsigned int a, unsigned int b) { return a > b ? a : b; }"),
+    (
+        "truncated",
+        "int truncated(float x) {\n    return x != x ? 0 : x >= 2147483648.0f ? 2147483647 : x < -2147483648.0f ? INT_MIN : (int)x;\n}",
+    ),
+    (
+        "map_thread",
+        "unsigned int map_thread(void) { return (threadIdx.z * blockDim.y + threadIdx.y) * blockDim.x + threadIdx.x; }",
+    ),
+    ("map_threads", "unsigned int map_threads(void) { return blockDim.x * blockDim.y * blockDim.z; }"),
+];

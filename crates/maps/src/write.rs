@@ -1,0 +1,490 @@
+//! The body of a map in any dialect: reads and writes of arrays, local memory and registers, threads and their barriers. What stands around it is the
+//! schedule of OpenCL C (`opencl.rs`), or the loop of C and the grid of CUDA and HIP (`c.rs`). Counterpart: `plain_point.rs`.
+
+use lanefield::body::BodyError;
+use lanefield::body::dialect::Dialect;
+use lanefield::body::program::{Id, Kind, Operation, Program, Statement};
+use lanefield::body::text::{Text, Writes};
+
+use super::kernel::MapKernel;
+use super::program::{BLOCK_DIMENSIONS, PointAccess, PointLanguage, Scope, slot, slots};
+use super::role::{Beyond, Fold, Place, Role, Use, of_fold};
+
+/// The name of the kernel of a map.
+pub fn kernel_name(map: &str) -> String {
+    format!("map_{map}")
+}
+
+/// What a map and its arguments are called in its kernel.
+#[derive(Clone, Copy)]
+pub struct Names<'a>(pub &'a MapKernel);
+
+impl Names<'_> {
+    pub fn numbers(&self, wanted: impl Fn(&Role) -> bool) -> Vec<usize> {
+        (0..self.0.roles.len()).filter(|&number| wanted(&self.0.roles[number])).collect()
+    }
+
+    /// The name of an argument, which is no word of the language.
+    pub fn argument(&self, number: usize) -> String {
+        format!("{}_", self.0.names[number])
+    }
+
+    /// What the terms of an exact sum are called.
+    pub fn terms(&self, argument: usize) -> String {
+        format!("{}_terms", self.0.names[argument])
+    }
+
+    /// What an array's pitch is called.
+    pub fn pitch(&self, argument: usize) -> String {
+        format!("{}_pitch", self.0.names[argument])
+    }
+
+    /// The name of an array's extent.
+    pub fn extent(&self, argument: usize, dimension: usize) -> String {
+        format!("{}_n{dimension}", self.0.names[argument])
+    }
+}
+
+/// The type of a number. Yes or no is an integer.
+pub fn type_of_map(dialect: Dialect, kind: Kind) -> &'static str {
+    dialect.type_of(if kind == Kind::Choice { Kind::I32 } else { kind })
+}
+
+/// The first `rank` components of an index from their number, the last one fastest.
+pub fn delinearised(ty: &str, number: &str, rank: usize) -> Vec<String> {
+    let mut lines = vec![format!("{ty} rest = {number};")];
+    for dimension in (1..rank).rev() {
+        lines.push(format!("const int i{dimension} = (int)(rest % range{dimension});"));
+        lines.push(format!("rest /= range{dimension};"));
+    }
+    lines.push("const int i0 = (int)rest;".to_owned());
+    lines
+}
+
+/// The atomic operation of a fold.
+pub fn atomic(dialect: Dialect, fold: Fold) -> &'static str {
+    match (dialect, fold) {
+        (Dialect::OpenCl, Fold::Sum) => "atomic_add",
+        (Dialect::OpenCl, Fold::Least) => "atomic_min",
+        (Dialect::OpenCl, Fold::Greatest) => "atomic_max",
+        (_, Fold::Sum) => "atomicAdd",
+        (_, Fold::Least) => "atomicMin",
+        (_, Fold::Greatest) => "atomicMax",
+    }
+}
+
+/// What writes the body of a map, in any dialect.
+pub struct Writer<'a> {
+    dialect: Dialect,
+    named: Names<'a>,
+    program: &'a Program<PointLanguage>,
+    /// Whether indices are held against the extents of what they are of.
+    pub guarded: bool,
+    /// Arrays of which it is noted who writes an element.
+    pub tracked: &'a [usize],
+    /// The exact sums, by argument.
+    sums: Vec<usize>,
+    /// The lists of terms that were written so far, by argument.
+    pub lists: Vec<usize>,
+    /// How far the body is indented.
+    outermost: usize,
+    /// Whether each thread does by itself what stands here.
+    in_threads: bool,
+    /// Whether threads must meet before they touch what others wrote, or write what others read.
+    pending: bool,
+    /// Copies that are waited for then.
+    events: Vec<usize>,
+    /// Local arrays that are being filled.
+    copying: Vec<usize>,
+    /// Copies so far.
+    copies: usize,
+    text: Text,
+}
+
+impl Writes<PointLanguage> for Writer<'_> {
+    fn text(&mut self) -> &mut Text {
+        &mut self.text
+    }
+    fn dialect(&self) -> Dialect {
+        self.dialect
+    }
+    fn type_of(&self, kind: Kind) -> &'static str {
+        type_of_map(self.dialect, kind)
+    }
+    fn turns(&self, turns: &Id) -> String {
+        self.named(*turns)
+    }
+    /// Before a branch or a turn all that is pending is done, where a whole group comes to it.
+    fn before_turn(&mut self) {
+        if !self.in_threads {
+            self.synchronise();
+        }
+    }
+
+    fn input(&self, operation: &Operation) -> Option<String> {
+        Some(match operation {
+            Operation::Index(dimension) => format!("i{dimension}"),
+            Operation::Range(dimension) => format!("range{dimension}"),
+            Operation::Thread(map, dimension) => {
+                format!("(int){}", self.thread(self.device_dimension(*map, *dimension)))
+            }
+            Operation::Extent(argument, dimension) => self.named.extent(*argument, *dimension),
+            Operation::Scalar(argument) => self.named.argument(*argument),
+            _ => return None,
+        })
+    }
+
+    fn access(&mut self, access: &PointAccess) -> Result<(), BodyError> {
+        match access {
+            PointAccess::Load { id, kind, place, index, beyond } => {
+                if !self.in_threads {
+                    // What all threads read here, one of them may write in the next thread-block map.
+                    self.synchronise();
+                    if let Place::Argument(argument) = place {
+                        self.pending = matches!(self.named.0.roles[*argument], Role::Array { used: Use::Update, .. });
+                    }
+                }
+                let (name, ty) = (self.name(*place), self.type_of(*kind));
+                let (element, inside) = self.element(*place, &Self::names_of(index));
+                match beyond {
+                    Beyond::Error if !self.guarded => {
+                        self.line(&format!("const {ty} v{} = {name}[{element}];", id.0));
+                    }
+                    Beyond::Error => {
+                        self.line(&format!("{ty} v{} = 0;", id.0));
+                        let id = id.0;
+                        self.at_element(*place, index, true, |writer, element| {
+                            writer.line(&format!("v{id} = {name}[{element}];"));
+                        });
+                    }
+                    Beyond::Instead(value) => {
+                        let value = value.map_or("0".to_owned(), |value| format!("v{}", value.0));
+                        self.line(&format!("const {ty} v{} = {inside} ? {name}[{element}] : {value};", id.0));
+                    }
+                }
+            }
+            PointAccess::Store { place, index, value, beyond } => {
+                let (place, value, name) = (*place, *value, self.name(*place));
+                self.at_element(place, index, *beyond == Beyond::Error, |writer, element| {
+                    if let Place::Argument(argument) = place {
+                        writer.own(argument, element);
+                    }
+                    writer.line(&format!("{name}[{element}] = v{};", value.0));
+                });
+            }
+            PointAccess::FoldAt { kind, place, fold, index, value } => {
+                let (name, fold, kind, value) = (self.name(*place), *fold, *kind, format!("v{}", value.0));
+                self.at_element(*place, index, true, |writer, element| {
+                    let line = writer.folded(kind, fold, &format!("{name}[{element}]"), &value);
+                    writer.line(&line);
+                });
+            }
+            PointAccess::Sum { argument, term } if self.dialect == Dialect::OpenCl => {
+                let number = self.sums.iter().position(|known| known == argument).unwrap_or(0);
+                let target = format!("spill_target_of(spills, {number})");
+                self.line(&format!("running_add(&sum{number}, v{}, {target});", term.0));
+                self.line(&format!("any{number} = 1;"));
+            }
+            PointAccess::Sum { argument, term } => {
+                if self.text.indent > self.outermost {
+                    return Err(BodyError::Unsupported {
+                        kernel: self.named.0.name,
+                        does: "adds to an exact sum within a loop, a condition or a thread-block map",
+                        expected: "carry the number and add it after the loop, or emit the map in opencl",
+                    });
+                }
+                let list = self.lists[*argument];
+                self.lists[*argument] += 1;
+                self.line(&format!("{}[{list} * points + number] = v{};", self.named.terms(*argument), term.0));
+            }
+            PointAccess::Fold { argument, value } => {
+                if let Role::Fold(kind, fold) = self.named.0.roles[*argument] {
+                    let of_real = kind == Kind::F32;
+                    let number = if of_real { format!("map_ordered(v{})", value.0) } else { format!("v{}", value.0) };
+                    if of_real {
+                        let is_number = match self.dialect {
+                            Dialect::OpenCl => format!("!isnan(v{})", value.0),
+                            _ => format!("v{0} == v{0}", value.0),
+                        };
+                        self.line(&format!("if ({is_number})"));
+                    }
+                    let line = match (self.dialect, fold) {
+                        (Dialect::OpenCl, Fold::Sum) => {
+                            format!("fold{argument} = add_{}(fold{argument}, {number});", self.type_of(kind))
+                        }
+                        (Dialect::OpenCl, Fold::Least) => format!("fold{argument} = min(fold{argument}, {number});"),
+                        (Dialect::OpenCl, Fold::Greatest) => format!("fold{argument} = max(fold{argument}, {number});"),
+                        _ => self.folded(of_fold(kind), fold, &format!("*{}", self.named.argument(*argument)), &number),
+                    };
+                    self.line(&format!("{}{line}", if of_real { "    " } else { "" }));
+                }
+            }
+            PointAccess::Clear { register } => {
+                let count = self.program.needs.registers[*register].elements();
+                self.line(&format!("for (int k = 0; k < {count}; ++k)"));
+                self.line(&format!("    r{register}[k] = 0;"));
+            }
+            PointAccess::Copy { local, argument, origin, inward, asynchronous } => {
+                self.copy(*local, *argument, origin, *inward, *asynchronous);
+            }
+        }
+        Ok(())
+    }
+
+    fn within(&mut self, scope: &Scope, statements: &[Statement<PointLanguage>]) -> Result<(), BodyError> {
+        match scope {
+            Scope::Threads { extents, .. } => {
+                self.synchronise();
+                let block = self.program.needs.block.unwrap_or([1; BLOCK_DIMENSIONS]);
+                let padded = (0..BLOCK_DIMENSIONS).map(|device| {
+                    let extent = extents.iter().rev().nth(device).copied().unwrap_or(1);
+                    (device, extent, block[BLOCK_DIMENSIONS - 1 - device])
+                });
+                let fewer: Vec<String> = padded
+                    .filter(|(_, extent, block)| extent < block)
+                    .map(|(device, extent, _)| format!("{} < {extent}", self.thread(device)))
+                    .collect();
+                match fewer.is_empty() {
+                    true => self.open("{"),
+                    false => self.open(&format!("if ({}) {{", fewer.join(" && "))),
+                }
+                self.in_threads = true;
+                self.statements(statements)?;
+                self.in_threads = false;
+                self.close();
+                self.copying.clear();
+                self.pending = true;
+            }
+            Scope::When(choice) => {
+                self.before_turn();
+                self.open(&format!("if (v{}) {{", choice.0));
+                self.statements(statements)?;
+                self.before_turn();
+                self.close();
+            }
+        }
+        Ok(())
+    }
+}
+
+impl<'a> Writer<'a> {
+    /// A writer of the body of a map, whose lines are so far indented.
+    pub fn new(dialect: Dialect, named: Names<'a>, program: &'a Program<PointLanguage>, indent: usize) -> Self {
+        Self {
+            dialect,
+            named,
+            program,
+            guarded: false,
+            tracked: &[],
+            sums: named.numbers(|role| *role == Role::ExactSum),
+            lists: vec![0; named.0.roles.len()],
+            outermost: indent,
+            in_threads: !program.needs.is_of_blocks(),
+            pending: false,
+            events: Vec::new(),
+            copying: Vec::new(),
+            copies: 0,
+            text: Text { indent, text: String::new() },
+        }
+    }
+
+    /// Whether copies were begun that nothing has waited for.
+    pub fn waits_for_copies(&self) -> bool {
+        !self.events.is_empty()
+    }
+
+    /// The number of a thread in a dimension of the device.
+    fn thread(&self, dimension: usize) -> String {
+        match self.dialect {
+            Dialect::OpenCl => format!("get_local_id({dimension})"),
+            _ => format!("threadIdx.{}", ["x", "y", "z"][dimension]),
+        }
+    }
+
+    /// Changes a number that others may change at the same time.
+    fn folded(&self, kind: Kind, fold: Fold, number: &str, value: &str) -> String {
+        let suffix = if kind == Kind::U32 { "uint" } else { "int" };
+        match (self.dialect, fold) {
+            (Dialect::C, Fold::Sum) => format!("{number} = add_{suffix}({number}, {value});"),
+            (Dialect::C, Fold::Least) => format!("{number} = min_{suffix}({number}, {value});"),
+            (Dialect::C, Fold::Greatest) => format!("{number} = max_{suffix}({number}, {value});"),
+            (dialect, fold) => format!("{}(&{number}, {value});", atomic(dialect, fold)),
+        }
+    }
+
+    /// Lets all threads of the group meet, if one of them may be behind.
+    pub fn synchronise(&mut self) {
+        self.copying.clear();
+        for event in std::mem::take(&mut self.events) {
+            self.line(&format!("if (inside{event})"));
+            self.line(&format!("    wait_group_events(1, &event{event});"));
+        }
+        if std::mem::take(&mut self.pending) {
+            self.line(match self.dialect {
+                Dialect::OpenCl => "barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);",
+                _ => "__syncthreads();",
+            });
+        }
+    }
+
+    fn name(&self, place: Place) -> String {
+        match place {
+            Place::Argument(argument) => self.named.argument(argument),
+            Place::Local(local) => format!("l{local}"),
+            Place::Register(register) => format!("r{register}"),
+        }
+    }
+
+    fn extents(&self, place: Place) -> Vec<String> {
+        match place {
+            Place::Argument(argument) => match self.named.0.roles[argument] {
+                Role::Array { rank, .. } => (0..rank).map(|d| self.named.extent(argument, d)).collect(),
+                _ => Vec::new(),
+            },
+            Place::Local(local) => self.program.needs.locals[local].extents.iter().map(usize::to_string).collect(),
+            Place::Register(number) => {
+                self.program.needs.registers[number].extents.iter().map(usize::to_string).collect()
+            }
+        }
+    }
+
+    /// The number of an element: rows of an argument are a pitch apart.
+    fn number_of(&self, place: Place, index: &[String]) -> String {
+        let mut steps = self.extents(place);
+        if let (Place::Argument(argument), Some(last)) = (place, steps.last_mut()) {
+            *last = self.named.pitch(argument);
+        }
+        index[1..]
+            .iter()
+            .zip(&steps[1..])
+            .fold(format!("(size_t){}", index[0]), |element, (index, step)| format!("({element} * {step} + {index})"))
+    }
+
+    /// The number of an element, and the condition that there is one.
+    fn element(&self, place: Place, index: &[String]) -> (String, String) {
+        let (element, extents) = (self.number_of(place, index), self.extents(place));
+        let uint = self.type_of(Kind::U32);
+        let inside = index.iter().zip(&extents).map(|(index, extent)| format!("({uint}){index} < ({uint}){extent}"));
+        (element, inside.collect::<Vec<_>>().join(" && "))
+    }
+
+    fn names_of(index: &[Id]) -> Vec<String> {
+        index.iter().map(|id| format!("v{}", id.0)).collect()
+    }
+
+    /// Notes that an index lay beyond the ends.
+    fn beyond(&self, place: Place) -> String {
+        format!("map_beyond(status + {}, point);", slot(&self.program.needs, self.named.0.roles.len(), place))
+    }
+
+    /// Notes who writes an element.
+    fn own(&mut self, argument: usize, element: &str) {
+        if self.tracked.contains(&argument) {
+            let owner = match self.program.needs.is_of_blocks() {
+                true => "point * map_threads() + map_thread() + 1",
+                false => "point + 1",
+            };
+            let first = slots(&self.program.needs, self.named.0.roles.len()) + argument;
+            self.line(&format!("map_own(owners{argument}, {element}, max({owner}, 1u), status + {first});"));
+        }
+    }
+
+    /// Does `work`, a statement, at an element, if there is one.
+    fn at_element(&mut self, place: Place, index: &[Id], is_error: bool, work: impl FnOnce(&mut Self, &str)) {
+        let (element, inside) = self.element(place, &Self::names_of(index));
+        if is_error && !self.guarded {
+            return work(self, &element);
+        }
+        self.open(&format!("if ({inside}) {{"));
+        work(self, &element);
+        self.text.indent -= 1;
+        match is_error {
+            true => {
+                let beyond = self.beyond(place);
+                self.open("} else {");
+                self.line(&beyond);
+                self.close();
+            }
+            false => self.line("}"),
+        }
+    }
+
+    fn copy(&mut self, local: usize, argument: usize, origin: &[Id], inward: bool, asynchronous: bool) {
+        let asynchronous = asynchronous && self.dialect == Dialect::OpenCl;
+        let (uint, long) =
+            (self.type_of(Kind::U32), if self.dialect == Dialect::OpenCl { "long" } else { "long long" });
+        let place = Place::Argument(argument);
+        let (name, extents) = (self.name(place), self.extents(place));
+        let room = self.program.needs.locals[local].clone();
+        let rank = room.extents.len();
+        let row = room.extents[rank - 1];
+        // What stands before it may still read or write the local array, but not a copy to another one.
+        if !inward || self.copying.is_empty() || self.copying.contains(&local) {
+            self.synchronise();
+        }
+        if inward {
+            self.copying.push(local);
+        }
+        let index: Vec<String> = (0..rank).map(|d| format!("g{d}")).collect();
+        let element = self.number_of(place, &index);
+        if asynchronous {
+            let number = self.copies;
+            self.copies += 1;
+            let inside: Vec<String> = (0..rank)
+                .map(|d| format!("v{0} >= 0 && (long)v{0} + {1} <= {2}", origin[d].0, room.extents[d], extents[d]))
+                .collect();
+            self.line(&format!("event_t event{number} = 0;"));
+            self.line(&format!("const int inside{number} = {};", inside.join(" && ")));
+            self.open(&format!("if (inside{number}) {{"));
+            self.open(&format!("for (int row = 0; row < {}; ++row) {{", room.elements() / row));
+            self.line("int rest = row;");
+            for d in (0..rank - 1).rev() {
+                self.line(&format!("const long g{d} = (long)v{} + rest % {};", origin[d].0, room.extents[d]));
+                self.line(&format!("rest /= {};", room.extents[d]));
+            }
+            self.line(&format!("const long g{} = v{};", rank - 1, origin[rank - 1].0));
+            self.line(&format!(
+                "event{number} = async_work_group_copy(l{local} + row * {row}, {name} + {element}, {row}, event{number});"
+            ));
+            self.close();
+            self.text.indent -= 1;
+            self.open("} else {");
+            self.events.push(number);
+        }
+        let count = room.elements();
+        self.open(&format!("for ({uint} e = map_thread(); e < {count}; e += map_threads()) {{"));
+        self.line(&format!("{uint} rest = e;"));
+        for d in (0..rank).rev() {
+            self.line(&format!("const {long} g{d} = ({long})v{} + rest % {};", origin[d].0, room.extents[d]));
+            self.line(&format!("rest /= {};", room.extents[d]));
+        }
+        let inside: Vec<String> =
+            index.iter().zip(&extents).map(|(g, extent)| format!("{g} >= 0 && {g} < {extent}")).collect();
+        let inside = inside.join(" && ");
+        match inward {
+            true => self.line(&format!("l{local}[e] = {inside} ? {name}[{element}] : 0;")),
+            false => {
+                self.open(&format!("if ({inside}) {{"));
+                self.own(argument, &element);
+                self.line(&format!("{name}[{element}] = l{local}[e];"));
+                self.close();
+            }
+        }
+        self.close();
+        if asynchronous {
+            self.close();
+        }
+        self.pending = true;
+    }
+
+    /// The dimension of the device that counts a dimension of a thread-block map: the last is the first.
+    fn device_dimension(&self, map: usize, dimension: usize) -> usize {
+        let rank = self.program.flat().into_iter().find_map(|statement| match statement {
+            Statement::Within { scope: Scope::Threads { map: known, extents }, .. } if *known == map => {
+                Some(extents.len())
+            }
+            _ => None,
+        });
+        rank.unwrap_or(1).saturating_sub(1 + dimension)
+    }
+}
