@@ -27,6 +27,8 @@ const MOST_PREPARED: usize = 1024;
 /// An argument, or what keeps it alive.
 enum Packed<'a> {
     Plain(Arg<'a>),
+    /// A field or a scalar, by its name in the specification.
+    Named(&'static str, Arg<'a>),
     Shared(Arc<Buffer>),
     /// Its memory is used again at once: who writes to it next waits for the kernel that reads it, since the queue is in order.
     Small(Buffer),
@@ -39,35 +41,33 @@ pub(crate) struct PackedArguments<'a> {
     launched_parts: Option<usize>,
     /// Where the number of outer sites stands.
     osites: Option<usize>,
-    /// Where fields and scalars stand, by their names in the specification.
-    named: Vec<(&'static str, usize)>,
 }
 
 impl PackedArguments<'_> {
     /// The buffers that belong neither to the call's fields nor to its tables.
     pub(crate) fn buffers(self) -> Vec<Arc<Buffer>> {
         let buffer = |packed| match packed {
-            Packed::Plain(_) => None,
+            Packed::Plain(_) | Packed::Named(..) => None,
             Packed::Shared(buffer) => Some(buffer),
             Packed::Small(buffer) => Some(Arc::new(buffer)),
         };
         self.packed.into_iter().filter_map(buffer).collect()
     }
 
-    /// Where fields and scalars stand, by name.
-    pub(crate) fn named(&self) -> &[(&'static str, usize)] {
-        &self.named
-    }
-
-    /// Where the field or the scalar of that name stands.
-    pub(crate) fn place_of(&self, name: &str) -> Option<usize> {
-        self.named.iter().find(|(known, _)| *known == name).map(|(_, place)| *place)
+    /// Fields and scalars by their names, and where they stand.
+    pub(crate) fn named(&self) -> Vec<(&'static str, usize)> {
+        let numbered = self.packed.iter().enumerate();
+        let named = numbered.filter_map(|(place, packed)| match packed {
+            Packed::Named(name, _) => Some((*name, place)),
+            _ => None,
+        });
+        named.collect()
     }
 
     /// The arguments in the order of the specification.
     pub(crate) fn arguments(&self) -> Vec<Arg<'_>> {
         let arguments = self.packed.iter().map(|packed| match packed {
-            Packed::Plain(argument) => *argument,
+            Packed::Plain(argument) | Packed::Named(_, argument) => *argument,
             Packed::Shared(buffer) => Arg::Buffer(buffer),
             Packed::Small(buffer) => Arg::Buffer(buffer),
         });
@@ -80,11 +80,11 @@ fn count<'a>(number: usize) -> Packed<'a> {
 }
 
 /// A scalar in the precision in which fields are computed with.
-fn scalar<'a>(precision: Precision, value: f64) -> Packed<'a> {
-    Packed::Plain(match precision {
+fn scalar<'a>(precision: Precision, value: f64) -> Arg<'a> {
+    match precision {
         Precision::F64 => Arg::F64(value),
         _ => Arg::F32(value as f32),
-    })
+    }
 }
 
 impl backend::Launch for OpenCl {
@@ -240,12 +240,11 @@ impl OpenCl {
             BackendError::from(DeviceError::Role { kernel: kernel.name, role: format!("{argument:?}") })
         };
         let mut packed = Vec::with_capacity(kernel.arguments.len() + 4);
-        let (mut launched_parts, mut osites, mut named) = (None, None, Vec::new());
+        let (mut launched_parts, mut osites) = (None, None);
         for argument in kernel.arguments {
             match *argument {
                 KernelArgument::Field(role) => {
-                    named.push((role.name, packed.len()));
-                    packed.push(Packed::Plain(buffer(call, role.name).ok_or(wrong(argument))?))
+                    packed.push(Packed::Named(role.name, buffer(call, role.name).ok_or(wrong(argument))?))
                 }
                 KernelArgument::Fields(name, most) => {
                     let Some(ArgumentValue::Reads(fields)) = call.value(name) else { return Err(wrong(argument)) };
@@ -269,17 +268,11 @@ impl OpenCl {
                     _ => return Err(wrong(argument)),
                 },
                 KernelArgument::Computed(table) => packed.push(Packed::Shared(self.computed(table, target, layout)?)),
-                KernelArgument::Scalar(name) => {
-                    named.push((name, packed.len()));
-                    packed.push(scalar(precision, call.scalar(name)));
-                }
-                KernelArgument::Double(name) => {
-                    named.push((name, packed.len()));
-                    packed.push(Packed::Plain(Arg::F64(call.scalar(name))));
-                }
+                KernelArgument::Scalar(name) => packed.push(Packed::Named(name, scalar(precision, call.scalar(name)))),
+                KernelArgument::Double(name) => packed.push(Packed::Named(name, Arg::F64(call.scalar(name)))),
                 KernelArgument::Complex(name) => {
                     let value = call.complex(name);
-                    packed.extend([scalar(precision, value.re), scalar(precision, value.im)]);
+                    packed.extend([value.re, value.im].map(|value| Packed::Plain(scalar(precision, value))));
                 }
                 KernelArgument::Scalars(names) => {
                     let scalars: Vec<f64> = names.iter().flat_map(|name| call.scalars(name)).copied().collect();
@@ -335,7 +328,7 @@ impl OpenCl {
                 KernelArgument::Accumulators => packed.extend(local_memory(local.accumulators)),
             }
         }
-        Ok(PackedArguments { packed, launched_parts, osites, named })
+        Ok(PackedArguments { packed, launched_parts, osites })
     }
 
     /// A table that the lattice determines; made once.

@@ -173,9 +173,9 @@ impl Sequence {
         let (event, packed) = device.launch_call(call, place)?;
         if self.keeps {
             let launches = first..self.kept.len();
-            let arguments = packed.arguments();
+            let (arguments, named) = (packed.arguments(), packed.named());
             for &(name, number) in scalars {
-                let argument = packed.place_of(name).ok_or_else(|| no_scalar(call, name))?;
+                let argument = place_of(&named, name).ok_or_else(|| no_scalar(call, name))?;
                 let scalar: ScalarArg = match arguments[argument] {
                     Arg::F32(_) => (number, |value| Arg::F32(value as f32)),
                     _ => (number, Arg::F64),
@@ -184,8 +184,7 @@ impl Sequence {
                 let varying = |launch| Varying { launch, argument, scalar, value };
                 self.replay.varying.extend(launches.clone().map(varying));
             }
-            let (layout, named) = (device.layout_of(call)?, packed.named().to_vec());
-            let buffers = packed.buffers();
+            let (layout, buffers) = (device.layout_of(call)?, packed.buffers());
             self.steps.push(KeptStep { launches, queue, after: after.clone(), layout, named, _buffers: buffers });
         } else if let Some(run) = &mut self.run {
             run.buffers.extend(packed.buffers());
@@ -208,6 +207,10 @@ impl Sequence {
         }
         Ok(())
     }
+}
+
+fn place_of(named: &[(&'static str, usize)], name: &str) -> Option<usize> {
+    named.iter().find(|(known, _)| *known == name).map(|(_, place)| *place)
 }
 
 fn no_scalar(call: &Call<'_, OpenCl>, name: &'static str) -> BackendError {
@@ -235,7 +238,7 @@ impl LaunchSequence<OpenCl> for Sequence {
         let DeviceStorage { buffer, layout } = field.storage();
         let step = self.steps.get(launch).filter(|step| step.layout == *layout);
         let is_here = self.memory.as_ref().is_some_and(|memory| memory.check_owns(buffer).is_ok());
-        let place = step.and_then(|step| Some((step, step.named.iter().find(|(known, _)| *known == name)?.1)));
+        let place = step.and_then(|step| Some((step, place_of(&step.named, name)?)));
         match place.filter(|_| is_here) {
             Some((step, argument)) => {
                 let mut launches = self.replay.launches[step.launches.clone()].iter();
