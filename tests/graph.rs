@@ -1,4 +1,4 @@
-//! Graphs of launches: the bits of the launches in turn, for any graph and any number of queues. Graphs are `crates/kernels/src/backend/graph.rs`.
+//! Graphs of launches: the bits of the launches in turn, for any graph and any number of queues. Graphs are `crates/kernels/src/backend/graph/`.
 
 use std::sync::LazyLock;
 

@@ -1,5 +1,5 @@
 //! Kernels of bodies fused: one kernel that does what two do one after the other, in which what goes from the first to the second stays at the site and needs no
-//! memory. A graph of launches puts them in place of the two (`backend/graph.rs`).
+//! memory. A graph of launches puts them in place of the two (`backend/graph/`).
 
 use lanefield_reference::body::{Body, Fused, Role};
 use lanefield_reference::real::Precision;
