@@ -23,7 +23,7 @@ pub use definition::{Definition, DefinitionError, KAPPA, Parameter, ParameterKin
 pub use domain_wall::{DomainWall, DomainWallEvenOdd, DomainWallParameters};
 pub use hisq::HisqParameters;
 pub use hop::{HopOperator, HopParameters};
-pub use hop_plus_constant::{HopPlusConstant, HopPlusConstantModel};
+pub use hop_plus_constant::HopPlusConstant;
 pub use laplace::{Laplace, LaplaceParameters};
 pub(crate) use model::Makes;
 pub use model::{Model, ModelChoice, ModelTask};

@@ -25,16 +25,13 @@ pub const fn has_bits_of_steps<R: Vectors>() -> bool {
     !matches!(R::PRECISION, Precision::Half)
 }
 
-/// A kernel, and that of the Hermitian conjugate.
-pub type KernelPair = [&'static Kernel; 2];
-
-/// The kernels that do something with a hop.
+/// The kernels that do something with a hop, each with that of the Hermitian conjugate.
 #[derive(Clone, Copy, Debug)]
 #[allow(missing_docs, reason = "they are those of `WithHop`")]
 pub struct Kernels {
-    pub sum: KernelPair,
-    pub product: KernelPair,
-    pub difference: KernelPair,
+    pub sum: [&'static Kernel; 2],
+    pub product: [&'static Kernel; 2],
+    pub difference: [&'static Kernel; 2],
 }
 
 /// The twin of such a kernel, whose hop is given in site order over the whole lattice: `made` makes a component of the result of that of x, which is empty
