@@ -116,25 +116,19 @@ pub const KAPPA: &str =
 #[allow(missing_docs, reason = "the messages name the fields")]
 #[non_exhaustive]
 pub enum DefinitionError {
-    /// An operator that does not exist.
     #[error("unknown operator '{name}': expected {known}")]
     Operator { name: String, known: String },
-    /// A parameter that the operator does not have.
     #[error(
         "operator {operator} has no parameter {parameter}: it has {known}{}",
         if parameter == "kappa" { format!("; {KAPPA}") } else { String::new() }
     )]
     Parameter { operator: &'static str, parameter: String, known: String },
-    /// A parameter that must be given.
     #[error("operator {operator} needs {parameter}: {meaning}")]
     Missing { operator: &'static str, parameter: &'static str, meaning: &'static str },
-    /// A parameter with two values.
     #[error("operator {operator} is given {parameter} twice: give it once")]
     Twice { operator: &'static str, parameter: &'static str },
-    /// A value that a parameter does not take.
     #[error("{0}")]
     Value(String),
-    /// Links that cannot have their boundary phases.
     #[error(transparent)]
     Links(#[from] LinkError),
 }

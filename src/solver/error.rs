@@ -16,59 +16,47 @@ pub struct Stopped(pub Box<dyn std::error::Error + Send + Sync>);
 #[non_exhaustive]
 #[allow(missing_docs, reason = "the messages name the fields")]
 pub enum SolverError {
-    /// The tolerance was not reached.
     #[error(
         "no convergence in {} iterations: |r|/|b| is {:.3e}, not {tolerance:e}; allow more iterations, or ask for less ({})",
         info.iterations, info.relative_residual(), info.shape()
     )]
     NotConverged { tolerance: f64, info: SolverInfo },
-    /// The residual no longer gets smaller.
     #[error(
         "the solve stands still: no new low of |r| in {patience} iterations, up to iteration {} ({}); ask for less, or, unless it is in \
          f64, compute in a higher precision", info.iterations, info.shape()
     )]
     Stagnation { patience: usize, info: SolverInfo },
-    /// The reliable updates of mixed precision no longer bring the residual down.
     #[error(
         "the solve stands still: no new low of |r| in {updates} reliable updates, up to iteration {} ({}); ask for less, or let the \
          recurrence compute in a higher precision", info.iterations, info.shape()
     )]
     IdleUpdates { updates: usize, info: SolverInfo },
-    /// ⟨p, A p⟩ is not positive.
     #[error(
         "the operator is not positive definite: <p, A p> = {curvature:e} in iteration {} ({})", info.iterations + 1, info.shape()
     )]
     Indefinite { curvature: f64, info: SolverInfo },
-    /// A divisor of the recurrence is zero.
     #[error(
         "the recurrence broke down: {quantity} is 0 in iteration {} ({}); take another source or guess, or conjugate gradients",
         info.iterations + 1, info.shape()
     )]
     Breakdown { quantity: &'static str, info: SolverInfo },
-    /// A scalar of the recurrence is NaN or infinite.
     #[error(
         "{quantity} is {value} in iteration {}: the source, the links or the mass hold something that is no finite number, \
          or numbers in between overflowed ({})", info.iterations + 1, info.shape()
     )]
     NotFinite { quantity: &'static str, value: f64, info: SolverInfo },
-    /// |b|² is so small that |r|² would underflow.
     #[error(
         "|b|² = {source_norm2:e} is so small that |r|² would underflow before convergence: multiply the source by a power of two, or check the mass"
     )]
     Underflow { source_norm2: f64 },
-    /// No shift, where each solution is one of an operator plus a shift.
     #[error("there are no shifts: give at least one")]
     NoShifts,
-    /// A shift that is no finite number.
     #[error("the shift {value} is no finite number")]
     Shift { value: f64 },
-    /// A saved state that is not of this solve.
     #[error("the state cannot be gone on from: {what}")]
     WrongState { what: String },
-    /// Whoever watched the solve ended it.
     #[error(transparent)]
     Stopped(#[from] Stopped),
-    /// The backend failed.
     #[error(transparent)]
     Backend(#[from] BackendError),
 }

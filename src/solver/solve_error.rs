@@ -14,10 +14,8 @@ use crate::backend::BackendError;
 #[non_exhaustive]
 #[allow(missing_docs, reason = "the messages name the fields")]
 pub enum SolveError {
-    /// The recurrence failed.
     #[error(transparent)]
     Recurrence(#[from] SolverError),
-    /// The solution is not one: the recurrence's residual went astray.
     #[error(
         "the true residual is {true_residual:.3e}, over ten times the tolerance {tolerance:e}, though the recurrence says \
          {recurrence:.3e} after {iterations} iterations: rounding has the better of {precision}; \
@@ -31,55 +29,43 @@ pub enum SolveError {
         iterations: usize,
         history: Vec<f64>,
     },
-    /// A source whose length is no multiple of that of one right-hand side.
     #[error("a source of {length} complex numbers has no whole number of right-hand sides of {of_one} each")]
     RightHandSides { length: usize, of_one: usize },
-    /// A batch by a solver that takes one right-hand side.
     #[error(
         "{method:?} takes one right-hand side, not {rhs}: solve them one by one, or by (block) conjugate gradients"
     )]
     NoBatch { method: Method, rhs: usize },
-    /// Eigenvectors for a solver that they are none of.
     #[error(
         "{method:?} solves the operator itself, and the eigenvectors are of what conjugate gradients solve: use these, or no deflation"
     )]
     NoDeflation { method: Method },
-    /// Eigenvectors that are not of this operator or lattice.
     #[error(transparent)]
     Deflation(Box<EigenError>),
-    /// Several right-hand sides, or none, where a solve with shifts takes one.
     #[error(
         "a solve with shifts takes one right-hand side of {of_one} complex numbers, not a source of {length}: solve them one by one"
     )]
     OneRightHandSide { length: usize, of_one: usize },
-    /// Shifts by a solver that takes none.
     #[error("{method:?} takes no shifts: solve for each by itself, or by conjugate gradients")]
     NoShifts { method: Method },
-    /// Mixed precision in a precision that has nothing below.
     #[error("mixed precision computes solutions in f64, not in {precision}")]
     NotMixed { precision: &'static str },
-    /// The solution on the even sites is not what follows from that on the odd ones.
     #[error(
         "on the even sites the solution leaves a residual of {residual:.3e} of its terms, and rounding at most {bound:.3e}: memory, or the device, lost \
          bits; solve again, and test the memory"
     )]
     EvenSites { residual: f64, bound: f64, history: Vec<f64> },
-    /// A source so small or so large that its solution is none in the precision asked for.
     #[error(
         "the solution of right-hand side {rhs} has numbers such as {value:e} · 2^{power}, which {precision} cannot hold: multiply that source by a power of \
          two{}", if *precision == "f32" { ", or use f64" } else { "" }
     )]
     Range { rhs: usize, value: f64, power: i32, precision: &'static str },
-    /// A source with a number that is NaN or infinite.
     #[error(
         "right-hand side {rhs} of the source is not finite: it has {value} {}",
         site.map_or_else(|| "on another rank".to_owned(), |site| format!("at site {site}, counted from 0 in site order"))
     )]
     Source { rhs: usize, site: Option<usize>, value: f64 },
-    /// What was given, or made of it, is no longer what it was.
     #[error("{what} changed during the solve: memory lost bits; solve again, and test the memory")]
     Changed { what: &'static str },
-    /// The backend failed.
     #[error(transparent)]
     Backend(#[from] BackendError),
 }

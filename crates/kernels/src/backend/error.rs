@@ -16,50 +16,39 @@ use thiserror::Error;
 #[non_exhaustive]
 #[allow(missing_docs, reason = "the messages name the fields")]
 pub enum BackendError {
-    /// An argument that a kernel cannot take.
     #[error("argument {argument} of {kernel} is {given}: expected {expected}")]
     Argument { kernel: &'static str, argument: String, given: String, expected: String },
-    /// Fields that do not match, or cannot be made.
     #[error(transparent)]
     Field(#[from] FieldError),
-    /// A lattice that cannot be laid out.
     #[error(transparent)]
     Layout(#[from] LayoutError),
-    /// A domain wall operator that cannot be.
     #[error(transparent)]
     DomainWall(#[from] DomainWallError),
-    /// Sums of ranks that cannot be merged.
     #[error(transparent)]
     Merge(#[from] MergeError),
-    /// A block of a clover term that has no inverse.
     #[error(
         "block {block} of the clover term at site x,y,z,t = {} is singular with mass {}, csw_r {}, csw_t {}; \
          even-odd pieces need its inverse: change the mass, or act on the full lattice",
         site.map(|x| x.to_string()).join(","), for_people(*mass), for_people(*csw_r), for_people(*csw_t)
     )]
     SingularClover { site: Coordinate, block: usize, pivot: f64, mass: f64, csw_r: f64, csw_t: f64 },
-    /// A twisted mass operator whose diagonal part, or its inverse, is no number.
     #[error(
         "mass {} and twisted mass mu {} make the {what} {} + i·γ5·{}, which is beyond {precision}: give finite numbers, not too large, of which \
          4 + mass or mu is not 0",
         for_people(*mass), for_people(*mu), for_people(diagonal.re), for_people(diagonal.im)
     )]
     TwistedMass { mass: f64, mu: f64, what: &'static str, diagonal: Complex<f64>, precision: &'static str },
-    /// Fat links in a format of matrices of SU(3).
     #[error(
         "HISQ fermions have fat and long links, which are not in SU(3), so that {} reals do not hold them: store links as 18 reals", format.reals()
     )]
     FatLinks { format: LinkFormat },
-    /// A smeared link that has no unitary factor.
     #[error(
         "the smeared {direction} link of site x,y,z,t = {} has no unitary factor (|W W† − 1| is {defect:.1e}): it is singular or next to it, or links are not finite",
         site.map(|x| x.to_string()).join(",")
     )]
     SingularLink { site: Coordinate, direction: Direction, defect: f64 },
-    /// A thread pool that could not be made.
     #[error("failed to start a pool of {threads} threads: {reason}; use fewer (--threads N), or raise ulimit -u")]
     Threads { threads: usize, reason: String },
-    /// What a backend reports of its own.
     #[error(transparent)]
     Device(Box<dyn Error + Send + Sync>),
 }

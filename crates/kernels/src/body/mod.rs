@@ -74,36 +74,29 @@ pub mod prelude {
 #[non_exhaustive]
 #[allow(missing_docs, reason = "the messages name the fields")]
 pub enum BodyError {
-    /// It is too long.
     #[error(
         "the body of {kernel} has {statements} statements: at most {most} are taken; a long loop stays short as a `repeat`, and a long kernel can be cut in two"
     )]
     TooLong { kernel: &'static str, statements: usize, most: usize },
-    /// It is not a function of its arguments.
     #[error(
         "the body of {kernel} did not do the same when it was recorded twice: it may depend on its arguments alone, not on a clock, a random number, or what \
          it did before"
     )]
     Impure { kernel: &'static str },
-    /// It panicked; the line was printed by the panic itself.
     #[error("the body of {kernel} panicked: {why}")]
     Panicked { kernel: &'static str, why: String },
-    /// It leaves something that it is to write.
     #[error(
         "the body of {kernel} never writes {argument}: write it, add to it if it is a sum, or leave the argument out"
     )]
     Unwritten { kernel: &'static str, argument: &'static str },
-    /// It writes some of the words of an output.
     #[error(
         "the body of {kernel} does not write every word of {argument}: write them within `site.repeat({argument}.words(), …)`, or make it an Update"
     )]
     PartlyWritten { kernel: &'static str, argument: &'static str },
-    /// It adds several numbers of a site to a sum whose terms are taken in an order.
     #[error(
         "the body of {kernel} adds several terms of a site to {argument}: a sum over a slice, or by the plan of a tree, has one for each component of a site; add them up first"
     )]
     SeveralTerms { kernel: &'static str, argument: &'static str },
-    /// It does what the kind of kernel that its arguments make cannot.
     #[error("the body of {kernel} {does}: {expected}")]
     Unsupported { kernel: &'static str, does: &'static str, expected: &'static str },
 }
