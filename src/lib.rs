@@ -169,12 +169,7 @@ pub mod prelude {
         ActsOn, CloverParameters, DomainWallParameters, EvenOdd, HisqParameters, HopParameters, LaplaceParameters,
         Model, Operator, StaggeredParameters, TwistedMassParameters, WilsonParameters,
     };
-    pub use crate::reference::field::{ColourVectors, Field, Spinors};
-    pub use crate::reference::gauge::Configuration;
-    pub use crate::reference::kernels::hop::Dagger;
-    pub use crate::reference::layout::{Extents, LaneChoice, Lattice, LatticeOptions, Parity, Scalar, Sites};
-    pub use crate::reference::links::{BoundaryPhases, LinkFormat};
-    pub use crate::reference::real::Precision;
+    pub use crate::reference::layout::Scalar;
+    pub use crate::reference::prelude::*;
     pub use crate::solver::{Method, Preconditioning, Solve, SolverParams, solve};
-    pub use num_complex::Complex;
 }

@@ -55,7 +55,6 @@ impl Temporary {
         }
     }
 
-    /// The file itself.
     pub(crate) fn file(&self) -> &File {
         match &self.held {
             #[cfg(target_os = "linux")]

@@ -11,7 +11,6 @@ use lanefield::backend::{AnyField, HostField};
 use lanefield::prelude::*;
 use lanefield::solver::{SolveError, SolveReport, WilsonSolve};
 use lanefield_reference::field::FieldShape;
-use lanefield_reference::kernels::Vectors;
 use lanefield_reference::kernels::domain_wall::SMatrix;
 use lanefield_reference::kernels::reduce::PartialSums;
 use lanefield_reference::layout::Stencil;
@@ -27,12 +26,10 @@ struct Count {
     bytes: u64,
 }
 
-/// Its own error.
 #[derive(Debug, thiserror::Error)]
 #[error("no room for fields in {0}")]
 struct NoRoom(Precision);
 
-/// What goes wrong once.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Fault {
     /// A bit of a number is lost as the field of this number is stored.

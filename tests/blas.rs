@@ -3,7 +3,6 @@
 use lanefield::kernel::{Numbers, TestData};
 use lanefield::prelude::*;
 use lanefield::reference::half::Half;
-use lanefield::reference::kernels::Vectors;
 use lanefield::reference::real::Real as _;
 use lanefield::verify::{Difference, compare_fields};
 

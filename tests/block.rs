@@ -7,7 +7,6 @@ use lanefield::solver::{
     conjugate_gradient, conjugate_gradient_batch, run,
 };
 use lanefield_reference::field::SiteObject as _;
-use lanefield_reference::kernels::Vectors;
 
 use crate::common::backends::{cpu, on_every_backend};
 use crate::common::fields::{ODD, gaussian, lattice, upload};

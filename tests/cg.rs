@@ -3,7 +3,6 @@
 use lanefield::operator::ModelChoice;
 use lanefield::prelude::*;
 use lanefield::solver::{self, SolveError, SolverError, WilsonSolve, conjugate_gradient};
-use lanefield_reference::kernels::Vectors;
 use lanefield_reference::random::{Stream, gaussian_pair};
 
 use crate::common::backends::on_every_backend;

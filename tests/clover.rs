@@ -6,10 +6,9 @@ use lanefield::check::builds;
 use lanefield::kernel::{Links, Numbers, TestData};
 use lanefield::prelude::*;
 use lanefield::reference::field::{CloverBlocks, ComplexNumber, FieldStrength, Gauge, SiteObject};
-use lanefield::reference::kernels::Vectors;
 use lanefield::reference::kernels::clover_term::CloverCoefficients;
 use lanefield::reference::kernels::hop::HopTerm;
-use lanefield::reference::layout::{Checkerboard, LaneWidth, LegOrder, Stencil};
+use lanefield::reference::layout::{Checkerboard, LaneWidth, Stencil};
 use lanefield::reference::links::{DoubledGauge, double, raw};
 use lanefield::verify::compare_fields;
 

@@ -7,9 +7,8 @@ use lanefield::comm::WholeLattice;
 use lanefield::io::configuration::{self, Format, ReadOptions, WriteOptions, read, write};
 use lanefield::io::nersc::{self, FloatingPoint};
 use lanefield::io::sidecar::path_of;
-use lanefield_reference::gauge::{Configuration, Projection, SU3_TOLERANCE};
-use lanefield_reference::layout::{Extents, Leg};
-use num_complex::Complex;
+use lanefield::prelude::*;
+use lanefield_reference::gauge::{Projection, SU3_TOLERANCE};
 use tempfile::tempdir;
 
 fn extents() -> Extents {

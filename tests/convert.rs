@@ -3,7 +3,6 @@
 use lanefield::kernel::{Numbers, TestData};
 use lanefield::prelude::*;
 use lanefield_reference::half::Half;
-use lanefield_reference::kernels::Vectors;
 use lanefield_reference::layout::LaneWidth;
 use lanefield_reference::real::Real as _;
 

@@ -6,11 +6,10 @@ use lanefield::backend::opencl::{Count, Tuning};
 use lanefield::kernel::{Numbers, TestData};
 use lanefield::operator::{DomainWallEvenOdd, SchurComplement};
 use lanefield::prelude::*;
-use lanefield_reference::kernels::Vectors;
 use lanefield_reference::kernels::domain_wall::{
     DomainWallError, InverseForm, MobiusCoefficients, SMatrix, Tridiagonal,
 };
-use lanefield_reference::layout::{AcceleratorThreads, Checkerboard, LegOrder};
+use lanefield_reference::layout::{AcceleratorThreads, Checkerboard};
 use lanefield_reference::scalar::ScalarWilson;
 use lanefield_reference::scalar::domain_wall::{ScalarDomainWall, s_multiply};
 

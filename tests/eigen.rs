@@ -9,7 +9,6 @@ use lanefield::prelude::*;
 use lanefield::solver::{
     EigenError, EigenParams, Eigenpairs, SolveError, SolveReport, eigen_identity, eigenpairs, solve_deflated,
 };
-use lanefield_reference::kernels::Vectors;
 
 use crate::common::backends::{cpu, on_every_backend};
 use crate::common::fields::gaussian;

@@ -2,13 +2,11 @@
 
 use lanefield::gauge::{Action, Flow, GaugeField, GaugeFieldError, LinkField, Smearing, StepChoice};
 use lanefield::prelude::*;
-use lanefield_reference::gauge::{Projection, SITE_WORDS};
-use lanefield_reference::layout::Direction;
+use lanefield_reference::gauge::{GaugeTransformation, Projection, SITE_WORDS};
 use lanefield_reference::object::ColourMatrix;
 
 use crate::common::backends::{cpu, on_every_backend, opencl};
 use crate::common::fields::{download, lattice};
-use crate::common::gauge::GaugeTransformation;
 
 on_every_backend! {
     the_average_plaquette_has_the_bits_of_the_configuration;

@@ -9,10 +9,10 @@ use lanefield::gauge::{
     Gauge, GaugeFixed, GaugeFixing, GaugePoint, GaugeStart, Quenched, QuenchedParameters, Stopping,
 };
 use lanefield::prelude::*;
+use lanefield_reference::gauge::GaugeTransformation;
 use lanefield_reference::layout::{Direction, LaneWidth};
 
 use crate::common::backends::{cpu, on_every_backend, opencl};
-use crate::common::gauge::GaugeTransformation;
 
 const LANDAU: Gauge = Gauge::Landau;
 const COULOMB: Gauge = Gauge::Coulomb { time: Direction::T };

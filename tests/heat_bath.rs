@@ -4,7 +4,6 @@ use lanefield::gauge::{
     Action, GaugeField, Hmc, HmcParameters, Integrator, Quenched, QuenchedError, QuenchedImproved, QuenchedParameters,
 };
 use lanefield::prelude::*;
-use lanefield_reference::kernels::Vectors;
 use lanefield_reference::layout::LaneWidth;
 
 use crate::common::backends::{cpu, opencl};

@@ -5,14 +5,12 @@ use lanefield::gauge::GaugeField;
 use lanefield::prelude::*;
 use lanefield::solver::solve_with_shifts;
 use lanefield_reference::field::ColourMatrix;
-use lanefield_reference::kernels::Vectors;
-use lanefield_reference::layout::{Leg, LegOrder};
+use lanefield_reference::gauge::GaugeTransformation;
 use lanefield_reference::links::Phase;
 use lanefield_reference::scalar::hisq::{self as plain, ScalarHisq};
 
 use crate::common::backends::{check_library_kernels, on_every_backend};
 use crate::common::fields::{gaussian, lattice};
-use crate::common::gauge::GaugeTransformation;
 use crate::common::grid::distance;
 use crate::common::models::{TWISTED, antiperiodic, image, momentum, plane_wave};
 use crate::common::solves::{bits_of, how, is_the_same, quiet};
@@ -113,8 +111,8 @@ fn fat_and_long_links_are_gauge_covariant<B: Backend>(backend: &B) {
                 let mut end = extents.coordinate(site);
                 end[mu] = (end[mu] + steps) % extents[mu];
                 let expected = product(
-                    &product(&g.matrix(site), &matrix(links.link(site, mu))),
-                    &adjoint(&g.matrix(extents.site(end))),
+                    &product(&matrix(&g.at(site)), &matrix(links.link(site, mu))),
+                    &adjoint(&matrix(&g.at(extents.site(end)))),
                 );
                 let apart = apart(&matrix(found.link(site, mu)), &expected);
                 // Singular values of the smeared hot links are as small as a hundredth.

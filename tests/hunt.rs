@@ -12,7 +12,6 @@ use lanefield::kernel::interpreter::run_with;
 use lanefield::kernel::{Case, HostFunction, Outcome, PlainLinks};
 use lanefield::prelude::*;
 use lanefield::twin::PlainCall;
-use lanefield_reference::kernels::Vectors;
 
 use crate::common::backends::opencl;
 

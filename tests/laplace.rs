@@ -4,11 +4,10 @@
 use lanefield::backend::opencl::{Count, Tuning};
 use lanefield::check::builds;
 use lanefield::kernel::{Links, Numbers, TestData};
-use lanefield::operator::{ActsOn as _, Laplace, SchurComplement};
+use lanefield::operator::{Laplace, SchurComplement};
 use lanefield::prelude::*;
 use lanefield::verify::compare_fields;
-use lanefield_reference::kernels::Vectors;
-use lanefield_reference::layout::{AcceleratorThreads, Checkerboard, LegOrder, Stencil};
+use lanefield_reference::layout::{AcceleratorThreads, Checkerboard, Stencil};
 use lanefield_reference::links::{DoubledGauge, double};
 use lanefield_reference::scalar::ScalarWilson;
 

@@ -16,7 +16,6 @@ use lanefield::backend::{AnyField, HostField};
 use lanefield::prelude::*;
 use lanefield::reference::field::FieldShape;
 use lanefield::reference::half::Half;
-use lanefield::reference::kernels::Vectors;
 use lanefield::reference::kernels::domain_wall::SMatrix;
 use lanefield::reference::kernels::reduce::PartialSums;
 use lanefield::reference::layout::Stencil;

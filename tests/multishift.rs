@@ -8,7 +8,6 @@ use lanefield::solver::{
     multi_shift_conjugate_gradient, run, solve_with_shifts,
 };
 use lanefield_reference::field::SiteObject as _;
-use lanefield_reference::kernels::Vectors;
 
 use crate::common::backends::on_every_backend;
 use crate::common::fields::{ODD, gaussian, lattice, upload};

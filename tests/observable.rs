@@ -9,7 +9,6 @@ use lanefield::observable::{
 use lanefield::prelude::*;
 use lanefield::solver::SolveReport;
 use lanefield_reference::field::Propagator;
-use lanefield_reference::kernels::Vectors;
 use lanefield_reference::layout::Coordinate;
 use lanefield_reference::real::Real as _;
 

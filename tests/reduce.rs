@@ -6,9 +6,8 @@ use lanefield::backend::opencl::{DeviceError, Finish, Retirement, SiteOrder, Sum
 use lanefield::kernel::{self, ArgumentValue, Arguments, Kernel, Numbers, TestData};
 use lanefield::prelude::*;
 use lanefield::reference::field::{Propagator, SiteObject, Words};
-use lanefield::reference::kernels::Vectors;
 use lanefield::reference::kernels::reduce::{MergeError, PartialSums};
-use lanefield::reference::layout::{Direction, TreePlan};
+use lanefield::reference::layout::TreePlan;
 use lanefield::verify::Difference;
 
 use crate::common::backends::{on_every_backend, opencl};

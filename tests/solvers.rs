@@ -8,7 +8,6 @@ use lanefield::solver::{
     SolverError, SolverInfo, bicgstab, conjugate_gradient, conjugate_gradient_batch, mixed_conjugate_gradient, run,
 };
 use lanefield_reference::half::Half;
-use lanefield_reference::kernels::Vectors;
 use lanefield_reference::random::{Stream, gaussian_pair};
 use lanefield_reference::real::Real as _;
 

@@ -6,11 +6,11 @@ use lanefield::observable::{
     CorrelatorProjection, Hadron, Momentum, Quark, QuarkSource, Source, TwistAngle, Wuppertal, propagator,
 };
 use lanefield::prelude::*;
+use lanefield_reference::gauge::GaugeTransformation;
 use lanefield_reference::layout::Coordinate;
 use lanefield_reference::links::Phase;
 
 use crate::common::backends::{cpu, on_every_backend};
-use crate::common::gauge::GaugeTransformation;
 use crate::common::grid::distance;
 use crate::common::models::{SpinMatrix, TWISTED, antiperiodic, gammas, momentum};
 use crate::common::solves::{how, quiet};

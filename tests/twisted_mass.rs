@@ -4,8 +4,6 @@
 use lanefield::operator::SchurComplement;
 use lanefield::prelude::*;
 use lanefield::solver::SolveReport;
-use lanefield_reference::kernels::Vectors;
-use lanefield_reference::layout::LegOrder;
 use lanefield_reference::real::Real;
 use lanefield_reference::scalar::ScalarWilson;
 

@@ -23,3 +23,15 @@ pub mod real;
 pub mod scalar;
 pub mod tasks;
 pub mod tensor;
+
+/// What most code on lattice fields names: `use lanefield_reference::prelude::*`.
+pub mod prelude {
+    pub use crate::field::{ColourVectors, Field, Spinors};
+    pub use crate::gauge::Configuration;
+    pub use crate::kernels::Vectors;
+    pub use crate::kernels::hop::Dagger;
+    pub use crate::layout::{Direction, Extents, LaneChoice, Lattice, LatticeOptions, Leg, LegOrder, Parity, Sites};
+    pub use crate::links::{BoundaryPhases, LinkFormat};
+    pub use crate::real::Precision;
+    pub use num_complex::Complex;
+}

@@ -1,12 +1,11 @@
 //! Vector operations with norms in wide lanes: the same bits as plain loops (`scalar.rs`), whatever the lattice and the lane width.
 
-use lanefield_reference::field::{Field, Spinors};
+use lanefield_reference::kernels::blas;
 use lanefield_reference::kernels::reduce::Sum;
-use lanefield_reference::kernels::{Vectors, blas};
-use lanefield_reference::layout::{Checkerboard, Extents, Lattice, Sites, gather};
+use lanefield_reference::layout::{Checkerboard, gather};
+use lanefield_reference::prelude::*;
 use lanefield_reference::real::Real;
 use lanefield_reference::scalar;
-use num_complex::Complex;
 use proptest::prelude::*;
 
 use crate::common;

@@ -1,19 +1,18 @@
 //! The clover kernels in wide lanes: the same bits as plain loops over coordinates (`scalar/clover.rs`), whatever the lattice, the lane width
 //! and the number of threads.
 
-use lanefield_reference::field::{CloverBlocks, ComplexNumber, Field, FieldStrength, SiteObject, Spinors};
-use lanefield_reference::gauge::{Configuration, SITE_WORDS};
-use lanefield_reference::kernels::Vectors;
+use lanefield_reference::field::{CloverBlocks, ComplexNumber, FieldStrength, SiteObject};
+use lanefield_reference::gauge::SITE_WORDS;
 use lanefield_reference::kernels::clover::{clover_apply, eo_clover, oe_clover};
 use lanefield_reference::kernels::clover_term::{
     CloverCoefficients, clover_inverse, clover_term, field_strength, pick_checkerboard,
 };
-use lanefield_reference::kernels::hop::{Dagger, HopTerm, HostHop};
-use lanefield_reference::layout::{Checkerboard, Extents, Lattice, LegOrder, Sites, Stencil};
-use lanefield_reference::links::{BoundaryPhases, DoubledGauge, LinkFormat, double, raw};
+use lanefield_reference::kernels::hop::{HopTerm, HostHop};
+use lanefield_reference::layout::{Checkerboard, Stencil};
+use lanefield_reference::links::{DoubledGauge, double, raw};
+use lanefield_reference::prelude::*;
 use lanefield_reference::real::Real;
 use lanefield_reference::scalar::{self, CLOVER_WORDS, SPINOR_WORDS, ScalarClover, ScalarWilson};
-use num_complex::Complex;
 use proptest::prelude::*;
 use proptest::sample::select;
 

@@ -1,13 +1,12 @@
 //! Matrices along the fifth dimension on numbers that a reader checks by hand, in plain loops; and that columns move to the walls and back.
 //! `tests/domain_wall.rs` has the agreement of lanes and devices with them, and with Grid.
 
-use lanefield_reference::field::{Field, Spinors};
 use lanefield_reference::kernels::domain_wall::{
     DomainWallError, InverseForm, MobiusCoefficients, Tridiagonal, from_walls, onto_walls,
 };
-use lanefield_reference::layout::{Checkerboard, Sites};
+use lanefield_reference::layout::Checkerboard;
+use lanefield_reference::prelude::*;
 use lanefield_reference::scalar::domain_wall::s_multiply;
-use num_complex::Complex;
 
 use crate::common::{Numbers, extents, lattice, random_words};
 

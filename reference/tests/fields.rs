@@ -1,13 +1,12 @@
 //! Fields: to and from site order without loss in every layout, and Grid's bytes in memory.
 
-use lanefield_reference::field::{Field, FieldError, Gauge, SiteObject, Spinors, Words};
-use lanefield_reference::gauge::Configuration;
+use lanefield_reference::field::{FieldError, Gauge, SiteObject, Words};
 use lanefield_reference::half::Half;
-use lanefield_reference::layout::{Checkerboard, Extents, Lattice, LayoutError, Leg, LegOrder, Parity, Sites};
-use lanefield_reference::links::{BoundaryPhases, DoubledGauge, LinkFormat, double};
+use lanefield_reference::layout::{Checkerboard, LayoutError};
+use lanefield_reference::links::{DoubledGauge, double};
+use lanefield_reference::prelude::*;
 use lanefield_reference::real::Real;
 use lanefield_reference::scalar::ScalarWilson;
-use num_complex::Complex;
 use proptest::prelude::*;
 
 use crate::common;

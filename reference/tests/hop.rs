@@ -1,14 +1,12 @@
 //! The Wilson hop in wide lanes: the same bits as plain loops over coordinates (`scalar.rs`), whatever the lattice, the lane width and
 //! the number of threads; and the identities that make it the Wilson hop.
 
-use lanefield_reference::field::{Field, Spinors};
-use lanefield_reference::gauge::Configuration;
-use lanefield_reference::kernels::hop::{Dagger, HopTerm, hop};
-use lanefield_reference::layout::{Checkerboard, Extents, LegOrder, Parity, Sites, Stencil};
-use lanefield_reference::links::{BoundaryPhases, DoubledGauge, LinkFormat, double};
+use lanefield_reference::kernels::hop::{HopTerm, hop};
+use lanefield_reference::layout::{Checkerboard, Stencil};
+use lanefield_reference::links::{DoubledGauge, double};
+use lanefield_reference::prelude::*;
 use lanefield_reference::real::Real;
 use lanefield_reference::scalar::{self, SPINOR_WORDS, ScalarWilson};
-use num_complex::Complex;
 use proptest::prelude::*;
 use proptest::sample::select;
 

@@ -2,13 +2,11 @@
 
 use std::collections::HashSet;
 
-use lanefield_reference::layout::{AcceleratorThreads, Checkerboard, Coordinate, DIMENSIONS, Extents, LaneChoice};
-use lanefield_reference::layout::{
-    BlockOrder, LaneWidth, Lattice, LatticeOptions, LaunchGeometry, LayoutError, Leg, LegOrder, reduction_groups,
-};
-use lanefield_reference::layout::{Parity, Place, Scalar, SiteCoordinates, Sites, Stencil, VirtualNodes};
-use lanefield_reference::links::{BoundaryPhases, LinkFormat, Phase, cis_pi};
-use num_complex::Complex;
+use lanefield_reference::layout::{AcceleratorThreads, Checkerboard, Coordinate, DIMENSIONS};
+use lanefield_reference::layout::{BlockOrder, LaneWidth, LaunchGeometry, LayoutError, reduction_groups};
+use lanefield_reference::layout::{Place, Scalar, SiteCoordinates, Stencil, VirtualNodes};
+use lanefield_reference::links::{Phase, cis_pi};
+use lanefield_reference::prelude::*;
 use proptest::prelude::*;
 use proptest::sample::select;
 

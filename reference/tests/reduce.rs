@@ -1,19 +1,15 @@
 //! Sums over sites: the same bits as plain loops (`scalar.rs`) for every site object, layout and number of threads. Exact sums depend
 //! on the terms alone; tree sums on their order in memory and on the plan, which the tests rebuild from coordinates.
 
-use lanefield_reference::field::{
-    ColourMatrix, ColourVectors, ComplexNumber, Field, FieldData, Gauge, HalfSpinor, Propagator,
-};
-use lanefield_reference::field::{FieldError, SiteObject, Spinors, Words};
+use lanefield_reference::field::{ColourMatrix, ComplexNumber, FieldData, Gauge, HalfSpinor, Propagator};
+use lanefield_reference::field::{FieldError, SiteObject, Words};
+use lanefield_reference::kernels::blas;
 use lanefield_reference::kernels::reduce::{self, Sum};
-use lanefield_reference::kernels::{Vectors, blas};
-use lanefield_reference::layout::{
-    Checkerboard, Direction, LaneChoice, LaneWidth, Lattice, LatticeOptions, Place, Sites,
-};
-use lanefield_reference::layout::{Extents, TreePlan};
+use lanefield_reference::layout::TreePlan;
+use lanefield_reference::layout::{Checkerboard, LaneWidth, Place};
+use lanefield_reference::prelude::*;
 use lanefield_reference::real::Real;
 use lanefield_reference::scalar;
-use num_complex::Complex;
 use proptest::prelude::*;
 
 use crate::common;

@@ -1,11 +1,8 @@
 //! The plain loops themselves, on numbers that a reader checks by hand, and against what they compute.
 
-use lanefield_reference::gauge::Configuration;
-use lanefield_reference::kernels::hop::Dagger;
-use lanefield_reference::layout::{Extents, Parity, Sites, gather};
-use lanefield_reference::links::{BoundaryPhases, LinkFormat};
+use lanefield_reference::layout::gather;
+use lanefield_reference::prelude::*;
 use lanefield_reference::scalar::{self, SPINOR_WORDS, ScalarWilson, Stop};
-use num_complex::Complex;
 
 use crate::common;
 use crate::common::hops::antiperiodic;

@@ -1,15 +1,14 @@
 //! The staggered hop in wide lanes: the same bits as plain loops over coordinates (`scalar/staggered.rs`), whatever the lattice, the lane
 //! width, the colour vectors a site and the number of threads; and the identities that make it the staggered hop.
 
-use lanefield_reference::field::{ColourVectors, Field, FieldError};
-use lanefield_reference::gauge::Configuration;
+use lanefield_reference::field::FieldError;
 use lanefield_reference::half::Half;
 use lanefield_reference::kernels::staggered::staggered_hop;
-use lanefield_reference::layout::{Checkerboard, Extents, LaneChoice, LaneWidth, Lattice, LatticeOptions, LegOrder};
-use lanefield_reference::layout::{Parity, Sites, Stencil};
-use lanefield_reference::links::{BoundaryPhases, DoubledGauge, LinkFormat, double};
+use lanefield_reference::layout::Stencil;
+use lanefield_reference::layout::{Checkerboard, LaneWidth};
+use lanefield_reference::links::{DoubledGauge, double};
+use lanefield_reference::prelude::*;
 use lanefield_reference::scalar::{self, ScalarWilson};
-use num_complex::Complex;
 use proptest::prelude::*;
 
 use crate::common;

@@ -5,15 +5,10 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use lanefield_reference::exact::ExactSum;
-use lanefield_reference::field::Spinors;
-use lanefield_reference::gauge::Configuration;
 use lanefield_reference::half::Half;
 use lanefield_reference::kernels::domain_wall::{InverseForm, MobiusCoefficients};
-use lanefield_reference::kernels::hop::Dagger;
-use lanefield_reference::layout::{
-    Extents, LaneChoice, LaneWidth, Lattice, LatticeOptions, Leg, LegOrder, Parity, Scalar, Sites, TreePlan,
-};
-use lanefield_reference::links::{BoundaryPhases, LinkFormat};
+use lanefield_reference::layout::{LaneWidth, Scalar, TreePlan};
+use lanefield_reference::prelude::*;
 use lanefield_reference::random::{Stream, bits, gaussian_pair, key_of_seed, su3_random, uniform};
 use lanefield_reference::real::Real;
 use lanefield_reference::scalar;
@@ -26,7 +21,6 @@ use lanefield_reference::scalar::{
     inner_product, madd, matrix_adjoint, matrix_times_matrix, matrix_times_vector, mul, norm2, project, reconstruct,
     scale, site_norm2, tree_sum, twist, twist_inverse,
 };
-use num_complex::Complex;
 use sha2::{Digest as _, Sha256};
 
 const WORDS: usize = Spinors::WORDS;
@@ -91,7 +85,6 @@ fn digest<R: Real>(values: &[Complex<R>]) -> String {
     hex_of(&hash.finalize())
 }
 
-/// Lines of an example.
 #[derive(Default)]
 struct Lines(String);
 

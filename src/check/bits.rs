@@ -2,9 +2,8 @@
 
 use std::cell::RefCell;
 
-use lanefield_reference::layout::{DIMENSIONS, LaneWidth, LegOrder};
-use lanefield_reference::links::LinkFormat;
-use lanefield_reference::real::Precision;
+use lanefield_reference::layout::{DIMENSIONS, LaneWidth};
+use lanefield_reference::prelude::*;
 use proptest::prelude::*;
 use proptest::sample::select;
 use proptest::test_runner::TestCaseError;

@@ -2,13 +2,9 @@
 
 use std::fmt;
 
-use lanefield_reference::gauge::Configuration;
-use lanefield_reference::layout::{
-    Checkerboard, DIMENSIONS, Direction, Extents, LaneChoice, LaneWidth, Lattice, LatticeOptions, Leg, LegOrder,
-    Parity, Sites, TreePlan,
-};
-use lanefield_reference::links::{BoundaryPhases, DoubledGauge, LinkFormat, Phase};
-use lanefield_reference::real::Precision;
+use lanefield_reference::layout::{Checkerboard, DIMENSIONS, LaneWidth, TreePlan};
+use lanefield_reference::links::{DoubledGauge, Phase};
+use lanefield_reference::prelude::*;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -25,7 +21,6 @@ pub const CASES: u32 = 96;
 /// The seed of every run for which `PROPTEST_RNG_SEED` gives no other.
 const SEED: u64 = 43;
 
-/// What differs between cases.
 #[derive(Clone, Debug)]
 pub(crate) struct Drawn {
     pub precision: Precision,

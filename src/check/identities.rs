@@ -1,11 +1,9 @@
 //! Identities of kernels: linear, Hermitian, covariant, up to rounding.
 
 use lanefield_reference::field::{FieldShape, Object};
-use lanefield_reference::gauge::Configuration;
-use lanefield_reference::layout::{DIMENSIONS, Extents, LaneWidth, Sites};
-use lanefield_reference::random::su3_random;
-use lanefield_reference::real::Precision;
-use num_complex::Complex;
+use lanefield_reference::gauge::GaugeTransformation;
+use lanefield_reference::layout::LaneWidth;
+use lanefield_reference::prelude::*;
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseError;
 
@@ -191,8 +189,8 @@ pub fn covariant(kernel: &'static Kernel) {
     check(kernel, identities(kernel, None), |drawn| {
         let lattice = drawn.lattice().ok_or_else(|| TestCaseError::reject("no such lattice"))?;
         let (case, configuration) = drawn.case(kernel)?;
-        let gauge = GaugeTransformation { seed: drawn.seed, extents: lattice.extents() };
-        let turned_links = gauge.of_links(&configuration).map_err(failed)?;
+        let gauge = GaugeTransformation { seed: drawn.seed };
+        let turned_links = gauge.of_links(&configuration);
         let options = CaseOptions {
             configuration: Some(&turned_links),
             legs: drawn.legs,
@@ -202,61 +200,22 @@ pub fn covariant(kernel: &'static Kernel) {
         let mut turned = Case::new(kernel, &options).map_err(failed)?;
         for name in inputs(kernel) {
             let [x, ..] = case.fields(name) else { continue };
-            turned.replace(name, with_numbers(x, &gauge.of_field(x.shape().object, &numbers(x)))?);
+            turned.replace(name, with_numbers(x, &gauge_transformed(gauge, x.shape().object, numbers(x)))?);
         }
         let found = turned.run(&cpu, Sum::Exact).map_err(failed)?;
         let expected = case.run(&cpu, Sum::Exact).map_err(failed)?;
         for ((_, found), (_, expected)) in found.fields.iter().zip(&expected.fields) {
-            let expected = gauge.of_field(expected.shape().object, &numbers(expected));
+            let expected = gauge_transformed(gauge, expected.shape().object, numbers(expected));
             close("K[U^g](g x) = g K[U](x)", &numbers(found), &expected)?;
         }
         Ok(())
     });
 }
 
-type SiteMatrix = [Complex<f64>; 9];
-
-/// A random matrix of SU(3) at each site.
-struct GaugeTransformation {
-    seed: u64,
-    extents: Extents,
-}
-
-impl GaugeTransformation {
-    fn at(&self, site: usize) -> SiteMatrix {
-        su3_random(self.seed, site as u64, 0)
-    }
-
-    /// U_μ(x) → g(x) U_μ(x) g(x + μ)†.
-    fn of_links(&self, configuration: &Configuration) -> Result<Configuration, lanefield_reference::gauge::GaugeError> {
-        let product = |a: &SiteMatrix, b: &SiteMatrix| -> SiteMatrix {
-            std::array::from_fn(|i| (0..3).map(|k| a[3 * (i / 3) + k] * b[3 * k + i % 3]).sum())
-        };
-        let mut links = Vec::new();
-        for site in 0..self.extents.volume() {
-            for mu in 0..DIMENSIONS {
-                let mut next = self.extents.coordinate(site);
-                next[mu] = (next[mu] + 1) % self.extents[mu];
-                let there = self.at(self.extents.site(next));
-                let adjoint: SiteMatrix = std::array::from_fn(|i| there[3 * (i % 3) + i / 3].conj());
-                let link: SiteMatrix = std::array::from_fn(|i| configuration.link(site, mu)[i]);
-                links.extend(product(&product(&self.at(site), &link), &adjoint));
-            }
-        }
-        Configuration::new(self.extents, links)
-    }
-
-    /// ψ(x) → g(x) ψ(x), of objects made of colour vectors; of others the same.
-    fn of_field(&self, object: Object, psi: &[Complex<f64>]) -> Vec<Complex<f64>> {
-        if !matches!(object, Object::Spinors(_) | Object::ColourVectors(_) | Object::HalfSpinor) {
-            return psi.to_vec();
-        }
-        let words = object.words();
-        let turned = |(site, object): (usize, &[Complex<f64>])| {
-            let g = self.at(site);
-            let word = |k: usize| (0..3).map(|b| g[3 * (k % 3) + b] * object[k - k % 3 + b]).sum();
-            (0..words).map(word).collect::<Vec<_>>()
-        };
-        psi.chunks_exact(words).enumerate().flat_map(turned).collect()
+/// A field after a gauge transformation: objects made of colour vectors turn, others stay.
+fn gauge_transformed(gauge: GaugeTransformation, object: Object, psi: Vec<Complex<f64>>) -> Vec<Complex<f64>> {
+    match object {
+        Object::Spinors(_) | Object::ColourVectors(_) | Object::HalfSpinor => gauge.of_field(object.words(), &psi),
+        _ => psi,
     }
 }

@@ -4,10 +4,8 @@
 use std::fmt;
 use std::str::FromStr;
 
-use lanefield_reference::layout::{
-    Checkerboard, Coordinate, DIMENSION_NAMES, DIMENSIONS, Extents, LaneChoice, Lattice, LatticeOptions, Leg, Reach,
-    Scalar,
-};
+use lanefield_reference::layout::{Checkerboard, Coordinate, DIMENSION_NAMES, DIMENSIONS, Reach, Scalar};
+use lanefield_reference::prelude::*;
 use thiserror::Error;
 
 /// Why a lattice cannot be divided so. Messages are fragments.

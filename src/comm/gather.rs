@@ -9,10 +9,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use bytemuck::Pod;
 use lanefield_reference::exact::{ExactSum, ExactSumError, WORDS};
-use lanefield_reference::gauge::Configuration;
-use lanefield_reference::layout::Extents;
+use lanefield_reference::prelude::*;
 use lanefield_reference::real::Real;
-use num_complex::Complex;
 
 use super::{CommError, Communicator, Decomposition, SingleRank};
 use crate::sha256_of_numbers::Sha256OfNumbers;
@@ -288,8 +286,6 @@ impl<T: Pod> Drop for Gathering<'_, T> {
 
 #[cfg(test)]
 mod tests {
-    use lanefield_reference::layout::Parity;
-
     use super::super::ThreadRanks;
     use super::*;
     use crate::io::identity::digest_of_numbers;

@@ -11,9 +11,8 @@ use lanefield_reference::exact::ExactSum;
 use lanefield_reference::field::{FieldShape, Object};
 use lanefield_reference::kernels::domain_wall::SMatrix;
 use lanefield_reference::kernels::reduce::MergeError;
-use lanefield_reference::layout::{LaneChoice, Leg, Reach, Sites, Stencil};
-use lanefield_reference::links::LinkFormat;
-use lanefield_reference::real::Precision;
+use lanefield_reference::layout::{Reach, Stencil};
+use lanefield_reference::prelude::*;
 
 use super::packet_buffers::{ExchangeContext, PacketBuffers, RanksOptions};
 use super::{Communicator, WholeLattice};

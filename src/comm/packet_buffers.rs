@@ -46,7 +46,6 @@ pub struct PacketBuffers {
     comes: Vec<Comes>,
 }
 
-/// Where a packet comes.
 enum Comes {
     /// Sent, to a place in memory of this rank.
     Sent(Placed),

@@ -8,9 +8,8 @@ use std::time::Duration;
 
 use lanefield_reference::field::FieldShape;
 use lanefield_reference::kernels::domain_wall::SMatrix;
-use lanefield_reference::layout::{LaneChoice, Leg, Reach, Stencil};
-use lanefield_reference::links::LinkFormat;
-use lanefield_reference::real::Precision;
+use lanefield_reference::layout::{Reach, Stencil};
+use lanefield_reference::prelude::*;
 
 use crate::backend::opencl::{DeviceStorage, DeviceTable};
 use crate::backend::specification::{Call, Inside};
@@ -23,7 +22,6 @@ use crate::comm::{OnRanks, PacketBuffers, RanksOptions, WholeLattice};
 /// The CPU reference or an OpenCL device, alone or on the part of a lattice that a rank holds. Fields and tables of one are refused by another.
 pub struct AnyBackend(BackendOn);
 
-/// Where it computes.
 enum BackendOn {
     Cpu(Box<Cpu>),
     OpenCl(Box<OpenCl>),
@@ -95,7 +93,6 @@ fn elsewhere() -> BackendError {
     BackendError::device(Elsewhere)
 }
 
-/// Something of another backend.
 #[derive(Debug, thiserror::Error)]
 #[error("a field, or iterations, of another backend: upload the field to the one that computes")]
 struct Elsewhere;
@@ -373,10 +370,7 @@ impl<B: KnownBackend> QueuedIterations<AnyBackend> for OnKnown<B, dyn QueuedIter
 
 #[cfg(test)]
 mod tests {
-    use lanefield_reference::field::{Field, Spinors};
-    use lanefield_reference::layout::{Extents, Lattice, LatticeOptions, Sites};
     use lanefield_reference::real::Real as _;
-    use num_complex::Complex;
 
     use super::*;
     use crate::backend::FieldOn;

@@ -5,16 +5,10 @@ use std::borrow::Cow;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-use lanefield_reference::field::{DoubledGauge, FieldData, FieldError, FieldShape, Object, Repeated};
-use lanefield_reference::gauge::Configuration;
-use lanefield_reference::kernels::Vectors;
-use lanefield_reference::kernels::hop::Dagger;
-use lanefield_reference::layout::{
-    Checkerboard, Extents, LaneChoice, Lattice, LatticeOptions, LayoutError, Parity, Sites, Stencil,
-};
+use lanefield_reference::field::{FieldData, FieldError, FieldShape, Object, Repeated};
+use lanefield_reference::layout::{Checkerboard, LayoutError, Stencil};
 use lanefield_reference::links::double;
-use lanefield_reference::real::Precision;
-use num_complex::Complex;
+use lanefield_reference::prelude::*;
 
 use super::backend::{AnyBackend, AnyStorage, AnyTable};
 use crate::backend::{AnyField, BackendError, FieldOn, HostField, Launch as _, Memory as _, Reduce as _, Sum};

@@ -1,10 +1,8 @@
 //! A gauge field on all sites of a lattice, on a backend, in f64.
 
-use lanefield_reference::gauge::Configuration;
-use lanefield_reference::layout::{
-    Checkerboard, DIMENSIONS, Direction, LaneChoice, Lattice, LatticeOptions, Sites, Stencil,
-};
+use lanefield_reference::layout::{Checkerboard, DIMENSIONS, Stencil};
 use lanefield_reference::object::ColourMatrix;
+use lanefield_reference::prelude::*;
 use lanefield_reference::real::Real as _;
 
 use super::{GaugeFieldError, LinkFields};

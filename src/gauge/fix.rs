@@ -6,17 +6,13 @@ use std::fmt;
 use std::str::FromStr;
 
 use lanefield_reference::exact::ExactSum;
-use lanefield_reference::field::Field;
-use lanefield_reference::gauge::Configuration;
 use lanefield_reference::kernels::reduce::{MergeError, PartialSums};
-use lanefield_reference::layout::{
-    DIMENSIONS, Direction, LaneChoice, Lattice, LatticeOptions, LayoutError, Parity, Sites, Stencil,
-};
-use lanefield_reference::links::{BoundaryPhases, DoubledGauge, LinkFormat, double};
+use lanefield_reference::layout::{DIMENSIONS, LayoutError, Stencil};
+use lanefield_reference::links::{DoubledGauge, double};
 use lanefield_reference::object::ColourMatrix;
+use lanefield_reference::prelude::*;
 use lanefield_reference::random::su3_random;
 use lanefield_reference::real::Real as _;
-use num_complex::Complex;
 use thiserror::Error;
 
 use super::{LinkField, LinkFields};

@@ -1,9 +1,8 @@
 //! Fat and long links of HISQ fermions (`docs/arithmetic.md` §25; Follana et al., hep-lat/0610092): two levels of sums of paths, with a projection to U(3)
 //! between them, and products of three links. Paths are staples of staples.
 
-use lanefield_reference::gauge::Configuration;
-use lanefield_reference::layout::{DIMENSIONS, Direction};
-use num_complex::Complex;
+use lanefield_reference::layout::DIMENSIONS;
+use lanefield_reference::prelude::*;
 
 use super::{GaugeField, LinkField, LinkFields};
 use crate::backend::{Backend, BackendError};

@@ -1,12 +1,11 @@
 //! The links of a gauge field on a backend: a field of colour matrices for each direction, on all sites or on those of one parity.
 
-use lanefield_reference::field::{Field, FieldError};
-use lanefield_reference::gauge::{Configuration, NearCoordinate};
-use lanefield_reference::kernels::Vectors;
-use lanefield_reference::layout::{DIMENSIONS, Direction, GhostSites, Lattice, Place, Reach, Sites};
+use lanefield_reference::field::FieldError;
+use lanefield_reference::gauge::NearCoordinate;
+use lanefield_reference::layout::{DIMENSIONS, GhostSites, Place, Reach};
 use lanefield_reference::object::ColourMatrix;
+use lanefield_reference::prelude::*;
 use lanefield_reference::real::Real as _;
-use num_complex::Complex;
 
 use crate::backend::{BackendError, FieldOn, HostField, Memory};
 

@@ -4,8 +4,7 @@
 use std::f64::consts::PI;
 
 use lanefield_reference::kernels::reduce::PartialSums;
-use lanefield_reference::layout::{Direction, Leg};
-use num_complex::Complex;
+use lanefield_reference::prelude::*;
 
 use super::{GaugeField, GaugeFieldError, LinkField};
 use crate::backend::{Backend, BackendError, Sum};

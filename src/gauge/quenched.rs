@@ -2,12 +2,9 @@
 //! directions. What a sweep makes of a field is a function of the field, the seed and the number of the sweep: the same on every backend, for all lanes and on
 //! any number of ranks, and a run that goes on from a stored field has the bits of one that was never ended.
 
-use lanefield_reference::gauge::Configuration;
-use lanefield_reference::kernels::Vectors;
-use lanefield_reference::layout::{
-    DIMENSIONS, Direction, LaneChoice, Lattice, LatticeOptions, LayoutError, Parity, Sites, Stencil,
-};
+use lanefield_reference::layout::{DIMENSIONS, LayoutError, Stencil};
 use lanefield_reference::object::ColourMatrix;
+use lanefield_reference::prelude::*;
 use thiserror::Error;
 
 use super::{GaugeFieldError, LinkFields};

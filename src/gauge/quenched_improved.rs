@@ -2,11 +2,8 @@
 //! that a direction is updated on four sublattices, one after the other: those of Σ_ν x_ν + x_μ mod 4, on which no two links are part of the same loop.
 //! The staples are those of all sites; where links stay they are made 0, by which a heat bath and overrelaxation change nothing but rounding.
 
-use lanefield_reference::field::Field;
-use lanefield_reference::gauge::Configuration;
-use lanefield_reference::layout::{Direction, LaneChoice, Sites};
 use lanefield_reference::object::ColourMatrix;
-use num_complex::Complex;
+use lanefield_reference::prelude::*;
 
 use super::quenched::QuenchedUpdate;
 use super::staples::StapleParts;

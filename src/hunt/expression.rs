@@ -12,7 +12,6 @@ use crate::kernel::{Kernel, KernelSource};
 
 macro_rules! steps {
     ($($what:ident)+) => {
-        /// What a step does.
         #[derive(Clone, Copy, PartialEq, Eq, Debug)]
         enum StepKind {
             $($what,)+
@@ -151,7 +150,6 @@ pub fn set(expression: &Expression) {
 /// The hunted kernels.
 pub static KERNELS: [&Kernel; 2] = [&HUNTED, &HUNTED_SUM];
 
-/// What an expression reads.
 struct ExpressionInputs<S> {
     psi: Read<S, Spinors>,
     a: Scalar<S>,

@@ -1,9 +1,8 @@
 //! The few operations that give a wrong number, by themselves: one work-item, no fields, no layout. What stood before them is their input, as bits. As text
 //! they are a program in C for whoever makes the device's compiler.
 
-use lanefield_reference::kernels::Vectors;
-use lanefield_reference::real::{Precision, Real};
-use num_complex::Complex;
+use lanefield_reference::prelude::*;
+use lanefield_reference::real::Real;
 
 use crate::backend::BackendError;
 use crate::backend::opencl::OpenCl;
@@ -25,7 +24,6 @@ enum ReportLine {
 pub struct Least {
     precision: Precision,
     lines: Vec<(Kind, ReportLine)>,
-    /// What each line gives.
     values: Vec<Complex<f64>>,
 }
 

@@ -115,7 +115,6 @@ impl fmt::Debug for Hunted {
     }
 }
 
-/// Why a case failed.
 #[derive(Clone, PartialEq, Eq, Debug)]
 struct Wrong {
     who: &'static str,

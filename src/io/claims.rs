@@ -50,7 +50,6 @@ struct Claim {
     /// Whether anything in its place is replaced.
     replaces: bool,
     seen: Option<Seen>,
-    /// Where its content is.
     written: PathBuf,
     /// Whether this process has written it.
     is_written: bool,

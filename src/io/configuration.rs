@@ -189,7 +189,6 @@ impl ConfigurationFile {
 pub struct Origin {
     /// What the file says.
     pub header: Header,
-    /// What the sidecar says.
     beside: Option<Provenance>,
 }
 

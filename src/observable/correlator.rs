@@ -1,13 +1,10 @@
 //! Correlators of mesons, C_Γ(t) = Σ_x exp(−i p·(x − y)) tr[γ5 S† γ5 Γ S Γ†] over the sites x of time slice t, with Grid's sign and normalisation. The
 //! trace of each site is computed in f64 on the host in a written order (`docs/arithmetic.md` §11); the sum over sites is exact.
 
-use lanefield_reference::field::{ComplexNumber, Field, FieldError, Propagator, SiteObject as _};
-use lanefield_reference::layout::{
-    Checkerboard, Coordinate, Direction, Extents, LaneChoice, Lattice, LatticeOptions, Sites,
-};
-use lanefield_reference::links::BoundaryPhases;
+use lanefield_reference::field::{ComplexNumber, FieldError, Propagator, SiteObject as _};
+use lanefield_reference::layout::{Checkerboard, Coordinate};
+use lanefield_reference::prelude::*;
 use lanefield_reference::real::Real;
-use num_complex::Complex;
 use thiserror::Error;
 
 use super::{Gamma, Momentum};

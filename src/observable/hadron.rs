@@ -1,9 +1,8 @@
 //! Correlators of hadrons by name: mesons of two quarks, and the nucleon of three (`docs/arithmetic.md` §11).
 
-use lanefield_reference::layout::Extents;
-use lanefield_reference::links::{BoundaryPhases, Phase};
+use lanefield_reference::links::Phase;
+use lanefield_reference::prelude::*;
 use lanefield_reference::real::Real;
-use num_complex::Complex;
 use serde::{Deserialize, Serialize};
 
 use super::correlator::{CorrelatorError, CorrelatorProjection, projected, trace};

@@ -2,10 +2,8 @@
 
 use std::ops::Range;
 
-use lanefield_reference::field::{Propagator, Spinors, list_of};
-use lanefield_reference::gauge::Configuration;
-use lanefield_reference::kernels::Vectors;
-use num_complex::Complex;
+use lanefield_reference::field::{Propagator, list_of};
+use lanefield_reference::prelude::*;
 use thiserror::Error;
 
 use super::columns::{COLUMNS, word_of_column};

@@ -1,13 +1,10 @@
 //! Operators of quarks: how physical spinors, of four dimensions, enter and leave the fields that the operator acts on.
 
-use lanefield_reference::field::{Field, Object, SiteObject as _, Spinors};
-use lanefield_reference::gauge::Configuration;
-use lanefield_reference::kernels::Vectors;
+use lanefield_reference::field::{Object, SiteObject as _};
 use lanefield_reference::kernels::domain_wall::from_walls;
-use lanefield_reference::layout::{Checkerboard, Lattice, LatticeOptions, Sites};
-use lanefield_reference::links::BoundaryPhases;
+use lanefield_reference::layout::Checkerboard;
+use lanefield_reference::prelude::*;
 use lanefield_reference::real::Real as _;
-use num_complex::Complex;
 
 use crate::backend::{Backend, BackendError};
 use crate::operator::{

@@ -6,12 +6,10 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use lanefield_reference::field::{FieldError, Propagator, Spinors, list_of};
-use lanefield_reference::gauge::Configuration;
-use lanefield_reference::layout::{Coordinate, DIMENSION_NAMES, Extents};
-use lanefield_reference::links::BoundaryPhases;
+use lanefield_reference::field::{FieldError, Propagator, list_of};
+use lanefield_reference::layout::{Coordinate, DIMENSION_NAMES};
+use lanefield_reference::prelude::*;
 use lanefield_reference::random::{Stream, gaussian_pair, z2_number, z4_number};
-use num_complex::Complex;
 use thiserror::Error;
 
 use super::columns::{COLUMNS, word_of_column};

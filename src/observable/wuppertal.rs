@@ -3,13 +3,10 @@
 use std::fmt;
 use std::str::FromStr;
 
-use lanefield_reference::field::{ColourVectors, Field, list_of};
-use lanefield_reference::gauge::Configuration;
-use lanefield_reference::kernels::hop::Dagger;
-use lanefield_reference::layout::{Checkerboard, Direction, LaneChoice, Lattice, LatticeOptions, Sites};
-use lanefield_reference::links::BoundaryPhases;
+use lanefield_reference::field::list_of;
+use lanefield_reference::layout::Checkerboard;
+use lanefield_reference::prelude::*;
 use lanefield_reference::real::Real;
-use num_complex::Complex;
 
 use crate::backend::{Backend, BackendError};
 use crate::kernel::laplace;

@@ -3,14 +3,12 @@
 
 use std::fmt;
 
-use lanefield_reference::field::Spinors;
 use lanefield_reference::layout::{
-    AcceleratorThreads, Checkerboard, DIMENSIONS, Extents, LEGS, LaneChoice, LaneWidth, Lattice, LatticeOptions,
-    LayoutError, Leg, LegOrder, Parity, Sites, VirtualNodes,
+    AcceleratorThreads, Checkerboard, DIMENSIONS, LEGS, LaneWidth, LayoutError, VirtualNodes,
 };
-use lanefield_reference::links::{BoundaryPhases, LinkFormat, Phase};
+use lanefield_reference::links::Phase;
+use lanefield_reference::prelude::*;
 use lanefield_reference::random::{Stream, bits};
-use lanefield_reference::real::Precision;
 
 use super::{VerifyError, VerifyOptions};
 use crate::backend::opencl::{Accumulators, Tuning};

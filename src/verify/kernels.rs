@@ -2,10 +2,7 @@
 //! kernel, or the CPU kernel against the plain loops.
 
 use lanefield_reference::field::DoubledGauge;
-use lanefield_reference::gauge::Configuration;
-use lanefield_reference::layout::{Parity, Sites};
-use lanefield_reference::links::LinkFormat;
-use lanefield_reference::real::Precision;
+use lanefield_reference::prelude::*;
 
 use super::compare::{Difference, Mismatch, compare_host_fields};
 use super::report::Subject;

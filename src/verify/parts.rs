@@ -4,13 +4,10 @@
 use std::fmt;
 use std::sync::Arc;
 
-use lanefield_reference::gauge::Configuration;
-use lanefield_reference::kernels::Vectors;
-use lanefield_reference::layout::{DIMENSIONS, Extents, LaneChoice, LegOrder, Reach};
-use lanefield_reference::links::{BoundaryPhases, LinkFormat, Phase};
+use lanefield_reference::layout::{DIMENSIONS, Reach};
+use lanefield_reference::links::Phase;
+use lanefield_reference::prelude::*;
 use lanefield_reference::random::{Stream, gaussian_pair};
-use lanefield_reference::real::Precision;
-use num_complex::Complex;
 
 use super::VerifyError;
 use super::case::{Draws, leg_order};

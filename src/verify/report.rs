@@ -58,7 +58,6 @@ pub struct Row {
 }
 
 impl Row {
-    /// An empty row.
     pub(super) fn new(subject: &Subject) -> Self {
         let Subject { kernel, precision, reconstruct } = subject.clone();
         Self {

@@ -6,14 +6,12 @@ use super::compare::Mismatch;
 use super::error::VerifyError;
 use super::report::{Failure, Lacking, Row, Subject};
 
-/// The rows so far.
 #[derive(Default)]
 pub(super) struct ReportRows {
     pub rows: Vec<Row>,
     pub lacking: Vec<Lacking>,
 }
 
-/// What one comparison gave.
 pub(super) struct Compared {
     pub components: u64,
     pub mismatch: Option<Mismatch>,

@@ -4,17 +4,11 @@
 use std::fmt;
 use std::sync::Arc;
 
-use lanefield_reference::field::{Field, Words};
-use lanefield_reference::gauge::Configuration;
-use lanefield_reference::kernels::Vectors;
-use lanefield_reference::layout::{
-    Checkerboard, DIMENSIONS, Extents, LaneChoice, LaneWidth, Lattice, LatticeOptions, Sites,
-};
-use lanefield_reference::links::{BoundaryPhases, LinkFormat};
+use lanefield_reference::field::Words;
+use lanefield_reference::layout::{Checkerboard, DIMENSIONS, LaneWidth};
+use lanefield_reference::prelude::*;
 use lanefield_reference::random::{Stream, gaussian_pair};
-use lanefield_reference::real::Precision;
 use lanefield_reference::scalar::{self, ScalarWilson, Stop};
-use num_complex::Complex;
 
 use super::case::SMALL;
 use super::compare::{Mismatch, compare_fields, compare_histories};
@@ -49,7 +43,6 @@ pub(super) struct SolveCheck {
     lanes: LaneChoice,
 }
 
-/// How a solve ended.
 struct ComparedSolve<R> {
     /// |r|² of every iteration, of one right-hand side after the other.
     history: Vec<f64>,

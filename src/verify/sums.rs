@@ -5,13 +5,10 @@
 use std::fmt;
 
 use lanefield_reference::field::{
-    ColourMatrix, ColourVectors, ComplexNumber, DoubledGauge, Gauge, HalfSpinor, Object, Propagator, Spinors, Words,
+    ColourMatrix, ComplexNumber, DoubledGauge, Gauge, HalfSpinor, Object, Propagator, Words,
 };
-use lanefield_reference::gauge::Configuration;
-use lanefield_reference::layout::{
-    Checkerboard, Direction, Extents, LaneChoice, LaneWidth, Lattice, LatticeOptions, LayoutError, Sites, TreePlan,
-};
-use lanefield_reference::real::Precision;
+use lanefield_reference::layout::{Checkerboard, LaneWidth, LayoutError, TreePlan};
+use lanefield_reference::prelude::*;
 
 use super::case::{Draws, cut, extents_within, sites_of};
 use super::kernels::compare;
@@ -69,7 +66,6 @@ pub(super) struct SumCases<'o> {
     builds: Vec<SumCaseBuild>,
 }
 
-/// One random case.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct SumCase {
     number: u64,

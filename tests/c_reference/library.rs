@@ -10,7 +10,6 @@ use lanefield::kernel::{Access, Case, Outcome};
 use lanefield::prelude::*;
 use lanefield_reference::field::Object;
 use lanefield_reference::half::Half;
-use lanefield_reference::layout::{Direction, LegOrder};
 use lanefield_reference::links::Phase;
 use libloading::Library;
 
@@ -180,7 +179,6 @@ fn sources() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("crates/capi/reference")
 }
 
-/// Whether a program answers.
 fn answers(program: &str) -> bool {
     Command::new(program).arg("--version").output().is_ok_and(|output| output.status.success())
 }

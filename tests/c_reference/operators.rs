@@ -8,9 +8,7 @@ use lanefield::operator::{SchurComplement, System};
 use lanefield::prelude::*;
 use lanefield::solver::conjugate_gradient;
 use lanefield_reference::half::Half;
-use lanefield_reference::kernels::Vectors;
 use lanefield_reference::kernels::domain_wall::InverseForm;
-use lanefield_reference::layout::LegOrder;
 
 use super::library::{CLinks, CReference, Numbers, extents, sites_number};
 use super::{Draws, IN_FOUR_LANES, IN_TWO_LANES, lattice, precision};
@@ -18,7 +16,6 @@ use crate::common::backends::{host, opencl};
 
 /// Cases of each operator. Every fourth has legs and links for which OpenCL has no program: 1000 are tried in all four implementations.
 const CASES: u64 = 1334;
-/// Solves of each operator.
 const SOLVES: u64 = 12;
 
 /// Cases and solves of an operator, and whether OpenCL takes part.
@@ -143,7 +140,6 @@ impl<'a> COperator<'a> {
         Self { c, room, suffix }
     }
 
-    /// What a piece gives.
     fn apply(&self, piece: Piece, dagger: Dagger, psi: &Numbers) -> Numbers {
         type OfAll = unsafe extern "C" fn(*const c_void, c_int, *const c_void, *mut c_void);
         type OfParity = unsafe extern "C" fn(*const c_void, c_int, c_int, *const c_void, *mut c_void);

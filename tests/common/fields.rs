@@ -2,7 +2,6 @@
 
 use lanefield::prelude::*;
 use lanefield_reference::field::{Repeated, SiteObject};
-use lanefield_reference::kernels::Vectors;
 use lanefield_reference::random::{Stream, gaussian_pair};
 
 pub const EVEN: Sites = Sites::Parity(Parity::Even);

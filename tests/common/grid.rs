@@ -4,7 +4,6 @@ use std::path::{Path, PathBuf};
 
 use lanefield::io::{nersc, npy};
 use lanefield::prelude::*;
-use lanefield_reference::kernels::Vectors;
 use serde_json::Value;
 
 /// The mass of all Wilson operators in the data.

@@ -1,10 +1,8 @@
-//! What the tests share: the backends that they run on, fields, what holds of every operator, solves, gauge transformations, and Grid's data.
+//! What the tests share: the backends that they run on, fields, what holds of every operator, solves, and Grid's data.
 
 pub mod backends;
 mod device;
 pub mod fields;
-#[path = "../../reference/tests/common/gauge.rs"]
-pub mod gauge;
 pub mod grid;
 pub mod models;
 pub mod multiple;

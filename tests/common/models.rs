@@ -9,10 +9,9 @@ use lanefield::operator::{
 use lanefield::prelude::*;
 use lanefield::solver::conjugate_gradient;
 use lanefield_reference::field::SiteObject as _;
-use lanefield_reference::kernels::Vectors;
+use lanefield_reference::gauge::GaugeTransformation;
 
 use super::fields::{EVEN, ODD, applied, download, gaussian, lattice, upload};
-use super::gauge::GaugeTransformation;
 use super::grid::distance;
 
 /// Numbers in site order.

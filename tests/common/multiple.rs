@@ -3,7 +3,6 @@
 use std::marker::PhantomData;
 
 use lanefield::prelude::*;
-use lanefield_reference::kernels::Vectors;
 
 /// A multiple of the identity.
 pub struct Multiple<'b, B, R> {

@@ -5,7 +5,6 @@ use lanefield::dynamic::AnyBackend;
 use lanefield::operator::{SchurComplement, System};
 use lanefield::prelude::*;
 use lanefield::solver::{Recurrence, SolveReport, Stopped, Watcher};
-use lanefield_reference::kernels::Vectors;
 use lanefield_reference::layout::LaneWidth;
 
 use super::backends::{cpu, opencl};

@@ -117,7 +117,6 @@ fn mutation() -> impl Strategy<Value = Mutation> {
 
 /// How the two formats differ, for mutations.
 pub trait Format {
-    /// A valid file.
     fn make(base: &Base) -> Vec<u8>;
     fn header_length(file: &[u8]) -> usize;
     /// The header with other extents, as texts.

@@ -10,7 +10,6 @@ use lanefield::gauge::{
     QuenchedImproved, QuenchedParameters, Smearing, StepChoice, Stopping,
 };
 use lanefield::prelude::*;
-use lanefield::reference::layout::Direction;
 
 use super::{common, cpu};
 

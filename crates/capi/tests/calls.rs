@@ -6,7 +6,6 @@ use std::ptr::{null, null_mut};
 use lanefield::dynamic::HopKernel;
 use lanefield::operator::definitions;
 use lanefield::prelude::*;
-use lanefield::reference::layout::LegOrder;
 use lanefield::reference::random::{Stream, gaussian_pair};
 use lanefield::reference::scalar::ScalarWilson;
 use lanefield_capi::*;

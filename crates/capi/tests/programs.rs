@@ -9,7 +9,6 @@ use crate::{is_there, package, run};
 /// What a static library needs beside it.
 const SYSTEM: [&str; 6] = ["-lgcc_s", "-lutil", "-lrt", "-lpthread", "-lm", "-ldl"];
 
-/// How programs are linked.
 #[derive(Clone, Copy, PartialEq)]
 enum Against {
     Shared,

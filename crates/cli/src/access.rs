@@ -3,9 +3,8 @@
 mod report;
 
 use crate::kernels::Known;
-use anyhow::{Context as _, bail};
-use clap::{ArgGroup, Args};
-use lanefield::reference::layout::LaneChoice;
+use crate::prelude::*;
+use clap::ArgGroup;
 use lanefield_lab::access::{EXAMPLES, Example, Index, Pattern, bank_passes, kernel_arrays, row_padding, row_pitch};
 use lanefield_lab::machine::Machine;
 use lanefield_lab::model::{Counts, KernelWork, WaveAccess};
@@ -14,8 +13,6 @@ use report::{ArrayTotal, Counted, LocalRow, OfKernel, OfPattern, OfRow, Report};
 
 use super::kernel_args::KernelWorkArgs;
 use super::machines::machine_named;
-use super::outcome::Outcome;
-use super::output::{Head, Kind, show};
 use super::tuning::TuningArgs;
 
 /// Count the transactions, cache lines and bank conflicts of wavefronts: of kernels of the library, of addresses written by hand, or of named examples.

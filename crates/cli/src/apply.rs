@@ -1,27 +1,21 @@
 //! `lanefield apply`: an operator, or a piece of one, on a field, from file to file. Definitions of the operators: `docs/arithmetic.md`.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
-use anyhow::{Context as _, bail, ensure};
-use clap::{Args, ValueEnum};
+use clap::ValueEnum;
 use lanefield::dynamic::{self, Applicable, ArrayShape, DynField, HopKernel, download, field_shape, norm2, upload};
 use lanefield::io::configuration::ConfigurationFile;
 use lanefield::io::npy::ArrayReal;
 use lanefield::kernel::Kernel;
-use lanefield::prelude::*;
 use lanefield::reference;
-use lanefield::reference::kernels::Vectors;
 use lanefield::reference::real::Real;
-use lanefield_lab::Timed as _;
-use serde::Serialize;
 
 use super::args::{BackendArgs, HopArgs, name_of, of_arithmetic};
 use super::array_output::{self, ArrayOutput};
 use super::fields::{shape_of_model, shape_of_object, write_field};
 use super::operator::{Offer, OperatorArgs, check, json_of};
-use super::outcome::Outcome;
-use super::output::{Head, Kind, Layout, bits, facts, show, with_bits};
+use super::output::{Layout, bits, facts, with_bits};
+use crate::prelude::*;
 use crate::source::field::{InputArgs, input_of, require_in_range};
 
 /// Apply an operator to a field, and write the result.
@@ -245,7 +239,6 @@ impl Apply {
 struct Report {
     /// The operator with its parameters, or the piece of it.
     operator: String,
-    /// Whether its Hermitian conjugate.
     dagger: bool,
     #[serde(flatten)]
     layout: Layout,
@@ -261,7 +254,6 @@ struct Report {
     result_norm2: f64,
     /// Its 16 hex digits.
     result_norm2_bits: String,
-    /// The file written.
     output: String,
 }
 

@@ -2,23 +2,21 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use anyhow::Context as _;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use clap::{Arg, ArgMatches, Args, FromArgMatches, ValueEnum};
+use clap::{Arg, ArgMatches, FromArgMatches, ValueEnum};
 use lanefield::backend::Threads;
 use lanefield::backend::opencl::{DeviceInfo, OpenCl, Tuning, probe};
 use lanefield::backend::select::{DeviceChoice, Selected, select};
 use lanefield::comm::WholeLattice;
-use lanefield::dynamic::AnyBackend;
 use lanefield::in_precision;
-use lanefield::prelude::*;
-use lanefield::reference::layout::{LegOrder, ReductionDevice, TreePlan, get_num_blocks_and_threads};
+use lanefield::reference::layout::{ReductionDevice, TreePlan, get_num_blocks_and_threads};
 use lanefield::reference::real::Real as _;
 use lanefield_lab::trace::{Group, span};
 
 use super::build_progress::announce;
 use super::ranks::{self, RanksArgs};
 use super::tuning::TuningArgs;
+use crate::prelude::*;
 
 /// What `--device` is where it is not given. Were the variable clap's, usage lines would show `--device` as required wherever it is set.
 pub fn default_device() -> String {

@@ -2,21 +2,18 @@
 //! says that the same command made it of the same inputs.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 
-use anyhow::{Context as _, bail};
 use lanefield::io::claims;
 use lanefield::io::configuration::{ConfigurationFile, Described, is_stream};
 use lanefield::io::npy::ArrayReal;
 use lanefield::io::sidecar::{ConfigurationInput, Sidecar, SidecarInputs, SourceInput, difference_of, path_of};
-use lanefield::operator::HopParameters;
-use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use super::args::HopArgs;
 use super::files::{self, failed_to_write, holds_something, refuse, replaces, require_outputs_but};
 use super::{output as printed, ranks};
+use crate::prelude::*;
 
 /// What stands for an argument of the sidecar of `--output`.
 const SIDECAR: &str = "the sidecar of --output";

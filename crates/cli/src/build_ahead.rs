@@ -1,17 +1,15 @@
 //! Programs of a device, built side by side by worker processes before a measurement.
 
 use crate::kernels::Known;
+use crate::prelude::*;
 use std::num::NonZero;
 use std::time::{Duration, Instant};
 
-use anyhow::Context as _;
-use clap::Args;
 use lanefield::backend::opencl::{OpenCl, devices};
 use lanefield_lab::ahead::{Step, ToBuild};
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
 use super::build_progress::announced;
-use super::outcome::Outcome;
 use super::progress::Steps;
 use super::worker_processes::{self, Workers, in_processes, usual_jobs};
 
@@ -38,7 +36,6 @@ pub struct BuildPrograms {
 /// What became of some steps.
 #[derive(Serialize, Deserialize)]
 struct Answer {
-    /// Steps that were built.
     built: usize,
     /// Why the first of the others could not be.
     error: Option<String>,

@@ -32,7 +32,6 @@ pub fn announce(builds: &Arc<Builds>) {
     let _ = std::thread::Builder::new().name("building".to_owned()).spawn(move || watch(&builds));
 }
 
-/// Building without a pause.
 struct Spell {
     start: Instant,
     last: Instant,

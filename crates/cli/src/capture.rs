@@ -1,14 +1,10 @@
 //! `lanefield capture`: one launch of a kernel in a directory. What is written: `lanefield::capture`.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 
-use anyhow::{Context as _, bail, ensure};
-use clap::Args;
 use lanefield::backend::opencl::Tuning;
 use lanefield::capture::{Capture as Captured, OutputDifference, WorkEntry, WrittenFiles};
 use lanefield::kernel::{Case, Kernel, Shape};
-use lanefield::prelude::*;
 use lanefield_lab::{BenchCase, FieldFacts, usual_sites};
 
 use super::args::PlaceArgs;
@@ -16,8 +12,8 @@ use super::files::replaces;
 use super::kernel_args::CaseArgs;
 use super::kernel_args::sites;
 use super::kernels::of_library;
-use super::outcome::Outcome;
 use super::output::{bytes, facts, joined, print};
+use crate::prelude::*;
 
 /// Write one launch of a kernel to a directory: its code and all of its arguments, so that another program can run the same.
 ///

@@ -2,24 +2,18 @@
 
 mod plot;
 
-use std::path::{Path, PathBuf};
-
-use anyhow::{Context as _, ensure};
-use clap::Args;
 use lanefield::dynamic::{ArrayShape, HopKernel};
 use lanefield::io::atomic::write_atomically;
 use lanefield::io::hdf5;
 use lanefield::io::npy::{self, ComplexArray, ComplexValues, NpyError, RawArray};
 use lanefield::kernel::Kernel;
 use lanefield::observable::Source;
-use lanefield::reference::kernels::hop::Dagger;
 use lanefield_ports::Content;
 use lanefield_ports::compare::{
     CompareOptions, Comparison, HopFindings, HopInputs, Numbers, compare_numbers, explain_hop,
 };
 use lanefield_ports::order::{Convention, GammaBasis, Inner, SiteOrder};
 use lanefield_ports::system::{Equation, TriedSolutions};
-use serde::Serialize;
 
 use super::args::HopArgs;
 use super::configuration::{ConfigArgs, ReadArgs};
@@ -27,9 +21,9 @@ use super::fields::shape_of_model;
 use super::files::{check_beside, given, named, npy_error, require_outputs, svg};
 use super::operator::{Offer, OperatorArgs, check};
 use super::ordered_array::{Named, in_ours, read};
-use super::outcome::Outcome;
-use super::output::{Head, Kind, print, print_json};
+use super::output::{print, print_json};
 use super::ranks::RanksArgs;
+use crate::prelude::*;
 use crate::source::field::{InputArgs, source_or_file};
 use plot::plot;
 

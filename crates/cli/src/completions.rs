@@ -1,11 +1,10 @@
 //! `lanefield completions`: the script with which a shell completes the command line.
 
-use anyhow::Context as _;
-use clap::{Args, Command};
+use clap::Command;
 use clap_complete::{Shell, generate};
 
-use super::outcome::Outcome;
 use super::output::print;
+use crate::prelude::*;
 
 /// Print the script with which a shell completes the command line.
 #[derive(Args)]

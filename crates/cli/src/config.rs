@@ -5,12 +5,7 @@ mod heatbath;
 mod made;
 mod summary;
 
-use std::path::PathBuf;
-
-use clap::Args;
 use lanefield::io::configuration;
-use lanefield::reference::layout::Extents;
-use serde::Serialize;
 
 use generate::Generate;
 use made::Made;
@@ -18,9 +13,8 @@ use summary::Summary;
 
 use super::array_output::{ArrayOutput, require_converted};
 use super::configuration::{FormatArgs, MadeInputs, ReadArgs};
-use super::outcome::Outcome;
-use super::output::{Head, Kind, show};
 use super::ranks::{RanksArgs, require_one};
+use crate::prelude::*;
 
 /// Show, check, make, convert or project gauge configurations (NERSC, ILDG, SciDAC, MILC, openQCD, DD-αAMG and HiRep files, NumPy and HDF5 arrays).
 #[derive(Args)]

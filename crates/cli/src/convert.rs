@@ -1,14 +1,9 @@
 //! `lanefield convert`: an array in the order and basis of another program, and back.
 
-use std::path::{Path, PathBuf};
-
-use anyhow::{Context as _, bail, ensure};
-use clap::Args;
 use lanefield::io::hdf5;
 use lanefield::io::npy::{self, ComplexArray, ComplexValues};
 use lanefield::io::sidecar::Sidecar;
 use lanefield::io::{claims, sidecar};
-use lanefield::reference::real::Precision;
 use lanefield_ports::compare::Axes;
 use lanefield_ports::order::{Convention, GammaBasis, Inner, SiteOrder, from_ours};
 use serde_json::Value;
@@ -16,8 +11,8 @@ use serde_json::Value;
 use super::array_output::{is_described, require_converted};
 use super::files::{failed_to_write, has_extension, named, npy_name, npy_unwritten};
 use super::ordered_array::{Named, read};
-use super::outcome::Outcome;
 use super::output::print;
+use crate::prelude::*;
 
 /// Convert an array between the orders of sites, bases of spins, precisions and files of programs, NumPy's and HDF5.
 ///

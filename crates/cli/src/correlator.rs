@@ -3,20 +3,12 @@
 pub mod plot;
 mod propagators;
 
-use std::path::PathBuf;
-
-use anyhow::Context as _;
-use clap::Args;
 use comfy_table::Table;
-use lanefield::dynamic::AnyBackend;
 use lanefield::io::atomic::write_atomically;
 use lanefield::io::npy::{ComplexValues, PropagatorArray};
 use lanefield::io::sidecar::path_of;
 use lanefield::observable::{EffectiveMass, MesonCorrelators, TwistAngle, meson_correlators};
-use lanefield::prelude::*;
 use lanefield::statistics::{Estimate, Resampling, Samples, mean};
-use lanefield_lab::Timed as _;
-use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::args::BackendArgs;
@@ -24,9 +16,9 @@ use super::csv_output::{columns_with_bits, with_bits, write_csv};
 use super::far_times;
 use super::files::{given, named, npy_error, require_outputs, svg};
 use super::ordered_array::read_array;
-use super::outcome::Outcome;
-use super::output::{Head, Kind, bits, number, ruled_table, show};
+use super::output::{bits, number, ruled_table};
 use super::twist::{self, TwistArgs};
+use crate::prelude::*;
 use plot::{Curve, Title, plot};
 use propagators::{Propagator, PropagatorFacts};
 

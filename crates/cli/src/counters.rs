@@ -1,18 +1,13 @@
 //! `lanefield counters`: achieved bandwidth from what a profiler counted, and a port's profile beside our measurements. How it is computed:
 //! `lanefield_lab::counters`.
 
-use std::path::PathBuf;
-
-use anyhow::ensure;
-use clap::Args;
 use lanefield_lab::counters::{
     Beside, Busy, KernelCounters, Kilobyte, NameMap, Profile, our_kernels, parse_bytes, parse_seconds,
 };
-use serde::Serialize;
 
 use super::args::one_of;
-use super::outcome::Outcome;
-use super::output::{Head, Kind, dense, facts, joined, number, show, table};
+use super::output::{dense, facts, joined, number, table};
+use crate::prelude::*;
 
 /// Compute the bandwidth that kernels achieved from what a profiler counted, and compare a port's profile with our measurements.
 ///

@@ -1,31 +1,24 @@
 //! `lanefield demo`: the promise in one command. A solve on the configuration that is part of the program, on the CPU reference and on the first OpenCL
 //! device; the residual histories compared as integers with each other, and with the published one.
 
-use std::path::PathBuf;
-
-use anyhow::{Context as _, ensure};
-use clap::Args;
 use lanefield::backend::Threads;
 use lanefield::backend::opencl::OpenCl;
 use lanefield::backend::select::DeviceChoice;
-use lanefield::dynamic::{AnyBackend, ArrayShape};
+use lanefield::dynamic::ArrayShape;
 use lanefield::io::atomic::write_atomically;
 use lanefield::io::nersc;
-use lanefield::prelude::*;
 use lanefield::solver::WilsonSolve;
-use lanefield_lab::Timed as _;
 use plotters::prelude::{
     ChartBuilder, Color as _, IntoDrawingArea as _, IntoLogRange as _, LineSeries, RGBColor, SVGBackend, WHITE,
 };
-use serde::Serialize;
 use sha2::{Digest as _, Sha256};
 use textplots::{Chart, Plot as _, Shape};
 
 use super::args::opencl_device;
 use super::build_progress::announce;
 use super::files::{given, named, require_outputs, svg};
-use super::outcome::Outcome;
-use super::output::{Device, Head, Kind, facts, print, show};
+use super::output::{Device, facts, print};
+use crate::prelude::*;
 use crate::solving::residual_history::history_bytes;
 use crate::source::field::gaussian;
 

@@ -1,15 +1,12 @@
 //! `lanefield devices`: what there is to run on, and whether its results can be called bitwise.
 
-use clap::Args;
 use lanefield::backend::opencl::{Context, DeviceInfo, OpenClError, Retirement, devices, faults, probe};
 use lanefield::backend::select::{DeviceChoice, Selected, resolve};
-use lanefield::backend::{Cpu, OpenCl};
 use lanefield_lab::sources::program;
-use serde::Serialize;
 
 use super::build_progress::announce;
-use super::outcome::Outcome;
-use super::output::{Device, Head, Kind, bytes, facts, show};
+use super::output::{Device, bytes, facts};
+use crate::prelude::*;
 
 /// List the OpenCL devices and the CPU reference, with what matters for a lattice kernel.
 #[derive(Args)]

@@ -5,11 +5,8 @@ mod report;
 
 use super::maps::ExaminedMaps;
 use crate::kernels::Known;
-use std::path::{Path, PathBuf};
+use crate::prelude::*;
 
-use anyhow::{bail, ensure};
-use clap::Args;
-use lanefield::backend::OpenCl;
 use lanefield::backend::opencl::Tuning;
 use lanefield_lab::ahead::KernelStep;
 use lanefield_lab::bandwidth::Operation;
@@ -18,9 +15,9 @@ use lanefield_lab::counters::{KernelCounters, Kilobyte, Profile};
 use lanefield_lab::doctor::{
     Described, Description, DeviceFacts, Examination, Observation, Remedy, diagnose, of_profile, read_trace,
 };
+use lanefield_lab::kernels_to_time;
 use lanefield_lab::plausible;
 use lanefield_lab::study::Run;
-use lanefield_lab::{Timed as _, kernels_to_time};
 
 use report::{Examined, Report};
 
@@ -29,8 +26,6 @@ use super::bench::arguments::build_ahead;
 use super::build_ahead::JobsArgs;
 use super::files::require_outputs;
 use super::kernel_args::CaseArgs;
-use super::outcome::Outcome;
-use super::output::{Head, Kind, show};
 
 /// Why a kernel is slow, and what will help: the checklist that people go through by hand, carried out on a device.
 ///

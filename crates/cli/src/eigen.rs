@@ -1,25 +1,18 @@
 //! `lanefield eigen`: the lowest eigenpairs of what conjugate gradients solve for an operator, and the file of which `--deflate` takes them.
 
-use std::path::{Path, PathBuf};
-
-use anyhow::Context as _;
-use clap::Args;
-use lanefield::backend::Memory as _;
 use lanefield::io::checkpoint;
 use lanefield::solver::{
-    EigenError, EigenParams, EigenProgress, Method, Stopped, eigen_identity, eigenpairs_from, search_identity,
+    EigenError, EigenParams, EigenProgress, Stopped, eigen_identity, eigenpairs_from, search_identity,
 };
-use lanefield_lab::Timed as _;
-use serde::Serialize;
 
 use super::args::{BackendArgs, HopArgs, finite};
 use super::configuration::ConfigArgs;
 use super::files::{given, has_extension, named, require_outputs_but};
 use super::operator::{Invertible, OperatorArgs, check, json_of};
-use super::outcome::Outcome;
-use super::output::{Head, Kind, bits, facts, joined, show, table_of};
+use super::output::{bits, facts, joined, table_of};
 use super::progress::ShareBar;
 use super::ranks::RanksArgs;
+use crate::prelude::*;
 use crate::solving::course::{SolverArgs, lay_out};
 use crate::solving::long_run::{CheckpointArgs, Interrupted, since};
 
@@ -224,7 +217,6 @@ struct Summary {
     seconds: f64,
     /// The iteration of the checkpoint from which it resumed.
     resumed_from: Option<usize>,
-    /// Of eigenvalues and eigenvectors.
     sha256: String,
     /// The file that was written; null where none was asked for.
     output: Option<String>,

@@ -5,20 +5,16 @@ mod ranks;
 mod report;
 
 use crate::kernels::Known;
-use std::path::PathBuf;
+use crate::prelude::*;
 
-use anyhow::{Context as _, bail};
-use clap::{ArgGroup, Args};
+use clap::ArgGroup;
 use lanefield::backend::opencl::{AccessWidth, DeviceKind, Tuning};
 use lanefield::backend::select::DeviceChoice;
-use lanefield::dynamic::AnyBackend;
-use lanefield::prelude::*;
+use lanefield_lab::BenchCase;
 use lanefield_lab::estimate::{Workload, stencil};
 use lanefield_lab::machine::Machine;
 use lanefield_lab::model::KernelWork;
 use lanefield_lab::study::Run;
-use lanefield_lab::{BenchCase, Timed};
-use serde::Serialize;
 
 use report::{Kernels, Listed, Listing, OfKernel, OfWorkload, Report, Times};
 
@@ -26,8 +22,6 @@ use super::args::PlaceArgs;
 use super::bench::arguments::sampling;
 use super::kernel_args::KernelWorkArgs;
 use super::machines::{described, machine_named, read};
-use super::outcome::Outcome;
-use super::output::{Head, Kind, show};
 
 /// Estimate what a workload takes on a machine, before anything is built: its limits, which one binds, and GO or NO-GO against a wanted rate.
 ///

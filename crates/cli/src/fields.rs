@@ -2,18 +2,16 @@
 
 use std::borrow::Cow;
 use std::io;
-use std::path::Path;
 
-use anyhow::{Context as _, ensure};
 use lanefield::comm::WholeLattice;
 use lanefield::dynamic::ArrayShape;
 use lanefield::io::npy::{self, ArrayReal, ComplexArray, NpyError};
 use lanefield::operator::AnyModel;
-use lanefield::prelude::*;
 use lanefield::reference::field::{FieldError, Object, list_of};
 use lanefield::reference::real::Real;
 
 use super::files::{npy_error, npy_unwritten, require_written};
+use crate::prelude::*;
 
 /// What an operator acts on.
 ///

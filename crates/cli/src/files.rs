@@ -3,10 +3,8 @@
 
 use std::fs;
 use std::io;
-use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use anyhow::Context as _;
 use clap::builder::{OsStringValueParser, TypedValueParser};
 use lanefield::io::atomic::write_atomically;
 use lanefield::io::configuration::{Format, identify, is_stream};
@@ -14,9 +12,9 @@ use lanefield::io::lock::Lock;
 use lanefield::io::npy::{self, ArrayReal, NpyError};
 use lanefield::io::{claims, sidecar};
 use lanefield::reference::real::Real;
-use num_complex::Complex;
 
 use super::ranks;
+use crate::prelude::*;
 
 /// Whether a path's extension says NumPy.
 pub fn is_npy(path: &Path) -> bool {
@@ -118,7 +116,6 @@ pub fn replace(files: bool) {
     REPLACES.store(files, Ordering::Relaxed);
 }
 
-/// Whether they are.
 pub fn replaces() -> bool {
     REPLACES.load(Ordering::Relaxed)
 }

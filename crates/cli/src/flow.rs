@@ -2,30 +2,22 @@
 
 mod plot;
 
-use std::path::PathBuf;
-
-use anyhow::ensure;
-use clap::Args;
 use comfy_table::Table;
-use lanefield::dynamic::AnyBackend;
 use lanefield::gauge::{
     Action, Flow as GradientFlow, FlowPoint, GaugeField, LARGEST_STEP, StepChoice, reference_time, reference_width,
 };
 use lanefield::io::atomic::write_atomically;
 use lanefield::io::configuration::ConfigurationFile;
-use lanefield::reference::gauge::Configuration;
-use lanefield_lab::Timed as _;
-use serde::Serialize;
 
 use super::args::{OnLatticeArgs, finite, positive_tolerance};
 use super::configuration::{ConfigArgs, FormatArgs, MadeOutput};
 use super::csv_output::{columns_with_bits, with_bits, write_csv};
 use super::files::{but_with, given, named, svg};
 use super::interrupt::{ends_on, keep};
-use super::outcome::Outcome;
-use super::output::{Head, Kind, bits, number, show, small, table};
+use super::output::{bits, number, small, table};
 use super::progress::ShareBar;
 use super::ranks::is_first;
+use crate::prelude::*;
 use plot::plot;
 
 /// Let a gauge configuration flow along the gradient of an action, and measure energy density and topological charge on the way, with the same bits on every
@@ -256,7 +248,6 @@ struct Report {
     action: String,
     /// The tolerance; null where all steps are alike.
     adaptive: Option<f64>,
-    /// Steps that were taken.
     steps: usize,
     /// t₀ / a²; null where the flow has not come so far.
     t0: Option<f64>,

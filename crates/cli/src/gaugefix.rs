@@ -1,21 +1,16 @@
 //! `lanefield gaugefix`: a configuration in Landau or Coulomb gauge.
 
-use std::path::PathBuf;
-
-use anyhow::ensure;
-use clap::{Args, ValueEnum};
+use clap::ValueEnum;
 use lanefield::gauge::{Gauge, GaugeFixed, GaugeFixing, GaugePoint, GaugeStart, LARGEST_OVERRELAXATION, Stopping};
-use lanefield::reference::layout::{DIMENSION_NAMES, Direction};
-use lanefield_lab::Timed as _;
-use serde::Serialize;
+use lanefield::reference::layout::DIMENSION_NAMES;
 
 use super::args::{OnLatticeArgs, finite, positive_tolerance};
 use super::configuration::{ConfigArgs, FormatArgs, MadeOutput};
 use super::files::but_with;
 use super::interrupt::{ends_on, keep};
-use super::outcome::Outcome;
-use super::output::{Head, Kind, bits, facts, joined, show, small, with_bits};
+use super::output::{bits, facts, joined, small, with_bits};
 use super::progress::ShareBar;
+use crate::prelude::*;
 
 /// Bring a gauge configuration into Landau or Coulomb gauge by overrelaxation, with the same links and as many iterations on every device.
 ///

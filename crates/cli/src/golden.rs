@@ -2,24 +2,17 @@
 //! theirs. What is written: `lanefield_ports::golden`.
 
 use crate::kernels::Known;
-use std::path::PathBuf;
+use crate::prelude::*;
 
-use anyhow::Context as _;
-use clap::Args;
-use lanefield::prelude::*;
-use lanefield::reference::layout::LegOrder;
-use lanefield_lab::Timed as _;
 use lanefield_lab::ahead::Step;
 use lanefield_ports::golden::{self, CheckOptions, Checked, CheckedGroup, Exported, GoldenOptions};
-use serde::Serialize;
 
 use super::args::{CpuUnlessGiven, of_storage};
 use super::build_ahead::{Builder, JobsArgs};
 use super::files::replaces;
 use super::interrupt;
 use super::kernels;
-use super::outcome::Outcome;
-use super::output::{Head, Kind, bytes, facts, joined, show, table};
+use super::output::{bytes, facts, joined, table};
 use super::progress::styled_bar;
 
 /// Write inputs and results of every kernel as files, or compare the results of a port with them.
@@ -98,7 +91,6 @@ struct Written {
     lattice: [usize; 4],
     seed: u64,
     kernels: usize,
-    /// Their names.
     chosen: Vec<&'static str>,
     cases: usize,
     stages: usize,
@@ -203,7 +195,6 @@ struct Check {
     json: bool,
 }
 
-/// What was compared.
 #[derive(Serialize)]
 struct Comparison {
     same: bool,

@@ -1,17 +1,14 @@
 //! `lanefield guidelines`: which guidelines for GPU programs hold on a device, measured. The experiments: `lanefield_lab::guidelines`.
 
-use anyhow::{Context as _, bail};
-use clap::Args;
 use lanefield::backend::opencl::Context;
 use lanefield::backend::select::{DeviceChoice, Selected, select};
 use lanefield_lab::Spread;
 use lanefield_lab::guidelines::{Clock, Guideline, Options, Outcome as Measured, Scale, Verdict, named, run};
-use serde::Serialize;
 
 use super::build_progress::announce;
-use super::outcome::Outcome;
-use super::output::{Device, Head, Kind, facts, number, show, table};
+use super::output::{Device, facts, number, table};
 use super::progress::{goes_on, progress_bar};
+use crate::prelude::*;
 
 /// Measure which guidelines for GPU programs hold on a device.
 ///

@@ -2,24 +2,21 @@
 
 use std::fmt;
 use std::num::NonZeroUsize;
-use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use anyhow::{Context as _, bail, ensure};
-use clap::Args;
 use lanefield::backend::opencl::OpenCl;
 use lanefield::backend::select::DeviceChoice;
 use lanefield::hunt::{Find, HuntOptions, HuntReport, hunt};
 use lanefield::io::atomic::write_atomically;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
 use super::args::{opencl_device, seed};
 use super::files::require_outputs;
 use super::interrupt::{self, interrupted};
-use super::outcome::Outcome;
-use super::output::{Device, Head, Kind, show};
+use super::output::Device;
 use super::progress::Steps;
 use super::worker_processes::{self, Workers, in_processes, usual_jobs};
+use crate::prelude::*;
 
 /// Bodies of a question to a worker.
 const BODIES: u32 = 12;
@@ -68,7 +65,6 @@ pub struct Hunt {
     worker: bool,
 }
 
-/// What a worker answers.
 #[derive(Serialize, Deserialize)]
 enum Answer {
     /// What it compared.

@@ -1,11 +1,9 @@
 //! The arguments that say how one kernel is launched: to run it, or only to look at its launch.
 
 use crate::kernels::Known;
-use anyhow::ensure;
-use clap::Args;
+use crate::prelude::*;
 use lanefield::backend::opencl::Tuning;
 use lanefield::kernel::Kernel;
-use lanefield::prelude::*;
 use lanefield_lab::BenchCase;
 use lanefield_lab::model::{KernelWork, is_described};
 

@@ -54,6 +54,7 @@ mod ordered_array;
 mod output;
 mod peak;
 mod potential;
+mod prelude;
 mod process;
 mod progress;
 mod propagator;

@@ -1,14 +1,11 @@
 //! `lanefield man`, which is hidden: the manual pages of a distribution (`make dist`), one for the program and one for each subcommand.
 
-use std::path::PathBuf;
-
-use anyhow::Context as _;
-use clap::{Args, Command};
+use clap::Command;
 use clap_mangen::Man;
 use lanefield::io::atomic::write_atomically;
 
 use super::files::require_outputs;
-use super::outcome::Outcome;
+use crate::prelude::*;
 
 /// Write the manual pages of the program and its subcommands.
 #[derive(Args)]

@@ -1,16 +1,13 @@
 //! `lanefield new`: a crate for kernels of one's own, with one kernel that builds, passes and is timed.
 
 use std::fs;
-use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use anyhow::{Context as _, bail, ensure};
-use clap::Args;
 use lanefield::io::atomic::write_atomically;
 
 use super::files::{failed_to_write, replaces, require_outputs};
-use super::outcome::Outcome;
 use super::output::print;
+use crate::prelude::*;
 
 /// The files of such a crate: `NAME` is its name, `CRATE` the name in Rust, `@LANEFIELD@` and `@LANEFIELD_CLI@` where the packages are.
 const FILES: [(&str, &str); 6] = [

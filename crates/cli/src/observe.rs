@@ -3,21 +3,18 @@
 use std::fmt;
 use std::str::FromStr;
 
-use clap::{Args, ValueEnum};
-use lanefield::dynamic::AnyBackend;
+use clap::ValueEnum;
 use lanefield::gauge::{
     Action, CloverObservables, Flow, GaugeField, GaugeFieldError, LARGEST_STEP, OfPlanes, Smearing, StepChoice,
 };
 use lanefield::io::configuration::ConfigurationFile;
-use lanefield::reference::layout::{DIMENSION_NAMES, Direction};
-use lanefield_lab::Timed as _;
-use serde::Serialize;
+use lanefield::reference::layout::DIMENSION_NAMES;
 
 use super::args::OnLatticeArgs;
 use super::configuration::ConfigArgs;
 use super::interrupt::{advise, ends_on, keep};
-use super::outcome::Outcome;
-use super::output::{Head, Kind, bits, joined, show, table};
+use super::output::{bits, joined, table};
+use crate::prelude::*;
 
 /// Measure gauge observables on a configuration, smeared first or not, with the same bits on every device: sums over sites are exact.
 ///
@@ -107,7 +104,6 @@ impl fmt::Display for FlowFirst {
     }
 }
 
-/// The longest Wilson loops.
 pub fn loops(text: &str) -> Result<[usize; 2], String> {
     let numbers: Option<Vec<usize>> =
         text.split(',').map(|number| number.parse().ok().filter(|&steps| steps > 0)).collect();

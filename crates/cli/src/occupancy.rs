@@ -8,9 +8,8 @@ mod table;
 
 pub use arguments::Occupancy;
 
-use super::outcome::Outcome;
-use super::output::{Head, Kind, show};
 use crate::kernels::Known;
+use crate::prelude::*;
 
 impl Occupancy {
     pub fn run(self, list: &Known) -> anyhow::Result<Outcome> {

@@ -5,29 +5,23 @@ mod plot;
 mod table;
 
 use crate::kernels::Known;
-use std::path::PathBuf;
+use crate::prelude::*;
 
-use anyhow::Context as _;
-use clap::Args;
 use lanefield::backend::opencl::Tuning;
-use lanefield::dynamic::{AnyBackend, Here};
+use lanefield::dynamic::Here;
 use lanefield::io::atomic::write_atomically;
 use lanefield::kernel::{Geometry, Kernel};
-use lanefield::prelude::*;
 use lanefield_lab::ceilings::MemoryOf;
 use lanefield_lab::peak::roofline::Roofline;
 use lanefield_lab::peak::{Operation, Part, Peak as Ceilings, PeakOptions};
 use lanefield_lab::study::Run;
-use lanefield_lab::{BenchOptions, KernelRecord, Timed as _, kernels_to_time, usual_sites};
-use serde::Serialize;
+use lanefield_lab::{BenchOptions, KernelRecord, kernels_to_time, usual_sites};
 
 use super::args::{PlaceArgs, of_storage};
 use super::bench::arguments::time;
 use super::build_ahead::{Builder, JobsArgs};
 use super::files::{named, require_outputs, svg};
 use super::interrupt;
-use super::outcome::Outcome;
-use super::output::{Head, Kind, show};
 use super::progress::with_bar;
 
 /// Measure the ceilings of a device: memory, caches, arithmetic, latency, launches, transfers. Draw the roofline of the kernels.

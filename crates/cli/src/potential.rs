@@ -1,15 +1,8 @@
 //! `lanefield potential`: the static potential of Wilson loops on several configurations, the string tension and Sommer's scale r₀.
 
-use std::path::{Path, PathBuf};
-
-use anyhow::{Context as _, bail, ensure};
-use clap::Args;
-use lanefield::dynamic::AnyBackend;
 use lanefield::gauge::{Cornell, GaugeField, PotentialPoint, Smearing, potential};
 use lanefield::io::configuration::ConfigurationFile;
 use lanefield::statistics::{Estimate, Samples, Window, chi_squared_tail};
-use lanefield_lab::Timed as _;
-use serde::Serialize;
 
 use super::args::BackendArgs;
 use super::configuration::ReadArgs;
@@ -17,13 +10,13 @@ use super::csv_output::{decimal, with_bits, write_csv};
 use super::files::{given, require_outputs};
 use super::interrupt::{ends_on, keep};
 use super::observe::loops;
-use super::outcome::Outcome;
-use super::output::{Head, Kind, ruled_table, show, table};
+use super::output::{ruled_table, table};
 use super::progress::progress_bar;
 use super::ranks::{RanksArgs, is_first};
 use super::resampling::{Bins, Number, Quality, ResamplingArgs};
 use super::smear::smear_until_a_signal;
 use crate::configuration::list::{Configurations, files_of, twice};
+use crate::prelude::*;
 
 /// The potential of static quarks on the axes, V(r) = ln [W(r, t) / W(r, t + 1)] of Wilson loops averaged over configurations, and its fit.
 ///
@@ -231,7 +224,6 @@ fn are_of_one(a: &[f64], b: &[f64]) -> bool {
     a.iter().zip(b).all(|(a, b)| (a - b).abs() <= 1e-8)
 }
 
-/// Loops of several configurations.
 struct Averaged {
     samples: Samples,
     longest: Longest,

@@ -28,20 +28,17 @@ pub struct ShareBar(ProgressBar);
 impl ShareBar {
     const STEPS: u64 = 1000;
 
-    /// Nothing is done yet.
     pub fn new() -> Self {
         let bar = styled_bar("{elapsed_precise} [{wide_bar}] {msg}");
         bar.set_length(Self::STEPS);
         Self(bar)
     }
 
-    /// So much is done.
     pub fn show(&self, share: f64, message: String) {
         self.0.set_position((share.clamp(0.0, 1.0) * Self::STEPS as f64) as u64);
         self.0.set_message(message);
     }
 
-    /// Takes the bar away.
     pub fn end(&self) {
         self.0.finish_and_clear();
     }
@@ -101,7 +98,6 @@ impl Steps {
         Self { what, steps, done: 0, message: String::new(), start: now, last: now, bar }
     }
 
-    /// So many are done.
     pub fn done(&mut self, done: usize, message: &str) {
         (self.done, self.message) = (done, message.to_owned());
         if let Some(bar) = &self.bar {
@@ -113,7 +109,6 @@ impl Steps {
         self.tick();
     }
 
-    /// Whether all are.
     pub fn is_done(&self) -> bool {
         self.done == self.steps
     }
@@ -136,7 +131,6 @@ impl Steps {
         }
     }
 
-    /// Takes the bar away.
     pub fn end(&self) {
         if let Some(bar) = &self.bar {
             bar.finish_and_clear();

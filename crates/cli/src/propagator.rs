@@ -4,20 +4,13 @@ mod groups;
 mod summary;
 
 use std::borrow::Cow;
-use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, ensure};
-use clap::Args;
-use lanefield::dynamic::AnyBackend;
 use lanefield::io::configuration::ConfigurationFile;
 use lanefield::io::identity::Identity;
 use lanefield::io::npy::{self, ArrayReal};
 use lanefield::observable::{COLUMNS, PropagatorError, Source, require_quark, solve_columns, sources};
 use lanefield::operator::AnyModel;
-use lanefield::prelude::*;
-use lanefield::reference::kernels::Vectors;
 use lanefield::solver::{DescribedSolve, Digests, Eigenpairs, Watchers, identity};
-use lanefield_lab::Timed as _;
 
 use groups::Groups;
 use summary::Summary;
@@ -28,9 +21,8 @@ use super::configuration::ConfigArgs;
 use super::far_times;
 use super::fields::write_arrays;
 use super::operator::{OnSpinors, OperatorArgs, check, json_of};
-use super::outcome::Outcome;
-use super::output::{Head, Kind, show};
 use super::ranks::{self, RanksArgs};
+use crate::prelude::*;
 use crate::solving::course::{Course, Fields, Rates, SolverArgs, changed_inputs, lay_out};
 use crate::solving::deflation::{Deflating, DeflationArgs};
 use crate::solving::long_run::{LongRun, LongRunArgs, differs};

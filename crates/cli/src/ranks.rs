@@ -3,10 +3,9 @@
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 use std::time::Duration;
 
-use anyhow::{Context as _, ensure};
-use clap::Args;
 use lanefield::comm::{Communicator, Cut, Decomposition, Launched, RanksOptions, SingleRank, WholeLattice};
-use lanefield::reference::layout::Extents;
+
+use crate::prelude::*;
 
 /// How the lattice is divided among ranks, where there are several.
 #[derive(Args, Clone, Debug, Default)]
@@ -67,7 +66,6 @@ pub fn work_in_groups(groups: usize) -> anyhow::Result<usize> {
     Ok(group)
 }
 
-/// What ranks talk by.
 pub fn communicator() -> Arc<dyn Communicator> {
     let known = COMMUNICATOR.read().unwrap_or_else(PoisonError::into_inner);
     known.clone().unwrap_or_else(|| Arc::new(SingleRank))
@@ -83,7 +81,6 @@ pub fn is_first() -> bool {
     rank() == 0
 }
 
-/// Whether there are several.
 pub fn are_several() -> bool {
     communicator().ranks() > 1
 }

@@ -1,27 +1,19 @@
 //! `lanefield reduce`: norms, inner products and sums over sites of a field in a file, to the last bit. Their definitions:
 //! `docs/arithmetic.md` §8.
 
-use std::path::{Path, PathBuf};
-
-use anyhow::{Context as _, bail, ensure};
-use clap::{Args, ValueEnum};
+use clap::ValueEnum;
 use lanefield::backend::opencl::{Finish, SumForm, SumOptions};
 use lanefield::comm::WholeLattice;
-use lanefield::dynamic::AnyBackend;
 use lanefield::io::npy::{self, ArrayReal, ComplexArray, ComplexValues, FieldArray, Precision};
-use lanefield::prelude::*;
 use lanefield::reference::field::Words;
-use lanefield::reference::kernels::Vectors;
-use lanefield::reference::layout::{Checkerboard, Direction};
+use lanefield::reference::layout::Checkerboard;
 use lanefield::reference::real::for_people;
-use lanefield_lab::Timed as _;
-use serde::Serialize;
 
 use super::args::{BackendArgs, SumArgs, name_of};
 use super::files::{check_beside, npy_error};
-use super::outcome::Outcome;
-use super::output::{Head, Kind, Layout, bits, show};
+use super::output::{Layout, bits};
 use super::ranks::{self, RanksArgs};
+use crate::prelude::*;
 
 /// Sum a field over its sites: norm, inner product, sum of each word, or the same slice by slice.
 ///
@@ -234,7 +226,6 @@ struct Report {
     layout: Layout,
     /// `full`, `even` or `odd`.
     sites: String,
-    /// What a site holds.
     object: &'static str,
     /// Its complex numbers.
     words: usize,
@@ -243,7 +234,6 @@ struct Report {
     values: Vec<Value>,
 }
 
-/// One sum.
 #[derive(Serialize)]
 struct Value {
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -1,15 +1,11 @@
 //! `lanefield report`: one HTML file of what other commands gave as JSON. What it shows: `lanefield_lab::report`.
 
-use std::path::PathBuf;
-
-use anyhow::Context as _;
-use clap::Args;
 use lanefield::io::atomic::write_atomically;
 use lanefield_lab::report::{Document, render};
 
 use super::files::require_outputs;
-use super::outcome::Outcome;
 use super::output::{facts, print};
+use crate::prelude::*;
 
 /// Make one HTML file from the JSON of other commands, and from traces.
 ///

@@ -1,12 +1,10 @@
 //! Errors of what is made of several configurations, and how good fits to it are: how they are found, and how they are shown.
 
-use anyhow::{Context as _, ensure};
-use clap::Args;
 use lanefield::statistics::{Estimate, Resampling, Samples, require_bins};
-use serde::Serialize;
 
 use super::csv_output::decimal;
 use super::output::bits;
+use crate::prelude::*;
 
 /// How errors are found.
 #[derive(Args, Clone, Copy, Debug)]
@@ -74,7 +72,6 @@ pub struct Bins {
     pub bins: usize,
     /// Configurations in no bin, the last ones: they count in means, not in errors.
     dropped: usize,
-    /// Their files.
     left_over: Vec<String>,
     /// Bootstrap samples; null where errors are those of the jackknife.
     bootstrap: Option<u32>,
@@ -110,7 +107,6 @@ impl Bins {
     /// Columns of a CSV.
     pub const COLUMNS: [&'static str; 3] = ["bin", "bins", "dropped"];
 
-    /// The cells of [`Self::COLUMNS`].
     pub fn cells(&self) -> [String; 3] {
         [self.bin as usize, self.bins, self.dropped].map(|number| number.to_string())
     }
@@ -172,7 +168,6 @@ impl Quality {
         self.warnings.iter().for_each(|warning| say!("warning: {name}: {warning}"));
     }
 
-    /// The titles of [`Self::shown`].
     pub const TITLES: [&'static str; 3] = ["χ² / degrees", "χ² per degree", "p"];
 
     /// χ² and degrees, χ² per degree, and the p-value.
@@ -193,7 +188,6 @@ impl Quality {
     /// Columns of a CSV.
     pub const COLUMNS: [&'static str; 3] = ["chi_squared", "degrees", "p_value"];
 
-    /// The cells of [`Self::COLUMNS`].
     pub fn cells(&self) -> [String; 3] {
         [decimal(Some(self.chi_squared)), self.degrees.to_string(), decimal(self.p_value)]
     }

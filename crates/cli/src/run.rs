@@ -5,25 +5,18 @@ mod axes;
 mod describe;
 mod kernel_arguments;
 
-use std::path::Path;
-
-use anyhow::Context as _;
 use lanefield::io::atomic::write_atomically;
-use lanefield::prelude::*;
-use lanefield_lab::Timed as _;
 use lanefield_ports::golden::field_array;
-use serde::Serialize;
 
 use arguments::Named;
 pub use arguments::Run;
 
 use super::files::{npy_name, require_outputs};
 use super::kernels::Known;
-use super::outcome::Outcome;
-use super::output::{Head, Kind, bits, facts, joined, print, show, with_bits};
+use super::output::{bits, facts, joined, print, with_bits};
 use super::ranks::RanksArgs;
+use crate::prelude::*;
 
-/// What a run gave.
 #[derive(Serialize)]
 struct Report {
     kernel: &'static str,

@@ -1,22 +1,15 @@
 //! `lanefield smear`: stout, APE and hypercubic smearing of a configuration.
 
-use std::path::PathBuf;
-
-use clap::Args;
-use lanefield::backend::Memory as _;
 use lanefield::comm::WholeLattice;
-use lanefield::dynamic::AnyBackend;
 use lanefield::gauge::{GaugeField, Smearing};
 use lanefield::io::configuration::ConfigurationFile;
-use lanefield::reference::gauge::{Configuration, Projection};
-use lanefield_lab::Timed as _;
-use serde::Serialize;
+use lanefield::reference::gauge::Projection;
 
 use super::args::OnLatticeArgs;
 use super::configuration::{ConfigArgs, FormatArgs, MadeOutput};
 use super::interrupt::{interrupted, keep};
-use super::outcome::Outcome;
-use super::output::{Head, Kind, bits, facts, joined, show, small, with_bits};
+use super::output::{bits, facts, joined, small, with_bits};
+use crate::prelude::*;
 
 /// Smear the links of a gauge configuration, with the same bits on every device and any number of ranks.
 ///

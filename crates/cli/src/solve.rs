@@ -3,11 +3,7 @@
 
 mod summary;
 
-use std::path::{Path, PathBuf};
-
-use anyhow::{Context as _, ensure};
-use clap::Args;
-use lanefield::dynamic::{AnyBackend, ArrayShape};
+use lanefield::dynamic::ArrayShape;
 use lanefield::io::configuration::ConfigurationFile;
 use lanefield::io::configuration::is_stream;
 use lanefield::io::identity::Identity;
@@ -15,14 +11,11 @@ use lanefield::io::npy::ArrayReal;
 use lanefield::observable::Quark as _;
 use lanefield::observable::Source;
 use lanefield::operator::AnyModel;
-use lanefield::prelude::*;
-use lanefield::reference::kernels::Vectors;
 use lanefield::reference::kernels::reduce::Sum;
 use lanefield::solver::{
     DescribedSolve, Digests, Eigenpairs, Solve as How, SolveError, Watchers, identity, solve_deflated,
     solve_with_shifts,
 };
-use lanefield_lab::Timed as _;
 use lanefield_lab::bandwidth::Operation;
 use lanefield_lab::trace::{Group, span};
 
@@ -31,9 +24,8 @@ use super::array_output::{self, ArrayOutput};
 use super::fields::{shape_of_model, write_field};
 use super::files::{given, named, npy_name};
 use super::operator::{Invertible, OperatorArgs, check, json_of};
-use super::outcome::Outcome;
-use super::output::{Head, Kind, show};
 use super::ranks;
+use crate::prelude::*;
 use crate::solving::course::{SolverArgs, changed_inputs, lay_out};
 use crate::solving::deflation::{Deflating, DeflationArgs};
 use crate::solving::long_run::{LongRun, LongRunArgs, differs};

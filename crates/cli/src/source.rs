@@ -3,26 +3,20 @@
 pub mod quark;
 
 pub mod field;
-use std::path::PathBuf;
 
-use anyhow::bail;
-use clap::Args;
 use lanefield::comm::WholeLattice;
 use lanefield::dynamic::ArrayShape;
 use lanefield::io::npy::ArrayReal;
 use lanefield::io::sidecar::SourceInputs;
 use lanefield::observable::Source;
-use lanefield::prelude::*;
-use lanefield::reference::kernels::Vectors;
 use lanefield::reference::scalar;
-use serde::Serialize;
 
 use super::args::of_arithmetic;
 use super::array_output::{self, ArrayOutput};
 use super::fields::write_field;
 use super::files::{named, npy_name};
-use super::outcome::Outcome;
-use super::output::{Head, Kind, bits, facts, joined, show, with_bits};
+use super::output::{bits, facts, joined, with_bits};
+use crate::prelude::*;
 use field::{input_of, load, require_in_range};
 
 /// Write a source as an array: the numbers that apply and solve take for the same --source.
@@ -59,7 +53,6 @@ pub struct MakeSource {
     json: bool,
 }
 
-/// What was written.
 #[derive(Serialize)]
 struct Report {
     source: String,

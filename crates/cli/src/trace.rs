@@ -3,10 +3,7 @@
 
 use std::fs::File;
 use std::io::Read as _;
-use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, ensure};
-use clap::Args;
 use lanefield::io::atomic::write_atomically;
 use lanefield::io::claims;
 use lanefield_lab::trace::{Group, Hotspot, Recording, Timeline, chrome_events, hotspots, write_chrome};
@@ -14,6 +11,7 @@ use lanefield_lab::trace::{Group, Hotspot, Recording, Timeline, chrome_events, h
 use super::files::{refused, require_outputs};
 use super::output::{number, print, printed_json, table};
 use super::ranks;
+use crate::prelude::*;
 
 /// How a trace begins. A file that does not is not replaced, not even with --force: it may be what the command reads or has just written.
 const BEGINNING: &[u8] = b"{\"kind\":\"trace\"";

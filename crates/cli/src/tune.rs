@@ -3,26 +3,20 @@
 
 use super::maps::{ComparedMap, Map, TimedMap, TunedMaps, fastest_ways};
 use crate::kernels::Known;
-use lanefield::prelude::*;
-use lanefield_lab::Timed as _;
-use std::path::PathBuf;
+use crate::prelude::*;
 use std::time::Duration;
 
-use anyhow::{Context as _, bail};
-use clap::Args;
 use lanefield::backend::Threads;
 use lanefield::backend::opencl::{AccessWidth, OpenCl, SiteOrder, Tuning, TuningFile, TuningSource};
 use lanefield::backend::select::DeviceChoice;
 use lanefield_lab::tune::{KernelReport, TuneOptions, TuneReport, require_place, save, subjects, tune};
-use serde::Serialize;
 
 use super::args::{PlaceArgs, of_storage};
 use super::build_ahead::{Builder, JobsArgs};
 use super::files::require_writable;
 use super::interrupt;
 use super::kernels::wanted;
-use super::outcome::Outcome;
-use super::output::{Device, Head, Kind, facts, joined, show, table};
+use super::output::{Device, facts, joined, table};
 use super::progress::with_bar;
 
 /// Find the fastest tuning of each stencil kernel on a device, and keep it for all later runs there.

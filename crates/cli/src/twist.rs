@@ -2,13 +2,12 @@
 
 use std::str::FromStr;
 
-use anyhow::{bail, ensure};
-use clap::Args;
 use lanefield::observable::TwistAngle;
 use lanefield::reference::real::for_people;
 use serde_json::{Map, Value};
 
 use super::ranks;
+use crate::prelude::*;
 
 #[derive(Args)]
 pub struct TwistArgs {

@@ -7,21 +7,16 @@ mod verdict;
 
 use super::maps::ComparedMap;
 use crate::kernels::Known;
-use std::path::PathBuf;
+use crate::prelude::*;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
-use anyhow::{Context as _, bail};
-use clap::Args;
+use lanefield::backend::Threads;
 use lanefield::backend::opencl::{DeviceInfo, DeviceKind, OpenCl, probe};
 use lanefield::backend::select::DeviceChoice;
 use lanefield::backend::timeline::Timeline;
-use lanefield::backend::{Cpu, Memory as _, Threads};
-use lanefield::dynamic::AnyBackend;
-use lanefield::reference::layout::{AcceleratorThreads, LaneChoice, LegOrder};
-use lanefield::reference::real::Precision;
+use lanefield::reference::layout::AcceleratorThreads;
 use lanefield::verify::{Against, Row, Tested as _, UnitReport, Verification, VerifyOptions, VerifyReport, rows};
-use serde::Serialize;
 
 use table::{Shown, header, line_of, reconstruct};
 use verdict::Verdict;
@@ -31,8 +26,7 @@ use super::build_progress::announce;
 use super::configuration::ReadArgs;
 use super::interrupt::{self, interrupted};
 use super::kernels::wanted;
-use super::outcome::Outcome;
-use super::output::{Device, Head, Kind, print, print_json, show, table};
+use super::output::{Device, print, print_json, table};
 use super::progress::Steps;
 use super::ranks::RanksArgs;
 use super::ranks::are_several;

@@ -13,12 +13,11 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use anyhow::{Context as _, bail, ensure};
 use lanefield::comm::Launched;
-use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::interrupt::interrupted;
+use crate::prelude::*;
 
 /// Most worker processes where nobody chose: each has a context of its own on the device.
 const MOST_JOBS: usize = 8;

@@ -30,7 +30,6 @@ fn plant(folder: &Folder, change: impl FnOnce(&mut Vec<Complex<f64>>)) {
     write(folder, &SHAPE, &values);
 }
 
-/// Changes `b.npy`.
 fn change(folder: &Folder, change: impl FnOnce(&mut Vec<Complex<f64>>)) {
     let array = npy::read_complex(&folder.path("b.npy")).unwrap();
     let mut values = array.values.into_f64();

@@ -14,7 +14,6 @@ const SOLVE: &str = "solve --config gauge.nersc --source gauss:4 --device cpu";
 /// Of each kind of solve: twenty in all.
 const KILLS: u64 = 5;
 
-/// The program, running.
 fn started(folder: &Folder, arguments: &str) -> Child {
     let program: &Path = assert_cmd::cargo::cargo_bin!("lanefield");
     let mut command = std::process::Command::new(program);

@@ -7,6 +7,12 @@ use std::time::Duration;
 
 use super::{Folder, assert_contains, opencl, text};
 
+fn wait_while(mut goes_on: impl FnMut() -> bool) {
+    while goes_on() {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
 /// The program, running, after it has prepared for signals.
 fn started(folder: &Folder, arguments: &str) -> Child {
     let mut command = Command::new(assert_cmd::cargo::cargo_bin!("lanefield"));
@@ -16,9 +22,7 @@ fn started(folder: &Folder, arguments: &str) -> Child {
         .env("LANEFIELD_TUNING", folder.path("tuning"));
     let process = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut process = process;
-    while !waits_for_sigterm(&process) && process.try_wait().unwrap().is_none() {
-        std::thread::sleep(Duration::from_millis(1));
-    }
+    wait_while(|| !waits_for_sigterm(&process) && process.try_wait().unwrap().is_none());
     process
 }
 
@@ -60,9 +64,7 @@ fn a_solve_that_a_signal_ends_keeps_all_that_it_has_and_goes_on_to_the_same_hist
     for name in ["-INT", "-TERM", "-HUP"] {
         let run = format!("{SOLVE} {kept} --history part.csv --record record --record-every 1 --trace trace.json");
         let process = started(&folder, &run);
-        while lines(&folder.path("record")) < 40 {
-            std::thread::sleep(Duration::from_millis(1));
-        }
+        wait_while(|| lines(&folder.path("record")) < 40);
         signal(&process, name);
         let (code, out, err) = ended(process);
         assert_eq!(code, Some(130), "{name}: {out} {err}");
@@ -92,9 +94,7 @@ fn a_batch_that_a_signal_ends_keeps_the_history_of_each_right_hand_side() {
     let solve = format!("{SOLVE} --batch 2");
     folder.fails(1, &format!("{solve} --history whole.csv"));
     let process = started(&folder, &format!("{solve} --history part.csv --record record --record-every 1"));
-    while lines(&folder.path("record")) < 40 {
-        std::thread::sleep(Duration::from_millis(1));
-    }
+    wait_while(|| lines(&folder.path("record")) < 40);
     signal(&process, "-INT");
     let (code, out, err) = ended(process);
     assert_eq!(code, Some(130), "{out} {err}");
@@ -115,9 +115,7 @@ fn a_propagator_that_a_signal_ends_goes_on_to_the_same_file() {
     folder.succeeds(&format!("{compute} --output whole.npy"));
     let run = format!("{compute} --checkpoint state --checkpoint-every 1");
     let process = started(&folder, &format!("{run} --output part.npy"));
-    while !folder.path("state").exists() {
-        std::thread::sleep(Duration::from_millis(1));
-    }
+    wait_while(|| !folder.path("state").exists());
     signal(&process, "-TERM");
     let (code, _, err) = ended(process);
     assert_eq!(code, Some(130), "{err}");
@@ -197,9 +195,7 @@ fn a_signal_of_the_batch_system_writes_a_checkpoint_and_the_run_continues() {
     folder.succeeds("config generate weak --lattice 8.8.8.8 --seed 3 --spread 0.3 --output gauge.nersc");
     let run = format!("{SOLVE} --checkpoint state --checkpoint-every 1000000 --record record --record-every 1");
     let wait = |until: &dyn Fn() -> bool| {
-        while !until() {
-            std::thread::sleep(Duration::from_millis(1));
-        }
+        wait_while(|| !until());
     };
     for name in ["-USR1", "-USR2"] {
         let process = started(&folder, &run);
@@ -235,9 +231,7 @@ fn a_search_for_eigenvectors_that_a_signal_ends_goes_on_to_the_same_file() {
     let run = format!("{search} --checkpoint state --checkpoint-every 1");
     for name in ["-INT", "-USR1"] {
         let process = started(&folder, &format!("{run} --output part.eigen"));
-        while !folder.path("state").exists() {
-            std::thread::sleep(Duration::from_millis(1));
-        }
+        wait_while(|| !folder.path("state").exists());
         signal(&process, name);
         signal(&process, "-TERM");
         let (code, out, err) = ended(process);
@@ -350,9 +344,7 @@ fn a_measurement_of_a_spectrum_keeps_the_sources_that_are_done() {
         let before = std::fs::read(folder.path("s.json")).ok();
         let process = started(&folder, &run);
         // Until the next source is done.
-        while std::fs::read(folder.path("s.json")).ok() == before && process_runs(&process) {
-            std::thread::sleep(Duration::from_millis(1));
-        }
+        wait_while(|| std::fs::read(folder.path("s.json")).ok() == before && process_runs(&process));
         signal(&process, "-TERM");
         let (code, _, err) = ended(process);
         assert!(attempt < 60, "no signal came between two sources, or it does not get on");
@@ -439,9 +431,7 @@ fn a_pipe_without_a_reader_does_not_keep_a_command_that_a_signal_ends() {
     assert!(Command::new("mkfifo").arg(folder.path("x.npy")).status().unwrap().success());
     let solve = "solve --config gauge.nersc --source gauss:4 --mass 0.5 --device cpu --history h.csv --output x.npy";
     let process = started(&folder, solve);
-    while !folder.path("h.csv").exists() {
-        std::thread::sleep(Duration::from_millis(1));
-    }
+    wait_while(|| !folder.path("h.csv").exists());
     signal(&process, "-TERM");
     let (code, _, err) = ended(process);
     assert_eq!(code, Some(130), "{err}");

@@ -11,7 +11,6 @@ use lanefield::kernel::reduce::{INNER_PRODUCTS, NORM2, SUM};
 use lanefield::kernel::{Case, CaseOptions, Kernel, Numbers, TestData};
 use lanefield::prelude::*;
 use lanefield_reference::field::{DoubledGauge, Object, SiteObject, Words};
-use lanefield_reference::kernels::Vectors;
 use lanefield_reference::layout::{
     AcceleratorThreads, LayoutError, ReductionDevice, TreePlan, get_num_blocks_and_threads,
 };

@@ -40,7 +40,6 @@ fn failed(call: &'static str, reason: impl ToString) -> CommError {
     CommError::Library { call, reason: reason.to_string() }
 }
 
-/// A message in pieces.
 fn pieces(bytes: usize) -> impl Iterator<Item = Range<usize>> {
     (0..bytes.div_ceil(LONGEST).max(1)).map(move |piece| piece * LONGEST..bytes.min((piece + 1) * LONGEST))
 }

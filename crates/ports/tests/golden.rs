@@ -42,7 +42,6 @@ fn small() -> (TempDir, std::path::PathBuf, std::path::PathBuf) {
     (folder, golden, other)
 }
 
-/// Copies a result.
 fn copy(from: &Path, to: &Path, file: &str) {
     fs::create_dir_all(to.join(file).parent().unwrap()).unwrap();
     fs::copy(from.join(file), to.join(file)).unwrap();

@@ -110,7 +110,7 @@ impl Configuration {
         Self::from_links(extents, |site, direction| su3_weak(seed, site, direction, spread))
     }
 
-    fn from_links(extents: Extents, link: impl Fn(u64, u32) -> ColourMatrix + Sync) -> Self {
+    pub(super) fn from_links(extents: Extents, link: impl Fn(u64, u32) -> ColourMatrix + Sync) -> Self {
         let mut links = vec![Complex::new(0.0, 0.0); extents.volume() * SITE_WORDS];
         let sites_a_task = items_a_task(extents.volume());
         for_each_chunk(&mut links, SITE_WORDS * sites_a_task, |task, words| {
@@ -355,8 +355,8 @@ impl Task<&[Complex<f64>]> for LargestDefect {
 #[cfg(test)]
 mod tests {
     use super::super::colour_matrix::third_row;
+    use super::super::transformation::GaugeTransformation;
     use super::*;
-    use crate::layout::Leg;
 
     fn extents(e: [usize; 4]) -> Extents {
         Extents::new(e).unwrap()
@@ -393,18 +393,7 @@ mod tests {
     fn plaquette_is_gauge_invariant_and_link_trace_is_not() {
         let lattice = extents([2, 4, 3, 2]);
         let before = Configuration::hot(lattice, 5);
-        let rotation = |site: usize| su3_random(77, site as u64, 0);
-        let adjoint = |m: ColourMatrix| -> ColourMatrix { std::array::from_fn(|i| m[3 * (i % 3) + i / 3].conj()) };
-        let mut links = Vec::new();
-        for site in 0..lattice.volume() {
-            for mu in 0..4 {
-                let turned = multiply(&rotation(site), before.link(site, mu));
-                let lattice = before.extents();
-                let next = lattice.site(lattice.neighbour(lattice.coordinate(site), Leg::forward(mu)));
-                links.extend(multiply(&turned, &adjoint(rotation(next))));
-            }
-        }
-        let after = Configuration::new(lattice, links).unwrap();
+        let after = GaugeTransformation { seed: 77 }.of_links(&before);
         assert!((before.plaquette() - after.plaquette()).abs() < 1e-14);
         assert!((before.link_trace() - after.link_trace()).abs() > 1e-4);
     }

@@ -7,8 +7,10 @@ mod colour_matrix;
 mod configuration;
 mod parts;
 mod projection;
+mod transformation;
 
 pub use border::NearCoordinate;
 pub use colour_matrix::{ColourMatrix, LINK_WORDS, SITE_WORDS, third_row};
 pub use configuration::{Configuration, GaugeError, LinkPosition, SU3_TOLERANCE, UnitarityDefect};
 pub use projection::Projection;
+pub use transformation::GaugeTransformation;

@@ -10,7 +10,6 @@ use crate::layout::{DIMENSIONS, Leg, PLANES, Place, Sites, Stencil, osites_in_fu
 use crate::real::Real;
 use crate::tasks::{for_each_chunk, items_a_task};
 
-/// Rows of a block.
 const ROWS: usize = 6;
 
 type C64 = Complex<f64>;

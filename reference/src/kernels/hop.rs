@@ -188,7 +188,6 @@ pub(super) trait HopFinish<V: LaneVector>: Sync {
     fn finish(&self, at: VectorPlace, sum: FullSpinor<V>) -> FullSpinor<V>;
 }
 
-/// The sum itself.
 struct HopSum;
 
 impl<V: LaneVector> HopFinish<V> for HopSum {

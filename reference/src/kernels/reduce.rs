@@ -68,12 +68,7 @@ pub enum MergeError {
     )]
     Tree,
     #[error("{left} sums cannot be merged with {right}: both ranks must sum the same")]
-    Count {
-        /// Sums of one side.
-        left: usize,
-        /// Sums of the other.
-        right: usize,
-    },
+    Count { left: usize, right: usize },
 }
 
 impl PartialSums {

@@ -9,7 +9,6 @@ use crate::real::Real;
 
 /// How often a number is tried to be drawn in a subgroup.
 const ATTEMPTS: u32 = 5;
-/// Draws of a subgroup.
 const DRAWS: u32 = 8;
 
 /// A quaternion (a, x, y, z).

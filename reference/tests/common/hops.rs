@@ -1,20 +1,17 @@
 //! What holds of every hop of nearest neighbours: in lanes it has the bits of plain loops over coordinates, at every lane width and on any number of
 //! threads; its parities add up; and it is gauge covariant.
 
-use lanefield_reference::field::{Field, FieldError, SiteObject, Spinors};
-use lanefield_reference::gauge::{Configuration, SITE_WORDS};
+use lanefield_reference::field::{FieldError, SiteObject};
+use lanefield_reference::gauge::{GaugeTransformation, SITE_WORDS};
 use lanefield_reference::half::Half;
-use lanefield_reference::kernels::Vectors;
-use lanefield_reference::kernels::hop::{Dagger, HopTerm, hop};
-use lanefield_reference::layout::{Checkerboard, Extents, Lattice, LegOrder, Sites, Stencil};
-use lanefield_reference::links::{BoundaryPhases, DoubledGauge, LinkFormat, double};
-use lanefield_reference::real::Precision;
+use lanefield_reference::kernels::hop::{HopTerm, hop};
+use lanefield_reference::layout::{Checkerboard, Stencil};
+use lanefield_reference::links::{DoubledGauge, double};
+use lanefield_reference::prelude::*;
 use lanefield_reference::scalar::ScalarWilson;
-use num_complex::Complex;
 use proptest::prelude::*;
 use proptest::sample::select;
 
-use super::gauge::GaugeTransformation;
 use super::{ALL_SITES, Numbers, any_boundary, any_checkerboard, any_extents, any_legs, any_numbers, extents};
 use super::{every_width, first_difference, in_pools, lattice, random_words, relative_distance};
 

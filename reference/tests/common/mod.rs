@@ -1,16 +1,13 @@
 //! Random lattices and fields for the tests of this crate, and comparison bit by bit.
 
-pub mod gauge;
 pub mod hops;
 
-use lanefield_reference::field::{Field, Spinors};
-use lanefield_reference::layout::{Checkerboard, Extents, LaneChoice, LaneWidth, Lattice, LatticeOptions};
-use lanefield_reference::layout::{Leg, LegOrder, Parity, Sites};
-use lanefield_reference::links::{BoundaryPhases, Phase};
+use lanefield_reference::layout::{Checkerboard, LaneWidth};
+use lanefield_reference::links::Phase;
+use lanefield_reference::prelude::*;
 use lanefield_reference::random::{Stream, bits, gaussian_pair};
 use lanefield_reference::real::Real;
 use lanefield_reference::scalar;
-use num_complex::Complex;
 use proptest::prelude::*;
 use proptest::sample::select;
 use proptest::test_runner::FileFailurePersistence;

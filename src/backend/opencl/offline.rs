@@ -3,9 +3,7 @@
 
 use lanefield_reference::field::DoubledGauge;
 use lanefield_reference::kernels::reduce::Sum;
-use lanefield_reference::layout::{Extents, LaneChoice, Lattice, LatticeOptions, LegOrder, Parity, Sites};
-use lanefield_reference::links::{BoundaryPhases, LinkFormat};
-use lanefield_reference::real::Precision;
+use lanefield_reference::prelude::*;
 use serde::Serialize;
 
 use super::backend::OpenCl;

@@ -113,7 +113,6 @@ const SEED: u64 = 20_260_417;
 /// Work-groups have this size where the device takes it, and the number of operands is a multiple of it.
 const LOCAL: usize = 64;
 
-/// Numbers of a vector.
 const VECTOR_LANES: usize = 8;
 
 /// The precision, the numbers of an operation, and the number of each operation.

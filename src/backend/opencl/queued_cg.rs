@@ -21,7 +21,6 @@ const AT_ONCE: &str = "cg_iteration";
 const RESIDUAL: &str = "cg_residual";
 const ADVANCE: &str = "cg_advance";
 const FINISH: &str = "finish";
-/// Sums of an iteration.
 const SUMS: usize = 2;
 
 /// Iterations are launched again as the first one was where at least so many are queued together.

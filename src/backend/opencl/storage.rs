@@ -1,7 +1,6 @@
 //! What the backend keeps in device memory for others: the numbers of fields, and tables. The layout of a field belongs to it.
 
-use lanefield_reference::layout::{Lattice, Sites};
-use lanefield_reference::real::Precision;
+use lanefield_reference::prelude::*;
 
 use super::memory::Buffer;
 use super::tuning::Layout;

@@ -1,12 +1,9 @@
 //! Complex arrays as they come from a file: their precision and shape, and what fields they can be.
 
-use lanefield_reference::field::{
-    ColourMatrix, ColourVectors, ComplexNumber, Gauge, HalfSpinor, Propagator, SiteObject as _, Spinors, Words,
-};
-use lanefield_reference::gauge::Configuration;
+use lanefield_reference::field::{ColourMatrix, ComplexNumber, Gauge, HalfSpinor, Propagator, SiteObject as _, Words};
 use lanefield_reference::kernels::domain_wall::MOST_LS;
-use lanefield_reference::layout::{Extents, LayoutError};
-use num_complex::Complex;
+use lanefield_reference::layout::LayoutError;
+use lanefield_reference::prelude::*;
 
 use super::element::Precision;
 use super::error::{NpyError, show_shape};

@@ -14,7 +14,6 @@ const MAXIMUM_AXES: usize = 64;
 
 const MAGIC: &[u8; 6] = b"\x93NUMPY";
 
-/// What a header says.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct NpyHeader {
     /// Element type, as NumPy writes it.

@@ -3,9 +3,7 @@
 use std::io::{self, Write};
 use std::path::Path;
 
-use lanefield_reference::gauge::Configuration;
-use lanefield_reference::layout::Extents;
-use num_complex::Complex;
+use lanefield_reference::prelude::*;
 
 use super::array::{ArrayReal, fermion5_shape, gauge_shape, spinor_shape, spinors_exchanged};
 use super::error::NpyError;

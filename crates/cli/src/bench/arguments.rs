@@ -2,24 +2,18 @@
 
 use std::time::Instant;
 
-use anyhow::bail;
-use clap::Args;
 use lanefield::backend::opencl::Tuning;
 use lanefield::comm::WholeLattice;
-use lanefield::dynamic::AnyBackend;
-use lanefield::prelude::*;
 use lanefield::reference::layout::LayoutError;
 use lanefield_lab::ahead::{KernelStep, Step};
 use lanefield_lab::bandwidth::Operation;
 use lanefield_lab::study::{self, Run};
-use lanefield_lab::{BenchCase, KernelRecord, Sampling, Spread, Timed};
-use serde::Serialize;
+use lanefield_lab::{BenchCase, KernelRecord, Sampling, Spread};
 
 use super::table::Report;
 use crate::args::PlaceArgs;
 use crate::build_ahead::{Builder, JobsArgs};
-use crate::outcome::Outcome;
-use crate::output::{Head, Kind, show};
+use crate::prelude::*;
 use crate::progress::with_bar;
 use crate::tuning::TuningArgs;
 

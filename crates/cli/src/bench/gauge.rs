@@ -1,23 +1,18 @@
 //! `lanefield bench gauge`: what is done to whole gauge fields, heat bath, flow and smearing, beside a copy of the links.
 
-use anyhow::{Context as _, bail};
-use clap::Args;
 use lanefield::comm::WholeLattice;
-use lanefield::dynamic::AnyBackend;
 use lanefield::gauge::{
     Action, Flow, GaugeField, Hmc, HmcParameters, Integrator, Quenched, QuenchedImproved, QuenchedParameters, Smearing,
     StepChoice,
 };
-use lanefield::prelude::*;
 use lanefield::reference::gauge::SITE_WORDS;
+use lanefield_lab::Spread;
 use lanefield_lab::bandwidth::Operation;
-use lanefield_lab::{Spread, Timed as _};
-use serde::Serialize;
 
 use super::arguments::sampled;
 use crate::args::OnLatticeArgs;
-use crate::outcome::Outcome;
-use crate::output::{Head, Kind, facts, joined, show, table};
+use crate::output::{facts, joined, table};
+use crate::prelude::*;
 use crate::progress::progress_bar;
 use crate::ranks;
 

@@ -1,11 +1,7 @@
 //! `lanefield bench [KERNEL…]`: kernels in every precision, gauge compression and lane width asked for.
 
 use crate::kernels::Known;
-use anyhow::ensure;
-use clap::Args;
-use lanefield::dynamic::AnyBackend;
-use lanefield::prelude::*;
-use lanefield_lab::Timed as _;
+use crate::prelude::*;
 use lanefield_lab::study::Run;
 use lanefield_lab::{BenchOptions, kernels_to_time};
 
@@ -13,8 +9,6 @@ use super::arguments::{TimingArgs, extents_or_usual, tuning_of};
 use super::table::Report;
 use crate::args::of_storage;
 use crate::maps::{MapReport, TimedMap, table_of_times};
-use crate::outcome::Outcome;
-use crate::output::{Head, Kind, show};
 use crate::tuning::TuningArgs;
 
 #[derive(Args)]

@@ -1,22 +1,16 @@
 //! `lanefield bench orders`: the hop with its legs in several orders.
 
-use clap::Args;
-use lanefield::dynamic::AnyBackend;
 use lanefield::kernel::hop::HOP;
-use lanefield::reference::layout::{Extents, LegOrder};
-use lanefield::reference::real::Precision;
 use lanefield_lab::BenchCase;
 use lanefield_lab::orders::studied;
 use lanefield_lab::study::Run;
-use serde::Serialize;
 
 use super::arguments::{LayoutArgs, TimingArgs, extents_or_usual, tuning_of};
+use crate::prelude::*;
 use lanefield_lab::fastest;
 
 use super::table::{Report, or_others};
 use crate::args::of_storage;
-use crate::outcome::Outcome;
-use crate::output::Kind;
 use crate::tuning::TuningArgs;
 
 /// What must be known of a faster order.

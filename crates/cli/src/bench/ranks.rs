@@ -2,26 +2,20 @@
 //! and the links between ranks.
 
 use crate::kernels::Known;
-use anyhow::Context as _;
-use clap::Args;
+use crate::prelude::*;
 use lanefield::backend::ghosts::{Halo, PacketRoom as _};
 use lanefield::comm::WholeLattice;
-use lanefield::dynamic::{AnyBackend, ArrayShape};
+use lanefield::dynamic::ArrayShape;
 use lanefield::kernel::Case;
 use lanefield::operator::{SchurComplement, System};
-use lanefield::prelude::*;
 use lanefield::reference::exact::ExactSum;
-use lanefield::reference::kernels::Vectors;
-use lanefield::reference::layout::Leg;
 use lanefield::solver::conjugate_gradient;
 use lanefield_lab::plausible;
-use lanefield_lab::{BenchCase, Spread, Timed as _, TimedCase, kernels_to_time};
-use serde::Serialize;
+use lanefield_lab::{BenchCase, Spread, TimedCase, kernels_to_time};
 
 use super::arguments::{LayoutArgs, TimingArgs, sampled};
 use crate::args::of_storage;
-use crate::outcome::Outcome;
-use crate::output::{Head, Kind, bytes, facts, joined, number, show, table, table_of};
+use crate::output::{bytes, facts, joined, number, table, table_of};
 use crate::ranks::{self, RanksArgs};
 use crate::source::field::gaussian;
 

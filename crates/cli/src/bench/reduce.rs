@@ -1,22 +1,15 @@
 //! `lanefield bench reduce`: forms of sums of large objects, compared. What is measured, and how: `lanefield_lab::reduce`.
 
-use anyhow::{Context as _, bail};
-use clap::Args;
 use lanefield::backend::opencl::{DeviceKind, Finish};
-use lanefield::dynamic::AnyBackend;
-use lanefield::prelude::*;
 use lanefield::reference::field::{ColourMatrix, ComplexNumber, Gauge, HalfSpinor, Propagator, SiteObject as _, Words};
-use lanefield::reference::kernels::Vectors;
 use lanefield::reference::layout::LayoutError;
-use lanefield_lab::Timed as _;
 use lanefield_lab::bandwidth;
 use lanefield_lab::reduce::{Operation, ReduceBench, ReduceReport, ReduceRow, SITES_A_GROUP, measure, steps};
-use serde::Serialize;
 
 use crate::args::{BackendArgs, of_arithmetic, one_of};
 use crate::build_ahead::{Builder, JobsArgs};
-use crate::outcome::Outcome;
-use crate::output::{Head, Kind, Layout, bytes, facts, show};
+use crate::output::{Layout, bytes, facts};
+use crate::prelude::*;
 use crate::progress::with_bar;
 
 /// Sums of the words of a large object: staged, fused and serial words as trees, and exact, in every launch shape.

@@ -1,24 +1,19 @@
 //! `lanefield bench sprint`: the clover kernels through the changes that a study on AMD's GPUs made one after the other. What the changes are:
 //! `lanefield_lab::sprint`.
 
-use clap::Args;
 use lanefield::backend::opencl::Tuning;
-use lanefield::dynamic::AnyBackend;
 use lanefield::kernel::blas::AXPY;
 use lanefield::kernel::reduce::NORM2;
 use lanefield::kernel::{Geometry, Kernel, clover};
-use lanefield::prelude::*;
 use lanefield::reference::layout::AcceleratorThreads;
 use lanefield_lab::sprint::{LATTICES, StageSetup, stages};
 use lanefield_lab::study::{Run, Way};
-use lanefield_lab::{BenchCase, KernelRecord, Timed as _};
-use serde::Serialize;
+use lanefield_lab::{BenchCase, KernelRecord};
 
 use super::arguments::{LayoutArgs, TimingArgs};
 use super::table::{Report, or_others};
 use crate::args::of_storage;
-use crate::outcome::Outcome;
-use crate::output::Kind;
+use crate::prelude::*;
 
 /// The clover kernels (eo_clover, oe_clover and their daggers) through the changes of a study on AMD's GPUs, with axpy and norm2 beside them.
 ///

@@ -2,16 +2,13 @@
 
 use std::fmt::Display;
 
-use anyhow::bail;
-use lanefield::dynamic::AnyBackend;
 use lanefield::kernel::Ceiling;
-use lanefield::prelude::*;
+use lanefield_lab::KernelRecord;
 use lanefield_lab::bandwidth::Operation;
 use lanefield_lab::study::Run;
-use lanefield_lab::{KernelRecord, Timed as _};
-use serde::Serialize;
 
 use crate::output::{facts, number, table_of};
+use crate::prelude::*;
 
 #[derive(Serialize)]
 pub struct Report {

@@ -1,23 +1,18 @@
 //! `lanefield bench threads`: hop and clover over the number of outer sites a work-group, as in Grid's study of `acceleratorThreads`.
 
 use crate::kernels::Known;
-use anyhow::bail;
-use clap::Args;
+use crate::prelude::*;
 use lanefield::backend::opencl::{GroupSize, Tuning};
-use lanefield::dynamic::AnyBackend;
-use lanefield::reference::layout::{AcceleratorThreads, Extents};
-use lanefield::reference::real::Precision;
+use lanefield::reference::layout::AcceleratorThreads;
 use lanefield_lab::study::Run;
 use lanefield_lab::{BenchCase, KernelRecord, kernels_to_time};
-use serde::Serialize;
 
 use super::arguments::{LayoutArgs, TimingArgs, extents_or_usual};
 use lanefield_lab::fastest;
 
 use super::table::{Report, or_others};
 use crate::args::of_storage;
-use crate::outcome::Outcome;
-use crate::output::{Kind, table};
+use crate::output::table;
 
 /// GFlop/s of kernels over the accelerator threads, the outer sites per work-group.
 ///

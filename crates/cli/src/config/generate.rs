@@ -1,15 +1,10 @@
 //! `lanefield config generate`: configurations from a seed.
 
-use std::path::PathBuf;
-
-use clap::Args;
-use lanefield::prelude::*;
-
 use super::heatbath::Heatbath;
 use super::made::Made;
 use crate::configuration::{FormatArgs, require_memory};
 use crate::files::require_outputs;
-use crate::outcome::Outcome;
+use crate::prelude::*;
 use crate::ranks::RanksArgs;
 
 /// Make a configuration, or an ensemble, from a seed; the same links on every machine.

@@ -1,24 +1,16 @@
 //! `lanefield config generate heatbath`: configurations of the pure gauge theory in a directory, with the plaquette after each sweep.
 
-use std::path::PathBuf;
-
-use anyhow::{Context as _, ensure};
-use clap::Args;
 use lanefield::comm::WholeLattice;
-use lanefield::dynamic::AnyBackend;
 use lanefield::gauge::{
     Action, Ensemble, EnsembleParameters, Quenched, QuenchedError, QuenchedImproved, QuenchedParameters,
 };
-use lanefield::prelude::*;
-use lanefield::reference::kernels::Vectors;
 use lanefield::statistics::{Autocorrelation, mean};
-use serde::Serialize;
 
 use crate::args::{OnLatticeArgs, finite};
 use crate::configuration::require_memory;
 use crate::interrupt::{heed_requests, interrupted, keep, takes_request};
-use crate::outcome::Outcome;
-use crate::output::{Head, Kind, facts, joined, show};
+use crate::output::{facts, joined};
+use crate::prelude::*;
 use crate::progress::progress_bar;
 
 /// Make an ensemble of quenched configurations: heat bath and overrelaxation. The same bits on every device and any number of ranks.
@@ -235,7 +227,6 @@ impl Evolved for QuenchedImproved<'_, AnyBackend> {
 #[derive(Serialize)]
 struct Summary {
     ensemble: EnsembleParameters,
-    /// Sweeps that were done.
     sweeps: usize,
     /// The mean plaquette after thermalisation; null if there is none.
     plaquette: Option<f64>,

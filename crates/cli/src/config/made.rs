@@ -1,16 +1,12 @@
 //! Configurations that `lanefield config` makes.
 
-use std::path::Path;
-
 use lanefield::comm::WholeLattice;
 use lanefield::io::claims;
 use lanefield::io::configuration::{Described, Origin, is_stream};
-use lanefield::reference::gauge::Configuration;
 
 use super::summary::Summary;
 use crate::configuration::{FormatArgs, ReadArgs};
-use crate::outcome::Outcome;
-use crate::output::{Head, Kind, show};
+use crate::prelude::*;
 use crate::ranks::RanksArgs;
 
 /// A configuration to be written, of which this rank has a part.

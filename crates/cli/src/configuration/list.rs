@@ -3,17 +3,15 @@
 use std::ffi::OsStr;
 use std::fs;
 use std::io;
-use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, bail, ensure};
 use lanefield::comm::WholeLattice;
 use lanefield::gauge::{require_one_action, require_one_ensemble};
 use lanefield::io::claims::{directory_of, place};
 use lanefield::io::configuration::ConfigurationFile;
-use num_complex::Complex;
 
 use crate::configuration::ReadArgs;
 use crate::files::has_extension;
+use crate::prelude::*;
 use crate::ranks::RanksArgs;
 
 /// Files of configurations, of which one is read at a time.

@@ -1,18 +1,14 @@
 //! Gauge configurations that commands read, from files of any format.
 
-use std::path::{Path, PathBuf};
-
-use anyhow::{bail, ensure};
-use clap::Args;
 use lanefield::gauge::{require_ensemble_of_directory, require_one_ensemble};
 use lanefield::io::claims;
 use lanefield::io::configuration::{self, ConfigurationFile, ReadOptions, is_stream};
-use lanefield::prelude::*;
 use lanefield::reference::gauge::{Projection, SITE_WORDS};
 use lanefield_lab::trace::{Group, span};
 use serde_json::Value;
 
 use crate::files::naming_a_dataset;
+use crate::prelude::*;
 use crate::ranks::{self, RanksArgs};
 
 /// What helps where links are too far from SU(3).

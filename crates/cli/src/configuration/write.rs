@@ -1,10 +1,7 @@
 //! Gauge configurations that commands write, to files of any format.
 
 use std::borrow::Cow;
-use std::path::{Path, PathBuf};
 
-use anyhow::ensure;
-use clap::Args;
 use clap::builder::PossibleValuesParser;
 use lanefield::comm::WholeLattice;
 use lanefield::io::claims;
@@ -13,14 +10,14 @@ use lanefield::io::configuration::{
 };
 use lanefield::io::nersc::{ByteOrder, FloatingPoint, StoredRows};
 use lanefield::io::sidecar::{ConfigurationInput, path_of};
-use lanefield::reference::gauge::Configuration;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::read::PROJECT;
 use crate::array_output::{self, ArrayOutput};
 use crate::files::{self, is_npy, require_written};
 use crate::output;
+use crate::prelude::*;
 
 /// How a configuration is written.
 #[derive(Args, Clone, Default)]

@@ -1,14 +1,11 @@
 //! The propagators that `lanefield correlator` reads, and what their sidecars say of them. What contradicts them is refused.
 
-use std::path::{Path, PathBuf};
-
-use anyhow::{bail, ensure};
 use lanefield::io::sidecar::{ConfigurationInput, Sidecar, SidecarInputs, SourceInput, path_of};
 use lanefield::observable::MesonCorrelators;
-use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::configuration::list::are_of_same_links;
+use crate::prelude::*;
 
 /// A propagator in a file.
 pub struct Propagator {

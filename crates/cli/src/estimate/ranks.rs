@@ -1,17 +1,12 @@
 //! Many devices: what a kernel and an iteration take on so many ranks of a cluster.
 
-use std::path::Path;
-
-use anyhow::ensure;
-use clap::Args;
 use lanefield_lab::estimate::{RanksEstimate, RanksLimit, on_ranks};
 use lanefield_lab::machine::Cluster;
 use lanefield_lab::model::KernelWork;
-use serde::Serialize;
 
 use crate::machines::described;
-use crate::outcome::Outcome;
-use crate::output::{Head, Kind, bytes, facts, joined, show, table_of};
+use crate::output::{bytes, facts, joined, table_of};
+use crate::prelude::*;
 
 /// Which cluster, and how many of its devices.
 #[derive(Args)]

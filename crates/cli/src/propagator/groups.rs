@@ -5,17 +5,15 @@ use std::ops::Range;
 use lanefield::comm::{Receive, Send as Packet};
 use lanefield::io::npy::ArrayReal;
 use lanefield::observable::COLUMNS;
-use lanefield::reference::field::{Spinors, list_of};
-use lanefield::reference::kernels::Vectors;
+use lanefield::reference::field::list_of;
 use lanefield::solver::SolveReport;
-use num_complex::Complex;
 
 use crate::far_times;
 use crate::fields::interleaved;
+use crate::prelude::*;
 use crate::ranks;
 use crate::solving::course::RhsSummary;
 
-/// So many groups.
 #[derive(Clone, Copy)]
 pub struct Groups(pub usize);
 

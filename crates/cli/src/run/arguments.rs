@@ -1,16 +1,13 @@
 //! The arguments of `lanefield run`.
 
-use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use clap::Args;
 use lanefield::kernel::{FieldContents, FieldRole, Kernel};
-use lanefield::prelude::*;
-use lanefield::reference::layout::Direction;
 
 use crate::args::{BackendArgs, HopArgs, SumArgs, of_storage};
 use crate::configuration::ReadArgs;
 use crate::kernels::of_library;
+use crate::prelude::*;
 
 /// Run a kernel on arrays, and write what it gives: every kernel, in every precision.
 ///

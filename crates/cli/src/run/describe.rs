@@ -1,9 +1,8 @@
 //! The arguments of a kernel: what they are, in a table, and whether all are given.
 
 use crate::kernels::Known;
-use anyhow::{bail, ensure};
+use crate::prelude::*;
 use lanefield::kernel::{Access, FieldContents, FieldRole, Kernel, KernelArgument};
-use lanefield::prelude::*;
 
 use super::super::output::table;
 use super::arguments::{Named, Run};

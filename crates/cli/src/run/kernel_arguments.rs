@@ -1,14 +1,9 @@
 //! The arguments as they are given: arrays, numbers, matrices, and the call that they make.
 
-use std::path::{Path, PathBuf};
-
-use anyhow::{Context as _, bail, ensure};
 use lanefield::backend::HostField;
-use lanefield::dynamic::AnyBackend;
 use lanefield::in_precision;
 use lanefield::io::npy::{self, ComplexArray, RawArray};
 use lanefield::kernel::{Access, Case, FieldContents, FieldRole, FieldSites, GivenArguments, KernelArgument, Scalars};
-use lanefield::prelude::*;
 use lanefield::reference::field::{DoubledGauge, Object};
 use lanefield::reference::kernels::domain_wall::{InverseForm, MatrixForm, MobiusCoefficients, SMatrix};
 use lanefield::reference::links::{double, raw};
@@ -19,6 +14,7 @@ use super::super::files::{check_beside, npy_error};
 use super::arguments::{AlongS, Named, Run};
 use super::axes::{axes_in_words, axes_of_matrix, object_of};
 use super::describe::names_of;
+use crate::prelude::*;
 
 /// An array that was read.
 pub(super) struct Loaded {
@@ -93,7 +89,6 @@ impl Run {
         })
     }
 
-    /// The call.
     pub(super) fn case(
         &self,
         backend: &AnyBackend,

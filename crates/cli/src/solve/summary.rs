@@ -1,14 +1,12 @@
 //! What `lanefield solve` says at its end: a table for people, JSON for programs.
 
 use lanefield::operator::AnyModel;
-use lanefield::prelude::*;
-use lanefield::reference::kernels::Vectors;
 use lanefield::solver::{Solve as How, SolveError, SolveReport};
-use serde::Serialize;
 
 use crate::args::HopArgs;
 use crate::operator::json_of;
 use crate::output::{bits, facts, with_bits};
+use crate::prelude::*;
 use crate::solving::course::{Course, Fields, Rates, RhsSummary};
 use crate::solving::deflation::deflated;
 use crate::solving::long_run::since;
@@ -16,13 +14,11 @@ use crate::solving::long_run::since;
 /// What was solved, and how it went. As JSON, these fields; what a solver that did not converge cannot tell is null.
 #[derive(Serialize)]
 pub struct Summary {
-    /// What it ran on.
     #[serde(skip)]
     device: String,
     operator: &'static str,
     /// Its parameters beside those of the hop, by name.
     parameters: serde_json::Map<String, serde_json::Value>,
-    /// The same in words.
     #[serde(skip)]
     description: String,
     /// `cg`, `block-cg`, `mixed-f32`, `mixed-half`, `bicgstab`.

@@ -1,15 +1,10 @@
 //! What `solve` and `propagator` have in common: the arguments of a solver, and what both say of a solve.
 
-use anyhow::Context as _;
-use clap::Args;
-use lanefield::prelude::*;
-use lanefield::reference::kernels::Vectors;
 use lanefield::solver::{SolveReport, SolvedRhs};
-use serde::Serialize;
 
 use crate::args::{HopArgs, iterations, of_arithmetic};
-use crate::outcome::Outcome;
 use crate::output::{Layout, bits};
+use crate::prelude::*;
 
 /// When a solver stops, and what it works on.
 #[derive(Args)]
@@ -251,7 +246,6 @@ impl RhsSummary {
         }
     }
 
-    /// For other ranks.
     pub fn to_words(&self) -> [u64; 6] {
         // Each has a history, unless the source is not finite.
         let residual_squared = self.residual_squared.unwrap_or(f64::NAN);

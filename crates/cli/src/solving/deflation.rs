@@ -1,15 +1,12 @@
 //! `--deflate`: eigenvectors that `lanefield eigen` wrote, as guesses of solves.
 
-use std::path::{Path, PathBuf};
-
-use anyhow::{Context as _, bail};
-use clap::Args;
 use lanefield::io::checkpoint::{self, CheckpointError};
 use lanefield::io::configuration::ConfigurationFile;
-use lanefield::operator::{AnyModel, HopParameters};
-use lanefield::solver::{Eigenpairs, Preconditioning, eigen_identity};
+use lanefield::operator::AnyModel;
+use lanefield::solver::{Eigenpairs, eigen_identity};
 
 use crate::files::given;
+use crate::prelude::*;
 use crate::solving::course::Fact;
 
 #[derive(Args, Clone, Debug)]

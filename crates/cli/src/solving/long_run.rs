@@ -2,11 +2,7 @@
 
 use std::error::Error;
 use std::fmt;
-use std::path::{Path, PathBuf};
 
-use anyhow::Context as _;
-use clap::Args;
-use lanefield::backend::BackendError;
 use lanefield::comm::WholeLattice;
 use lanefield::io::atomic::WriteError;
 use lanefield::io::checkpoint;
@@ -21,8 +17,8 @@ use lanefield::solver::{
 
 use crate::files::{but_with, given, lock_file, stopped};
 use crate::interrupt::{self, interrupted};
-use crate::outcome::Outcome;
-use crate::output::{Head, print_json};
+use crate::output::print_json;
+use crate::prelude::*;
 use crate::ranks;
 use crate::solving::course::Fact;
 
@@ -64,11 +60,9 @@ pub struct LongRun {
     state: Option<SavedState>,
     histories: Vec<Vec<f64>>,
     lattice: Option<WholeLattice>,
-    /// Of the checkpoint.
     lock: Option<Lock>,
     /// What was written when no more iterations were allowed.
     given_up: Option<LastCheckpoint>,
-    /// What it is called.
     what: &'static str,
 }
 

@@ -1,22 +1,17 @@
 //! The inputs of `apply` and `solve`: a configuration, and a source from a file, from a seed, or at a point.
 
-use std::path::Path;
-
-use anyhow::{Context as _, bail, ensure};
-use clap::Args;
 use clap::builder::{OsStringValueParser, TypedValueParser};
 use lanefield::comm::{CommError, WholeLattice};
 use lanefield::dynamic::ArrayShape;
 use lanefield::io::configuration::ConfigurationFile;
 use lanefield::io::sidecar::{NoiseInput, SourceInput, SourceKind};
 use lanefield::observable::{Component, Noise, Source};
-use lanefield::prelude::*;
 use lanefield::reference::field::FieldError;
-use lanefield::reference::kernels::Vectors;
 
 use crate::configuration::ConfigArgs;
 use crate::fields::{interleaved, read_field};
 use crate::files::check_beside;
+use crate::prelude::*;
 use crate::ranks::RanksArgs;
 
 /// What an operator acts in, and on.

@@ -1,22 +1,18 @@
 //! The sources of `propagator` and `spectrum measure`: twelve columns by name or from a file, and the links on which they are smeared.
 
-use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use anyhow::{Context as _, bail, ensure};
-use clap::Args;
 use lanefield::comm::WholeLattice;
-use lanefield::dynamic::AnyBackend;
 use lanefield::gauge::{GaugeField, Smearing};
 use lanefield::io::npy::{self, ComplexValues};
 use lanefield::io::sidecar::{ConfigurationInput, SourceInput, SourceKind};
 use lanefield::observable::{COLUMNS, QuarkSource, Source, Wuppertal, columns_of_propagator, times_of_columns};
-use lanefield::prelude::*;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
 use crate::configuration::ReadArgs;
 use crate::files::{check_beside, npy_error};
 use crate::output::joined;
+use crate::prelude::*;
 use crate::ranks::RanksArgs;
 use crate::source::field::described;
 

@@ -1,16 +1,14 @@
 //! The file of measured correlators: what the quark and its sources are, and for each configuration its correlators. `docs/spectrum.md` describes it.
 
-use std::path::Path;
-
-use anyhow::{Context as _, bail, ensure};
 use lanefield::bounded;
 use lanefield::io::atomic::write_atomically;
 use lanefield::io::seal::{sealed, unseal};
 use lanefield::observable::{Hadron, Momentum, TwistAngle};
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use crate::configuration::list::are_of_same_links;
+use crate::prelude::*;
 use crate::source::quark::NamedSource;
 
 /// The `kind` of every such file.
@@ -51,7 +49,6 @@ pub struct Inputs {
     pub legs: String,
     /// f32 or f64.
     pub precision: String,
-    /// Of the solves.
     pub tolerance: f64,
     /// `even-odd` or `none`.
     pub preconditioning: String,
@@ -80,7 +77,6 @@ pub struct UnderWay {
     pub sources: Vec<OfSource>,
 }
 
-/// What one source gave.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct OfSource {
     /// Real parts, of each hadron at each momentum ([`Data::kinds`]).
@@ -120,7 +116,6 @@ impl Measured {
 }
 
 impl Data {
-    /// Of nothing measured yet.
     pub fn new(inputs: Inputs) -> Self {
         let lanefield = env!("CARGO_PKG_VERSION").to_owned();
         Self { kind: KIND.to_owned(), format: FORMAT, lanefield, inputs, configurations: Vec::new(), under_way: None }

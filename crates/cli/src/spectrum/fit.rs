@@ -1,23 +1,18 @@
 //! `lanefield spectrum fit`: effective masses and fits of measured correlators, with errors.
 
-use std::path::PathBuf;
 use std::str::FromStr;
 
-use anyhow::{Context as _, bail, ensure};
-use clap::Args;
 use lanefield::io::atomic::write_atomically;
 use lanefield::observable::{Hadron, Momentum, TwistAngle};
-use lanefield::reference::layout::Extents;
 use lanefield::statistics::{self, Covariance, Fitted, Regularised, Samples, States, Window};
-use serde::Serialize;
 
 use super::data::{Data, Inputs, Measured, name_of};
 use crate::correlator::plot::{Band, Curve, Title, plot};
 use crate::csv_output::{decimal, with_bits, write_csv};
 use crate::far_times;
 use crate::files::{given, named, require_outputs, svg};
-use crate::outcome::Outcome;
-use crate::output::{Head, Kind, bits, ruled_table, show, table};
+use crate::output::{bits, ruled_table, table};
+use crate::prelude::*;
 use crate::resampling::{Bins, Number, Quality, ResamplingArgs, digits};
 use crate::twist;
 

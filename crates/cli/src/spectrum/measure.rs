@@ -1,11 +1,6 @@
 //! `lanefield spectrum measure`: propagators and correlators on one configuration after the other.
 
-use std::path::{Path, PathBuf};
-
-use anyhow::{Context as _, bail, ensure};
-use clap::Args;
 use lanefield::comm::WholeLattice;
-use lanefield::dynamic::AnyBackend;
 use lanefield::io::claims;
 use lanefield::io::configuration::ConfigurationFile;
 use lanefield::io::npy::ArrayReal;
@@ -15,13 +10,9 @@ use lanefield::observable::{
     require_quark,
 };
 use lanefield::operator::AnyModel;
-use lanefield::prelude::*;
 use lanefield::reference::field::list_of;
-use lanefield::reference::kernels::Vectors;
 use lanefield::solver::{SolveError, SolverError, Stopped, Watchers};
 use lanefield::statistics::mean;
-use lanefield_lab::Timed as _;
-use serde::Serialize;
 
 use super::data::{Correlator, Data, Inputs, Measured, OfSource, UnderWay, name_of};
 use crate::args::{HopArgs, OnLatticeArgs};
@@ -31,8 +22,8 @@ use crate::far_times;
 use crate::files::{lock_file, require_outputs_but};
 use crate::interrupt::{interrupted, keep};
 use crate::operator::{OnSpinors, OperatorArgs, check, json_of};
-use crate::outcome::Outcome;
-use crate::output::{Head, Kind, facts, joined, show};
+use crate::output::{facts, joined};
+use crate::prelude::*;
 use crate::progress::progress_bar;
 use crate::solving::course::{SolverArgs, lay_out};
 use crate::solving::long_run::{Interrupted, LongRun};

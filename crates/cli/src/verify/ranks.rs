@@ -1,18 +1,13 @@
 //! `lanefield verify` on ranks: solves on random decompositions, held against one rank. The ranks are those of mpirun, or threads.
 
-use anyhow::Context as _;
-use lanefield::backend::Memory as _;
 use lanefield::backend::opencl::{OpenCl, Tuning};
 use lanefield::comm::WholeLattice;
-use lanefield::dynamic::AnyBackend;
 use lanefield::verify::{PartsCase, PartsOutcome};
-use lanefield_lab::Timed as _;
-use serde::Serialize;
 
 use crate::args::PlaceArgs;
 use crate::interrupt::interrupted;
-use crate::outcome::Outcome;
-use crate::output::{Head, Kind, bits, show, table};
+use crate::output::{bits, table};
+use crate::prelude::*;
 use crate::progress::Steps;
 use crate::ranks;
 
@@ -20,7 +15,6 @@ use crate::ranks;
 pub struct OnDecompositions {
     /// The device of the ranks.
     pub place: PlaceArgs,
-    /// How many cases.
     pub cases: u32,
     /// The case of this number alone.
     pub only: Option<u64>,
@@ -39,7 +33,6 @@ struct Report {
     ranks_in_all: Option<usize>,
     /// Key of all random choices and data.
     seed: u64,
-    /// Solves.
     cases: usize,
     /// Squared residuals compared, of all iterations.
     residuals: usize,

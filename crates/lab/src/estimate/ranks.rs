@@ -161,8 +161,6 @@ fn beyond_the_host(cluster: &Cluster, decomposition: &Decomposition, faces: &[(u
 
 #[cfg(test)]
 mod tests {
-    use lanefield_reference::links::LinkFormat;
-
     use super::*;
 
     fn estimates(ranks: &[usize]) -> Vec<RanksEstimate> {

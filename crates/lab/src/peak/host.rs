@@ -5,8 +5,7 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use bytemuck::{Pod, Zeroable};
-use lanefield::backend::BackendError;
-use lanefield_reference::kernels::Vectors;
+use lanefield::prelude::*;
 use lanefield_reference::kernels::multiply_adds::{NUMBERS, multiply_adds};
 use lanefield_reference::tensor::Task;
 use lanefield_reference::tensor::sets::run as run_task;

@@ -3,7 +3,6 @@
 use lanefield::dynamic::AnyBackend;
 use lanefield::kernel::{Kernel, TestData};
 use lanefield::prelude::*;
-use lanefield::reference::layout::LegOrder;
 
 use super::error::GoldenError;
 

@@ -22,11 +22,8 @@ pub struct Equation<'a> {
     /// M.
     pub model: AnyModel,
     pub hop: HopParameters,
-    /// Its links.
     pub configuration: &'a Configuration,
-    /// What M acts on.
     pub shape: ArrayShape,
-    /// What b is called.
     pub source: &'a Source,
     /// b in site order.
     pub b: Vec<Complex<f64>>,

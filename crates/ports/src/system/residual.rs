@@ -21,7 +21,6 @@ pub struct Residual {
 }
 
 impl Residual {
-    /// Of no system.
     pub fn of_nothing() -> Self {
         Self { residual: f64::NAN, changed: None, factor: None, residual_with_factor: f64::NAN }
     }

@@ -2,7 +2,6 @@
 
 use lanefield::io::npy::{ComplexArray, ComplexValues};
 use lanefield::prelude::*;
-use lanefield::reference::layout::Leg;
 use lanefield::reference::scalar::{project, step};
 use lanefield_ports::Content;
 use lanefield_ports::compare::{CompareOptions, compare};

@@ -1,7 +1,6 @@
 //! With links and source a fault of a hop is named exactly; the second table of `docs/ports.md` is what was said.
 
 use lanefield::prelude::*;
-use lanefield::reference::layout::{Leg, LegOrder};
 use lanefield::reference::scalar::{Link, ScalarWilson, step};
 use lanefield_ports::compare::{
     Cause, CompareOptions, Confidence, HopFindings, HopInputs, Likeness, compare, explain_hop,

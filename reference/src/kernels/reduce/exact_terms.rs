@@ -17,7 +17,6 @@ pub(crate) struct ExactTerms<D, const N: usize> {
 }
 
 impl<D: Doubles, const N: usize> ExactTerms<D, N> {
-    /// No terms yet.
     pub(crate) fn new() -> Self {
         Self {
             sums: std::array::from_fn(|_| RunningSum::new()),

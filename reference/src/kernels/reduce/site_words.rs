@@ -18,7 +18,6 @@ impl<'a, R: Real> SiteWords<'a, R> {
         Self { field: field.words(), words: field.object().words(), nsimd: field.lattice().nsimd() }
     }
 
-    /// Number of sites.
     pub(in super::super) fn count(&self) -> usize {
         self.field.len() / self.words
     }

@@ -42,7 +42,6 @@ pub(crate) fn handle_of(info: &DeviceInfo) -> Result<RawDevice, OpenClError> {
     }
 }
 
-/// What the platforms offer.
 #[derive(Default)]
 struct Enumerated {
     devices: Vec<(DeviceInfo, RawDevice)>,

@@ -2,10 +2,7 @@
 
 use std::fmt;
 
-use lanefield_reference::field::Spinors;
-use lanefield_reference::layout::{Lattice, Sites};
-use lanefield_reference::links::LinkFormat;
-use lanefield_reference::real::Precision;
+use lanefield_reference::prelude::*;
 
 use super::access::AccessWidth;
 use super::layout::Layout;

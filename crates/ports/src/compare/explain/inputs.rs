@@ -2,7 +2,6 @@
 
 use lanefield::io::npy::ComplexArray;
 use lanefield::prelude::*;
-use lanefield::reference::layout::LegOrder;
 
 #[derive(Clone, Debug)]
 pub struct HopInputs<'a> {

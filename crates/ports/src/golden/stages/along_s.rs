@@ -4,7 +4,6 @@ use lanefield::backend::HostField;
 use lanefield::kernel::Numbers;
 use lanefield::prelude::*;
 use lanefield::reference::field::Object;
-use lanefield::reference::kernels::Vectors;
 use lanefield::reference::kernels::domain_wall::{InverseForm, MobiusCoefficients, SMatrix, Tridiagonal};
 
 use super::stage::Stage;

@@ -5,7 +5,6 @@ use lanefield::io::record::RecordWriter;
 use lanefield::operator::AnyModel;
 use lanefield::prelude::*;
 use lanefield::reference::field::Object;
-use lanefield::reference::kernels::Vectors;
 use lanefield::reference::layout::spread;
 use lanefield::reference::random::{Stream, gaussian_pair};
 use lanefield::solver::{

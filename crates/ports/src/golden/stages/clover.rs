@@ -4,7 +4,6 @@ use lanefield::backend::HostField;
 use lanefield::prelude::*;
 use lanefield::reference::field::{CloverBlocks, ComplexNumber, FieldStrength, Object};
 use lanefield::reference::half::Half;
-use lanefield::reference::kernels::Vectors;
 use lanefield::reference::kernels::clover_term::CloverCoefficients;
 use lanefield::reference::layout::Stencil;
 use lanefield::reference::links::raw;

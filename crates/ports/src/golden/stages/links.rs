@@ -1,10 +1,9 @@
 //! Links: rounded, doubled and compressed, and what is rebuilt of the compressed ones.
 
 use lanefield::in_precision;
+use lanefield::prelude::*;
 use lanefield::reference::field::{DoubledGauge, Object};
-use lanefield::reference::layout::{Leg, Sites};
-use lanefield::reference::links::{LinkFormat, double, raw};
-use lanefield::reference::real::Precision;
+use lanefield::reference::links::{double, raw};
 use lanefield::reference::scalar::ScalarWilson;
 
 use super::half::stored;
