@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-use lanefield_reference::field::{FieldData, FieldError, FieldShape, Object, Repeated};
+use lanefield_reference::field::{DoubledGauge, FieldData, FieldError, FieldShape, Object, Repeated};
 use lanefield_reference::layout::{Checkerboard, LayoutError, Stencil};
 use lanefield_reference::links::double;
 use lanefield_reference::prelude::*;

@@ -433,7 +433,7 @@ mod tests {
             ),
             (
                 "fn f<S: Site>(out: &mut Write<S, Spinors>) {}",
-                "an argument of a body is passed by value, as Write < S, Spinors >, without & or &mut",
+                "an argument of a body is passed by value, as Write<S, Spinors>, without & or &mut",
             ),
             (
                 "fn f<S: Site>(out: Write<S>) {}",

@@ -180,7 +180,7 @@ impl<'a> Declared<'a> {
         };
         let unknown = match &*typed.ty {
             Type::Reference(reference) => {
-                let by_value = reference.elem.to_token_stream();
+                let by_value = reference.elem.to_token_stream().to_string().replace(' ', "").replace(',', ", ");
                 format!("an argument of a {of} is passed by value, as {by_value}, without & or &mut")
             }
             ty => {
