@@ -2,7 +2,7 @@
 //! a thread computes a point, and a block of threads a point that is a block. Counterpart for lattice sites: `crates/kernels/src/body/c.rs`.
 
 use lanefield::body::BodyError;
-use lanefield::body::c::{called, compiled_with, one_of_terms, includes, operations, wrapped};
+use lanefield::body::c::{called, compiled_with, includes, one_of_terms, operations, wrapped};
 use lanefield::body::dialect::Dialect;
 use lanefield::body::program::{Kind, Program};
 use lanefield::body::text::Writes as _;
@@ -60,7 +60,8 @@ pub fn kernel_text(
     text += &begin;
     delinearised("size_t", "number", rank).iter().for_each(|line| text += &format!("{indent}{line}\n"));
     text += &format!("{body}{end}}}\n");
-    let sum = if writer.lists.iter().any(|&lists| lists > 0) { one_of_terms(dialect, &name, None) } else { String::new() };
+    let sum =
+        if writer.lists.iter().any(|&lists| lists > 0) { one_of_terms(dialect, &name, None) } else { String::new() };
     let called = called(dialect, functions(dialect), &text);
     let limits = "#ifndef INT_MIN\n#define INT_MIN (-2147483647 - 1)\n#endif\n";
     Ok(format!("{}\n{}{limits}\n{called}\n{text}{sum}", head(map, program, &arguments, dialect), includes(dialect)))
