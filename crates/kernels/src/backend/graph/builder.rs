@@ -112,7 +112,7 @@ impl<'t, B: Launch> GraphBuilder<'t, B> {
     /// The graph, to run on so many queues (at least one). Its fields are made now, and every launch is held against its specification.
     ///
     /// # Errors
-    /// [`GraphError`]; [`BackendError::Argument`]; what the backend reports.
+    /// [`GraphError`](super::GraphError); [`BackendError::Argument`]; what the backend reports.
     pub fn build(self, backend: &B, queues: usize) -> Result<Graph<'t, B>, BackendError> {
         let Self { slots, scalars, launches } = self;
         check(&slots, scalars.len(), &launches)?;
