@@ -158,11 +158,27 @@ fn two_terms_a_slice<S: Site>(phi: Read<S, ComplexNumber>, sums: SliceSum<S>) {
     sums.add(phi.here().norm2());
 }
 
+/// Two terms of a site for a sum over all sites.
+#[lane_kernel]
+fn two_terms_a_site<S: Site>(phi: Read<S, ComplexNumber>, sum: ExactSum<S>) {
+    sum.add(phi.here().norm2());
+    sum.add(phi.here().norm2());
+}
+
 #[test]
 fn several_terms_of_a_site_in_an_ordered_sum_are_refused() {
     let KernelSource::Body(body) = TWO_TERMS_A_SLICE.source else { unreachable!("it is one") };
     let error = body.program("two_terms_a_slice", LegOrder::DEFAULT).unwrap_err().to_string();
     assert!(error.contains("adds several terms of a site to sums"), "{error}");
+    let cpu = Cpu::new(None).unwrap();
+    let lattice = Lattice::new(Extents::new([2; 4]).unwrap(), OfLanes::ComplexD, LatticeOptions::default()).unwrap();
+    let ones = [Complex::new(1.0, 0.0); 16];
+    let phi =
+        cpu.upload(Field::<f64, _>::from_site_order(lattice, Sites::Full, ComplexNumber, &ones).unwrap()).unwrap();
+    let sum = |sum| TwoTermsASite { phi: &phi }.reduce(&cpu, sum);
+    assert_eq!(sum(Sum::Exact).unwrap().round(), [32.0]);
+    let error = sum(Sum::Tree(TreePlan::new(8, 2).unwrap())).unwrap_err().to_string();
+    assert!(error.contains("adds several terms of a site to sum:"), "{error}");
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use std::ffi::{c_int, c_void};
 
 use lanefield::backend::{HostField, Threads};
+use lanefield::dynamic::Piece;
 use lanefield::kernel::{Numbers as Kind, TestData};
 use lanefield::operator::{SchurComplement, System};
 use lanefield::prelude::*;
@@ -68,39 +69,17 @@ struct CParameters {
     components: c_int,
 }
 
-/// A piece of an operator.
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Piece {
-    Full,
-    Meooe(Parity),
-    Mooee(Parity),
-    MooeeInverse(Parity),
-    Mpc,
-}
-
-impl Piece {
-    const ALL: [Self; 8] = [
-        Self::Full,
-        Self::Meooe(Parity::Even),
-        Self::Meooe(Parity::Odd),
-        Self::Mooee(Parity::Even),
-        Self::Mooee(Parity::Odd),
-        Self::MooeeInverse(Parity::Even),
-        Self::MooeeInverse(Parity::Odd),
-        Self::Mpc,
-    ];
-
-    /// The sites of what is read, and of what is written.
-    fn sites(self) -> (Sites, Sites) {
-        match self {
-            Self::Full => (Sites::Full, Sites::Full),
-            Self::Meooe(Parity::Even) => (Sites::Parity(Parity::Odd), Sites::Parity(Parity::Even)),
-            Self::Meooe(Parity::Odd) => (Sites::Parity(Parity::Even), Sites::Parity(Parity::Odd)),
-            Self::Mooee(parity) | Self::MooeeInverse(parity) => (Sites::Parity(parity), Sites::Parity(parity)),
-            Self::Mpc => (Sites::Parity(Parity::Odd), Sites::Parity(Parity::Odd)),
-        }
-    }
-}
+/// All pieces of an operator.
+const PIECES: [Piece; 8] = [
+    Piece::Full,
+    Piece::Meooe(Parity::Even),
+    Piece::Meooe(Parity::Odd),
+    Piece::Mooee(Parity::Even),
+    Piece::Mooee(Parity::Odd),
+    Piece::MooeeInverse(Parity::Even),
+    Piece::MooeeInverse(Parity::Odd),
+    Piece::Mpc,
+];
 
 /// An operator of C, in one precision.
 struct COperator<'a> {
@@ -187,7 +166,7 @@ fn on_backend<B: Backend, R: Vectors, M: Model>(
 ) -> Numbers {
     let lattice = *psi.lattice();
     let psi = backend.upload(psi.clone()).unwrap();
-    let mut out = backend.zeros(lattice, piece.sites().1, model.object(1)).unwrap();
+    let mut out = backend.zeros(lattice, piece.onto(), model.object(1)).unwrap();
     if piece == Piece::Full {
         model.full::<B, R>(backend, configuration, lattice).unwrap().apply(&mut out, &psi, dagger).unwrap();
     } else {
@@ -227,12 +206,12 @@ fn check<R: Vectors, M: Model>(
     };
     let configuration = Configuration::hot(Extents::new(extents).unwrap(), draws.below(3) as u64);
     let (model, parameters) = make(&mut draws, hop);
-    let piece = draws.one_of(&Piece::ALL);
+    let piece = draws.one_of(&PIECES);
     // Other pieces of the staggered operator have no Hermitian conjugate of their own.
     let may_be_conjugate = name != "staggered" || piece == Piece::Full;
     let dagger = if may_be_conjugate && draws.below(2) == 1 { Dagger::Yes } else { Dagger::No };
     let kind = draws.one_of(&Kind::ALL);
-    let psi = TestData::new(number).field::<R, M::Object>(lattice, piece.sites().0, model.object(1), kind, 1).unwrap();
+    let psi = TestData::new(number).field::<R, M::Object>(lattice, piece.from(), model.object(1), kind, 1).unwrap();
     let what = format!(
         "{name} in {}, case {number}: {piece:?}, {dagger:?}, {} in {nsimd} lanes, {hop:?}, {kind} numbers",
         R::NAME,

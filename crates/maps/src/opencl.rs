@@ -34,7 +34,7 @@ pub enum Walk {
 pub struct Form {
     pub walk: Walk,
     pub rank: usize,
-    /// Whether indices are held against the extents of what they are of.
+    /// Whether indices are compared with the extents of their arrays.
     pub guarded: bool,
     /// Arrays of which it is noted who writes an element.
     pub tracked: Vec<usize>,

@@ -78,7 +78,7 @@ pub struct Writer<'a> {
     dialect: Dialect,
     named: Names<'a>,
     program: &'a Program<PointLanguage>,
-    /// Whether indices are held against the extents of what they are of.
+    /// Whether indices are compared with the extents of their arrays.
     pub guarded: bool,
     /// Arrays of which it is noted who writes an element.
     pub tracked: &'a [usize],

@@ -54,7 +54,7 @@ pub enum PartialSums {
     Exact(Vec<ExactSum>),
     /// Tree sums. A plan is one over all sites, so they cannot be merged.
     Tree(Vec<f64>),
-    /// The greatest or the least terms, of which one is that of all ranks.
+    /// The greatest or the least of the terms, one number for each argument. Those of several ranks can be merged.
     Extremes(Extreme, Vec<f64>),
 }
 

@@ -228,7 +228,7 @@ impl Evolved for QuenchedImproved<'_, AnyBackend> {
 struct Summary {
     ensemble: EnsembleParameters,
     sweeps: usize,
-    /// The mean plaquette after thermalisation; null if there is none.
+    /// The mean plaquette after thermalisation, or null.
     plaquette: Option<f64>,
     /// Its error, with autocorrelation; null where the run is too short to tell.
     plaquette_error: Option<f64>,

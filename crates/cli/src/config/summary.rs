@@ -21,7 +21,7 @@ pub struct Summary {
     datatype: Option<&'static str>,
     /// FLOATING_POINT, or NumPy's dtype; of other formats as a NERSC file would say it.
     floating_point: &'static str,
-    /// CHECKSUM, 8 hex digits; suma and sumb of ILDG, sum29 and sum31 of MILC; null if there is none.
+    /// CHECKSUM, 8 hex digits; suma and sumb of ILDG, sum29 and sum31 of MILC, or null.
     checksum: Option<String>,
     /// Average plaquette of the links, 1 for the free field.
     plaquette: f64,

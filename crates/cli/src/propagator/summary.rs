@@ -22,7 +22,7 @@ pub struct Summary {
     pub fields: Fields,
     /// The point, x, y, z, t; the name of another source.
     pub source: NamedSource,
-    /// α and the number of steps of its smearing; null if there is none.
+    /// α and the number of steps of its smearing, or null.
     pub source_smearing: Option<String>,
     /// The links of the smearing; null if they are those of the operator.
     pub smear_links: Option<String>,

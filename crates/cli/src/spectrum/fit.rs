@@ -289,7 +289,7 @@ struct Series {
     hadron: Hadron,
     /// At times 0 to T − 1.
     correlator: Vec<Number>,
-    /// Between t and t + 1; null if there is none.
+    /// Between t and t + 1, or null.
     effective_masses: Vec<Option<Number>>,
 }
 

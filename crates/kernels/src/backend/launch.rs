@@ -13,7 +13,7 @@ pub trait Launch: Memory {
     /// Runs a kernel that writes fields, as its specification says.
     fn launch(&self, call: Call<'_, Self>) -> Result<(), BackendError>;
 
-    /// Launches that will be made again and again, on so many queues. A backend that keeps nothing of a launch makes each anew, one after the other.
+    /// Launches that will be made again and again, on `queues` queues. A backend that keeps nothing of a launch makes each anew, one after the other.
     fn sequence(&self, _queues: usize) -> Box<dyn LaunchSequence<Self>>
     where
         Self: Sized,

@@ -94,7 +94,7 @@ pub enum BodyError {
     )]
     PartlyWritten { kernel: &'static str, argument: &'static str },
     #[error(
-        "the body of {kernel} adds several terms of a site to {argument}: a sum over a slice, or by the plan of a tree, has one for each component of a site; add them up first"
+        "the body of {kernel} adds several terms of a site to {argument}: a sum over a slice, or by the plan of a tree, takes one term for each component of a site; add them up first"
     )]
     SeveralTerms { kernel: &'static str, argument: &'static str },
     #[error("the body of {kernel} {does}: {expected}")]

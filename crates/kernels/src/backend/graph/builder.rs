@@ -109,7 +109,7 @@ impl<'t, B: Launch> GraphBuilder<'t, B> {
         uses == 2 && is_private && stays && !clash(before, after) && same_stencil
     }
 
-    /// The graph, to run on so many queues (at least one). Its fields are made now, and every launch is held against its specification.
+    /// The graph, to run on `queues` queues (0 counts as 1). Allocates its fields, and compares every launch with the specification of its kernel.
     ///
     /// # Errors
     /// [`GraphError`](super::GraphError); [`BackendError::Argument`]; what the backend reports.

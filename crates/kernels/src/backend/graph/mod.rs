@@ -2,9 +2,9 @@
 //! specification; those that need not wait for each other may run side by side, on several queues of a backend that has them. The bits are those of the
 //! launches one after the other.
 //!
-//! A graph is made through a [`LaunchSequence`](super::LaunchSequence) of the backend, as iterations of conjugate gradients are: the first run makes the launches, and each later one
-//! repeats what the backend kept of them, without a check, a look-up or an allocation. Scalars that were declared ([`GraphBuilder::scalar`]) and persistent
-//! fields may change between runs:
+//! A graph makes its launches through a [`LaunchSequence`](super::LaunchSequence) of the backend, as iterations of conjugate gradients do. The first run makes
+//! the launches. Each later one repeats what the backend kept of them, without a check, a look-up or an allocation. Scalars that were declared
+//! ([`GraphBuilder::scalar`]) and persistent fields may change between runs:
 //!
 //! ```
 //! # use lanefield_kernels::backend::{AnyField, BackendError, Cpu, graph::{GraphBuilder, GraphLaunch}};

@@ -29,7 +29,7 @@ impl<B: Launch> Graph<'_, B> {
     /// Runs all launches. Work may be queued; what is asked of the backend afterwards finds it done.
     ///
     /// # Errors
-    /// What the backend reports; of fields that were taken out, [`GraphError::NoField`].
+    /// [`GraphError::NoField`] for a field that was taken out; errors of the backend.
     pub fn run(&mut self, backend: &B) -> Result<(), BackendError> {
         self.hand_over_fields()?;
         let Self { nodes, fields, scalars, sequence, .. } = self;
