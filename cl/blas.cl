@@ -16,7 +16,7 @@ accelerator_inline void update_with_norm(__global stored* y, real a, __global co
     for_elements(element, osites * NSIMD) {
         const size_t osite = stored_at(element / NSIMD);
         const uint lane = element % NSIMD;
-        double s = 0;
+        f64 s = f64_zero;
         UNROLL_WORDS for (uint first = 0; first < SITE_WORDS(words); first += NORM_WORDS_AT_ONCE) {
             cplx from_x[NORM_WORDS_AT_ONCE], z[NORM_WORDS_AT_ONCE];
             extract_words(x, osite, first, NORM_WORDS_AT_ONCE, SITE_WORDS(words), lane, 0, from_x);
@@ -26,11 +26,8 @@ accelerator_inline void update_with_norm(__global stored* y, real a, __global co
                 z[k] = fma((cplx)(a), from_x[k], scaled ? b * z[k] : z[k]);
             store_site_words(y, osite, first, NORM_WORDS_AT_ONCE, SITE_WORDS(words), lane, z);
 #pragma unroll
-            for (uint k = 0; k < NORM_WORDS_AT_ONCE; ++k) {
-                const double2 v = convert_double2(z[k]);
-                s = fma(v.x, v.x, s);
-                s = fma(v.y, v.y, s);
-            }
+            for (uint k = 0; k < NORM_WORDS_AT_ONCE; ++k)
+                s = plus_product(s, z[k], z[k]);
         }
         running_add(&sum, s, spill_target_of(spills, number));
     }
@@ -49,20 +46,20 @@ REDUCTION_KERNEL void axpby_norm(__global stored* y, real a, __global const stor
 
 // Of iteration `iteration`: r ← −a·product + r, and |r|².
 REDUCTION_KERNEL void cg_residual(__global stored* r, __global const stored* product, uint osites, uint words,
-                                  uint iteration, double c, REDUCTION_ARGUMENTS) {
-    const real a = (real)(-queued_step(result, iteration, c));
+                                  uint iteration, f64 c, REDUCTION_ARGUMENTS) {
+    const real a = -f64_to_real(queued_step(result, iteration, c));
     update_with_norm(r, a, product, false, 1, has_step(result, iteration) ? osites : 0, words, 2 * iteration + 1,
                      partials, result, retired, spills, exchange);
 }
 
 // And then ψ ← a·p + ψ, p ← b·p + r with the old p, as `cg_update`; not where |r|² is not above `keep`.
 __kernel void cg_advance(__global stored* restrict psi, __global stored* restrict p, __global const stored* restrict r,
-                         uint osites, uint words, uint iteration, double c, double keep, __global const double* result) {
-    const double next = queued_sum(result, 2 * iteration + 1);
-    if (!has_step(result, iteration) || !is_known(result, 2 * iteration + 1) || !(next > keep))
+                         uint osites, uint words, uint iteration, f64 c, f64 keep, __global const f64* result) {
+    const f64 next = queued_sum(result, 2 * iteration + 1);
+    if (!has_step(result, iteration) || !is_known(result, 2 * iteration + 1) || !f64_less(keep, next))
         return;
-    const real a = (real)queued_step(result, iteration, c);
-    const real b = (real)(next / queued_c(result, iteration, c));
+    const real a = f64_to_real(queued_step(result, iteration, c));
+    const real b = f64_to_real(f64_div(next, queued_c(result, iteration, c)));
     accelerator_for(component, osites) {
         const uint lane = accelerator_lane();
         UNROLL_WORDS for (uint first = 0; first < SITE_WORDS(words); first += WORDS_AT_ONCE) {
@@ -95,7 +92,7 @@ accelerator_inline void read_site(__global const stored* field, size_t osite, ui
 }
 REDUCTION_KERNEL void cg_iteration(__global stored* restrict psi, __global stored* restrict p, __global stored* restrict r,
                                    __global const stored* restrict product, uint osites, uint words, uint iteration,
-                                   double c, double low, double high, double keep, REDUCTION_ARGUMENTS) {
+                                   f64 c, f64 low, f64 high, f64 keep, REDUCTION_ARGUMENTS) {
     const uint element = block_id() * (uint)get_local_size(0) + (uint)get_local_id(0);
     const size_t osite = element / NSIMD;
     const uint lane = element % NSIMD;
@@ -104,27 +101,24 @@ REDUCTION_KERNEL void cg_iteration(__global stored* restrict psi, __global store
 
     const uint launch = begin_at_once(retired);
     const bool begun = is_begun(result, iteration, c, low, high);
-    const double before = queued_c(result, iteration, c);
-    double term = 0;
+    const f64 before = queued_c(result, iteration, c);
+    f64 term = f64_zero;
     if (inside && begun) {
         read_site(product, osite, lane, of_product);
         read_site(p, osite, lane, of_p);
 #pragma unroll
-        for (uint k = 0; k < WORDS; ++k) {
-            const double2 v = convert_double2(of_p[k]), w = convert_double2(of_product[k]);
-            term = fma(v.x, w.x, term);
-            term = fma(v.y, w.y, term);
-        }
+        for (uint k = 0; k < WORDS; ++k)
+            term = plus_product(term, of_p[k], of_product[k]);
         if (KEPT)
             read_site(r, osite, lane, of_r);
     }
     const whole_sum curvature = sum_at_once(term, before, 2 * iteration, launch, partials, result, retired, spills, exchange);
 
-    const bool stepped = begun && curvature.known && curvature.value > 0;
-    const double step = before / curvature.value;
-    term = 0;
+    const bool stepped = begun && curvature.known && f64_less(f64_zero, curvature.value);
+    const f64 step = f64_div(before, curvature.value);
+    term = f64_zero;
     if (inside && stepped) {
-        const real a = (real)(-step);
+        const real a = -f64_to_real(step);
         if (!KEPT) {
             read_site(product, osite, lane, of_product);
             read_site(r, osite, lane, of_r);
@@ -134,20 +128,17 @@ REDUCTION_KERNEL void cg_iteration(__global stored* restrict psi, __global store
             of_r[k] = fma((cplx)(a), of_product[k], of_r[k]);
         store_site_words(r, osite, 0, WORDS, WORDS, lane, of_r);
 #pragma unroll
-        for (uint k = 0; k < WORDS; ++k) {
-            const double2 v = convert_double2(of_r[k]);
-            term = fma(v.x, v.x, term);
-            term = fma(v.y, v.y, term);
-        }
+        for (uint k = 0; k < WORDS; ++k)
+            term = plus_product(term, of_r[k], of_r[k]);
         // ψ takes the place of A p, which is not needed any more.
         read_site(psi, osite, lane, of_product);
     }
     const whole_sum norm = sum_at_once(term, before, 2 * iteration + 1, launch, partials, result, retired, spills, exchange);
 
     end_at_once(launch, retired);
-    if (!inside || !stepped || !norm.known || !(norm.value > keep))
+    if (!inside || !stepped || !norm.known || !f64_less(keep, norm.value))
         return;
-    const real a = (real)step, b = (real)(norm.value / before);
+    const real a = f64_to_real(step), b = f64_to_real(f64_div(norm.value, before));
     if (!KEPT)
         read_site(p, osite, lane, of_p);
 #pragma unroll

@@ -50,17 +50,14 @@ REDUCTION_KERNEL void norm2(__global const stored* restrict x, uint osites, uint
     for_elements(element, osites * NSIMD) {
         const size_t osite = stored_at(element / NSIMD);
         const uint lane = element % NSIMD;
-        double s = 0;
+        f64 s = f64_zero;
         for (uint first = 0; first < SITE_WORDS(words); first += WORDS_AHEAD) {
             cplx from_x[WORDS_AHEAD];
             read_ahead(x, osite, first, SITE_WORDS(words), lane, from_x);
 #pragma unroll
             for (uint k = 0; k < WORDS_AHEAD; ++k) {
-                if (first + k < SITE_WORDS(words)) {
-                    const double2 v = convert_double2(from_x[k]);
-                    s = fma(v.x, v.x, s);
-                    s = fma(v.y, v.y, s);
-                }
+                if (first + k < SITE_WORDS(words))
+                    s = plus_product(s, from_x[k], from_x[k]);
             }
         }
         running_add(&sum, s, target);
@@ -80,10 +77,10 @@ REDUCTION_KERNEL void inner_products(__global const stored* x_0, __global const 
     for_elements(element, osites * NSIMD) {
         const size_t osite = stored_at(element / NSIMD);
         const uint lane = element % NSIMD;
-        double2 s[FIELDS];
+        f64 re[FIELDS], im[FIELDS];
 #pragma unroll
         for (uint k = 0; k < FIELDS; ++k)
-            s[k] = (double2)(0, 0);
+            re[k] = im[k] = f64_zero;
         for (uint first = 0; first < SITE_WORDS(words); first += WORDS_AHEAD) {
             cplx from_y[WORDS_AHEAD], from_x[FIELDS][WORDS_AHEAD];
             read_ahead(y, osite, first, SITE_WORDS(words), lane, from_y);
@@ -93,21 +90,17 @@ REDUCTION_KERNEL void inner_products(__global const stored* x_0, __global const 
 #pragma unroll
             for (uint ahead = 0; ahead < WORDS_AHEAD; ++ahead) {
                 if (first + ahead < SITE_WORDS(words)) {
-                    const double2 w = convert_double2(from_y[ahead]);
 #pragma unroll
                     for (uint k = 0; k < FIELDS; ++k) {
-                        const double2 v = convert_double2(from_x[k][ahead]);
-                        s[k].x = fma(v.x, w.x, s[k].x);
-                        s[k].x = fma(v.y, w.y, s[k].x);
-                        s[k].y = fma(v.x, w.y, s[k].y);
-                        s[k].y = fma(-v.y, w.x, s[k].y);
+                        re[k] = plus_product(re[k], from_x[k][ahead], from_y[ahead]);
+                        im[k] = plus_imaginary_product(im[k], from_x[k][ahead], from_y[ahead]);
                     }
                 }
             }
         }
 #pragma unroll
         for (uint k = 0; k < FIELDS; ++k)
-            running_add_both(&sums[2 * k], s[k].x, spill_target_of(spills, 2 * k), &sums[2 * k + 1], s[k].y,
+            running_add_both(&sums[2 * k], re[k], spill_target_of(spills, 2 * k), &sums[2 * k + 1], im[k],
                              spill_target_of(spills, 2 * k + 1));
     }
     finish_group(sums, 2 * FIELDS, 0, partials, result, retired, spills, exchange);
@@ -115,25 +108,22 @@ REDUCTION_KERNEL void inner_products(__global const stored* x_0, __global const 
 
 // Re⟨x, y⟩ of iteration `iteration` of those that are queued (queued_cg.clh): x is p, and y is A p.
 REDUCTION_KERNEL void cg_curvature(__global const stored* x, __global const stored* y, uint osites, uint words,
-                                   uint iteration, double c, double low, double high, REDUCTION_ARGUMENTS) {
+                                   uint iteration, f64 c, f64 low, f64 high, REDUCTION_ARGUMENTS) {
     running sum = running_empty();
     const spill_target target = spill_target_of(spills, 2 * iteration);
     const uint elements = is_begun(result, iteration, c, low, high) ? osites * NSIMD : 0;
     for_elements(element, elements) {
         const size_t osite = stored_at(element / NSIMD);
         const uint lane = element % NSIMD;
-        double s = 0;
+        f64 s = f64_zero;
         for (uint first = 0; first < SITE_WORDS(words); first += WORDS_AHEAD) {
             cplx from_x[WORDS_AHEAD], from_y[WORDS_AHEAD];
             read_ahead(y, osite, first, SITE_WORDS(words), lane, from_y);
             read_ahead(x, osite, first, SITE_WORDS(words), lane, from_x);
 #pragma unroll
             for (uint k = 0; k < WORDS_AHEAD; ++k) {
-                if (first + k < SITE_WORDS(words)) {
-                    const double2 v = convert_double2(from_x[k]), w = convert_double2(from_y[k]);
-                    s = fma(v.x, w.x, s);
-                    s = fma(v.y, w.y, s);
-                }
+                if (first + k < SITE_WORDS(words))
+                    s = plus_product(s, from_x[k], from_y[k]);
             }
         }
         running_add(&sum, s, target);
@@ -214,8 +204,8 @@ accelerator_inline void sum_words(__global const stored* restrict x, uint words,
 #pragma unroll
 #endif
             for (uint k = 0; k < BUNDLE; ++k) {
-                const double2 v = convert_double2(values.of[second][k]);
-                running_add_both(&sums[2 * k], v.x, spill_target_of(spills, first + 2 * k), &sums[2 * k + 1], v.y,
+                const cplx v = values.of[second][k];
+                running_add_both(&sums[2 * k], f64_of(v.x), spill_target_of(spills, first + 2 * k), &sums[2 * k + 1], f64_of(v.y),
                                  spill_target_of(spills, first + 2 * k + 1));
             }
     }

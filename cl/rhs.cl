@@ -48,14 +48,10 @@ REDUCTION_KERNEL void rhs_products(__global const stored* x, __global const stor
     const spill_target target = spill_target_of(spills, row_id());
     for_rhs_elements(element, part, lane) {
         const part_words from_x = read_part(x, part, lane), from_y = read_part(y, part, lane);
-        double s = 0;
+        f64 s = f64_zero;
 #pragma unroll
-        for (uint word = 0; word < WORDS; ++word) {
-            const double2 v = convert_double2(from_x.word[word]);
-            const double2 w = convert_double2(from_y.word[word]);
-            s = fma(v.x, w.x, s);
-            s = fma(v.y, w.y, s);
-        }
+        for (uint word = 0; word < WORDS; ++word)
+            s = plus_product(s, from_x.word[word], from_y.word[word]);
         running_add(&sum, s, target);
     }
     finish_group(&sum, 1, first_sum(1), partials, result, retired, spills, exchange);
@@ -79,17 +75,13 @@ REDUCTION_KERNEL void rhs_gram(__global const stored* x, __global const stored* 
 #pragma unroll
         for (uint k = 0; k < FIELDS; ++k) {
             const part_words from_x = read_part(x, osite * x_parts + of_x + k * rhs_parts + part, lane);
-            double2 s = (double2)(0, 0);
+            f64 re = f64_zero, im = f64_zero;
 #pragma unroll
             for (uint word = 0; word < WORDS; ++word) {
-                const double2 v = convert_double2(from_x.word[word]);
-                const double2 w = convert_double2(from_y.word[word]);
-                s.x = fma(v.x, w.x, s.x);
-                s.x = fma(v.y, w.y, s.x);
-                s.y = fma(v.x, w.y, s.y);
-                s.y = fma(-v.y, w.x, s.y);
+                re = plus_product(re, from_x.word[word], from_y.word[word]);
+                im = plus_imaginary_product(im, from_x.word[word], from_y.word[word]);
             }
-            running_add_both(&sums[2 * k], s.x, spill_target_of(spills, first + 2 * k), &sums[2 * k + 1], s.y,
+            running_add_both(&sums[2 * k], re, spill_target_of(spills, first + 2 * k), &sums[2 * k + 1], im,
                              spill_target_of(spills, first + 2 * k + 1));
         }
     }
@@ -125,13 +117,10 @@ REDUCTION_KERNEL void rhs_axpy_norm(__global stored* y, __global const real* a, 
     for_rhs_elements(element, part, lane) {
         part_words z = axpy_part(of_rhs, read_part(x, part, lane), read_part(y, part, lane));
         insert_all(y, part, WORDS, lane, z.word);
-        double s = 0;
+        f64 s = f64_zero;
 #pragma unroll
-        for (uint word = 0; word < WORDS; ++word) {
-            const double2 v = convert_double2(z.word[word]);
-            s = fma(v.x, v.x, s);
-            s = fma(v.y, v.y, s);
-        }
+        for (uint word = 0; word < WORDS; ++word)
+            s = plus_product(s, z.word[word], z.word[word]);
         running_add(&sum, s, target);
     }
     finish_group(&sum, 1, first_sum(1), partials, result, retired, spills, exchange);

@@ -92,9 +92,6 @@ impl<B: Memory> Memory for Recording<'_, B> {
     fn lanes(&self, asked_for: LaneChoice) -> LaneChoice {
         self.inner.lanes(asked_for)
     }
-    fn takes_links(&self, format: LinkFormat, precision: Precision) -> Result<(), BackendError> {
-        self.inner.takes_links(format, precision)
-    }
     fn allocate(&self, shape: &FieldShape) -> Result<B::Storage, BackendError> {
         match self.refused.filter(|refused| *refused == shape.precision) {
             Some(refused) => Err(BackendError::device(NoRoom(refused))),

@@ -218,10 +218,9 @@ fn on_opencl(precision: Precision, formats: impl Fn(usize, &'static Kernel) -> &
         // The CPU's kernels are held against them above, on lattices of as many shapes.
         bench.in_plain_loops = false;
         for (number, kernel) in kernel::all().filter(|kernel| kernel.is_launched()).enumerate() {
-            let takes = |format: &&LinkFormat| device.takes_links(**format, precision).is_ok();
-            let formats: Vec<_> = formats(number, kernel).iter().filter(takes).copied().collect();
+            let formats = formats(number, kernel);
             if kernel.takes(precision) && !formats.is_empty() {
-                bench.check(kernel, &formats, true);
+                bench.check(kernel, formats, true);
             }
         }
     }

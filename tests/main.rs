@@ -48,3 +48,4 @@ mod twisted_mass;
 mod verify;
 mod verify_faults;
 mod wilson;
+mod without_doubles;

@@ -285,9 +285,6 @@ impl<B: Memory> Memory for Counting<'_, B> {
     fn lanes(&self, asked_for: LaneChoice) -> LaneChoice {
         self.inner.lanes(asked_for)
     }
-    fn takes_links(&self, format: LinkFormat, precision: Precision) -> Result<(), BackendError> {
-        self.inner.takes_links(format, precision)
-    }
     fn allocate(&self, shape: &FieldShape) -> Result<B::Storage, BackendError> {
         self.one_more();
         self.inner.allocate(shape)

@@ -335,7 +335,7 @@ mod tests {
     #[test]
     fn auto_passes_over_a_gpu_that_cannot_be_used() {
         let mut devices = machine();
-        devices[1].fp64 = false;
+        devices[1].compiler_available = false;
         assert_eq!(index_of("auto", &devices), 2);
         devices[2].available = false;
         assert_eq!(index_of("auto", &devices), 0);
@@ -394,10 +394,10 @@ mod tests {
     }
 
     #[test]
-    fn a_device_without_double_precision_is_refused_by_name() {
+    fn a_device_without_a_compiler_is_refused_by_name() {
         let mut devices = machine();
-        devices[0].fp64 = false;
+        devices[0].compiler_available = false;
         let message = resolve(&DeviceChoice::Index(0), &devices).unwrap_err().to_string();
-        assert!(message.contains("cannot be used: the device has no double precision"), "{message}");
+        assert!(message.contains("cannot be used: the driver has no OpenCL C compiler"), "{message}");
     }
 }

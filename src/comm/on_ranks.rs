@@ -195,9 +195,6 @@ impl<B: Ghosts> Memory for OnRanks<B> {
     fn lanes(&self, asked_for: LaneChoice) -> LaneChoice {
         self.backend.lanes(asked_for)
     }
-    fn takes_links(&self, format: LinkFormat, precision: Precision) -> Result<(), BackendError> {
-        self.backend.takes_links(format, precision)
-    }
     fn largest(&self, here: f64) -> Result<f64, BackendError> {
         self.lattice().largest(here).map_err(BackendError::device)
     }

@@ -246,9 +246,6 @@ impl Memory for AnyBackend {
     fn lanes(&self, asked_for: LaneChoice) -> LaneChoice {
         on!(self, b => b.lanes(asked_for))
     }
-    fn takes_links(&self, format: LinkFormat, precision: Precision) -> Result<(), BackendError> {
-        on!(self, b => b.takes_links(format, precision))
-    }
     fn largest(&self, here: f64) -> Result<f64, BackendError> {
         on!(self, b => b.largest(here))
     }

@@ -257,7 +257,6 @@ impl<'b, R: Vectors> OfHop<'b, R> {
             Some(place) => place,
             None => {
                 let HopParameters { boundary, links: format, .. } = self.parameters;
-                self.backend.takes_links(format, R::PRECISION)?;
                 let links = double::<R>(&self.configuration, lattice, sites, DoubledGauge { format, boundary })?;
                 let links = self.backend.upload(links)?;
                 let stencil = self.backend.stencil(Stencil::new(lattice, sites)?)?;

@@ -52,7 +52,6 @@ impl<'b, B: Backend, R: Vectors> HopOperator<'b, B, R> {
         targets: &[Sites],
     ) -> Result<Self, BackendError> {
         let HopParameters { boundary, links: format, legs } = parameters;
-        backend.takes_links(format, R::PRECISION)?;
         let onto = |&sites: &Sites| -> Result<Onto<B, R>, BackendError> {
             let links = double(configuration, lattice, sites, DoubledGauge { format, boundary })?;
             let stencil = backend.stencil(Stencil::new(lattice, sites)?)?;

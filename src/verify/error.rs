@@ -51,11 +51,7 @@ impl VerifyError {
             _ => return None,
         };
         let error = backend.of_device::<DeviceError>()?;
-        matches!(
-            error,
-            DeviceError::NoDoubles { .. } | DeviceError::NoRoundedDivision { .. } | DeviceError::BodyDivides { .. }
-        )
-        .then(|| error.to_string())
+        matches!(error, DeviceError::NoDoubles { .. }).then(|| error.to_string())
     }
 }
 

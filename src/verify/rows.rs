@@ -64,17 +64,17 @@ mod tests {
     #[test]
     fn what_a_device_lacks_is_listed_and_other_errors_stay_errors() {
         let mut rows = ReportRows::default();
-        let subject = Subject { kernel: "halve".to_owned(), precision: Precision::F32, reconstruct: None };
+        let subject = Subject { kernel: "halve".to_owned(), precision: Precision::F64, reconstruct: None };
         let mut check = |error: DeviceError| {
             let failing = || Err(VerifyError::from(BackendError::from(error)));
             rows.check(&subject, (0, &String::new), failing).map(|row| row.is_some())
         };
         let device = "Test CPU".to_owned();
-        assert!(matches!(check(DeviceError::BodyDivides { device: device.clone(), kernel: "halve" }), Ok(false)));
+        assert!(matches!(check(DeviceError::NoDoubles { device: device.clone() }), Ok(false)));
         assert!(check(DeviceError::NoBinary { device, kernel: "halve".to_owned() }).is_err());
         assert!(rows.rows.is_empty());
         let [Lacking { kernel, precision, reason }] = &rows.lacking[..] else { panic!("{:?}", rows.lacking) };
-        assert_eq!((kernel.as_str(), *precision), ("halve", Precision::F32));
-        assert!(reason.contains("does not round f32 division"), "{reason}");
+        assert_eq!((kernel.as_str(), *precision), ("halve", Precision::F64));
+        assert!(reason.contains("no double precision"), "{reason}");
     }
 }

@@ -178,7 +178,11 @@ impl OpenClDevice {
             ("local memory", format!("{} per work-group", bytes(info.local_memory_bytes))),
             ("cache", bytes(info.global_cache_bytes)),
             ("work-group", format!("multiples {multiple}, at most {}", info.max_work_group_size)),
-            ("f64", if info.fp64 { "yes" } else { "no" }.to_owned()),
+            (
+                "f64",
+                if info.fp64 { "yes" } else { "no; sums of f32 and half precision are made in integers" }.to_owned(),
+            ),
+            ("f32 division", info.division().to_owned()),
             ("sums", info.retirement.to_string()),
             ("arithmetic", self.verdict.clone()),
         ];

@@ -199,6 +199,24 @@ fn without_opencl_the_reference_is_checked_and_pocl_recommended() {
 }
 
 #[test]
+fn a_device_without_doubles_and_rounded_division_has_the_bits_of_f32() {
+    if common::opencl_device().is_none() {
+        return;
+    }
+    let kernels = "norm2,axpy_norm,wilson_full,link_energy,u3_projected,clover_inverse";
+    let output = verify(&["--smoke", "--kernels", kernels], &[("LANEFIELD_DEVICE_LACKS", "f64,division")]);
+    let text = stdout(&output);
+    assert_eq!(output.status.code(), Some(0), "{text}");
+    assert!(text.contains("same bits: ") && !text.contains("DIFFERENT"), "{text}");
+    for kernel in kernels.split(',') {
+        assert!(text.contains(&format!("not compared: {kernel} in f64: ")), "{kernel}: {text}");
+    }
+    let output = verify(&["--smoke"], &[("LANEFIELD_DEVICE_LACKS", "doubles")]);
+    let message = String::from_utf8(output.stderr).unwrap() + &String::from_utf8(output.stdout).unwrap();
+    assert!(message.contains("LANEFIELD_DEVICE_LACKS names 'doubles': it may name f64, division"), "{message}");
+}
+
+#[test]
 fn a_device_that_is_required_and_not_there_is_an_error() {
     let nowhere = tempfile::tempdir().unwrap();
     let nowhere = nowhere.path().to_str().unwrap();

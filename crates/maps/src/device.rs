@@ -84,9 +84,8 @@ impl Run<'_> {
     fn run(&self) -> Result<Outcome, MapError> {
         let Self { backend, call } = self;
         let (map, program, device) = (call.map, call.program, backend.context().info());
-        if program.divides() && !device.fp32_correctly_rounded_divide_sqrt {
-            let error = DeviceError::BodyDivides { device: device.name.clone(), kernel: map.name };
-            return Err(BackendError::from(error).into());
+        if program.uses_doubles() && !device.fp64 {
+            return Err(BackendError::from(DeviceError::NoDoubles { device: device.name.clone() }).into());
         }
         let local_bytes = program.needs.local_bytes();
         if local_bytes as u64 > device.local_memory_bytes {

@@ -19,7 +19,7 @@ use super::tuning::{
     TuningSource, VectorsVerdict,
 };
 use super::workspace::Workspace;
-use crate::backend::specification::{KernelSource, Shape};
+use crate::backend::specification::Shape;
 use crate::backend::{BackendError, Memory as _};
 
 /// A kernel that was built, and its plan.
@@ -74,11 +74,8 @@ impl OpenCl {
     /// Opens a device. Kernels take what was tuned ([`TuningSource::from_environment`]), else the defaults of the device.
     ///
     /// # Errors
-    /// [`DeviceError::NoDoubles`] if the device has no f64; what the runtime reports.
+    /// What the runtime reports.
     pub fn open(device: &DeviceInfo) -> Result<Self, BackendError> {
-        if !device.fp64 {
-            return Err(DeviceError::NoDoubles { device: device.name.clone() }.into());
-        }
         let context = Context::open(device)?;
         let tuned = Tuned::load(&TuningSource::from_environment(context.cache()), device);
         Ok(Self {
@@ -379,17 +376,10 @@ impl fmt::Debug for OpenCl {
 impl OpenCl {
     /// Refuses links that the device cannot take.
     pub(crate) fn takes(&self, shape: &Shape) -> Result<(), BackendError> {
-        if let Some(links) = shape.links() {
-            self.context.info().takes_links(links.format, shape.precision())?;
+        let info = self.context.info();
+        match shape.precisions().any(|precision| precision == Precision::F64) && !info.fp64 {
+            true => Err(DeviceError::NoDoubles { device: info.name.clone() }.into()),
+            false => Ok(()),
         }
-        let (info, precision) = (self.context.info(), shape.precision());
-        if let KernelSource::Body(body) = shape.kernel.source
-            && !info.fp32_correctly_rounded_divide_sqrt
-            && precision != Precision::F64
-            && body.program(shape.kernel.name, shape.legs).map_err(DeviceError::from)?.divides()
-        {
-            return Err(DeviceError::BodyDivides { device: info.name.clone(), kernel: shape.kernel.name }.into());
-        }
-        Ok(())
     }
 }

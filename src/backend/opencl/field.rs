@@ -7,7 +7,6 @@ use lanefield_reference::field::{FieldData, FieldShape};
 use lanefield_reference::kernels::Vectors;
 use lanefield_reference::kernels::domain_wall::SMatrix;
 use lanefield_reference::layout::{LaneChoice, Stencil};
-use lanefield_reference::links::LinkFormat;
 use lanefield_reference::real::{Precision, Real as _};
 
 use super::backend::OpenCl;
@@ -37,10 +36,6 @@ impl Memory for OpenCl {
             LaneChoice::Auto if self.context.info().kind != DeviceKind::Cpu => LaneChoice::OF_GPUS,
             _ => asked_for,
         }
-    }
-
-    fn takes_links(&self, format: LinkFormat, precision: Precision) -> Result<(), BackendError> {
-        Ok(self.context.info().takes_links(format, precision)?)
     }
 
     fn allocate(&self, shape: &FieldShape) -> Result<DeviceStorage, BackendError> {

@@ -150,9 +150,6 @@ impl Run {
             }
             fields.push((role.name, of_role));
         }
-        if kernel.reads_links() {
-            backend.takes_links(links.format, self.precision)?;
-        }
         let given = GivenArguments {
             fields,
             matrix: self.matrix()?,

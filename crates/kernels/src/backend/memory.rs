@@ -9,7 +9,7 @@ use lanefield_reference::kernels::Vectors;
 use lanefield_reference::kernels::domain_wall::SMatrix;
 use lanefield_reference::kernels::hop::HopTerm;
 use lanefield_reference::layout::{LaneChoice, Lattice, Reach, Sites, Stencil};
-use lanefield_reference::links::{DoubledGauge, LinkFormat};
+use lanefield_reference::links::DoubledGauge;
 use lanefield_reference::real::Precision;
 
 use super::any_field::AnyField;
@@ -40,14 +40,6 @@ pub trait Memory {
     /// depends on it.
     fn lanes(&self, asked_for: LaneChoice) -> LaneChoice {
         asked_for
-    }
-
-    /// Refuses links in whose format this backend's arithmetic would not have the bits of its definition.
-    ///
-    /// # Errors
-    /// Why.
-    fn takes_links(&self, _format: LinkFormat, _precision: Precision) -> Result<(), BackendError> {
-        Ok(())
     }
 
     /// The largest of the numbers that all who work on the lattice have: this one, where nobody else does.

@@ -49,6 +49,7 @@ impl Dialect {
             (Self::OpenCl, Kind::Real) => "vreal",
             (_, Kind::Real) => "real",
             (_, Kind::F32) => "float",
+            (Self::OpenCl, Kind::F64) => "f64",
             (_, Kind::F64) => "double",
             (Self::OpenCl, Kind::U32) => "uint",
             (_, Kind::U32) => "unsigned int",
@@ -66,9 +67,15 @@ impl Dialect {
     pub fn constant(self, kind: Kind, value: f64) -> String {
         let literal = literal(value);
         match (self, kind) {
+            // By its bits where the device has none, in which nothing is rounded.
+            (Self::OpenCl, Kind::F64) => format!("f64_from_bits({:#x}UL /* {literal} */)", value.to_bits()),
             (_, Kind::F64) => literal,
-            (Self::OpenCl, Kind::F32) => format!("(float)({literal})"),
-            (Self::OpenCl, _) => format!("(vreal)((real){literal})"),
+            // Without doubles a literal is a float by one rounding: both are written.
+            (Self::OpenCl, Kind::F32) => single(value),
+            (Self::OpenCl, _) if value.is_nan() || f64::from(value as f32) == value => {
+                format!("(vreal)((real){})", single(value))
+            }
+            (Self::OpenCl, _) => format!("(vreal)(real_constant({literal}, {}))", single(value)),
             _ if literal.starts_with('-') => format!("({})({literal})", self.type_of(kind)),
             _ => format!("({}){literal}", self.type_of(kind)),
         }
@@ -87,6 +94,7 @@ impl Dialect {
         let typed = |function: &str| call(&format!("{function}_{}", suffix(kind)));
         let arithmetic = |symbol: &str, function: &str| match kind {
             _ if is_c || is_integer => typed(function),
+            Kind::F64 => call(&format!("f64_{function}")),
             Kind::Complex if function == "mul" => call(function),
             _ => infix(symbol),
         };
@@ -99,11 +107,22 @@ impl Dialect {
             O::Add(..) => arithmetic("+", "add"),
             O::Sub(..) => arithmetic("-", "sub"),
             O::Mul(..) => arithmetic("*", "mul"),
+            O::Div(..) if !is_c && matches!(kind, Kind::Real | Kind::F32) => {
+                call(if kind == Kind::Real { "divided" } else { "f32_divided" })
+            }
             O::Div(..) => arithmetic("/", "div"),
             O::Rem(..) => arithmetic("%", "rem"),
             O::Neg(_) if is_c && kind == Kind::Complex => call("neg_c"),
+            O::Neg(_) if !is_c && kind == Kind::F64 => call("f64_neg"),
             O::Neg(_) => format!("-{all}"),
-            O::MulAdd(..) => rounded_once("fma", if kind == Kind::Complex { "madd" } else { "fma" }),
+            O::MulAdd(..) => rounded_once(
+                "fma",
+                match kind {
+                    Kind::Complex => "madd",
+                    Kind::F64 => "f64_fma",
+                    _ => "fma",
+                },
+            ),
             O::Scaled(..) => either("times_real", "scaled_c"),
             O::ScaledAdd(..) => either("madd_real", "scaled_add_c"),
             O::New(..) => either("complex_of", "new_c"),
@@ -113,10 +132,17 @@ impl Dialect {
             O::Im(_) => call("imaginary_part"),
             O::TimesI(_) => either("times_i", "times_i_c"),
             O::Conj(_) => either("conj", "conj_c"),
-            O::Sqrt(_) => rounded_once("sqrt", "sqrt"),
+            O::Sqrt(_) => rounded_once(
+                "sqrt",
+                match kind {
+                    Kind::Real => "square_root",
+                    Kind::F32 => "f32_root",
+                    _ => "sqrt",
+                },
+            ),
             O::Abs(_) => rounded_once("abs", "fabs"),
             O::Promoted(_) if is_c => format!("(double){all}"),
-            O::Promoted(_) => call("(double)"),
+            O::Promoted(_) => call("f64_of"),
             O::Rounded(_) if is_c => format!("(float){all}"),
             O::Rounded(_) => call("convert_float_rte"),
             O::Truncated(_) => either("convert_int_sat_rtz", "truncated"),
@@ -174,6 +200,12 @@ const fn suffix(kind: Kind) -> &'static str {
     }
 }
 
+/// The float next to a double.
+fn single(value: f64) -> String {
+    let value = value as f32;
+    if value.is_finite() { format!("{value:?}f") } else { literal(value.into()) }
+}
+
 /// A double as C reads it back.
 fn literal(value: f64) -> String {
     match value {
@@ -185,12 +217,12 @@ fn literal(value: f64) -> String {
 
 /// Words of OpenCL C, and of the headers and the text around a body, each between blanks.
 const OPENCL_WORDS: &str = " auto bool boundary case char classes complex_of coordinate_of coordinates_of complex draw_uniform component conj const constant continue \
-    cplx default do double element event_t exchange extract_converted extract_neighbour far_end begin_at step_from take_lanes_of_step \
+    cplx default divided do double element event_t exchange f32_divided f32_root f64 f64_of extract_converted extract_neighbour far_end begin_at step_from take_lanes_of_step \
     of_neighbours extract_words fabs find_neighbour find_neighbour_of finish_group first first_sum float fma for_elements global goto half \
     imaginary imaginary_part inline insert_all int is_odd k kernel lane lane_bits lane_steps lanes_a_group lanes_of_slices leg_end local long \
     madd madd_real mul neighbours not_choice of_class osite osites osites_a_class osites_of_slices part partials parts philox plane_id popcount \
-    private quad read_link read_link_of read_only real real_part register restrict result retired running running_add running_empty \
-    select_complex select_real short signed site_xy site_zt sizeof source_word spill_target_of spills sqrt stored stored_at store_site_words \
+    private quad read_link read_link_of read_only real real_constant real_part register restrict result retired running running_add running_empty \
+    select_complex select_real short signed site_xy site_zt sizeof source_word spill_target_of spills sqrt square_root stored stored_at store_site_words \
     struct sum switch times_i times_real typedef uchar uint ulong uniform_of union unsigned ushort vchoice void volatile vreal whole words \
     write_only xy_of_lanes xy_of_osites zt_of_lanes zt_of_osites ";
 

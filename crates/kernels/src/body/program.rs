@@ -211,11 +211,6 @@ impl Operation {
         matches!(self, O::Word(..) | O::Scalar(_) | O::ComplexScalar(_) | O::Coordinate(..) | O::Odd(..))
     }
 
-    /// Whether it is a division, or a root.
-    pub fn divides(&self) -> bool {
-        matches!(self, Self::Div(..) | Self::Sqrt(_))
-    }
-
     /// The same on other results: loads, of which words are taken, stay what they are.
     pub fn with_operands(&self, of: impl Fn(Id) -> Id) -> Self {
         let mut other = self.clone();
@@ -303,15 +298,9 @@ impl<L: Language> Program<L> {
         })
     }
 
-    /// Whether it divides, or takes square roots, in what may be f32: of f64 and of integers every device has the same bits.
-    pub fn divides(&self) -> bool {
-        let divides = |s: &&Statement<L>| match s {
-            Statement::Compute { kind, operation, .. } => {
-                !matches!(kind, Kind::F64 | Kind::I32 | Kind::U32) && operation.divides()
-            }
-            _ => false,
-        };
-        self.flat().iter().any(divides)
+    /// Whether it computes in f64, whatever the fields are.
+    pub fn uses_doubles(&self) -> bool {
+        self.flat().iter().any(|statement| matches!(statement, Statement::Compute { kind: Kind::F64, .. }))
     }
 
     /// The same with sums that begin with their first term: −0 + x is x, and −0 − x is −x, also for zeros.

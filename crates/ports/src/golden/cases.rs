@@ -102,11 +102,8 @@ impl OneCase {
     }
 
     fn export(&self, setup: &Setup<'_>, writer: &mut Writer) -> Result<(), GoldenError> {
-        let Self { kernel, precision, format, .. } = *self;
+        let Self { kernel, .. } = *self;
         let refused = |source| GoldenError::Case { case: self.name(), source: Box::new(source) };
-        if kernel.reads_links() {
-            setup.backend.takes_links(format, precision).map_err(refused)?;
-        }
         let options = self.options(setup)?;
         let case = Case::new(kernel, &options).map_err(refused)?;
         let outcome = case.run(setup.backend, Sum::Exact).map_err(refused)?;

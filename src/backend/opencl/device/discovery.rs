@@ -12,7 +12,7 @@ use super::crashes::explaining_crashes;
 use super::error::{ClStatus, HOW_TO_GET_OPENCL, OpenClError};
 use super::forked::{is_of_parent, note_loaded};
 use super::handles::{RawDevice, text};
-use super::info::{DeviceInfo, POCL, describe};
+use super::info::{DeviceInfo, LACKS, POCL, describe};
 use crate::temporary::Temporary;
 
 /// Every device of every platform, also those that cannot be used (see [`DeviceInfo::unusable_because`]). The list is made once
@@ -77,6 +77,7 @@ fn enumerated() -> Result<&'static Enumerated, OpenClError> {
 
 fn enumerate() -> Result<Enumerated, Absent> {
     let mut found = Enumerated::default();
+    let lost = std::env::var(LACKS).unwrap_or_default();
     for (platform_index, platform) in platforms()?.into_iter().enumerate() {
         let devices = cl::get_device_ids(platform, cl::CL_DEVICE_TYPE_ALL);
         let status = devices.as_ref().err().copied();
@@ -87,7 +88,8 @@ fn enumerate() -> Result<Enumerated, Absent> {
             found.without_devices.push(format!("the platform {name} lists no device{why}{}", hint(&name)));
         }
         for (device_index, device) in devices.into_iter().enumerate() {
-            let info = describe(found.devices.len(), (platform_index, platform), (device_index, device));
+            let mut info = describe(found.devices.len(), (platform_index, platform), (device_index, device));
+            info.lose(&lost).map_err(|reason| Absent { reason, is_installed: true })?;
             found.devices.push((info, RawDevice(device)));
         }
     }

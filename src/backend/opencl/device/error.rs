@@ -200,22 +200,13 @@ fn trimmed_log(log: &str) -> String {
 #[non_exhaustive]
 #[allow(missing_docs, reason = "the messages name the fields")]
 pub enum DeviceError {
-    #[error("{device} has no f64: exact sums need it; choose another device, or --device cpu")]
+    #[error("{device} has no double precision (cl_khr_fp64): use f32 or half precision, or --device cpu")]
     NoDoubles { device: String },
-    #[error(
-        "{device} does not round f32 division correctly, by which links of 8 reals are rebuilt: use links of 18 or 12 reals, f64, or \
-         --device cpu"
-    )]
-    NoRoundedDivision { device: String },
     #[error(
         "{device} takes at most {most} work-items a group, and the plan has {plan}: take a plan with smaller blocks, or replay this one \
          with --device cpu"
     )]
     PlanTooLarge { plan: lanefield_reference::layout::TreePlan, device: String, most: usize },
-    #[error(
-        "{device} does not round f32 division and square roots correctly, which {kernel} takes: use f64, or --device cpu"
-    )]
-    BodyDivides { device: String, kernel: &'static str },
     #[error(transparent)]
     Body(#[from] crate::body::BodyError),
     #[error(

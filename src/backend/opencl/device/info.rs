@@ -3,15 +3,15 @@
 
 use std::fmt;
 
-use lanefield_reference::links::LinkFormat;
-use lanefield_reference::real::Precision;
 use opencl3::device as cl;
 use opencl3::platform::platform::{CL_PLATFORM_NAME, CL_PLATFORM_VERSION, get_platform_data};
 use opencl3::types::{cl_device_id, cl_platform_id};
 use serde::Serialize;
 
-use super::error::DeviceError;
 use super::handles::{text, unsigned};
+
+/// The environment variable that takes features away from all devices: what happens on a device without them is then seen on any.
+pub(super) const LACKS: &str = "LANEFIELD_DEVICE_LACKS";
 
 /// What kind of processor a device is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -160,13 +160,44 @@ impl DeviceInfo {
             Some("the driver says that the device is not available")
         } else if !self.compiler_available {
             Some("the driver has no OpenCL C compiler")
-        } else if !self.fp64 {
-            Some("the device has no double precision (cl_khr_fp64)")
         } else if self.max_work_group_size == 0 || self.max_work_item_sizes.contains(&0) {
             Some("the driver says that a work-group has no work-items")
         } else {
             None
         }
+    }
+
+    /// How quotients and square roots in f32 are rounded correctly.
+    pub fn division(&self) -> &'static str {
+        match (self.fp32_correctly_rounded_divide_sqrt, self.fp64) {
+            (true, _) => "rounded by the driver",
+            (false, true) => "rounded by way of f64",
+            (false, false) => "rounded in integers",
+        }
+    }
+
+    /// Takes away what a list names, separated by commas.
+    ///
+    /// # Errors
+    /// A name that is none.
+    pub(crate) fn lose(&mut self, list: &str) -> Result<(), String> {
+        for feature in list.split(',').map(str::trim).filter(|feature| !feature.is_empty()) {
+            match feature {
+                "f64" => {
+                    (self.fp64, self.fp64_denormals) = (false, false);
+                    self.extensions.retain(|extension| extension != "cl_khr_fp64");
+                }
+                "division" => self.fp32_correctly_rounded_divide_sqrt = false,
+                "large-groups" => self.max_work_group_size = self.max_work_group_size.min(64),
+                "local-memory" => self.local_memory_bytes = self.local_memory_bytes.min(32 << 10),
+                other => {
+                    return Err(format!(
+                        "{LACKS} names '{other}': it may name f64, division, large-groups and local-memory"
+                    ));
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Work-items of a group along one dimension, where `wanted` are best, which is a power of two: as many as the device takes.
@@ -346,22 +377,8 @@ fn triple(answer: Result<Vec<u8>, i32>) -> [usize; 3] {
     sizes
 }
 
-impl DeviceInfo {
-    /// Refuses links of 8 reals in f32, and in half precision, which computes in it, where division is not known to be rounded correctly: they are
-    /// rebuilt by a division.
-    pub(crate) fn takes_links(&self, format: LinkFormat, precision: Precision) -> Result<(), DeviceError> {
-        match format {
-            LinkFormat::Eight if precision != Precision::F64 && !self.fp32_correctly_rounded_divide_sqrt => {
-                Err(DeviceError::NoRoundedDivision { device: self.name.clone() })
-            }
-            _ => Ok(()),
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use super::super::testing::device;
     use super::*;
 
     #[test]
@@ -371,21 +388,6 @@ mod tests {
         assert_eq!(architecture("NVIDIA H200", &nvidia, capability), "sm_90");
         assert_eq!(architecture("gfx90a:sramecc+:xnack-", &[], capability), "gfx90a");
         assert_eq!(architecture("pthread-skylake", &[], capability), "");
-    }
-
-    #[test]
-    fn links_of_8_reals_need_rounded_division() {
-        let mut info = device("Test GPU");
-        for precision in Precision::ALL {
-            assert!(info.takes_links(LinkFormat::Eight, precision).is_ok());
-        }
-        info.fp32_correctly_rounded_divide_sqrt = false;
-        for precision in [Precision::Half, Precision::F32] {
-            let error = info.takes_links(LinkFormat::Eight, precision).unwrap_err().to_string();
-            assert!(error.starts_with("Test GPU does not round f32 division") && error.contains("18 or 12"), "{error}");
-            assert!(info.takes_links(LinkFormat::TwoRows, precision).is_ok());
-        }
-        assert!(info.takes_links(LinkFormat::Eight, Precision::F64).is_ok());
     }
 
     #[test]

@@ -11,6 +11,8 @@
 
 #pragma OPENCL FP_CONTRACT OFF
 
+#include "division.clh"
+
 #ifndef NUMBER
 #define NUMBER float
 #endif
@@ -22,6 +24,28 @@
 typedef NUMBER REAL;
 #else
 typedef NUMBER REAL __attribute__((ext_vector_type(LANES)));
+#endif
+
+// As kernels have them.
+#if DIVIDE == 0 || defined(NUMBER_IS_DOUBLE)
+#define DIVIDED(a, b) ((a) / (b))
+#define ROOT(a) sqrt(a)
+#elif LANES == 1
+#define DIVIDED(a, b) f32_divided(a, b)
+#define ROOT(a) f32_root(a)
+#else
+static REAL DIVIDED(REAL a, REAL b) {
+    REAL quotient;
+    for (int lane = 0; lane < LANES; ++lane)
+        quotient[lane] = f32_divided(a[lane], b[lane]);
+    return quotient;
+}
+static REAL ROOT(REAL a) {
+    REAL root;
+    for (int lane = 0; lane < LANES; ++lane)
+        root[lane] = f32_root(a[lane]);
+    return root;
+}
 #endif
 
 // x and y receive the result; y stays 0 where an operation has only one.
@@ -38,8 +62,8 @@ kernel void probe(uint operation, global const REAL *a_in, global const REAL *b_
     case PROBE_ADD: x = a + b; break;
     case PROBE_SUB: x = a - b; break;
     case PROBE_MUL: x = a * b; break;
-    case PROBE_DIV: x = a / b; break;
-    case PROBE_SQRT: x = sqrt(a); break;
+    case PROBE_DIV: x = DIVIDED(a, b); break;
+    case PROBE_SQRT: x = ROOT(a); break;
 
     // A product and a sum, each rounded.
     case PROBE_MUL_ADD: x = a * b + c; break;

@@ -459,6 +459,11 @@ pub(crate) fn full_options(device: &DeviceInfo, options: &str) -> String {
     }
     if device.fp32_correctly_rounded_divide_sqrt {
         full.push("-cl-fp32-correctly-rounded-divide-sqrt");
+    } else {
+        full.push(if device.fp64 { "-DDIVIDE=64" } else { "-DDIVIDE=32" });
+    }
+    if !device.fp64 {
+        full.push("-DSOFT_F64");
     }
     if device.keeps_programs() {
         // PoCL's compiler writes the number of its warnings to standard error.

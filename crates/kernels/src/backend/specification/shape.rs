@@ -56,6 +56,11 @@ impl Shape {
         self.target.precision
     }
 
+    /// The precisions of all fields.
+    pub fn precisions(&self) -> impl Iterator<Item = Precision> {
+        self.fields.iter().map(|field| field.shape.precision)
+    }
+
     /// Components of a site of the target.
     pub fn parts(&self) -> usize {
         self.target.object.parts()
