@@ -151,14 +151,7 @@ pub mod __private {
 
 /// What twins of bodies are written with: `use lanefield::twin::*`.
 pub mod twin {
-    pub use crate::reference::kernels::Vectors;
-    pub use crate::reference::scalar::functions::{cos_sin, exp, log, sqrt};
-    pub use crate::reference::scalar::{
-        Link, madd, matrix_adjoint, matrix_times_matrix, matrix_times_vector, mul, real_madd, real_times,
-        site_inner_product, site_norm2,
-    };
-    pub use lanefield_kernels::__private::PlainCall;
-    pub use num_complex::Complex;
+    pub use lanefield_kernels::__private::twin::*;
 }
 
 /// What most programs use: `use lanefield::prelude::*`.

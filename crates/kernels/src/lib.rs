@@ -15,6 +15,11 @@ pub use lanefield_reference as reference;
 /// What `#[lane_kernel]` and `check_kernel!` write names everything by its path here.
 #[doc(hidden)]
 pub mod __private {
+    /// The words of twins.
+    pub mod twin {
+        pub use crate::kernel::twin::*;
+    }
+
     pub use crate::backend::{BackendError, FieldOn, Launch, Memory, Reduce, Sum};
     pub use crate::body::record::Recorder;
     pub use crate::body::{Argument, Body, BodyKernel, Role, Site};

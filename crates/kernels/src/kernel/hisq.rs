@@ -1,15 +1,12 @@
 //! The hop of HISQ fermions on colour vectors, over fat and long links (`docs/arithmetic.md` §25), with what the operator does with it in one launch. The
 //! kernels are bodies; their twins are made of the plain loops in `reference/src/scalar/hisq.rs`.
 
-use lanefield_reference::kernels::Vectors;
 use lanefield_reference::kernels::staggered::sign;
 use lanefield_reference::scalar::hisq as plain;
-use lanefield_reference::scalar::matrix_times_vector;
-use num_complex::Complex;
 
 use super::Kernel;
-use super::plain::PlainCall;
 use super::staples::step;
+use super::twin::*;
 use super::with_hop;
 use crate::body::prelude::*;
 

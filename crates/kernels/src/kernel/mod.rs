@@ -34,6 +34,7 @@ pub mod staggered;
 pub mod staples;
 mod su2;
 mod test_data;
+pub(crate) mod twin;
 pub mod twisted_mass;
 pub mod wilson;
 pub mod with_hop;
