@@ -10,8 +10,8 @@ use lanefield::body::opencl::{Components, Named, kernel_text};
 use lanefield::check::CUTS;
 use lanefield::in_precision;
 use lanefield::kernel::{
-    self, Access, Case, CaseOptions, FieldContents, Geometry, Kernel, KernelArgument, KernelSource, Links, Numbers,
-    PlainLinks, TestData,
+    self, Access, Case, CaseOptions, FieldContents, Geometry, HostFunction, Kernel, KernelArgument, KernelSource,
+    Links, Numbers, PlainLinks, TestData,
 };
 use lanefield_reference::layout::{Checkerboard, Direction, LaneWidth, LegOrder, TreePlan};
 use lanefield_reference::links::DoubledGauge;
@@ -109,6 +109,8 @@ impl<'a> Bench<'a> {
                 found.push(("OpenCL", held.outcome(&case, device, sums).unwrap()));
             }
             if self.in_plain_loops {
+                let has_twin = !matches!(kernel.plain, HostFunction::None);
+                assert!(has_twin, "{kernel} has no twin: name it in #[lane_kernel(twin = function)]");
                 let links = PlainLinks { configuration: &self.configuration, boundary: self.boundary };
                 found.push(("plain loops", case.in_plain_loops(self.cpu, &links, sum).unwrap()));
             }
@@ -396,7 +398,7 @@ fn families() -> BTreeMap<String, Vec<(String, Vec<Parameter>)>> {
     let mut all: BTreeMap<_, Vec<_>> = in_files.collect();
     for kernel in kernel::all() {
         if let KernelSource::Body(body) = kernel.source {
-            let program = body.program(kernel.name, LegOrder::DEFAULT).unwrap();
+            let program = body.program(kernel.name, LegOrder::DEFAULT).unwrap_or_else(|error| panic!("{error}"));
             let text = kernel_text(
                 Named { name: kernel.name, computes: kernel.computes, body },
                 &program,
@@ -465,7 +467,8 @@ fn every_kernel_is_defined_in_a_section_of_the_contract() {
     let contract = include_str!("../docs/arithmetic.md");
     for kernel in kernel::all() {
         let section = kernel::definition(kernel).unwrap_or_else(|| panic!("{kernel} has no section"));
-        assert!(contract.contains(&format!("\n## {section}. ")), "{kernel}: section {section}");
+        let is_there = contract.contains(&format!("\n## {section}. "));
+        assert!(is_there, "docs/arithmetic.md has no section {section}, which list.rs names for {kernel}");
     }
 }
 
@@ -477,11 +480,15 @@ fn every_body_of_a_file_is_in_the_list() {
     for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
         let Ok(text) = std::fs::read_to_string(&path) else { continue };
-        let bodies = text.split("\n#[lane_kernel").skip(1).filter_map(|text| text.split_once("\npub fn "));
-        for name in bodies.filter_map(|(_, text)| text.split_once('<')).map(|(name, _)| name) {
-            seen += 1;
-            if !listed.contains(&name) {
-                missing.push(format!("{name} of {}", path.display()));
+        for (options, text) in text.split("\n#[lane_kernel").skip(1).filter_map(|text| text.split_once("\npub fn ")) {
+            let Some((name, _)) = text.split_once('<') else { continue };
+            let has_dagger = options.split([',', '(', ')']).any(|option| option.trim() == "dagger");
+            let dagger = has_dagger.then(|| format!("{name}_dagger"));
+            for name in [name.to_owned()].into_iter().chain(dagger) {
+                seen += 1;
+                if !listed.contains(&&name[..]) {
+                    missing.push(format!("{name} of {}", path.display()));
+                }
             }
         }
     }
