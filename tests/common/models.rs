@@ -99,7 +99,7 @@ impl<R: Vectors, B: Backend> ModelTask for Image<'_, B, R> {
     }
 }
 
-/// Every operator, with numbers for its parameters.
+/// Every operator, with these numbers for its parameters; others have those of its `verified`.
 pub fn every_operator(hop: HopParameters) -> impl Iterator<Item = AnyModel> {
     let numbers = [
         ("mass", "0.3"),
@@ -112,7 +112,9 @@ pub fn every_operator(hop: HopParameters) -> impl Iterator<Item = AnyModel> {
     ];
     definitions().map(move |operator| {
         let has = |name: &str| operator.parameters.iter().any(|parameter| parameter.name == name);
-        operator.model(numbers.into_iter().filter(|(name, _)| has(name)), hop).unwrap()
+        let is_given = |name: &str| numbers.iter().any(|(known, _)| *known == name);
+        let others = operator.verified.iter().copied().filter(|(name, _)| !is_given(name));
+        operator.model(numbers.into_iter().filter(|(name, _)| has(name)).chain(others), hop).unwrap()
     })
 }
 

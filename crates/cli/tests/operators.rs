@@ -207,9 +207,9 @@ fn the_twisted_mass_operator_has_its_flavours() {
     }
 }
 
-/// Every operator, with a value of each parameter.
+/// Every operator, with a value of each parameter; where there is none here, that of its `verified`.
 fn every_operator() -> impl Iterator<Item = (&'static str, String)> {
-    let value = |name| match name {
+    let value = |operator: &lanefield::operator::Definition, name| match name {
         "mass" => "0.3",
         "mu" => "0.2",
         "csw" => "1.2",
@@ -220,14 +220,17 @@ fn every_operator() -> impl Iterator<Item = (&'static str, String)> {
         "c" => "0.25",
         "components" => "2",
         "naik-epsilon" => "-0.1",
-        other => panic!("a value of {other}"),
+        other => {
+            let known = operator.verified.iter().find(|(name, _)| *name == other);
+            known.unwrap_or_else(|| panic!("{}: a value of {other}", operator.name)).1
+        }
     };
     lanefield::operator::definitions().map(move |operator| {
         let given = operator.parameters.iter().map(|known| match known.kind {
             ParameterKind::Choice(words) => {
                 format!("--{} {} ", known.name, words[usize::from(operator.name == "mobius")])
             }
-            _ => format!("--{} {} ", known.name, value(known.name)),
+            _ => format!("--{} {} ", known.name, value(operator, known.name)),
         });
         (operator.name, given.collect())
     })
