@@ -163,10 +163,7 @@ struct Seen {
 impl Seen {
     fn tell(&mut self, told: Told) -> Result<(), Stopped> {
         self.told.push(told);
-        match self.stops_at == Some(self.told.len()) {
-            true => Err(Stopped("enough".into())),
-            false => Ok(()),
-        }
+        if self.stops_at == Some(self.told.len()) { Err(Stopped("enough".into())) } else { Ok(()) }
     }
 }
 

@@ -235,10 +235,7 @@ pub unsafe extern "C" fn lf_sum_f32(
 
 /// Refuses one sum in two places.
 fn two(a: *const lf_exact_sum, b: *const lf_exact_sum) -> Outcome<()> {
-    match std::ptr::eq(a, b) {
-        true => Err(Failure::argument("the two sums are the same one")),
-        false => Ok(()),
-    }
+    if std::ptr::eq(a, b) { Err(Failure::argument("the two sums are the same one")) } else { Ok(()) }
 }
 
 /// Makes an empty sum, to be freed by lf_exact_sum_free().

@@ -48,10 +48,7 @@ impl Courier<'_> {
     }
 
     fn goes_on(&self) -> Result<(), Stopped> {
-        match self.ends.load(Ordering::Relaxed) {
-            true => Err(Stopped(Box::new(Ended))),
-            false => Ok(()),
-        }
+        if self.ends.load(Ordering::Relaxed) { Err(Stopped(Box::new(Ended))) } else { Ok(()) }
     }
 }
 
