@@ -4,6 +4,7 @@ pub mod body;
 mod dagger;
 pub mod domains;
 mod doubles;
+mod ensure;
 pub mod exact;
 pub mod extreme;
 pub mod field;

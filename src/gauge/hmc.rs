@@ -1,6 +1,7 @@
 //! Hybrid Monte Carlo of the pure gauge theory (Duane, Kennedy, Pendleton and Roweth 1987), as the base of dynamical work: momenta, a trajectory of molecular
 //! dynamics, and Metropolis' test. What a trajectory makes of a field is a function of the field, the seed and its number.
 
+use lanefield_reference::ensure;
 use lanefield_reference::gauge::Configuration;
 use lanefield_reference::layout::{DIMENSIONS, Direction, LaneChoice};
 use lanefield_reference::random::{Stream, uniform};
@@ -128,9 +129,7 @@ impl<'b, B: Backend> Hmc<'b, B> {
     /// # Errors
     /// [`HmcError::Trajectories`] where none is left; what the backend reports.
     pub fn trajectory(&mut self) -> Result<Trajectory, HmcError> {
-        if self.trajectory >= MOST_TRAJECTORIES {
-            return Err(HmcError::Trajectories(self.trajectories()));
-        }
+        ensure!(self.trajectory < MOST_TRAJECTORIES, HmcError::Trajectories(self.trajectories()));
         let HmcParameters { seed, .. } = self.parameters;
         self.draw_momenta()?;
         for (before, links) in self.before.iter_mut().zip(self.field.all()) {

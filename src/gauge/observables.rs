@@ -1,6 +1,7 @@
 //! What is measured on a gauge field (`docs/arithmetic.md` §21): plaquettes, rectangles, energy density and topological charge of the clover field strength,
 //! Polyakov and Wilson loops. Sums over sites are exact and rounded once, so that no bit depends on the backend.
 
+use lanefield_reference::ensure;
 use std::f64::consts::PI;
 
 use lanefield_reference::kernels::reduce::PartialSums;
@@ -197,9 +198,7 @@ impl<B: Backend> GaugeField<'_, B> {
         let longest = extents.as_array();
         let in_space = longest[..3].iter().copied().min().unwrap_or(1);
         for (given, most) in [(most_r, in_space), (most_t, longest[3])] {
-            if given == 0 || given > most {
-                return Err(GaugeFieldError::Loops { given, extents: extents.to_string(), most });
-            }
+            ensure!((1..=most).contains(&given), GaugeFieldError::Loops { given, extents: extents.to_string(), most });
         }
         let backend = self.backend;
         let mut sums: Vec<Vec<Option<PartialSums>>> = vec![vec![None; most_t]; most_r];

@@ -2,6 +2,7 @@
 //! directions. What a sweep makes of a field is a function of the field, the seed and the number of the sweep: the same on every backend, for all lanes and on
 //! any number of ranks, and a run that goes on from a stored field has the bits of one that was never ended.
 
+use lanefield_reference::ensure;
 use lanefield_reference::layout::{DIMENSIONS, LayoutError, Stencil};
 use lanefield_reference::object::ColourMatrix;
 use lanefield_reference::prelude::*;
@@ -29,18 +30,14 @@ pub struct QuenchedParameters {
 impl QuenchedParameters {
     /// The number of the next sweep, after so many, with parameters that there are.
     pub(super) fn check(&self, sweep: u64) -> Result<u32, QuenchedError> {
-        if !(self.beta >= 0.0 && self.beta.is_finite()) {
-            return Err(QuenchedError::Beta(self.beta));
-        }
+        ensure!(self.beta >= 0.0 && self.beta.is_finite(), QuenchedError::Beta(self.beta));
         let next = u32::try_from(sweep).ok().filter(|next| *next <= MOST_SWEEPS);
         next.ok_or(QuenchedError::Sweeps(sweep))
     }
 
     /// What is done in a sweep to all links, one after the other: the heat bath, then overrelaxations.
     pub(super) fn updates(&self, sweep: u32) -> Result<impl Iterator<Item = QuenchedUpdate> + use<>, QuenchedError> {
-        if sweep >= MOST_SWEEPS {
-            return Err(QuenchedError::Sweeps(u64::from(sweep)));
-        }
+        ensure!(sweep < MOST_SWEEPS, QuenchedError::Sweeps(u64::from(sweep)));
         let Self { beta, seed, overrelaxations } = *self;
         let heat_bath = QuenchedUpdate::HeatBath(Draw { beta, seed, event: sweep * DIMENSIONS as u32 });
         Ok(std::iter::once(heat_bath).chain(std::iter::repeat_n(QuenchedUpdate::Overrelaxation, overrelaxations)))

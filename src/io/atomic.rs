@@ -1,6 +1,7 @@
 //! Writes a file whole or not at all: to a temporary file in the same directory (`temporary.rs`), synced, then named. Whatever fails,
 //! the file that was there before keeps its content.
 
+use lanefield_reference::ensure;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 #[cfg(unix)]
@@ -97,9 +98,7 @@ pub(crate) fn write_together(
     let elsewhere = wrong_elsewhere(here.is_err())?;
     let begun = begun?;
     here?;
-    if elsewhere {
-        return Err(failed(io::Error::other("another rank could not write its part")));
-    }
+    ensure!(!elsewhere, failed(io::Error::other("another rank could not write its part")));
     // All know whether the file is there before one of them reads it.
     let named = begun.map_or(Ok(()), |(target, temporary)| target.name(temporary).map_err(failed));
     match (wrong_elsewhere(named.is_err())?, named) {

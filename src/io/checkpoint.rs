@@ -4,6 +4,7 @@
 //! format, the identity of the solve, and names and lengths of all data; the data, little-endian f64, scalars first, then fields with real
 //! and imaginary parts in turn; and SHA-256 of all that, 32 bytes.
 
+use lanefield_reference::ensure;
 use std::borrow::Cow;
 use std::fs::{self, File};
 use std::io::{self, BufReader, Read, Seek, Write};
@@ -311,9 +312,7 @@ fn read_from(
     let mut reader = Hashing { hashes: lattice.is_first(), ..Hashing::new(reader) };
     let mut magic = vec![0; MAGIC.len().min(found as usize)];
     reader.read_exact(&mut magic).map_err(&failed)?;
-    if !MAGIC.starts_with(&magic) || magic.is_empty() {
-        return Err(CheckpointError::NotACheckpoint);
-    }
+    ensure!(MAGIC.starts_with(&magic) && !magic.is_empty(), CheckpointError::NotACheckpoint);
     let require = |expected: u64| match found < expected {
         true => Err(CheckpointError::Truncated { expected, found }),
         false => Ok(()),
@@ -330,16 +329,12 @@ fn read_from(
     reader.read_exact(&mut header).map_err(&failed)?;
     let damaged = |error: serde_json::Error| CheckpointError::Header { what: error.to_string() };
     let Version { version } = serde_json::from_slice(&header).map_err(damaged)?;
-    if version != CHECKPOINT_VERSION {
-        return Err(CheckpointError::Version { found: version });
-    }
+    ensure!(version == CHECKPOINT_VERSION, CheckpointError::Version { found: version });
     let header: CheckpointHeader = serde_json::from_slice(&header).map_err(damaged)?;
     let data = header.data_bytes().and_then(|data| data.checked_add(PREFIX + header_length + DIGEST));
     let expected = data.ok_or_else(|| CheckpointError::Header { what: "no file can have so much data".to_owned() })?;
     require(expected)?;
-    if found > expected {
-        return Err(CheckpointError::Oversized { expected, found });
-    }
+    ensure!(found <= expected, CheckpointError::Oversized { expected, found });
 
     let mut state = SavedState { recurrence: header.recurrence, ..SavedState::default() };
     for ScalarsHeader { name, length } in header.scalars {

@@ -1,5 +1,6 @@
 //! A directory that is written whole or not at all: made beside its place, and renamed.
 
+use lanefield_reference::ensure;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -55,14 +56,10 @@ impl NewDirectory {
         let is_there = holds_something(&target)?;
         if is_there {
             let replaceable = is_alike(&target);
-            if !(replace && replaceable) {
-                return Err(DirectoryError::NotEmpty { path: target, replaceable });
-            }
+            ensure!(replace && replaceable, DirectoryError::NotEmpty { path: target, replaceable });
         }
         let parent = claims::directory_of(&target);
-        if !parent.exists() {
-            return Err(WriteError::NoDirectory { directory: parent.to_owned(), path: target }.into());
-        }
+        ensure!(parent.exists(), WriteError::NoDirectory { directory: parent.to_owned(), path: target }.into());
         let mut builder = tempfile::Builder::new();
         builder.prefix(prefix);
         #[cfg(unix)]

@@ -1,6 +1,7 @@
 //! What makes a solve the solve that it is: all that its bits depend on, as names and values. Checkpoints and records carry it, so that one of
 //! another solve is refused by what differs.
 
+use lanefield_reference::ensure;
 use std::collections::BTreeSet;
 use std::fmt;
 
@@ -64,9 +65,7 @@ impl Identity {
         };
         for (name, _) in self.0.iter().chain(&theirs.0) {
             let (ours, theirs) = (value(self, name), value(theirs, name));
-            if ours != theirs {
-                return Err(IdentityMismatch { name: name.clone(), theirs, ours });
-            }
+            ensure!(ours == theirs, IdentityMismatch { name: name.clone(), theirs, ours });
         }
         Ok(())
     }

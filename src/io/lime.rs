@@ -1,6 +1,7 @@
 //! LIME files (Lattice QCD Interchange Message Encapsulation, USQCD): records, each with a header of 144 bytes, in messages. Numbers are big-endian; data
 //! are padded to eight bytes.
 
+use lanefield_reference::ensure;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 
 use thiserror::Error;
@@ -55,21 +56,15 @@ pub fn records(reader: &mut (impl Read + Seek), file_length: u64) -> Result<Vec<
     let (mut offset, mut message, mut ended) = (0, 0, true);
     while offset < file_length {
         let left = file_length - offset;
-        if left < HEADER {
-            return Err(LimeError::Truncated { kind: "header".to_owned(), offset, needed: HEADER, left });
-        }
+        ensure!(left >= HEADER, LimeError::Truncated { kind: "header".to_owned(), offset, needed: HEADER, left });
         reader.seek(SeekFrom::Start(offset))?;
         let mut header = [0; HEADER as usize];
         reader.read_exact(&mut header)?;
         let (fixed, kind) = header.split_at(16);
         let [magic, rest @ ..] = fixed.as_chunks::<4>().0 else { return Err(LimeError::Kind(offset)) };
-        if u32::from_be_bytes(*magic) != MAGIC {
-            return Err(LimeError::Magic { offset, found: u32::from_be_bytes(*magic) });
-        }
+        ensure!(u32::from_be_bytes(*magic) == MAGIC, LimeError::Magic { offset, found: u32::from_be_bytes(*magic) });
         let version = u16::from_be_bytes([rest[0][0], rest[0][1]]);
-        if version != VERSION {
-            return Err(LimeError::Version { offset, version });
-        }
+        ensure!(version == VERSION, LimeError::Version { offset, version });
         let flags = u16::from_be_bytes([rest[0][2], rest[0][3]]);
         let length = u64::from(u32::from_be_bytes(rest[1])) << 32 | u64::from(u32::from_be_bytes(rest[2]));
         let kind = kind.split(|&byte| byte == 0).next().unwrap_or_default();
@@ -78,17 +73,13 @@ pub fn records(reader: &mut (impl Read + Seek), file_length: u64) -> Result<Vec<
             _ => return Err(LimeError::Kind(offset)),
         };
         let needed = HEADER.saturating_add(length);
-        if needed > left {
-            return Err(LimeError::Truncated { kind, offset, needed, left });
-        }
+        ensure!(needed <= left, LimeError::Truncated { kind, offset, needed, left });
         if ended || flags & BEGIN != 0 {
             message += 1;
         }
         ended = flags & END != 0;
         records.push(Record { kind, message, start: offset + HEADER, length });
-        if records.len() > MOST_RECORDS {
-            return Err(LimeError::TooMany);
-        }
+        ensure!(records.len() <= MOST_RECORDS, LimeError::TooMany);
         // The padding of the last record may be missing.
         offset = (offset + HEADER + length.next_multiple_of(8)).min(file_length);
     }

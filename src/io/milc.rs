@@ -1,6 +1,7 @@
 //! Gauge configurations as MILC writes them, version 5: a header of 96 bytes, then the links of one site after the other, x fastest, rows of each link in
 //! order, in f32, all in the byte order of the machine that wrote it. Source: MILC's `io_lat4.c`.
 
+use lanefield_reference::ensure;
 use std::io::{self, Cursor, Read, Seek, SeekFrom};
 use std::path::Path;
 
@@ -156,13 +157,9 @@ impl MilcHeader {
         let known = Extents::new(extents.map(|extent| extent as usize));
         let known = known.map_err(|source| MilcError::Extents { extents, source })?;
         let expected = HEADER as u64 + known.volume() as u64 * SITE_BYTES as u64;
-        if expected != length {
-            return Err(MilcError::Length { extents: known, expected, found: length });
-        }
+        ensure!(expected == length, MilcError::Length { extents: known, expected, found: length });
         let order = number(84);
-        if order != 0 {
-            return Err(MilcError::Order(order));
-        }
+        ensure!(order == 0, MilcError::Order(order));
         let stamp = header[20..20 + TIME_STAMP].split(|&byte| byte == 0).next().unwrap_or_default();
         let time_stamp = String::from_utf8_lossy(stamp).chars().filter(|c| !c.is_control()).collect();
         Ok(Self { extents: known, byte_order, time_stamp, checksums: [number(88), number(92)] })
@@ -234,9 +231,7 @@ fn read_sites(
     demand: Demand,
 ) -> Result<MilcFile, MilcError> {
     let (configuration, data) = links(reader, &header, lattice)?;
-    if data != header.checksums {
-        return Err(MilcError::Checksum { header: header.checksums, data });
-    }
+    ensure!(data == header.checksums, MilcError::Checksum { header: header.checksums, data });
     demand.require(&configuration)?;
     Ok(MilcFile { header, configuration })
 }
@@ -320,9 +315,7 @@ fn prepared(
     lattice: &WholeLattice,
 ) -> Result<MilcHeader, MilcError> {
     let printable = options.time_stamp.bytes().all(|byte| byte == b' ' || byte.is_ascii_graphic());
-    if !printable || options.time_stamp.len() >= TIME_STAMP {
-        return Err(MilcError::BadText(options.time_stamp.clone()));
-    }
+    ensure!(printable && options.time_stamp.len() < TIME_STAMP, MilcError::BadText(options.time_stamp.clone()));
     let floating_point = floating_point(options.byte_order);
     as_stored(configuration, StoredRows::Three, floating_point)?;
     let mut sums = MilcChecksums::default();

@@ -1,5 +1,6 @@
 //! Files that are opened to be read: regular ones, whose length is known before anything is read of them. What is no regular file is copied into one first.
 
+use lanefield_reference::ensure;
 use std::fs::{self, File};
 use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
@@ -36,9 +37,7 @@ pub(super) fn open(path: &Path) -> Result<(File, u64), OpenError> {
     let refused = |source| OpenError::System { path: path.to_owned(), source };
     // Asked before the file is opened: opening a pipe would wait for its writer.
     let metadata = fs::metadata(path).map_err(refused)?;
-    if !metadata.is_file() {
-        return Err(OpenError::NotAFile { path: path.to_owned() });
-    }
+    ensure!(metadata.is_file(), OpenError::NotAFile { path: path.to_owned() });
     Ok((File::open(path).map_err(refused)?, metadata.len()))
 }
 
@@ -72,9 +71,7 @@ impl Reopenable {
     pub fn open(path: &Path, wanted: impl FnOnce(&[u8]) -> bool) -> Result<Self, OpenError> {
         let refused = |source| OpenError::System { path: path.to_owned(), source };
         let metadata = fs::metadata(path).map_err(refused)?;
-        if metadata.is_dir() {
-            return Err(OpenError::NotAFile { path: path.to_owned() });
-        }
+        ensure!(!metadata.is_dir(), OpenError::NotAFile { path: path.to_owned() });
         let (mut file, mut start) = (File::open(path).map_err(refused)?, Vec::new());
         (&file).take(Self::START).read_to_end(&mut start).map_err(refused)?;
         let path = path.to_owned();

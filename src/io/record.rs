@@ -7,6 +7,7 @@
 //! Records that another program wrote may have blanks between members, members in any order, and less of them: no checks, no digests, less of an
 //! identity. What is there is compared (`docs/arithmetic.md` §18).
 
+use lanefield_reference::ensure;
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, BufWriter, Read as _, Write};
 use std::path::{Path, PathBuf};
@@ -231,18 +232,14 @@ impl RecordReader {
     /// Opens the record of the solve `identity`.
     pub fn open(path: &Path, identity: &Identity) -> Result<Self, RecordError> {
         let failed = |source| RecordError::File { path: path.to_owned(), source };
-        if !fs::metadata(path).map_err(failed)?.is_file() {
-            return Err(failed(io::Error::other("it is not a file")));
-        }
+        ensure!(fs::metadata(path).map_err(failed)?.is_file(), failed(io::Error::other("it is not a file")));
         let reader = BufReader::new(File::open(path).map_err(failed)?);
         let (checks, left_out) = (Some(Checks::default()), Vec::new());
         let mut record = Self { path: path.to_owned(), reader, line: 0, every: 0, checks, left_out };
         let text = record.text()?.ok_or_else(|| record.wrong("the file has no whole line".to_owned()))?;
         let value: serde_json::Value =
             serde_json::from_str(&text).map_err(|error| record.wrong(format!("it is no JSON: {error}")))?;
-        if value["format"] != FORMAT {
-            return Err(record.wrong(format!("it does not say \"format\": \"{FORMAT}\"")));
-        }
+        ensure!(value["format"] == FORMAT, record.wrong(format!("it does not say \"format\": \"{FORMAT}\"")));
         match value["version"].as_u64() {
             Some(RECORD_VERSION) => {}
             Some(found) => return Err(RecordError::Version { path: path.to_owned(), found }),
@@ -304,9 +301,7 @@ impl RecordReader {
         let read = self.reader.by_ref().take(MOST_LINE).read_until(b'\n', &mut bytes);
         read.map_err(|source| RecordError::File { path: self.path.clone(), source })?;
         self.line += 1;
-        if bytes.len() as u64 == MOST_LINE {
-            return Err(self.wrong(format!("it has {MOST_LINE} bytes or more")));
-        }
+        ensure!(bytes.len() as u64 != MOST_LINE, self.wrong(format!("it has {MOST_LINE} bytes or more")));
         if bytes.pop() != Some(b'\n') {
             return Ok(None);
         }

@@ -2,6 +2,7 @@
 //! source, and the SHA-256 of the file. What reads the array again can refuse one that is not what it is taken for. The members are described in
 //! `docs/sidecars.md`.
 
+use lanefield_reference::ensure;
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{self, Read as _};
@@ -335,13 +336,9 @@ impl<I: Serialize + DeserializeOwned> Sidecar<I> {
         }
         let mut text = Vec::new();
         File::open(&path).map_err(failed)?.take(MOST_BYTES + 1).read_to_end(&mut text).map_err(failed)?;
-        if text.len() as u64 > MOST_BYTES {
-            return Err(malformed(format!("it is longer than {MOST_BYTES} bytes")));
-        }
+        ensure!(text.len() as u64 <= MOST_BYTES, malformed(format!("it is longer than {MOST_BYTES} bytes")));
         let mut value: Value = serde_json::from_slice(&text).map_err(|error| malformed(error.to_string()))?;
-        if value["kind"] != KIND {
-            return Err(malformed(format!("its kind is {}, not \"{KIND}\"", value["kind"])));
-        }
+        ensure!(value["kind"] == KIND, malformed(format!("its kind is {}, not \"{KIND}\"", value["kind"])));
         if value["format"] != FORMAT {
             return Err(malformed(format!("its format is {}, and this version reads {FORMAT}", value["format"])));
         }

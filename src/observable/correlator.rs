@@ -1,6 +1,7 @@
 //! Correlators of mesons, C_Γ(t) = Σ_x exp(−i p·(x − y)) tr[γ5 S† γ5 Γ S Γ†] over the sites x of time slice t, with Grid's sign and normalisation. The
 //! trace of each site is computed in f64 on the host in a written order (`docs/arithmetic.md` §11); the sum over sites is exact.
 
+use lanefield_reference::ensure;
 use lanefield_reference::field::{ComplexNumber, FieldError, Propagator, SiteObject as _};
 use lanefield_reference::layout::{Checkerboard, Coordinate};
 use lanefield_reference::prelude::*;
@@ -73,9 +74,7 @@ pub(super) fn projected<R: Real, B: Backend, const N: usize>(
     made: impl Fn([&[Complex<R>]; N]) -> Complex<f64> + Sync,
 ) -> Result<Vec<Complex<f64>>, CorrelatorError> {
     let (origin, whole) = (source[3], extents.global());
-    if origin >= whole[3] {
-        return Err(CorrelatorError::OriginTime { origin, extents: whole });
-    }
+    ensure!(origin < whole[3], CorrelatorError::OriginTime { origin, extents: whole });
     let needed = extents.volume() * Propagator::WORDS;
     if let Some(wrong) = propagators.iter().find(|propagator| propagator.len() != needed) {
         let (given, object) = (wrong.len(), Propagator.name());

@@ -1,5 +1,6 @@
 //! The propagator S from a point, or from a source smeared about it: twelve solves in one batch, one for each spin and colour of the source.
 
+use lanefield_reference::ensure;
 use std::ops::Range;
 
 use lanefield_reference::field::{Propagator, list_of};
@@ -72,9 +73,7 @@ pub fn solve_columns<R: Vectors, B: Backend, Q: Quark>(
     let eta = sources()?;
     let mut solved = solve_deflated::<R, B, Q>(backend, configuration, &eta, how, deflation, watcher, resume)?;
     solved.require_intact()?;
-    if sources()? != eta {
-        return Err(SolveError::Changed { what: "the source in host memory" }.into());
-    }
+    ensure!(sources()? == eta, SolveError::Changed { what: "the source in host memory" }.into());
     // A solution is not lost for what could be said of it.
     if let Some(time) = source.time() {
         let source = (&eta[..], time);

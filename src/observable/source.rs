@@ -1,6 +1,7 @@
 //! Sources by name, `point:0,0,0,0` or `z2:7,3`, for all commands and interfaces; and the twelve columns of them that propagators are solved from
 //! (`docs/spectrum.md`).
 
+use lanefield_reference::ensure;
 use std::fmt;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -339,9 +340,7 @@ fn outside(kind: &'static str, extents: Extents, point: Coordinate) -> Result<()
     let extents = extents.global();
     for (d, dimension) in DIMENSION_NAMES.into_iter().enumerate() {
         let (value, last) = (point[d], extents[d] - 1);
-        if value > last {
-            return Err(OutsidePoint { kind, dimension, value, last, extents: Box::new(extents) });
-        }
+        ensure!(value <= last, OutsidePoint { kind, dimension, value, last, extents: Box::new(extents) });
     }
     Ok(())
 }

@@ -1,5 +1,6 @@
 //! Covariances of the mean of samples, and what whitens differences from it.
 
+use lanefield_reference::ensure;
 use std::fmt;
 
 use lanefield_reference::exact::ExactSum;
@@ -100,9 +101,7 @@ impl Whitening {
         let (count, numbers) = (samples.len(), times.count());
         // Of two samples, R and each z zᵀ are the same, so that nothing is shrunk.
         let needed = if covariance == Covariance::Shrunk { 3 } else { 2 };
-        if count < needed {
-            return Err(CovarianceError::Spread { samples: count, needed });
-        }
+        ensure!(count >= needed, CovarianceError::Spread { samples: count, needed });
         if covariance == Covariance::Full && count < numbers + 2 {
             return Err(CovarianceError::Samples { samples: count, numbers, fewest });
         }
@@ -134,9 +133,7 @@ impl Whitening {
                 (lower(shrunk, true)?, Some(Regularised::Shrunk(intensity)))
             }
             Covariance::Cut(cut) => {
-                if !(cut > 0.0 && cut < 1.0) {
-                    return Err(CovarianceError::Cut { cut });
-                }
+                ensure!(cut > 0.0 && cut < 1.0, CovarianceError::Cut { cut });
                 let (rows, raised) = raised(correlation(), cut);
                 (CovarianceFactor::Eigen(rows), Some(Regularised::Raised(raised)))
             }

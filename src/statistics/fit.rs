@@ -1,5 +1,6 @@
 //! Fits of one or two states to correlators, by least squares with the covariance of their times.
 
+use lanefield_reference::ensure;
 use std::fmt;
 use std::str::FromStr;
 
@@ -89,13 +90,9 @@ impl Fit {
     pub fn of(&self, samples: &Samples, resampling: Resampling) -> Result<Fitted, FitError> {
         let all = samples.mean();
         let Window { first, last } = self.window;
-        if first > last || last >= all.len() {
-            return Err(FitError::Window { first, last, most: all.len().saturating_sub(1) });
-        }
+        ensure!(first <= last && last < all.len(), FitError::Window { first, last, most: all.len().saturating_sub(1) });
         let (parameters, points) = (2 * self.states.count(), last - first + 1);
-        if points <= parameters {
-            return Err(FitError::Parameters { parameters, times: points });
-        }
+        ensure!(points > parameters, FitError::Parameters { parameters, times: points });
         let weights = Whitening::of(samples, first..=last, parameters + 1, self.covariance)?;
         let start = self.guess(all, &weights)?;
         let (at, chi_squared) = self.least_squares(all, &weights, start).ok_or_else(|| self.not_converged())?;

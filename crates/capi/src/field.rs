@@ -1,5 +1,6 @@
 //! Fields that a context holds, on its device if it has one: uploaded once, worked on there, downloaded at the end.
 
+use lanefield::reference::ensure;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use lanefield::backend::{BackendError, Launch as _, Reduce as _, Sum};
@@ -220,9 +221,7 @@ fn apply(
     result: &lf_field,
 ) -> Outcome<()> {
     let (context, precision) = (&operator.context, result.shape.precision);
-    if !Arc::ptr_eq(context, &result.context) {
-        return Err(Failure::argument("operator and fields are of different contexts"));
-    }
+    ensure!(Arc::ptr_eq(context, &result.context), Failure::argument("operator and fields are of different contexts"));
     match precision {
         Precision::F64 => operator.check_precision::<f64>()?,
         _ => operator.check_precision::<f32>()?,

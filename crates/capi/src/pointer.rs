@@ -1,5 +1,6 @@
 //! What comes from C: handles, texts and arrays. The only place where pointers are read and written, but for callbacks.
 
+use lanefield::reference::ensure;
 use std::ffi::{CStr, c_char};
 use std::path::PathBuf;
 
@@ -36,9 +37,7 @@ fn null(name: &str) -> Failure {
 /// # Safety
 /// `place` is null, or may be written.
 pub unsafe fn put<T>(place: *mut T, value: T, name: &str) -> Outcome<()> {
-    if place.is_null() {
-        return Err(null(name));
-    }
+    ensure!(!place.is_null(), null(name));
     // SAFETY: the caller's promise. What was there is not dropped: it may never have been written.
     unsafe { place.write(value) };
     Ok(())
@@ -100,9 +99,7 @@ pub unsafe fn path(path: *const c_char, name: &str) -> Outcome<PathBuf> {
     #[cfg(unix)]
     {
         use std::os::unix::ffi::OsStrExt;
-        if path.is_null() {
-            return Err(null(name));
-        }
+        ensure!(!path.is_null(), null(name));
         // SAFETY: the caller's promise.
         let bytes = unsafe { CStr::from_ptr(path) }.to_bytes();
         Ok(PathBuf::from(std::ffi::OsStr::from_bytes(bytes)))
@@ -148,9 +145,7 @@ pub unsafe fn write<T: Pod>(to: *mut T, values: &[T], name: &str) -> Outcome<()>
         return Ok(());
     }
     room(to, name)?;
-    if !to.is_aligned() {
-        return Err(Failure::argument(format!("{name} is not aligned to {} bytes", align_of::<T>())));
-    }
+    ensure!(to.is_aligned(), Failure::argument(format!("{name} is not aligned to {} bytes", align_of::<T>())));
     // SAFETY: the caller's promise; `values` is memory of the library, so the two do not overlap.
     unsafe { std::ptr::copy_nonoverlapping(values.as_ptr(), to, values.len()) };
     Ok(())

@@ -1,6 +1,7 @@
 //! Structures that grow: the first member says how much of one the caller knows. A caller of an earlier version has fewer members; those that it
 //! lacks have their defaults where they are read, and are not written.
 
+use lanefield::reference::ensure;
 use std::mem::MaybeUninit;
 
 use crate::status::{Failure, Outcome};
@@ -16,9 +17,7 @@ pub trait Growing: Copy {
 /// # Safety
 /// `there` is null, or a structure of the size that its first member says.
 unsafe fn known<T: Growing>(there: *const T) -> Outcome<usize> {
-    if there.is_null() {
-        return Err(Failure::argument(format!("the {} is a null pointer", T::NAME)));
-    }
+    ensure!(!there.is_null(), Failure::argument(format!("the {} is a null pointer", T::NAME)));
     // SAFETY: the caller's promise: `size` is the first member.
     let size = unsafe { there.cast::<usize>().read_unaligned() };
     // Of a size far beyond any version, nobody set the member.

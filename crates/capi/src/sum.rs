@@ -1,5 +1,6 @@
 //! Exact sums, rounded once, of arrays (`docs/arithmetic.md` §8), and sums that go on, which several threads or ranks merge.
 
+use lanefield::reference::ensure;
 use lanefield::reference::exact::{ExactSum, WORDS};
 use lanefield::reference::kernels::Vectors;
 use num_complex::Complex;
@@ -29,9 +30,7 @@ unsafe fn objects<'a, R: Vectors>(
     (objects, words): (usize, usize),
     name: &str,
 ) -> Outcome<&'a [Complex<R>]> {
-    if words == 0 {
-        return Err(Failure::argument("0 words in an object: a spinor has 12, a colour vector 3"));
-    }
+    ensure!(words != 0, Failure::argument("0 words in an object: a spinor has 12, a colour vector 3"));
     let reals = objects.checked_mul(words).and_then(|words| words.checked_mul(2));
     let reals = reals.ok_or_else(|| Failure::argument(format!("{objects} objects of {words} words are too many")))?;
     // SAFETY: the caller's promise.

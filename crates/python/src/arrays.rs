@@ -1,6 +1,7 @@
 //! NumPy arrays of complex numbers. Those in C order are read where they lie; others are first brought into C order by NumPy. Results are written into
 //! arrays, or handed over without a copy.
 
+use lanefield::reference::ensure;
 use std::path::PathBuf;
 
 use lanefield::io::hdf5;
@@ -115,9 +116,7 @@ fn as_result<'py, T: Element>(out: &Bound<'py, PyAny>, axes: &[usize]) -> PyResu
     let Ok(array) = out.cast::<PyArrayDyn<T>>() else {
         return Err(PyTypeError::new_err(format!("{found}: {}", expected())));
     };
-    if array.shape() != axes {
-        return Err(value(format!("{found}: {}", expected())));
-    }
+    ensure!(array.shape() == axes, value(format!("{found}: {}", expected())));
     if !out.getattr("flags")?.getattr("carray")?.is_truthy()? {
         return Err(value("out must be in C order, aligned and writeable"));
     }

@@ -1,5 +1,6 @@
 //! Propagators of quarks from a source.
 
+use lanefield::reference::ensure;
 use std::sync::Arc;
 
 use lanefield::comm::WholeLattice;
@@ -140,9 +141,7 @@ fn links_of(py: Python<'_>, operator: &Operator, links: SmearLinks) -> PyResult<
         SmearLinks::Of(links) => {
             let links = links.get().shared();
             let (given, expected) = (links.extents(), of_operator.extents());
-            if given != expected {
-                return Err(value(format!("smear_links are on {given}, and the operator is on {expected}")));
-            }
+            ensure!(given == expected, value(format!("smear_links are on {given}, and the operator is on {expected}")));
             Ok(Arc::clone(links))
         }
         SmearLinks::Smeared(smearing) => {

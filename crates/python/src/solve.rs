@@ -1,5 +1,6 @@
 //! Solves M ψ = η of arrays.
 
+use lanefield::reference::ensure;
 use std::borrow::Cow;
 
 use lanefield::dynamic::AnyBackend;
@@ -48,9 +49,7 @@ impl<'py> How<'py> {
             return Err(value(format!("tol is {tol:?}: expected a number from 1e-100 to below 1, as 1e-10")));
         }
         for (name, number) in [("max_iterations", max_iterations), ("every", Some(every))] {
-            if number == Some(0) {
-                return Err(value(format!("{name} is 0: expected a whole number of iterations from 1")));
-            }
+            ensure!(number != Some(0), value(format!("{name} is 0: expected a whole number of iterations from 1")));
         }
         if let Some(progress) = progress.as_ref().filter(|progress| !progress.is_callable()) {
             return Err(mistyped("progress", progress, "a function of the iteration and |r| / |b|"));

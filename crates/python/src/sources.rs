@@ -1,6 +1,7 @@
 //! Sources: Gaussian numbers from a seed, points, and others by name.
 
 use lanefield::observable::{Source, require_inside};
+use lanefield::reference::ensure;
 use lanefield::reference::layout::{Coordinate, Extents};
 use lanefield::reference::random::{Stream, gaussian_pair};
 use lanefield::reference::tasks::{for_each_chunk, items_a_task};
@@ -118,9 +119,7 @@ pub fn point<'py>(
     let shape = Shape::new(lattice, convention, None, components)?;
     require_inside(shape.extents, position).map_err(value)?;
     for (name, given, count) in [("spin", spin, shape.components), ("colour", colour, 3)] {
-        if given >= count {
-            return Err(value(format!("{name} {given} of the point source is outside 0 to {}", count - 1)));
-        }
+        ensure!(given < count, value(format!("{name} {given} of the point source is outside 0 to {}", count - 1)));
     }
     f64::written(lattice.py(), &shape.axes()?, None, |values| {
         values.fill(Complex::ZERO);

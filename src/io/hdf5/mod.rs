@@ -9,6 +9,7 @@ mod error;
 mod metered;
 mod stored;
 
+use lanefield_reference::ensure;
 use std::collections::VecDeque;
 use std::io::{self, Read, Seek, Write};
 use std::path::Path;
@@ -140,9 +141,7 @@ fn all_datasets(file: &hdf5_pure::File) -> Result<Vec<(String, Dataset)>, Hdf5Er
         }
         for (name, group) in group.iter_groups().map_err(Hdf5Error::Search)? {
             seen += 1;
-            if seen > MOST_GROUPS {
-                return Err(Hdf5Error::TooManyGroups);
-            }
+            ensure!(seen <= MOST_GROUPS, Hdf5Error::TooManyGroups);
             groups.push_back((format!("{prefix}{name}/"), depth + 1, group));
         }
     }

@@ -1,5 +1,6 @@
 //! How the numbers of a dataset lie in the file, and what must hold before room is made for them.
 
+use lanefield_reference::ensure;
 use std::collections::BTreeSet;
 
 use hdf5_pure::{Dataset, FormatError, Layout};
@@ -93,9 +94,7 @@ impl Stored {
             Layout::Compact { size } if size == bytes => 1,
             Layout::Contiguous { address: None, .. } => return Err(self.unwritten(0, bytes, "bytes")),
             Layout::Contiguous { address: Some(address), size } if size == bytes => {
-                if address.checked_add(size).is_none_or(|end| end > self.length) {
-                    return Err(self.too_large());
-                }
+                ensure!(address.checked_add(size).is_some_and(|end| end <= self.length), self.too_large());
                 1
             }
             Layout::Compact { size } | Layout::Contiguous { size, .. } => {
@@ -143,9 +142,7 @@ impl Stored {
             }
         }
         // Chunks that share their bytes would be a small file of many numbers.
-        if stored > self.length {
-            return Err(self.too_large());
-        }
+        ensure!(stored <= self.length, self.too_large());
         match places.len() as u64 == expected {
             // A damaged file may have chunks of an array without axes.
             true => Ok(chunk.first().copied().unwrap_or(1)),

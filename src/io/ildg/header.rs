@@ -1,5 +1,6 @@
 //! What the records of an ILDG or SciDAC file say about its links. Writers differ in which records there are, and in their order.
 
+use lanefield_reference::ensure;
 use std::io::{Read, Seek, SeekFrom};
 
 use lanefield_reference::layout::Extents;
@@ -56,9 +57,7 @@ pub(super) fn text_of(
     record: &Record,
     name: &'static str,
 ) -> Result<Vec<u8>, IldgError> {
-    if record.length > MOST_TEXT {
-        return Err(IldgError::TooLong { record: name, length: record.length, most: MOST_TEXT });
-    }
+    ensure!(record.length <= MOST_TEXT, IldgError::TooLong { record: name, length: record.length, most: MOST_TEXT });
     let mut text = vec![0; record.length as usize];
     reader.seek(SeekFrom::Start(record.start))?;
     reader.read_exact(&mut text)?;

@@ -1,6 +1,7 @@
 //! The header of a NERSC file: `KEY = value` lines from BEGIN_HEADER to END_HEADER. Here they are parsed into
 //! [`NerscHeader`], and written as Grid writes them.
 
+use lanefield_reference::ensure;
 use std::fmt::Write as _;
 
 use lanefield_reference::layout::{DIMENSIONS, Extents};
@@ -52,9 +53,7 @@ impl NerscHeader {
         let bytes = &bytes[..bytes.len().min(MAXIMUM_HEADER)];
         let mut lines = bytes.split_inclusive(|&b| b == b'\n');
         let first = lines.next().unwrap_or_default();
-        if first.trim_ascii() != b"BEGIN_HEADER" {
-            return Err(NerscError::NotNersc { found: excerpt(first) });
-        }
+        ensure!(first.trim_ascii() == b"BEGIN_HEADER", NerscError::NotNersc { found: excerpt(first) });
         let mut length = first.len();
         let mut fields: Vec<(&'static str, &[u8])> = Vec::new();
         let mut ended = false;
@@ -73,9 +72,7 @@ impl NerscHeader {
             }
             fields.push((field, value));
         }
-        if !ended {
-            return Err(NerscError::NoEndOfHeader { searched: bytes.len() });
-        }
+        ensure!(ended, NerscError::NoEndOfHeader { searched: bytes.len() });
         HeaderFields(fields).interpret().map(|header| (header, length))
     }
 

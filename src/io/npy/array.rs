@@ -1,5 +1,6 @@
 //! Complex arrays as they come from a file: their precision and shape, and what fields they can be.
 
+use lanefield_reference::ensure;
 use lanefield_reference::field::{ColourMatrix, ComplexNumber, Gauge, HalfSpinor, Propagator, SiteObject as _, Words};
 use lanefield_reference::kernels::domain_wall::MOST_LS;
 use lanefield_reference::layout::LayoutError;
@@ -184,13 +185,9 @@ impl ComplexArray {
     pub fn into_fermion5(self) -> Result<Fermion5Array, NpyError> {
         let axes = "(Ls, T, Z, Y, X, 4, 3)";
         let wrong = |reason: String| NpyError::Shape { shape: self.shape.clone(), field: FERMION5, axes, reason };
-        if self.shape.len() != 7 {
-            return Err(wrong(format!("it has {} axes, not 7", self.shape.len())));
-        }
+        ensure!(self.shape.len() == 7, wrong(format!("it has {} axes, not 7", self.shape.len())));
         let (ls, lattice) = (self.shape[0], &self.shape[1..]);
-        if !(1..=MOST_LS).contains(&ls) {
-            return Err(wrong(format!("Ls is {ls}, not 1 to {MOST_LS}")));
-        }
+        ensure!((1..=MOST_LS).contains(&ls), wrong(format!("Ls is {ls}, not 1 to {MOST_LS}")));
         let extents = field_extents(lattice, FERMION5, axes, &[4, 3]).map_err(|error| match error {
             NpyError::Shape { reason, .. } => wrong(reason),
             other => other,
@@ -377,13 +374,9 @@ fn field_extents(
     site: &[usize],
 ) -> Result<Extents, NpyError> {
     let wrong = |reason: String| NpyError::Shape { shape: shape.to_owned(), field, axes, reason };
-    if shape.len() != 4 + site.len() {
-        return Err(wrong(format!("it has {} axes, not {}", shape.len(), 4 + site.len())));
-    }
+    ensure!(shape.len() == 4 + site.len(), wrong(format!("it has {} axes, not {}", shape.len(), 4 + site.len())));
     let (lattice, words) = shape.split_at(4);
-    if words != site {
-        return Err(wrong(format!("the last axes are {}, not {}", show_shape(words), show_shape(site))));
-    }
+    ensure!(words == site, wrong(format!("the last axes are {}, not {}", show_shape(words), show_shape(site))));
     let &[t, z, y, x] = lattice else { return Err(wrong("it has no four lattice axes".to_owned())) };
     Extents::new([x, y, z, t]).map_err(|error: LayoutError| wrong(error.to_string()))
 }

@@ -1,6 +1,7 @@
 //! The header of a `.npy` file: magic, version, length, and a Python dictionary literal of three entries. It is parsed
 //! without recursion, and never beyond [`MAXIMUM_HEADER`] bytes.
 
+use lanefield_reference::ensure;
 use std::io::Read;
 
 use super::element::Precision;
@@ -50,12 +51,8 @@ impl NpyHeader {
         let mut start = [0; 8];
         let prefix = usize::try_from(length).unwrap_or(usize::MAX).min(8);
         reader.read_exact(&mut start[..prefix])?;
-        if prefix < 6 || &start[..6] != MAGIC {
-            return Err(NpyError::NotNpy);
-        }
-        if prefix < 8 {
-            return Err(cut_off());
-        }
+        ensure!(prefix >= 6 && &start[..6] == MAGIC, NpyError::NotNpy);
+        ensure!(prefix >= 8, cut_off());
         let (major, minor) = (start[6], start[7]);
         let length_bytes = match (major, minor) {
             (1, 0) => 2,
@@ -63,23 +60,17 @@ impl NpyHeader {
             _ => return Err(NpyError::Version { major, minor }),
         };
         let mut text_length = [0; 4];
-        if length < 8 + length_bytes as u64 {
-            return Err(cut_off());
-        }
+        ensure!(length >= 8 + length_bytes as u64, cut_off());
         reader.read_exact(&mut text_length[..length_bytes])?;
         let text_length = u64::from(u32::from_le_bytes(text_length));
         let header_length = 8 + length_bytes as u64 + text_length;
-        if header_length > length {
-            return Err(cut_off());
-        }
+        ensure!(header_length <= length, cut_off());
         if header_length > MAXIMUM_HEADER {
             return Err(NpyError::Header(format!("is {header_length} bytes long; at most {MAXIMUM_HEADER} are read")));
         }
         let mut text = Vec::new();
         reader.take(text_length).read_to_end(&mut text)?;
-        if text.len() as u64 != text_length {
-            return Err(cut_off());
-        }
+        ensure!(text.len() as u64 == text_length, cut_off());
         let (descr, fortran_order, shape) = Parser { text: &text, position: 0 }.dictionary()?;
         Ok(Self { descr, fortran_order, shape, header_length })
     }
@@ -120,18 +111,14 @@ impl Parser<'_> {
                 "shape" => shape.replace(self.tuple()?).is_some(),
                 _ => return Err(self.wrong("one of the keys 'descr', 'fortran_order', 'shape'")),
             };
-            if twice {
-                return Err(NpyError::Header(format!("has the key '{key}' twice")));
-            }
+            ensure!(!twice, NpyError::Header(format!("has the key '{key}' twice")));
             if !self.accept(b',') {
                 self.expect(b'}', "',' or '}'")?;
                 break;
             }
         }
         self.skip_blanks();
-        if self.position != self.text.len() {
-            return Err(self.wrong("nothing after '}'"));
-        }
+        ensure!(self.position == self.text.len(), self.wrong("nothing after '}'"));
         let missing = |key| NpyError::Header(format!("has no key '{key}'"));
         Ok((
             descr.ok_or_else(|| missing("descr"))?,
@@ -177,9 +164,7 @@ impl Parser<'_> {
         let inside = &inside[..inside.len().min(64)];
         let Some(length) = inside.iter().position(|b| b == quote) else { return Err(self.wrong(expected)) };
         let value = &inside[..length];
-        if !value.iter().all(|&b| b == b' ' || (b.is_ascii_graphic() && b != b'\\')) {
-            return Err(self.wrong(expected));
-        }
+        ensure!(value.iter().all(|&b| b == b' ' || (b.is_ascii_graphic() && b != b'\\')), self.wrong(expected));
         let value = String::from_utf8_lossy(value).into_owned();
         self.position += length + 2;
         Ok(value)

@@ -1,5 +1,6 @@
 //! Arrays of any of the types that golden data and tables have, as bytes: complex, real, and whole numbers.
 
+use lanefield_reference::ensure;
 use std::io::Read;
 use std::path::Path;
 
@@ -66,9 +67,7 @@ impl RawArray {
         let NpyHeader { descr, fortran_order, shape, .. } = NpyHeader::read(&mut file, length)?;
         let known = Element::ALL.into_iter().find(|element| element.descr() == descr);
         let element = known.ok_or(NpyError::OtherType { descr })?;
-        if fortran_order {
-            return Err(NpyError::FortranOrder);
-        }
+        ensure!(!fortran_order, NpyError::FortranOrder);
         let size = shape.iter().try_fold(element.bytes(), |n, &extent| n.checked_mul(extent));
         match size {
             Some(expected) if expected == file.len() => Ok(Self { element, shape, bytes: file.to_vec() }),

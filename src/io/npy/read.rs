@@ -1,5 +1,6 @@
 //! Reading arrays, and parts of them.
 
+use lanefield_reference::ensure;
 use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, SeekFrom};
 use std::marker::PhantomData;
@@ -180,16 +181,12 @@ impl ArrayHeader {
             ElementType::Other(hint) => return Err(NpyError::ElementType { descr, hint }),
         };
         // An array with one axis longer than 1 at most is in both orders at once, and NumPy writes it as C order.
-        if fortran_order {
-            return Err(NpyError::FortranOrder);
-        }
+        ensure!(!fortran_order, NpyError::FortranOrder);
         let elements = shape.iter().try_fold(1usize, |n, &extent| n.checked_mul(extent));
         let sizes = elements.and_then(|n| Some((n, n.checked_mul(precision.complex_size())?)));
         let Some((elements, bytes)) = sizes else { return Err(NpyError::TooLarge { shape }) };
         let (expected, found) = (bytes as u64, length.saturating_sub(header_length));
-        if found != expected {
-            return Err(NpyError::DataLength { shape, precision, expected, found });
-        }
+        ensure!(found == expected, NpyError::DataLength { shape, precision, expected, found });
         Ok(Self { shape, precision, elements, data_start: header_length })
     }
 }

@@ -1,5 +1,6 @@
 //! Writing arrays.
 
+use lanefield_reference::ensure;
 use std::io::{self, Write};
 use std::path::Path;
 
@@ -35,9 +36,7 @@ fn prepare<R: ArrayReal>(shape: &[usize], values: &[Complex<R>]) -> Result<Vec<u
 fn check_length<R: ArrayReal>(shape: &[usize], values: &[Complex<R>]) -> Result<(), NpyError> {
     let expected = shape.iter().try_fold(1usize, |n, &extent| n.checked_mul(extent));
     let expected = expected.ok_or_else(|| NpyError::TooLarge { shape: shape.to_owned() })?;
-    if values.len() != expected {
-        return Err(NpyError::Length { shape: shape.to_owned(), expected, found: values.len() });
-    }
+    ensure!(values.len() == expected, NpyError::Length { shape: shape.to_owned(), expected, found: values.len() });
     Ok(())
 }
 

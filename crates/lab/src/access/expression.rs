@@ -9,6 +9,7 @@
 //!
 //! Numbers are whole, `/` rounds towards zero, and both `/` and `%` ask for a divisor that is not 0.
 
+use lanefield::reference::ensure;
 use std::fmt;
 use std::str::FromStr;
 
@@ -97,9 +98,7 @@ impl fmt::Display for Expression {
 impl FromStr for Expression {
     type Err = ExpressionError;
     fn from_str(text: &str) -> Result<Self, ExpressionError> {
-        if text.len() > MOST_BYTES {
-            return Err(ExpressionError::Long { length: text.len() });
-        }
+        ensure!(text.len() <= MOST_BYTES, ExpressionError::Long { length: text.len() });
         let mut parser = Parser { text, rest: text, depth: 0 };
         let root = parser.binary(&OPERATORS)?;
         match parser.peek() {

@@ -1,5 +1,6 @@
 //! An address for each lane, outer site and word, and the map from work-items to these: what wavefronts then touch.
 
+use lanefield::reference::ensure;
 use serde::Serialize;
 use thiserror::Error;
 
@@ -75,13 +76,9 @@ impl Pattern {
     fn check(&self) -> Result<(), PatternError> {
         let Self { lanes, sites, words, groups, .. } = *self;
         let all = [lanes, sites, words, groups].into_iter().try_fold(1u64, |all, extent| all.checked_mul(extent));
-        if !all.is_some_and(|all| (1..=MOST).contains(&all)) {
-            return Err(PatternError::Extent { lanes, sites, words, groups });
-        }
+        ensure!(all.is_some_and(|all| (1..=MOST).contains(&all)), PatternError::Extent { lanes, sites, words, groups });
         for (what, value, most) in [("an element", self.element, 4096), ("a wavefront", self.wavefront, 1024)] {
-            if !(1..=most).contains(&value) {
-                return Err(PatternError::Size { what, value, most });
-            }
+            ensure!((1..=most).contains(&value), PatternError::Size { what, value, most });
         }
         let mut serial = self.serial.iter().enumerate();
         if let Some((_, repeated)) = serial.find(|(at, index)| self.serial[..*at].contains(index)) {

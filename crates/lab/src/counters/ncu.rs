@@ -1,6 +1,7 @@
 //! Profiles of Nsight Compute (`ncu --csv`), of 2022 to 2025: a row for each metric of a launch, or, with `--page raw`, a row for each launch, a column for
 //! each metric and a row of units below the header. Rows for metrics name them as raw pages do, or as the sections of a report call them.
 
+use lanefield::reference::ensure;
 use std::collections::{BTreeMap, HashSet};
 
 use super::collected::{Quantity, StallsBy};
@@ -128,9 +129,7 @@ fn factor(sheet: &Sheet, row: &Row, column: &str, quantity: Quantity) -> Result<
 
 /// Adds a profile, and gives the number of rows that were used.
 pub(super) fn add(profile: &mut Profile, sheet: &Sheet) -> Result<usize, CountersError> {
-    if !sheet.has("ID") {
-        return Err(sheet.unknown());
-    }
+    ensure!(sheet.has("ID"), sheet.unknown());
     if sheet.has("Metric Name") && sheet.has("Metric Value") { long(profile, sheet) } else { wide(profile, sheet) }
 }
 

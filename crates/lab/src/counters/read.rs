@@ -1,5 +1,6 @@
 //! A file of a profiler, by what its columns tell of it.
 
+use lanefield::reference::ensure;
 use std::path::Path;
 
 use super::error::CountersError;
@@ -19,9 +20,7 @@ impl Profile {
             true => ncu::add(&mut of_file, &sheet)?,
             false => rocprof::add(&mut of_file, &sheet, kilobyte)?,
         };
-        if added == 0 {
-            return Err(CountersError::unfit(path, "has no kernels"));
-        }
+        ensure!(added != 0, CountersError::unfit(path, "has no kernels"));
         of_file
             .kernels
             .into_iter()

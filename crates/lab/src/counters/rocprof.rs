@@ -1,6 +1,7 @@
 //! Profiles of AMD: `results.csv` of rocprof with a row for each call and a column for each counter, `results.stats.csv` with one for each
 //! kernel, and `counter_collection.csv`, `kernel_trace.csv` and `kernel_stats.csv` of rocprofv3.
 
+use lanefield::reference::ensure;
 use std::collections::HashSet;
 
 use super::collected::{Collected, Quantity};
@@ -125,9 +126,7 @@ fn seconds(sheet: &Sheet, row: &Row) -> Result<Option<f64>, CountersError> {
     }
     for (begin, end) in [("BeginNs", "EndNs"), ("Start_Timestamp", "End_Timestamp")] {
         if let (Some(begun), Some(ended)) = (sheet.number(row, begin)?, sheet.number(row, end)?) {
-            if ended < begun {
-                return Err(sheet.wrong(row, end, format!("is before {begin}, {}", sheet.text(row, begin))));
-            }
+            ensure!(ended >= begun, sheet.wrong(row, end, format!("is before {begin}, {}", sheet.text(row, begin))));
             // Nanoseconds since boot or 1970 have more digits than a double holds exactly.
             let exact = |column| sheet.text(row, column).parse::<u64>().ok();
             let difference = match exact(begin).zip(exact(end)) {

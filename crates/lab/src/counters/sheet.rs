@@ -1,5 +1,6 @@
 //! A CSV table with a header, whose cells are found by column and whose errors name line and column.
 
+use lanefield::reference::ensure;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
@@ -37,9 +38,7 @@ impl Sheet {
         };
         let header: Vec<String> =
             reader.headers().map_err(|error| no_table(in_line(&error)))?.iter().map(str::to_owned).collect();
-        if header.iter().all(String::is_empty) {
-            return Err(no_table("it is empty".to_owned()));
-        }
+        ensure!(!header.iter().all(String::is_empty), no_table("it is empty".to_owned()));
         let columns = header.iter().enumerate().rev().map(|(at, name)| (name.clone(), at)).collect();
         let mut rows = Vec::new();
         for record in reader.records() {

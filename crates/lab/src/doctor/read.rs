@@ -1,5 +1,6 @@
 //! Descriptions read and checked.
 
+use lanefield::reference::ensure;
 use std::path::{Path, PathBuf};
 
 use super::described::{AccessOf, ArgumentOf, Described, Description, Moved, Often, PassOf};
@@ -26,16 +27,10 @@ impl Description {
     }
 
     fn check(&self) -> Result<(), String> {
-        if self.passes.is_empty() {
-            return Err("there is nothing to launch: give at least one [[pass]]".to_owned());
-        }
-        if self.bytes == 0 {
-            return Err("bytes = 0: a run moves at least 1".to_owned());
-        }
+        ensure!(!self.passes.is_empty(), "there is nothing to launch: give at least one [[pass]]".to_owned());
+        ensure!(self.bytes != 0, "bytes = 0: a run moves at least 1".to_owned());
         for buffer in &self.buffers {
-            if buffer.bytes == 0 {
-                return Err(format!("buffer {}: bytes = 0, and at least 1 is needed", buffer.name));
-            }
+            ensure!(buffer.bytes != 0, format!("buffer {}: bytes = 0, and at least 1 is needed", buffer.name));
             if self.buffers.iter().filter(|other| other.name == buffer.name).count() > 1 {
                 return Err(format!("buffer {} is declared twice", buffer.name));
             }

@@ -1,6 +1,7 @@
 //! The two sides of an experiment: how one is run, why it may give nothing, and whether both give the same.
 
 use lanefield::backend::opencl::{OpenClError, SourceError};
+use lanefield::reference::ensure;
 
 use super::guideline::Agreement;
 
@@ -39,12 +40,8 @@ pub(super) fn words_of(bytes: &[u8]) -> Vec<u32> {
 }
 
 pub(super) fn agree(agreement: Agreement, without: &[u32], with: &[u32]) -> Result<(), Trouble> {
-    if without.len() != with.len() {
-        return Err(Trouble::Lengths { without: without.len(), with: with.len() });
-    }
-    if without.iter().all(|&word| word == 0) {
-        return Err(Trouble::Nothing { words: without.len() });
-    }
+    ensure!(without.len() == with.len(), Trouble::Lengths { without: without.len(), with: with.len() });
+    ensure!(!without.iter().all(|&word| word == 0), Trouble::Nothing { words: without.len() });
     let same = |a: u32, b: u32| match agreement {
         Agreement::Within(difference) => (f32::from_bits(a) - f32::from_bits(b)).abs() <= difference,
         Agreement::Words | Agreement::Observation => a == b,

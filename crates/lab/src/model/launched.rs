@@ -3,6 +3,7 @@
 
 use lanefield::backend::opencl::{AccessWidth, GridStride, LinkLoads, Mapping, Traversal, Tuning};
 use lanefield::kernel::{Geometry, KernelArgument, Shape};
+use lanefield::reference::ensure;
 use lanefield_reference::layout::{BlockOrder, LaunchGeometry, PartsShape, Stencil};
 
 use super::described::is_described;
@@ -38,9 +39,7 @@ impl Launched {
     /// Lays out and launches a kernel, as the backend would on a device that takes groups of any size.
     pub fn new(shape: Shape, access: AccessWidth, tuning: Tuning) -> Result<Self, ModelError> {
         let kernel = shape.kernel;
-        if !is_described(kernel) {
-            return Err(ModelError::NotDescribed { kernel: kernel.name });
-        }
+        ensure!(is_described(kernel), ModelError::NotDescribed { kernel: kernel.name });
         let (lattice, parts) = (shape.lattice(), shape.parts());
         let is_stencil = kernel.arguments.iter().any(|argument| matches!(argument, KernelArgument::Stencil));
         let stencil = is_stencil.then(|| Stencil::new(*lattice, shape.sites())).transpose()?;

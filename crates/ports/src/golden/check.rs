@@ -1,5 +1,6 @@
 //! Results of a port held against golden data: whatever is there is compared, and what is missing is named.
 
+use lanefield::reference::ensure;
 use std::collections::BTreeMap;
 use std::fs;
 use std::io;
@@ -149,9 +150,7 @@ fn unknown(manifest: &Manifest, directory: &Path) -> Result<Vec<String>, GoldenE
 
 /// A manifest of the other directory, where there is one, must be of the same parameters.
 fn require_same_parameters(manifest: &Manifest, other: &Path) -> Result<(), GoldenError> {
-    if !other.is_dir() {
-        return Err(GoldenError::NoDirectory { path: other.to_owned(), exists: other.exists() });
-    }
+    ensure!(other.is_dir(), GoldenError::NoDirectory { path: other.to_owned(), exists: other.exists() });
     if !other.join(MANIFEST).exists() {
         return Ok(());
     }
@@ -167,9 +166,7 @@ fn require_same_parameters(manifest: &Manifest, other: &Path) -> Result<(), Gold
     let theirs = Manifest::read(other)?;
     let pairs = of(&manifest.parameters).into_iter().zip(of(&theirs.parameters));
     for ((what, ours), (_, theirs)) in pairs {
-        if ours != theirs {
-            return Err(GoldenError::OtherParameters { path: other.to_owned(), what, theirs, ours });
-        }
+        ensure!(ours == theirs, GoldenError::OtherParameters { path: other.to_owned(), what, theirs, ours });
     }
     Ok(())
 }

@@ -1,5 +1,6 @@
 //! The manifest of golden data, `manifest.json`, and the list of cases for programs that read no JSON, `cases.tsv`: both from the same structures.
 
+use lanefield::reference::ensure;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs;
@@ -197,9 +198,7 @@ impl Manifest {
             bounded::read(&directory.join(MANIFEST)).map_err(|error| not_golden(format!("{MANIFEST}: {error}")))?;
         let value: serde_json::Value =
             serde_json::from_slice(&bytes).map_err(|error| not_golden(format!("{MANIFEST}: {error}")))?;
-        if value["format"] != FORMAT {
-            return Err(not_golden(format!("{MANIFEST} does not say \"format\": \"{FORMAT}\"")));
-        }
+        ensure!(value["format"] == FORMAT, not_golden(format!("{MANIFEST} does not say \"format\": \"{FORMAT}\"")));
         if value["version"] != VERSION {
             return Err(not_golden(format!("{MANIFEST} has version {}, and {VERSION} is read", value["version"])));
         }

@@ -6,6 +6,7 @@ use super::gamma::GammaBasis;
 use super::shapes::require_shape;
 use crate::Content;
 use lanefield::prelude::*;
+use lanefield::reference::ensure;
 
 /// The place of each site, which are numbered with x fastest, among the sites in another order.
 pub(crate) fn site_places(extents: Extents, order: SiteOrder) -> Vec<usize> {
@@ -81,12 +82,8 @@ impl Layout {
         let are_links =
             order.has_direction_slowest() && order.has_parities() && matches!(shape, [4 | 8, 2, _, _, _, _, 3, 3]);
         let is_propagator = !are_links && matches!(shape, [.., 4, 4, 3, 3]) && matches!(shape.len(), 8 | 9);
-        if inner == Inner::ColourSpin {
-            return Err(no_spins("order", ", and only of spinors colour-spin has a meaning"));
-        }
-        if gamma != GammaBasis::DegrandRossi && !is_propagator {
-            return Err(no_spins("basis", ""));
-        }
+        ensure!(inner != Inner::ColourSpin, no_spins("order", ", and only of spinors colour-spin has a meaning"));
+        ensure!(gamma == GammaBasis::DegrandRossi || is_propagator, no_spins("basis", ""));
         if order.has_direction_slowest() && !is_propagator {
             // Links, the direction slowest.
             let (directions, lattice) = match shape {
@@ -116,9 +113,7 @@ impl Layout {
         if inner == Inner::ColourSpin && (spins.as_deref() != Some(&[3]) || content == Content::Legs) {
             return Err(no_spins("order", ", and only of spinors colour-spin has a meaning"));
         }
-        if gamma != GammaBasis::DegrandRossi && spins.is_none() {
-            return Err(no_spins("basis", ""));
-        }
+        ensure!(gamma == GammaBasis::DegrandRossi || spins.is_some(), no_spins("basis", ""));
         let (ls, axes) = match shape {
             [ls, axes @ ..] if axes.len() == 6 && axes.ends_with(&[4, 3]) && content != Content::Legs => {
                 (Some(*ls), axes)

@@ -1,5 +1,6 @@
 //! A system M x = b, and those near it that an array may solve in its place.
 
+use lanefield::reference::ensure;
 use std::sync::Arc;
 
 use lanefield::dynamic::{AnyBackend, Applicable, ArrayShape, Piece, apply_to_array, field_shape};
@@ -77,9 +78,7 @@ impl Equation<'_> {
             return Ok(numbers.chunks_exact(Propagator::WORDS).flat_map(column).collect());
         }
         let expected = self.shape.axes(extents);
-        if array.shape != expected {
-            return Err(SystemError::Axes { found: array.describe(), expected });
-        }
+        ensure!(array.shape == expected, SystemError::Axes { found: array.describe(), expected });
         if reading.phases_of_milc {
             self.change_phases(&mut numbers);
         }
