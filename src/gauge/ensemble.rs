@@ -181,9 +181,6 @@ fn access(path: &Path) -> impl FnOnce(io::Error) -> EnsembleError + '_ {
 
 impl Ensemble {
     /// An ensemble that begins, in an empty directory, or one that is made. On ranks all of them call this, and every function here.
-    ///
-    /// # Errors
-    /// [`EnsembleError`] of a directory with files in it, or that cannot be made.
     pub fn begin(
         directory: &Path,
         parameters: EnsembleParameters,
@@ -219,9 +216,6 @@ impl Ensemble {
     }
 
     /// An ensemble that goes on, with the last configuration there and its number of sweeps; none where there is none yet.
-    ///
-    /// # Errors
-    /// [`EnsembleError`] of another ensemble, and of files that are damaged.
     pub fn resume(
         directory: &Path,
         parameters: EnsembleParameters,
@@ -284,9 +278,6 @@ impl Ensemble {
     }
 
     /// Keeps the configuration that is reached, and the history up to it.
-    ///
-    /// # Errors
-    /// [`EnsembleError`] of what cannot be written.
     pub fn keep(&self, configuration: &Configuration) -> Result<PathBuf, EnsembleError> {
         let path = self.configuration_path(self.sweeps());
         if self.lattice.is_first() {
@@ -303,9 +294,6 @@ impl Ensemble {
     }
 
     /// Writes what a run goes on from that ends before the next configuration is kept.
-    ///
-    /// # Errors
-    /// [`EnsembleError`] of what cannot be written.
     pub fn stop(&self, configuration: &Configuration) -> Result<(), EnsembleError> {
         self.write(&self.path(STOPPED), configuration)
     }

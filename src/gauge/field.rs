@@ -22,9 +22,6 @@ pub struct GaugeField<'b, B: Backend> {
 
 impl<'b, B: Backend> GaugeField<'b, B> {
     /// Uploads a configuration.
-    ///
-    /// # Errors
-    /// [`BackendError`] of a lattice that cannot be laid out in these lanes, or where the device has no memory for it.
     pub fn new(backend: &'b B, configuration: &Configuration, lanes: LaneChoice) -> Result<Self, BackendError> {
         let options = LatticeOptions { lanes: backend.lanes(lanes), nodes: None, checkerboard: Checkerboard::FullOnly };
         let lattice = Lattice::new(configuration.extents(), f64::COMPLEX, options)?;
@@ -71,9 +68,6 @@ impl<'b, B: Backend> GaugeField<'b, B> {
     }
 
     /// The links on the host.
-    ///
-    /// # Errors
-    /// [`GaugeFieldError`] if the device fails.
     pub fn configuration(&self) -> Result<Configuration, GaugeFieldError> {
         Ok(self.downloaded(&self.links)?)
     }

@@ -184,9 +184,6 @@ const OF_THE_SITE: u32 = DIMENSIONS as u32;
 
 impl<'a, B: Backend> GaugeFixing<'a, B> {
     /// Of a configuration, or of the part of it that a rank has. `lanes` changes no bit.
-    ///
-    /// # Errors
-    /// [`GaugeFixingError`] of a lattice with an odd extent; what the backend reports.
     pub fn new(
         backend: &'a B,
         configuration: &'a Configuration,
@@ -245,9 +242,6 @@ impl<'a, B: Backend> GaugeFixing<'a, B> {
     }
 
     /// F and θ. Sums over all sites are exact, and rounded once.
-    ///
-    /// # Errors
-    /// [`GaugeFixingError::NotFinite`] of links that are not finite; what the backend reports.
     pub fn measure(&mut self) -> Result<GaugePoint, GaugeFixingError> {
         const COLOURS: f64 = 3.0;
         let backend = self.backend;
@@ -285,9 +279,6 @@ impl<'a, B: Backend> GaugeFixing<'a, B> {
     }
 
     /// Iterates until θ is small enough. `watch` sees what is measured on the way.
-    ///
-    /// # Errors
-    /// [`GaugeFixingError`] of parameters that are none, and of links that are not finite; what the backend reports.
     pub fn fix(
         &mut self,
         stopping: &Stopping,

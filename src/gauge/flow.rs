@@ -69,9 +69,6 @@ fn check(step: f64) -> Result<(), GaugeFieldError> {
 
 impl<'b, B: Backend> Flow<'b, B> {
     /// A flow of a field from t = 0 on.
-    ///
-    /// # Errors
-    /// [`GaugeFieldError`] of steps that cannot be taken, and where there is no memory.
     pub fn new(field: GaugeField<'b, B>, action: Action, choice: StepChoice) -> Result<Self, GaugeFieldError> {
         let (next, is_adaptive) = match choice {
             StepChoice::Fixed(step) => (step, false),

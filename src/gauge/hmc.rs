@@ -85,9 +85,6 @@ pub struct Hmc<'b, B: Backend> {
 
 impl<'b, B: Backend> Hmc<'b, B> {
     /// A field after so many trajectories. `lanes` changes no bit.
-    ///
-    /// # Errors
-    /// [`HmcError`] of parameters that are none; what the backend reports.
     pub fn new(
         backend: &'b B,
         configuration: &Configuration,
@@ -125,9 +122,6 @@ impl<'b, B: Backend> Hmc<'b, B> {
     }
 
     /// Makes a trajectory, and takes its end or goes back to its beginning.
-    ///
-    /// # Errors
-    /// [`HmcError::Trajectories`] where none is left; what the backend reports.
     pub fn trajectory(&mut self) -> Result<Trajectory, HmcError> {
         ensure!(self.trajectory < MOST_TRAJECTORIES, HmcError::Trajectories(self.trajectories()));
         let HmcParameters { seed, .. } = self.parameters;

@@ -11,9 +11,6 @@ use crate::kernel::prelude::*;
 
 impl<B: Backend> GaugeField<'_, B> {
     /// Energy density and topological charge of the improved field strength.
-    ///
-    /// # Errors
-    /// What the backend reports, among it parts of a lattice that are narrower than two steps.
     pub fn improved_clover(&self) -> Result<CloverObservables, GaugeFieldError> {
         let lines = each(|direction| self.line(direction, 2))?;
         self.clover_of(|strength, plane| {

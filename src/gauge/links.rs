@@ -19,9 +19,6 @@ pub struct LinkFields<B: Memory + ?Sized, R: Vectors> {
 
 impl<B: Memory + ?Sized, R: Vectors> LinkFields<B, R> {
     /// Uploads the links of a configuration, rounded to `R`.
-    ///
-    /// # Errors
-    /// [`BackendError`] of fields on a lattice that is not the configuration's, or where the device has no memory for them.
     pub fn new(
         backend: &B,
         lattice: Lattice,

@@ -95,9 +95,6 @@ impl<B: Backend> GaugeField<'_, B> {
     }
 
     /// Average plaquettes. That of all planes has the bits of [`Configuration::plaquette`](lanefield_reference::gauge::Configuration::plaquette).
-    ///
-    /// # Errors
-    /// What the backend reports; so for every function here.
     pub fn plaquettes(&self) -> Result<OfPlanes, GaugeFieldError> {
         self.of_planes(1.0, |plane| self.backend.plaquette_sum(&self.stencil, plane, self.along(plane)))
     }

@@ -108,9 +108,6 @@ const PARITIES: [Parity; 2] = [Parity::Even, Parity::Odd];
 
 impl<'b, B: Backend, R: Vectors> Quenched<'b, B, R> {
     /// A field after `sweep` sweeps. `lanes` changes no bit.
-    ///
-    /// # Errors
-    /// [`QuenchedError`] of β, of a sweep beyond the last one, of a lattice with an odd extent; what the backend reports.
     pub fn new(
         backend: &'b B,
         configuration: &Configuration,
@@ -142,9 +139,6 @@ impl<'b, B: Backend, R: Vectors> Quenched<'b, B, R> {
     }
 
     /// One sweep of the heat bath, and those of overrelaxation after it.
-    ///
-    /// # Errors
-    /// [`QuenchedError::Sweeps`] where none is left; what the backend reports.
     pub fn sweep(&mut self) -> Result<(), QuenchedError> {
         for update in self.parameters.updates(self.sweep)? {
             for parity in [0, 1] {

@@ -31,9 +31,6 @@ pub struct QuenchedImproved<'b, B: Backend> {
 
 impl<'b, B: Backend> QuenchedImproved<'b, B> {
     /// A field after `sweep` sweeps. `lanes` changes no bit.
-    ///
-    /// # Errors
-    /// [`QuenchedError`] of β, of a sweep beyond the last one, of a lattice with an extent that is no multiple of 4; what the backend reports.
     pub fn new(
         backend: &'b B,
         configuration: &Configuration,
@@ -81,9 +78,6 @@ impl<'b, B: Backend> QuenchedImproved<'b, B> {
     }
 
     /// One sweep of the heat bath, and those of overrelaxation after it.
-    ///
-    /// # Errors
-    /// [`QuenchedError::Sweeps`] where none is left; what the backend reports.
     pub fn sweep(&mut self) -> Result<(), QuenchedError> {
         // The sublattices of a direction have no site in common: each draws its own numbers of an event.
         for update in self.parameters.updates(self.sweep)? {

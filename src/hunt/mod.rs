@@ -122,9 +122,6 @@ struct Wrong {
 }
 
 /// Hunts. Until `goes_on` says no, that many bodies are compared; the first that differs ends the hunt.
-///
-/// # Errors
-/// What the device or the CPU reports where a body could not be run.
 pub fn hunt(
     suspect: &mut dyn Suspect,
     cpu: &Cpu,

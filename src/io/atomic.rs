@@ -37,9 +37,7 @@ pub enum WriteError {
 ///
 /// A symbolic link is followed. What is there is replaced, unless it appeared after the output was claimed ([`claims`]). An existing file's permissions are kept. What is not a regular file (`/dev/null`, a pipe)
 /// cannot be replaced, and is written to directly.
-///
-/// # Errors
-/// [`WriteError`], with the path. The temporary file is removed.
+/// After a failure the temporary file is removed.
 pub fn write_atomically(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), WriteError> {
     let _span = span(Group::File, || format!("write {}", path.display()));
     let failed = |source| WriteError::Write { path: path.to_owned(), source };
@@ -58,9 +56,7 @@ pub fn write_atomically(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::R
 }
 
 /// As [`write_atomically`], by all ranks: each writes what is its own by position, to the same file. It is named when all have.
-///
-/// # Errors
-/// As [`write_atomically`]; what fails on one rank fails on all.
+/// What fails on one rank fails on all.
 pub(crate) fn write_together(
     path: &Path,
     lattice: &WholeLattice,

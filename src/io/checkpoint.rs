@@ -254,9 +254,7 @@ impl<T: Read> Read for Hashing<T> {
 
 /// Writes the state of the solve `identity`, whole or not at all. `state` is that of this rank, and rank 0 writes: the bytes of the file are the same from any
 /// number of ranks.
-///
-/// # Errors
-/// [`WriteError`], at rank 0; what was there before is then as it was.
+/// Fails at rank 0; what was there before is then as it was.
 pub fn write(path: &Path, identity: &Identity, state: &SavedState, lattice: &WholeLattice) -> Result<(), WriteError> {
     let mut fields = lattice.arrays(state.fields.len(), |field| Ok(Cow::Borrowed(&state.fields[field].values[..])));
     if !lattice.is_first() {
@@ -286,9 +284,7 @@ fn check(ours: &Identity, theirs: &Identity, state: &SavedState) -> Result<(), C
 }
 
 /// Reads the state of the solve `identity`: of fields the part of this rank. Rank 0 reads all, and checks the digest; the others read what is theirs.
-///
-/// # Errors
-/// [`CheckpointError`]; of a damaged file at rank 0 alone. Nothing is allocated for data before the length of the file is known to be right.
+/// A damaged file fails at rank 0 alone. Nothing is allocated for data before the length of the file is known to be right.
 pub fn read(path: &Path, identity: &Identity, lattice: &WholeLattice) -> Result<SavedState, CheckpointError> {
     let failed = |source| CheckpointError::Read { path: path.to_owned(), source };
     let open = || {

@@ -145,9 +145,6 @@ pub(super) fn is_taken(place: &Path) -> bool {
 }
 
 /// Removes a file that is to be replaced, unless it appeared after it was claimed.
-///
-/// # Errors
-/// Fails if the file is there and cannot be removed.
 pub fn remove(path: &Path) -> io::Result<()> {
     let place = claimed_place(path);
     let mut claims = claims();
@@ -165,9 +162,6 @@ pub fn remove(path: &Path) -> io::Result<()> {
 }
 
 /// Creates a file that grows under its name. Its name may be another than the one that was claimed.
-///
-/// # Errors
-/// Fails if the file cannot be created.
 pub fn create(path: &Path) -> io::Result<File> {
     let place = claimed_place(path);
     let mut claims = claims();

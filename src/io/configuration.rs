@@ -268,9 +268,6 @@ pub fn read(path: &Path, options: ReadOptions) -> Result<ConfigurationFile, Conf
 }
 
 /// As [`read`], by ranks: each reads its part of the lattice that `divide` makes of the extents.
-///
-/// # Errors
-/// [`ConfigurationError`], and those of `divide`.
 pub fn read_on<E: From<ConfigurationError>>(
     path: &Path,
     options: ReadOptions,
@@ -334,9 +331,6 @@ impl ConfigurationFile {
 }
 
 /// Names every defect of the file at `path`, one a line, and its format, if it is one that is read. `lattice`: that of a file that does not say it.
-///
-/// # Errors
-/// [`ConfigurationError`] of a file that cannot be judged.
 pub fn check(path: &Path, lattice: Option<Extents>) -> Result<(Option<Format>, Vec<String>), ConfigurationError> {
     let file = Reopenable::open(path, is_known)?;
     let format = Format::of_start(&file.start, file.length);

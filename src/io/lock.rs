@@ -36,9 +36,7 @@ pub struct Lock {
 
 impl Lock {
     /// Takes the lock of a directory, or of a file that need not be there yet.
-    ///
-    /// # Errors
-    /// [`LockError`]; another process that has it is named.
+    /// The error names another process that has it.
     pub fn take(locked: &Path) -> Result<Self, LockError> {
         let path = match locked.is_dir() {
             true => locked.join(LOCK),

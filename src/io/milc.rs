@@ -181,9 +181,7 @@ impl MilcHeader {
 }
 
 /// Reads the file at `path`, and verifies its length and checksums, and that its links are finite and in SU(3).
-///
-/// # Errors
-/// [`MilcError`]. Nothing is allocated for links before the length of the file is known to be right.
+/// Nothing is allocated for links before the length of the file is known to be right.
 pub fn read(path: &Path) -> Result<MilcFile, MilcError> {
     let (mut file, length) = open(path)?;
     let header = MilcHeader::read(&mut file, length)?;
@@ -206,9 +204,7 @@ pub fn parse(bytes: &[u8]) -> Result<MilcFile, MilcError> {
 }
 
 /// As [`read`], of the part of a rank: each reads its own sites and those around them, and all verify the whole together.
-///
-/// # Errors
-/// [`MilcError`], on each rank by itself where its own links are damaged.
+/// Fails on each rank by itself if its own links are damaged.
 pub fn read_part(path: &Path, lattice: &WholeLattice) -> Result<MilcFile, MilcError> {
     read_links(path, lattice, Demand::Su3)
 }
@@ -252,9 +248,6 @@ fn links(
 }
 
 /// Names every defect of the file at `path`.
-///
-/// # Errors
-/// [`MilcError`] of a file that cannot be judged.
 pub fn check(path: &Path) -> Result<Vec<String>, MilcError> {
     let (mut file, length) = open(path)?;
     let header = match MilcHeader::read(&mut file, length) {
@@ -289,9 +282,7 @@ pub fn to_bytes(configuration: &Configuration, options: &MilcOptions) -> Result<
 }
 
 /// As [`write()`], of the parts of ranks: each writes its own sites. The bytes of the file are the same from any number of ranks.
-///
-/// # Errors
-/// As [`write()`]; what fails on one rank fails on all.
+/// What fails on one rank fails on all.
 pub fn write_part(
     path: &Path,
     configuration: &Configuration,

@@ -144,9 +144,7 @@ impl PlainHeader {
 }
 
 /// Reads the file at `path`, and verifies its plaquette, and that its links are finite and, if that is demanded, in SU(3).
-///
-/// # Errors
-/// [`PlainError`]. Nothing is allocated for links before the length of the file is known to be right.
+/// Nothing is allocated for links before the length of the file is known to be right.
 pub(super) fn read(path: &Path, demand: Demand) -> Result<PlainFile, PlainError> {
     let (file, length) = open(path)?;
     let (mut start, mut others) = (Vec::new(), Vec::new());

@@ -20,9 +20,6 @@ pub fn sealed(document: &impl Serialize) -> serde_json::Result<String> {
 }
 
 /// Takes the seal off a document, if it has one.
-///
-/// # Errors
-/// A fragment of a document that does not belong to its seal.
 pub fn unseal(document: &mut Value) -> Result<(), String> {
     let Some(seal) = document.as_object_mut().and_then(|members| members.remove(SEAL)) else { return Ok(()) };
     match seal == seal_of(document) {

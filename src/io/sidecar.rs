@@ -245,9 +245,6 @@ pub fn path_of(array: &Path) -> PathBuf {
 }
 
 /// Removes the sidecar of an array that is about to be replaced: it would describe the new one wrongly. Other files stay.
-///
-/// # Errors
-/// A sidecar that cannot be removed.
 pub fn remove(array: &Path) -> Result<(), SidecarError> {
     let path = path_of(array);
     match Sidecar::<Value>::read(array) {
@@ -280,9 +277,6 @@ pub(crate) fn sha256_of_file(path: &Path) -> Result<String, SidecarError> {
 
 impl<I: Serialize + DeserializeOwned> Sidecar<I> {
     /// The sidecar of an array that has just been written.
-    ///
-    /// # Errors
-    /// [`SidecarError::Read`], of the array.
     pub fn new(
         array: &Path,
         (shape, dtype): (Vec<usize>, &str),
@@ -306,9 +300,6 @@ impl<I: Serialize + DeserializeOwned> Sidecar<I> {
     }
 
     /// That of a copy of the array, which has just been written: in other numbers, or in a file of another kind.
-    ///
-    /// # Errors
-    /// [`SidecarError::Read`], of the copy.
     pub fn of_copy(self, copy: &Path, array: (Vec<usize>, &str)) -> Result<Self, SidecarError> {
         let Self { array, inputs, .. } = Self::new(copy, array, "", BTreeMap::new(), self.inputs)?;
         Ok(Self { array, inputs, ..self })
@@ -320,9 +311,6 @@ impl<I: Serialize + DeserializeOwned> Sidecar<I> {
     }
 
     /// Reads that of an array, if there is one. Nothing is compared with the array ([`Self::check`]).
-    ///
-    /// # Errors
-    /// A file that cannot be read, or is no sidecar.
     pub fn read(array: &Path) -> Result<Option<Self>, SidecarError> {
         let path = path_of(array);
         let failed = |source| SidecarError::Read { path: path.clone(), source };

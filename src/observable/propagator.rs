@@ -88,9 +88,6 @@ pub fn solve_columns<R: Vectors, B: Backend, Q: Quark>(
 
 impl<R: Vectors> SolveReport<R> {
     /// All columns of a propagator in the order of its spin-colour matrices.
-    ///
-    /// # Errors
-    /// [`PropagatorError::Backend`] where there is no memory.
     pub fn into_propagator(self) -> Result<Self, PropagatorError> {
         let propagator = in_propagator_order(&self.solution)?;
         Ok(self.with_solution(propagator))

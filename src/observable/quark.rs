@@ -37,9 +37,6 @@ pub trait Quark: ModelChoice + Into<AnyModel> {
     }
 
     /// The physical solutions of the operator's solutions `psi`. `lattice` is one of fields of precision `R`.
-    ///
-    /// # Errors
-    /// Spinors that make no whole columns.
     fn export_solutions<R: Vectors>(
         &self,
         lattice: Lattice,

@@ -184,9 +184,6 @@ impl Source {
     }
 
     /// One that is a field.
-    ///
-    /// # Errors
-    /// One that is the twelve columns of a propagator.
     pub fn field(text: &str) -> Result<Self, String> {
         let source: Self = text.parse()?;
         match source {
@@ -198,9 +195,6 @@ impl Source {
     }
 
     /// One that has the twelve columns of a propagator.
-    ///
-    /// # Errors
-    /// One that is a single field.
     pub fn columns(text: &str) -> Result<Self, String> {
         let source: Self = text.parse()?;
         match source {
@@ -237,9 +231,6 @@ impl Source {
     }
 
     /// Refuses a spin, or the component of colour vectors, that is not one of `count`.
-    ///
-    /// # Errors
-    /// With the numbers that there are.
     pub fn require_component(&self, name: &str, count: usize) -> Result<(), String> {
         match self {
             Self::Wall { component: Some([spin, _]), .. } | Self::Point { component: Some([spin, _]), .. }

@@ -36,9 +36,6 @@ impl Wuppertal {
     }
 
     /// Of colour vectors in site order over the whole lattice, as many a site as there are. `boundary`: the phases of the quark, with which links lead across it.
-    ///
-    /// # Errors
-    /// Numbers that are no colour vectors on the lattice of the configuration; what the backend reports.
     pub fn smear<B: Backend>(
         self,
         backend: &B,

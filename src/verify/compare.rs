@@ -200,9 +200,6 @@ pub fn compare_fields<R: Real>(
 }
 
 /// The same of fields whose precision is known at run time: what differs, and how many real components were compared.
-///
-/// # Errors
-/// As [`compare_fields`], and for fields of different precisions.
 pub fn compare_host_fields(
     found: &HostField,
     expected: &HostField,

@@ -124,9 +124,6 @@ impl PartsCase {
     }
 
     /// On the part of a rank; all ranks call it. What came out, at rank 0.
-    ///
-    /// # Errors
-    /// What the backend reports, and ranks with other histories.
     pub fn on_rank(&self, backend: &AnyBackend, lattice: &WholeLattice) -> Result<Option<PartsOutcome>, VerifyError> {
         let (history, solution) = self.solve(backend, &self.configuration(lattice.part()))?;
         let failed = |error| VerifyError::from(BackendError::device(error));
@@ -143,9 +140,6 @@ impl PartsCase {
     }
 
     /// On ranks that are threads of this process. `open` gives the OpenCL device of a rank; those that have none compute with the CPU reference.
-    ///
-    /// # Errors
-    /// What the backends report, and ranks with other histories.
     pub fn on_threads(
         &self,
         open: impl Fn(usize) -> Result<Option<OpenCl>, BackendError> + Sync,

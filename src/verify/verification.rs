@@ -69,9 +69,6 @@ pub struct UnitReport {
 
 impl<'o> Verification<'o> {
     /// The units of a run; those of families that compilers are quick with come first. `can_retire`: [`Tested::can_retire`].
-    ///
-    /// # Errors
-    /// Options that no run can have.
     pub fn new(options: &'o VerifyOptions, can_retire: bool) -> Result<Self, VerifyError> {
         let plan = CasePlan::new(options)?;
         let solves = solves(options)?;
@@ -245,9 +242,7 @@ impl Findings<'_> {
 }
 
 /// Compares `tested` with `against` on every case of `options`, as [`Verification`] says. `observe` is told after each unit.
-///
-/// # Errors
-/// Options that no run can have. Bits that differ are in the report, and so are cases that could not be run.
+/// Fails for options that no run can have. Bits that differ are in the report, and so are cases that could not be run.
 pub fn verify<B: Tested>(
     tested: &mut B,
     against: Against,
@@ -265,9 +260,6 @@ pub fn verify<B: Tested>(
 }
 
 /// The rows that a verification has, without running anything: each kernel in each precision that it takes, and each solve.
-///
-/// # Errors
-/// Options that no run can have.
 pub fn rows(options: &VerifyOptions) -> Result<Vec<Subject>, VerifyError> {
     let kernels = options.kernels.iter().copied().flat_map(|kernel| {
         let of_precision = move |precision| Subject::of_kernel(kernel, precision, None);

@@ -85,9 +85,7 @@ pub struct ArrayOutput<'a, I = SidecarInputs> {
 
 impl<'a, I: Serialize + DeserializeOwned> ArrayOutput<'a, I> {
     /// The array that a command makes of some files and inputs.
-    ///
-    /// # Errors
-    /// A file that is there already, and would be replaced by something else.
+    /// Fails for a file that is there already, and would be replaced by something else.
     pub fn new(path: &'a Path, command: &'static str, files: &[(&str, &Path)], inputs: I) -> anyhow::Result<Self> {
         let name = |path: &Path| path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
         let files = files.iter().map(|(argument, path)| (argument.trim_start_matches('-').to_owned(), name(path)));
@@ -119,9 +117,6 @@ impl<'a, I: Serialize + DeserializeOwned> ArrayOutput<'a, I> {
     }
 
     /// Removes the sidecar of the array that is about to be replaced: it would describe the new one wrongly.
-    ///
-    /// # Errors
-    /// A sidecar that cannot be removed.
     pub fn begin(&self) -> anyhow::Result<()> {
         printed::print_beside(self.path);
         let sidecar = path_of(self.path);
@@ -141,9 +136,6 @@ impl<'a, I: Serialize + DeserializeOwned> ArrayOutput<'a, I> {
     }
 
     /// Writes the sidecar of the array that was written. An array that failed a check gets none.
-    ///
-    /// # Errors
-    /// A sidecar that cannot be written.
     pub fn describe<R: ArrayReal>(self, shape: Vec<usize>) -> anyhow::Result<()> {
         if !self.is_written_here() {
             return Ok(());

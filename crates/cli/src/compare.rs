@@ -188,9 +188,6 @@ impl Compare {
     }
 
     /// The mass of M = 4 + mass + hop.
-    ///
-    /// # Errors
-    /// Parameters of operators, which the hop does not have.
     fn mass(&self) -> anyhow::Result<Option<f64>> {
         match self.operator.given() {
             [] => Ok(None),

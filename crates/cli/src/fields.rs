@@ -14,17 +14,11 @@ use super::files::{npy_error, npy_unwritten, require_written};
 use crate::prelude::*;
 
 /// What an operator acts on.
-///
-/// # Errors
-/// Objects that no file has.
 pub fn shape_of_model(model: &AnyModel) -> anyhow::Result<ArrayShape> {
     ArrayShape::of_model(model).with_context(|| no_format(model.object()))
 }
 
 /// What a kernel acts on.
-///
-/// # Errors
-/// Objects that no file has.
 pub fn shape_of_object(object: Object) -> anyhow::Result<ArrayShape> {
     ArrayShape::of_object(object).with_context(|| no_format(object))
 }
@@ -93,9 +87,7 @@ fn of(shape: ArrayShape, array: ComplexArray, path: &Path) -> anyhow::Result<(Ar
 }
 
 /// Writes a field in site order; where there are several right-hand sides, with an axis for them before all others. Gives the axes.
-///
-/// # Errors
-/// Also where the file does not hold what was given: the copy that is written may lose bits, too.
+/// Fails also if the file does not hold what was given: the copy that is written may lose bits, too.
 pub fn write_field<R: ArrayReal + Real>(
     shape: ArrayShape,
     path: &Path,
@@ -119,9 +111,7 @@ fn of_array<T: Copy>(shape: ArrayShape, array: usize, arrays: usize, values: &[T
 }
 
 /// Writes arrays over the whole lattice one after the other into a file, at rank 0.
-///
-/// # Errors
-/// Also where the file does not hold what was given: the copy that is written may lose bits, too.
+/// Fails also if the file does not hold what was given: the copy that is written may lose bits, too.
 pub fn write_arrays<'a, R: ArrayReal + Real>(
     path: &Path,
     axes: &[usize],

@@ -213,9 +213,6 @@ impl<O: Offer> OperatorArgs<O> {
     }
 
     /// The kernel that was named in place of an operator.
-    ///
-    /// # Errors
-    /// Parameters, which kernels do not have.
     pub fn kernel(&self) -> anyhow::Result<Option<&'static Kernel>> {
         let kernel = O::kernels().into_iter().find(|kernel| kernel.name == self.name);
         if let (Some(kernel), Some((parameter, _))) = (kernel, self.given.first()) {
@@ -225,9 +222,6 @@ impl<O: Offer> OperatorArgs<O> {
     }
 
     /// The operator with these parameters and those of the hop.
-    ///
-    /// # Errors
-    /// A parameter that the operator does not have, or one that is missing.
     pub fn model(&self, hop: &HopArgs) -> anyhow::Result<AnyModel> {
         let given = self.given.iter().map(|(name, text)| (*name, text.as_str()));
         let model = definition(&self.name)?.model(given, hop.parameters());
@@ -260,9 +254,6 @@ pub fn json_of(model: &AnyModel) -> Map<String, Value> {
 }
 
 /// Refuses parameters beyond the precision of the computation, and a diagonal that even-odd preconditioning cannot divide by.
-///
-/// # Errors
-/// Such parameters.
 pub fn check<R: Vectors>(model: &AnyModel, preconditioned: bool) -> anyhow::Result<()> {
     let is_finite = |number: f64| R::from_f64(number).to_f64().is_finite();
     if let Some((Parameter { name, .. }, value)) = beyond::<R>(model) {

@@ -147,9 +147,7 @@ pub fn require_one(command: &str) -> anyhow::Result<()> {
 }
 
 /// What ranks talk by that a launcher started.
-///
-/// # Errors
-/// Several of which each would work alone: this program has no MPI, or another one than the launcher's.
+/// Fails for several of which each would work alone: this program has no MPI, or another one than the launcher's.
 fn communicator_of(launched: &Launched) -> anyhow::Result<Arc<dyn Communicator>> {
     // One needs no MPI, which some launchers do not let start.
     if !launched.are_several() && launched.ranks.is_some() {

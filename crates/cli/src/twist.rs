@@ -33,9 +33,6 @@ impl FromStr for Given {
 
 impl TwistArgs {
     /// The angle of a quark, or none of one without a twisted mass. The operator and its parameters by name are not known of a propagator without a sidecar.
-    ///
-    /// # Errors
-    /// An angle that the quark cannot have.
     pub fn of(&self, quark: Option<(&str, &Map<String, Value>)>) -> anyhow::Result<Option<TwistAngle>> {
         let number = |name: &str| quark.and_then(|(_, parameters)| parameters.get(name)).and_then(Value::as_f64);
         let (Some((operator, _)), mu) = (quark, number("mu")) else {

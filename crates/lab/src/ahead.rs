@@ -115,9 +115,6 @@ impl Peak {
 
 impl Step<String> {
     /// The step that was sent from another process, of the kernel of this name.
-    ///
-    /// # Errors
-    /// A name that the list does not have.
     pub fn resolved(self, list: &KernelList) -> Result<Step, String> {
         Ok(match self {
             Self::Kernel(step) => {

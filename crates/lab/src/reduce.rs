@@ -66,9 +66,7 @@ const SPINOR_ROWS: usize = 4;
 
 /// Measures sums of the words of fields of `R` on a backend; then norms and inner products of spinors of both precisions. What cannot be
 /// run fills its row with the reason.
-///
-/// # Errors
-/// Where no row at all could be run: a lattice that cannot be laid out, no room for the field, no read bandwidth.
+/// Fails if no row at all could be run: a lattice that cannot be laid out, no room for the field, no read bandwidth.
 pub fn measure<R: Vectors, B: Timed>(
     backend: &mut B,
     bench: &ReduceBench,

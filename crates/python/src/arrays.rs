@@ -26,15 +26,10 @@ use super::errors::{self, value};
 /// Real numbers of arrays in which one computes: f32, f64.
 pub trait Number: Vectors + ArrayReal {
     /// An array of these numbers, with so many along each axis.
-    ///
-    /// # Errors
-    /// Axes that do not hold them.
     fn array<'py>(py: Python<'py>, values: Vec<Complex<Self>>, axes: &[usize]) -> PyResult<Bound<'py, PyAny>>;
 
     /// An array that `write` writes, whose numbers are any before: a new one, or `out`.
-    ///
-    /// # Errors
-    /// No memory; an array `out` of other numbers or axes, or that cannot be written to; those of `write`.
+    /// Fails without memory, for an array `out` of other numbers or axes, or that cannot be written to, and as `write` does.
     fn written<'py>(
         py: Python<'py>,
         axes: &[usize],

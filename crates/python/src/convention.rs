@@ -47,9 +47,6 @@ impl Convention {
     }
 
     /// The axes of a lattice, or of one of five dimensions: (T, Z, Y, X), (Ls, T, Z, Y, X).
-    ///
-    /// # Errors
-    /// A lattice that cannot have them.
     pub fn axes(self, extents: Extents, ls: Option<usize>) -> PyResult<Vec<usize>> {
         let [x, y, z, t] = extents.as_array();
         let along_s = ls.as_slice();
@@ -71,9 +68,6 @@ impl Convention {
     }
 
     /// The order and axes of links. Parts are directions.
-    ///
-    /// # Errors
-    /// As [`Self::axes`].
     pub fn links(self, extents: Extents) -> PyResult<(Order, Vec<usize>)> {
         let lattice = self.axes(extents, None)?;
         Ok(match self {
@@ -83,9 +77,7 @@ impl Convention {
     }
 
     /// The extents of the array `name`, whose lattice begins at axis `first`, and those that were given.
-    ///
-    /// # Errors
-    /// Extents that are told by neither, and by both in two ways.
+    /// Fails for extents that are told by neither, or by both in two ways.
     pub fn extents(self, (name, shape): (&str, &[usize]), first: usize, given: Option<Extents>) -> PyResult<Extents> {
         let told = match (self, shape.get(first..).unwrap_or_default()) {
             (Self::Lanefield, &[t, z, y, x, ..]) => Extents::new([x, y, z, t]).map_err(value)?,

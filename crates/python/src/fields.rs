@@ -121,9 +121,6 @@ impl ActsOn {
 
 impl Axes {
     /// The axes of the array `name` for `model` on a lattice.
-    ///
-    /// # Errors
-    /// What would be right.
     pub fn new(
         (name, shape): (&str, &[usize]),
         model: &AnyModel,
@@ -161,17 +158,11 @@ impl Axes {
     }
 
     /// An array's numbers in site order: itself where that is its order.
-    ///
-    /// # Errors
-    /// No memory.
     pub fn in_site_order<'a>(&self, values: &'a [Complex<f64>]) -> Result<Cow<'a, [Complex<f64>]>, FieldError> {
         if self.order == self.site_order() { Ok(Cow::Borrowed(values)) } else { self.copied(values).map(Cow::Owned) }
     }
 
     /// The same as a copy, in f64.
-    ///
-    /// # Errors
-    /// No memory.
     pub fn copied<S: Number>(&self, values: &[Complex<S>]) -> Result<Vec<Complex<f64>>, FieldError> {
         let what = || "a source in site order".to_owned();
         let mut copy = list_of(what, values.len(), std::iter::repeat(Complex::ZERO))?;
@@ -188,9 +179,6 @@ impl Axes {
     }
 
     /// An array's numbers as a field.
-    ///
-    /// # Errors
-    /// As [`Field::from_sites`].
     pub fn field<R: Number>(&self, shape: FieldShape, values: &[Complex<R>]) -> Result<FieldData<R>, BackendError> {
         let field = Field::from_sites(shape.lattice, shape.sites, shape.object, |site, object| {
             for (part, object) in object.chunks_exact_mut(self.words).enumerate() {

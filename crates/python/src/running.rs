@@ -76,9 +76,7 @@ impl Watcher for Courier<'_> {
 }
 
 /// Runs `work`, which a signal or an exception of `progress` ends where its solve looks at the courier.
-///
-/// # Errors
-/// The exception; a panic, which would be an error of this library.
+/// Fails with the exception, or a panic, which would be an error of this library.
 pub fn run<T: Send>(
     py: Python<'_>,
     progress: Option<&Progress<'_>>,

@@ -46,9 +46,7 @@ pub fn is_hdf5(path: &Path) -> bool {
 /// Numbers need not be finite. A real array of two or more axes, the last of which is 2, loses that axis. Soft and
 /// external links are not followed. Where groups are of the old kind (h5py's default) and have soft links, the dataset
 /// must be named.
-///
-/// # Errors
-/// [`Hdf5Error`]. Nothing is allocated for numbers before the file is known to be long enough for them.
+/// Nothing is allocated for numbers before the file is known to be long enough for them.
 pub fn read_complex(path: &Path, dataset: Option<&str>) -> Result<ComplexArray, Hdf5Error> {
     read_from(open(path)?.0, dataset)
 }

@@ -88,9 +88,7 @@ fn extents_of(record: &'static str, numbers: &[&str]) -> Result<Extents, IldgErr
 
 impl IldgHeader {
     /// Reads it from a file of so many bytes. `given`: the lattice, for files that do not say it.
-    ///
-    /// # Errors
-    /// [`IldgError`]. The length of the data agrees with what the header says.
+    /// The length of the data agrees with what the header says.
     pub fn read(reader: &mut (impl Read + Seek), length: u64, given: Option<Extents>) -> Result<Self, IldgError> {
         let records = records(reader, length)?;
         let Some(data) = records.iter().position(|record| DATA.contains(&record.kind.as_str())) else {

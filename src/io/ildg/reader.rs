@@ -23,9 +23,7 @@ pub struct IldgFile {
 
 /// Reads the file at `path`, and verifies its structure, its length, checksums, plaquette and link trace where it has them, and that its links are finite and
 /// in SU(3). `given`: the lattice, which a file with nothing but `ildg-binary-data` does not say.
-///
-/// # Errors
-/// [`IldgError`]. Nothing is allocated for links before their length is known to be right.
+/// Nothing is allocated for links before their length is known to be right.
 pub fn read(path: &Path, given: Option<Extents>) -> Result<IldgFile, IldgError> {
     let (file, length) = open(path)?;
     read_from(file, length, given)
@@ -43,9 +41,7 @@ pub fn parse(bytes: &[u8], given: Option<Extents>) -> Result<IldgFile, IldgError
 }
 
 /// As [`read`], of the part of a rank: each reads its own sites and those around them, and all verify the whole together.
-///
-/// # Errors
-/// [`IldgError`], on each rank by itself where its own links are damaged.
+/// Fails on each rank by itself if its own links are damaged.
 pub fn read_part(path: &Path, lattice: &WholeLattice) -> Result<IldgFile, IldgError> {
     read_links(path, lattice, Demand::Su3)
 }

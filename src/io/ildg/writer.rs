@@ -59,9 +59,7 @@ pub fn to_bytes(configuration: &Configuration, options: &IldgOptions) -> Result<
 }
 
 /// As [`write()`], of the parts of ranks: each writes its own sites. The bytes of the file are the same from any number of ranks.
-///
-/// # Errors
-/// As [`write()`]; what fails on one rank fails on all.
+/// What fails on one rank fails on all.
 pub fn write_part(
     path: &Path,
     configuration: &Configuration,

@@ -34,9 +34,7 @@ const SAMPLE_TOLERANCE: f64 = 0.1;
 
 /// Reads the NERSC file at `path`, and verifies its length, CHECKSUM, LINK_TRACE and PLAQUETTE, and that its links are
 /// finite and in SU(3) within [`SU3_TOLERANCE`](lanefield_reference::gauge::SU3_TOLERANCE).
-///
-/// # Errors
-/// [`NerscError`]. Nothing is allocated for links before the length of the file is known to be right.
+/// Nothing is allocated for links before the length of the file is known to be right.
 pub fn read(path: &Path) -> Result<NerscFile, NerscError> {
     let (file, length) = open(path)?;
     read_from(file, length)
@@ -49,9 +47,7 @@ pub fn read_header(path: &Path) -> Result<NerscHeader, NerscError> {
 }
 
 /// As [`read`], of the part of a rank: each reads its own sites and those around them, and all verify the whole together.
-///
-/// # Errors
-/// [`NerscError`], on each rank by itself where its own links are damaged.
+/// Fails on each rank by itself if its own links are damaged.
 pub fn read_part(path: &Path, lattice: &WholeLattice) -> Result<NerscFile, NerscError> {
     read_links(path, lattice, Demand::Su3)
 }

@@ -77,9 +77,6 @@ impl RawArray {
     }
 
     /// The file: header and elements.
-    ///
-    /// # Errors
-    /// [`NpyError::Header`] for an array of too many axes.
     pub fn to_file(&self) -> Result<Vec<u8>, NpyError> {
         let mut file = header::to_bytes(self.element.descr(), &self.shape)?;
         file.extend_from_slice(&self.bytes);

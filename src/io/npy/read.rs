@@ -22,9 +22,7 @@ use crate::io::open::open;
 use crate::io::rows::SitesOfFile;
 
 /// Reads a complex array of any shape. Its elements need not be finite.
-///
-/// # Errors
-/// [`NpyError`]. Nothing is allocated for elements before the length of the file is known to be right.
+/// Nothing is allocated for elements before the length of the file is known to be right.
 pub fn read_complex(path: &Path) -> Result<ComplexArray, NpyError> {
     let (file, length) = open(path)?;
     read_from(file, length)
@@ -37,9 +35,6 @@ pub fn read_header(path: &Path) -> Result<ArrayHeader, NpyError> {
 }
 
 /// The part of a rank of an array whose lattice axes T, Z, Y, X follow `leading` others: the shape has the extents of the part.
-///
-/// # Errors
-/// As [`read_complex`], and [`NpyError::Shape`] where the lattice is another one.
 pub fn read_part(path: &Path, leading: usize, part: Extents) -> Result<ComplexArray, NpyError> {
     let (mut file, length) = open(path)?;
     let header = ArrayHeader::read(&mut file, length)?;
@@ -107,25 +102,16 @@ pub fn read_gauge_part(path: &Path, part: Extents) -> Result<Configuration, NpyE
 }
 
 /// Reads a spinor field `(T, Z, Y, X, 4, 3)`. Its components need not be finite: see [`SpinorArray::require_finite`].
-///
-/// # Errors
-/// As [`read_complex`], and [`NpyError::Shape`].
 pub fn read_spinor(path: &Path) -> Result<SpinorArray, NpyError> {
     read_complex(path)?.into_spinor()
 }
 
 /// Reads a five-dimensional fermion `(Ls, T, Z, Y, X, 4, 3)`; in memory s is faster than the site. Its components need not be finite.
-///
-/// # Errors
-/// As [`read_complex`], and [`NpyError::Shape`].
 pub fn read_fermion5(path: &Path) -> Result<Fermion5Array, NpyError> {
     read_complex(path)?.into_fermion5()
 }
 
 /// Reads a propagator `(T, Z, Y, X, 4, 4, 3, 3)`: sink spin, source spin, sink colour, source colour. Its components need not be finite.
-///
-/// # Errors
-/// As [`read_complex`], and [`NpyError::Shape`].
 pub fn read_propagator(path: &Path) -> Result<PropagatorArray, NpyError> {
     read_complex(path)?.into_propagator()
 }
@@ -200,9 +186,6 @@ pub struct Reader<R> {
 
 impl<R: ArrayReal> Reader<R> {
     /// Of a file with numbers of that precision.
-    ///
-    /// # Errors
-    /// As [`read_complex`], and [`NpyError::ElementType`] of another precision.
     pub fn open(path: &Path) -> Result<Self, NpyError> {
         let (mut file, length) = open(path)?;
         let ArrayHeader { shape, precision, data_start, .. } = ArrayHeader::read(&mut file, length)?;

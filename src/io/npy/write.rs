@@ -52,9 +52,6 @@ fn emit<R: ArrayReal>(header: &[u8], values: &[Complex<R>], writer: &mut dyn Wri
 }
 
 /// As [`write_complex`], of numbers that come bit by bit.
-///
-/// # Errors
-/// As [`write_complex`], and those of `values`, which is given what takes them.
 pub fn write_complex_in_turn<R: ArrayReal>(
     path: &Path,
     shape: &[usize],

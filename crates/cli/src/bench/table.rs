@@ -64,9 +64,7 @@ fn cells(record: &KernelRecord, common: Option<&str>) -> [(&'static str, String)
 
 impl Report {
     /// Holds what was timed on `backend` against its bandwidths.
-    ///
-    /// # Errors
-    /// Where nothing at all could be run: the first reason; what the backend reports.
+    /// Fails with the first reason if nothing at all could be run.
     pub fn new(backend: &AnyBackend, samples: u32, runs: &[Run], mut rows: Vec<KernelRecord>) -> anyhow::Result<Self> {
         if let [first, ..] = rows.as_slice()
             && rows.iter().all(|record| record.failure.is_some())

@@ -135,9 +135,6 @@ impl NamedSource {
 
 impl Columns {
     /// Reads a source if it is a file, or the part of this rank.
-    ///
-    /// # Errors
-    /// A file that does not hold twelve columns on the lattice; a place outside it.
     pub fn read(source: &Source, extents: Extents, lattice: &WholeLattice) -> anyhow::Result<Self> {
         source.require_inside(extents)?;
         let Source::File(path) = source else { return Ok(Self { source: source.clone(), file: None }) };

@@ -85,9 +85,6 @@ fn our_kernel(row: &Value) -> Option<OurKernel> {
 impl Beside {
     /// Joins kernels by name, in any case, after `maps`. A profile tells neither lattice nor precision: there is a row for each that ours has, with
     /// the fastest of ours there.
-    ///
-    /// # Errors
-    /// [`CountersError::NoSuchKernel`] if a map names a kernel that either side does not have.
     pub fn join(theirs: Vec<KernelCounters>, ours: &[OurKernel], maps: &[NameMap]) -> Result<Vec<Self>, CountersError> {
         let check = |name: &str, place: &str, known: BTreeSet<&str>| match known.contains(name) {
             true => Ok(()),

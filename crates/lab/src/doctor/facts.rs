@@ -33,9 +33,6 @@ impl DeviceFacts {
 }
 
 /// What the compiler made of a kernel of a program.
-///
-/// # Errors
-/// A kernel that the program does not have; what clang says, where the machine names an architecture to compile for.
 pub(super) fn code_of(
     context: &Context,
     machine: &DeviceFacts,

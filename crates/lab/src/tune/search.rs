@@ -78,9 +78,7 @@ const COARSE_SHARE: f64 = 0.75;
 const LEAST_GAIN: f64 = 0.01;
 
 /// Searches the axes from `default` on until the clock says `until`. `expected`: the result of the CPU reference.
-///
-/// # Errors
-/// Why the default could not be run, or where its bits differ from the reference's: then no choice can be trusted.
+/// Fails if the default could not be run, or if its bits differ from the reference's: then no choice can be trusted.
 pub fn search<T: Trial>(
     trial: &mut T,
     default: Tuning,

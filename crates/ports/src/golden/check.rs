@@ -74,9 +74,6 @@ impl Checked {
 
 /// Compares the results in `other` with the golden data in `directory`, which are first held against their own manifest. A file of `other` has the path
 /// that it has among the golden data.
-///
-/// # Errors
-/// [`GoldenError`]: no golden data, or damaged ones; another directory with a manifest of other parameters; nothing to compare.
 pub fn check(directory: &Path, other: &Path, options: CheckOptions) -> Result<Checked, GoldenError> {
     let manifest = Manifest::read(directory)?;
     manifest.verify(directory)?;

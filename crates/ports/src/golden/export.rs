@@ -23,9 +23,6 @@ pub fn require_place(directory: &Path, replace: bool) -> Result<(), GoldenError>
 
 /// Writes golden data to the directory `directory`, all of them or none: they are made beside it first. `replace` allows to replace a directory that
 /// holds golden data. `tell` is told what is being made, and says whether to go on.
-///
-/// # Errors
-/// [`GoldenError`]: a directory that holds something; a lattice that has no parities; what the backend cannot do, by the case that needs it.
 pub fn export(
     backend: &AnyBackend,
     options: &GoldenOptions,
