@@ -1,9 +1,9 @@
 //! What is measured on a gauge field (`docs/arithmetic.md` §21): plaquettes, rectangles, energy density and topological charge of the clover field strength,
 //! Polyakov and Wilson loops. Sums over sites are exact and rounded once, so that no bit depends on the backend.
 
-use lanefield_reference::ensure;
 use std::f64::consts::PI;
 
+use lanefield_reference::ensure;
 use lanefield_reference::kernels::reduce::PartialSums;
 use lanefield_reference::prelude::*;
 

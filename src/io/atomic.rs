@@ -1,7 +1,6 @@
 //! Writes a file whole or not at all: to a temporary file in the same directory (`temporary.rs`), synced, then named. Whatever fails,
 //! the file that was there before keeps its content.
 
-use lanefield_reference::ensure;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 #[cfg(unix)]
@@ -10,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use lanefield_reference::ensure;
 use thiserror::Error;
 
 use super::claims;

@@ -4,12 +4,12 @@
 //! format, the identity of the solve, and names and lengths of all data; the data, little-endian f64, scalars first, then fields with real
 //! and imaginary parts in turn; and SHA-256 of all that, 32 bytes.
 
-use lanefield_reference::ensure;
 use std::borrow::Cow;
 use std::fs::{self, File};
 use std::io::{self, BufReader, Read, Seek, Write};
 use std::path::{Path, PathBuf};
 
+use lanefield_reference::ensure;
 use num_complex::Complex;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};

@@ -1,10 +1,10 @@
 //! A directory that is written whole or not at all: made beside its place, and renamed.
 
-use lanefield_reference::ensure;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use lanefield_reference::ensure;
 use tempfile::TempDir;
 
 use super::atomic::WriteError;

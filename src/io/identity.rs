@@ -1,10 +1,10 @@
 //! What makes a solve the solve that it is: all that its bits depend on, as names and values. Checkpoints and records carry it, so that one of
 //! another solve is refused by what differs.
 
-use lanefield_reference::ensure;
 use std::collections::BTreeSet;
 use std::fmt;
 
+use lanefield_reference::ensure;
 use lanefield_reference::gauge::Configuration;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;

@@ -1,9 +1,9 @@
 //! LIME files (Lattice QCD Interchange Message Encapsulation, USQCD): records, each with a header of 144 bytes, in messages. Numbers are big-endian; data
 //! are padded to eight bytes.
 
-use lanefield_reference::ensure;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 
+use lanefield_reference::ensure;
 use thiserror::Error;
 
 /// What a record's header begins with.

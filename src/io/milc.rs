@@ -1,10 +1,10 @@
 //! Gauge configurations as MILC writes them, version 5: a header of 96 bytes, then the links of one site after the other, x fastest, rows of each link in
 //! order, in f32, all in the byte order of the machine that wrote it. Source: MILC's `io_lat4.c`.
 
-use lanefield_reference::ensure;
 use std::io::{self, Cursor, Read, Seek, SeekFrom};
 use std::path::Path;
 
+use lanefield_reference::ensure;
 use lanefield_reference::gauge::{Configuration, GaugeError, SU3_TOLERANCE};
 use lanefield_reference::layout::{Extents, LayoutError};
 use thiserror::Error;

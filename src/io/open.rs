@@ -1,10 +1,10 @@
 //! Files that are opened to be read: regular ones, whose length is known before anything is read of them. What is no regular file is copied into one first.
 
-use lanefield_reference::ensure;
 use std::fs::{self, File};
 use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
+use lanefield_reference::ensure;
 use tempfile::NamedTempFile;
 use thiserror::Error;
 

@@ -7,11 +7,11 @@
 //! Records that another program wrote may have blanks between members, members in any order, and less of them: no checks, no digests, less of an
 //! identity. What is there is compared (`docs/arithmetic.md` §18).
 
-use lanefield_reference::ensure;
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, BufWriter, Read as _, Write};
 use std::path::{Path, PathBuf};
 
+use lanefield_reference::ensure;
 use serde::{Deserialize, Deserializer, Serialize};
 use sha2::{Digest as _, Sha256};
 use thiserror::Error;

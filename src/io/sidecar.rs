@@ -2,12 +2,12 @@
 //! source, and the SHA-256 of the file. What reads the array again can refuse one that is not what it is taken for. The members are described in
 //! `docs/sidecars.md`.
 
-use lanefield_reference::ensure;
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
+use lanefield_reference::ensure;
 use lanefield_reference::gauge::Configuration;
 use lanefield_reference::layout::Coordinate;
 use serde::de::DeserializeOwned;

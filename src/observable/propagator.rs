@@ -1,8 +1,8 @@
 //! The propagator S from a point, or from a source smeared about it: twelve solves in one batch, one for each spin and colour of the source.
 
-use lanefield_reference::ensure;
 use std::ops::Range;
 
+use lanefield_reference::ensure;
 use lanefield_reference::field::{Propagator, list_of};
 use lanefield_reference::prelude::*;
 use thiserror::Error;

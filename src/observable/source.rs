@@ -1,12 +1,12 @@
 //! Sources by name, `point:0,0,0,0` or `z2:7,3`, for all commands and interfaces; and the twelve columns of them that propagators are solved from
 //! (`docs/spectrum.md`).
 
-use lanefield_reference::ensure;
 use std::fmt;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
+use lanefield_reference::ensure;
 use lanefield_reference::field::{FieldError, Propagator, list_of};
 use lanefield_reference::layout::{Coordinate, DIMENSION_NAMES};
 use lanefield_reference::prelude::*;

@@ -1,8 +1,8 @@
 //! Covariances of the mean of samples, and what whitens differences from it.
 
-use lanefield_reference::ensure;
 use std::fmt;
 
+use lanefield_reference::ensure;
 use lanefield_reference::exact::ExactSum;
 use nalgebra::{Cholesky, DMatrix, DVector, Dyn, SymmetricEigen};
 use thiserror::Error;

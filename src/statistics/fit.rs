@@ -1,9 +1,9 @@
 //! Fits of one or two states to correlators, by least squares with the covariance of their times.
 
-use lanefield_reference::ensure;
 use std::fmt;
 use std::str::FromStr;
 
+use lanefield_reference::ensure;
 use levenberg_marquardt::{LeastSquaresProblem, LevenbergMarquardt, TerminationReason};
 use nalgebra::{DMatrix, DVector, Dyn, Owned};
 use thiserror::Error;

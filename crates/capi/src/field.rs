@@ -1,6 +1,5 @@
 //! Fields that a context holds, on its device if it has one: uploaded once, worked on there, downloaded at the end.
 
-use lanefield::reference::ensure;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use lanefield::backend::{BackendError, Launch as _, Reduce as _, Sum};
@@ -8,6 +7,7 @@ use lanefield::dynamic::{self, AnyBackend, DynField, Piece, download, upload};
 use lanefield::kernel::blas::{AXPY, COPY, SCALE};
 use lanefield::kernel::reduce::INNER_PRODUCTS;
 use lanefield::kernel::{ArgumentValue, Arguments, Kernel};
+use lanefield::reference::ensure;
 use lanefield::reference::field::FieldShape;
 use lanefield::reference::kernels::Vectors;
 use lanefield::reference::kernels::hop::Dagger;

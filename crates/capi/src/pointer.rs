@@ -1,10 +1,10 @@
 //! What comes from C: handles, texts and arrays. The only place where pointers are read and written, but for callbacks.
 
-use lanefield::reference::ensure;
 use std::ffi::{CStr, c_char};
 use std::path::PathBuf;
 
 use bytemuck::Pod;
+use lanefield::reference::ensure;
 use lanefield::reference::layout::Extents;
 use num_complex::Complex;
 

@@ -1,8 +1,9 @@
 //! Structures that grow: the first member says how much of one the caller knows. A caller of an earlier version has fewer members; those that it
 //! lacks have their defaults where they are read, and are not written.
 
-use lanefield::reference::ensure;
 use std::mem::MaybeUninit;
+
+use lanefield::reference::ensure;
 
 use crate::status::{Failure, Outcome};
 

@@ -1,13 +1,13 @@
 //! NumPy arrays of complex numbers. Those in C order are read where they lie; others are first brought into C order by NumPy. Results are written into
 //! arrays, or handed over without a copy.
 
-use lanefield::reference::ensure;
 use std::path::PathBuf;
 
 use lanefield::io::hdf5;
 use lanefield::io::npy::{self, ArrayReal, ComplexArray, ComplexValues};
 use lanefield::io::open::{Reopenable, begins_an_array};
 use lanefield::io::sidecar;
+use lanefield::reference::ensure;
 use lanefield::reference::kernels::Vectors;
 use lanefield::reference::real::Precision;
 use lanefield::reference::tasks;

@@ -1,6 +1,5 @@
 //! Propagators of quarks from a source.
 
-use lanefield::reference::ensure;
 use std::sync::Arc;
 
 use lanefield::comm::WholeLattice;
@@ -11,6 +10,7 @@ use lanefield::observable::{
     times_of_columns,
 };
 use lanefield::operator::AnyModel;
+use lanefield::reference::ensure;
 use lanefield::reference::field::{Propagator, Spinors, list_of};
 use lanefield::reference::gauge::Configuration;
 use lanefield::reference::layout::{Extents, LaneChoice};

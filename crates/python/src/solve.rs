@@ -1,11 +1,11 @@
 //! Solves M ψ = η of arrays.
 
-use lanefield::reference::ensure;
 use std::borrow::Cow;
 
 use lanefield::dynamic::AnyBackend;
 use lanefield::observable::Quark as _;
 use lanefield::operator::AnyModel;
+use lanefield::reference::ensure;
 use lanefield::reference::field::{FieldError, list_of};
 use lanefield::reference::gauge::Configuration;
 use lanefield::reference::kernels::Vectors;

@@ -9,7 +9,6 @@ mod error;
 mod metered;
 mod stored;
 
-use lanefield_reference::ensure;
 use std::collections::VecDeque;
 use std::io::{self, Read, Seek, Write};
 use std::path::Path;
@@ -19,6 +18,7 @@ use hdf5_pure::{
     AttrValue, CompoundTypeBuilder, Dataset, Datatype, DatatypeByteOrder, FileBuilder, FormatError, LibVer,
     Source as _, make_f32_type, make_f64_type,
 };
+use lanefield_reference::ensure;
 use num_complex::Complex;
 use sha2::{Digest as _, Sha256};
 

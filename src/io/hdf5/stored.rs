@@ -1,9 +1,9 @@
 //! How the numbers of a dataset lie in the file, and what must hold before room is made for them.
 
-use lanefield_reference::ensure;
 use std::collections::BTreeSet;
 
 use hdf5_pure::{Dataset, FormatError, Layout};
+use lanefield_reference::ensure;
 use num_complex::Complex;
 
 use super::error::Hdf5Error;

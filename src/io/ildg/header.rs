@@ -1,8 +1,8 @@
 //! What the records of an ILDG or SciDAC file say about its links. Writers differ in which records there are, and in their order.
 
-use lanefield_reference::ensure;
 use std::io::{Read, Seek, SeekFrom};
 
+use lanefield_reference::ensure;
 use lanefield_reference::layout::Extents;
 
 use super::xml::{element, elements, shown};

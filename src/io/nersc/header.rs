@@ -1,9 +1,9 @@
 //! The header of a NERSC file: `KEY = value` lines from BEGIN_HEADER to END_HEADER. Here they are parsed into
 //! [`NerscHeader`], and written as Grid writes them.
 
-use lanefield_reference::ensure;
 use std::fmt::Write as _;
 
+use lanefield_reference::ensure;
 use lanefield_reference::layout::{DIMENSIONS, Extents};
 
 use super::{FloatingPoint, NerscError, StoredRows};

@@ -1,8 +1,9 @@
 //! The header of a `.npy` file: magic, version, length, and a Python dictionary literal of three entries. It is parsed
 //! without recursion, and never beyond [`MAXIMUM_HEADER`] bytes.
 
-use lanefield_reference::ensure;
 use std::io::Read;
+
+use lanefield_reference::ensure;
 
 use super::element::Precision;
 use super::error::{NpyError, show_shape};

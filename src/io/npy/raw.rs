@@ -1,9 +1,9 @@
 //! Arrays of any of the types that golden data and tables have, as bytes: complex, real, and whole numbers.
 
-use lanefield_reference::ensure;
 use std::io::Read;
 use std::path::Path;
 
+use lanefield_reference::ensure;
 use num_complex::Complex;
 
 use super::array::ArrayReal;

@@ -1,12 +1,12 @@
 //! Reading arrays, and parts of them.
 
-use lanefield_reference::ensure;
 use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, SeekFrom};
 use std::marker::PhantomData;
 use std::path::Path;
 
 use bytemuck::Pod;
+use lanefield_reference::ensure;
 use lanefield_reference::gauge::{Configuration, SITE_WORDS};
 use lanefield_reference::layout::{DIMENSIONS, Extents};
 use num_complex::Complex;

@@ -1,9 +1,9 @@
 //! Writing arrays.
 
-use lanefield_reference::ensure;
 use std::io::{self, Write};
 use std::path::Path;
 
+use lanefield_reference::ensure;
 use lanefield_reference::prelude::*;
 
 use super::array::{ArrayReal, fermion5_shape, gauge_shape, spinor_shape, spinors_exchanged};

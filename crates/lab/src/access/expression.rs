@@ -9,10 +9,10 @@
 //!
 //! Numbers are whole, `/` rounds towards zero, and both `/` and `%` ask for a divisor that is not 0.
 
-use lanefield::reference::ensure;
 use std::fmt;
 use std::str::FromStr;
 
+use lanefield::reference::ensure;
 use thiserror::Error;
 
 const NAMES: [&str; 5] = ["lane", "site", "word", "item", "group"];

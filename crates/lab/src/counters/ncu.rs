@@ -1,8 +1,9 @@
 //! Profiles of Nsight Compute (`ncu --csv`), of 2022 to 2025: a row for each metric of a launch, or, with `--page raw`, a row for each launch, a column for
 //! each metric and a row of units below the header. Rows for metrics name them as raw pages do, or as the sections of a report call them.
 
-use lanefield::reference::ensure;
 use std::collections::{BTreeMap, HashSet};
+
+use lanefield::reference::ensure;
 
 use super::collected::{Quantity, StallsBy};
 use super::error::CountersError;

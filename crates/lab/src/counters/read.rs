@@ -1,7 +1,8 @@
 //! A file of a profiler, by what its columns tell of it.
 
-use lanefield::reference::ensure;
 use std::path::Path;
+
+use lanefield::reference::ensure;
 
 use super::error::CountersError;
 use super::profile::Profile;

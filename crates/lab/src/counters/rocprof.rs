@@ -1,8 +1,9 @@
 //! Profiles of AMD: `results.csv` of rocprof with a row for each call and a column for each counter, `results.stats.csv` with one for each
 //! kernel, and `counter_collection.csv`, `kernel_trace.csv` and `kernel_stats.csv` of rocprofv3.
 
-use lanefield::reference::ensure;
 use std::collections::HashSet;
+
+use lanefield::reference::ensure;
 
 use super::collected::{Collected, Quantity};
 use super::error::CountersError;

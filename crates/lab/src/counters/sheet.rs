@@ -1,8 +1,9 @@
 //! A CSV table with a header, whose cells are found by column and whose errors name line and column.
 
-use lanefield::reference::ensure;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
+
+use lanefield::reference::ensure;
 
 use super::error::CountersError;
 use super::units::number;

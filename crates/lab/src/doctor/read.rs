@@ -1,7 +1,8 @@
 //! Descriptions read and checked.
 
-use lanefield::reference::ensure;
 use std::path::{Path, PathBuf};
+
+use lanefield::reference::ensure;
 
 use super::described::{AccessOf, ArgumentOf, Described, Description, Moved, Often, PassOf};
 

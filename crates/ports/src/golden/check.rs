@@ -1,6 +1,5 @@
 //! Results of a port held against golden data: whatever is there is compared, and what is missing is named.
 
-use lanefield::reference::ensure;
 use std::collections::BTreeMap;
 use std::fs;
 use std::io;
@@ -9,6 +8,7 @@ use std::path::Path;
 use lanefield::bounded;
 use lanefield::io::npy::{NpyError, RawArray};
 use lanefield::io::open::OpenError;
+use lanefield::reference::ensure;
 use serde::Serialize;
 use serde_json::Value;
 

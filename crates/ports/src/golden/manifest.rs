@@ -1,12 +1,12 @@
 //! The manifest of golden data, `manifest.json`, and the list of cases for programs that read no JSON, `cases.tsv`: both from the same structures.
 
-use lanefield::reference::ensure;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 
 use lanefield::bounded;
+use lanefield::reference::ensure;
 use lanefield::reference::real::Precision;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};

@@ -1,6 +1,5 @@
 //! A system M x = b, and those near it that an array may solve in its place.
 
-use lanefield::reference::ensure;
 use std::sync::Arc;
 
 use lanefield::dynamic::{AnyBackend, Applicable, ArrayShape, Piece, apply_to_array, field_shape};
@@ -8,6 +7,7 @@ use lanefield::io::npy::{ComplexArray, ComplexValues, propagator_shape};
 use lanefield::observable::{Source, word_of_column};
 use lanefield::operator::AnyModel;
 use lanefield::prelude::*;
+use lanefield::reference::ensure;
 use lanefield::reference::field::Propagator;
 use lanefield::reference::layout::DIMENSIONS;
 use lanefield::reference::links::Phase;
