@@ -40,8 +40,7 @@ fn killed(folder: &Folder, child: &mut Child, attempt: u64) -> bool {
 #[test]
 #[ignore = "test-all: kills twenty solves"]
 fn a_solve_that_is_killed_again_and_again_ends_with_the_same_bytes() {
-    let folder = Folder::new();
-    folder.succeeds("config generate weak --lattice 8.8.8.8 --seed 3 --spread 0.3 --output gauge.nersc");
+    let folder = Folder::with_gauge_on("8.8.8.8");
     for what in [
         "--operator clover --csw 1 --mass -0.3",
         "--mass 0.02 --solver mixed-half",

@@ -67,8 +67,13 @@ impl Folder {
 
     /// With `gauge.nersc`, a weak configuration on 4.4.4.8.
     fn with_gauge() -> Self {
+        Self::with_gauge_on("4.4.4.8")
+    }
+
+    fn with_gauge_on(lattice: &str) -> Self {
         let folder = Self::new();
-        folder.succeeds("config generate weak --lattice 4.4.4.8 --seed 3 --spread 0.3 --output gauge.nersc");
+        let generate = format!("config generate weak --lattice {lattice} --seed 3 --spread 0.3 --output gauge.nersc");
+        folder.succeeds(&generate);
         folder
     }
 

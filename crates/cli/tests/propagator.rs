@@ -6,8 +6,7 @@ use super::{Folder, assert_contains, on_colour_vectors, opencl, text};
 
 /// With `gauge.nersc`, a weak configuration on 4.2.2.6.
 fn folder() -> Folder {
-    let folder = Folder::new();
-    folder.succeeds("config generate weak --lattice 4.2.2.6 --seed 3 --spread 0.3 --output gauge.nersc");
+    let folder = Folder::with_gauge_on("4.2.2.6");
     folder
 }
 
@@ -252,8 +251,7 @@ fn the_free_domain_wall_propagator_has_the_norm_that_qlattice_prints() {
 
 #[test]
 fn sources_of_all_kinds_have_sidecars_and_a_file_of_columns_is_the_source_that_it_holds() {
-    let folder = Folder::new();
-    folder.succeeds("config generate weak --lattice 4.4.4.4 --seed 3 --spread 0.3 --output gauge.nersc");
+    let folder = Folder::with_gauge_on("4.4.4.4");
     let propagator = |source: &str, more: &str| {
         let run = format!(
             "propagator --config gauge.nersc --operator wilson --mass 0.5 --device cpu --source {source} {more}"

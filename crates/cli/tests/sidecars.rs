@@ -8,8 +8,7 @@ use super::{Folder, assert_contains, opencl, text};
 const PROPAGATOR: &str = "propagator --config gauge.nersc --operator wilson --mass 0.2 --device cpu";
 
 fn folder() -> Folder {
-    let folder = Folder::new();
-    folder.succeeds("config generate weak --lattice 4.2.2.6 --seed 3 --spread 0.3 --output gauge.nersc");
+    let folder = Folder::with_gauge_on("4.2.2.6");
     folder
 }
 

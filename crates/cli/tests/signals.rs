@@ -16,12 +16,9 @@ fn wait_while(mut goes_on: impl FnMut() -> bool) {
 /// The program, running, after it has prepared for signals.
 fn started(folder: &Folder, arguments: &str) -> Child {
     let mut command = Command::new(assert_cmd::cargo::cargo_bin!("lanefield"));
-    command
-        .current_dir(folder.path(""))
-        .args(arguments.split_whitespace())
-        .env("LANEFIELD_TUNING", folder.path("tuning"));
-    let process = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    let mut process = process;
+    command.current_dir(folder.path("")).args(arguments.split_whitespace());
+    command.env("LANEFIELD_TUNING", folder.path("tuning")).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut process = command.spawn().unwrap();
     wait_while(|| !waits_for_sigterm(&process) && process.try_wait().unwrap().is_none());
     process
 }
@@ -47,6 +44,31 @@ fn ended(mut process: Child) -> (Option<i32>, String, String) {
     (process.wait().unwrap().code(), out, err)
 }
 
+/// What a command says that a signal ends after a wait.
+#[track_caller]
+fn interrupted(folder: &Folder, arguments: &str, name: &str, wait: impl FnOnce(&Child)) -> (String, String) {
+    let process = started(folder, arguments);
+    wait(&process);
+    signal(&process, name);
+    let (code, out, err) = ended(process);
+    assert_eq!(code, Some(130), "lanefield {arguments}, {name}: {out} {err}");
+    (out, err)
+}
+
+/// Interrupts a command, later and later, until what it says is what is wanted.
+#[track_caller]
+fn interrupted_late<T>(folder: &Folder, arguments: &str, name: &str, wanted: impl Fn(&str, &str) -> Option<T>) -> T {
+    let attempt = |attempt| {
+        let (out, err) = interrupted(folder, arguments, name, |_| pause(50 << attempt));
+        wanted(&out, &err)
+    };
+    (0..12).find_map(attempt).unwrap_or_else(|| panic!("lanefield {arguments}: nothing was kept"))
+}
+
+fn pause(milliseconds: u64) {
+    std::thread::sleep(Duration::from_millis(milliseconds));
+}
+
 fn lines(path: &Path) -> usize {
     std::fs::read(path).map_or(0, |bytes| bytes.iter().filter(|&&byte| byte == b'\n').count())
 }
@@ -57,17 +79,12 @@ const SOLVE: &str = "solve --config gauge.nersc --source gauss:4 --mass 0.1 --de
 #[test]
 #[ignore = "test-all: solves of a minute"]
 fn a_solve_that_a_signal_ends_keeps_all_that_it_has_and_goes_on_to_the_same_history() {
-    let folder = Folder::new();
-    folder.succeeds("config generate weak --lattice 8.8.8.8 --seed 3 --spread 0.3 --output gauge.nersc");
+    let folder = Folder::with_gauge_on("8.8.8.8");
     folder.fails(1, &format!("{SOLVE} --history whole.csv"));
     let kept = "--checkpoint state --checkpoint-every 1000000";
     for name in ["-INT", "-TERM", "-HUP"] {
         let run = format!("{SOLVE} {kept} --history part.csv --record record --record-every 1 --trace trace.json");
-        let process = started(&folder, &run);
-        wait_while(|| lines(&folder.path("record")) < 40);
-        signal(&process, name);
-        let (code, out, err) = ended(process);
-        assert_eq!(code, Some(130), "{name}: {out} {err}");
+        let (out, err) = interrupted(&folder, &run, name, |_| wait_while(|| lines(&folder.path("record")) < 40));
         assert_contains(&out, &["not converged"]);
         let but = "continues from state (without --record, and with another name for --history)";
         assert_contains(&err, &["interrupted: a signal ended the solve after iteration ", but]);
@@ -89,15 +106,11 @@ fn a_solve_that_a_signal_ends_keeps_all_that_it_has_and_goes_on_to_the_same_hist
 
 #[test]
 fn a_batch_that_a_signal_ends_keeps_the_history_of_each_right_hand_side() {
-    let folder = Folder::new();
-    folder.succeeds("config generate weak --lattice 8.8.8.8 --seed 3 --spread 0.3 --output gauge.nersc");
+    let folder = Folder::with_gauge_on("8.8.8.8");
     let solve = format!("{SOLVE} --batch 2");
     folder.fails(1, &format!("{solve} --history whole.csv"));
-    let process = started(&folder, &format!("{solve} --history part.csv --record record --record-every 1"));
-    wait_while(|| lines(&folder.path("record")) < 40);
-    signal(&process, "-INT");
-    let (code, out, err) = ended(process);
-    assert_eq!(code, Some(130), "{out} {err}");
+    let run = format!("{solve} --history part.csv --record record --record-every 1");
+    interrupted(&folder, &run, "-INT", |_| wait_while(|| lines(&folder.path("record")) < 40));
     let (part, whole) = (text(&folder.read("part.csv")), text(&folder.read("whole.csv")));
     for rhs in ["0,", "1,"] {
         let of_rhs =
@@ -109,16 +122,12 @@ fn a_batch_that_a_signal_ends_keeps_the_history_of_each_right_hand_side() {
 
 #[test]
 fn a_propagator_that_a_signal_ends_goes_on_to_the_same_file() {
-    let folder = Folder::new();
-    folder.succeeds("config generate weak --lattice 8.4.4.8 --seed 3 --spread 0.3 --output gauge.nersc");
+    let folder = Folder::with_gauge_on("8.4.4.8");
     let compute = "propagator --config gauge.nersc --source point:0,0,0,0 --operator wilson --mass 0 --device cpu";
     folder.succeeds(&format!("{compute} --output whole.npy"));
     let run = format!("{compute} --checkpoint state --checkpoint-every 1");
-    let process = started(&folder, &format!("{run} --output part.npy"));
-    wait_while(|| !folder.path("state").exists());
-    signal(&process, "-TERM");
-    let (code, _, err) = ended(process);
-    assert_eq!(code, Some(130), "{err}");
+    let part = format!("{run} --output part.npy");
+    interrupted(&folder, &part, "-TERM", |_| wait_while(|| !folder.path("state").exists()));
     assert_eq!(folder.names(), ["gauge.nersc", "state", "whole.npy", "whole.npy.json"]);
     assert!(folder.json(&format!("{run} --resume --output p.npy"))["resumed_from"].as_u64().unwrap() > 0);
     assert!(folder.read("p.npy") == folder.read("whole.npy"), "the propagators differ");
@@ -126,17 +135,7 @@ fn a_propagator_that_a_signal_ends_goes_on_to_the_same_file() {
 
 /// Ends a command by a signal, later and later, until what it prints has all of some parts.
 fn partly(folder: &Folder, arguments: &str, parts: &[&str]) {
-    for attempt in 0..12 {
-        let process = started(folder, arguments);
-        std::thread::sleep(Duration::from_millis(50 << attempt));
-        signal(&process, "-INT");
-        let (code, out, err) = ended(process);
-        assert_eq!(code, Some(130), "lanefield {arguments}: {out} {err}");
-        if parts.iter().all(|part| out.contains(part)) {
-            return;
-        }
-    }
-    panic!("lanefield {arguments}: nothing was kept");
+    interrupted_late(folder, arguments, "-INT", |out, _| parts.iter().all(|part| out.contains(part)).then_some(()));
 }
 
 #[test]
@@ -161,11 +160,9 @@ fn measurements_that_a_signal_ends_print_what_was_measured() {
 #[test]
 fn a_signal_before_there_is_anything_to_keep_ends_at_once() {
     let folder = Folder::new();
-    let process = started(&folder, "config generate weak --lattice 16.16.16.64 --seed 1 --output weak.nersc");
-    std::thread::sleep(Duration::from_millis(200));
-    signal(&process, "-TERM");
+    let generate = "config generate weak --lattice 16.16.16.64 --seed 1 --output weak.nersc";
     let said = "interrupted: a signal ended the command, and nothing new was written: run it again\n";
-    assert_eq!(ended(process), (Some(130), String::new(), said.to_owned()));
+    assert_eq!(interrupted(&folder, generate, "-TERM", |_| pause(200)), (String::new(), said.to_owned()));
     assert!(folder.names().is_empty());
 }
 
@@ -191,51 +188,40 @@ fn a_gauge_fixing_that_a_signal_ends_continues_from_what_it_wrote() {
 
 #[test]
 fn a_signal_of_the_batch_system_writes_a_checkpoint_and_the_run_continues() {
-    let folder = Folder::new();
-    folder.succeeds("config generate weak --lattice 8.8.8.8 --seed 3 --spread 0.3 --output gauge.nersc");
+    let folder = Folder::with_gauge_on("8.8.8.8");
     let run = format!("{SOLVE} --checkpoint state --checkpoint-every 1000000 --record record --record-every 1");
-    let wait = |until: &dyn Fn() -> bool| {
-        wait_while(|| !until());
-    };
     for name in ["-USR1", "-USR2"] {
-        let process = started(&folder, &run);
-        wait(&|| lines(&folder.path("record")) > 20);
-        signal(&process, name);
-        wait(&|| folder.path("state").exists());
-        let refused = folder.fails(2, &run);
-        assert_contains(&refused, &["state is being written by process "]);
-        signal(&process, "-TERM");
-        let (code, _, err) = ended(process);
-        assert_eq!(code, Some(130), "{err}");
+        let (_, err) = interrupted(&folder, &run, "-TERM", |process| {
+            wait_while(|| lines(&folder.path("record")) <= 20);
+            signal(process, name);
+            wait_while(|| !folder.path("state").exists());
+            folder.refuses(&run, &["state is being written by process "]);
+        });
         let continues = "the same command with --resume continues from state (without --record)";
         assert_contains(&err, &["checkpoint of iteration ", continues]);
         ["state", "record"].iter().for_each(|file| std::fs::remove_file(folder.path(file)).unwrap());
     }
     // Where there is no checkpoint, it is no reason to end.
-    let process = started(&folder, &format!("{SOLVE} --record record --record-every 1"));
-    wait(&|| lines(&folder.path("record")) > 5);
-    signal(&process, "-USR1");
-    signal(&process, "-TERM");
-    let (code, _, err) = ended(process);
-    assert_eq!(code, Some(130), "{err}");
+    let run = format!("{SOLVE} --record record --record-every 1");
+    let (_, err) = interrupted(&folder, &run, "-TERM", |process| {
+        wait_while(|| lines(&folder.path("record")) <= 5);
+        signal(process, "-USR1");
+    });
     assert_contains(&err, &["there is none to write here: the run continues", "it has no --checkpoint"]);
 }
 
 #[test]
 fn a_search_for_eigenvectors_that_a_signal_ends_goes_on_to_the_same_file() {
-    let folder = Folder::new();
-    folder.succeeds("config generate weak --lattice 8.4.4.8 --seed 3 --spread 0.3 --output gauge.nersc");
+    let folder = Folder::with_gauge_on("8.4.4.8");
     let eigen = "eigen --config gauge.nersc --mass 0.1 --number 8 --device cpu";
     let search = format!("{eigen} --tolerance 1e-9");
     folder.succeeds(&format!("{search} --output whole.eigen"));
     let run = format!("{search} --checkpoint state --checkpoint-every 1");
     for name in ["-INT", "-USR1"] {
-        let process = started(&folder, &format!("{run} --output part.eigen"));
-        wait_while(|| !folder.path("state").exists());
-        signal(&process, name);
-        signal(&process, "-TERM");
-        let (code, out, err) = ended(process);
-        assert_eq!(code, Some(130), "{out} {err}");
+        let (_, err) = interrupted(&folder, &format!("{run} --output part.eigen"), "-TERM", |process| {
+            wait_while(|| !folder.path("state").exists());
+            signal(process, name);
+        });
         assert_contains(&err, &["after iteration ", "the same command with --resume continues from state"]);
         assert_eq!(folder.names(), ["gauge.nersc", "state", "whole.eigen"]);
         // The state is one of this search alone, and no eigenvectors.
@@ -255,17 +241,7 @@ fn a_search_for_eigenvectors_that_a_signal_ends_goes_on_to_the_same_file() {
 
 /// Ends a command by a signal, later and later, until something of it is written next to its output; what it says then.
 fn stopped(folder: &Folder, arguments: &str) -> String {
-    for attempt in 0..12 {
-        let process = started(folder, arguments);
-        std::thread::sleep(Duration::from_millis(50 << attempt));
-        signal(&process, "-TERM");
-        let (code, out, err) = ended(process);
-        assert_eq!(code, Some(130), "lanefield {arguments}: {out} {err}");
-        if err.contains(".stopped.") {
-            return err;
-        }
-    }
-    panic!("lanefield {arguments}: nothing was kept");
+    interrupted_late(folder, arguments, "-TERM", |_, err| err.contains(".stopped.").then(|| err.to_owned()))
 }
 
 /// What follows a word in a message.
@@ -313,15 +289,10 @@ fn a_flow_that_a_signal_ends_continues_to_the_same_links() {
 
 #[test]
 fn a_measurement_of_a_spectrum_ends_within_a_solve() {
-    let folder = Folder::new();
-    folder.succeeds("config generate weak --lattice 8.8.8.8 --seed 3 --spread 0.3 --output gauge.nersc");
+    let folder = Folder::with_gauge_on("8.8.8.8");
     let measure = "spectrum measure gauge.nersc --operator wilson --mass 0.1 --source point:0,0,0,0 --tolerance 1e-100 \
                    --max-iterations 100000000 --device cpu --output s.json";
-    let process = started(&folder, measure);
-    std::thread::sleep(Duration::from_millis(500));
-    signal(&process, "-TERM");
-    let (code, _, err) = ended(process);
-    assert_eq!(code, Some(130), "{err}");
+    let (_, err) = interrupted(&folder, measure, "-TERM", |_| pause(500));
     assert_contains(&err, &["interrupted: a signal ended the ", "nothing ", " written: run it again"]);
     assert_eq!(folder.names(), ["gauge.nersc"]);
 }
@@ -380,11 +351,8 @@ fn a_potential_that_a_signal_ends_is_that_of_the_configurations_before() {
     );
     let smear = "--smear spatial-ape:0.5,100 --loops 2,4 --device cpu";
     let done = (0..12).find_map(|attempt| {
-        let process = started(&folder, &format!("potential all {smear} --bin 5 --csv {attempt}.csv"));
-        std::thread::sleep(Duration::from_millis(50 << attempt));
-        signal(&process, "-TERM");
-        let (code, out, err) = ended(process);
-        assert_eq!(code, Some(130), "{out} {err}");
+        let potential = format!("potential all {smear} --bin 5 --csv {attempt}.csv");
+        let (out, err) = interrupted(&folder, &potential, "-TERM", |_| pause(50 << attempt));
         err.contains("configurations, whose potential follows")
             .then(|| (attempt, after(&err, "ended it after ").to_owned(), out, err))
     });
@@ -430,15 +398,11 @@ fn a_pipe_without_a_reader_does_not_keep_a_command_that_a_signal_ends() {
     let folder = Folder::with_gauge();
     assert!(Command::new("mkfifo").arg(folder.path("x.npy")).status().unwrap().success());
     let solve = "solve --config gauge.nersc --source gauss:4 --mass 0.5 --device cpu --history h.csv --output x.npy";
-    let process = started(&folder, solve);
-    wait_while(|| !folder.path("h.csv").exists());
-    signal(&process, "-TERM");
-    let (code, _, err) = ended(process);
-    assert_eq!(code, Some(130), "{err}");
+    let (_, err) = interrupted(&folder, solve, "-TERM", |_| wait_while(|| !folder.path("h.csv").exists()));
     assert_contains(&err, &["cannot write x.npy: nobody reads the pipe, and a signal ended the wait"]);
     // A reader that comes late has all.
     let process = started(&folder, &format!("{solve} --force"));
-    std::thread::sleep(Duration::from_millis(300));
+    pause(300);
     let piped = folder.read("x.npy");
     assert_eq!(ended(process).0, Some(0));
     folder.succeeds(&solve.replace("x.npy", "y.npy").replace("h.csv", "i.csv"));
@@ -470,10 +434,8 @@ fn a_state_that_could_not_be_written_is_not_said_to_continue() {
 #[test]
 fn links_that_an_observation_does_not_keep_are_kept_by_the_flow() {
     let folder = Folder::with_gauge();
-    let process = started(&folder, "observe --config gauge.nersc --flow 10000,0.001 --device cpu");
-    std::thread::sleep(Duration::from_millis(500));
-    signal(&process, "-TERM");
-    let (code, out, err) = ended(process);
-    assert_eq!((code, &*out), (Some(130), ""), "{err}");
+    let observe = "observe --config gauge.nersc --flow 10000,0.001 --device cpu";
+    let (out, err) = interrupted(&folder, observe, "-TERM", |_| pause(500));
+    assert_eq!(out, "", "{err}");
     assert_contains(&err, &["nothing new was written", "lanefield flow --output FILE keeps the links"]);
 }
