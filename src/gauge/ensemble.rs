@@ -22,20 +22,17 @@ use crate::io::nersc::{self, NerscError, NerscOptions};
 /// What an ensemble is of: all that determines its configurations to the last bit. As JSON, these fields.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[allow(missing_docs, reason = "the names say it")]
 pub struct EnsembleParameters {
     /// The action: `wilson`, `symanzik` or `iwasaki`.
     pub action: String,
-    /// β.
     pub beta: f64,
-    /// Extents x, y, z, t.
     pub lattice: [usize; 4],
     /// What it began from: `unit`, `hot`, or the checksum of a configuration.
     pub start: String,
     /// Overrelaxation sweeps after each one of the heat bath.
     pub overrelaxations: usize,
-    /// Seed of the random numbers.
     pub seed: u64,
-    /// In which one computes.
     pub precision: Precision,
     /// Sweeps before the first configuration that is kept.
     pub thermalisation: u64,

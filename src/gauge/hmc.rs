@@ -32,18 +32,13 @@ const LAMBDA: f64 = 0.193_183_327_503_783_6;
 
 /// What trajectories are of.
 #[derive(Clone, Copy, PartialEq, Debug)]
+#[allow(missing_docs, reason = "the names say it")]
 pub struct HmcParameters {
-    /// The action.
     pub action: Action,
-    /// β.
     pub beta: f64,
-    /// Seed of the random numbers.
     pub seed: u64,
-    /// How trajectories are integrated.
     pub integrator: Integrator,
-    /// Steps of a trajectory.
     pub steps: usize,
-    /// Its length.
     pub length: f64,
 }
 

@@ -16,39 +16,33 @@ use crate::kernel::prelude::*;
 
 /// A kind of smearing, with its coefficients, and how often it is done.
 #[derive(Clone, Copy, PartialEq, Debug)]
+#[allow(missing_docs, reason = "the names say it")]
 pub enum Smearing {
     /// Links times exp of ρ times the traceless anti-Hermitian part of staples·link†.
     Stout {
         /// ρ, 0 to 1.
         rho: f64,
-        /// How often.
         steps: usize,
     },
     /// The projection of (1 − α)·link + α/6·staples.
     Ape {
         /// α, 0 to 1.
         alpha: f64,
-        /// How often.
         steps: usize,
-        /// How the sum is projected.
         projection: Projection,
     },
     /// The same of the links in space, with the staples in space alone: (1 − α)·link + α/4·staples.
     SpatialApe {
         /// α, 0 to 1.
         alpha: f64,
-        /// How often.
         steps: usize,
-        /// How the sum is projected.
         projection: Projection,
     },
     /// Three levels of such sums, whose staples stay within the hypercubes that the link is part of.
     Hyp {
         /// α1, α2 and α3, 0 to 1: of the last level first.
         alphas: [f64; 3],
-        /// How often.
         steps: usize,
-        /// How the sums are projected.
         projection: Projection,
     },
 }

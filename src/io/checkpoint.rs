@@ -30,12 +30,10 @@ const MOST_HEADER: u64 = 1 << 24;
 
 /// The state of a recurrence.
 #[derive(Clone, PartialEq, Debug, Default)]
+#[allow(missing_docs, reason = "the names say it")]
 pub struct SavedState {
-    /// The name of the recurrence.
     pub recurrence: String,
-    /// Scalars, by name.
     pub scalars: Vec<(String, Vec<f64>)>,
-    /// Fields, by name.
     pub fields: Vec<SavedField>,
 }
 

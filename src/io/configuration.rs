@@ -194,18 +194,14 @@ pub struct Origin {
 
 /// What the file of a configuration says about it.
 #[derive(Clone, Debug)]
+#[allow(missing_docs, reason = "the names say it")]
 pub enum Header {
-    /// A NERSC file.
     Nersc(Box<NerscHeader>),
-    /// An ILDG or SciDAC file.
     Ildg(Box<IldgHeader>),
-    /// A file of MILC.
     Milc(MilcHeader),
     /// A file of openQCD, DD-αAMG or HiRep.
     Plain(PlainHeader),
-    /// A NumPy array.
     Npy(Precision),
-    /// A dataset of an HDF5 file.
     Hdf5(Precision),
 }
 

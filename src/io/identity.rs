@@ -20,12 +20,10 @@ pub struct Identity(Vec<(String, String)>);
 /// Two solves are not the same.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 #[error("it is of another solve: its {name} is {theirs}, and that of this solve {ours}")]
+#[allow(missing_docs, reason = "the names say it")]
 pub struct IdentityMismatch {
-    /// What differs first.
     pub name: String,
-    /// Its value in the file.
     pub theirs: String,
-    /// Its value here.
     pub ours: String,
 }
 

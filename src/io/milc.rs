@@ -58,14 +58,12 @@ pub enum MilcError {
 
 /// What the header of a file says.
 #[derive(Clone, PartialEq, Eq, Debug)]
+#[allow(missing_docs, reason = "the names say it")]
 pub struct MilcHeader {
-    /// The lattice.
     pub extents: Extents,
-    /// Of the whole file.
     pub byte_order: ByteOrder,
     /// When it was written, as the writer puts it.
     pub time_stamp: String,
-    /// sum29 and sum31.
     pub checksums: [u32; 2],
 }
 

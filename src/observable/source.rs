@@ -53,30 +53,25 @@ pub type Component = [usize; 2];
 /// A source by its name. One with a spin and a colour, and noise, is a field; points, walls and waves without them are the twelve columns of a propagator, and so
 /// is noise on a time slice.
 #[derive(Clone, PartialEq, Eq, Debug)]
+#[allow(missing_docs, reason = "the names say it")]
 pub enum Source {
     /// Read from an array.
     File(PathBuf),
     /// Random numbers, on all sites or on a time slice.
     Noise {
-        /// Their distribution.
         noise: Noise,
-        /// Their seed.
         seed: u64,
-        /// The time slice.
         time: Option<usize>,
     },
     /// exp(+ip·x) on a time slice; 1 at rest.
     Wall {
-        /// p.
         momentum: Momentum,
-        /// The time slice.
         time: usize,
         /// Where it is not in each spin and colour.
         component: Option<Component>,
     },
     /// 1 at a site.
     Point {
-        /// The site.
         position: Coordinate,
         /// Where it is not in each spin and colour.
         component: Option<Component>,
@@ -309,16 +304,13 @@ impl From<Coordinate> for QuarkSource<'_> {
 /// A source that is not on the lattice. The message is a fragment.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{dimension} = {value} of the {kind} source is outside 0 to {last} on {extents}")]
+#[allow(missing_docs, reason = "the names say it")]
 pub struct OutsidePoint {
-    /// The kind of the source.
     pub kind: &'static str,
     /// x, y, z or t.
     pub dimension: &'static str,
-    /// The coordinate.
     pub value: usize,
-    /// The largest there is.
     pub last: usize,
-    /// Of the lattice.
     pub extents: Box<Extents>,
 }
 

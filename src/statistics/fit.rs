@@ -34,12 +34,10 @@ pub enum States {
 
 /// A fit of C(t) = Σ A_k f(m_k, t), with f = exp(−m t) + exp(−m (T − t)) of what runs both ways, or exp(−m t).
 #[derive(Clone, Copy, PartialEq, Debug)]
+#[allow(missing_docs, reason = "the names say it")]
 pub struct Fit {
-    /// Which f.
     pub shape: EffectiveMass,
-    /// How many terms.
     pub states: States,
-    /// The times.
     pub window: Window,
     /// What weighs them. Resamples are weighed as all samples are.
     pub covariance: Covariance,

@@ -28,24 +28,20 @@ fn drawn_tuning(draws: &mut Draws) -> Tuning {
 
 /// One random case.
 #[derive(Clone, PartialEq, Debug)]
+#[allow(missing_docs, reason = "the names say it")]
 pub struct RandomCase {
     /// Its number, which with the seed repeats it.
     pub number: u64,
     /// Cases of its precision in its lane width before it.
     pub round: u64,
-    /// Precision of the fields.
     pub precision: Precision,
-    /// The lattice in lanes.
     pub lattice: Lattice,
     /// Outer sites a work-group on a device; also the number of threads where the CPU is under test.
     pub threads: AcceleratorThreads,
     /// How a device lays fields out, and builds and launches kernels, with the outer sites of a work-group.
     pub tuning: Tuning,
-    /// Boundary phases.
     pub boundary: BoundaryPhases,
-    /// Leg order.
     pub legs: LegOrder,
-    /// Links.
     pub links: Links,
     /// Numbers of the other fields.
     pub numbers: Numbers,

@@ -118,40 +118,30 @@ impl fmt::Display for FieldMismatch {
 /// Something that is not the same bits.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[allow(missing_docs, reason = "the names say it")]
 pub enum Mismatch {
-    /// A field.
     Field {
-        /// Its name among the kernel's arguments.
         name: String,
-        /// Where it differs.
         mismatch: Box<FieldMismatch>,
     },
     /// A number: a norm, or a part of an inner product.
     Scalar {
-        /// The name of the number.
         what: String,
-        /// The two values.
         difference: Difference,
     },
     /// A residual history.
     History {
-        /// The first iteration that differs.
         iteration: usize,
-        /// The two |r|².
         difference: Difference,
     },
     /// A residual history that is as long as the other one only in part.
     Iterations {
-        /// Iterations of the backend under test.
         found: usize,
-        /// Iterations of the reference.
         expected: usize,
     },
     /// One of the two solves has no solution.
     Outcome {
-        /// How the backend under test ended.
         found: String,
-        /// How the reference ended.
         expected: String,
     },
 }

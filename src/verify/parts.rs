@@ -39,20 +39,16 @@ const METHODS: [(Method, usize, Precision, Preconditioning); 8] = [
 
 /// A solve on a decomposition. Each is a function of (seed, number, ranks).
 #[derive(Clone, Debug)]
+#[allow(missing_docs, reason = "the names say it")]
 pub struct PartsCase {
     /// Its number, which with the seed and the number of ranks repeats it.
     pub number: u64,
     /// The lattice, and which rank has which part.
     pub decomposition: Decomposition,
-    /// The operator.
     pub model: AnyModel,
-    /// The solver.
     pub method: Method,
-    /// What it works on.
     pub preconditioning: Preconditioning,
-    /// The precision of the solution.
     pub precision: Precision,
-    /// Right-hand sides.
     pub rhs: usize,
     /// How packets go: all have checksums, so that packets that lost bits are not taken for kernels that compute other ones.
     pub options: RanksOptions,

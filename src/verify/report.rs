@@ -25,21 +25,19 @@ impl Subject {
 
 /// The first thing in a row that differs.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[allow(missing_docs, reason = "the names say it")]
 pub struct Failure {
-    /// Number of the case.
     pub case: u64,
-    /// The case in words.
     pub description: String,
-    /// What differs.
     pub mismatch: Mismatch,
 }
 
 /// One kernel, or one kind of solve, in one precision.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[allow(missing_docs, reason = "the names say it")]
 pub struct Row {
     /// The kernel, or the solve.
     pub kernel: String,
-    /// Its precision.
     pub precision: Precision,
     /// Reals stored a link, where it reads links.
     pub reconstruct: Option<usize>,
@@ -47,13 +45,11 @@ pub struct Row {
     pub comparisons: u64,
     /// Comparisons in which something differed.
     pub different: u64,
-    /// Real numbers compared.
     pub components: u64,
     /// Iterations of the last solve, where the row is one.
     pub iterations: Option<usize>,
     /// Wall time in seconds: both sides, the comparison, and building what had to be built.
     pub seconds: f64,
-    /// The first difference.
     pub failure: Option<Failure>,
 }
 
@@ -103,14 +99,12 @@ impl Row {
 
 /// What a verification found.
 #[derive(Clone, PartialEq, Debug, Serialize)]
+#[allow(missing_docs, reason = "the names say it")]
 pub struct VerifyReport {
-    /// The backend under test.
     pub tested: String,
     /// What it was compared with.
     pub reference: &'static str,
-    /// The seed of all data.
     pub seed: u64,
-    /// A row for each kernel and precision.
     pub rows: Vec<Row>,
     /// What was not compared, since the device lacks what it takes.
     pub lacking: Vec<Lacking>,
@@ -120,12 +114,10 @@ pub struct VerifyReport {
 
 /// What a device cannot compute, by what it says of itself.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[allow(missing_docs, reason = "the names say it")]
 pub struct Lacking {
-    /// The kernel, or the solve.
     pub kernel: String,
-    /// In which precision.
     pub precision: Precision,
-    /// Why.
     pub reason: String,
 }
 

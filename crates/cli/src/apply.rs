@@ -242,17 +242,13 @@ struct Report {
     dagger: bool,
     #[serde(flatten)]
     layout: Layout,
-    /// f32 or f64.
     precision: &'static str,
-    /// Average plaquette of the configuration.
     plaquette: f64,
     /// |source|² over the sites that the operator reads: the exact sum, rounded once.
     source_norm2: f64,
-    /// Its 16 hex digits.
     source_norm2_bits: String,
     /// |result|², likewise.
     result_norm2: f64,
-    /// Its 16 hex digits.
     result_norm2_bits: String,
     output: String,
 }

@@ -272,7 +272,6 @@ pub fn of_methods(methods: &'static [Method]) -> impl TypedValueParser<Value = M
     PossibleValuesParser::new(known).try_map(|text| text.parse::<Method>())
 }
 
-/// Reads one of some precisions.
 fn precision_of(precisions: &'static [Precision]) -> impl TypedValueParser<Value = Precision> {
     let names = precisions.iter().map(|&precision| in_precision!(precision, R => R::NAME));
     PossibleValuesParser::new(names).try_map(|text| text.parse::<Precision>())

@@ -73,7 +73,6 @@ pub fn inputs<const N: usize>(
     })
 }
 
-/// An array to be written.
 pub struct ArrayOutput<'a, I = SidecarInputs> {
     path: &'a Path,
     command: &'static str,

@@ -257,7 +257,6 @@ impl Compare {
     }
 }
 
-/// What was found. As JSON, these fields.
 #[derive(Serialize)]
 struct Report {
     /// `same bits`, `within ulps` or `DIFFERENT`.

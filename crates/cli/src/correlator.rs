@@ -125,7 +125,6 @@ impl Correlator {
         show(self.json, Head::on(Kind::Correlator, backend.device()), &report, Report::text)
     }
 
-    /// The numbers of a propagator.
     fn read(&self, propagator: &Propagator) -> anyhow::Result<PropagatorArray> {
         let error = |error| npy_error(&propagator.path, error);
         let array = read_array(&propagator.path, None)?.into_propagator().map_err(error)?;

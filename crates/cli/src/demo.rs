@@ -60,9 +60,7 @@ struct Solved {
     #[serde(skip)]
     description: String,
     iterations: usize,
-    /// Wall time of the recurrence.
     seconds: f64,
-    /// Wall time of building kernels.
     building_seconds: f64,
     /// |η − Mψ| / |η|, in f64.
     solution_residual: f64,
@@ -72,7 +70,6 @@ struct Solved {
     history: Vec<f64>,
 }
 
-/// What was found. As JSON, these fields.
 #[derive(Serialize)]
 struct Found {
     plaquette: f64,
@@ -80,7 +77,6 @@ struct Found {
     solved: Vec<Solved>,
     /// Why the device did not solve, though it is there.
     failed: Option<String>,
-    /// Why no OpenCL device solved.
     no_opencl: Option<String>,
     published: &'static str,
     same_bits: bool,
@@ -160,7 +156,6 @@ fn solve_on(backend: &AnyBackend, configuration: &Configuration) -> anyhow::Resu
     })
 }
 
-/// What it took, for people.
 fn time(solved: &Solved) -> String {
     match solved.building_seconds {
         0.0 => format!("{:.3} s", solved.seconds),
@@ -214,7 +209,6 @@ impl Found {
     }
 }
 
-/// The history as SVG.
 fn picture(history: &[f64]) -> anyhow::Result<String> {
     let mut svg = String::new();
     {

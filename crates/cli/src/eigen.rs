@@ -178,7 +178,6 @@ impl Eigen {
 #[derive(Serialize)]
 struct Row {
     lambda: f64,
-    /// Its 16 hex digits.
     lambda_bits: String,
     /// |A v − λ v|.
     residual: f64,
@@ -190,7 +189,6 @@ impl Row {
     }
 }
 
-/// What was found. As JSON, these fields.
 #[derive(Serialize)]
 struct Summary {
     operator: &'static str,
@@ -198,7 +196,6 @@ struct Summary {
     parameters: serde_json::Map<String, serde_json::Value>,
     #[serde(skip)]
     description: String,
-    /// Extents x, y, z, t.
     lattice: [usize; 4],
     /// `even-odd` or `none`.
     preconditioning: &'static str,
@@ -207,7 +204,6 @@ struct Summary {
     plaquette: f64,
     tolerance: f64,
     seed: u64,
-    /// Most vectors of the basis.
     basis: usize,
     degree: usize,
     /// The range that the polynomial suppresses; its upper end bounds the spectrum.

@@ -13,12 +13,10 @@ use lanefield::reference::real::Real;
 use super::files::{npy_error, npy_unwritten, require_written};
 use crate::prelude::*;
 
-/// What an operator acts on.
 pub fn shape_of_model(model: &AnyModel) -> anyhow::Result<ArrayShape> {
     ArrayShape::of_model(model).with_context(|| no_format(model.object()))
 }
 
-/// What a kernel acts on.
 pub fn shape_of_object(object: Object) -> anyhow::Result<ArrayShape> {
     ArrayShape::of_object(object).with_context(|| no_format(object))
 }

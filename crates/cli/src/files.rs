@@ -220,7 +220,6 @@ pub fn given<'a, const N: usize>(
     files.into_iter().filter_map(|(name, path)| Some((name, path.as_deref()?)))
 }
 
-/// Whether an output was refused.
 static REFUSED: AtomicBool = AtomicBool::new(false);
 
 /// Whether an output was refused: nothing is written then, a trace neither.

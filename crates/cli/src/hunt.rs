@@ -67,9 +67,7 @@ pub struct Hunt {
 
 #[derive(Serialize, Deserialize)]
 enum Answer {
-    /// What it compared.
     Report(HuntReport),
-    /// Why it could not.
     Failed(String),
 }
 

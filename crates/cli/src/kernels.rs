@@ -24,7 +24,6 @@ impl Deref for Known {
 }
 
 impl Known {
-    /// The library's kernels alone.
     pub const LIBRARY: &'static Self = &Self { kernels: KernelList::LIBRARY, maps: Vec::new() };
 
     pub fn map(&self, name: &str) -> Option<Map> {

@@ -14,7 +14,6 @@ use super::output::{number, table_of};
 /// A kernel of a caller, on an index space of its own.
 pub type Map = &'static dyn IndexKernel;
 
-/// What comes of comparing one.
 #[derive(Serialize)]
 pub struct ComparedMap {
     map: &'static str,
@@ -123,12 +122,10 @@ impl TimedMap {
 /// What was timed of maps, in place of kernels.
 #[derive(Serialize)]
 pub struct MapReport {
-    /// There are none.
     pub rows: [(); 0],
     pub maps: Vec<TimedMap>,
 }
 
-/// What was timed, for people.
 pub fn table_of_times(rows: &[TimedMap]) -> String {
     let cells = rows.iter().map(|row| {
         let spread = row.seconds.map(|spread| format!("{:.1} – {:.1}", spread.tenth * 1e6, spread.ninetieth * 1e6));
@@ -175,7 +172,6 @@ impl TunedMaps {
     }
 }
 
-/// Why maps are slow.
 #[derive(Serialize)]
 pub struct ExaminedMaps {
     maps: Vec<ExaminedMap>,
@@ -186,7 +182,6 @@ pub struct ExaminedMaps {
 struct ExaminedMap {
     #[serde(flatten)]
     usual: TimedMap,
-    /// What its author can do.
     remarks: Vec<String>,
 }
 

@@ -205,9 +205,7 @@ pub fn show<T: Serialize, D: Display>(
 /// How fields lie on a lattice. As JSON, these fields.
 #[derive(Serialize)]
 pub struct Layout {
-    /// Extents x, y, z, t.
     lattice: [usize; 4],
-    /// Bytes of a vector.
     lane_bytes: usize,
     /// The cut into lanes, x, y, z, t.
     virtual_nodes: [usize; 4],

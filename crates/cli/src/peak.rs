@@ -99,7 +99,6 @@ fn usual_kernels(list: &Known) -> Vec<&'static str> {
     list.families().into_iter().filter(has_stencils).chain(["blas"]).collect()
 }
 
-/// What was measured, as JSON.
 #[derive(Serialize)]
 struct Report {
     #[serde(flatten)]

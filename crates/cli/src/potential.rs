@@ -59,7 +59,6 @@ pub struct Potential {
     ranks: RanksArgs,
 }
 
-/// Which loops are measured.
 #[derive(Clone, Copy)]
 struct Longest {
     r: usize,
@@ -282,7 +281,6 @@ impl Averaged {
     }
 }
 
-/// What was found. As JSON, these fields.
 #[derive(Serialize)]
 struct Report {
     lattice: [usize; 4],

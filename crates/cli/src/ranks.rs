@@ -39,7 +39,6 @@ impl RanksArgs {
         Ok(WholeLattice::new(communicator, decomposition))
     }
 
-    /// How they work together.
     pub fn options(&self) -> RanksOptions {
         RanksOptions { check_packets: self.check_packets, by_messages: self.by_messages }
     }
@@ -71,7 +70,6 @@ pub fn communicator() -> Arc<dyn Communicator> {
     known.clone().unwrap_or_else(|| Arc::new(SingleRank))
 }
 
-/// The number of this rank.
 pub fn rank() -> usize {
     communicator().rank()
 }
@@ -128,7 +126,6 @@ pub fn abort(say: impl FnOnce(), code: u8) {
 /// How long other ranks leave rank 0 to say what went wrong.
 const FIRST_SPEAKS: Duration = Duration::from_millis(500);
 
-/// Amounts of all ranks together.
 pub fn total<const N: usize>(here: [u64; N]) -> anyhow::Result<[u64; N]> {
     let mut words = here.map(|amount| amount as i64);
     communicator().sum(&mut words)?;

@@ -227,7 +227,6 @@ struct Report {
     /// `full`, `even` or `odd`.
     sites: String,
     object: &'static str,
-    /// Its complex numbers.
     words: usize,
     /// f32 or f64: the field's; sums are f64.
     precision: &'static str,
@@ -243,7 +242,6 @@ struct Value {
     word: Option<usize>,
     /// The real part; as JSON null where it is infinite or NaN.
     re: f64,
-    /// Its 16 hex digits.
     re_bits: String,
     /// The imaginary part, likewise; a norm has none.
     #[serde(flatten)]

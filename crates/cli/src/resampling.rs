@@ -47,7 +47,6 @@ impl ResamplingArgs {
         Ok(())
     }
 
-    /// Measurements in bins.
     pub fn samples(&self, measurements: &[Vec<f64>]) -> anyhow::Result<Samples> {
         self.require(measurements.len())?;
         Ok(Samples::in_bins(measurements, self.bin as usize)?)
@@ -104,7 +103,6 @@ impl Bins {
         format!("{configurations} configurations, {errors}{rest}")
     }
 
-    /// Columns of a CSV.
     pub const COLUMNS: [&'static str; 3] = ["bin", "bins", "dropped"];
 
     pub fn cells(&self) -> [String; 3] {
@@ -185,7 +183,6 @@ impl Quality {
         format!("χ² {quality}, p {p}{poor}")
     }
 
-    /// Columns of a CSV.
     pub const COLUMNS: [&'static str; 3] = ["chi_squared", "degrees", "p_value"];
 
     pub fn cells(&self) -> [String; 3] {

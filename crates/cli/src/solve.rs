@@ -190,7 +190,6 @@ impl Solve {
         Summary::new::<R>((device, solver), how, (lattice, plaquette), &self.hop, self.shifts.clone())
     }
 
-    /// The configuration and the source.
     fn inputs(&self, model: AnyModel) -> anyhow::Result<(ConfigurationFile, Loaded)> {
         let file = self.input.configuration()?;
         let (shape, extents) = (shape_of_model(&model)?, file.configuration.extents());

@@ -61,7 +61,6 @@ pub struct Program {
 /// Such a program, where this process is one.
 static PROGRAM: OnceLock<Program> = OnceLock::new();
 
-/// Tells which program this is.
 pub fn call_program(program: Program) {
     let _ = PROGRAM.set(program);
 }

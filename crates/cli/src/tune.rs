@@ -146,7 +146,6 @@ impl Tune {
 struct Results {
     #[serde(skip)]
     device: String,
-    /// Seconds that were allowed.
     budget_seconds: u32,
     #[serde(flatten)]
     report: TuneReport,

@@ -13,7 +13,6 @@ use super::spread::Spread;
 
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct FieldFacts {
-    /// Extents x, y, z, t.
     pub lattice: [usize; 4],
     /// Bytes of a vector; none where the lattice could not be laid out.
     pub lane_bytes: Option<usize>,

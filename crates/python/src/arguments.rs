@@ -29,7 +29,6 @@ pub fn mistyped(name: &str, given: &Bound<'_, PyAny>, expected: &str) -> PyErr {
 
 /// What an argument is read as.
 pub trait Argument: Sized {
-    /// Reads the argument `name`.
     fn read(name: &str, given: &Bound<'_, PyAny>) -> PyResult<Self>;
 }
 
@@ -74,7 +73,6 @@ impl Argument for String {
     }
 }
 
-/// Names, or one name.
 impl Argument for Vec<String> {
     fn read(name: &str, given: &Bound<'_, PyAny>) -> PyResult<Self> {
         if let Ok(one) = given.extract() {
@@ -127,7 +125,6 @@ impl Argument for TwistAngle {
     }
 }
 
-/// One of some words.
 pub fn word(name: &str, given: &Bound<'_, PyAny>, words: &[&'static str]) -> PyResult<&'static str> {
     let quoted: Vec<String> = words.iter().map(|word| format!("'{word}'")).collect();
     let expected = quoted.join(" or ");

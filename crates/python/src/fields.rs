@@ -45,7 +45,6 @@ pub struct Axes {
     order: Order,
 }
 
-/// What an operator acts on.
 struct ActsOn {
     ls: Option<usize>,
     /// Spins, or colour vectors.

@@ -24,20 +24,16 @@ pub struct Observables {
 
 /// What a file says about its links.
 #[derive(Clone, PartialEq, Debug)]
+#[allow(missing_docs, reason = "the names say it")]
 pub struct IldgHeader {
-    /// All records.
     pub records: Vec<Record>,
     /// The number of the record that holds the links.
     pub data: usize,
-    /// The lattice.
     pub extents: Extents,
     /// `F32Big` or `F64Big`.
     pub floating_point: FloatingPoint,
-    /// The checksums, where there are any.
     pub checksums: Option<Checksums>,
-    /// The logical file name, where there is one.
     pub lfn: Option<String>,
-    /// Plaquette and link trace.
     pub observables: Observables,
     /// The text of `<info>` in usqcdInfo.
     pub info: Option<String>,

@@ -14,10 +14,10 @@ pub const MAXIMUM_HEADER: usize = 1 << 16;
 /// What the header of a NERSC file says. Texts are as in the file, less surrounding blanks; empty where the field is
 /// missing.
 #[derive(Debug, Clone, PartialEq)]
+#[allow(missing_docs, reason = "the names say it")]
 pub struct NerscHeader {
     /// DIMENSION_1 to DIMENSION_4: x, y, z, t.
     pub extents: Extents,
-    /// DATATYPE.
     pub rows: StoredRows,
     /// FLOATING_POINT, in the byte order that the data have.
     pub floating_point: FloatingPoint,
@@ -29,19 +29,13 @@ pub struct NerscHeader {
     pub checksum: Option<u32>,
     /// BOUNDARY_1 to BOUNDARY_4. Not interpreted: phases are given to an operator.
     pub boundary: [String; DIMENSIONS],
-    /// ENSEMBLE_ID.
     pub ensemble_id: String,
-    /// ENSEMBLE_LABEL.
     pub ensemble_label: String,
     /// SEQUENCE_NUMBER, as text.
     pub sequence_number: String,
-    /// CREATOR.
     pub creator: String,
-    /// CREATOR_HARDWARE.
     pub creator_hardware: String,
-    /// CREATION_DATE.
     pub creation_date: String,
-    /// ARCHIVE_DATE.
     pub archive_date: String,
 }
 

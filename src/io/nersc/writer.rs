@@ -15,16 +15,12 @@ use crate::io::stored_links::encode;
 /// How a configuration is written, and what its header says besides. The default is what Grid writes: three rows of
 /// IEEE64BIG.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the names say it")]
 pub struct NerscOptions {
-    /// DATATYPE.
     pub rows: StoredRows,
-    /// FLOATING_POINT.
     pub floating_point: FloatingPoint,
-    /// ENSEMBLE_ID.
     pub ensemble_id: String,
-    /// ENSEMBLE_LABEL.
     pub ensemble_label: String,
-    /// SEQUENCE_NUMBER.
     pub sequence_number: u64,
 }
 

@@ -43,7 +43,6 @@ struct Study {
     #[serde(skip)]
     device: String,
     ranks_in_all: usize,
-    /// Extents x, y, z, t.
     lattice: [usize; 4],
     samples: u32,
     /// Copy bandwidth of rank 0, in bytes a second.

@@ -90,7 +90,6 @@ impl Squares {
     }
 }
 
-/// The SVG.
 pub fn plot(comparison: &Comparison, names: [&str; 2]) -> anyhow::Result<String> {
     let Some(lattice) = comparison.lattice else {
         anyhow::bail!("--plot is a map of a lattice, and these arrays have none: they are {}", comparison.object);

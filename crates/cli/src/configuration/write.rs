@@ -143,7 +143,6 @@ fn advised_to_project(error: ConfigurationError) -> anyhow::Error {
 /// What a command makes a configuration of. As JSON, these fields.
 #[derive(Serialize, Deserialize)]
 pub struct MadeInputs {
-    /// The configuration that was read.
     configuration: ConfigurationInput,
     /// What was done to its links.
     settings: Map<String, Value>,

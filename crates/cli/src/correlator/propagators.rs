@@ -7,7 +7,6 @@ use serde_json::{Map, Value};
 use crate::configuration::list::are_of_same_links;
 use crate::prelude::*;
 
-/// A propagator in a file.
 pub struct Propagator {
     pub path: PathBuf,
     pub sidecar: Option<Sidecar>,
@@ -23,7 +22,6 @@ impl Propagator {
     }
 }
 
-/// A propagator, in JSON.
 #[derive(Serialize)]
 pub struct PropagatorFacts {
     file: String,
@@ -177,7 +175,6 @@ fn describe_operator(name: &str, parameters: &Map<String, Value>) -> String {
     format!("{name}{}", parameters.collect::<String>())
 }
 
-/// The number of different configurations.
 pub fn configurations(propagators: &[Propagator]) -> usize {
     let digests = propagators.iter().filter_map(|propagator| propagator.sidecar.as_ref());
     let digests = digests.map(|sidecar| sidecar.inputs.configuration.sha256_of_links.as_str());

@@ -11,7 +11,6 @@ const LABEL: (&str, u32) = ("sans-serif", 16);
 /// Of the points, and of the reference.
 const COLOURS: [RGBColor; 2] = [RGBColor(0, 114, 178), RGBColor(213, 94, 0)];
 
-/// The SVG.
 pub fn plot(points: &[FlowPoint], title: &str) -> anyhow::Result<String> {
     let values: Vec<(f64, f64)> =
         points.iter().map(|point| (point.time, point.time * point.time * point.energy)).collect();

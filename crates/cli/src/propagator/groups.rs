@@ -18,7 +18,6 @@ use crate::solving::course::RhsSummary;
 pub struct Groups(pub usize);
 
 impl Groups {
-    /// The ranks of a group.
     fn of_group(&self) -> usize {
         ranks::communicator().ranks() / self.0
     }

@@ -16,7 +16,6 @@ use crate::source::quark::NamedSource;
 pub struct Summary {
     #[serde(skip)]
     pub device: String,
-    /// The operator and its parameters.
     pub operator: String,
     #[serde(flatten)]
     pub fields: Fields,

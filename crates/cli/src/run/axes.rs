@@ -90,7 +90,6 @@ pub fn axes_of_matrix(form: MatrixForm) -> &'static str {
     }
 }
 
-/// The sites of a role.
 pub fn sites_in_words(at: FieldSites) -> &'static str {
     match at {
         FieldSites::Target => "on the sites of the result",

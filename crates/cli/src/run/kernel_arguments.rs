@@ -16,7 +16,6 @@ use super::axes::{axes_in_words, axes_of_matrix, object_of};
 use super::describe::names_of;
 use crate::prelude::*;
 
-/// An array that was read.
 pub(super) struct Loaded {
     name: &'static str,
     path: PathBuf,
@@ -41,7 +40,6 @@ fn numbers(text: &str) -> anyhow::Result<Vec<f64>> {
 }
 
 impl Run {
-    /// The arrays that are read.
     pub(super) fn load(&self) -> anyhow::Result<Vec<Loaded>> {
         let mut loaded = Vec::new();
         for role in self.kernel.fields() {

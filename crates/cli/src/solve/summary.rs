@@ -40,7 +40,6 @@ pub struct Summary {
     iterations: usize,
     /// The last |r|² of the history; null where the source was not finite.
     residual_squared: Option<f64>,
-    /// Its 16 hex digits.
     residual_squared_bits: Option<String>,
     /// |r| / |b| of the recurrence at its end.
     relative_residual: Option<f64>,

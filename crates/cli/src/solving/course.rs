@@ -73,9 +73,7 @@ pub fn changed_inputs() -> Outcome {
 pub struct Fields {
     #[serde(flatten)]
     layout: Layout,
-    /// f32 or f64.
     pub precision: &'static str,
-    /// Reals stored per link.
     reconstruct: usize,
     /// The order in which the hop adds its legs.
     legs: String,
@@ -90,10 +88,8 @@ pub struct Course {
     preconditioning: &'static str,
     tolerance: f64,
     max_iterations: usize,
-    /// Average plaquette of the configuration.
     plaquette: f64,
     pub converged: bool,
-    /// Why it did not converge.
     pub failure: Option<String>,
     /// Why the true residuals could not be computed, if they could not; what was solved is written all the same.
     unchecked: Option<String>,
@@ -104,7 +100,6 @@ pub struct Course {
 pub struct Rates {
     /// Wall time of the recurrence in this run, without that of building kernels.
     pub seconds: Option<f64>,
-    /// Wall time of building kernels.
     pub building_seconds: Option<f64>,
     pub flops_per_second: Option<f64>,
     /// With each kernel's inputs and outputs counted once.
@@ -117,7 +112,6 @@ pub struct RhsSummary {
     pub iterations: usize,
     /// The last |r|² of the history.
     residual_squared: Option<f64>,
-    /// Its 16 hex digits.
     residual_squared_bits: Option<String>,
     /// |r| / |b| of the recurrence at its end.
     relative_residual: f64,
@@ -174,7 +168,6 @@ impl Course {
         self.unchecked.clone_from(&report.unchecked);
     }
 
-    /// Whether there are true residuals.
     pub fn is_checked(&self) -> bool {
         self.converged && self.unchecked.is_none()
     }

@@ -383,7 +383,6 @@ impl LongRunArgs {
         self.checkpoints.resumes(argument)
     }
 
-    /// The files that are read.
     pub fn inputs(&self) -> impl Iterator<Item = (&str, &Path)> {
         given([("--verify", &self.verify)])
     }

@@ -13,15 +13,12 @@ use crate::source::quark::NamedSource;
 
 /// The `kind` of every such file.
 const KIND: &str = "lanefield spectrum";
-/// The version of the format.
 const FORMAT: u32 = 1;
 
 /// Correlators of hadrons on several configurations. As JSON, these fields.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Data {
-    /// [`KIND`].
     kind: String,
-    /// [`FORMAT`].
     format: u32,
     /// The version of the program that wrote it.
     lanefield: String,
@@ -38,16 +35,13 @@ pub struct Data {
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Inputs {
     pub lattice: [usize; 4],
-    /// The operator of the quark.
     pub operator: String,
     pub parameters: Map<String, Value>,
     /// Boundary phases in x,y,z,t.
     pub boundary: String,
-    /// Reals stored a link.
     pub reconstruct: usize,
     /// The order in which the hop adds its legs.
     pub legs: String,
-    /// f32 or f64.
     pub precision: String,
     pub tolerance: f64,
     /// `even-odd` or `none`.
@@ -85,7 +79,6 @@ pub struct OfSource {
     pub relative_errors: Vec<Vec<f64>>,
 }
 
-/// A configuration, and its correlators.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Measured {
     pub file: String,
@@ -193,7 +186,6 @@ impl Data {
         of_links.flat_map(|under_way| under_way.sources.clone()).collect()
     }
 
-    /// A correlator on each configuration.
     pub fn measured(&self, hadron: Hadron, momentum: Momentum) -> Vec<Vec<f64>> {
         let of = |measured: &Measured| {
             let found = measured.correlators.iter().find(|c| (c.hadron, c.momentum) == (hadron, momentum));

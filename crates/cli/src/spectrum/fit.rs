@@ -64,7 +64,6 @@ pub struct Fit {
     json: bool,
 }
 
-/// A fit that is wanted.
 #[derive(Clone, Copy, PartialEq, Debug)]
 struct Wanted {
     hadron: Hadron,
@@ -147,7 +146,6 @@ impl Fit {
         show(self.json, Head::of(Kind::SpectrumFit), &report, Report::text)
     }
 
-    /// All files together.
     fn read(&self) -> anyhow::Result<Data> {
         let mut data = Data::read(&self.files[0])?;
         let mut all: Vec<(&PathBuf, Measured)> = Vec::new();
@@ -261,7 +259,6 @@ fn describe(inputs: &Inputs) -> String {
     format!("{}{mass}{mu}{basis}", inputs.operator)
 }
 
-/// What was found. As JSON, these fields.
 #[derive(Serialize)]
 struct Report {
     lattice: [usize; 4],
@@ -374,7 +371,6 @@ impl Report {
         text + &format!("\n\n{}{weights}{basis}", self.bins.describe())
     }
 
-    /// A number of each fit.
     fn of_fits(&self, of: impl Fn(&FitOf) -> Option<String>) -> String {
         self.fits.iter().filter_map(of).collect::<Vec<_>>().join(", ")
     }

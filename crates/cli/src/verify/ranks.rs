@@ -13,12 +13,10 @@ use crate::ranks;
 
 /// What is drawn, and where it runs.
 pub struct OnDecompositions {
-    /// The device of the ranks.
     pub place: PlaceArgs,
     pub cases: u32,
     /// The case of this number alone.
     pub only: Option<u64>,
-    /// Key of all random choices and data.
     pub seed: u64,
 }
 
@@ -31,26 +29,22 @@ struct Report {
     threads: bool,
     /// Ranks; null of threads, whose number is drawn.
     ranks_in_all: Option<usize>,
-    /// Key of all random choices and data.
     seed: u64,
     cases: usize,
     /// Squared residuals compared, of all iterations.
     residuals: usize,
-    /// Numbers of solutions compared.
     numbers: usize,
     operators: Vec<OfOperator>,
     /// Where ranks have other bits than one.
     differences: Vec<Difference>,
 }
 
-/// The solves of an operator.
 #[derive(Serialize)]
 struct OfOperator {
     operator: &'static str,
     solves: usize,
 }
 
-/// A case with other bits.
 #[derive(Serialize)]
 struct Difference {
     case: String,

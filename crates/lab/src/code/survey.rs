@@ -32,7 +32,6 @@ pub struct Compiled {
     pub reconstruct: Option<usize>,
     /// Lanes of an outer site.
     pub nsimd: usize,
-    /// File, options, launch.
     pub built: OfflineKernel,
     pub code: CodeFacts,
 }

@@ -12,7 +12,6 @@ pub struct SiteAxis {
     pub extent: usize,
 }
 
-/// The axes of an array.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Axes {
     pub content: Content,

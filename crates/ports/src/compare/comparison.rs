@@ -51,7 +51,6 @@ pub struct Difference {
     pub b_bits: String,
     /// Distance in units in the last place; `None` where one is NaN, and of whole numbers.
     pub ulp: Option<u64>,
-    /// |a − b|.
     pub absolute: f64,
     /// |a − b| / max(|a|, |b|).
     pub relative: f64,
@@ -85,7 +84,6 @@ pub struct Comparison {
     /// The first number that differs, in site order: x fastest, then y, z, t; of a site s, then its axes, re before im.
     pub first: Option<Difference>,
     pub largest_ulp: Option<Difference>,
-    /// The largest |a − b|.
     pub largest_absolute: Option<Difference>,
     /// The largest |a − b| / max(|a|, |b|).
     pub largest_relative: Option<Difference>,

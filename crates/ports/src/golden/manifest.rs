@@ -38,7 +38,6 @@ pub struct Manifest {
 pub struct Parameters {
     /// X.Y.Z.T.
     pub lattice: String,
-    /// Of links, fields and scalars.
     pub seed: u64,
     pub boundary: String,
     pub legs: String,
@@ -142,7 +141,6 @@ impl CaseEntry {
     }
 }
 
-/// Intermediates that belong together.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct StageEntry {
     /// Its directory under `stages/`.

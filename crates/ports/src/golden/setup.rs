@@ -12,7 +12,6 @@ pub struct GoldenOptions {
     pub kernels: Vec<&'static Kernel>,
     /// The lattice, of even extents.
     pub extents: Extents,
-    /// Of links, fields and scalars.
     pub seed: u64,
     pub precisions: Vec<Precision>,
     pub boundary: BoundaryPhases,

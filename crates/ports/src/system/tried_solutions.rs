@@ -39,7 +39,6 @@ impl fmt::Display for TriedSolutions {
 }
 
 impl TriedSolutions {
-    /// Tries both arrays.
     pub fn new(a: &ComplexArray, b: &ComplexArray, system: &Equation<'_>) -> Result<Self, SystemError> {
         let cpu = AnyBackend::from(Cpu::new(None).map_err(SystemError::Cpu)?);
         let of = |name: &'static str, array: &ComplexArray| -> Result<(Vec<Complex<f64>>, Residual), SystemError> {
