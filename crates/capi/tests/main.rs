@@ -1,6 +1,7 @@
 //! Tests of the C interface: its functions, its header, its libraries, and the programs of `examples/`.
 
 mod calls;
+mod handles;
 mod header;
 mod library;
 mod programs;

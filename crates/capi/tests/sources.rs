@@ -10,23 +10,11 @@ use lanefield::prelude::*;
 use lanefield::reference::random::{Stream, gaussian_pair};
 use lanefield_capi::*;
 
-const EXTENTS: [i32; 4] = [4, 2, 2, 4];
-
-fn said() -> String {
-    // SAFETY: the text of this thread, before any other call.
-    unsafe { CStr::from_ptr(lf_last_error()) }.to_str().unwrap().to_owned()
-}
-
-#[track_caller]
-fn must(status: lf_status) {
-    assert_eq!(status, lf_status::LF_OK, "{}", said());
-}
-
-/// An operator on the free field, which keeps what it needs.
-struct Operator(*mut lf_operator);
+use crate::handles::{EXTENTS, INVALID, Operator, complex, configuration, must, said};
 
 impl Operator {
-    fn new(name: &CStr, parameters: &[(&CStr, f64)]) -> Self {
+    /// One on the free field, which keeps what it needs.
+    fn of_numbers(name: &CStr, parameters: &[(&CStr, f64)]) -> Self {
         let of_c = |&(name, number): &(&CStr, f64)| lf_parameter { name: name.as_ptr(), number, text: null() };
         let parameters: Vec<lf_parameter> = parameters.iter().map(of_c).collect();
         let (mut context, mut configuration, mut operator) = (null_mut(), null_mut(), null_mut());
@@ -43,17 +31,13 @@ impl Operator {
     }
 
     fn source(&self, name: &str) -> Result<Vec<Complex<f64>>, (lf_status, String)> {
-        let (mut reals, name) = (0, CString::new(name).unwrap());
-        // SAFETY: a handle of this test, and an array of the length that it tells.
-        unsafe {
-            must(lf_operator_reals(self.0, &raw mut reals));
-            let mut values = vec![f64::NAN; reals];
-            match lf_source(self.0, name.as_ptr(), values.as_mut_ptr(), reals) {
-                lf_status::LF_OK => Ok(values.chunks_exact(2).map(|z| Complex::new(z[0], z[1])).collect()),
-                status => {
-                    assert!(values.iter().all(|x| x.is_nan()), "written where the status is {status:?}");
-                    Err((status, said()))
-                }
+        let (name, mut values) = (CString::new(name).unwrap(), vec![f64::NAN; self.reals()]);
+        // SAFETY: a handle of this test, and an array of this length.
+        match unsafe { lf_source(self.0, name.as_ptr(), values.as_mut_ptr(), values.len()) } {
+            lf_status::LF_OK => Ok(complex(&values)),
+            status => {
+                assert!(values.iter().all(|x| x.is_nan()), "written where the status is {status:?}");
+                Err((status, said()))
             }
         }
     }
@@ -63,17 +47,6 @@ impl Operator {
         let error = self.source(name).unwrap_err();
         assert!(error.0 == status && error.1.contains(message), "{error:?}");
     }
-}
-
-impl Drop for Operator {
-    fn drop(&mut self) {
-        // SAFETY: made here, and not used again.
-        unsafe { lf_operator_free(self.0) };
-    }
-}
-
-fn extents() -> Extents {
-    Extents::new(EXTENTS.map(|extent| extent as usize)).unwrap()
 }
 
 /// Every operator, and its words per site: with two colour vectors where it takes several.
@@ -87,15 +60,15 @@ fn every_operator() -> Vec<(Operator, usize)> {
         let numbers: Vec<(CString, f64)> =
             given.iter().map(|&(name, text)| (of_c(name), text.parse().unwrap())).collect();
         let numbers: Vec<(&CStr, f64)> = numbers.iter().map(|(name, number)| (name.as_c_str(), *number)).collect();
-        (Operator::new(&of_c(known.name), &numbers), model.object().words())
+        (Operator::of_numbers(&of_c(known.name), &numbers), model.object().words())
     };
     definitions().map(of).collect()
 }
 
 #[test]
 fn sources_by_name_are_those_of_the_library() {
-    let extents = extents();
-    for (operator, words) in every_operator().into_iter().chain([(Operator::new(c"hop", &[]), 12)]) {
+    let extents = configuration().extents();
+    for (operator, words) in every_operator().into_iter().chain([(Operator::of_numbers(c"hop", &[]), 12)]) {
         for name in ["gauss:7", "z4:7", "z2:7,3", "point:3,1,0,2,0,1", "wall:1,0,2", "momentum:1,0,-1,3,0,0"] {
             let (found, source) = (operator.source(name).unwrap(), Source::field(name).unwrap());
             let mut expected = vec![Complex::ONE; words];
@@ -105,7 +78,7 @@ fn sources_by_name_are_those_of_the_library() {
             }
         }
     }
-    let wilson = Operator::new(c"wilson", &[(c"mass", 0.5)]);
+    let wilson = Operator::of_numbers(c"wilson", &[(c"mass", 0.5)]);
     let (re, im) = gaussian_pair(7, Stream::SpinorSource, 5, 11);
     assert_eq!(wilson.source("gauss:7").unwrap()[5 * 12 + 11], Complex::new(re, im));
     let point = wilson.source("point:1,0,0,1,2,1").unwrap();
@@ -117,12 +90,12 @@ fn sources_by_name_are_those_of_the_library() {
 fn a_source_from_a_file_has_its_numbers_in_site_order() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("eta.npy");
-    let (name, extents) = (path.to_str().unwrap(), extents());
-    let wilson = Operator::new(c"wilson", &[(c"mass", 0.5)]);
+    let (name, extents) = (path.to_str().unwrap(), configuration().extents());
+    let wilson = Operator::of_numbers(c"wilson", &[(c"mass", 0.5)]);
     let eta = wilson.source("gauss:3").unwrap();
     npy::write_spinor(&path, extents, &eta).unwrap();
     assert_eq!(wilson.source(name).unwrap(), eta);
-    let dwf = Operator::new(c"dwf", &[(c"mass", 0.5), (c"ls", 4.0), (c"m5", 1.8)]);
+    let dwf = Operator::of_numbers(c"dwf", &[(c"mass", 0.5), (c"ls", 4.0), (c"m5", 1.8)]);
     dwf.refuses(name, lf_status::LF_FILE, "[4, 2, 2, 4, 4, 3], and the operator acts on [4, 4, 2, 2, 4, 4, 3]");
     let eta = dwf.source("gauss:3").unwrap();
     npy::write_fermion5(&path, extents, 4, &eta).unwrap();
@@ -133,8 +106,8 @@ fn a_source_from_a_file_has_its_numbers_in_site_order() {
 
 #[test]
 fn what_is_no_source_is_refused() {
-    let wilson = Operator::new(c"wilson", &[(c"mass", 0.5)]);
-    let staggered = Operator::new(c"staggered", &[(c"mass", 0.5)]);
+    let wilson = Operator::of_numbers(c"wilson", &[(c"mass", 0.5)]);
+    let staggered = Operator::of_numbers(c"staggered", &[(c"mass", 0.5)]);
     for (name, message) in [
         ("gaussian:7", "no source 'gaussian': expected gauss:SEED"),
         ("point:0,0,0,0", "one field needs a spin and a colour, as in point:0,0,0,0,0,0"),
@@ -142,21 +115,21 @@ fn what_is_no_source_is_refused() {
         ("wall:0,4,0", "spin 4 of the wall source is outside 0 to 3"),
         ("z2:-1", "invalid seed '-1'"),
     ] {
-        wilson.refuses(name, lf_status::LF_INVALID_ARGUMENT, message);
+        wilson.refuses(name, INVALID, message);
     }
-    staggered.refuses("wall:0,1,0", lf_status::LF_INVALID_ARGUMENT, "component 1 of the wall source is outside 0 to 0");
+    staggered.refuses("wall:0,1,0", INVALID, "component 1 of the wall source is outside 0 to 0");
     wilson.refuses("./eta.npy", lf_status::LF_FILE, "eta.npy");
     let mut values = [0.0; 24];
     // SAFETY: what is null or too short is not written.
     unsafe {
         let few = lf_source(wilson.0, c"gauss:7".as_ptr(), values.as_mut_ptr(), values.len());
-        assert!(few == lf_status::LF_INVALID_ARGUMENT && said().contains("24 real numbers"), "{}", said());
+        assert!(few == INVALID && said().contains("24 real numbers"), "{}", said());
         for (operator, name, place) in [
             (null(), c"gauss:7".as_ptr(), values.as_mut_ptr()),
             (wilson.0.cast_const(), null(), values.as_mut_ptr()),
             (wilson.0.cast_const(), c"gauss:7".as_ptr(), null_mut()),
         ] {
-            assert_eq!(lf_source(operator, name, place, 24 * 64), lf_status::LF_INVALID_ARGUMENT);
+            assert_eq!(lf_source(operator, name, place, 24 * 64), INVALID);
             assert!(said().contains("null pointer"), "{}", said());
         }
     }
