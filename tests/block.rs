@@ -11,7 +11,7 @@ use lanefield_reference::field::SiteObject as _;
 use crate::common::backends::{cpu, on_every_backend};
 use crate::common::fields::{ODD, gaussian, lattice, upload};
 use crate::common::models::antiperiodic;
-use crate::common::multiple::Multiple;
+use crate::common::by_function::multiple;
 use crate::common::solves::{After, Normal, bits_of, configuration, how, is_the_same, normal, quiet, staggered};
 
 fn wilson() -> WilsonParameters {
@@ -143,7 +143,7 @@ fn a_guess_is_gone_on_from<B: Backend>(backend: &B) {
 fn operators_that_are_not_positive_are_errors<B: Backend>(backend: &B) {
     let extents = configuration().extents();
     let b = upload(backend, lattice::<f64>(extents), Sites::Full, &gaussian(extents, 2 * Spinors::WORDS, 7));
-    let mut negative = Multiple::<B, f64>::new(backend, lattice::<f64>(extents), Sites::Full, -1.0);
+    let mut negative = multiple::<B, f64>(backend, lattice::<f64>(extents), Sites::Full, -1.0);
     let error = block_conjugate_gradient(&mut negative, &b, 2, SolverParams::auto::<f64>(), quiet()).unwrap_err();
     assert!(matches!(error, SolverError::Indefinite { curvature, .. } if curvature < 0.0), "{error}");
     let mut operator = normal::<B, f64>(backend, wilson());

@@ -9,7 +9,7 @@ use crate::common::backends::on_every_backend;
 use crate::common::fields::{lattice, upload};
 use crate::common::grid::{BOUNDARIES, GridData, MASS, distance};
 use crate::common::models::{image, normal_solve};
-use crate::common::multiple::Multiple;
+use crate::common::by_function::multiple;
 use crate::common::solves::{bits_of, how, is_the_same};
 
 fn gaussian(extents: Extents, seed: u64) -> Vec<Complex<f64>> {
@@ -203,7 +203,7 @@ fn a_source_whose_square_underflows_is_an_error_of_a_recurrence<B: Backend>(back
     let run = |scale: f64| {
         let eta: Vec<_> = gaussian(extents, 19).iter().map(|c| c * scale).collect();
         let source = upload::<f64, Spinors, B>(backend, lattice, Sites::Full, &eta);
-        let mut operator = Multiple::<B, f64>::new(backend, lattice, Sites::Full, 2.0);
+        let mut operator = multiple::<B, f64>(backend, lattice, Sites::Full, 2.0);
         let mut x = operator.zeros().unwrap();
         conjugate_gradient(&mut operator, &source, &mut x, SolverParams::auto::<f64>(), |_, _| ())
     };
@@ -264,7 +264,7 @@ fn a_residual_that_would_underflow_is_an_error() {
     let lattice = lattice::<f64>(extents);
     let source: Vec<_> = gaussian(extents, 19).into_iter().map(|c| c * 1e-155).collect();
     let source = upload::<f64, Spinors, _>(&backend, lattice, Sites::Full, &source);
-    let mut operator = Multiple::<_, f64>::new(&backend, lattice, Sites::Full, 2.0);
+    let mut operator = multiple::<_, f64>(&backend, lattice, Sites::Full, 2.0);
     let mut x = operator.zeros().unwrap();
     let found = conjugate_gradient(&mut operator, &source, &mut x, SolverParams::auto::<f64>(), |_, _| ());
     assert!(matches!(found, Err(SolverError::Underflow { .. })), "{found:?}");
@@ -311,7 +311,7 @@ fn an_operator_that_is_not_positive_is_an_error<B: Backend>(backend: &B) {
     let lattice = lattice::<f64>(extents);
     let source = upload::<f64, Spinors, B>(backend, lattice, Sites::Full, &gaussian(extents, 19));
     let run = |factor| {
-        let mut operator = Multiple::<B, f64>::new(backend, lattice, Sites::Full, factor);
+        let mut operator = multiple::<B, f64>(backend, lattice, Sites::Full, factor);
         let mut x = operator.zeros().unwrap();
         conjugate_gradient(&mut operator, &source, &mut x, SolverParams::auto::<f64>(), |_, _| ())
     };

@@ -13,7 +13,7 @@ use lanefield::reference::links::{DoubledGauge, double, raw};
 use lanefield::verify::compare_fields;
 
 use crate::common::backends::Both;
-use crate::common::fields::one_of;
+use crate::common::fields::{lattice_in, one_of};
 
 const PARITIES: [Sites; 2] = [Sites::Parity(Parity::Even), Sites::Parity(Parity::Odd)];
 
@@ -29,11 +29,8 @@ struct Case<'a> {
 
 impl Case<'_> {
     fn lattice<R: Vectors>(&self) -> Lattice {
-        let red_black = self.extents.iter().all(|extent| extent % 2 == 0);
-        let checkerboard = if red_black { Checkerboard::RedBlack } else { Checkerboard::FullOnly };
         let lanes = LaneChoice::Width(LaneWidth::new(self.nsimd * 2 * size_of::<R>()).unwrap());
-        let options = LatticeOptions { lanes, nodes: None, checkerboard };
-        Lattice::new(Extents::new(self.extents).unwrap(), R::COMPLEX, options).unwrap()
+        lattice_in(Extents::new(self.extents).unwrap(), R::COMPLEX, lanes, None)
     }
 
     fn data(&self) -> TestData {
@@ -125,31 +122,31 @@ impl<R: Vectors> Inputs<R> {
 
     /// In one launch.
     fn fused<B: Backend>(&self, backend: &B, fused: Fused, legs: LegOrder, dagger: Dagger) -> Field<R, Spinors> {
-        let stencil = backend.stencil(self.stencil.clone()).unwrap();
-        let links = backend.upload(self.links.clone()).unwrap();
-        let blocks = backend.upload(self.blocks.clone()).unwrap();
-        let [source, chi] = [&self.source, &self.chi].map(|field| backend.upload(field.clone()).unwrap());
-        let mut out = backend.zeros(*self.chi.lattice(), self.chi.sites(), self.chi.kind()).unwrap();
-        let hop = HopTerm { stencil: &stencil, links: &links, source: &source, legs, dagger };
-        match fused {
-            Fused::Eo => backend.eo_clover(&mut out, &blocks, hop).unwrap(),
-            Fused::Oe => backend.oe_clover(&mut out, &blocks, &chi, hop).unwrap(),
-        }
-        backend.download(&out).unwrap()
+        self.run(backend, fused, (legs, dagger), true)
     }
 
     /// The same in two or three.
     fn in_steps<B: Backend>(&self, backend: &B, fused: Fused, legs: LegOrder, dagger: Dagger) -> Field<R, Spinors> {
+        self.run(backend, fused, (legs, dagger), false)
+    }
+
+    fn run(&self, backend: &impl Backend, fused: Fused, how: (LegOrder, Dagger), at_once: bool) -> Field<R, Spinors> {
+        let (legs, dagger) = how;
         let stencil = backend.stencil(self.stencil.clone()).unwrap();
         let links = backend.upload(self.links.clone()).unwrap();
         let blocks = backend.upload(self.blocks.clone()).unwrap();
         let [source, chi] = [&self.source, &self.chi].map(|field| backend.upload(field.clone()).unwrap());
         let zeros = || backend.zeros(*self.chi.lattice(), self.chi.sites(), self.chi.kind()).unwrap();
         let (mut hop, mut out) = (zeros(), zeros());
-        backend.hop(&mut hop, &stencil, &links, &source, legs, dagger).unwrap();
-        match fused {
-            Fused::Eo => backend.clover_apply(&mut out, &blocks, &hop).unwrap(),
-            Fused::Oe => {
+        let term = HopTerm { stencil: &stencil, links: &links, source: &source, legs, dagger };
+        if !at_once {
+            backend.hop(&mut hop, &stencil, &links, &source, legs, dagger).unwrap();
+        }
+        match (fused, at_once) {
+            (Fused::Eo, true) => backend.eo_clover(&mut out, &blocks, term).unwrap(),
+            (Fused::Oe, true) => backend.oe_clover(&mut out, &blocks, &chi, term).unwrap(),
+            (Fused::Eo, false) => backend.clover_apply(&mut out, &blocks, &hop).unwrap(),
+            (Fused::Oe, false) => {
                 backend.clover_apply(&mut out, &blocks, &chi).unwrap();
                 backend.axpy(-1.0, &hop, &mut out).unwrap();
             }

@@ -10,11 +10,10 @@ use lanefield_reference::kernels::domain_wall::{
     DomainWallError, InverseForm, MobiusCoefficients, SMatrix, Tridiagonal,
 };
 use lanefield_reference::layout::{AcceleratorThreads, Checkerboard};
-use lanefield_reference::scalar::ScalarWilson;
 use lanefield_reference::scalar::domain_wall::{ScalarDomainWall, s_multiply};
 
 use crate::common::backends::{cpu, host, on_every_backend, opencl};
-use crate::common::fields::{EVEN, ODD, applied, download, gaussian, lattice, upload};
+use crate::common::fields::{EVEN, ODD, applied, download, gaussian, lattice, lattice_in, plain_loops, upload};
 use crate::common::grid::{BOUNDARIES, GridData, assert_agrees, distance};
 use crate::common::models::{Values, image, pieces_make_the_operator, schur_solve};
 use lanefield::verify::compare_fields;
@@ -387,11 +386,8 @@ fn compare<R: Vectors>(
     numbers: Numbers,
 ) {
     let extents = Extents::new(extents).unwrap();
-    let red_black = extents.as_array().iter().all(|extent| extent % 2 == 0);
-    let (checkerboard, sites) =
-        if red_black { (Checkerboard::RedBlack, ODD) } else { (Checkerboard::FullOnly, Sites::Full) };
-    let lanes: LaneChoice = lanes.parse().unwrap();
-    let lattice = Lattice::new(extents, R::COMPLEX, LatticeOptions { lanes, nodes: None, checkerboard }).unwrap();
+    let lattice = lattice_in(extents, R::COMPLEX, lanes.parse().unwrap(), None);
+    let sites = if lattice.checkerboard() == Checkerboard::RedBlack { ODD } else { Sites::Full };
     let kind = Spinors::new(ls * columns);
     let data = TestData::new((ls + columns) as u64);
     let [x, z] = [0, 1].map(|k| data.field::<R, _>(lattice, sites, kind, numbers, k).unwrap());
@@ -482,14 +478,13 @@ fn m_is_that_of_plain_loops<R: Vectors, B: Backend>(backend: &B) {
     let extents = Extents::new([4, 2, 2, 4]).unwrap();
     let configuration = Configuration::hot(extents, 9);
     let boundary = BoundaryPhases::ANTIPERIODIC_IN_TIME;
-    let wilson =
-        ScalarWilson { configuration: &configuration, boundary, format: LinkFormat::Full, legs: LegOrder::DEFAULT };
+    let hop = HopParameters { boundary, ..HopParameters::default() };
+    let wilson = plain_loops(&configuration, hop);
     let (ls, columns) = (3, 2);
     let source = gaussian(extents, ls * columns * WORDS, 37);
     let rounded: Vec<Complex<R>> = source.iter().map(|c| Complex::new(R::from_f64(c.re), R::from_f64(c.im))).collect();
     for parameters in [mobius(ls), DomainWallParameters::shamir(ls, 0.1, 1.8)] {
-        let parameters =
-            DomainWallParameters { hop: HopParameters { boundary, ..HopParameters::default() }, ..parameters };
+        let parameters = DomainWallParameters { hop, ..parameters };
         let DomainWallParameters { mass, m5, b, c, .. } = parameters;
         let plain = ScalarDomainWall { wilson, coefficients: MobiusCoefficients::new(ls, mass, m5, b, c).unwrap() };
         for dagger in Dagger::BOTH {

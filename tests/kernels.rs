@@ -17,6 +17,7 @@ use lanefield_reference::layout::{Checkerboard, Direction, LaneWidth, LegOrder, 
 use lanefield_reference::links::DoubledGauge;
 
 use crate::common::backends::{assert_same_outcome, host, opencl};
+use crate::common::fields::lattice_in;
 
 const ALL_SITES: [Sites; 3] = [Sites::Full, Sites::Parity(Parity::Even), Sites::Parity(Parity::Odd)];
 
@@ -42,11 +43,8 @@ impl<'a> Bench<'a> {
         (links, numbers): (Links, Numbers),
     ) -> Self {
         let extents = Extents::new(extents).unwrap();
-        let red_black = extents.as_array().iter().all(|extent| extent % 2 == 0);
-        let checkerboard = if red_black { Checkerboard::RedBlack } else { Checkerboard::FullOnly };
         let lanes = LaneChoice::Width(LaneWidth::new(nsimd * precision.scalar().bytes()).unwrap());
-        let options = LatticeOptions { lanes, nodes, checkerboard };
-        let lattice = Lattice::new(extents, precision.scalar(), options).unwrap();
+        let lattice = lattice_in(extents, precision.scalar(), lanes, nodes);
         let data = TestData::new(extents.volume() as u64);
         let configuration = in_precision!(precision, R => data.configuration::<R>(extents, links).unwrap());
         let boundary = "1,-1,1,-1".parse().unwrap();

@@ -13,7 +13,7 @@ use lanefield_reference::scalar::ScalarWilson;
 
 use crate::common;
 use crate::common::backends::{check_library_kernels, on_every_backend};
-use crate::common::fields::{EVEN, ODD, applied, gaussian, lattice, upload};
+use crate::common::fields::{EVEN, ODD, applied, gaussian, lattice, lattice_in, plain_loops, upload};
 use crate::common::grid::distance;
 use crate::common::models::{TWISTED, image, momentum, plane_wave, random_case};
 
@@ -53,12 +53,9 @@ const ORDINARY: Case = Case {
 /// Compares on all the sites that the lattice has, with all link formats that such links have.
 fn compare<R: Vectors>(backend: &impl Backend, case: Case) {
     let extents = Extents::new(case.extents).unwrap();
-    let (checkerboard, sites) = match case.extents.iter().all(|extent| extent % 2 == 0) {
-        true => (Checkerboard::RedBlack, &[Sites::Full, EVEN, ODD][..]),
-        false => (Checkerboard::FullOnly, &[Sites::Full][..]),
-    };
-    let options = LatticeOptions { lanes: case.lanes.parse().unwrap(), nodes: None, checkerboard };
-    let lattice = Lattice::new(extents, R::COMPLEX, options).unwrap();
+    let lattice = lattice_in(extents, R::COMPLEX, case.lanes.parse().unwrap(), None);
+    let has_parities = lattice.checkerboard() == Checkerboard::RedBlack;
+    let sites = if has_parities { &[Sites::Full, EVEN, ODD][..] } else { &[Sites::Full] };
     let boundary: BoundaryPhases = case.boundary.parse().unwrap();
     let data = TestData::new(extents.volume() as u64);
     let configuration = data.configuration::<R>(extents, case.links).unwrap();
@@ -158,8 +155,7 @@ fn no_choice_of_layout_or_build_changes_a_bit() {
 fn the_operator_is_bitwise_equal_to_plain_loops<B: Backend>(backend: &B) {
     let (configuration, hop) = random_case();
     let psi = gaussian(configuration.extents(), 2 * COLOURS, 4);
-    let HopParameters { boundary, links: format, legs } = hop;
-    let plain = ScalarWilson { configuration: &configuration, boundary, format, legs };
+    let plain = plain_loops(&configuration, hop);
     let parameters = LaplaceParameters { mass: MASS, components: 2, hop };
     let found = image::<f64, B, _>(backend, parameters, &configuration, &psi, Dagger::No);
     assert!(found == plain.laplace(&psi, 2, MASS));

@@ -13,7 +13,7 @@ use crate::common::backends::on_every_backend;
 use crate::common::fields::{ODD, gaussian, lattice, upload};
 use crate::common::grid::distance;
 use crate::common::models::antiperiodic;
-use crate::common::multiple::Multiple;
+use crate::common::by_function::multiple;
 use crate::common::solves::{self, After, bits, bits_of, configuration, is_the_same, normal, quiet, staggered};
 
 /// Not in order, one of them twice.
@@ -118,7 +118,7 @@ fn shifts_that_cannot_be_solved_are_errors<B: Backend>(backend: &B) {
     let extents = configuration().extents();
     let lattice = lattice::<f64>(extents);
     let b = upload(backend, lattice, Sites::Full, &gaussian(extents, Spinors::WORDS, 7));
-    let mut identity = Multiple::<B, f64>::new(backend, lattice, Sites::Full, 1.0);
+    let mut identity = multiple::<B, f64>(backend, lattice, Sites::Full, 1.0);
     let mut run = |shifts: &[f64]| {
         let solved = multi_shift_conjugate_gradient(&mut identity, &b, shifts, SolverParams::auto::<f64>(), quiet());
         solved.map(|(_, infos)| infos.iter().map(|info| info.iterations).collect::<Vec<_>>())

@@ -8,14 +8,14 @@ use std::sync::Arc;
 use lanefield::backend::opencl::{Finish, SumOptions};
 use lanefield::backend::timeline::{Group, Timeline};
 use lanefield::backend::{
-    Backend, BackendError, FieldOn, MOST_QUEUED, Memory as _, OpenCl, QueuedBounds, Reduce as _, Step, Sum,
+    Backend, MOST_QUEUED, Memory as _, OpenCl, QueuedBounds, Reduce as _, Step, Sum,
 };
 use lanefield::kernel::Arguments;
 use lanefield::kernel::blas::{CG_ADVANCE, CG_RESIDUAL};
 use lanefield::kernel::prelude::*;
 use lanefield::kernel::reduce::CG_CURVATURE;
 use lanefield::operator::{
-    ActsOn, DynOperator, HopParameters, Model as _, Operator, SchurComplement, System, WilsonParameters,
+    DynOperator, HopParameters, Model as _, Operator, SchurComplement, System, WilsonParameters,
 };
 use lanefield::solver::{
     ConjugateGradients, MixedConjugateGradients, Recurrence, SavedState, SolverError, SolverInfo, SolverParams,
@@ -25,13 +25,13 @@ use lanefield_reference::field::{Field, Spinors};
 use lanefield_reference::gauge::Configuration;
 use lanefield_reference::half::Half;
 use lanefield_reference::kernels::Vectors;
-use lanefield_reference::kernels::hop::Dagger;
-use lanefield_reference::layout::{Extents, Lattice, LatticeOptions, Sites, TreePlan};
+use lanefield_reference::layout::{Extents, Lattice, LatticeOptions, TreePlan};
 use lanefield_reference::random::{Stream, gaussian_pair};
 use lanefield_reference::real::Real as _;
 use num_complex::Complex;
 
 use crate::common::backends::{cpu, opencl};
+use crate::common::by_function::ByFunction;
 use crate::common::fields::ODD;
 use crate::common::solves::bits as bits_of;
 
@@ -77,68 +77,6 @@ fn source<R: Vectors>(at: impl Fn(usize, f64) -> f64 + Sync) -> Field<R, Spinors
 
 fn gaussian<R: Vectors>() -> Field<R, Spinors> {
     source(|_, x| x)
-}
-
-/// An operator whose work is done on the host: `work` is given the number of the field that it is applied to, from 1 in the order in which they came first,
-/// and the site, and changes a real component.
-struct OnHost<'b, B, W> {
-    backend: &'b B,
-    lattice: Lattice,
-    work: W,
-    applied_to: Vec<u64>,
-    applications: &'b Cell<usize>,
-}
-
-impl<B: Backend, W> ActsOn<B> for OnHost<'_, B, W> {
-    type Object = Spinors;
-
-    fn backend(&self) -> &B {
-        self.backend
-    }
-    fn lattice(&self) -> Lattice {
-        self.lattice
-    }
-    fn object(&self, columns: usize) -> Spinors {
-        Spinors::new(columns)
-    }
-}
-
-impl<B: Backend, R: Vectors, W: Fn(usize, usize, f64) -> f64 + Sync> Operator<B, R> for OnHost<'_, B, W> {
-    fn sites(&self) -> Sites {
-        ODD
-    }
-    fn apply(
-        &mut self,
-        out: &mut FieldOn<B, R, Spinors>,
-        psi: &FieldOn<B, R, Spinors>,
-        _: Dagger,
-    ) -> Result<(), BackendError> {
-        self.applications.set(self.applications.get() + 1);
-        let values = self.backend.download(psi)?.to_site_order();
-        let mut hasher = DefaultHasher::new();
-        values.iter().for_each(|c| [c.re, c.im].map(|x| x.to_f64().to_bits()).hash(&mut hasher));
-        let known = self.applied_to.iter().position(|&known| known == hasher.finish());
-        let number = 1 + known.unwrap_or_else(|| {
-            self.applied_to.push(hasher.finish());
-            self.applied_to.len() - 1
-        });
-        let words = Spinors::WORDS;
-        let work = &self.work;
-        let field = Field::from_sites(self.lattice, ODD, Spinors::ONE, |site, object| {
-            for (word, value) in object.iter_mut().zip(&values[site * words..]) {
-                let [re, im] = [value.re, value.im].map(|x| R::from_f64(work(number, site, x.to_f64())));
-                *word = Complex::new(re, im);
-            }
-        });
-        *out = self.backend.upload(field.unwrap())?;
-        Ok(())
-    }
-    fn flops(&self) -> u64 {
-        0
-    }
-    fn bytes(&self) -> u64 {
-        0
-    }
 }
 
 /// What a watcher is told, bit by bit.
@@ -366,7 +304,8 @@ fn diagonal(site: usize, x: f64) -> f64 {
     (1.0 + (site / 2 % 12) as f64) * x
 }
 
-/// Solves by an operator that is `work`; how it ended, the same everywhere, and the applications that it took on the device, 32 iterations queued at a time.
+/// Solves by an operator whose work is done on the host: `work` is given the number of the field that it is applied to, from 1 in the order in which they came
+/// first, and the site, and changes a real component. How it ended, the same everywhere, and the applications that it took on the device, 32 iterations queued at a time.
 fn same_by<R: Vectors>(
     device: &OpenCl,
     b: &Field<R, Spinors>,
@@ -379,8 +318,26 @@ fn same_by<R: Vectors>(
         work: impl Fn(usize, usize, f64) -> f64 + Sync,
         how: (SolverParams, Option<usize>),
     ) -> (Ended, usize) {
-        let applications = &Cell::new(0);
-        let mut operator = OnHost { backend, lattice: lattice::<R>(), work, applied_to: Vec::new(), applications };
+        let (applications, mut applied_to) = (Cell::new(0), Vec::new());
+        let mut operator = ByFunction::new::<R>(backend, lattice::<R>(), ODD, |out, psi, _| {
+            applications.set(applications.get() + 1);
+            let values = backend.download(psi)?.to_site_order();
+            let mut hasher = DefaultHasher::new();
+            values.iter().for_each(|c| [c.re, c.im].map(|x| x.to_f64().to_bits()).hash(&mut hasher));
+            let known = applied_to.iter().position(|&known| known == hasher.finish());
+            let number = 1 + known.unwrap_or_else(|| {
+                applied_to.push(hasher.finish());
+                applied_to.len() - 1
+            });
+            let field = Field::from_sites(lattice::<R>(), ODD, Spinors::ONE, |site, object| {
+                for (word, value) in object.iter_mut().zip(&values[site * Spinors::WORDS..]) {
+                    let [re, im] = [value.re, value.im].map(|x| R::from_f64(work(number, site, x.to_f64())));
+                    *word = Complex::new(re, im);
+                }
+            });
+            *out = backend.upload(field.unwrap())?;
+            Ok(())
+        });
         let ended = solved::<_, R>(&mut operator, b, how, &mut Seen::default());
         (ended, applications.get())
     }
@@ -550,51 +507,6 @@ fn queued_iterations_wait_once() {
     }
 }
 
-/// An operator that counts its applications, and may give the device a command that is no launch.
-struct Counted<'c, D> {
-    operator: D,
-    clears: bool,
-    applications: &'c Cell<usize>,
-}
-
-impl<B: Backend, D: ActsOn<B>> ActsOn<B> for Counted<'_, D> {
-    type Object = D::Object;
-
-    fn backend(&self) -> &B {
-        self.operator.backend()
-    }
-    fn lattice(&self) -> Lattice {
-        self.operator.lattice()
-    }
-    fn object(&self, rhs: usize) -> D::Object {
-        self.operator.object(rhs)
-    }
-}
-
-impl<B: Backend, R: Vectors, D: Operator<B, R>> Operator<B, R> for Counted<'_, D> {
-    fn sites(&self) -> Sites {
-        self.operator.sites()
-    }
-    fn apply(
-        &mut self,
-        out: &mut FieldOn<B, R, D::Object>,
-        psi: &FieldOn<B, R, D::Object>,
-        dagger: Dagger,
-    ) -> Result<(), BackendError> {
-        self.applications.set(self.applications.get() + 1);
-        if self.clears {
-            self.backend().clear(out)?;
-        }
-        self.operator.apply(out, psi, dagger)
-    }
-    fn flops(&self) -> u64 {
-        self.operator.flops()
-    }
-    fn bytes(&self) -> u64 {
-        self.operator.bytes()
-    }
-}
-
 /// Launches of an iteration are made again as they were, without the operator, until a state is needed; what else it does is not.
 #[test]
 #[ignore = "test-all: builds in f32"]
@@ -606,8 +518,14 @@ fn an_application_that_is_launches_alone_is_done_once_for_iterations_that_follow
             let seen = || Seen { every, ..Seen::default() };
             let expected = wilson_solved::<_, f32>(&cpu(), params, None, &mut seen());
             applications.set(0);
-            let operator = wilson::<_, f32>(&device);
-            let mut operator = Counted { operator, clears, applications: &applications };
+            let mut operator = wilson::<_, f32>(&device);
+            let mut operator = ByFunction::new::<f32>(&device, lattice::<f32>(), ODD, |out, psi, dagger| {
+                applications.set(applications.get() + 1);
+                if clears {
+                    device.clear(out)?;
+                }
+                operator.apply(out, psi, dagger)
+            });
             let found = solved::<_, f32>(&mut operator, &gaussian(), (params, Some(ahead)), &mut seen());
             assert!(found == expected, "{clears} {ahead} {every:?}");
             applications.get()

@@ -14,7 +14,7 @@ use lanefield_reference::real::Real as _;
 use crate::common::backends::{cpu, on_every_backend, opencl};
 use crate::common::fields::ODD;
 use crate::common::models::antiperiodic;
-use crate::common::multiple::Multiple;
+use crate::common::by_function::multiple;
 use crate::common::solves::{After, bits, configuration, quiet};
 
 /// The f64 lattice; those of the other precisions have the same cut.
@@ -140,7 +140,7 @@ fn bicgstab_solves_without_normal_equations<B: Backend>(backend: &B) {
 }
 
 fn a_zero_operator_breaks_bicgstab_down<B: Backend>(backend: &B) {
-    let mut operator = Multiple::<B, f64>::new(backend, lattice::<f64>(), ODD, 0.0);
+    let mut operator = multiple::<B, f64>(backend, lattice::<f64>(), ODD, 0.0);
     let b = source::<B, f64>(backend);
     let mut psi = operator.zeros().unwrap();
     let error = bicgstab(&mut operator, &b, &mut psi, SolverParams::auto::<f64>(), quiet()).unwrap_err();
@@ -165,8 +165,8 @@ fn a_residual_that_does_not_fall_for_too_long_is_an_error<B: Backend>(backend: &
 
 /// The operator of the low precision is another one, so that each update makes the residual larger.
 fn mixed_precision_that_stands_still_names_its_idle_updates<B: Backend>(backend: &B) {
-    let mut operator = Multiple::<B, f64>::new(backend, lattice::<f64>(), ODD, 1.0);
-    let mut low = Multiple::<B, f32>::new(backend, lattice::<f32>(), ODD, 0.4);
+    let mut operator = multiple::<B, f64>(backend, lattice::<f64>(), ODD, 1.0);
+    let mut low = multiple::<B, f32>(backend, lattice::<f32>(), ODD, 0.4);
     let b = source::<B, f64>(backend);
     let mut psi = operator.zeros().unwrap();
     let params = SolverParams::auto::<f64>();

@@ -2,10 +2,9 @@
 //! `tests/operators.rs`. The operator is `src/operator/staggered.rs`, its kernel the body in `reference/src/kernels/staggered.rs`.
 
 use lanefield::prelude::*;
-use lanefield_reference::scalar::ScalarWilson;
 
 use crate::common::backends::{check_library_kernels, on_every_backend};
-use crate::common::fields::gaussian;
+use crate::common::fields::{gaussian, plain_loops};
 use crate::common::grid::distance;
 use crate::common::models::{self, momentum, plane_wave, random_case};
 
@@ -37,8 +36,7 @@ fn d<B: Backend>(
 fn the_operator_is_bitwise_equal_to_plain_loops<B: Backend>(backend: &B) {
     let (configuration, hop) = random_case();
     let psi = gaussian(configuration.extents(), 2 * COLOURS, 4);
-    let HopParameters { boundary, links: format, legs } = hop;
-    let plain = ScalarWilson { configuration: &configuration, boundary, format, legs };
+    let plain = plain_loops(&configuration, hop);
     assert!(d(backend, &configuration, hop, &psi, Dagger::No) == plain.staggered(&psi, 2, MASS));
 }
 

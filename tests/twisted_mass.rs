@@ -5,10 +5,9 @@ use lanefield::operator::SchurComplement;
 use lanefield::prelude::*;
 use lanefield::solver::SolveReport;
 use lanefield_reference::real::Real;
-use lanefield_reference::scalar::ScalarWilson;
 
 use crate::common::backends::{check_library_kernels, on_every_backend};
-use crate::common::fields::{EVEN, ODD, applied, gaussian, lattice, upload};
+use crate::common::fields::{EVEN, ODD, applied, gaussian, lattice, plain_loops, upload};
 use crate::common::grid::distance;
 use crate::common::models::{
     SpinMatrix, Values, gamma5, gammas, image, momentum, plane_wave, product, random_case,
@@ -30,11 +29,6 @@ fn parameters(mu: f64, hop: HopParameters) -> TwistedMassParameters {
     TwistedMassParameters { mass: MASS, mu, hop }
 }
 
-fn plain(configuration: &Configuration, hop: HopParameters) -> ScalarWilson<'_> {
-    let HopParameters { boundary, links: format, legs } = hop;
-    ScalarWilson { configuration, boundary, format, legs }
-}
-
 /// The numbers as those of precision `R`.
 fn rounded<R: Real>(values: &[Complex<f64>]) -> Vec<Complex<R>> {
     values.iter().map(|c| Complex::new(R::from_f64(c.re), R::from_f64(c.im))).collect()
@@ -52,7 +46,7 @@ fn the_operator_is_bitwise_equal_to_plain_loops<B: Backend>(backend: &B) {
         let source = gaussian(configuration.extents(), 2 * WORDS, 4);
         let psi = rounded::<R>(&source);
         for dagger in Dagger::BOTH {
-            let expected = plain(&configuration, hop).twisted_mass(&psi, masses, dagger);
+            let expected = plain_loops(&configuration, hop).twisted_mass(&psi, masses, dagger);
             let found = image::<R, B, _>(backend, model, &configuration, &source, dagger);
             assert!(found == promoted(&expected), "{links:?} {dagger:?}");
         }
@@ -61,7 +55,7 @@ fn the_operator_is_bitwise_equal_to_plain_loops<B: Backend>(backend: &B) {
         let mut schur =
             SchurComplement::new(model.even_odd::<B, R>(backend, &configuration, lattice).unwrap()).unwrap();
         for dagger in Dagger::BOTH {
-            let expected = plain(&configuration, hop).twisted_mass_mpc(&psi, masses, dagger);
+            let expected = plain_loops(&configuration, hop).twisted_mass_mpc(&psi, masses, dagger);
             let found = applied::<R, Spinors, B>(backend, lattice, [ODD; 2], &source, |out, psi| {
                 schur.apply(out, psi, dagger).unwrap();
             });

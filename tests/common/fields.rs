@@ -2,7 +2,9 @@
 
 use lanefield::prelude::*;
 use lanefield_reference::field::{Repeated, SiteObject};
+use lanefield_reference::layout::{Checkerboard, Scalar};
 use lanefield_reference::random::{Stream, gaussian_pair};
+use lanefield_reference::scalar::ScalarWilson;
 
 pub const EVEN: Sites = Sites::Parity(Parity::Even);
 pub const ODD: Sites = Sites::Parity(Parity::Odd);
@@ -10,6 +12,19 @@ pub const ODD: Sites = Sites::Parity(Parity::Odd);
 /// The default layout.
 pub fn lattice<R: Vectors>(extents: Extents) -> Lattice {
     Lattice::new(extents, R::COMPLEX, LatticeOptions::default()).unwrap()
+}
+
+/// A lattice in lanes, with parities if its extents have them.
+pub fn lattice_in(extents: Extents, scalar: Scalar, lanes: LaneChoice, nodes: Option<[usize; 4]>) -> Lattice {
+    let red_black = extents.as_array().iter().all(|extent| extent % 2 == 0);
+    let checkerboard = if red_black { Checkerboard::RedBlack } else { Checkerboard::FullOnly };
+    Lattice::new(extents, scalar, LatticeOptions { lanes, nodes, checkerboard }).unwrap()
+}
+
+/// Plain loops of a hop.
+pub fn plain_loops(configuration: &Configuration, hop: HopParameters) -> ScalarWilson<'_> {
+    let HopParameters { boundary, links: format, legs } = hop;
+    ScalarWilson { configuration, boundary, format, legs }
 }
 
 /// A Gaussian field of `words` numbers a site, in site order.

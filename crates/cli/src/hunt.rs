@@ -72,7 +72,7 @@ enum Answer {
 }
 
 /// What is known at the end. As JSON, these fields.
-#[derive(Serialize)]
+#[derive(Default, Serialize)]
 struct Hunted {
     /// "same bits", "DIFFERENT", or "FAILED" where a kernel could not be built or run.
     verdict: &'static str,
@@ -135,12 +135,7 @@ impl Hunt {
             verdict: "same bits",
             seed: first,
             build_options: self.build_options.clone(),
-            seconds: 0.0,
-            bodies: 0,
-            components: 0,
-            find: None,
-            failure: None,
-            program: None,
+            ..Hunted::default()
         };
         let arguments = std::env::args_os().skip(1).chain([WORKER.into()]).collect();
         let workers = Workers::new(arguments, jobs).with_environment(&NO_CACHES);

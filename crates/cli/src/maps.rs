@@ -52,7 +52,7 @@ impl ComparedMap {
 }
 
 /// A map in one way of launching it, timed.
-#[derive(Serialize)]
+#[derive(Default, Serialize)]
 pub struct TimedMap {
     map: &'static str,
     pub way: String,
@@ -95,15 +95,7 @@ impl TimedMap {
     }
 
     fn of(map: Map, (way, name): (usize, String), backend: &AnyBackend, samples: u32) -> Self {
-        let mut row = Self {
-            map: map.name(),
-            way: name,
-            bytes: 0,
-            seconds: None,
-            bytes_per_second: None,
-            share_of_copy: None,
-            failure: None,
-        };
+        let mut row = Self { map: map.name(), way: name, ..Self::default() };
         let timed = map.prepare(way, backend).and_then(|mut prepared| {
             row.bytes = prepared.bytes;
             let sampling = Sampling { samples: samples as usize, back_to_back: false };

@@ -203,7 +203,7 @@ pub fn show<T: Serialize, D: Display>(
 }
 
 /// How fields lie on a lattice. As JSON, these fields.
-#[derive(Serialize)]
+#[derive(Default, Serialize)]
 pub struct Layout {
     lattice: [usize; 4],
     lane_bytes: usize,

@@ -72,6 +72,7 @@ pub fn main<'a>(own: impl Into<Own<'a>>) -> ExitCode {
 /// Kernels and maps of a program: `toolbox::main(Own { kernels: &[&TWICE], maps: &[&TRANSPOSED] })`.
 #[derive(Clone, Copy, Default)]
 pub struct Own<'a> {
+    /// Kernels on lattice sites.
     pub kernels: &'a [&'static Kernel],
     /// Kernels on index spaces of their own, such as the maps of `lanefield-maps`.
     pub maps: &'a [&'static dyn IndexKernel],

@@ -58,7 +58,7 @@ fn interrupted(folder: &Folder, arguments: &str, name: &str, wait: impl FnOnce(&
 /// Interrupts a command, later and later, until what it says is what is wanted.
 #[track_caller]
 fn interrupted_late<T>(folder: &Folder, arguments: &str, name: &str, wanted: impl Fn(&str, &str) -> Option<T>) -> T {
-    let attempt = |attempt| {
+    let attempt = |attempt: u64| {
         let (out, err) = interrupted(folder, arguments, name, |_| pause(50 << attempt));
         wanted(&out, &err)
     };

@@ -12,7 +12,7 @@ use crate::solving::deflation::deflated;
 use crate::solving::long_run::since;
 
 /// What was solved, and how it went. As JSON, these fields; what a solver that did not converge cannot tell is null.
-#[derive(Serialize)]
+#[derive(Default, Serialize)]
 pub struct Summary {
     #[serde(skip)]
     device: String,
@@ -78,23 +78,9 @@ impl Summary {
             solver: how.method.name(),
             solver_description,
             shifts,
-            deflation: None,
-            resumed_from: None,
-            compared_with_record: None,
             fields: Fields::new::<R>(lattice, hop),
             course: Course::new(how, plaquette),
-            iterations: 0,
-            residual_squared: None,
-            residual_squared_bits: None,
-            relative_residual: None,
-            true_residual: None,
-            solution_residual: None,
-            source_scale: 0,
-            rhs: Vec::new(),
-            rates: Rates::default(),
-            fallback_bytes: 0,
-            copy_bytes_per_second: None,
-            share_of_copy_bandwidth: None,
+            ..Self::default()
         }
     }
 

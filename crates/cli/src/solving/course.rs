@@ -69,7 +69,7 @@ pub fn changed_inputs() -> Outcome {
 }
 
 /// The fields of a solve. As JSON, these fields.
-#[derive(Serialize)]
+#[derive(Default, Serialize)]
 pub struct Fields {
     #[serde(flatten)]
     layout: Layout,
@@ -82,7 +82,7 @@ pub struct Fields {
 }
 
 /// How the solver was set, and whether it converged. As JSON, these fields.
-#[derive(Serialize)]
+#[derive(Default, Serialize)]
 pub struct Course {
     /// `even-odd` or `none`.
     preconditioning: &'static str,
@@ -157,9 +157,7 @@ impl Course {
             tolerance: solve.params.tolerance,
             max_iterations: solve.params.max_iterations,
             plaquette,
-            converged: false,
-            failure: None,
-            unchecked: None,
+            ..Self::default()
         }
     }
 
