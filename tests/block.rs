@@ -9,9 +9,9 @@ use lanefield::solver::{
 use lanefield_reference::field::SiteObject as _;
 
 use crate::common::backends::{cpu, on_every_backend};
+use crate::common::by_function::multiple;
 use crate::common::fields::{ODD, gaussian, lattice, upload};
 use crate::common::models::antiperiodic;
-use crate::common::by_function::multiple;
 use crate::common::solves::{After, Normal, bits_of, configuration, how, is_the_same, normal, quiet, staggered};
 
 fn wilson() -> WilsonParameters {

@@ -6,10 +6,10 @@ use lanefield::solver::{self, SolveError, SolverError, WilsonSolve, conjugate_gr
 use lanefield_reference::random::{Stream, gaussian_pair};
 
 use crate::common::backends::on_every_backend;
+use crate::common::by_function::multiple;
 use crate::common::fields::{lattice, upload};
 use crate::common::grid::{BOUNDARIES, GridData, MASS, distance};
 use crate::common::models::{image, normal_solve};
-use crate::common::by_function::multiple;
 use crate::common::solves::{bits_of, how, is_the_same};
 
 fn gaussian(extents: Extents, seed: u64) -> Vec<Complex<f64>> {

@@ -10,10 +10,10 @@ use lanefield::solver::{
 use lanefield_reference::field::SiteObject as _;
 
 use crate::common::backends::on_every_backend;
+use crate::common::by_function::multiple;
 use crate::common::fields::{ODD, gaussian, lattice, upload};
 use crate::common::grid::distance;
 use crate::common::models::antiperiodic;
-use crate::common::by_function::multiple;
 use crate::common::solves::{self, After, bits, bits_of, configuration, is_the_same, normal, quiet, staggered};
 
 /// Not in order, one of them twice.

@@ -7,9 +7,7 @@ use std::sync::Arc;
 
 use lanefield::backend::opencl::{Finish, SumOptions};
 use lanefield::backend::timeline::{Group, Timeline};
-use lanefield::backend::{
-    Backend, MOST_QUEUED, Memory as _, OpenCl, QueuedBounds, Reduce as _, Step, Sum,
-};
+use lanefield::backend::{Backend, MOST_QUEUED, Memory as _, OpenCl, QueuedBounds, Reduce as _, Step, Sum};
 use lanefield::kernel::Arguments;
 use lanefield::kernel::blas::{CG_ADVANCE, CG_RESIDUAL};
 use lanefield::kernel::prelude::*;

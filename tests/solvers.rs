@@ -12,9 +12,9 @@ use lanefield_reference::random::{Stream, gaussian_pair};
 use lanefield_reference::real::Real as _;
 
 use crate::common::backends::{cpu, on_every_backend, opencl};
+use crate::common::by_function::multiple;
 use crate::common::fields::ODD;
 use crate::common::models::antiperiodic;
-use crate::common::by_function::multiple;
 use crate::common::solves::{After, bits, configuration, quiet};
 
 /// The f64 lattice; those of the other precisions have the same cut.

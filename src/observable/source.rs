@@ -58,11 +58,7 @@ pub enum Source {
     /// Read from an array.
     File(PathBuf),
     /// Random numbers, on all sites or on a time slice.
-    Noise {
-        noise: Noise,
-        seed: u64,
-        time: Option<usize>,
-    },
+    Noise { noise: Noise, seed: u64, time: Option<usize> },
     /// exp(+ip·x) on a time slice; 1 at rest.
     Wall {
         momentum: Momentum,

@@ -132,7 +132,12 @@ impl Operator {
         unsafe { lf_solve(self.0, from, to, eta.len(), options, null_mut()) }
     }
 
-    pub fn check(&self, (piece, sites): (lf_piece, lf_sites), source: &[f64], result: &[f64]) -> (lf_status, lf_report) {
+    pub fn check(
+        &self,
+        (piece, sites): (lf_piece, lf_sites),
+        source: &[f64],
+        result: &[f64],
+    ) -> (lf_status, lf_report) {
         let mut report = empty_report();
         // SAFETY: arrays of this length.
         let status = unsafe {
@@ -180,4 +185,3 @@ pub fn assert_same_bits(found: &[f64], expected: &[Complex<f64>]) {
 pub fn configuration() -> Configuration {
     Configuration::hot(Extents::new(EXTENTS.map(|extent| extent as usize)).unwrap(), 7)
 }
-

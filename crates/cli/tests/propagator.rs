@@ -6,8 +6,7 @@ use super::{Folder, assert_contains, on_colour_vectors, opencl, text};
 
 /// With `gauge.nersc`, a weak configuration on 4.2.2.6.
 fn folder() -> Folder {
-    let folder = Folder::with_gauge_on("4.2.2.6");
-    folder
+    Folder::with_gauge_on("4.2.2.6")
 }
 
 const PROPAGATOR: &str = "propagator --config gauge.nersc --source point:1,0,1,2 --output p.npy --mass 0.2 --operator";

@@ -54,6 +54,19 @@ impl Folder {
     fn all(&self, files: &[&str]) -> Vec<Vec<u8>> {
         files.iter().map(|file| self.read(file)).collect()
     }
+
+    /// Fails unless a command writes the same bytes on so many ranks, with these arguments more, as on one. What it prints on one and on the ranks.
+    #[track_caller]
+    fn writes_the_same_on(&self, command: &str, files: &[&str], ranks: &[(usize, &str)]) -> (String, Vec<String>) {
+        let printed = self.succeeds(command);
+        let expected = self.all(files);
+        let on_ranks = ranks.iter().map(|(ranks, more)| {
+            let said = self.succeeds_on(*ranks, &format!("{command} {more}"));
+            assert!(self.all(files) == expected, "{command} on {ranks} ranks {more}");
+            said
+        });
+        (printed, on_ranks.collect())
+    }
 }
 
 /// Solves of each operator, method and precision; each takes some ten iterations.
@@ -86,17 +99,11 @@ fn solves_have_the_same_bytes_on_any_number_of_ranks() {
         (16, &["2.2.2.2"]),
     ];
     for (number, of) in SOLVES.into_iter().enumerate() {
-        let solve = format!("{} --device cpu", solve(of));
-        folder.succeeds(&solve);
-        let expected = folder.all(&FILES);
-        for (ranks, cuts) in cuts {
-            let cut = cuts[number % cuts.len()];
-            folder.succeeds_on(ranks, &format!("{solve} --ranks {cut} --check-packets"));
-            assert!(folder.all(&FILES) == expected, "{of} on {cut}");
-        }
-        // As it chooses itself.
-        folder.succeeds_on(4, &solve);
-        assert!(folder.all(&FILES) == expected, "{of} on four ranks");
+        let cuts = cuts.map(|(ranks, cuts)| (ranks, format!("--ranks {} --check-packets", cuts[number % cuts.len()])));
+        let given = cuts.iter().map(|(ranks, cut)| (*ranks, cut.as_str()));
+        // The last one as it chooses itself.
+        let given: Vec<_> = given.chain([(4, "")]).collect();
+        folder.writes_the_same_on(&format!("{} --device cpu", solve(of)), &FILES, &given);
     }
 }
 
@@ -190,14 +197,9 @@ fn other_commands_write_and_print_on_ranks_what_they_do_on_one() {
         (format!("reduce --op slices --direction z --input c.npy {cpu}"), vec![]),
         (format!("reduce --op sum --input two.npy {cpu}"), vec![]),
     ] {
+        let (printed, said) = folder.writes_the_same_on(&command, &files, &[2, 3, 4].map(|ranks| (ranks, "")));
         let is_sum = command.starts_with("reduce");
-        let printed = folder.succeeds(&command);
-        let expected = folder.all(&files);
-        for ranks in [2, 3, 4] {
-            let said = folder.succeeds_on(ranks, &command);
-            assert!(folder.all(&files) == expected, "{command} on {ranks} ranks");
-            assert!(!is_sum || said == printed, "{command} on {ranks} ranks: {said}");
-        }
+        assert!(!is_sum || said.iter().all(|said| *said == printed), "{command}: {said:?}");
     }
 }
 
@@ -399,12 +401,9 @@ fn gauge_fields_have_the_same_bytes_on_ranks() {
     let folder = Folder::with_gauge();
     for (command, files) in ON_GAUGE_FIELDS {
         let command = format!("{command} --device cpu --threads 1");
-        let said = folder.succeeds(&command);
-        let expected = folder.all(files);
-        for cut in ["1.1.1.2", "1.1.2.1"] {
-            assert_eq!(folder.succeeds_on(2, &format!("{command} --ranks {cut}")), said, "{command} on {cut}");
-            assert!(folder.all(files) == expected, "{command} on {cut}");
-        }
+        let cuts = [(2, "--ranks 1.1.1.2"), (2, "--ranks 1.1.2.1")];
+        let (printed, said) = folder.writes_the_same_on(&command, files, &cuts);
+        assert_eq!(said, [&printed[..]; 2], "{command}");
     }
 }
 
@@ -415,14 +414,11 @@ fn eigenvectors_and_blocks_have_the_same_bytes_on_ranks() {
     let eigen = "eigen --config gauge.nersc --mass 0.1 --number 3 --tolerance 1e-8 --threads 1 --device cpu";
     folder.succeeds(&format!("{eigen} --output one.eigen"));
     let block = format!("{} --deflate one.eigen --device cpu", solve("--mass 0.1 --batch 2 --solver block-cg"));
-    folder.succeeds(&block);
-    let expected = folder.all(&FILES);
-    for cut in ["1.1.1.2", "2.1.1.1"] {
-        folder.succeeds_on(2, &format!("{eigen} --output two.eigen --ranks {cut}"));
+    for cut in ["--ranks 1.1.1.2", "--ranks 2.1.1.1"] {
+        folder.succeeds_on(2, &format!("{eigen} --output two.eigen {cut}"));
         assert!(folder.read("two.eigen") == folder.read("one.eigen"), "{cut}");
-        folder.succeeds_on(2, &format!("{block} --ranks {cut}"));
-        assert!(folder.all(&FILES) == expected, "{cut}");
     }
+    folder.writes_the_same_on(&block, &FILES, &[(2, "--ranks 1.1.1.2"), (2, "--ranks 2.1.1.1")]);
 }
 
 /// A hop of three steps needs parts of four slices.
@@ -430,12 +426,9 @@ fn eigenvectors_and_blocks_have_the_same_bytes_on_ranks() {
 #[ignore = "test-all: ranks"]
 fn hisq_fermions_have_the_same_bytes_on_parts_that_are_wide_enough() {
     let folder = Folder::with_gauge();
-    let solve = solve("--operator hisq --mass 0.5 --boundary 1,0.3pi,-0.5pi,pi/3");
-    folder.succeeds(&format!("{solve} --device cpu"));
-    let expected = folder.all(&FILES);
-    folder.succeeds_on(2, &format!("{solve} --device cpu --ranks 1.1.1.2"));
-    assert!(folder.all(&FILES) == expected);
-    let narrow = folder.on_ranks(2, &format!("{solve} --device cpu --ranks 1.1.2.1"));
+    let solve = solve("--operator hisq --mass 0.5 --boundary 1,0.3pi,-0.5pi,pi/3 --device cpu");
+    folder.writes_the_same_on(&solve, &FILES, &[(2, "--ranks 1.1.1.2")]);
+    let narrow = folder.on_ranks(2, &format!("{solve} --ranks 1.1.2.1"));
     let said = text(&narrow.stderr);
     assert_eq!(narrow.status.code(), Some(2), "{said}");
     assert_contains(&said, &["3 steps along z reach beyond the next part", "4.4.2.8", "fewer parts along z"]);
@@ -481,12 +474,7 @@ fn extended_sources_have_the_bytes_of_one_rank() {
             files,
         ),
     ] {
-        folder.succeeds(&line);
-        let expected = folder.all(files);
-        for cut in ["1.1.1.2", "2.1.1.1"] {
-            folder.succeeds_on(2, &format!("{line} --ranks {cut}"));
-            assert!(folder.all(files) == expected, "{line} on {cut}");
-        }
+        folder.writes_the_same_on(&line, files, &[(2, "--ranks 1.1.1.2"), (2, "--ranks 2.1.1.1")]);
     }
 }
 

@@ -8,8 +8,7 @@ use super::{Folder, assert_contains, opencl, text};
 const PROPAGATOR: &str = "propagator --config gauge.nersc --operator wilson --mass 0.2 --device cpu";
 
 fn folder() -> Folder {
-    let folder = Folder::with_gauge_on("4.2.2.6");
-    folder
+    Folder::with_gauge_on("4.2.2.6")
 }
 
 /// With `p.npy` from time slice 2, and `q.npy` from time slice 5.
