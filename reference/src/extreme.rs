@@ -1,7 +1,9 @@
 //! The greatest or the least of numbers, in an order in which the order of the numbers does not matter (`docs/arithmetic.md` §8). Counterpart:
-//! `combined` of `cl/tree.clh`.
+//! `combined` of `cl/tree.clh`, and `map_ordered` of `cl/map.clh`.
 
-/// Which of the terms of all sites is taken, in the order −∞ … −0, +0 … +∞. If one of them is NaN, it is NaN.
+use std::cmp::Ordering;
+
+/// Which of the terms of all sites, or points, is taken, in the order −∞ … −0, +0 … +∞. If one of them is NaN, it is NaN.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Extreme {
     /// The greatest; −∞ of no terms.
@@ -24,9 +26,14 @@ impl Extreme {
         if a.is_nan() || b.is_nan() {
             return f64::NAN;
         }
+        self.by(a, b, f64::total_cmp)
+    }
+
+    /// That of two numbers of any kind, in their order.
+    pub fn by<T>(self, a: T, b: T, order: impl FnOnce(&T, &T) -> Ordering) -> T {
         match self {
-            Self::Greatest => std::cmp::max_by(a, b, f64::total_cmp),
-            Self::Least => std::cmp::min_by(a, b, f64::total_cmp),
+            Self::Greatest => std::cmp::max_by(a, b, order),
+            Self::Least => std::cmp::min_by(a, b, order),
         }
     }
 

@@ -169,7 +169,7 @@ fn kernel(tokens: TokenStream, function: &ItemFn) -> Result<TokenStream, Error> 
     let body_type = BodyType {
         function,
         module: quote! { ::lanefield::__private },
-        names: ["Site", "Body"],
+        names: ["Site", "Body", "Role"],
         recorder: quote! { Recorder },
         made: quote! { at },
         parameter: &signature.site,

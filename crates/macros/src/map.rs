@@ -123,7 +123,7 @@ fn map(tokens: TokenStream, function: &ItemFn) -> Result<TokenStream, Error> {
     let body_type = BodyType {
         function,
         module: quote! { ::lanefield_maps::__private },
-        names: ["Point", "MapBody"],
+        names: ["Point", "MapBody", "MapRole"],
         recorder: quote! { PointRecorder },
         made: quote! { at_point },
         parameter: &point,

@@ -304,8 +304,8 @@ pub struct BodyType<'a> {
     pub function: &'a ItemFn,
     /// The module of the library that it is of: `body` or `map`.
     pub module: TokenStream,
-    /// The trait of the site or point, that of the body, and what records it.
-    pub names: [&'static str; 2],
+    /// The trait of the site or point, that of the body, and the roles of its arguments.
+    pub names: [&'static str; 3],
     pub recorder: TokenStream,
     /// How an argument of a number is made.
     pub made: TokenStream,
@@ -320,7 +320,7 @@ impl BodyType<'_> {
     pub fn written(&self, more: Option<TokenStream>) -> TokenStream {
         let Self { function, module, recorder, made, parameter, .. } = self;
         let (name, visibility, body) = (&function.sig.ident, &function.vis, body_of(&function.sig.ident));
-        let [of_point, of_body] = self.names.map(|name| format_ident!("{name}"));
+        let [of_point, of_body, role] = self.names.map(|name| format_ident!("{name}"));
         let mut numbers = 0usize..;
         let passed = self.arguments.iter().map(|ty| match ty {
             None => quote! { point },
@@ -338,11 +338,11 @@ impl BodyType<'_> {
                 struct RolesOf<P>(::core::marker::PhantomData<P>);
 
                 impl<#parameter: #module::#of_point> RolesOf<#parameter> {
-                    const ROLES: &'static [#module::Role] = &[#(#roles),*];
+                    const ROLES: &'static [#module::#role] = &[#(#roles),*];
                 }
 
                 impl #module::#of_body for #body {
-                    const ROLES: &'static [#module::Role] = RolesOf::<#module::#recorder>::ROLES;
+                    const ROLES: &'static [#module::#role] = RolesOf::<#module::#recorder>::ROLES;
                     #[inline(always)]
                     fn run<P: #module::#of_point>(point: P) {
                         #name(#(#passed),*);

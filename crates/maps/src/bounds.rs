@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, HashMap};
 use lanefield::body::program::{Id, Kind, Operation, Program, Statement};
 
 use super::program::{PointAccess, PointLanguage, Scope};
-use super::role::{Beyond, Place};
+use super::role::{Beyond, MemoryPlace};
 
 /// What a launch is given.
 #[derive(Clone, Copy, Debug)]
@@ -28,7 +28,7 @@ pub struct Bounds {
     /// Arrays of which two points may write an element.
     pub tracked: Vec<usize>,
     /// An access that certainly lies beyond the ends: where, in which dimension, and between which bounds.
-    pub beyond: Option<(Place, usize, i64, i64)>,
+    pub beyond: Option<(MemoryPlace, usize, i64, i64)>,
 }
 
 /// Finds out what can be told of a launch.
@@ -220,7 +220,7 @@ impl Finder<'_> {
             }
             PointAccess::Store { place, index, beyond, .. } => {
                 self.access(*place, index, *beyond == Beyond::Error);
-                if let Place::Argument(argument) = place {
+                if let MemoryPlace::Argument(argument) = place {
                     let index = index.iter().map(|id| self.value(*id).exact).collect();
                     self.written(*argument, index, &[]);
                 }
@@ -247,15 +247,15 @@ impl Finder<'_> {
     }
 
     /// The extents of what a place is in.
-    fn extents_of(&self, place: Place) -> Vec<usize> {
+    fn extents_of(&self, place: MemoryPlace) -> Vec<usize> {
         match place {
-            Place::Argument(argument) => self.given.extents.get(argument).cloned().unwrap_or_default(),
-            Place::Local(local) => self.program.needs.locals[local].extents.clone(),
-            Place::Register(register) => self.program.needs.registers[register].extents.clone(),
+            MemoryPlace::Argument(argument) => self.given.extents.get(argument).cloned().unwrap_or_default(),
+            MemoryPlace::Local(local) => self.program.needs.locals[local].extents.clone(),
+            MemoryPlace::Register(register) => self.program.needs.registers[register].extents.clone(),
         }
     }
 
-    fn access(&mut self, place: Place, index: &[Id], is_error: bool) {
+    fn access(&mut self, place: MemoryPlace, index: &[Id], is_error: bool) {
         if !is_error {
             return;
         }
@@ -337,7 +337,7 @@ impl Finder<'_> {
                 self.runs(runs, self.extents.get(&runs).copied().unwrap_or(1))
             }
             O::Extent(argument, dimension) => {
-                let extent = extent_of(&self.extents_of(Place::Argument(*argument)), *dimension);
+                let extent = extent_of(&self.extents_of(MemoryPlace::Argument(*argument)), *dimension);
                 extent.map_or(Value::any(kind), Value::constant)
             }
             O::Scalar(argument) => {

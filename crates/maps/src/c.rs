@@ -10,7 +10,7 @@ use lanefield_reference::real::Precision;
 
 use super::kernel::MapKernel;
 use super::program::PointLanguage;
-use super::role::{Fold, Role, Use, of_fold};
+use super::role::{Fold, MapRole, Use, identity, of_fold, ordered};
 use super::write::{Names, Writer, delinearised, kernel_name, type_of_map};
 
 /// The source of a map over `rank` dimensions. What its arguments are stands at its head.
@@ -74,7 +74,7 @@ fn arguments(names: Names<'_>, lists: &[usize], rank: usize, dialect: Dialect) -
     for (number, role) in map.roles.iter().enumerate() {
         let (name, plain) = (names.argument(number), map.names[number]);
         match role {
-            Role::Array { kind, rank, used } => {
+            MapRole::Array { kind, rank, used } => {
                 let (is_const, does) = match used {
                     Use::Read => ("const ", "read"),
                     Use::Write => ("", "written"),
@@ -89,24 +89,28 @@ fn arguments(names: Names<'_>, lists: &[usize], rank: usize, dialect: Dialect) -
                 let sizes = (0..*rank).map(|d| names.extent(number, d)).chain([names.pitch(number)]);
                 all.extend(sizes.map(|size| (format!("int {size}"), String::new())));
             }
-            Role::Scalar(kind) => {
+            MapRole::Scalar(kind) => {
                 all.push((format!("{} {name}", type_of_map(dialect, *kind)), format!("{name}: a number")));
             }
-            Role::Fold(kind, fold) => {
-                let (what, first) = match (fold, kind) {
-                    (Fold::Sum, _) => ("the sum, modulo 2^32, is added to it", "0"),
-                    (Fold::Least, Kind::F32) => (ORDERED, "0xff800000: bits of infinity, ordered"),
-                    (Fold::Greatest, Kind::F32) => (ORDERED, "0x007fffff: bits of -infinity, ordered"),
-                    (Fold::Least, Kind::U32) => ("the least number", "0xffffffff"),
-                    (Fold::Least, _) => ("the least number", "2147483647"),
-                    (Fold::Greatest, Kind::U32) => ("the greatest number", "0"),
-                    (Fold::Greatest, _) => ("the greatest number", "-2147483648"),
+            MapRole::Fold(kind, fold) => {
+                let what = match (fold, kind) {
+                    (Fold::Sum, _) => "the sum, modulo 2^32, is added to it".to_owned(),
+                    (Fold::Extreme(_), Kind::F32) => ORDERED.to_owned(),
+                    (Fold::Extreme(extreme), _) => format!("the {extreme} number"),
+                };
+                let first = match (kind, ordered(*kind, identity(*kind, *fold))) {
+                    (_, 0) => "0".to_owned(),
+                    (Kind::I32, bits) => (bits as i32).to_string(),
+                    (Kind::F32, bits) => {
+                        format!("{bits:#010x}: bits of {}infinity, ordered", if bits >> 31 == 1 { "" } else { "-" })
+                    }
+                    (_, bits) => format!("{bits:#x}"),
                 };
                 let ty = type_of_map(dialect, of_fold(*kind));
                 let about = format!("{name}: one number, {what}; before the launch it is {first}");
                 all.push((format!("{ty}* {restrict} {name}"), about));
             }
-            Role::ExactSum => {
+            MapRole::ExactSum => {
                 let (name, lists) = (names.terms(number), lists[number]);
                 let about = format!(
                     "{name}: {lists} terms of each point, written; the sum {plain} is {}_sum({name}, {lists} * points), on the host",
@@ -124,7 +128,8 @@ fn arguments(names: Names<'_>, lists: &[usize], rank: usize, dialect: Dialect) -
     all
 }
 
-const ORDERED: &str = "the bits u of a float x, ordered: x has the bits u & 0x7fffffff if u >> 31, else ~u";
+const ORDERED: &str =
+    "the bits u of a float x, ordered: x has the bits u & 0x7fffffff if u >> 31, else ~u, and is NaN if a number is";
 
 /// The comment at the head.
 fn head(map: &MapKernel, program: &Program<PointLanguage>, arguments: &[(String, String)], dialect: Dialect) -> String {
@@ -164,7 +169,8 @@ fn functions(dialect: Dialect) -> Vec<(String, String)> {
         _ => "const unsigned int bits = __float_as_uint(x);",
     };
     let ordered = format!(
-        "unsigned int map_ordered(float x) {{\n    {bits}\n    return bits >> 31 ? ~bits : bits | 0x80000000u;\n}}"
+        "unsigned int map_ordered(float x, unsigned int of_nan) {{\n    {bits}\n    \
+         return (bits & 0x7fffffffu) > 0x7f800000u ? of_nan : bits >> 31 ? ~bits : bits | 0x80000000u;\n}}"
     );
     functions.push(("map_ordered".to_owned(), ordered));
     functions

@@ -6,10 +6,10 @@ use lanefield::body::BodyError;
 use lanefield::body::program::{Id, Operands as _, Operation, Program, Statement};
 
 use super::program::{PointAccess, PointLanguage, Scope};
-use super::role::{Place, Role, Use};
+use super::role::{MapRole, MemoryPlace, Use};
 
 /// Refuses a body that cannot be run with the same result everywhere, and notes which array is read where another point may write it.
-pub fn check(name: &'static str, roles: &[Role], program: &mut Program<PointLanguage>) -> Result<(), BodyError> {
+pub fn check(name: &'static str, roles: &[MapRole], program: &mut Program<PointLanguage>) -> Result<(), BodyError> {
     let mut checker = Checker {
         roles,
         of_blocks: program.needs.is_of_blocks(),
@@ -28,10 +28,10 @@ pub fn check(name: &'static str, roles: &[Role], program: &mut Program<PointLang
         return Err(refused(("takes local memory without a thread-block map", "use it within `threads`")));
     }
     checker.statements(&program.statements).map_err(refused)?;
-    let is_output = |role: &Role| match role {
-        Role::Array { used, .. } => *used != Use::Read,
-        Role::ExactSum | Role::Fold(..) => true,
-        Role::Scalar(_) => false,
+    let is_output = |role: &MapRole| match role {
+        MapRole::Array { used, .. } => *used != Use::Read,
+        MapRole::ExactSum | MapRole::Fold(..) => true,
+        MapRole::Scalar(_) => false,
     };
     if (0..roles.len()).any(|argument| is_output(&roles[argument]) && !checker.outputs.contains(&argument)) {
         let expected = "write each array that is not only read, add to each sum, or leave the argument out";
@@ -56,7 +56,7 @@ struct LocalUse {
 }
 
 struct Checker<'a> {
-    roles: &'a [Role],
+    roles: &'a [MapRole],
     of_blocks: bool,
     /// Numbers that can be used here.
     known: HashSet<Id>,
@@ -170,8 +170,8 @@ impl Checker<'_> {
     }
 
     fn access(&mut self, access: &PointAccess) -> Result<(), Refusal> {
-        if let PointAccess::Store { place: Place::Argument(argument), .. }
-        | PointAccess::FoldAt { place: Place::Argument(argument), .. }
+        if let PointAccess::Store { place: MemoryPlace::Argument(argument), .. }
+        | PointAccess::FoldAt { place: MemoryPlace::Argument(argument), .. }
         | PointAccess::Copy { argument, inward: false, .. }
         | PointAccess::Sum { argument, .. }
         | PointAccess::Fold { argument, .. } = access
@@ -183,8 +183,8 @@ impl Checker<'_> {
             PointAccess::Load { id, place, index, .. } => {
                 let form = self.used(index)?;
                 match place {
-                    Place::Argument(argument) => self.loads.push((*argument, form)),
-                    Place::Local(local) => {
+                    MemoryPlace::Argument(argument) => self.loads.push((*argument, form)),
+                    MemoryPlace::Local(local) => {
                         self.by_threads()?;
                         if !self.filled.contains(local) {
                             return Err((
@@ -194,7 +194,7 @@ impl Checker<'_> {
                         }
                         self.local.read.push((*local, form));
                     }
-                    Place::Register(_) => self.by_threads()?,
+                    MemoryPlace::Register(_) => self.by_threads()?,
                 }
                 self.name(*id, format!("load {}", id.0));
             }
@@ -202,19 +202,19 @@ impl Checker<'_> {
                 let form = self.used(index)?;
                 self.by_threads()?;
                 match place {
-                    Place::Argument(argument) => {
+                    MemoryPlace::Argument(argument) => {
                         self.stores.insert((*argument, form));
                     }
-                    Place::Local(local) => {
+                    MemoryPlace::Local(local) => {
                         self.filled.insert(*local);
                         self.local.written.insert((*local, form));
                     }
-                    Place::Register(_) => {}
+                    MemoryPlace::Register(_) => {}
                 }
             }
             PointAccess::FoldAt { place, .. } => {
                 self.by_threads()?;
-                if let Place::Local(local) = place {
+                if let MemoryPlace::Local(local) = place {
                     if !self.filled.contains(local) {
                         return Err(("adds to local memory before anything was written to it", "write 0 to it first"));
                     }
@@ -233,7 +233,7 @@ impl Checker<'_> {
                 match inward {
                     true => {
                         self.filled.insert(*local);
-                        if let Some(Role::Array { used: Use::Update, .. }) = self.roles.get(*argument) {
+                        if let Some(MapRole::Array { used: Use::Update, .. }) = self.roles.get(*argument) {
                             self.loads.push((*argument, Vec::new()));
                         }
                     }

@@ -12,7 +12,7 @@ use super::kernel::Schedule;
 use super::launch::{CheckedCall, MapBackend, Outcome, Value};
 use super::plain_point::{BlockState, HostCall, HostNumbers};
 use super::program::slots;
-use super::role::{Role, bytes, folded, unfolded};
+use super::role::{MapRole, bytes, folded};
 
 /// Numbers that are all 0, or an error where there is no room.
 fn room<T>(elements: usize, what: &str, zero: impl Fn() -> T) -> Result<Vec<T>, BackendError> {
@@ -133,7 +133,7 @@ impl MapBackend for Cpu {
                 for (more, others) in all {
                     sums.iter_mut().zip(&more).for_each(|(sum, more)| sum.merge(more));
                     for ((role, fold), other) in call.map.roles.iter().zip(&mut folds).zip(others) {
-                        if let Role::Fold(kind, of) = role {
+                        if let MapRole::Fold(kind, of) = role {
                             *fold = folded(*kind, *of, *fold, other);
                         }
                     }
@@ -143,8 +143,8 @@ impl MapBackend for Cpu {
         };
         let results = call.map.roles.iter().zip(sums.drain(..)).zip(folds.drain(..));
         let results = results.filter_map(|((role, sum), fold)| match role {
-            Role::ExactSum => Some(sum.round().to_bits()),
-            Role::Fold(kind, _) => Some(unfolded(*kind, fold)),
+            MapRole::ExactSum => Some(sum.round().to_bits()),
+            MapRole::Fold(..) => Some(u64::from(fold)),
             _ => None,
         });
         let first = |noted: Vec<AtomicU32>| -> Vec<Option<u32>> {

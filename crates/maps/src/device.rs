@@ -12,7 +12,7 @@ use super::kernel::Schedule;
 use super::launch::{CheckedCall, MapBackend, Outcome, Value};
 use super::opencl::{Form, Walk, kernel_text};
 use super::program::{BLOCK_DIMENSIONS, slots};
-use super::role::{Role, bytes, identity, unfolded};
+use super::role::{MapRole, bytes, identity, ordered, unordered};
 use super::write::kernel_name;
 
 /// The numbers of an array in device memory.
@@ -111,7 +111,7 @@ impl Run<'_> {
         let info = built.kernel_info(&kernel_name(map.name)).map_err(BackendError::from)?;
         let Size { launch, groups } = self.size(&info)?;
         let work_items = launch.local.iter().product::<usize>();
-        let sums = map.roles.iter().filter(|role| **role == Role::ExactSum).count();
+        let sums = map.roles.iter().filter(|role| **role == MapRole::ExactSum).count();
         let exchange = if sums > 0 { 2 * size_of::<f64>() * work_items } else { 0 };
         let of_kernel = (info.local_bytes as usize).max(local_bytes) + exchange;
         if of_kernel as u64 > device.local_memory_bytes {
@@ -253,9 +253,9 @@ impl Memory {
         let mut folds = Vec::new();
         for role in call.map.roles {
             folds.push(match role {
-                Role::Fold(kind, fold) => {
+                MapRole::Fold(kind, fold) => {
                     let buffer = context.allocate(size_of::<u32>(), "a number of all points")?;
-                    context.write(&buffer, 0, &identity(*kind, *fold).to_ne_bytes())?;
+                    context.write(&buffer, 0, &ordered(*kind, identity(*kind, *fold)).to_ne_bytes())?;
                     Some(buffer)
                 }
                 _ => None,
@@ -296,12 +296,12 @@ impl Memory {
         let mut arguments = Vec::new();
         for ((role, value), fold) in call.map.roles.iter().zip(&call.values).zip(&self.folds) {
             match (role, value) {
-                (Role::Array { .. }, Value::Array { numbers, extents, pitch }) => {
+                (MapRole::Array { .. }, Value::Array { numbers, extents, pitch }) => {
                     arguments.push(Arg::Buffer(&numbers.buffer));
                     arguments.extend(extents.iter().map(|&extent| Arg::I32(extent as i32)));
                     arguments.push(Arg::I32(*pitch as i32));
                 }
-                (Role::Scalar(kind), Value::Number(bits)) => arguments.push(match kind {
+                (MapRole::Scalar(kind), Value::Number(bits)) => arguments.push(match kind {
                     Kind::F32 => Arg::F32(f32::from_bits(*bits as u32)),
                     Kind::F64 => Arg::F64(f64::from_bits(*bits)),
                     Kind::U32 => Arg::U32(*bits as u32),
@@ -331,11 +331,11 @@ impl Memory {
         let mut exact = self.sums(backend, sums)?.into_iter();
         for (role, fold) in call.map.roles.iter().zip(&self.folds) {
             match (role, fold) {
-                (Role::ExactSum, _) => outcome.results.extend(exact.next().map(|sum| sum.round().to_bits())),
-                (Role::Fold(kind, _), Some(buffer)) => {
+                (MapRole::ExactSum, _) => outcome.results.extend(exact.next().map(|sum| sum.round().to_bits())),
+                (MapRole::Fold(kind, _), Some(buffer)) => {
                     let mut bits = [0; 4];
                     context.read(buffer, 0, &mut bits)?;
-                    outcome.results.push(unfolded(*kind, u32::from_ne_bytes(bits)));
+                    outcome.results.push(u64::from(unordered(*kind, u32::from_ne_bytes(bits))));
                 }
                 _ => {}
             }

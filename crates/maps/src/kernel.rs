@@ -11,7 +11,7 @@ use super::plain_point::{BlockState, HostCall, PlainPoint};
 use super::point::MapBody;
 use super::program::{BLOCK_DIMENSIONS, PointLanguage};
 use super::record::record;
-use super::role::Role;
+use super::role::MapRole;
 
 /// Who does which points, in which order. No bit of any result depends on it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
@@ -129,7 +129,7 @@ pub struct MapKernel {
     pub name: &'static str,
     pub computes: &'static str,
     pub names: &'static [&'static str],
-    pub roles: &'static [Role],
+    pub roles: &'static [MapRole],
     /// How it is launched where nothing else is said.
     pub options: MapOptions,
     /// What tools try and time it on.

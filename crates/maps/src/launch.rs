@@ -8,7 +8,7 @@ use super::error::MapError;
 use super::kernel::{MapKernel, MapOptions, Schedule};
 use super::point::Element;
 use super::program::{BLOCK_DIMENSIONS, PointLanguage, index_of};
-use super::role::{MOST_DIMENSIONS, Place, Role, Use, identity, unfolded};
+use super::role::{MOST_DIMENSIONS, MapRole, MemoryPlace, Use, identity};
 
 /// What a backend must have to run maps: memory for arrays, and a way to run a call.
 pub trait MapBackend: MapMemory {
@@ -217,8 +217,8 @@ impl<'a, B: MapBackend + ?Sized> CheckedCall<'a, B> {
             .iter()
             .zip(map.roles)
             .map(|(value, role)| match (value, role) {
-                (Value::Number(bits), Role::Scalar(Kind::I32)) => Some(i64::from(i32::from_bits(*bits))),
-                (Value::Number(bits), Role::Scalar(Kind::U32)) => Some(i64::from(u32::from_bits(*bits))),
+                (Value::Number(bits), MapRole::Scalar(Kind::I32)) => Some(i64::from(i32::from_bits(*bits))),
+                (Value::Number(bits), MapRole::Scalar(Kind::U32)) => Some(i64::from(u32::from_bits(*bits))),
                 _ => None,
             })
             .collect();
@@ -248,19 +248,21 @@ impl<'a, B: MapBackend + ?Sized> CheckedCall<'a, B> {
     /// What numbers of all points are where there are none.
     pub fn identities(&self) -> Vec<u64> {
         let made = self.map.roles.iter().filter_map(|role| match role {
-            Role::ExactSum => Some(0f64.to_bits()),
-            Role::Fold(kind, fold) => Some(unfolded(*kind, identity(*kind, *fold))),
+            MapRole::ExactSum => Some(0f64.to_bits()),
+            MapRole::Fold(kind, fold) => Some(u64::from(identity(*kind, *fold))),
             _ => None,
         });
         made.collect()
     }
 
     /// A place as errors name it, and its extents.
-    fn describe(&self, place: Place) -> (String, Vec<usize>) {
+    fn describe(&self, place: MemoryPlace) -> (String, Vec<usize>) {
         match place {
-            Place::Argument(argument) => (self.map.names[argument].to_owned(), self.extents(argument).to_vec()),
-            Place::Local(local) => (format!("local array {local}"), self.program.needs.locals[local].extents.clone()),
-            Place::Register(register) => {
+            MemoryPlace::Argument(argument) => (self.map.names[argument].to_owned(), self.extents(argument).to_vec()),
+            MemoryPlace::Local(local) => {
+                (format!("local array {local}"), self.program.needs.locals[local].extents.clone())
+            }
+            MemoryPlace::Register(register) => {
                 (format!("register array {register}"), self.program.needs.registers[register].extents.clone())
             }
         }
@@ -271,9 +273,9 @@ impl<'a, B: MapBackend + ?Sized> CheckedCall<'a, B> {
         if let Some((slot, point)) = outcome.beyond.iter().enumerate().find_map(|(slot, first)| Some((slot, (*first)?)))
         {
             let place = match slot {
-                _ if slot < arguments => Place::Argument(slot),
-                _ if slot < arguments + self.program.needs.locals.len() => Place::Local(slot - arguments),
-                _ => Place::Register(slot - arguments - self.program.needs.locals.len()),
+                _ if slot < arguments => MemoryPlace::Argument(slot),
+                _ if slot < arguments + self.program.needs.locals.len() => MemoryPlace::Local(slot - arguments),
+                _ => MemoryPlace::Register(slot - arguments - self.program.needs.locals.len()),
             };
             let (array, extents) = self.describe(place);
             let point = index_in(u64::from(point), &self.range);
@@ -289,7 +291,7 @@ impl<'a, B: MapBackend + ?Sized> CheckedCall<'a, B> {
 
     /// Arrays that are written.
     pub fn is_written(&self, argument: usize) -> bool {
-        matches!(self.map.roles[argument], Role::Array { used: Use::Write | Use::Update | Use::Accumulate, .. })
+        matches!(self.map.roles[argument], MapRole::Array { used: Use::Write | Use::Update | Use::Accumulate, .. })
     }
 }
 

@@ -90,7 +90,7 @@ pub use point::{
     OrderedElement, Point, Read, Register, Scalar, Update, Write,
 };
 pub use record::PointRecorder;
-pub use role::Role;
+pub use role::MapRole;
 pub use trial::{MapComparison, MapMismatch, Results, Trial, compare, ways};
 
 /// What a map is written and launched with: `use lanefield_maps::prelude::*`.
@@ -113,5 +113,5 @@ pub mod __private {
     pub use crate::launch::{MapBackend, MapCall};
     pub use crate::point::{Argument, Element, MapBody, Point};
     pub use crate::record::*;
-    pub use crate::role::Role;
+    pub use crate::role::MapRole;
 }

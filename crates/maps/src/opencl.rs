@@ -7,10 +7,11 @@ use lanefield::body::BodyError;
 use lanefield::body::dialect::Dialect;
 use lanefield::body::program::{Kind, Program};
 use lanefield::body::text::Writes as _;
+use lanefield_reference::extreme::Extreme;
 
 use super::kernel::MapKernel;
 use super::program::{BLOCK_DIMENSIONS, PointLanguage, Room};
-use super::role::{Fold, Role, Use, of_fold};
+use super::role::{Fold, MapRole, Use, of_fold};
 use super::write::{Names, Writer, atomic, delinearised, kernel_name, type_of_map};
 
 fn type_of(kind: Kind) -> &'static str {
@@ -47,8 +48,8 @@ pub struct Form {
 pub fn kernel_text(map: &MapKernel, program: &Program<PointLanguage>, form: &Form) -> Result<String, BodyError> {
     let (named, needs) = (Names(map), &program.needs);
     let of_blocks = needs.is_of_blocks();
-    let sums: Vec<usize> = named.numbers(|role| *role == Role::ExactSum);
-    let folds: Vec<usize> = named.numbers(|role| matches!(role, Role::Fold(..)));
+    let sums: Vec<usize> = named.numbers(|role| *role == MapRole::ExactSum);
+    let folds: Vec<usize> = named.numbers(|role| matches!(role, MapRole::Fold(..)));
     let frame = frame(form, of_blocks);
     let mut writer = Writer::new(Dialect::OpenCl, named, program, 1 + frame.depth);
     (writer.guarded, writer.tracked) = (form.guarded, &form.tracked);
@@ -73,7 +74,7 @@ pub fn kernel_text(map: &MapKernel, program: &Program<PointLanguage>, form: &For
         let _ = writeln!(text, "    __local uint terms{number};");
     }
     for &argument in &folds {
-        if let Role::Fold(kind, fold) = map.roles[argument] {
+        if let MapRole::Fold(kind, fold) = map.roles[argument] {
             let (ty, identity) = (type_of(of_fold(kind)), identity(kind, fold));
             let _ = writeln!(text, "    {ty} fold{argument} = {identity};\n    __local {ty} of_group{argument};");
         }
@@ -91,7 +92,7 @@ pub fn kernel_text(map: &MapKernel, program: &Program<PointLanguage>, form: &For
         );
     }
     for &argument in &folds {
-        if let Role::Fold(kind, fold) = map.roles[argument] {
+        if let MapRole::Fold(kind, fold) = map.roles[argument] {
             let (name, atomic, identity) =
                 (named.argument(argument), atomic(Dialect::OpenCl, fold), identity(kind, fold));
             let _ = write!(
@@ -113,7 +114,7 @@ fn arguments(named: Names<'_>, form: &Form, sums: &[usize]) -> Vec<String> {
     for (number, role) in named.0.roles.iter().enumerate() {
         let name = named.argument(number);
         match role {
-            Role::Array { kind, rank, used } => {
+            MapRole::Array { kind, rank, used } => {
                 let qualifier = match used {
                     Use::Read => "__global const",
                     Use::Accumulate => "volatile __global",
@@ -123,12 +124,12 @@ fn arguments(named: Names<'_>, form: &Form, sums: &[usize]) -> Vec<String> {
                 declared.extend((0..*rank).map(|dimension| format!("int {}", named.extent(number, dimension))));
                 declared.push(format!("int {}", named.pitch(number)));
             }
-            Role::Scalar(kind) => declared.push(format!("{} {name}", type_of(*kind))),
-            Role::Fold(kind, _) => {
+            MapRole::Scalar(kind) => declared.push(format!("{} {name}", type_of(*kind))),
+            MapRole::Fold(kind, _) => {
                 let ty = type_of(of_fold(*kind));
                 declared.push(format!("volatile __global {ty}* restrict {name}"));
             }
-            Role::ExactSum => {}
+            MapRole::ExactSum => {}
         }
     }
     declared.extend((0..form.rank).map(|dimension| format!("int range{dimension}")));
@@ -252,12 +253,11 @@ fn frame(form: &Form, of_blocks: bool) -> Frame {
 
 fn identity(kind: Kind, fold: Fold) -> &'static str {
     match (fold, kind) {
-        (Fold::Sum, _) => "0",
-        (Fold::Least, Kind::F32) => "map_ordered(INFINITY)",
-        (Fold::Greatest, Kind::F32) => "map_ordered(-INFINITY)",
-        (Fold::Least, Kind::U32) => "UINT_MAX",
-        (Fold::Least, _) => "INT_MAX",
-        (Fold::Greatest, Kind::U32) => "0",
-        (Fold::Greatest, _) => "INT_MIN",
+        (Fold::Sum, _) | (Fold::Extreme(Extreme::Greatest), Kind::U32) => "0",
+        (Fold::Extreme(Extreme::Least), Kind::F32) => "map_ordered(INFINITY, 0)",
+        (Fold::Extreme(Extreme::Greatest), Kind::F32) => "map_ordered(-INFINITY, 0)",
+        (Fold::Extreme(Extreme::Least), Kind::U32) => "UINT_MAX",
+        (Fold::Extreme(Extreme::Least), _) => "INT_MAX",
+        (Fold::Extreme(Extreme::Greatest), _) => "INT_MIN",
     }
 }

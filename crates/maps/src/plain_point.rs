@@ -11,7 +11,7 @@ use lanefield_reference::exact::ExactSum;
 use super::number::{Plain, PlainChoice};
 use super::point::{Copied, Element, Local, Point, Register};
 use super::program::{BLOCK_DIMENSIONS, PointLanguage, index_of, slot};
-use super::role::{Beyond, Fold, MOST_DIMENSIONS, Place, Role, folded, identity, ordered};
+use super::role::{Beyond, Fold, MOST_DIMENSIONS, MapRole, MemoryPlace, folded, identity};
 
 /// The numbers of an array on the CPU.
 #[derive(Debug)]
@@ -62,7 +62,7 @@ impl HostNumbers {
 #[derive(Debug)]
 pub struct HostCall<'a> {
     pub(super) program: &'a Program<PointLanguage>,
-    pub(super) roles: &'static [Role],
+    pub(super) roles: &'static [MapRole],
     pub(super) range: &'a [usize],
     /// Threads of a block.
     pub(super) threads: usize,
@@ -96,7 +96,7 @@ pub struct BlockState {
 impl BlockState {
     pub(super) fn new(call: &HostCall<'_>) -> Self {
         let folds = call.roles.iter().map(|role| match role {
-            Role::Fold(kind, fold) => identity(*kind, *fold),
+            MapRole::Fold(kind, fold) => identity(*kind, *fold),
             _ => 0,
         });
         let rooms = |rooms: &[super::program::Room], threads: usize| {
@@ -165,11 +165,11 @@ impl<'a> PlainPoint<'a> {
 
     /// The element of an index in a place; of registers those of this thread.
     #[inline(always)]
-    fn element_in(&self, place: Place, index: &[u64]) -> Option<usize> {
+    fn element_in(&self, place: MemoryPlace, index: &[u64]) -> Option<usize> {
         match place {
-            Place::Argument(argument) => self.element_of(argument, index),
-            Place::Local(local) => Self::element_of_room(&self.call.program.needs.locals[local].extents, index),
-            Place::Register(register) => {
+            MemoryPlace::Argument(argument) => self.element_of(argument, index),
+            MemoryPlace::Local(local) => Self::element_of_room(&self.call.program.needs.locals[local].extents, index),
+            MemoryPlace::Register(register) => {
                 let extents = &self.call.program.needs.registers[register].extents;
                 let own = self.state.thread.get() * extents.iter().product::<usize>();
                 Some(own + Self::element_of_room(extents, index)?)
@@ -177,7 +177,7 @@ impl<'a> PlainPoint<'a> {
         }
     }
 
-    fn note_beyond(&self, place: Place) {
+    fn note_beyond(&self, place: MemoryPlace) {
         let point = self.state.number.get().min(u64::from(u32::MAX - 1)) as u32;
         let slot = slot(&self.call.program.needs, self.call.roles.len(), place);
         self.call.beyond[slot].fetch_min(point, Relaxed);
@@ -282,13 +282,13 @@ impl Point for PlainPoint<'_> {
         Plain(self.call.extents[argument].get(dimension).map_or(1, |&extent| extent as i32))
     }
     #[inline(always)]
-    fn load(self, _: Kind, place: Place, index: &[u64], beyond: Beyond<u64>) -> u64 {
+    fn load(self, _: Kind, place: MemoryPlace, index: &[u64], beyond: Beyond<u64>) -> u64 {
         match (self.element_in(place, index), place) {
-            (Some(element), Place::Argument(argument)) => {
+            (Some(element), MemoryPlace::Argument(argument)) => {
                 self.call.arrays[argument].map_or(0, |numbers| numbers.load(element))
             }
-            (Some(element), Place::Local(local)) => self.state.locals.borrow()[local][element],
-            (Some(element), Place::Register(register)) => self.state.registers.borrow()[register][element],
+            (Some(element), MemoryPlace::Local(local)) => self.state.locals.borrow()[local][element],
+            (Some(element), MemoryPlace::Register(register)) => self.state.registers.borrow()[register][element],
             (None, _) => match beyond {
                 Beyond::Instead(value) => value.unwrap_or(0),
                 Beyond::Error => {
@@ -299,34 +299,34 @@ impl Point for PlainPoint<'_> {
         }
     }
     #[inline(always)]
-    fn store(self, place: Place, index: &[u64], value: u64, beyond: Beyond<u64>) {
+    fn store(self, place: MemoryPlace, index: &[u64], value: u64, beyond: Beyond<u64>) {
         match (self.element_in(place, index), place) {
-            (Some(element), Place::Argument(argument)) => {
+            (Some(element), MemoryPlace::Argument(argument)) => {
                 self.own(argument, element);
                 if let Some(numbers) = self.call.arrays[argument] {
                     numbers.store(element, value);
                 }
             }
-            (Some(element), Place::Local(local)) => self.state.locals.borrow_mut()[local][element] = value,
-            (Some(element), Place::Register(register)) => {
+            (Some(element), MemoryPlace::Local(local)) => self.state.locals.borrow_mut()[local][element] = value,
+            (Some(element), MemoryPlace::Register(register)) => {
                 self.state.registers.borrow_mut()[register][element] = value;
             }
             (None, _) if beyond == Beyond::Error => self.note_beyond(place),
             (None, _) => {}
         }
     }
-    fn fold_at(self, kind: Kind, place: Place, fold: Fold, index: &[u64], value: u64) {
+    fn fold_at(self, kind: Kind, place: MemoryPlace, fold: Fold, index: &[u64], value: u64) {
         match (self.element_in(place, index), place) {
-            (Some(element), Place::Argument(argument)) => {
+            (Some(element), MemoryPlace::Argument(argument)) => {
                 if let Some(numbers) = self.call.arrays[argument] {
                     numbers.change(element, |before| folded(kind, fold, before, value as u32));
                 }
             }
-            (Some(element), Place::Local(local)) => {
+            (Some(element), MemoryPlace::Local(local)) => {
                 let number = &mut self.state.locals.borrow_mut()[local][element];
                 *number = u64::from(folded(kind, fold, *number as u32, value as u32));
             }
-            (Some(_), Place::Register(_)) => {}
+            (Some(_), MemoryPlace::Register(_)) => {}
             (None, _) => self.note_beyond(place),
         }
     }
@@ -338,14 +338,9 @@ impl Point for PlainPoint<'_> {
         self.state.sums.borrow_mut()[argument].add(term.0);
     }
     fn fold(self, argument: usize, value: u64) {
-        if let Role::Fold(kind, fold) = self.call.roles[argument] {
-            let value = match kind {
-                Kind::F32 if f32::from_bits(value as u32).is_nan() => return,
-                Kind::F32 => ordered(value as u32),
-                _ => value as u32,
-            };
+        if let MapRole::Fold(kind, fold) = self.call.roles[argument] {
             let number = &mut self.state.folds.borrow_mut()[argument];
-            *number = folded(kind, fold, *number, value);
+            *number = folded(kind, fold, *number, value as u32);
         }
     }
     fn copy(self, copy: Copied<'_, u64>) {

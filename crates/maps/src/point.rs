@@ -5,9 +5,10 @@ use std::marker::PhantomData;
 use bytemuck::Pod;
 use lanefield::body::program::Kind;
 use lanefield_reference::body::number::{Carried, Choice, RealNumber};
+use lanefield_reference::extreme::Extreme;
 
 use super::number::{Carries, IntegerNumber};
-use super::role::{Beyond, Fold, Place, Role, Use};
+use super::role::{Beyond, Fold, MapRole, MemoryPlace, Use};
 
 /// A point of an index space of 1 to 6 dimensions. With [`Self::threads`] in its body it is a block of points: a work-group.
 pub trait Point: Copy {
@@ -60,11 +61,11 @@ pub trait Point: Copy {
     #[doc(hidden)]
     fn extent(self, argument: usize, dimension: usize) -> Self::I32;
     #[doc(hidden)]
-    fn load(self, kind: Kind, place: Place, index: &[Self::Raw], beyond: Beyond<Self::Raw>) -> Self::Raw;
+    fn load(self, kind: Kind, place: MemoryPlace, index: &[Self::Raw], beyond: Beyond<Self::Raw>) -> Self::Raw;
     #[doc(hidden)]
-    fn store(self, place: Place, index: &[Self::Raw], value: Self::Raw, beyond: Beyond<Self::Raw>);
+    fn store(self, place: MemoryPlace, index: &[Self::Raw], value: Self::Raw, beyond: Beyond<Self::Raw>);
     #[doc(hidden)]
-    fn fold_at(self, kind: Kind, place: Place, fold: Fold, index: &[Self::Raw], value: Self::Raw);
+    fn fold_at(self, kind: Kind, place: MemoryPlace, fold: Fold, index: &[Self::Raw], value: Self::Raw);
     #[doc(hidden)]
     fn scalar(self, kind: Kind, argument: usize) -> Self::Raw;
     #[doc(hidden)]
@@ -94,7 +95,7 @@ pub struct Copied<'a, Raw> {
 /// An argument of a map, by its number.
 pub trait Argument<P> {
     /// Its role.
-    const ROLE: Role;
+    const ROLE: MapRole;
     /// The argument of this number, at this point.
     fn at_point(point: P, number: usize) -> Self;
 }
@@ -110,7 +111,7 @@ macro_rules! arrays {
         }
 
         impl<P: Point, T: $Bound, const D: usize> Argument<P> for $name<P, T, D> {
-            const ROLE: Role = Role::Array { kind: T::KIND, rank: D, used: Use::$used };
+            const ROLE: MapRole = MapRole::Array { kind: T::KIND, rank: D, used: Use::$used };
             #[inline(always)]
             fn at_point(point: P, number: usize) -> Self {
                 Self { point, number, holds: PhantomData }
@@ -159,7 +160,7 @@ macro_rules! readable {
             }
             #[inline(always)]
             fn load(self, index: [P::I32; D], beyond: Beyond<P::Raw>) -> T::Number<P> {
-                Carries::from_raw(self.point.load(T::KIND, Place::Argument(self.number), &raws::<P, D>(index), beyond))
+                Carries::from_raw(self.point.load(T::KIND, MemoryPlace::Argument(self.number), &raws::<P, D>(index), beyond))
             }
         }
     )+};
@@ -172,13 +173,13 @@ macro_rules! writable {
             /// Writes the element of an index. One beyond the ends of the array is as for reading.
             #[inline(always)]
             pub fn write(self, index: [P::I32; D], value: T::Number<P>) {
-                self.point.store(Place::Argument(self.number), &raws::<P, D>(index), value.raw(), Beyond::Error);
+                self.point.store(MemoryPlace::Argument(self.number), &raws::<P, D>(index), value.raw(), Beyond::Error);
             }
             /// The same, and nothing where there is no such element.
             #[inline(always)]
             pub fn write_inside(self, index: [P::I32; D], value: T::Number<P>) {
                 let beyond = Beyond::Instead(None);
-                self.point.store(Place::Argument(self.number), &raws::<P, D>(index), value.raw(), beyond);
+                self.point.store(MemoryPlace::Argument(self.number), &raws::<P, D>(index), value.raw(), beyond);
             }
         }
     )+};
@@ -194,16 +195,16 @@ impl<P: Point, T: IntegerElement, const D: usize> Accumulate<P, T, D> {
     /// Makes an element the lesser one of itself and `value`.
     #[inline(always)]
     pub fn least(self, index: [P::I32; D], value: T::Number<P>) {
-        self.fold(Fold::Least, index, value);
+        self.fold(Fold::Extreme(Extreme::Least), index, value);
     }
     /// Makes an element the greater one of itself and `value`.
     #[inline(always)]
     pub fn greatest(self, index: [P::I32; D], value: T::Number<P>) {
-        self.fold(Fold::Greatest, index, value);
+        self.fold(Fold::Extreme(Extreme::Greatest), index, value);
     }
     #[inline(always)]
     fn fold(self, fold: Fold, index: [P::I32; D], value: T::Number<P>) {
-        self.point.fold_at(T::KIND, Place::Argument(self.number), fold, &raws::<P, D>(index), value.raw());
+        self.point.fold_at(T::KIND, MemoryPlace::Argument(self.number), fold, &raws::<P, D>(index), value.raw());
     }
 }
 
@@ -216,7 +217,7 @@ pub struct Scalar<P, T> {
 }
 
 impl<P: Point, T: Element> Argument<P> for Scalar<P, T> {
-    const ROLE: Role = Role::Scalar(T::KIND);
+    const ROLE: MapRole = MapRole::Scalar(T::KIND);
     #[inline(always)]
     fn at_point(point: P, number: usize) -> Self {
         Self { point, number, holds: PhantomData }
@@ -239,7 +240,7 @@ pub struct ExactSum<P> {
 }
 
 impl<P: Point> Argument<P> for ExactSum<P> {
-    const ROLE: Role = Role::ExactSum;
+    const ROLE: MapRole = MapRole::ExactSum;
     #[inline(always)]
     fn at_point(point: P, number: usize) -> Self {
         Self { point, number }
@@ -255,7 +256,7 @@ impl<P: Point> ExactSum<P> {
 }
 
 macro_rules! folds {
-    ($($(#[$doc:meta])+ $name:ident $Fold:ident $Bound:ident $(#[$of:meta])+ $add:ident;)+) => {$(
+    ($($(#[$doc:meta])+ $name:ident $fold:expr, $Bound:ident $(#[$of:meta])+ $add:ident;)+) => {$(
         $(#[$doc])+
         #[derive(Clone, Copy, Debug)]
         pub struct $name<P, T> {
@@ -265,7 +266,7 @@ macro_rules! folds {
         }
 
         impl<P: Point, T: $Bound> Argument<P> for $name<P, T> {
-            const ROLE: Role = Role::Fold(T::KIND, Fold::$Fold);
+            const ROLE: MapRole = MapRole::Fold(T::KIND, $fold);
             #[inline(always)]
             fn at_point(point: P, number: usize) -> Self {
                 Self { point, number, holds: PhantomData }
@@ -284,15 +285,15 @@ macro_rules! folds {
 
 folds! {
     /// The sum of integers of all points, modulo 2³².
-    IntegerSum Sum IntegerElement
+    IntegerSum Fold::Sum, IntegerElement
     /// Adds a term.
     add;
-    /// The least of numbers of all points; where there are none, the greatest that there is. −0 is less than +0, and what is no number is left out.
-    Least Least OrderedElement
+    /// The least of numbers of all points, in the order −∞ … −0, +0 … +∞, and NaN if one of them is NaN. Of none it is +∞, or the greatest integer.
+    Least Fold::Extreme(Extreme::Least), OrderedElement
     /// Takes a number in.
     take;
-    /// The greatest of numbers of all points; where there are none, the least that there is. As of [`Least`].
-    Greatest Greatest OrderedElement
+    /// The greatest of numbers of all points, as [`Least`]. Of none it is −∞, or the least integer.
+    Greatest Fold::Extreme(Extreme::Greatest), OrderedElement
     /// Takes a number in.
     take;
 }
@@ -313,14 +314,14 @@ impl<P: Point, T: Element, const D: usize> Local<P, T, D> {
     /// An element.
     #[inline(always)]
     pub fn at(self, index: [P::I32; D]) -> T::Number<P> {
-        let place = Place::Local(self.number);
+        let place = MemoryPlace::Local(self.number);
         Carries::from_raw(self.point.load(T::KIND, place, &raws::<P, D>(index), Beyond::Error))
     }
 
     /// Writes an element.
     #[inline(always)]
     pub fn write(self, index: [P::I32; D], value: T::Number<P>) {
-        self.point.store(Place::Local(self.number), &raws::<P, D>(index), value.raw(), Beyond::Error);
+        self.point.store(MemoryPlace::Local(self.number), &raws::<P, D>(index), value.raw(), Beyond::Error);
     }
 
     /// Fills it from an array, from `origin` on, with 0 where that has no elements. All threads of the block copy together: it stands outside of
@@ -354,7 +355,7 @@ impl<P: Point, T: IntegerElement, const D: usize> Local<P, T, D> {
     /// Adds to an element, which several threads may do at once.
     #[inline(always)]
     pub fn add(self, index: [P::I32; D], value: T::Number<P>) {
-        self.point.fold_at(T::KIND, Place::Local(self.number), Fold::Sum, &raws::<P, D>(index), value.raw());
+        self.point.fold_at(T::KIND, MemoryPlace::Local(self.number), Fold::Sum, &raws::<P, D>(index), value.raw());
     }
 }
 
@@ -374,13 +375,13 @@ impl<P: Point, T: Element> Register<P, T> {
     /// What a register of this thread holds.
     #[inline(always)]
     pub fn get(self, index: P::I32) -> T::Number<P> {
-        Carries::from_raw(self.point.load(T::KIND, Place::Register(self.number), &[index.raw()], Beyond::Error))
+        Carries::from_raw(self.point.load(T::KIND, MemoryPlace::Register(self.number), &[index.raw()], Beyond::Error))
     }
 
     /// Has a register of this thread hold `value`.
     #[inline(always)]
     pub fn set(self, index: P::I32, value: T::Number<P>) {
-        self.point.store(Place::Register(self.number), &[index.raw()], value.raw(), Beyond::Error);
+        self.point.store(MemoryPlace::Register(self.number), &[index.raw()], value.raw(), Beyond::Error);
     }
 }
 
@@ -405,8 +406,7 @@ pub trait Element: Pod + Default + PartialEq + std::fmt::Debug + Send + Sync + p
 )]
 pub trait IntegerElement: Element {}
 
-/// What has a least and a greatest, whichever comes first, in 32 bits: integers, and real numbers, of which −0 is less than +0, and what is no number is
-/// left out.
+/// What has a least and a greatest, whichever comes first, in 32 bits.
 #[diagnostic::on_unimplemented(
     message = "the least of `{Self}` of all points is not taken: OpenCL C 1.2 has atomic operations of 32 bits alone",
     label = "expected i32, u32 or f32",
@@ -445,7 +445,7 @@ elements! { f32 F32; f64 F64; i32 I32; u32 U32; }
 /// The body of a map, generic in the point that it is done at.
 pub trait MapBody {
     /// What its arguments are.
-    const ROLES: &'static [Role];
+    const ROLES: &'static [MapRole];
 
     /// What is done at a point.
     fn run<P: Point>(point: P);

@@ -3,7 +3,7 @@
 
 use lanefield::body::program::{Accesses, Id, Kind, Language, Operands};
 
-use super::role::{Beyond, Fold, MOST_DIMENSIONS, Place, bytes};
+use super::role::{Beyond, Fold, MOST_DIMENSIONS, MemoryPlace, bytes};
 
 /// The most dimensions of a block of threads.
 pub const BLOCK_DIMENSIONS: usize = 3;
@@ -26,11 +26,11 @@ impl Language for PointLanguage {
 #[allow(missing_docs, reason = "the names say what they are")]
 pub enum PointAccess {
     /// Reads a number.
-    Load { id: Id, kind: Kind, place: Place, index: Vec<Id>, beyond: Beyond<Id> },
+    Load { id: Id, kind: Kind, place: MemoryPlace, index: Vec<Id>, beyond: Beyond<Id> },
     /// Writes a number.
-    Store { place: Place, index: Vec<Id>, value: Id, beyond: Beyond<Id> },
+    Store { place: MemoryPlace, index: Vec<Id>, value: Id, beyond: Beyond<Id> },
     /// Changes a number that others may change at the same time.
-    FoldAt { kind: Kind, place: Place, fold: Fold, index: Vec<Id>, value: Id },
+    FoldAt { kind: Kind, place: MemoryPlace, fold: Fold, index: Vec<Id>, value: Id },
     /// Adds to an exact sum.
     Sum { argument: usize, term: Id },
     /// Takes an integer into a number of all points.
@@ -147,11 +147,11 @@ pub fn index_of(mut number: u64, range: &[usize]) -> [i32; MOST_DIMENSIONS] {
 }
 
 /// Where it is noted that an index of a place lay beyond the ends: arguments, local memory, registers, one after the other.
-pub fn slot(needs: &Needs, arguments: usize, place: Place) -> usize {
+pub fn slot(needs: &Needs, arguments: usize, place: MemoryPlace) -> usize {
     match place {
-        Place::Argument(argument) => argument,
-        Place::Local(local) => arguments + local,
-        Place::Register(register) => arguments + needs.locals.len() + register,
+        MemoryPlace::Argument(argument) => argument,
+        MemoryPlace::Local(local) => arguments + local,
+        MemoryPlace::Register(register) => arguments + needs.locals.len() + register,
     }
 }
 

@@ -13,7 +13,7 @@ use super::check;
 use super::number::{Carries, IntegerNumber};
 use super::point::{Copied, Element, Local, MapBody, Point, Register};
 use super::program::{BLOCK_DIMENSIONS, Needs, PointAccess, PointLanguage, Room, Scope};
-use super::role::{Beyond, Fold, MOST_DIMENSIONS, Place};
+use super::role::{Beyond, Fold, MOST_DIMENSIONS, MemoryPlace};
 
 /// Records what a body does at a point.
 ///
@@ -256,15 +256,15 @@ impl Point for PointRecorder {
     fn extent(self, argument: usize, dimension: usize) -> Recorded<i32> {
         Recorded::of(Operation::Extent(argument, dimension))
     }
-    fn load(self, kind: Kind, place: Place, index: &[Id], beyond: Beyond<Id>) -> Id {
+    fn load(self, kind: Kind, place: MemoryPlace, index: &[Id], beyond: Beyond<Id>) -> Id {
         numbered::<PointLanguage>(kind, |id| {
             Statement::Access(PointAccess::Load { id, kind, place, index: index.to_vec(), beyond })
         })
     }
-    fn store(self, place: Place, index: &[Id], value: Id, beyond: Beyond<Id>) {
+    fn store(self, place: MemoryPlace, index: &[Id], value: Id, beyond: Beyond<Id>) {
         push(PointAccess::Store { place, index: index.to_vec(), value, beyond });
     }
-    fn fold_at(self, kind: Kind, place: Place, fold: Fold, index: &[Id], value: Id) {
+    fn fold_at(self, kind: Kind, place: MemoryPlace, fold: Fold, index: &[Id], value: Id) {
         push(PointAccess::FoldAt { kind, place, fold, index: index.to_vec(), value });
     }
     fn scalar(self, kind: Kind, argument: usize) -> Id {

@@ -1,13 +1,14 @@
 //! What the arguments of a map are, and what is done with them: data, which bodies, programs and calls share.
 
 use lanefield::body::program::Kind;
+use lanefield_reference::extreme::Extreme;
 
 /// The most dimensions of an index space, and of an array.
 pub const MOST_DIMENSIONS: usize = 6;
 
 /// Where a number lies that is read or written.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Place {
+pub enum MemoryPlace {
     /// In the array that is this argument.
     Argument(usize),
     /// In local memory.
@@ -16,13 +17,24 @@ pub enum Place {
     Register(usize),
 }
 
-/// What is done where several points meet.
+/// What is made of the numbers of several points.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-#[allow(missing_docs, reason = "the names say what they are")]
 pub enum Fold {
+    /// The sum of integers, modulo 2³².
     Sum,
-    Least,
-    Greatest,
+    /// One of them: the same as of bodies on lattice sites.
+    Extreme(Extreme),
+}
+
+impl Fold {
+    /// What the operation on two numbers is called in all languages.
+    pub const fn operation(self) -> &'static str {
+        match self {
+            Self::Sum => "add",
+            Self::Extreme(Extreme::Least) => "min",
+            Self::Extreme(Extreme::Greatest) => "max",
+        }
+    }
 }
 
 /// What is read or written beyond the ends of an array.
@@ -44,14 +56,14 @@ impl<Raw> Beyond<Raw> {
 /// What an argument of a map is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[allow(missing_docs, reason = "the names say what they are")]
-pub enum Role {
+pub enum MapRole {
     /// An array.
     Array { kind: Kind, rank: usize, used: Use },
     /// A number of the call.
     Scalar(Kind),
     /// An exact sum of doubles over all points.
     ExactSum,
-    /// A number that integers of all points make.
+    /// An integer sum over all points, or an extreme.
     Fold(Kind, Fold),
 }
 
@@ -72,7 +84,7 @@ pub const fn bytes(kind: Kind) -> usize {
     if let Kind::F64 = kind { 8 } else { 4 }
 }
 
-/// What is kept while the least or the greatest of all points is found: of a real number an integer that is ordered as it is.
+/// What devices keep of a fold: of a real number an integer that is ordered as it is, since OpenCL C 1.2 has atomic operations on integers alone.
 pub const fn of_fold(kind: Kind) -> Kind {
     if let Kind::F32 = kind { Kind::U32 } else { kind }
 }
@@ -96,39 +108,52 @@ pub fn is_nan(kind: Kind, bits: u64) -> bool {
     }
 }
 
-/// What a fold gives where there is nothing to be folded: its bits.
+/// What a fold of no numbers is: its bits.
 pub fn identity(kind: Kind, fold: Fold) -> u32 {
     match (fold, kind) {
-        (Fold::Sum, _) | (Fold::Greatest, Kind::U32) => 0,
-        (Fold::Least, Kind::U32) => u32::MAX,
-        (Fold::Least, Kind::F32) => ordered(f32::INFINITY.to_bits()),
-        (Fold::Greatest, Kind::F32) => ordered(f32::NEG_INFINITY.to_bits()),
-        (Fold::Least, _) => i32::MAX as u32,
-        (Fold::Greatest, _) => i32::MIN as u32,
+        (Fold::Sum, _) | (Fold::Extreme(Extreme::Greatest), Kind::U32) => 0,
+        (Fold::Extreme(extreme), Kind::F32) => (extreme.of_none() as f32).to_bits(),
+        (Fold::Extreme(Extreme::Least), Kind::U32) => u32::MAX,
+        (Fold::Extreme(Extreme::Least), _) => i32::MAX as u32,
+        (Fold::Extreme(Extreme::Greatest), _) => i32::MIN as u32,
     }
 }
 
-/// The bits of a real number as an integer that is ordered as real numbers are.
-pub fn ordered(bits: u32) -> u32 {
-    if bits >> 31 == 1 { !bits } else { bits | 1 << 31 }
-}
-
-/// The bits of what a fold gave.
-pub fn unfolded(kind: Kind, folded: u32) -> u64 {
-    u64::from(match kind {
-        Kind::F32 if folded >> 31 == 1 => folded & !(1 << 31),
-        Kind::F32 => !folded,
-        _ => folded,
-    })
-}
-
-/// Two integers folded: their bits.
+/// The fold of two numbers: its bits.
 pub fn folded(kind: Kind, fold: Fold, a: u32, b: u32) -> u32 {
     match (fold, kind) {
         (Fold::Sum, _) => a.wrapping_add(b),
-        (Fold::Least, Kind::U32 | Kind::F32) => a.min(b),
-        (Fold::Least, _) => (a as i32).min(b as i32) as u32,
-        (Fold::Greatest, Kind::U32 | Kind::F32) => a.max(b),
-        (Fold::Greatest, _) => (a as i32).max(b as i32) as u32,
+        (Fold::Extreme(extreme), Kind::F32) => {
+            // Doubles hold every number of 32 bits.
+            let [a, b] = [a, b].map(|bits| f64::from(f32::from_bits(bits)));
+            let one = extreme.of(a, b);
+            if one.is_nan() { f32::NAN.to_bits() } else { (one as f32).to_bits() }
+        }
+        (Fold::Extreme(extreme), Kind::U32) => extreme.by(a, b, Ord::cmp),
+        (Fold::Extreme(extreme), _) => extreme.by(a as i32, b as i32, Ord::cmp) as u32,
+    }
+}
+
+/// What devices keep of the bits of a fold: of a real number the integer that `map_ordered` of `cl/map.clh` makes.
+pub fn ordered(kind: Kind, bits: u32) -> u32 {
+    match kind {
+        Kind::F32 if bits >> 31 == 1 => !bits,
+        Kind::F32 => bits | 1 << 31,
+        _ => bits,
+    }
+}
+
+/// The bits of a fold from what a device kept. Beyond the integers of both infinities there is NaN.
+pub fn unordered(kind: Kind, integer: u32) -> u32 {
+    match kind {
+        Kind::F32
+            if integer > ordered(kind, f32::INFINITY.to_bits())
+                || integer < ordered(kind, f32::NEG_INFINITY.to_bits()) =>
+        {
+            f32::NAN.to_bits()
+        }
+        Kind::F32 if integer >> 31 == 1 => integer & !(1 << 31),
+        Kind::F32 => !integer,
+        _ => integer,
     }
 }

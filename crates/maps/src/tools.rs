@@ -13,7 +13,7 @@ use super::kernel::{MapKernel, MapOptions};
 use super::launch::MapBackend;
 use super::opencl::{Form, Walk, kernel_text};
 use super::program::PointLanguage;
-use super::role::Role;
+use super::role::MapRole;
 use super::trial::{MapComparison, Trial, compare, ways};
 use super::write::kernel_name;
 
@@ -138,7 +138,7 @@ impl IndexKernel for MapKernel {
                 self.names[argument]
             ));
         }
-        if self.roles.iter().any(|role| matches!(role, Role::ExactSum | Role::Fold(..))) {
+        if self.roles.iter().any(|role| matches!(role, MapRole::ExactSum | MapRole::Fold(..))) {
             remarks.push("the host waits for the numbers that the map makes".to_owned());
         }
         Ok(remarks)

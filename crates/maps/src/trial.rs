@@ -12,7 +12,7 @@ use super::error::MapError;
 use super::kernel::{Given, MapCase, MapKernel, MapOptions, Schedule};
 use super::launch::{MapBackend, MapCall, Value};
 use super::program::{BLOCK_DIMENSIONS, PointLanguage};
-use super::role::{self, Role, Use};
+use super::role::{self, MapRole, Use};
 
 /// A case of a map with its arrays on a backend. The numbers depend on the map, the number of the case, and a key.
 #[derive(Debug)]
@@ -46,7 +46,7 @@ impl<B: MapBackend + ?Sized> Trial<B> {
         let case = *map.cases.get(number).ok_or_else(|| refused("it has no case: add `case(range = …)`".to_owned()))?;
         let mut arrays = Vec::new();
         for (argument, (role, given)) in map.roles.iter().zip(case.arguments).enumerate() {
-            let Role::Array { kind, rank, .. } = role else {
+            let MapRole::Array { kind, rank, .. } = role else {
                 arrays.push(None);
                 continue;
             };
@@ -80,7 +80,7 @@ impl<B: MapBackend + ?Sized> Trial<B> {
                 (_, Given::Array(extents) | Given::Integers(extents, _), Some(HeldArray { numbers, .. })) => {
                     Value::Array { numbers, extents: extents.to_vec(), pitch: extents.last().copied().unwrap_or(1) }
                 }
-                (Role::Scalar(kind), Given::Number(number), _) => Value::Number(role::bits_of(*kind, *number)),
+                (MapRole::Scalar(kind), Given::Number(number), _) => Value::Number(role::bits_of(*kind, *number)),
                 _ => Value::Result,
             });
         }
@@ -125,14 +125,14 @@ impl<B: MapBackend + ?Sized> Trial<B> {
     /// Bytes that the map moves at least: each array once, and one that is read and written twice.
     pub fn bytes(&self) -> u64 {
         let times =
-            |role: &Role| 1 + u64::from(matches!(role, Role::Array { used: Use::Update | Use::Accumulate, .. }));
+            |role: &MapRole| 1 + u64::from(matches!(role, MapRole::Array { used: Use::Update | Use::Accumulate, .. }));
         let arrays = self.map.roles.iter().zip(&self.arrays).filter_map(|(role, array)| Some((role, array.as_ref()?)));
         arrays.map(|(role, array)| times(role) * array.first.len() as u64).sum()
     }
 }
 
-fn is_written(role: &Role) -> bool {
-    matches!(role, Role::Array { used: Use::Write | Use::Update | Use::Accumulate, .. })
+fn is_written(role: &MapRole) -> bool {
+    matches!(role, MapRole::Array { used: Use::Write | Use::Update | Use::Accumulate, .. })
 }
 
 /// Random numbers as bytes: of both signs and many sizes, here and there −0 or subnormal.
@@ -267,7 +267,7 @@ pub fn compare<B: MapBackend>(
 impl Results {
     fn arrays<'a>(&'a self, map: &'a MapKernel) -> impl Iterator<Item = (usize, Kind, &'a [u8])> {
         self.arrays.iter().zip(map.roles).enumerate().filter_map(|(argument, (bytes, role))| match (bytes, role) {
-            (Some(bytes), Role::Array { kind, .. }) => Some((argument, *kind, &bytes[..])),
+            (Some(bytes), MapRole::Array { kind, .. }) => Some((argument, *kind, &bytes[..])),
             _ => None,
         })
     }

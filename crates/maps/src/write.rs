@@ -5,10 +5,11 @@ use lanefield::body::BodyError;
 use lanefield::body::dialect::Dialect;
 use lanefield::body::program::{Id, Kind, Operation, Program, Statement};
 use lanefield::body::text::{Text, Writes};
+use lanefield_reference::extreme::Extreme;
 
 use super::kernel::MapKernel;
 use super::program::{BLOCK_DIMENSIONS, PointAccess, PointLanguage, Scope, slot, slots};
-use super::role::{Beyond, Fold, Place, Role, Use, of_fold};
+use super::role::{Beyond, Fold, MapRole, MemoryPlace, Use, of_fold};
 
 /// The name of the kernel of a map.
 pub fn kernel_name(map: &str) -> String {
@@ -20,7 +21,7 @@ pub fn kernel_name(map: &str) -> String {
 pub struct Names<'a>(pub &'a MapKernel);
 
 impl Names<'_> {
-    pub fn numbers(&self, wanted: impl Fn(&Role) -> bool) -> Vec<usize> {
+    pub fn numbers(&self, wanted: impl Fn(&MapRole) -> bool) -> Vec<usize> {
         (0..self.0.roles.len()).filter(|&number| wanted(&self.0.roles[number])).collect()
     }
 
@@ -62,14 +63,11 @@ pub fn delinearised(ty: &str, number: &str, rank: usize) -> Vec<String> {
 }
 
 /// The atomic operation of a fold.
-pub fn atomic(dialect: Dialect, fold: Fold) -> &'static str {
-    match (dialect, fold) {
-        (Dialect::OpenCl, Fold::Sum) => "atomic_add",
-        (Dialect::OpenCl, Fold::Least) => "atomic_min",
-        (Dialect::OpenCl, Fold::Greatest) => "atomic_max",
-        (_, Fold::Sum) => "atomicAdd",
-        (_, Fold::Least) => "atomicMin",
-        (_, Fold::Greatest) => "atomicMax",
+pub fn atomic(dialect: Dialect, fold: Fold) -> String {
+    let operation = fold.operation();
+    match dialect {
+        Dialect::OpenCl => format!("atomic_{operation}"),
+        _ => format!("atomic{}{}", operation[..1].to_uppercase(), &operation[1..]),
     }
 }
 
@@ -140,8 +138,9 @@ impl Writes<PointLanguage> for Writer<'_> {
                 if !self.in_threads {
                     // What all threads read here, one of them may write in the next thread-block map.
                     self.synchronise();
-                    if let Place::Argument(argument) = place {
-                        self.pending = matches!(self.named.0.roles[*argument], Role::Array { used: Use::Update, .. });
+                    if let MemoryPlace::Argument(argument) = place {
+                        self.pending =
+                            matches!(self.named.0.roles[*argument], MapRole::Array { used: Use::Update, .. });
                     }
                 }
                 let (name, ty) = (self.name(*place), self.type_of(*kind));
@@ -166,7 +165,7 @@ impl Writes<PointLanguage> for Writer<'_> {
             PointAccess::Store { place, index, value, beyond } => {
                 let (place, value, name) = (*place, *value, self.name(*place));
                 self.at_element(place, index, *beyond == Beyond::Error, |writer, element| {
-                    if let Place::Argument(argument) = place {
+                    if let MemoryPlace::Argument(argument) = place {
                         writer.own(argument, element);
                     }
                     writer.line(&format!("{name}[{element}] = v{};", value.0));
@@ -198,25 +197,23 @@ impl Writes<PointLanguage> for Writer<'_> {
                 self.line(&format!("{}[{list} * points + number] = v{};", self.named.terms(*argument), term.0));
             }
             PointAccess::Fold { argument, value } => {
-                if let Role::Fold(kind, fold) = self.named.0.roles[*argument] {
-                    let of_real = kind == Kind::F32;
-                    let number = if of_real { format!("map_ordered(v{})", value.0) } else { format!("v{}", value.0) };
-                    if of_real {
-                        let is_number = match self.dialect {
-                            Dialect::OpenCl => format!("!isnan(v{})", value.0),
-                            _ => format!("v{0} == v{0}", value.0),
-                        };
-                        self.line(&format!("if ({is_number})"));
-                    }
+                if let MapRole::Fold(kind, fold) = self.named.0.roles[*argument] {
+                    // Where a number is NaN so is the extreme: it lies beyond all others.
+                    let number = match (kind, fold) {
+                        (Kind::F32, Fold::Extreme(Extreme::Least)) => format!("map_ordered(v{}, 0)", value.0),
+                        (Kind::F32, _) => format!("map_ordered(v{}, 0xffffffffu)", value.0),
+                        _ => format!("v{}", value.0),
+                    };
                     let line = match (self.dialect, fold) {
                         (Dialect::OpenCl, Fold::Sum) => {
                             format!("fold{argument} = add_{}(fold{argument}, {number});", self.type_of(kind))
                         }
-                        (Dialect::OpenCl, Fold::Least) => format!("fold{argument} = min(fold{argument}, {number});"),
-                        (Dialect::OpenCl, Fold::Greatest) => format!("fold{argument} = max(fold{argument}, {number});"),
+                        (Dialect::OpenCl, Fold::Extreme(_)) => {
+                            format!("fold{argument} = {}(fold{argument}, {number});", fold.operation())
+                        }
                         _ => self.folded(of_fold(kind), fold, &format!("*{}", self.named.argument(*argument)), &number),
                     };
-                    self.line(&format!("{}{line}", if of_real { "    " } else { "" }));
+                    self.line(&line);
                 }
             }
             PointAccess::Clear { register } => {
@@ -276,7 +273,7 @@ impl<'a> Writer<'a> {
             program,
             guarded: false,
             tracked: &[],
-            sums: named.numbers(|role| *role == Role::ExactSum),
+            sums: named.numbers(|role| *role == MapRole::ExactSum),
             lists: vec![0; named.0.roles.len()],
             outermost: indent,
             in_threads: !program.needs.is_of_blocks(),
@@ -304,11 +301,9 @@ impl<'a> Writer<'a> {
     /// Changes a number that others may change at the same time.
     fn folded(&self, kind: Kind, fold: Fold, number: &str, value: &str) -> String {
         let suffix = if kind == Kind::U32 { "uint" } else { "int" };
-        match (self.dialect, fold) {
-            (Dialect::C, Fold::Sum) => format!("{number} = add_{suffix}({number}, {value});"),
-            (Dialect::C, Fold::Least) => format!("{number} = min_{suffix}({number}, {value});"),
-            (Dialect::C, Fold::Greatest) => format!("{number} = max_{suffix}({number}, {value});"),
-            (dialect, fold) => format!("{}(&{number}, {value});", atomic(dialect, fold)),
+        match self.dialect {
+            Dialect::C => format!("{number} = {}_{suffix}({number}, {value});", fold.operation()),
+            dialect => format!("{}(&{number}, {value});", atomic(dialect, fold)),
         }
     }
 
@@ -327,31 +322,33 @@ impl<'a> Writer<'a> {
         }
     }
 
-    fn name(&self, place: Place) -> String {
+    fn name(&self, place: MemoryPlace) -> String {
         match place {
-            Place::Argument(argument) => self.named.argument(argument),
-            Place::Local(local) => format!("l{local}"),
-            Place::Register(register) => format!("r{register}"),
+            MemoryPlace::Argument(argument) => self.named.argument(argument),
+            MemoryPlace::Local(local) => format!("l{local}"),
+            MemoryPlace::Register(register) => format!("r{register}"),
         }
     }
 
-    fn extents(&self, place: Place) -> Vec<String> {
+    fn extents(&self, place: MemoryPlace) -> Vec<String> {
         match place {
-            Place::Argument(argument) => match self.named.0.roles[argument] {
-                Role::Array { rank, .. } => (0..rank).map(|d| self.named.extent(argument, d)).collect(),
+            MemoryPlace::Argument(argument) => match self.named.0.roles[argument] {
+                MapRole::Array { rank, .. } => (0..rank).map(|d| self.named.extent(argument, d)).collect(),
                 _ => Vec::new(),
             },
-            Place::Local(local) => self.program.needs.locals[local].extents.iter().map(usize::to_string).collect(),
-            Place::Register(number) => {
+            MemoryPlace::Local(local) => {
+                self.program.needs.locals[local].extents.iter().map(usize::to_string).collect()
+            }
+            MemoryPlace::Register(number) => {
                 self.program.needs.registers[number].extents.iter().map(usize::to_string).collect()
             }
         }
     }
 
     /// The number of an element: rows of an argument are a pitch apart.
-    fn number_of(&self, place: Place, index: &[String]) -> String {
+    fn number_of(&self, place: MemoryPlace, index: &[String]) -> String {
         let mut steps = self.extents(place);
-        if let (Place::Argument(argument), Some(last)) = (place, steps.last_mut()) {
+        if let (MemoryPlace::Argument(argument), Some(last)) = (place, steps.last_mut()) {
             *last = self.named.pitch(argument);
         }
         index[1..]
@@ -361,7 +358,7 @@ impl<'a> Writer<'a> {
     }
 
     /// The number of an element, and the condition that there is one.
-    fn element(&self, place: Place, index: &[String]) -> (String, String) {
+    fn element(&self, place: MemoryPlace, index: &[String]) -> (String, String) {
         let (element, extents) = (self.number_of(place, index), self.extents(place));
         let uint = self.type_of(Kind::U32);
         let inside = index.iter().zip(&extents).map(|(index, extent)| format!("({uint}){index} < ({uint}){extent}"));
@@ -373,7 +370,7 @@ impl<'a> Writer<'a> {
     }
 
     /// Notes that an index lay beyond the ends.
-    fn beyond(&self, place: Place) -> String {
+    fn beyond(&self, place: MemoryPlace) -> String {
         format!("map_beyond(status + {}, point);", slot(&self.program.needs, self.named.0.roles.len(), place))
     }
 
@@ -390,7 +387,7 @@ impl<'a> Writer<'a> {
     }
 
     /// Does `work`, a statement, at an element, if there is one.
-    fn at_element(&mut self, place: Place, index: &[Id], is_error: bool, work: impl FnOnce(&mut Self, &str)) {
+    fn at_element(&mut self, place: MemoryPlace, index: &[Id], is_error: bool, work: impl FnOnce(&mut Self, &str)) {
         let (element, inside) = self.element(place, &Self::names_of(index));
         if is_error && !self.guarded {
             return work(self, &element);
@@ -413,7 +410,7 @@ impl<'a> Writer<'a> {
         let asynchronous = asynchronous && self.dialect == Dialect::OpenCl;
         let (uint, long) =
             (self.type_of(Kind::U32), if self.dialect == Dialect::OpenCl { "long" } else { "long long" });
-        let place = Place::Argument(argument);
+        let place = MemoryPlace::Argument(argument);
         let (name, extents) = (self.name(place), self.extents(place));
         let room = self.program.needs.locals[local].clone();
         let rank = room.extents.len();

@@ -8,6 +8,12 @@ use std::process::Command;
 use lanefield::dynamic::IndexKernel;
 use lanefield::emit::Dialect;
 
+use super::folds::{
+    EXTREMES, HIERARCHICAL_HISTOGRAM, HISTOGRAM, Histogram, STATISTICS, extremes_by_loops, hard_numbers, statistics_on,
+};
+use super::numbers::{FUNCTIONS, Functions, INTEGER_OPERATIONS, IntegerOperations};
+use super::schedules::{COLLATZ, LAPLACIAN, RUNNING_SUM, RunningSum, laplacian_on};
+use super::thread_blocks::{PRODUCT, THROUGH_LOCAL_MEMORY};
 use super::*;
 
 /// A program that calls an emitted map: its arrays, the arguments in their order, and what is printed.
@@ -139,6 +145,12 @@ fn integers_in_c_have_the_bits_of_the_cpu() {
     assert_eq!(program.run(&INTEGER_OPERATIONS, &[n, n]), expected);
 }
 
+/// The bits of a real number from the integer of the same order, as the head of a source has them.
+fn unordered(ordered: u64) -> u64 {
+    let bits = if ordered >> 31 == 1 { ordered & 0x7fff_ffff } else { !ordered & 0xffff_ffff };
+    if f32::from_bits(bits as u32).is_nan() { 0x7fc0_0000 } else { bits }
+}
+
 #[test]
 fn sums_and_extremes_in_c_are_those_of_the_cpu() {
     let (n, m) = (11, 17);
@@ -155,11 +167,22 @@ fn sums_and_extremes_in_c_are_those_of_the_cpu() {
     let program = program.result("int", "least", "2147483647").result("int", "greatest", "-2147483647 - 1");
     let program = program.result("unsigned int", "least_real", "0xff800000u");
     let found = program.result("unsigned int", "greatest_real", "0x007fffffu").run(&STATISTICS, &[n, m]);
-    let unordered = |u: u64| if u >> 31 == 1 { u & 0x7fff_ffff } else { !u & 0xffff_ffff };
     let low = |x: i32| u64::from(x as u32);
     let expected = [sums[0], sums[1], low(of_integers), u64::from(negative), low(integer[0]), low(integer[1])];
     assert_eq!(found[..6], expected);
     assert_eq!([unordered(found[6]), unordered(found[7])], reals.map(u64::from));
+}
+
+#[test]
+fn extremes_in_c_are_those_of_plain_loops() {
+    for x in hard_numbers() {
+        // C has no arrays without elements.
+        let array = if x.is_empty() { &[f32::NAN] } else { &x[..] };
+        let program = Program::default().array("x", array, &[array.len()], false);
+        let program = program.result("unsigned int", "least", "0xff800000u");
+        let found = program.result("unsigned int", "greatest", "0x007fffffu").run(&EXTREMES, &[x.len()]);
+        assert_eq!(found.into_iter().map(unordered).collect::<Vec<_>>(), extremes_by_loops(&x).map(u64::from), "{x:?}");
+    }
 }
 
 #[test]

@@ -2,6 +2,8 @@
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use super::index_space::{Places1, Places2, Transposed};
+use super::thread_blocks::{ThroughLocalMemory, TwoAndThreeTimes};
 use super::*;
 
 #[test]
