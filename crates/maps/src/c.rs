@@ -4,14 +4,14 @@
 use lanefield::body::BodyError;
 use lanefield::body::c::{called, compiled_with, includes, one_of_terms, operations, wrapped};
 use lanefield::body::dialect::Dialect;
-use lanefield::body::program::{Kind, Program};
+use lanefield::body::program::Program;
 use lanefield::body::text::Writes as _;
 use lanefield_reference::real::Precision;
 
+use super::arguments::{Names, kernel_name, rooms};
 use super::kernel::MapKernel;
 use super::program::PointLanguage;
-use super::role::{Fold, MapRole, Use, identity, of_fold, ordered};
-use super::write::{Names, Writer, delinearised, kernel_name, type_of_map};
+use super::write::{Writer, delinearised};
 
 /// The source of a map over `rank` dimensions. What its arguments are stands at its head.
 ///
@@ -37,19 +37,14 @@ pub fn kernel_text(
     let mut writer = Writer::new(dialect, names, program, if needs.is_of_blocks() { 1 } else { 2 });
     writer.statements(&program.statements)?;
     let body = std::mem::take(&mut writer.text().text);
-    let arguments = arguments(names, &writer.lists, rank, dialect);
+    let arguments = names.declared(dialect, rank, &writer.lists);
     let declared: Vec<&str> = arguments.iter().map(|(declared, _)| &declared[..]).collect();
     let qualifier = if is_c { "" } else { "extern \"C\" __global__ " };
     let name = kernel_name(map.name);
     let mut text = format!("{qualifier}void {name}(\n    {}\n) {{\n", declared.join(",\n    "));
     let ranges: Vec<String> = (0..rank).map(|dimension| format!("(size_t)range{dimension}")).collect();
     let points = format!("    const size_t points = {};\n", ranges.join(" * "));
-    for (number, room) in needs.locals.iter().enumerate() {
-        text += &format!("    __shared__ {} l{number}[{}];\n", type_of_map(dialect, room.kind), room.elements());
-    }
-    for (number, room) in needs.registers.iter().enumerate() {
-        text += &format!("    {} r{number}[{}];\n", type_of_map(dialect, room.kind), room.elements());
-    }
+    text += &rooms(dialect, needs);
     let in_grid =
         "    const size_t number = (size_t)blockIdx.x * blockDim.x + threadIdx.x;\n    if (number < points) {\n";
     let (begin, indent, end) = match (is_c, needs.is_of_blocks()) {
@@ -66,70 +61,6 @@ pub fn kernel_text(
     let limits = "#ifndef INT_MIN\n#define INT_MIN (-2147483647 - 1)\n#endif\n";
     Ok(format!("{}\n{}{limits}\n{called}\n{text}{sum}", head(map, program, &arguments, dialect), includes(dialect)))
 }
-
-/// The arguments: how each is declared, and what is said of it.
-fn arguments(names: Names<'_>, lists: &[usize], rank: usize, dialect: Dialect) -> Vec<(String, String)> {
-    let (map, restrict) = (names.0, dialect.restrict());
-    let mut all = Vec::new();
-    for (number, role) in map.roles.iter().enumerate() {
-        let (name, plain) = (names.argument(number), map.names[number]);
-        match role {
-            MapRole::Array { kind, rank, used } => {
-                let (is_const, does) = match used {
-                    Use::Read => ("const ", "read"),
-                    Use::Write => ("", "written"),
-                    Use::Update => ("", "read and written"),
-                    Use::Accumulate => ("", "changed by several points"),
-                };
-                let ty = type_of_map(dialect, *kind);
-                let about = format!(
-                    "{name}: an array of the extents {plain}_n0, ..., {does}; its rows begin {plain}_pitch elements apart"
-                );
-                all.push((format!("{is_const}{ty}* {restrict} {name}"), about));
-                let sizes = (0..*rank).map(|d| names.extent(number, d)).chain([names.pitch(number)]);
-                all.extend(sizes.map(|size| (format!("int {size}"), String::new())));
-            }
-            MapRole::Scalar(kind) => {
-                all.push((format!("{} {name}", type_of_map(dialect, *kind)), format!("{name}: a number")));
-            }
-            MapRole::Fold(kind, fold) => {
-                let what = match (fold, kind) {
-                    (Fold::Sum, _) => "the sum, modulo 2^32, is added to it".to_owned(),
-                    (Fold::Extreme(_), Kind::F32) => ORDERED.to_owned(),
-                    (Fold::Extreme(extreme), _) => format!("the {extreme} number"),
-                };
-                let first = match (kind, ordered(*kind, identity(*kind, *fold))) {
-                    (_, 0) => "0".to_owned(),
-                    (Kind::I32, bits) => (bits as i32).to_string(),
-                    (Kind::F32, bits) => {
-                        format!("{bits:#010x}: bits of {}infinity, ordered", if bits >> 31 == 1 { "" } else { "-" })
-                    }
-                    (_, bits) => format!("{bits:#x}"),
-                };
-                let ty = type_of_map(dialect, of_fold(*kind));
-                let about = format!("{name}: one number, {what}; before the launch it is {first}");
-                all.push((format!("{ty}* {restrict} {name}"), about));
-            }
-            MapRole::ExactSum => {
-                let (name, lists) = (names.terms(number), lists[number]);
-                let about = format!(
-                    "{name}: {lists} terms of each point, written; the sum {plain} is {}_sum({name}, {lists} * points), on the host",
-                    kernel_name(map.name)
-                );
-                all.push((format!("double* {restrict} {name}"), about));
-            }
-        }
-    }
-    all.extend((0..rank).map(|dimension| {
-        let about =
-            if dimension == 0 { "range0, ...: the extents of the index space".to_owned() } else { String::new() };
-        (format!("int range{dimension}"), about)
-    }));
-    all
-}
-
-const ORDERED: &str =
-    "the bits u of a float x, ordered: x has the bits u & 0x7fffffff if u >> 31, else ~u, and is NaN if a number is";
 
 /// The comment at the head.
 fn head(map: &MapKernel, program: &Program<PointLanguage>, arguments: &[(String, String)], dialect: Dialect) -> String {

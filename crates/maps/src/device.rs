@@ -6,6 +6,7 @@ use lanefield::backend::opencl::{Arg, Buffer, DeviceError, DeviceKind, KernelInf
 use lanefield::body::program::Kind;
 use lanefield_reference::exact::{self, ExactSum};
 
+use super::arguments::kernel_name;
 use super::array::{MapMemory, Storage};
 use super::error::MapError;
 use super::kernel::Schedule;
@@ -13,7 +14,6 @@ use super::launch::{CheckedCall, MapBackend, Outcome, Value};
 use super::opencl::{Form, Walk, kernel_text};
 use super::program::{BLOCK_DIMENSIONS, slots};
 use super::role::{MapRole, bytes, identity, ordered, unordered};
-use super::write::kernel_name;
 
 /// The numbers of an array in device memory.
 #[derive(Debug)]

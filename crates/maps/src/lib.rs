@@ -54,11 +54,12 @@
 //! | `array.rs`, `kernel.rs`, `launch.rs` | arrays; a map as data, and its schedule; a launch, checked |
 //! | `bounds.rs` | where a launch reads and writes, known before it runs |
 //! | `plain_point.rs`, `cpu.rs` | the CPU |
-//! | `write.rs` | the body of a map as text, in any language |
+//! | `arguments.rs`, `write.rs` | the arguments and the body of a map as text, in any language |
 //! | `opencl.rs`, `device.rs` | the OpenCL C of a map, and its launch |
 //! | `c.rs` | its C, CUDA and HIP |
 //! | `trial.rs`, `tools.rs` | maps tried on their cases, and compared; what tools do with them |
 
+mod arguments;
 mod array;
 mod bounds;
 mod c;

@@ -9,14 +9,11 @@ use lanefield::body::program::{Kind, Program};
 use lanefield::body::text::Writes as _;
 use lanefield_reference::extreme::Extreme;
 
+use super::arguments::{Names, kernel_name, rooms, type_of_map};
 use super::kernel::MapKernel;
-use super::program::{BLOCK_DIMENSIONS, PointLanguage, Room};
-use super::role::{Fold, MapRole, Use, of_fold};
-use super::write::{Names, Writer, atomic, delinearised, kernel_name, type_of_map};
-
-fn type_of(kind: Kind) -> &'static str {
-    type_of_map(Dialect::OpenCl, kind)
-}
+use super::program::{BLOCK_DIMENSIONS, PointLanguage};
+use super::role::{Fold, MapRole, of_fold};
+use super::write::{Writer, atomic, delinearised};
 
 /// What stands around a body.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -63,19 +60,14 @@ pub fn kernel_text(map: &MapKernel, program: &Program<PointLanguage>, form: &For
     text += if sums.is_empty() { "#include \"map.clh\"\n" } else { "#include \"map_sums.clh\"\n" };
     let _ =
         write!(text, "\n__kernel void {}({}) {{\n", kernel_name(map.name), arguments(named, form, &sums).join(", "));
-    for (number, Room { kind, .. }) in needs.locals.iter().enumerate() {
-        let _ = writeln!(text, "    __local {} l{number}[{}];", type_of(*kind), needs.locals[number].elements());
-    }
-    for (number, room) in needs.registers.iter().enumerate() {
-        let _ = writeln!(text, "    {} r{number}[{}];", type_of(room.kind), room.elements());
-    }
+    text += &rooms(Dialect::OpenCl, needs);
     for number in 0..sums.len() {
         let _ = writeln!(text, "    running sum{number} = running_empty();\n    int any{number} = 0;");
         let _ = writeln!(text, "    __local uint terms{number};");
     }
     for &argument in &folds {
         if let MapRole::Fold(kind, fold) = map.roles[argument] {
-            let (ty, identity) = (type_of(of_fold(kind)), identity(kind, fold));
+            let (ty, identity) = (type_of_map(Dialect::OpenCl, of_fold(kind)), identity(kind, fold));
             let _ = writeln!(text, "    {ty} fold{argument} = {identity};\n    __local {ty} of_group{argument};");
         }
     }
@@ -107,32 +99,10 @@ pub fn kernel_text(map: &MapKernel, program: &Program<PointLanguage>, form: &For
     Ok(text)
 }
 
-/// The arguments of a kernel: those of the body in their order, each array followed by its extents and its pitch; then the index space, and what the schedule, sums and
-/// guards need.
+/// The arguments of a kernel: those of the body and the index space, then what the schedule, sums and guards need.
 fn arguments(named: Names<'_>, form: &Form, sums: &[usize]) -> Vec<String> {
-    let mut declared = Vec::new();
-    for (number, role) in named.0.roles.iter().enumerate() {
-        let name = named.argument(number);
-        match role {
-            MapRole::Array { kind, rank, used } => {
-                let qualifier = match used {
-                    Use::Read => "__global const",
-                    Use::Accumulate => "volatile __global",
-                    Use::Write | Use::Update => "__global",
-                };
-                declared.push(format!("{qualifier} {}* restrict {name}", type_of(*kind)));
-                declared.extend((0..*rank).map(|dimension| format!("int {}", named.extent(number, dimension))));
-                declared.push(format!("int {}", named.pitch(number)));
-            }
-            MapRole::Scalar(kind) => declared.push(format!("{} {name}", type_of(*kind))),
-            MapRole::Fold(kind, _) => {
-                let ty = type_of(of_fold(*kind));
-                declared.push(format!("volatile __global {ty}* restrict {name}"));
-            }
-            MapRole::ExactSum => {}
-        }
-    }
-    declared.extend((0..form.rank).map(|dimension| format!("int range{dimension}")));
+    let of_body = named.declared(Dialect::OpenCl, form.rank, &[]);
+    let mut declared: Vec<String> = of_body.into_iter().map(|(declared, _)| declared).collect();
     declared.push("ulong points".to_owned());
     if form.walk == Walk::Queue {
         declared.extend(["volatile __global uint* restrict queue".to_owned(), "uint chunk".to_owned()]);

@@ -34,16 +34,8 @@ impl HostNumbers {
     #[inline(always)]
     fn store(&self, element: usize, bits: u64) {
         match self {
-            Self::Short(numbers) => {
-                if let Some(number) = numbers.get(element) {
-                    number.store(bits as u32, Relaxed);
-                }
-            }
-            Self::Long(numbers) => {
-                if let Some(number) = numbers.get(element) {
-                    number.store(bits, Relaxed);
-                }
-            }
+            Self::Short(numbers) => numbers.get(element).map_or((), |number| number.store(bits as u32, Relaxed)),
+            Self::Long(numbers) => numbers.get(element).map_or((), |number| number.store(bits, Relaxed)),
         }
     }
 

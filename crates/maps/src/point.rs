@@ -100,24 +100,77 @@ pub trait Argument<P> {
     fn at_point(point: P, number: usize) -> Self;
 }
 
-macro_rules! arrays {
-    ($($(#[$doc:meta])+ $name:ident $used:ident: $Bound:ident;)+) => {$(
+/// Arguments of a map, and memory that its body asks for: each is its number, at a point.
+macro_rules! handles {
+    ($($(#[$doc:meta])+ $name:ident<P $(, $T:ident $(, const $D:ident: usize)?)?>;)+) => {$(
         $(#[$doc])+
         #[derive(Clone, Copy, Debug)]
-        pub struct $name<P, T, const D: usize> {
+        pub struct $name<P $(, $T $(, const $D: usize)?)?> {
             point: P,
             number: usize,
-            holds: PhantomData<T>,
+            holds: PhantomData<($($T,)?)>,
         }
 
-        impl<P: Point, T: $Bound, const D: usize> Argument<P> for $name<P, T, D> {
-            const ROLE: MapRole = MapRole::Array { kind: T::KIND, rank: D, used: Use::$used };
+        impl<P $(, $T $(, const $D: usize)?)?> $name<P $(, $T $(, $D)?)?> {
             #[inline(always)]
-            fn at_point(point: P, number: usize) -> Self {
+            pub(super) fn new(point: P, number: usize) -> Self {
                 Self { point, number, holds: PhantomData }
             }
         }
+    )+};
+}
 
+handles! {
+    /// An array that is read.
+    Read<P, T, const D: usize>;
+    /// An array that is written, each element by at most one point.
+    Write<P, T, const D: usize>;
+    /// An array that is read and written, each element by at most one point.
+    Update<P, T, const D: usize>;
+    /// An array of integers, an element of which several points may change.
+    Accumulate<P, T, const D: usize>;
+    /// A number of the call.
+    Scalar<P, T>;
+    /// The exact sum of doubles of all points, rounded once.
+    ExactSum<P>;
+    /// The sum of integers of all points, modulo 2³².
+    IntegerSum<P, T>;
+    /// The least of numbers of all points, in the order −∞ … −0, +0 … +∞, and NaN if one of them is NaN. Of none it is +∞, or the greatest integer.
+    Least<P, T>;
+    /// The greatest of numbers of all points, as [`Least`]. Of none it is −∞, or the least integer.
+    Greatest<P, T>;
+    /// Local memory of a block.
+    Local<P, T, const D: usize>;
+    /// Registers of a thread.
+    Register<P, T>;
+}
+
+macro_rules! arguments {
+    ($([$($generics:tt)*] $Argument:ty: $role:expr;)+) => {$(
+        impl<P: Point, $($generics)*> Argument<P> for $Argument {
+            const ROLE: MapRole = $role;
+            #[inline(always)]
+            fn at_point(point: P, number: usize) -> Self {
+                Self::new(point, number)
+            }
+        }
+    )+};
+}
+
+arguments! {
+    [T: Element, const D: usize] Read<P, T, D>: MapRole::Array { kind: T::KIND, rank: D, used: Use::Read };
+    [T: Element, const D: usize] Write<P, T, D>: MapRole::Array { kind: T::KIND, rank: D, used: Use::Write };
+    [T: Element, const D: usize] Update<P, T, D>: MapRole::Array { kind: T::KIND, rank: D, used: Use::Update };
+    [T: IntegerElement, const D: usize] Accumulate<P, T, D>: MapRole::Array { kind: T::KIND, rank: D, used: Use::Accumulate };
+    [T: Element] Scalar<P, T>: MapRole::Scalar(T::KIND);
+    [] ExactSum<P>: MapRole::ExactSum;
+    [T: IntegerElement] IntegerSum<P, T>: MapRole::Fold(T::KIND, Fold::Sum);
+    [T: OrderedElement] Least<P, T>: MapRole::Fold(T::KIND, Fold::Extreme(Extreme::Least));
+    [T: OrderedElement] Greatest<P, T>: MapRole::Fold(T::KIND, Fold::Extreme(Extreme::Greatest));
+}
+
+macro_rules! with_extents {
+    ($($name:ident: $Bound:ident;)+) => {$(
         impl<P: Point, T: $Bound, const D: usize> $name<P, T, D> {
             /// Its extent in a dimension.
             #[inline(always)]
@@ -127,17 +180,7 @@ macro_rules! arrays {
         }
     )+};
 }
-
-arrays! {
-    /// An array that is read.
-    Read Read: Element;
-    /// An array that is written, each element by at most one point.
-    Write Write: Element;
-    /// An array that is read and written, each element by at most one point.
-    Update Update: Element;
-    /// An array of integers, an element of which several points may change.
-    Accumulate Accumulate: IntegerElement;
-}
+with_extents! { Read: Element; Write: Element; Update: Element; Accumulate: IntegerElement; }
 
 #[inline(always)]
 fn raws<P: Point, const D: usize>(index: [P::I32; D]) -> [P::Raw; D] {
@@ -208,42 +251,11 @@ impl<P: Point, T: IntegerElement, const D: usize> Accumulate<P, T, D> {
     }
 }
 
-/// A number of the call.
-#[derive(Clone, Copy, Debug)]
-pub struct Scalar<P, T> {
-    point: P,
-    number: usize,
-    holds: PhantomData<T>,
-}
-
-impl<P: Point, T: Element> Argument<P> for Scalar<P, T> {
-    const ROLE: MapRole = MapRole::Scalar(T::KIND);
-    #[inline(always)]
-    fn at_point(point: P, number: usize) -> Self {
-        Self { point, number, holds: PhantomData }
-    }
-}
-
 impl<P: Point, T: Element> Scalar<P, T> {
     /// The number.
     #[inline(always)]
     pub fn get(self) -> T::Number<P> {
         Carries::from_raw(self.point.scalar(T::KIND, self.number))
-    }
-}
-
-/// The exact sum of doubles of all points, rounded once.
-#[derive(Clone, Copy, Debug)]
-pub struct ExactSum<P> {
-    point: P,
-    number: usize,
-}
-
-impl<P: Point> Argument<P> for ExactSum<P> {
-    const ROLE: MapRole = MapRole::ExactSum;
-    #[inline(always)]
-    fn at_point(point: P, number: usize) -> Self {
-        Self { point, number }
     }
 }
 
@@ -256,25 +268,9 @@ impl<P: Point> ExactSum<P> {
 }
 
 macro_rules! folds {
-    ($($(#[$doc:meta])+ $name:ident $fold:expr, $Bound:ident $(#[$of:meta])+ $add:ident;)+) => {$(
-        $(#[$doc])+
-        #[derive(Clone, Copy, Debug)]
-        pub struct $name<P, T> {
-            point: P,
-            number: usize,
-            holds: PhantomData<T>,
-        }
-
-        impl<P: Point, T: $Bound> Argument<P> for $name<P, T> {
-            const ROLE: MapRole = MapRole::Fold(T::KIND, $fold);
-            #[inline(always)]
-            fn at_point(point: P, number: usize) -> Self {
-                Self { point, number, holds: PhantomData }
-            }
-        }
-
+    ($($name:ident: $Bound:ident, $(#[$doc:meta])+ $add:ident;)+) => {$(
         impl<P: Point, T: $Bound> $name<P, T> {
-            $(#[$of])+
+            $(#[$doc])+
             #[inline(always)]
             pub fn $add(self, value: T::Number<P>) {
                 self.point.fold(self.number, value.raw());
@@ -284,33 +280,18 @@ macro_rules! folds {
 }
 
 folds! {
-    /// The sum of integers of all points, modulo 2³².
-    IntegerSum Fold::Sum, IntegerElement
+    IntegerSum: IntegerElement,
     /// Adds a term.
     add;
-    /// The least of numbers of all points, in the order −∞ … −0, +0 … +∞, and NaN if one of them is NaN. Of none it is +∞, or the greatest integer.
-    Least Fold::Extreme(Extreme::Least), OrderedElement
+    Least: OrderedElement,
     /// Takes a number in.
     take;
-    /// The greatest of numbers of all points, as [`Least`]. Of none it is −∞, or the least integer.
-    Greatest Fold::Extreme(Extreme::Greatest), OrderedElement
+    Greatest: OrderedElement,
     /// Takes a number in.
     take;
-}
-
-/// Local memory of a block.
-#[derive(Clone, Copy, Debug)]
-pub struct Local<P, T, const D: usize> {
-    point: P,
-    number: usize,
-    holds: PhantomData<T>,
 }
 
 impl<P: Point, T: Element, const D: usize> Local<P, T, D> {
-    pub(super) fn new(point: P, number: usize) -> Self {
-        Self { point, number, holds: PhantomData }
-    }
-
     /// An element.
     #[inline(always)]
     pub fn at(self, index: [P::I32; D]) -> T::Number<P> {
@@ -359,19 +340,7 @@ impl<P: Point, T: IntegerElement, const D: usize> Local<P, T, D> {
     }
 }
 
-/// Registers of a thread.
-#[derive(Clone, Copy, Debug)]
-pub struct Register<P, T> {
-    point: P,
-    number: usize,
-    holds: PhantomData<T>,
-}
-
 impl<P: Point, T: Element> Register<P, T> {
-    pub(super) fn new(point: P, number: usize) -> Self {
-        Self { point, number, holds: PhantomData }
-    }
-
     /// What a register of this thread holds.
     #[inline(always)]
     pub fn get(self, index: P::I32) -> T::Number<P> {

@@ -93,20 +93,12 @@ where
     fn select(choice: Recorded<bool>, yes: Self, no: Self) -> Self {
         Self::of(Operation::Select(choice.0, yes.0, no.0))
     }
-    fn least(self, other: Self) -> Self {
-        Self::of(Operation::Least(self.0, other.0))
-    }
-    fn greatest(self, other: Self) -> Self {
-        Self::of(Operation::Greatest(self.0, other.0))
-    }
-    fn bit_and(self, other: Self) -> Self {
-        Self::of(Operation::And(self.0, other.0))
-    }
-    fn bit_or(self, other: Self) -> Self {
-        Self::of(Operation::Or(self.0, other.0))
-    }
-    fn bit_xor(self, other: Self) -> Self {
-        Self::of(Operation::Xor(self.0, other.0))
+    lanefield_reference::operations! {
+        least(a, other) = Self::of(Operation::Least(a.0, other.0));
+        greatest(a, other) = Self::of(Operation::Greatest(a.0, other.0));
+        bit_and(a, other) = Self::of(Operation::And(a.0, other.0));
+        bit_or(a, other) = Self::of(Operation::Or(a.0, other.0));
+        bit_xor(a, other) = Self::of(Operation::Xor(a.0, other.0));
     }
     fn shifted_left(self, bits: u32) -> Self {
         Self::of(Operation::ShiftedLeft(self.0, bits % 32))

@@ -7,6 +7,7 @@ use lanefield::dynamic::{AnyBackend, Compared, Here, IndexKernel, PreparedLaunch
 use lanefield::emit::{Dialect, EmitError};
 use lanefield_reference::exact;
 
+use super::arguments::kernel_name;
 use super::c;
 use super::error::MapError;
 use super::kernel::{MapKernel, MapOptions};
@@ -15,7 +16,6 @@ use super::opencl::{Form, Walk, kernel_text};
 use super::program::PointLanguage;
 use super::role::MapRole;
 use super::trial::{MapComparison, Trial, compare, ways};
-use super::write::kernel_name;
 
 /// The key of the numbers on which maps are timed.
 const KEY: u64 = 1;

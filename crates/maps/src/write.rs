@@ -7,49 +7,9 @@ use lanefield::body::program::{Id, Kind, Operation, Program, Statement};
 use lanefield::body::text::{Text, Writes};
 use lanefield_reference::extreme::Extreme;
 
-use super::kernel::MapKernel;
+use super::arguments::{Names, type_of_map};
 use super::program::{BLOCK_DIMENSIONS, PointAccess, PointLanguage, Scope, slot, slots};
 use super::role::{Beyond, Fold, MapRole, MemoryPlace, Use, of_fold};
-
-/// The name of the kernel of a map.
-pub fn kernel_name(map: &str) -> String {
-    format!("map_{map}")
-}
-
-/// What a map and its arguments are called in its kernel.
-#[derive(Clone, Copy)]
-pub struct Names<'a>(pub &'a MapKernel);
-
-impl Names<'_> {
-    pub fn numbers(&self, wanted: impl Fn(&MapRole) -> bool) -> Vec<usize> {
-        (0..self.0.roles.len()).filter(|&number| wanted(&self.0.roles[number])).collect()
-    }
-
-    /// The name of an argument, which is no word of the language.
-    pub fn argument(&self, number: usize) -> String {
-        format!("{}_", self.0.names[number])
-    }
-
-    /// What the terms of an exact sum are called.
-    pub fn terms(&self, argument: usize) -> String {
-        format!("{}_terms", self.0.names[argument])
-    }
-
-    /// What an array's pitch is called.
-    pub fn pitch(&self, argument: usize) -> String {
-        format!("{}_pitch", self.0.names[argument])
-    }
-
-    /// The name of an array's extent.
-    pub fn extent(&self, argument: usize, dimension: usize) -> String {
-        format!("{}_n{dimension}", self.0.names[argument])
-    }
-}
-
-/// The type of a number. Yes or no is an integer.
-pub fn type_of_map(dialect: Dialect, kind: Kind) -> &'static str {
-    dialect.type_of(if kind == Kind::Choice { Kind::I32 } else { kind })
-}
 
 /// The first `rank` components of an index from their number, the last one fastest.
 pub fn delinearised(ty: &str, number: &str, rank: usize) -> Vec<String> {

@@ -1,0 +1,138 @@
+//! The names of a map, of its arguments and of its memory, and how they are declared, in any dialect.
+
+use lanefield::body::dialect::Dialect;
+use lanefield::body::program::Kind;
+use lanefield_reference::extreme::Extreme;
+
+use super::kernel::MapKernel;
+use super::program::{Needs, Room};
+use super::role::{Fold, MapRole, Use, identity, of_fold, ordered};
+
+/// The name of the kernel of a map.
+pub fn kernel_name(map: &str) -> String {
+    format!("map_{map}")
+}
+
+/// What a map and its arguments are called in its kernel.
+#[derive(Clone, Copy)]
+pub struct Names<'a>(pub &'a MapKernel);
+
+impl Names<'_> {
+    pub fn numbers(&self, wanted: impl Fn(&MapRole) -> bool) -> Vec<usize> {
+        (0..self.0.roles.len()).filter(|&number| wanted(&self.0.roles[number])).collect()
+    }
+
+    /// The name of an argument, which is no word of the language.
+    pub fn argument(&self, number: usize) -> String {
+        format!("{}_", self.0.names[number])
+    }
+
+    /// What the terms of an exact sum are called.
+    pub fn terms(&self, argument: usize) -> String {
+        format!("{}_terms", self.0.names[argument])
+    }
+
+    /// What an array's pitch is called.
+    pub fn pitch(&self, argument: usize) -> String {
+        format!("{}_pitch", self.0.names[argument])
+    }
+
+    /// The name of an array's extent.
+    pub fn extent(&self, argument: usize, dimension: usize) -> String {
+        format!("{}_n{dimension}", self.0.names[argument])
+    }
+
+    /// The arguments of the body in their order, each array followed by its extents and its pitch, then the extents of the index space: how each is
+    /// declared, and what the head of a source says of it. `lists`: for each exact sum the terms of a point.
+    pub fn declared(self, dialect: Dialect, rank: usize, lists: &[usize]) -> Vec<(String, String)> {
+        let map = self.0;
+        let mut all = Vec::new();
+        for (number, role) in map.roles.iter().enumerate() {
+            let (name, plain) = (self.argument(number), map.names[number]);
+            match role {
+                MapRole::Array { kind, rank, used } => {
+                    let does = match used {
+                        Use::Read => "read",
+                        Use::Write => "written",
+                        Use::Update => "read and written",
+                        Use::Accumulate => "changed by several points",
+                    };
+                    let about = format!(
+                        "{name}: an array of the extents {plain}_n0, ..., {does}; its rows begin {plain}_pitch elements apart"
+                    );
+                    all.push((pointer(dialect, *used, type_of_map(dialect, *kind), &name), about));
+                    let sizes = (0..*rank).map(|d| self.extent(number, d)).chain([self.pitch(number)]);
+                    all.extend(sizes.map(|size| (format!("int {size}"), String::new())));
+                }
+                MapRole::Scalar(kind) => {
+                    all.push((format!("{} {name}", type_of_map(dialect, *kind)), format!("{name}: a number")));
+                }
+                MapRole::Fold(kind, fold) => {
+                    let ty = type_of_map(dialect, of_fold(*kind));
+                    all.push((pointer(dialect, Use::Accumulate, ty, &name), about_fold(&name, *kind, *fold)));
+                }
+                // OpenCL C has the sums of groups instead.
+                MapRole::ExactSum if dialect == Dialect::OpenCl => {}
+                MapRole::ExactSum => {
+                    let (name, lists) = (self.terms(number), lists[number]);
+                    let about = format!(
+                        "{name}: {lists} terms of each point, written; the sum {plain} is {}_sum({name}, {lists} * points), on the host",
+                        kernel_name(map.name)
+                    );
+                    all.push((pointer(dialect, Use::Write, "double", &name), about));
+                }
+            }
+        }
+        let about = |dimension| if dimension == 0 { "range0, ...: the extents of the index space" } else { "" };
+        all.extend((0..rank).map(|dimension| (format!("int range{dimension}"), about(dimension).to_owned())));
+        all
+    }
+}
+
+/// A pointer that no other one of the arguments meets.
+fn pointer(dialect: Dialect, used: Use, ty: &str, name: &str) -> String {
+    let qualifier = match (dialect, used) {
+        (Dialect::OpenCl, Use::Read) => "__global const ",
+        (Dialect::OpenCl, Use::Accumulate) => "volatile __global ",
+        (Dialect::OpenCl, Use::Write | Use::Update) => "__global ",
+        (_, Use::Read) => "const ",
+        _ => "",
+    };
+    format!("{qualifier}{ty}* {} {name}", dialect.restrict())
+}
+
+/// What a fold is, and what it is before the launch.
+fn about_fold(name: &str, kind: Kind, fold: Fold) -> String {
+    let what = match (fold, kind) {
+        (Fold::Sum, _) => "the sum, modulo 2^32, is added to it".to_owned(),
+        (Fold::Extreme(_), Kind::F32) => {
+            "the bits u of a float x, ordered: x has the bits u & 0x7fffffff if u >> 31, else ~u, and is NaN if a number is"
+                .to_owned()
+        }
+        (Fold::Extreme(extreme), _) => format!("the {extreme} number"),
+    };
+    let first = match (kind, fold, ordered(kind, identity(kind, fold))) {
+        (Kind::F32, Fold::Extreme(Extreme::Least), bits) => format!("{bits:#010x}: bits of infinity, ordered"),
+        (Kind::F32, _, bits) => format!("{bits:#010x}: bits of -infinity, ordered"),
+        (Kind::I32, _, bits) => (bits as i32).to_string(),
+        (_, _, 0) => "0".to_owned(),
+        (_, _, bits) => format!("{bits:#x}"),
+    };
+    format!("{name}: one number, {what}; before the launch it is {first}")
+}
+
+/// The memory that a body asks for.
+pub fn rooms(dialect: Dialect, needs: &Needs) -> String {
+    let shared = if dialect == Dialect::OpenCl { "__local" } else { "__shared__" };
+    let of_block = needs.locals.iter().enumerate().map(|(number, room)| (format!("{shared} "), 'l', number, room));
+    let of_thread = needs.registers.iter().enumerate().map(|(number, room)| (String::new(), 'r', number, room));
+    let line = |(space, letter, number, room): (String, char, usize, &Room)| {
+        format!("    {space}{} {letter}{number}[{}];\n", type_of_map(dialect, room.kind), room.elements())
+    };
+    of_block.chain(of_thread).map(line).collect()
+}
+
+/// The type of a number. Yes or no is an integer.
+pub fn type_of_map(dialect: Dialect, kind: Kind) -> &'static str {
+    dialect.type_of(if kind == Kind::Choice { Kind::I32 } else { kind })
+}
