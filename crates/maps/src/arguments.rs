@@ -42,6 +42,12 @@ impl Names<'_> {
         format!("{}_n{dimension}", self.0.names[argument])
     }
 
+    /// The extents of an array.
+    pub fn extents(self, argument: usize) -> Vec<String> {
+        let rank = if let MapRole::Array { rank, .. } = self.0.roles[argument] { rank } else { 0 };
+        (0..rank).map(|dimension| self.extent(argument, dimension)).collect()
+    }
+
     /// The arguments of the body in their order, each array followed by its extents and its pitch, then the extents of the index space: how each is
     /// declared, and what the head of a source says of it. `lists`: for each exact sum the terms of a point.
     pub fn declared(self, dialect: Dialect, rank: usize, lists: &[usize]) -> Vec<(String, String)> {
@@ -50,7 +56,7 @@ impl Names<'_> {
         for (number, role) in map.roles.iter().enumerate() {
             let (name, plain) = (self.argument(number), map.names[number]);
             match role {
-                MapRole::Array { kind, rank, used } => {
+                MapRole::Array { kind, used, .. } => {
                     let does = match used {
                         Use::Read => "read",
                         Use::Write => "written",
@@ -61,7 +67,7 @@ impl Names<'_> {
                         "{name}: an array of the extents {plain}_n0, ..., {does}; its rows begin {plain}_pitch elements apart"
                     );
                     all.push((pointer(dialect, *used, type_of_map(dialect, *kind), &name), about));
-                    let sizes = (0..*rank).map(|d| self.extent(number, d)).chain([self.pitch(number)]);
+                    let sizes = self.extents(number).into_iter().chain([self.pitch(number)]);
                     all.extend(sizes.map(|size| (format!("int {size}"), String::new())));
                 }
                 MapRole::Scalar(kind) => {

@@ -248,10 +248,10 @@ impl Finder<'_> {
 
     /// The extents of what a place is in.
     fn extents_of(&self, place: MemoryPlace) -> Vec<usize> {
-        match place {
-            MemoryPlace::Argument(argument) => self.given.extents.get(argument).cloned().unwrap_or_default(),
-            MemoryPlace::Local(local) => self.program.needs.locals[local].extents.clone(),
-            MemoryPlace::Register(register) => self.program.needs.registers[register].extents.clone(),
+        match (place, self.program.needs.room(place)) {
+            (_, Some(room)) => room.extents.clone(),
+            (MemoryPlace::Argument(argument), _) => self.given.extents.get(argument).cloned().unwrap_or_default(),
+            _ => Vec::new(),
         }
     }
 

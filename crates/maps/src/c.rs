@@ -2,7 +2,7 @@
 //! a thread computes a point, and a block of threads a point that is a block. Counterpart for lattice sites: `crates/kernels/src/body/c.rs`.
 
 use lanefield::body::BodyError;
-use lanefield::body::c::{called, compiled_with, includes, one_of_terms, operations, wrapped};
+use lanefield::body::c::{THREAD, called, commented, function, includes, one_of_terms, operations, origin};
 use lanefield::body::dialect::Dialect;
 use lanefield::body::program::Program;
 use lanefield::body::text::Writes as _;
@@ -38,23 +38,21 @@ pub fn kernel_text(
     writer.statements(&program.statements)?;
     let body = std::mem::take(&mut writer.text().text);
     let arguments = names.declared(dialect, rank, &writer.lists);
-    let declared: Vec<&str> = arguments.iter().map(|(declared, _)| &declared[..]).collect();
-    let qualifier = if is_c { "" } else { "extern \"C\" __global__ " };
     let name = kernel_name(map.name);
-    let mut text = format!("{qualifier}void {name}(\n    {}\n) {{\n", declared.join(",\n    "));
     let ranges: Vec<String> = (0..rank).map(|dimension| format!("(size_t)range{dimension}")).collect();
     let points = format!("    const size_t points = {};\n", ranges.join(" * "));
-    text += &rooms(dialect, needs);
-    let in_grid =
-        "    const size_t number = (size_t)blockIdx.x * blockDim.x + threadIdx.x;\n    if (number < points) {\n";
     let (begin, indent, end) = match (is_c, needs.is_of_blocks()) {
         (true, _) => (points + "    for (size_t number = 0; number < points; ++number) {\n", "        ", "    }\n"),
         (_, true) => ("    const size_t number = blockIdx.x;\n".to_owned(), "    ", ""),
-        (_, false) => (points + in_grid, "        ", "    }\n"),
+        (_, false) => (
+            format!("{points}    const size_t number = {THREAD};\n    if (number < points) {{\n"),
+            "        ",
+            "    }\n",
+        ),
     };
-    text += &begin;
-    delinearised("size_t", "number", rank).iter().for_each(|line| text += &format!("{indent}{line}\n"));
-    text += &format!("{body}{end}}}\n");
+    let index: String = delinearised("size_t", "number", rank).iter().map(|line| format!("{indent}{line}\n")).collect();
+    let inside = format!("{}{begin}{index}{body}{end}", rooms(dialect, needs));
+    let text = function(dialect, &name, arguments.iter().map(|(declared, _)| &declared[..]), &inside);
     let sum =
         if writer.lists.iter().any(|&lists| lists > 0) { one_of_terms(dialect, &name, None) } else { String::new() };
     let called = called(dialect, functions(dialect), &text);
@@ -64,16 +62,8 @@ pub fn kernel_text(
 
 /// The comment at the head.
 fn head(map: &MapKernel, program: &Program<PointLanguage>, arguments: &[(String, String)], dialect: Dialect) -> String {
-    let mut about = vec![
-        format!("{}: {}.", map.name, map.computes),
-        format!(
-            "Written by Lanefield {} from the body of the map. It has the bits of Lanefield's map: every operation is rounded once, to nearest even, and what is \
-             fused is an fma. No index may lie beyond its array: nothing checks that here.",
-            env!("CARGO_PKG_VERSION")
-        ),
-        String::new(),
-        compiled_with(dialect).to_owned(),
-    ];
+    let mut about = vec![format!("{}: {}.", map.name, map.computes)];
+    about.extend(origin(dialect, "map", "", " No index may lie beyond its array: nothing checks that here."));
     match (dialect, program.needs.block) {
         (Dialect::C, _) => {}
         (_, Some([z, y, x])) => {
@@ -87,7 +77,7 @@ fn head(map: &MapKernel, program: &Program<PointLanguage>, arguments: &[(String,
     about
         .extend([String::new(), "Arrays lie row by row, the last dimension fastest, and overlap no other.".to_owned()]);
     about.extend(arguments.iter().filter(|(_, about)| !about.is_empty()).map(|(_, about)| format!("  {about}")));
-    about.iter().map(|line| wrapped(line, if line.starts_with("  ") { 4 } else { 0 })).collect()
+    commented(&about, 4)
 }
 
 /// What a map may call, each after those that it calls.

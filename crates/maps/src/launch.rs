@@ -8,7 +8,7 @@ use super::error::MapError;
 use super::kernel::{MapKernel, MapOptions, Schedule};
 use super::point::Element;
 use super::program::{BLOCK_DIMENSIONS, PointLanguage, index_of};
-use super::role::{MOST_DIMENSIONS, MapRole, MemoryPlace, Use, identity};
+use super::role::{MOST_DIMENSIONS, MapRole, MemoryPlace, identity};
 
 /// What a backend must have to run maps: memory for arrays, and a way to run a call.
 pub trait MapBackend: MapMemory {
@@ -257,14 +257,11 @@ impl<'a, B: MapBackend + ?Sized> CheckedCall<'a, B> {
 
     /// A place as errors name it, and its extents.
     fn describe(&self, place: MemoryPlace) -> (String, Vec<usize>) {
+        let room = self.program.needs.room(place).map(|room| room.extents.clone()).unwrap_or_default();
         match place {
             MemoryPlace::Argument(argument) => (self.map.names[argument].to_owned(), self.extents(argument).to_vec()),
-            MemoryPlace::Local(local) => {
-                (format!("local array {local}"), self.program.needs.locals[local].extents.clone())
-            }
-            MemoryPlace::Register(register) => {
-                (format!("register array {register}"), self.program.needs.registers[register].extents.clone())
-            }
+            MemoryPlace::Local(local) => (format!("local array {local}"), room),
+            MemoryPlace::Register(register) => (format!("register array {register}"), room),
         }
     }
 
@@ -287,11 +284,6 @@ impl<'a, B: MapBackend + ?Sized> CheckedCall<'a, B> {
             return Err(MapError::WriteConflict { map: self.map.name, array: self.map.names[argument], element });
         }
         Ok(())
-    }
-
-    /// Arrays that are written.
-    pub fn is_written(&self, argument: usize) -> bool {
-        matches!(self.map.roles[argument], MapRole::Array { used: Use::Write | Use::Update | Use::Accumulate, .. })
     }
 }
 

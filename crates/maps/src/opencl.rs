@@ -46,7 +46,13 @@ pub fn kernel_text(map: &MapKernel, program: &Program<PointLanguage>, form: &For
     let (named, needs) = (Names(map), &program.needs);
     let of_blocks = needs.is_of_blocks();
     let sums: Vec<usize> = named.numbers(|role| *role == MapRole::ExactSum);
-    let folds: Vec<usize> = named.numbers(|role| matches!(role, MapRole::Fold(..)));
+    let fold = |(argument, role): (usize, &MapRole)| match role {
+        MapRole::Fold(kind, fold) => {
+            Some((argument, *fold, type_of_map(Dialect::OpenCl, of_fold(*kind)), identity(*kind, *fold)))
+        }
+        _ => None,
+    };
+    let folds: Vec<_> = map.roles.iter().enumerate().filter_map(fold).collect();
     let frame = frame(form, of_blocks);
     let mut writer = Writer::new(Dialect::OpenCl, named, program, 1 + frame.depth);
     (writer.guarded, writer.tracked) = (form.guarded, &form.tracked);
@@ -65,11 +71,8 @@ pub fn kernel_text(map: &MapKernel, program: &Program<PointLanguage>, form: &For
         let _ = writeln!(text, "    running sum{number} = running_empty();\n    int any{number} = 0;");
         let _ = writeln!(text, "    __local uint terms{number};");
     }
-    for &argument in &folds {
-        if let MapRole::Fold(kind, fold) = map.roles[argument] {
-            let (ty, identity) = (type_of_map(Dialect::OpenCl, of_fold(kind)), identity(kind, fold));
-            let _ = writeln!(text, "    {ty} fold{argument} = {identity};\n    __local {ty} of_group{argument};");
-        }
+    for (argument, _, ty, identity) in &folds {
+        let _ = writeln!(text, "    {ty} fold{argument} = {identity};\n    __local {ty} of_group{argument};");
     }
     text += &frame.begin;
     text += &body;
@@ -83,17 +86,14 @@ pub fn kernel_text(map: &MapKernel, program: &Program<PointLanguage>, form: &For
             map.names[*argument]
         );
     }
-    for &argument in &folds {
-        if let MapRole::Fold(kind, fold) = map.roles[argument] {
-            let (name, atomic, identity) =
-                (named.argument(argument), atomic(Dialect::OpenCl, fold), identity(kind, fold));
-            let _ = write!(
-                text,
-                "    if (map_thread() == 0)\n        of_group{argument} = {identity};\n    barrier(CLK_LOCAL_MEM_FENCE);\n    \
-                 {atomic}(&of_group{argument}, fold{argument});\n    barrier(CLK_LOCAL_MEM_FENCE);\n    \
-                 if (map_thread() == 0)\n        {atomic}({name}, of_group{argument});\n"
-            );
-        }
+    for (argument, fold, _, identity) in folds {
+        let (name, atomic) = (named.argument(argument), atomic(Dialect::OpenCl, fold));
+        let _ = write!(
+            text,
+            "    if (map_thread() == 0)\n        of_group{argument} = {identity};\n    barrier(CLK_LOCAL_MEM_FENCE);\n    \
+             {atomic}(&of_group{argument}, fold{argument});\n    barrier(CLK_LOCAL_MEM_FENCE);\n    \
+             if (map_thread() == 0)\n        {atomic}({name}, of_group{argument});\n"
+        );
     }
     text += "}\n";
     Ok(text)

@@ -129,6 +129,15 @@ impl Needs {
         self.block.is_some()
     }
 
+    /// What is taken of local memory or registers at a place.
+    pub fn room(&self, place: MemoryPlace) -> Option<&Room> {
+        match place {
+            MemoryPlace::Argument(_) => None,
+            MemoryPlace::Local(local) => Some(&self.locals[local]),
+            MemoryPlace::Register(register) => Some(&self.registers[register]),
+        }
+    }
+
     /// Bytes of local memory that a block takes.
     pub fn local_bytes(&self) -> usize {
         self.locals.iter().map(Room::bytes).fold(0, usize::saturating_add)

@@ -291,17 +291,10 @@ impl<'a> Writer<'a> {
     }
 
     fn extents(&self, place: MemoryPlace) -> Vec<String> {
-        match place {
-            MemoryPlace::Argument(argument) => match self.named.0.roles[argument] {
-                MapRole::Array { rank, .. } => (0..rank).map(|d| self.named.extent(argument, d)).collect(),
-                _ => Vec::new(),
-            },
-            MemoryPlace::Local(local) => {
-                self.program.needs.locals[local].extents.iter().map(usize::to_string).collect()
-            }
-            MemoryPlace::Register(number) => {
-                self.program.needs.registers[number].extents.iter().map(usize::to_string).collect()
-            }
+        match (place, self.program.needs.room(place)) {
+            (_, Some(room)) => room.extents.iter().map(usize::to_string).collect(),
+            (MemoryPlace::Argument(argument), _) => self.named.extents(argument),
+            _ => Vec::new(),
         }
     }
 
@@ -366,10 +359,18 @@ impl<'a> Writer<'a> {
         }
     }
 
+    /// The index in global memory of the element `rest` of a local array of these extents.
+    fn global_index(&mut self, origin: &[Id], extents: &[usize]) {
+        let long = if self.dialect == Dialect::OpenCl { "long" } else { "long long" };
+        for (d, (origin, extent)) in origin.iter().zip(extents).enumerate().rev() {
+            self.line(&format!("const {long} g{d} = ({long})v{} + rest % {extent};", origin.0));
+            self.line(&format!("rest /= {extent};"));
+        }
+    }
+
     fn copy(&mut self, local: usize, argument: usize, origin: &[Id], inward: bool, asynchronous: bool) {
         let asynchronous = asynchronous && self.dialect == Dialect::OpenCl;
-        let (uint, long) =
-            (self.type_of(Kind::U32), if self.dialect == Dialect::OpenCl { "long" } else { "long long" });
+        let uint = self.type_of(Kind::U32);
         let place = MemoryPlace::Argument(argument);
         let (name, extents) = (self.name(place), self.extents(place));
         let room = self.program.needs.locals[local].clone();
@@ -395,10 +396,7 @@ impl<'a> Writer<'a> {
             self.open(&format!("if (inside{number}) {{"));
             self.open(&format!("for (int row = 0; row < {}; ++row) {{", room.elements() / row));
             self.line("int rest = row;");
-            for d in (0..rank - 1).rev() {
-                self.line(&format!("const long g{d} = (long)v{} + rest % {};", origin[d].0, room.extents[d]));
-                self.line(&format!("rest /= {};", room.extents[d]));
-            }
+            self.global_index(origin, &room.extents[..rank - 1]);
             self.line(&format!("const long g{} = v{};", rank - 1, origin[rank - 1].0));
             self.line(&format!(
                 "event{number} = async_work_group_copy(l{local} + row * {row}, {name} + {element}, {row}, event{number});"
@@ -411,10 +409,7 @@ impl<'a> Writer<'a> {
         let count = room.elements();
         self.open(&format!("for ({uint} e = map_thread(); e < {count}; e += map_threads()) {{"));
         self.line(&format!("{uint} rest = e;"));
-        for d in (0..rank).rev() {
-            self.line(&format!("const {long} g{d} = ({long})v{} + rest % {};", origin[d].0, room.extents[d]));
-            self.line(&format!("rest /= {};", room.extents[d]));
-        }
+        self.global_index(origin, &room.extents);
         let inside: Vec<String> =
             index.iter().zip(&extents).map(|(g, extent)| format!("{g} >= 0 && {g} < {extent}")).collect();
         let inside = inside.join(" && ");

@@ -19,8 +19,8 @@ use super::program::{Id, Operation, Program, Statement, flat};
 use super::sites::{Index, SiteAccess, SiteLanguage, Where, Word, words_of_loads};
 use super::text::{Text, Writes};
 use super::{BodyError, BodyKernel, FieldUse, Role};
+pub use about::{THREAD, commented, function, origin};
 use about::{about_links, order_of_words};
-pub use about::{compiled_with, wrapped};
 use prelude::prelude;
 pub use prelude::{called, includes, operations};
 pub use target::Target;
@@ -79,13 +79,7 @@ struct SumLists {
 
 impl SumLists {
     fn of(named: &Named<'_>, program: &Program<SiteLanguage>) -> Result<Self, BodyError> {
-        if program.sums_in_loops() {
-            return Err(BodyError::Unsupported {
-                kernel: named.name,
-                does: "adds to a sum within a loop",
-                expected: "carry the number, and add it after the loop",
-            });
-        }
+        named.check_sums(program)?;
         let mut of_sum = vec![0; named.body.sums()];
         for access in program.accesses() {
             if let SiteAccess::Sum { argument, part, .. } = access {
@@ -420,13 +414,7 @@ impl Writer<'_> {
         if body.roles.contains(&Role::Links) {
             about.push(format!("Links of {} reals; legs in the order {legs}.", links.reals()));
         }
-        about.push(format!(
-            "BodyKernel by Lanefield {} from the body of the kernel. It has the bits of Lanefield's kernel, which docs/arithmetic.md there defines: every \
-             operation is rounded once, to nearest even, and what is fused is an fma.",
-            env!("CARGO_PKG_VERSION")
-        ));
-        about.push(String::new());
-        about.push(compiled_with(dialect).to_owned());
+        about.extend(origin(dialect, "kernel", ", which docs/arithmetic.md there defines", ""));
         if dialect != Dialect::C {
             let of = if self.has_parts { "component of a site: sites * parts of them" } else { "site" };
             about
@@ -441,39 +429,25 @@ impl Writer<'_> {
         let arguments = self.arguments();
         let widest = arguments.iter().map(|(_, name, _)| name.len()).max().unwrap_or(0);
         about.extend(arguments.iter().map(|(_, name, about)| format!("  {name:widest$}  {about}")));
-        let mut text = String::new();
-        for line in about {
-            text += &wrapped(&line, if line.starts_with("  ") { widest + 4 } else { 0 });
-        }
-        text
+        commented(&about, widest + 4)
     }
 
     fn kernel(&self) -> String {
-        let declared: Vec<String> = self.arguments().into_iter().map(|(declared, ..)| declared).collect();
-        let (name, begin, end) = (self.name(), "    ", ",\n    ");
-        let arguments = declared.join(end);
-        let body = &self.text.text;
-        match (self.target.dialect, self.has_parts) {
-            (Dialect::C, true) => format!(
-                "void {name}(\n{begin}{arguments}\n) {{\n    for (size_t site = 0; site < sites; ++site) {{\n        for (size_t part = 0; part < parts; \
-                 ++part) {{\n{body}        }}\n    }}\n}}\n"
-            ),
-            (Dialect::C, false) => format!(
-                "void {name}(\n{begin}{arguments}\n) {{\n    for (size_t site = 0; site < sites; ++site) {{\n{body}    }}\n}}\n"
-            ),
-            (_, has_parts) => {
-                let place = match has_parts {
-                    true => {
-                        "    const size_t component = (size_t)blockIdx.x * blockDim.x + threadIdx.x;\n    const size_t site = component / parts, part = \
-                         component % parts;\n"
-                    }
-                    false => "    const size_t site = (size_t)blockIdx.x * blockDim.x + threadIdx.x;\n",
-                };
-                format!(
-                    "extern \"C\" __global__ void {name}(\n{begin}{arguments}\n) {{\n{place}    if (site < sites) {{\n{body}    }}\n}}\n"
-                )
+        let (dialect, body) = (self.target.dialect, &self.text.text);
+        let place = match (dialect, self.has_parts) {
+            (Dialect::C, true) => {
+                "    for (size_t site = 0; site < sites; ++site) {\n        for (size_t part = 0; part < parts; ++part) {\n".to_owned()
             }
-        }
+            (Dialect::C, false) => "    for (size_t site = 0; site < sites; ++site) {\n".to_owned(),
+            (_, true) => format!(
+                "    const size_t component = {THREAD};\n    const size_t site = component / parts, part = component % parts;\n    if (site < sites) {{\n"
+            ),
+            (_, false) => format!("    const size_t site = {THREAD};\n    if (site < sites) {{\n"),
+        };
+        let end = if dialect == Dialect::C && self.has_parts { "        }\n    }\n" } else { "    }\n" };
+        let arguments = self.arguments();
+        let declared = arguments.iter().map(|(declared, ..)| &declared[..]);
+        function(dialect, &self.name(), declared, &format!("{place}{body}{end}"))
     }
 
     /// What makes one number of the terms, where there is one to make.

@@ -21,6 +21,20 @@ pub struct Named<'a> {
     pub body: BodyKernel,
 }
 
+impl Named<'_> {
+    /// Refuses sums that are added to within loops.
+    pub(super) fn check_sums(&self, program: &Program<SiteLanguage>) -> Result<(), BodyError> {
+        match program.sums_in_loops() {
+            true => Err(self.unsupported("adds to a sum within a loop", "carry the number, and add it after the loop")),
+            false => Ok(()),
+        }
+    }
+
+    fn unsupported(&self, does: &'static str, expected: &'static str) -> BodyError {
+        BodyError::Unsupported { kernel: self.name, does, expected }
+    }
+}
+
 /// How many components of a site a work-item takes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Components {
@@ -39,6 +53,7 @@ pub fn kernel_text(
     program: &Program<SiteLanguage>,
     components: Components,
 ) -> Result<String, BodyError> {
+    named.check_sums(program)?;
     let Named { name, computes, body } = named;
     let at_once = if let Components::AtOnce(number) = components { number } else { 1 };
     let headers = [
@@ -322,18 +337,13 @@ impl Writes<SiteLanguage> for Writer<'_> {
             SiteAccess::Write { argument, words } => self.write(*argument, words),
             SiteAccess::Sum { argument, part, term } => {
                 let body = self.named.body;
-                if body.sums() == 0 || self.text.indent > 2 {
-                    return Err(
-                        self.unsupported("adds to a sum within a loop", "carry the number, and add it after the loop")
-                    );
-                }
                 let (number, term, first) = (body.first_sum(*argument) + part, self.named(*term), first_sum(&body));
                 self.line(&format!(
                     "running_add(&sum[{number}], {term}, spill_target_of(spills, {first} + {number}));"
                 ));
             }
             SiteAccess::LoadWord { .. } | SiteAccess::WriteWord { .. } => {
-                return Err(self.unsupported(
+                return Err(self.named.unsupported(
                     "goes to a word outside of a loop over all words",
                     "read and write words within `repeat(x.words(), …)`",
                 ));
@@ -352,19 +362,14 @@ impl Writes<SiteLanguage> for Writer<'_> {
         match turns {
             Index::WordsOf(_) => self.words_in_turn(turn, carried, statements),
             Index::Number(_) if !touches_words(statements) => self.turn_by_turn(turn, turns, carried, statements),
-            _ => {
-                Err(self
-                    .unsupported("goes to words in a loop of another length", "make as many turns as there are words"))
-            }
+            _ => Err(self
+                .named
+                .unsupported("goes to words in a loop of another length", "make as many turns as there are words")),
         }
     }
 }
 
 impl Writer<'_> {
-    fn unsupported(&self, does: &'static str, expected: &'static str) -> BodyError {
-        BodyError::Unsupported { kernel: self.named.name, does, expected }
-    }
-
     fn argument(&self, number: usize) -> String {
         Dialect::OpenCl.named(self.named.body.names[number])
     }
@@ -501,9 +506,9 @@ impl Writer<'_> {
         for access in accesses(statements) {
             match access {
                 SiteAccess::LoadWord { argument, .. } if written.contains(argument) => {
-                    return Err(
-                        self.unsupported("reads a word after it was written", "go on with the number that was written")
-                    );
+                    return Err(self
+                        .named
+                        .unsupported("reads a word after it was written", "go on with the number that was written"));
                 }
                 SiteAccess::LoadWord { id, argument, word } if *word == Index::Turn(turn) => {
                     let field = self.argument(*argument);
@@ -519,7 +524,7 @@ impl Writer<'_> {
                 }
                 SiteAccess::WriteWord { argument, word, .. } if *word == Index::Turn(turn) => {
                     if written.contains(argument) {
-                        return Err(self.unsupported("writes a word twice", "write each word once"));
+                        return Err(self.named.unsupported("writes a word twice", "write each word once"));
                     }
                     written.push(*argument);
                     let field = self.argument(*argument);

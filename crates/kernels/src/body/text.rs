@@ -15,6 +15,9 @@ pub struct Text {
 }
 
 /// What writes a program.
+///
+/// # Errors
+/// [`BodyError::Unsupported`] of what the language cannot say.
 pub trait Writes<L: Language> {
     /// What it wrote so far.
     fn text(&mut self) -> &mut Text;
@@ -25,14 +28,8 @@ pub trait Writes<L: Language> {
     /// How often a loop turns.
     fn turns(&self, turns: &L::Turns) -> String;
     /// Writes a read or a write.
-    ///
-    /// # Errors
-    /// What cannot be written.
     fn access(&mut self, access: &L::Access) -> Result<(), BodyError>;
     /// Writes statements within something.
-    ///
-    /// # Errors
-    /// As [`Writes::access`].
     fn within(&mut self, scope: &L::Scope, statements: &[Statement<L>]) -> Result<(), BodyError>;
 
     /// The type of a number.
@@ -77,17 +74,11 @@ pub trait Writes<L: Language> {
     }
 
     /// Writes statements in their order.
-    ///
-    /// # Errors
-    /// As [`Writes::access`].
     fn statements(&mut self, statements: &[Statement<L>]) -> Result<(), BodyError> {
         statements.iter().try_for_each(|statement| self.statement(statement))
     }
 
     /// Writes a statement.
-    ///
-    /// # Errors
-    /// As [`Writes::access`].
     fn statement(&mut self, statement: &Statement<L>) -> Result<(), BodyError> {
         match statement {
             Statement::Compute { id, .. } if self.is_in_place(*id) => Ok(()),
@@ -104,9 +95,6 @@ pub trait Writes<L: Language> {
     }
 
     /// Writes a loop.
-    ///
-    /// # Errors
-    /// As [`Writes::access`].
     fn repeat(
         &mut self,
         turn: Id,
@@ -118,9 +106,6 @@ pub trait Writes<L: Language> {
     }
 
     /// Writes a loop that takes one turn after the other.
-    ///
-    /// # Errors
-    /// As [`Writes::access`].
     fn turn_by_turn(
         &mut self,
         turn: Id,

@@ -37,8 +37,35 @@ pub fn about_links(format: LinkFormat) -> String {
     )
 }
 
-/// How a source is compiled.
-pub fn compiled_with(dialect: Dialect) -> &'static str {
+/// Where a source comes from, and how it is compiled. `of` is a kernel or a map, and `more` is said of its bits, and `at_last` of all of it.
+pub fn origin(dialect: Dialect, of: &str, more: &str, at_last: &str) -> [String; 3] {
+    [
+        format!(
+            "Written by Lanefield {} from the body of the {of}. It has the bits of Lanefield's {of}{more}: every operation is rounded once, to nearest even, \
+             and what is fused is an fma.{at_last}",
+            env!("CARGO_PKG_VERSION")
+        ),
+        String::new(),
+        compiled_with(dialect).to_owned(),
+    ]
+}
+
+/// Lines as a comment. Those that are indented say what an argument is: where they are cut, what follows is indented as far as `indent`.
+pub fn commented(lines: &[String], indent: usize) -> String {
+    lines.iter().map(|line| wrapped(line, if line.starts_with("  ") { indent } else { 0 })).collect()
+}
+
+/// A kernel as a function, of what stands in its braces.
+pub fn function<'a>(dialect: Dialect, name: &str, arguments: impl Iterator<Item = &'a str>, inside: &str) -> String {
+    let qualifier = if dialect == Dialect::C { "" } else { "extern \"C\" __global__ " };
+    let arguments = arguments.collect::<Vec<_>>().join(",\n    ");
+    format!("{qualifier}void {name}(\n    {arguments}\n) {{\n{inside}}}\n")
+}
+
+/// The number of a thread in CUDA and HIP.
+pub const THREAD: &str = "(size_t)blockIdx.x * blockDim.x + threadIdx.x";
+
+fn compiled_with(dialect: Dialect) -> &'static str {
     match dialect {
         Dialect::C => {
             "Compile with gcc or clang -std=c99 -O3 -ffp-contract=off, and -lm. No -ffast-math, nor any part of it."
@@ -55,7 +82,7 @@ pub fn compiled_with(dialect: Dialect) -> &'static str {
 }
 
 /// A line of a comment, cut where it is too long; what follows is indented.
-pub fn wrapped(line: &str, indent: usize) -> String {
+fn wrapped(line: &str, indent: usize) -> String {
     const WIDTH: usize = 117;
     let mut text = String::new();
     let mut current = String::new();
