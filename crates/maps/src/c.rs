@@ -2,7 +2,7 @@
 //! a thread computes a point, and a block of threads a point that is a block. Counterpart for lattice sites: `crates/kernels/src/body/c.rs`.
 
 use lanefield::body::BodyError;
-use lanefield::body::c::{THREAD, called, commented, function, includes, one_of_terms, operations, origin};
+use lanefield::body::c::{Source, one_of_terms, operations, origin};
 use lanefield::body::dialect::Dialect;
 use lanefield::body::program::Program;
 use lanefield::body::text::Writes as _;
@@ -41,27 +41,39 @@ pub fn kernel_text(
     let name = kernel_name(map.name);
     let ranges: Vec<String> = (0..rank).map(|dimension| format!("(size_t)range{dimension}")).collect();
     let points = format!("    const size_t points = {};\n", ranges.join(" * "));
+    let thread = Source::THREAD;
     let (begin, indent, end) = match (is_c, needs.is_of_blocks()) {
         (true, _) => (points + "    for (size_t number = 0; number < points; ++number) {\n", "        ", "    }\n"),
         (_, true) => ("    const size_t number = blockIdx.x;\n".to_owned(), "    ", ""),
         (_, false) => (
-            format!("{points}    const size_t number = {THREAD};\n    if (number < points) {{\n"),
+            format!("{points}    const size_t number = {thread};\n    if (number < points) {{\n"),
             "        ",
             "    }\n",
         ),
     };
     let index: String = delinearised("size_t", "number", rank).iter().map(|line| format!("{indent}{line}\n")).collect();
-    let inside = format!("{}{begin}{index}{body}{end}", rooms(dialect, needs));
-    let text = function(dialect, &name, arguments.iter().map(|(declared, _)| &declared[..]), &inside);
-    let sum =
-        if writer.lists.iter().any(|&lists| lists > 0) { one_of_terms(dialect, &name, None) } else { String::new() };
-    let called = called(dialect, functions(dialect), &text);
-    let limits = "#ifndef INT_MIN\n#define INT_MIN (-2147483647 - 1)\n#endif\n";
-    Ok(format!("{}\n{}{limits}\n{called}\n{text}{sum}", head(map, program, &arguments, dialect), includes(dialect)))
+    let has_terms = writer.lists.iter().any(|&lists| lists > 0);
+    let source = Source {
+        dialect,
+        head: head(map, program, &arguments, dialect),
+        indent: 4,
+        types: "#ifndef INT_MIN\n#define INT_MIN (-2147483647 - 1)\n#endif\n".to_owned(),
+        functions: functions(dialect),
+        arguments: arguments.into_iter().map(|(declared, _)| declared).collect(),
+        inside: format!("{}{begin}{index}{body}{end}", rooms(dialect, needs)),
+        after: if has_terms { one_of_terms(dialect, &name, None) } else { String::new() },
+        name,
+    };
+    Ok(source.text())
 }
 
 /// The comment at the head.
-fn head(map: &MapKernel, program: &Program<PointLanguage>, arguments: &[(String, String)], dialect: Dialect) -> String {
+fn head(
+    map: &MapKernel,
+    program: &Program<PointLanguage>,
+    arguments: &[(String, String)],
+    dialect: Dialect,
+) -> Vec<String> {
     let mut about = vec![format!("{}: {}.", map.name, map.computes)];
     about.extend(origin(dialect, "map", "", " No index may lie beyond its array: nothing checks that here."));
     match (dialect, program.needs.block) {
@@ -77,7 +89,7 @@ fn head(map: &MapKernel, program: &Program<PointLanguage>, arguments: &[(String,
     about
         .extend([String::new(), "Arrays lie row by row, the last dimension fastest, and overlap no other.".to_owned()]);
     about.extend(arguments.iter().filter(|(_, about)| !about.is_empty()).map(|(_, about)| format!("  {about}")));
-    commented(&about, 4)
+    about
 }
 
 /// What a map may call, each after those that it calls.

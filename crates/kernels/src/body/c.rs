@@ -3,6 +3,7 @@
 
 mod about;
 mod prelude;
+mod source;
 mod target;
 
 use std::collections::{BTreeSet, HashMap};
@@ -19,10 +20,11 @@ use super::program::{Id, Operation, Program, Statement, flat};
 use super::sites::{Index, SiteAccess, SiteLanguage, Where, Word, words_of_loads};
 use super::text::{Text, Writes};
 use super::{BodyError, BodyKernel, FieldUse, Role};
-pub use about::{THREAD, commented, function, origin};
+pub use about::origin;
 use about::{about_links, order_of_words};
-use prelude::prelude;
-pub use prelude::{called, includes, operations};
+pub use prelude::operations;
+use prelude::{functions, types};
+pub use source::Source;
 pub use target::Target;
 use target::{other_name, real_name};
 
@@ -50,8 +52,7 @@ pub fn kernel_text(named: Named<'_>, program: &Program<SiteLanguage>, target: Ta
         writer.find_ends(statement);
         writer.statement(statement)?;
     }
-    let kernel = writer.kernel();
-    Ok(format!("{}\n{}{kernel}{}", writer.head(), prelude(target, &kernel), writer.one_of_terms()))
+    Ok(writer.source().text())
 }
 
 /// Whether a site may have several components: where all that is written does.
@@ -406,8 +407,8 @@ impl Writer<'_> {
         Dialect::C.named(self.named.name)
     }
 
-    /// The comment at the head: what the kernel is, how it is compiled, and what its arguments are.
-    fn head(&self) -> String {
+    /// The comment at the head: what the kernel is, how it is compiled, and how its arguments lie.
+    fn head(&self) -> Vec<String> {
         let Target { dialect, precision, links, legs } = self.target;
         let body = &self.named.body;
         let mut about = vec![format!("{}: {}. In {precision}.", self.named.name, self.named.computes)];
@@ -426,28 +427,38 @@ impl Writer<'_> {
              the last index is the fastest. Arrays that are written overlap no other."
                 .to_owned(),
         );
-        let arguments = self.arguments();
-        let widest = arguments.iter().map(|(_, name, _)| name.len()).max().unwrap_or(0);
-        about.extend(arguments.iter().map(|(_, name, about)| format!("  {name:widest$}  {about}")));
-        commented(&about, widest + 4)
+        about
     }
 
-    fn kernel(&self) -> String {
-        let (dialect, body) = (self.target.dialect, &self.text.text);
-        let place = match (dialect, self.has_parts) {
+    fn source(&self) -> Source {
+        let (target, body) = (self.target, &self.text.text);
+        let (dialect, thread) = (target.dialect, Source::THREAD);
+        let begin = match (dialect, self.has_parts) {
             (Dialect::C, true) => {
                 "    for (size_t site = 0; site < sites; ++site) {\n        for (size_t part = 0; part < parts; ++part) {\n".to_owned()
             }
             (Dialect::C, false) => "    for (size_t site = 0; site < sites; ++site) {\n".to_owned(),
             (_, true) => format!(
-                "    const size_t component = {THREAD};\n    const size_t site = component / parts, part = component % parts;\n    if (site < sites) {{\n"
+                "    const size_t component = {thread};\n    const size_t site = component / parts, part = component % parts;\n    if (site < sites) {{\n"
             ),
-            (_, false) => format!("    const size_t site = {THREAD};\n    if (site < sites) {{\n"),
+            (_, false) => format!("    const size_t site = {thread};\n    if (site < sites) {{\n"),
         };
         let end = if dialect == Dialect::C && self.has_parts { "        }\n    }\n" } else { "    }\n" };
         let arguments = self.arguments();
-        let declared = arguments.iter().map(|(declared, ..)| &declared[..]);
-        function(dialect, &self.name(), declared, &format!("{place}{body}{end}"))
+        let widest = arguments.iter().map(|(_, name, _)| name.len()).max().unwrap_or(0);
+        let mut head = self.head();
+        head.extend(arguments.iter().map(|(_, name, about)| format!("  {name:widest$}  {about}")));
+        Source {
+            dialect,
+            name: self.name(),
+            head,
+            indent: widest + 4,
+            types: types(target, body),
+            functions: functions(target),
+            arguments: arguments.into_iter().map(|(declared, ..)| declared).collect(),
+            inside: format!("{begin}{body}{end}"),
+            after: self.one_of_terms(),
+        }
     }
 
     /// What makes one number of the terms, where there is one to make.

@@ -55,16 +55,7 @@ pub fn commented(lines: &[String], indent: usize) -> String {
     lines.iter().map(|line| wrapped(line, if line.starts_with("  ") { indent } else { 0 })).collect()
 }
 
-/// A kernel as a function, of what stands in its braces.
-pub fn function<'a>(dialect: Dialect, name: &str, arguments: impl Iterator<Item = &'a str>, inside: &str) -> String {
-    let qualifier = if dialect == Dialect::C { "" } else { "extern \"C\" __global__ " };
-    let arguments = arguments.collect::<Vec<_>>().join(",\n    ");
-    format!("{qualifier}void {name}(\n    {arguments}\n) {{\n{inside}}}\n")
-}
-
-/// The number of a thread in CUDA and HIP.
-pub const THREAD: &str = "(size_t)blockIdx.x * blockDim.x + threadIdx.x";
-
+/// How a source is compiled.
 fn compiled_with(dialect: Dialect) -> &'static str {
     match dialect {
         Dialect::C => {

@@ -6,8 +6,8 @@ use lanefield_reference::real::Precision;
 use super::target::{Target, other_name, real_name};
 use crate::body::dialect::Dialect;
 
-/// What stands before a kernel: includes, types, and those functions that it calls.
-pub(super) fn prelude(target: Target, kernel: &str) -> String {
+/// Functions that a kernel may call, each after those that it calls.
+pub fn functions(target: Target) -> Vec<(String, String)> {
     let Target { dialect, precision, links, .. } = target;
     let mut functions = operations("r", "real", precision, dialect);
     functions.extend(operations("d", "double", Precision::F64, dialect));
@@ -31,16 +31,17 @@ pub(super) fn prelude(target: Target, kernel: &str) -> String {
         .to_owned(),
     ));
     functions.push(("draw_uniform".to_owned(), DRAW_UNIFORM.to_owned()));
-    let called = called(dialect, functions, kernel);
-    let real = real_name(precision);
-    let matrix = match called.contains("link_matrix") || kernel.contains("link_matrix") {
+    functions
+}
+
+/// The types of a kernel.
+pub fn types(target: Target, kernel: &str) -> String {
+    let real = real_name(target.precision);
+    let matrix = match kernel.contains("link_matrix") {
         true => "// A matrix: element 3 * row + column.\ntypedef struct {\n    cplx at[9];\n} link_matrix;\n",
         false => "",
     };
-    format!(
-        "{}\ntypedef {real} real;\ntypedef struct {{\n    real re, im;\n}} cplx;\n{matrix}\n{called}\n",
-        includes(dialect)
-    )
+    format!("\ntypedef {real} real;\ntypedef struct {{\n    real re, im;\n}} cplx;\n{matrix}")
 }
 
 /// Those of `functions`, by name, that the text of a kernel calls, or one of them that comes after.
