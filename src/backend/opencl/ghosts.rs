@@ -3,18 +3,14 @@
 
 use std::ffi::c_void;
 use std::ops::Range;
-use std::ptr;
 use std::sync::{Arc, Mutex};
 
 use lanefield_reference::kernels::hop::Dagger;
 use lanefield_reference::layout::{Face, Place as SitePlace, Reach};
-use opencl3::command_queue as queue;
-use opencl3::event as cl;
-use opencl3::types::CL_NON_BLOCKING;
 
 use super::backend::OpenCl;
-use super::device::{Note, RawEvent, lock};
-use super::memory::Buffer;
+use super::device::{RawEvent, RawQueue, lock};
+use super::memory::{Buffer, Towards};
 use super::packets::{PacketQueues, Packets, batches, bytes_of, incoming};
 use super::program::Source;
 use super::queue::{Arg, Launch, Place};
@@ -23,7 +19,7 @@ use crate::backend::ghosts::{
     Ghosts, Halo, HaloRoom, PACK, PacketForm, PacketRoom, Placed, UNPACK, field_of, has_come,
 };
 use crate::backend::specification::{Call, Geometry};
-use crate::backend::timeline::{CommandKind, Group};
+use crate::backend::timeline::Group;
 use crate::backend::{BackendError, PartialSums, Reduce as _, Sum};
 
 /// Work-items of a group of the kernels that copy.
@@ -140,13 +136,12 @@ impl OpenCl {
         packed: Option<&RawEvent>,
     ) -> Result<Vec<RawEvent>, BackendError> {
         let ([out, _], transfers) = (&packets.on_device, &self.packet_queues()?.out);
-        let events: Vec<_> = packed.into_iter().map(RawEvent::get).collect();
+        let events: Vec<_> = packed.into_iter().collect();
         let to = room.outgoing(stage);
-        let place = Place { queue: transfers, after: &events, offset: [0; 3], event: true, kept: None };
         let fetch = |batch: Range<usize>| {
             let bytes = bytes_of(&room.packets()[batch]);
             let to = Placed { start: to.start + bytes.start, ..to.clone() };
-            self.transfer(place, CommandKind::Read, (out, &to), bytes)
+            self.transfer(transfers, &events, Towards::Host, (out, &to), bytes)
         };
         let fetched = batches(room.packets(), stage).map(fetch).collect::<Result<_, _>>()?;
         self.context.flush_queue(transfers)?;
@@ -166,10 +161,10 @@ impl OpenCl {
         let ([_, device], transfers) = (&packets.on_device, &self.packet_queues()?.back);
         let place = Place { queue: transfers, after: &[], offset: [0; 3], event: true, kept: None };
         for (batch, fetched) in batches(room.packets(), stage).zip(fetched) {
-            self.await_event(fetched, "packets for other parts")?;
+            self.await_packets(fetched)?;
             room.exchange(batch.clone())?;
             for (from, bytes) in incoming(&*room, batch) {
-                self.transfer(place, CommandKind::Write, (device, &from), bytes)?;
+                self.transfer(transfers, &[], Towards::Device, (device, &from), bytes)?;
             }
             self.context.flush_queue(transfers)?;
         }
@@ -182,53 +177,23 @@ impl OpenCl {
     /// read nor written before the command is done, as [`PacketRoom`] says.
     fn transfer(
         &self,
-        place: Place<'_>,
-        kind: CommandKind,
+        queue: &RawQueue,
+        after: &[&RawEvent],
+        towards: Towards,
         (buffer, host): (&Buffer, &Placed),
         range: Range<usize>,
     ) -> Result<RawEvent, BackendError> {
-        let (offset, len) = (range.start, range.len());
-        let [start, _] = [0, len].map(|at| host.memory.at(host.start + at));
+        let [start, _] = [0, range.len()].map(|at| host.memory.at(host.start + at));
         let start = start.as_ptr().cast::<c_void>();
-        let what = || format!("{len} bytes of {}", buffer.what());
-        let (count, list) =
-            (place.after.len() as u32, if place.after.is_empty() { ptr::null() } else { place.after.as_ptr() });
-        let note = || Note::of_bytes(kind, len);
-        Ok(self.context.submit_to(place.queue, "clEnqueueReadBuffer or clEnqueueWriteBuffer", what, note, |queue| {
-            // SAFETY: buffer and memory reach as far as is said, and live with the packets, which are kept by the backend or by this call until the command is
-            // done; the events of the list live through the call.
-            unsafe {
-                match kind {
-                    CommandKind::Read => queue::enqueue_read_buffer(
-                        queue,
-                        buffer.mem(),
-                        CL_NON_BLOCKING,
-                        offset,
-                        len,
-                        start,
-                        count,
-                        list,
-                    ),
-                    _ => queue::enqueue_write_buffer(
-                        queue,
-                        buffer.mem(),
-                        CL_NON_BLOCKING,
-                        offset,
-                        len,
-                        start,
-                        count,
-                        list,
-                    ),
-                }
-            }
-        })?)
+        // SAFETY: buffer and memory reach as far as is said, and live with the packets, which are kept by the backend or by this call until the command is
+        // done.
+        Ok(unsafe { self.context.transfer(queue, after, towards, buffer, range, start)? })
     }
 
-    fn await_event(&self, event: &RawEvent, what: &'static str) -> Result<(), BackendError> {
+    fn await_packets(&self, event: &RawEvent) -> Result<(), BackendError> {
+        let what = "packets for other parts";
         let _wait = self.context.span(Group::Wait, || what);
-        cl::wait_for_events(&[event.get()])
-            .map_err(|status| self.context.failed("clWaitForEvents", status, what.to_owned()))?;
-        Ok(())
+        Ok(self.context.await_event(event, || what.to_owned())?)
     }
 
     /// Has what is queued from now on in the device's own queue wait for what the queue of packets does now, of which this is the last event.
@@ -237,8 +202,7 @@ impl OpenCl {
         self.context.flush_queue(back)?;
         match last {
             Some(last) => self.context.barrier(&[last]).map(drop)?,
-            None => queue::finish(back.get())
-                .map_err(|status| self.context.failed("clFinish", status, "packets".to_owned()))?,
+            None => self.context.finish_queue(back, || "packets".to_owned())?,
         }
         Ok(())
     }

@@ -1,5 +1,5 @@
-//! The OpenCL runtime: devices, memory, programs and launches, in bytes; and the backend that is built on it, which knows lattices. This is the only module that
-//! names the types of opencl3, and the only one with `unsafe` calls into a driver. Each layer stands on those above it in this list:
+//! The OpenCL runtime: devices, memory, programs and launches, in bytes; and the backend that is built on it, which knows lattices. This is the only module with
+//! `unsafe` calls into a driver, and only its folders `device`, `memory`, `program` and `queue` name opencl3. Each layer stands on those above it in this list:
 //!
 //! | file or folder | subject |
 //! |---|---|

@@ -6,9 +6,6 @@ use std::mem;
 use std::ops::Range;
 use std::sync::Arc;
 
-use opencl3::command_queue as queue;
-use opencl3::types::cl_event;
-
 use super::backend::OpenCl;
 use super::device::{RawEvent, RawQueue};
 use super::memory::{Buffer, DeviceMemory};
@@ -75,11 +72,10 @@ impl Run {
     }
 
     /// What a launch in a queue waits for.
-    fn waits(&self, queue: usize, after: &[usize]) -> Vec<cl_event> {
-        let mut events: Vec<_> =
-            after.iter().filter_map(|&launch| self.events.get(launch)?.as_ref()).map(RawEvent::get).collect();
+    fn waits(&self, queue: usize, after: &[usize]) -> Vec<&RawEvent> {
+        let mut events: Vec<_> = after.iter().filter_map(|&launch| self.events.get(launch)?.as_ref()).collect();
         if self.last[queue % self.queues.len()].is_none() {
-            events.push(self.start.get());
+            events.push(&self.start);
         }
         events
     }
@@ -112,7 +108,7 @@ impl Drop for Run {
         if !self.has_ended {
             for queue in &self.queues {
                 // A failure leaves nothing to do: the driver has given the commands up.
-                let _ = queue::finish(queue.get());
+                let _ = queue.finish();
             }
         }
         self.buffers.clear();

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex};
 
 use opencl3::event as cl;
 
-use super::handles::{RawEvent, unsigned};
+use super::handles::RawEvent;
 use super::lock::lock;
 use crate::backend::timeline::{Command, CommandKind, Group, NameId, Stages, Timeline, Work};
 
@@ -83,9 +83,8 @@ impl Recorder {
         let held = pending.commands.len();
         if held.is_multiple_of(BATCH) {
             if held >= MOST_EVENTS {
-                let event = pending.commands[held / 2].event.get();
                 // What went wrong is told to whoever waits next; here only the times are of interest.
-                let _ = cl::wait_for_events(&[event]);
+                let _ = pending.commands[held / 2].event.wait();
             }
             self.resolve(&mut pending);
         }
@@ -135,7 +134,7 @@ fn is_over(event: &RawEvent) -> bool {
 
 /// Queued, submitted, started, ended, by the device's clock; `None` of a command whose times the driver does not keep.
 fn device_times(event: &RawEvent) -> Option<[u64; 4]> {
-    let time = |what| cl::get_event_profiling_data(event.get(), what).ok().map(|bytes| unsigned(Ok(bytes)));
+    let time = |what| event.time(what).ok();
     let times = [
         time(cl::CL_PROFILING_COMMAND_QUEUED)?,
         time(cl::CL_PROFILING_COMMAND_SUBMIT)?,

@@ -2,6 +2,7 @@
 //! which would abort a process whose device has disappeared). Also
 //! the answers of queries as text and numbers.
 
+use std::marker::PhantomData;
 use std::ptr;
 
 use opencl3::types::{cl_command_queue, cl_context, cl_device_id, cl_event, cl_kernel, cl_mem, cl_program};
@@ -67,6 +68,11 @@ unsafe impl Send for RawDevice {}
 unsafe impl Sync for RawDevice {}
 
 impl RawQueue {
+    /// Waits until everything in the queue is done; the status if the driver could not.
+    pub(crate) fn finish(&self) -> Result<(), i32> {
+        opencl3::command_queue::finish(self.0)
+    }
+
     pub(crate) fn retained(&self) -> Option<Self> {
         // SAFETY: the queue is alive, since `self` holds a reference; the new one is given back when the result is dropped.
         unsafe { opencl3::command_queue::retain_command_queue(self.0) }.ok().map(|()| Self(self.0))
@@ -74,25 +80,52 @@ impl RawQueue {
 }
 
 impl RawEvent {
+    /// Waits until the command is done; the status if it failed.
+    pub(crate) fn wait(&self) -> Result<(), i32> {
+        opencl3::event::wait_for_events(&[self.0])
+    }
+
+    /// One of the command's times (`CL_PROFILING_COMMAND_…`), in nanoseconds of the device's clock.
+    pub(crate) fn time(&self, what: u32) -> Result<u64, i32> {
+        opencl3::event::get_event_profiling_data(self.0, what).map(|bytes| unsigned(Ok(bytes)))
+    }
+
     pub(crate) fn retained(&self) -> Option<Self> {
         // SAFETY: the event is alive, since `self` holds a reference; the new one is given back when the result is dropped.
         unsafe { opencl3::event::retain_event(self.0) }.ok().map(|()| Self(self.0))
     }
 }
 
+/// Events that a command waits for, as calls take them. They live as long as the list.
+pub(crate) struct WaitList<'e>(Vec<cl_event>, PhantomData<&'e RawEvent>);
+
+impl<'e> WaitList<'e> {
+    pub(crate) fn of(events: impl IntoIterator<Item = &'e RawEvent>) -> Self {
+        Self(events.into_iter().map(RawEvent::get).collect(), PhantomData)
+    }
+
+    pub(crate) fn len(&self) -> u32 {
+        self.0.len() as u32
+    }
+
+    /// The first; null if there is none, as the standard asks.
+    pub(crate) fn start(&self) -> *const cl_event {
+        if self.0.is_empty() { ptr::null() } else { self.0.as_ptr() }
+    }
+}
+
 /// Queues a kernel without an event, which opencl3 always asks for. `sizes`: the first work-item, all work-items and those of a group.
 ///
 /// # Safety
-/// That of `clEnqueueNDRangeKernel`: the arguments are set, the buffers live, and the kernel stays inside them; the events live through the call.
+/// That of `clEnqueueNDRangeKernel`: the arguments are set, the buffers live, and the kernel stays inside them.
 pub(crate) unsafe fn enqueue_without_event(
     queue: &RawQueue,
     kernel: &RawKernel,
     [offset, global, local]: &[[usize; 3]; 3],
-    after: &[cl_event],
+    after: &WaitList<'_>,
 ) -> Result<(), i32> {
     let runtime = cl3::load_library().as_ref().map_err(|_| cl3::error_codes::DLOPEN_RUNTIME_LOAD_FAILED)?;
-    let list = if after.is_empty() { ptr::null() } else { after.as_ptr() };
-    let (count, no_event) = (after.len() as u32, ptr::null_mut());
+    let (count, list, no_event) = (after.len(), after.start(), ptr::null_mut());
     let [offset, global, local] = [offset, global, local].map(|sizes| sizes.as_ptr());
     match runtime.clEnqueueNDRangeKernel(queue.get(), kernel.get(), 3, offset, global, local, count, list, no_event) {
         Some(0) => Ok(()),

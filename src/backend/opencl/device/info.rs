@@ -230,7 +230,7 @@ impl DeviceInfo {
         self.is_pocl()
     }
 
-    /// Whether kernels of several queues may not be in flight at once (`queue/pocl_one_queue.rs`).
+    /// Whether kernels of several queues may not be in flight at once (`queue/launch.rs`).
     pub(crate) fn runs_one_queue(&self) -> bool {
         self.is_pocl()
     }

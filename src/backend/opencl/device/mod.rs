@@ -29,7 +29,7 @@ pub use error::{ClStatus, DeviceError, OpenClError, SourceError};
 pub(crate) use event_times::Note;
 pub(crate) use forked::is_of_parent;
 pub(crate) use handles::{
-    RawDevice, RawEvent, RawKernel, RawMem, RawProgram, RawQueue, enqueue_without_event, text, unsigned,
+    RawDevice, RawEvent, RawKernel, RawMem, RawProgram, RawQueue, WaitList, enqueue_without_event, text, unsigned,
 };
 pub use info::{DeviceInfo, DeviceKind, Retirement};
 pub(crate) use lock::lock;

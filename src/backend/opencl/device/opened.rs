@@ -128,7 +128,7 @@ impl Device {
     pub(crate) fn record_rest(&self) {
         if let Some(recorder) = self.recorder.get().filter(|_| !is_of_parent()) {
             // There is nobody to be told of an error.
-            let _ = queue::finish(self.queue.get());
+            let _ = self.queue.finish();
             recorder.resolve_done();
         }
     }
@@ -164,12 +164,22 @@ impl Device {
     pub fn finish(&self) -> Result<(), OpenClError> {
         let finished = {
             let _wait = self.span(Group::Wait, || "finish");
-            queue::finish(self.queue.get()).map_err(|status| self.failed("clFinish", status, String::new()))
+            self.finish_queue(&self.queue, String::new)
         };
         if let Some(recorder) = self.recorder.get() {
             recorder.resolve_done();
         }
         finished
+    }
+
+    /// Waits until everything in a queue is done; `what` is that, as errors name it.
+    pub(crate) fn finish_queue(&self, queue: &RawQueue, what: impl FnOnce() -> String) -> Result<(), OpenClError> {
+        queue.finish().map_err(|status| self.failed("clFinish", status, what()))
+    }
+
+    /// Waits until a command is done; `what` is it, as errors name it.
+    pub(crate) fn await_event(&self, event: &RawEvent, what: impl FnOnce() -> String) -> Result<(), OpenClError> {
+        event.wait().map_err(|status| self.failed("clWaitForEvents", status, what()))
     }
 
     /// Has the device begin with what is queued.

@@ -1,17 +1,17 @@
 //! The memory of a device, and what is done with bytes in it: writes, reads, fills, copies and maps.
 
 use std::ffi::c_void;
-use std::ops::Deref;
+use std::ops::{Deref, Range};
 use std::ptr::{self, NonNull};
 use std::sync::{Arc, Mutex};
 
 use opencl3::command_queue as queue;
-use opencl3::types::{CL_BLOCKING, cl_map_flags, cl_mem};
+use opencl3::types::{CL_BLOCKING, CL_NON_BLOCKING, cl_bool, cl_map_flags, cl_mem};
 
 use super::buffer::Buffer;
 use super::pool::{MemoryStatistics, Pool};
-use super::ring::Transfers;
-use crate::backend::opencl::device::{Device, MemoryUse, Note, OpenClError};
+use super::ring::{Towards, Transfers};
+use crate::backend::opencl::device::{Device, MemoryUse, Note, OpenClError, RawEvent, RawQueue, WaitList};
 use crate::backend::timeline::{CommandKind, Group};
 
 /// A device in use with its memory.
@@ -74,25 +74,12 @@ impl DeviceMemory {
         if data.is_empty() {
             return Ok(());
         }
-        let what = || format!("{} bytes at {offset} of {}", data.len(), buffer.what());
         let _wait = self.span(Group::Wait, || "write to device");
-        let note = || Note::of_bytes(CommandKind::Write, data.len());
-        self.submit("clEnqueueWriteBuffer", what, note, |queue| {
-            // SAFETY: the range was checked, the write is blocking, so that `data` is read before this returns,
-            // and the wait list is empty.
-            unsafe {
-                queue::enqueue_write_buffer(
-                    queue,
-                    buffer.mem(),
-                    CL_BLOCKING,
-                    offset,
-                    data.len(),
-                    data.as_ptr().cast::<c_void>(),
-                    0,
-                    ptr::null(),
-                )
-            }
-        })
+        let start = data.as_ptr().cast_mut().cast::<c_void>();
+        // SAFETY: the range was checked; the write is blocking, so that `data` is read before this returns, and is only read.
+        unsafe {
+            self.enqueue_bytes(self.queue(), &[], (Towards::Device, CL_BLOCKING), buffer, (offset, data.len()), start)
+        }
         .map(drop)
     }
 
@@ -107,16 +94,64 @@ impl DeviceMemory {
         if data.is_empty() {
             return Ok(());
         }
-        let (start, len) = (data.as_mut_ptr().cast::<c_void>(), data.len());
-        let what = || format!("{len} bytes at {offset} of {}", buffer.what());
         let _wait = self.span(Group::Wait, || "read from device");
-        let note = || Note::of_bytes(CommandKind::Read, len);
-        self.submit("clEnqueueReadBuffer", what, note, |queue| {
-            // SAFETY: the range was checked, `data` is exclusively borrowed until the blocking read returns, and the wait
-            // list is empty.
-            unsafe { queue::enqueue_read_buffer(queue, buffer.mem(), CL_BLOCKING, offset, len, start, 0, ptr::null()) }
-        })
+        let start = data.as_mut_ptr().cast::<c_void>();
+        // SAFETY: the range was checked; `data` is exclusively borrowed until the blocking read returns.
+        unsafe {
+            self.enqueue_bytes(self.queue(), &[], (Towards::Host, CL_BLOCKING), buffer, (offset, data.len()), start)
+        }
         .map(drop)
+    }
+
+    /// Has a range of a buffer travel to host memory at `start`, or back, in any queue of the device (asynchronous).
+    ///
+    /// # Safety
+    /// The range lies in the buffer. As many bytes are at `start`; nobody frees or writes them, nor reads what is fetched, before the command is done.
+    pub(crate) unsafe fn transfer(
+        &self,
+        queue: &RawQueue,
+        after: &[&RawEvent],
+        towards: Towards,
+        buffer: &Buffer,
+        range: Range<usize>,
+        start: *mut c_void,
+    ) -> Result<RawEvent, OpenClError> {
+        // SAFETY: the caller promises what is asked for here.
+        unsafe {
+            self.enqueue_bytes(queue, after, (towards, CL_NON_BLOCKING), buffer, (range.start, range.len()), start)
+        }
+    }
+
+    /// # Safety
+    /// That of [`DeviceMemory::transfer`]; a blocking command is done when this returns.
+    unsafe fn enqueue_bytes(
+        &self,
+        queue: &RawQueue,
+        after: &[&RawEvent],
+        (towards, blocking): (Towards, cl_bool),
+        buffer: &Buffer,
+        (offset, len): (usize, usize),
+        start: *mut c_void,
+    ) -> Result<RawEvent, OpenClError> {
+        let (call, kind) = match towards {
+            Towards::Device => ("clEnqueueWriteBuffer", CommandKind::Write),
+            Towards::Host => ("clEnqueueReadBuffer", CommandKind::Read),
+        };
+        let what = || format!("{len} bytes at {offset} of {}", buffer.what());
+        let note = || Note::of_bytes(kind, len);
+        let (mem, after) = (buffer.mem(), WaitList::of(after.iter().copied()));
+        let (count, list) = (after.len(), after.start());
+        self.submit_to(queue, call, what, note, |queue| {
+            // SAFETY: as the caller promises; the events live as long as their list.
+            unsafe {
+                match towards {
+                    Towards::Device => {
+                        queue::enqueue_write_buffer(queue, mem, blocking, offset, len, start, count, list)
+                    }
+                    Towards::Host => queue::enqueue_read_buffer(queue, mem, blocking, offset, len, start, count, list),
+                }
+            }
+        })
     }
 
     /// Sets all bytes of the buffer to zero (asynchronous).

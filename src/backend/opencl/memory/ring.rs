@@ -6,7 +6,6 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Mutex;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
-use opencl3::event as cl;
 use rayon::{ScopeFifo, Yield};
 use serde::Serialize;
 
@@ -82,7 +81,7 @@ impl Drop for Slot {
     fn drop(&mut self) {
         if let Some(event) = self.busy.as_ref().filter(|_| !is_of_parent()) {
             // A failure leaves nothing to do: the driver has given the command up.
-            let _ = cl::wait_for_events(&[event.get()]);
+            let _ = event.wait();
         }
     }
 }

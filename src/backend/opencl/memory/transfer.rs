@@ -4,20 +4,16 @@
 
 use std::ffi::c_void;
 use std::ops::Range;
-use std::ptr;
 use std::slice;
 
-use opencl3::command_queue as queue;
-use opencl3::event as cl;
 use opencl3::memory::{CL_MAP_READ, CL_MAP_WRITE_INVALIDATE_REGION};
-use opencl3::types::CL_NON_BLOCKING;
 use rayon::prelude::*;
 
 use super::buffer::Buffer;
 use super::commands::DeviceMemory;
 use super::ring::{Busy, PART_BYTES, Parts, RING, Slot, TRAVELLING, Towards, TransferWay, part_bytes, ranges};
-use crate::backend::opencl::device::{Note, OpenClError, RawEvent, lock};
-use crate::backend::timeline::{CommandKind, Group};
+use crate::backend::opencl::device::{OpenClError, RawEvent, lock};
+use crate::backend::timeline::Group;
 
 impl DeviceMemory {
     pub(crate) fn transfer_way(&self) -> TransferWay {
@@ -94,33 +90,10 @@ impl DeviceMemory {
         range: &Range<usize>,
         slot: &mut Busy<'_>,
     ) -> Result<(), OpenClError> {
-        let (mem, start, offset, len) = (buffer.mem(), slot.start.cast::<c_void>(), range.start, range.len());
-        let (call, kind) = match towards {
-            Towards::Device => ("clEnqueueWriteBuffer", CommandKind::Write),
-            Towards::Host => ("clEnqueueReadBuffer", CommandKind::Read),
-        };
-        let what = || format!("{len} bytes at {offset} of {}", buffer.what());
-        let event = self.submit(
-            call,
-            what,
-            || Note::of_bytes(kind, len),
-            |queue| {
-                let way = CL_NON_BLOCKING;
-                // SAFETY: the range lies in the buffer and the wait list is empty; the block is neither read, nor changed, nor given back before the command
-                // is done, for which the slot waits.
-                unsafe {
-                    match towards {
-                        Towards::Device => {
-                            queue::enqueue_write_buffer(queue, mem, way, offset, len, start, 0, ptr::null())
-                        }
-                        Towards::Host => {
-                            queue::enqueue_read_buffer(queue, mem, way, offset, len, start, 0, ptr::null())
-                        }
-                    }
-                }
-            },
-        )?;
-        *slot.busy = Some(event);
+        let start = slot.start.cast::<c_void>();
+        // SAFETY: the range lies in the buffer; the block is neither read, nor changed, nor given back before the command is done, for which the slot
+        // waits.
+        *slot.busy = Some(unsafe { self.transfer(self.queue(), &[], towards, buffer, range.clone(), start)? });
         self.flush()
     }
 
@@ -223,6 +196,6 @@ impl DeviceMemory {
     fn wait_for(&self, busy: &mut Option<RawEvent>, what: &'static str) -> Result<(), OpenClError> {
         let Some(event) = busy.take() else { return Ok(()) };
         let _wait = self.span(Group::Wait, || what);
-        cl::wait_for_events(&[event.get()]).map_err(|status| self.failed("clWaitForEvents", status, what.to_owned()))
+        self.await_event(&event, || what.to_owned())
     }
 }

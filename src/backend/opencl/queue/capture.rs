@@ -3,8 +3,6 @@
 
 use std::sync::Mutex;
 
-use opencl3::command_queue as queue;
-use opencl3::event as cl;
 use serde::{Deserialize, Serialize};
 
 use super::arguments::{Arg, Launch};
@@ -150,12 +148,9 @@ impl Captures {
         let binary = program.binary().ok_or_else(no_binary)?;
         let (captured_arguments, held) = arguments_of(arguments);
         // What comes before the launch may be in another queue than reads are.
-        queue::finish(place.queue.get())
-            .map_err(|status| context.failed("clFinish", status, format!("what comes before {kernel}")))?;
-        if !place.after.is_empty() {
-            cl::wait_for_events(place.after)
-                .map_err(|status| context.failed("clWaitForEvents", status, format!("what comes before {kernel}")))?;
-        }
+        let what = || format!("what comes before {kernel}");
+        context.finish_queue(place.queue, what)?;
+        place.after.iter().try_for_each(|event| context.await_event(event, what))?;
         let before = held.iter().map(|buffer| content(context, buffer)).collect::<Result<Vec<_>, _>>()?;
         let event = context.launch_event_in(place, program, kernel, launch, arguments)?;
         context.times(&event)?;

@@ -2,18 +2,17 @@
 //! with a bare number.
 
 use std::ptr;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use opencl3::command_queue::{enqueue_barrier_with_wait_list, enqueue_marker_with_wait_list, enqueue_nd_range_kernel};
 use opencl3::error_codes::CL_INVALID_EVENT;
 use opencl3::event as cl;
-use opencl3::types::cl_event;
 
 use super::arguments::{Arg, Launch};
 use super::context::Context;
 use super::replay::{KeptLaunches, Replay};
 use crate::backend::opencl::device::{
-    Note, OpenClError, RawEvent, RawKernel, RawQueue, enqueue_without_event, lock, unsigned,
+    Device, Note, OpenClError, RawEvent, RawKernel, RawQueue, WaitList, enqueue_without_event, lock,
 };
 use crate::backend::opencl::program::{BuiltKernel, Program, note_launched, was_launched};
 use crate::backend::timeline::{CommandKind, Group, Work, taken};
@@ -24,8 +23,7 @@ const ENQUEUE: &str = "clEnqueueNDRangeKernel";
 #[derive(Clone, Copy)]
 pub(crate) struct Place<'q> {
     pub queue: &'q RawQueue,
-    /// Events that live through the launch.
-    pub after: &'q [cl_event],
+    pub after: &'q [&'q RawEvent],
     /// The number of the first work-item in each dimension.
     pub offset: [usize; 3],
     /// Whether somebody waits for the launch by its event, or will ask that for times. One without costs NVIDIA's driver less than half as much
@@ -163,8 +161,7 @@ impl Context {
             let event = self.builds().during(cached, || {
                 let event = self.enqueue(Place { event: true, ..place }, &entry, launch, args, work)?;
                 if let Some(event) = &event {
-                    cl::wait_for_events(&[event.event.get()])
-                        .map_err(|status| self.failed("clWaitForEvents", status, entry.label.to_string()))?;
+                    self.await_event(&event.event, || entry.label.to_string())?;
                 }
                 Ok::<_, OpenClError>(event)
             })?;
@@ -210,12 +207,13 @@ impl Context {
         launch: Launch,
         work: Work,
     ) -> Result<Option<LaunchEvent>, OpenClError> {
+        let after = WaitList::of(place.after.iter().copied());
         if !place.event && !self.is_recorded() {
             let sizes = [place.offset, launch.global, launch.local];
             self.in_turn(place.queue, || {
-                // SAFETY: the arguments are set with the buffers alive (the driver keeps them until the kernel is done), the events live through the
-                // call, and the source stays inside the buffers (`program`).
-                unsafe { enqueue_without_event(place.queue, raw, &sizes, place.after) }
+                // SAFETY: the arguments are set with the buffers alive (the driver keeps them until the kernel is done), and the source stays inside the
+                // buffers (`program`).
+                unsafe { enqueue_without_event(place.queue, raw, &sizes, &after) }
                     .map_err(|status| self.failed(ENQUEUE, status, launch.of(entry)))
             })?;
             self.note_launch(&entry.label);
@@ -225,7 +223,6 @@ impl Context {
             let [global, local] = [launch.global, launch.local].map(|sizes| sizes.map(|size| size as u32));
             Note { kind: CommandKind::Kernel { global, local }, name: Some(Arc::clone(&entry.short)), work }
         };
-        let after = if place.after.is_empty() { ptr::null() } else { place.after.as_ptr() };
         let enqueue = |queue| {
             // SAFETY: as above; the offset, the two sizes and the wait list live through the call.
             unsafe {
@@ -236,8 +233,8 @@ impl Context {
                     place.offset.as_ptr(),
                     launch.global.as_ptr(),
                     launch.local.as_ptr(),
-                    place.after.len() as u32,
-                    after,
+                    after.len(),
+                    after.start(),
                 )
             }
         };
@@ -280,10 +277,9 @@ impl Context {
     /// Has what is queued from now on in the device's own queue wait for these events.
     pub(crate) fn barrier(&self, after: &[RawEvent]) -> Result<RawEvent, OpenClError> {
         self.note_other_command();
-        let events: Vec<_> = after.iter().map(RawEvent::get).collect();
-        let list = if events.is_empty() { ptr::null() } else { events.as_ptr() };
-        // SAFETY: the events live through the call, and the list is as long as is said.
-        unsafe { enqueue_barrier_with_wait_list(self.queue().get(), events.len() as u32, list) }
+        let after = WaitList::of(after);
+        // SAFETY: the events live as long as the list, which is as long as is said.
+        unsafe { enqueue_barrier_with_wait_list(self.queue().get(), after.len(), after.start()) }
             .map(RawEvent::own)
             .map_err(|status| {
                 self.failed("clEnqueueBarrierWithWaitList", status, "launches on several queues".to_owned())
@@ -292,11 +288,8 @@ impl Context {
 
     /// Waits for a mark, and returns when it was over, in nanoseconds of the device's clock.
     pub(crate) fn end_of(&self, mark: &RawEvent) -> Result<u64, OpenClError> {
-        let failed = |call, status| self.failed(call, status, "a mark".to_owned());
-        cl::wait_for_events(&[mark.get()]).map_err(|status| failed("clWaitForEvents", status))?;
-        cl::get_event_profiling_data(mark.get(), cl::CL_PROFILING_COMMAND_END)
-            .map(|bytes| unsigned(Ok(bytes)))
-            .map_err(|status| failed("clGetEventProfilingInfo", status))
+        let [end] = self.times_of(mark, || "a mark".to_owned(), [cl::CL_PROFILING_COMMAND_END])?;
+        Ok(end)
     }
 
     /// Waits for a launch, and returns the seconds from when the host queued it to when it started.
@@ -308,14 +301,20 @@ impl Context {
 
     fn profile<const N: usize>(&self, launch: &LaunchEvent, what: [u32; N]) -> Result<[u64; N], OpenClError> {
         let _wait = self.span(Group::Wait, || "wait for a launch");
-        let event = launch.event.get();
-        cl::wait_for_events(&[event])
-            .map_err(|status| self.failed("clWaitForEvents", status, launch.entry.label.to_string()))?;
+        self.times_of(&launch.event, || launch.entry.label.to_string(), what)
+    }
+
+    /// Waits for a command, and returns some of its times.
+    fn times_of<const N: usize>(
+        &self,
+        event: &RawEvent,
+        name: impl Fn() -> String,
+        what: [u32; N],
+    ) -> Result<[u64; N], OpenClError> {
+        self.await_event(event, &name)?;
         let mut times = [0; N];
         for (time, what) in times.iter_mut().zip(what) {
-            *time = cl::get_event_profiling_data(event, what)
-                .map(|bytes| unsigned(Ok(bytes)))
-                .map_err(|status| self.failed("clGetEventProfilingInfo", status, launch.entry.label.to_string()))?;
+            *time = event.time(what).map_err(|status| self.failed("clGetEventProfilingInfo", status, name()))?;
         }
         Ok(times)
     }
@@ -365,5 +364,33 @@ impl Context {
             });
         }
         Ok(())
+    }
+}
+
+/// The queue that the last kernel of this process was put in on PoCL. It lives until another one takes its place.
+static LAST_QUEUE: Mutex<Option<RawQueue>> = Mutex::new(None);
+
+impl Device {
+    /// Puts a kernel in a queue. On PoCL the queue of the kernel before finishes first, if it is another one: kernels of several queues of a process may
+    /// not be in flight at once there. PoCL keeps their machine code in a list, finds an entry by the kernel, the size of groups, and the size and the
+    /// offset of the launch, but gives it back by the first two alone (`pocl_release_dlhandle_cache`, as in PoCL 3.1). Where two queues run one kernel with
+    /// launches that differ in the rest, an entry in use counts as free, and PoCL aborts the process.
+    fn in_turn<R>(
+        &self,
+        in_queue: &RawQueue,
+        enqueue: impl FnOnce() -> Result<R, OpenClError>,
+    ) -> Result<R, OpenClError> {
+        if !self.info().runs_one_queue() {
+            return enqueue();
+        }
+        let mut last = lock(&LAST_QUEUE);
+        if last.as_ref().map(RawQueue::get) != Some(in_queue.get()) {
+            if let Some(other) = last.take() {
+                // A failure is told to whoever waits for that queue.
+                let _ = other.finish();
+            }
+            *last = in_queue.retained();
+        }
+        enqueue()
     }
 }

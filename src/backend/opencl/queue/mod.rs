@@ -7,13 +7,11 @@
 //! | `launch.rs` | running a kernel, timing it |
 //! | `replay.rs` | launches that are made again as they were |
 //! | `capture.rs` | one launch with all that it depends on, and running it again |
-//! | `pocl_one_queue.rs` | PoCL runs kernels of one queue at a time |
 
 mod arguments;
 mod capture;
 mod context;
 mod launch;
-mod pocl_one_queue;
 mod replay;
 
 pub use arguments::{Arg, Launch};
