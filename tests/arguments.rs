@@ -209,7 +209,7 @@ fn lists_of_right_hand_sides_are_as_long_as_there_are_some<B: Backend>(backend: 
     let [x, mut y] = [6, 6].map(|count| spinors(backend, EVEN, count));
     let axpy = |y: &mut FieldOn<B, f32, Spinors>, a: &[f64], rhs_parts: usize| {
         let axpy = Arguments::<B>::new(&kernel::rhs::RHS_AXPY_NORM).write("y", y).read("x", &x);
-        axpy.value("a", ArgumentValue::Scalars(a)).rhs_parts(rhs_parts).call().map(drop)
+        axpy.scalars("a", a).rhs_parts(rhs_parts).call().map(drop)
     };
     let name = "rhs_axpy_norm";
     axpy(&mut y, &[1.0; 3], 2).unwrap();
@@ -220,7 +220,7 @@ fn lists_of_right_hand_sides_are_as_long_as_there_are_some<B: Backend>(backend: 
     let mut two = spinors(backend, EVEN, 4);
     let take = |out: &mut FieldOn<B, f32, Spinors>, wanted: &[usize]| {
         let take = Arguments::<B>::new(&kernel::rhs::TAKE_RHS).write("out", out).read("x", &x);
-        take.value("wanted", ArgumentValue::Indices(wanted)).rhs_parts(2).call().map(drop)
+        take.indices("wanted", wanted).rhs_parts(2).call().map(drop)
     };
     take(&mut two, &[2, 0]).unwrap();
     let expected = "a number below 3 for each of 2 right-hand sides of out";
@@ -229,7 +229,7 @@ fn lists_of_right_hand_sides_are_as_long_as_there_are_some<B: Backend>(backend: 
     refused(take(&mut two, &[1]), "take_rhs", "wanted", &["[1]", expected]);
     let put = |out: &mut FieldOn<B, f32, Spinors>, wanted: &[usize]| {
         let put = Arguments::<B>::new(&kernel::rhs::PUT_RHS).write("out", out).read("x", &two);
-        put.value("wanted", ArgumentValue::Indices(wanted)).rhs_parts(2).call().map(drop)
+        put.indices("wanted", wanted).rhs_parts(2).call().map(drop)
     };
     put(&mut y, &[2, 0]).unwrap();
     refused(put(&mut y, &[0, 1, 2]), "put_rhs", "wanted", &["a number below 3 for each of 2 right-hand sides of x"]);

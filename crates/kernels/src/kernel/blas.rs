@@ -12,7 +12,7 @@ use super::plain::PlainCall;
 use super::reduce::{one, plain_norm2};
 use super::site_lists::{list, put};
 use super::usual::{USUAL, moved};
-use super::{ArgumentValue, Arguments, BuildOption, FieldContents, FieldSites, Geometry, Kernel, read, update};
+use super::{Arguments, BuildOption, FieldContents, FieldSites, Geometry, Kernel, read, update};
 use crate::backend::{BackendError, FieldOn, Launch, Reduce};
 use crate::body::prelude::*;
 
@@ -269,9 +269,7 @@ pub trait BlasKernels: Launch {
         x: &FieldOn<Self, R, K>,
         y: &mut FieldOn<Self, R, K>,
     ) -> Result<(), BackendError> {
-        self.launch(
-            Arguments::new(&COMPLEX_AXPY).write("y", y).value("a", ArgumentValue::Complex(a)).read("x", x).call()?,
-        )
+        self.launch(Arguments::new(&COMPLEX_AXPY).write("y", y).complex("a", a).read("x", x).call()?)
     }
 
     /// y ← b · y + x with a complex number b, by `madd`.
@@ -281,9 +279,7 @@ pub trait BlasKernels: Launch {
         b: Complex<f64>,
         y: &mut FieldOn<Self, R, K>,
     ) -> Result<(), BackendError> {
-        self.launch(
-            Arguments::new(&COMPLEX_XPAY).write("y", y).value("b", ArgumentValue::Complex(b)).read("x", x).call()?,
-        )
+        self.launch(Arguments::new(&COMPLEX_XPAY).write("y", y).complex("b", b).read("x", x).call()?)
     }
 
     /// ψ ← a · p + ψ, then p ← b · p + r, with the old p in both.

@@ -10,10 +10,7 @@ use super::KernelArgument::{self, Coefficients, Field, Indices, Osites, Parts, P
 use super::reduce::{plain_inner_product, plain_norm2};
 use super::site_lists::{list, of_rhs, put, put_rhs};
 use super::usual::{USUAL, moved};
-use super::{
-    ArgumentValue, Arguments, BuildOption, Ceiling, FieldContents, FieldSites, Geometry, Kernel, Shape, Work, read,
-    update,
-};
+use super::{Arguments, BuildOption, Ceiling, FieldContents, FieldSites, Geometry, Kernel, Shape, Work, read, update};
 use crate::backend::{BackendError, FieldOn, Launch, Reduce};
 
 /// The kernels of the family.
@@ -264,7 +261,7 @@ pub trait RhsKernels: Launch {
         rhs::check_rhs(x.kind().object(), wanted, rhs_parts, || x.describe())?;
         let mut out = self.zeros(*x.lattice(), x.sites(), K::repeated(wanted.len() * rhs_parts))?;
         let arguments = Arguments::new(&TAKE_RHS).write("out", &mut out).read("x", x);
-        self.launch(arguments.value("wanted", ArgumentValue::Indices(wanted)).rhs_parts(rhs_parts).call()?)?;
+        self.launch(arguments.indices("wanted", wanted).rhs_parts(rhs_parts).call()?)?;
         Ok(out)
     }
 
@@ -279,7 +276,7 @@ pub trait RhsKernels: Launch {
         rhs::check_rhs(out.kind().object(), wanted, rhs_parts, || out.describe())?;
         rhs::check_rhs(x.kind().object(), &[wanted.len().saturating_sub(1)], rhs_parts, || x.describe())?;
         let arguments = Arguments::new(&PUT_RHS).write("out", out).read("x", x);
-        self.launch(arguments.value("wanted", ArgumentValue::Indices(wanted)).rhs_parts(rhs_parts).call()?)
+        self.launch(arguments.indices("wanted", wanted).rhs_parts(rhs_parts).call()?)
     }
 
     /// Re ⟨x, y⟩ of each right-hand side of `rhs_parts` components.
@@ -310,7 +307,7 @@ pub trait RhsKernels: Launch {
         Self: Reduce,
     {
         let rhs_parts = rhs::parts_of(y.kind().object(), a.len())?;
-        let arguments = Arguments::new(&RHS_AXPY_NORM).write("y", y).value("a", ArgumentValue::Scalars(a)).read("x", x);
+        let arguments = Arguments::new(&RHS_AXPY_NORM).write("y", y).scalars("a", a).read("x", x);
         Ok(self.reduce(arguments.rhs_parts(rhs_parts).call()?, sum)?.round())
     }
 
@@ -326,7 +323,7 @@ pub trait RhsKernels: Launch {
         rhs::check_scalars(a, b)?;
         let rhs_parts = rhs::parts_of(psi.kind().object(), a.len())?;
         let arguments = Arguments::new(&RHS_CG_UPDATE).write("psi", psi).write("p", p).read("r", r);
-        let arguments = arguments.value("a", ArgumentValue::Scalars(a)).value("b", ArgumentValue::Scalars(b));
+        let arguments = arguments.scalars("a", a).scalars("b", b);
         self.launch(arguments.rhs_parts(rhs_parts).call()?)
     }
 
@@ -359,7 +356,7 @@ pub trait RhsKernels: Launch {
         rhs_parts: usize,
     ) -> Result<(), BackendError> {
         let reals: &[f64] = bytemuck::cast_slice(m);
-        let arguments = Arguments::new(&RHS_MADD).write("y", y).read("x", x).value("m", ArgumentValue::Scalars(reals));
+        let arguments = Arguments::new(&RHS_MADD).write("y", y).read("x", x).scalars("m", reals);
         self.launch(arguments.rhs_parts(rhs_parts).call()?)
     }
 }

@@ -9,7 +9,7 @@ use num_complex::Complex;
 use super::plain::PlainCall;
 use super::wilson::wilson_hop;
 use super::with_hop;
-use super::{ArgumentValue, Arguments, Kernel};
+use super::{Arguments, Kernel};
 use crate::backend::{BackendError, FieldOn, Launch};
 use crate::body::prelude::*;
 
@@ -110,7 +110,7 @@ pub trait TwistedMassKernels: Launch {
         a: Complex<f64>,
         x: &FieldOn<Self, R, Spinors>,
     ) -> Result<(), BackendError> {
-        let arguments = Arguments::new(&TWISTED_MASS_APPLY).write("out", out).value("a", ArgumentValue::Complex(a));
+        let arguments = Arguments::new(&TWISTED_MASS_APPLY).write("out", out).complex("a", a);
         self.launch(arguments.read("x", x).call()?)
     }
 }

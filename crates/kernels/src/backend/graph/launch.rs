@@ -1,9 +1,8 @@
 //! Launches of a graph: arguments by name, with slots in place of fields; and two launches as one.
 
-use lanefield_reference::layout::{Direction, LegOrder};
 use num_complex::Complex;
 
-use crate::backend::specification::{Access, ArgumentValue, Arguments, Call, Kernel, KernelArgument};
+use crate::backend::specification::{Access, ArgumentList, ArgumentValue, Call, Kernel, KernelArgument, of_numbers};
 use crate::backend::{AnyField, BackendError, Memory};
 
 /// A field of a graph.
@@ -48,101 +47,51 @@ impl From<GraphError> for BackendError {
 
 /// An argument of a launch of a graph.
 #[derive(Clone, Debug)]
-enum GivenValue {
+pub enum GraphValue<'t> {
     Read(usize),
     Write(usize),
     Reads(Vec<usize>),
-    Scalar(f64),
     /// The number of a scalar of the graph.
     Varying(usize),
+    Scalar(f64),
     Complex(Complex<f64>),
-    Scalars(Vec<f64>),
-    Indices(Vec<usize>),
+    Scalars(&'t [f64]),
+    Indices(&'t [usize]),
 }
+
+of_numbers!(GraphValue);
 
 /// A field that is written: the name of the argument, its slot, and the field.
 type WrittenOutput<S> = (&'static str, usize, Option<AnyField<S>>);
 
-/// A launch of a graph: as [`Arguments`], with slots in place of fields.
-pub struct GraphLaunch<'t, B: Memory + ?Sized> {
-    pub(super) kernel: &'static Kernel,
-    given: Vec<(&'static str, GivenValue)>,
-    pub(super) stencil: Option<&'t B::Table>,
-    matrix: Option<&'t B::Table>,
-    pub(super) legs: LegOrder,
-    rhs_parts: Option<usize>,
-    direction: Direction,
-}
+/// A launch of a graph: as [`Arguments`](crate::backend::specification::Arguments), with slots in place of fields.
+pub type GraphLaunch<'t, B> = ArgumentList<'t, B, GraphValue<'t>>;
 
 impl<'t, B: Memory + ?Sized> GraphLaunch<'t, B> {
-    /// Without arguments yet.
-    pub fn new(kernel: &'static Kernel) -> Self {
-        let (stencil, matrix, rhs_parts) = (None, None, None);
-        Self { kernel, given: Vec::new(), stencil, matrix, legs: LegOrder::DEFAULT, rhs_parts, direction: Direction::T }
-    }
-
-    fn give(mut self, name: &'static str, given: GivenValue) -> Self {
-        self.given.push((name, given));
-        self
-    }
-
     /// A field that is read.
     pub fn read(self, name: &'static str, slot: Slot) -> Self {
-        self.give(name, GivenValue::Read(slot.0))
+        self.value(name, GraphValue::Read(slot.0))
     }
+
     /// A field that is written, or read and written.
     pub fn write(self, name: &'static str, slot: Slot) -> Self {
-        self.give(name, GivenValue::Write(slot.0))
+        self.value(name, GraphValue::Write(slot.0))
     }
+
     /// Fields that are read.
     pub fn reads(self, name: &'static str, slots: &[Slot]) -> Self {
-        self.give(name, GivenValue::Reads(slots.iter().map(|slot| slot.0).collect()))
+        self.value(name, GraphValue::Reads(slots.iter().map(|slot| slot.0).collect()))
     }
-    /// A scalar.
-    pub fn scalar(self, name: &'static str, value: f64) -> Self {
-        self.give(name, GivenValue::Scalar(value))
-    }
+
     /// A scalar that may change from run to run.
     pub fn varying(self, name: &'static str, scalar: GraphScalar) -> Self {
-        self.give(name, GivenValue::Varying(scalar.0))
-    }
-    /// A complex scalar.
-    pub fn complex(self, name: &'static str, value: Complex<f64>) -> Self {
-        self.give(name, GivenValue::Complex(value))
-    }
-    /// A scalar for each right-hand side.
-    pub fn scalars(self, name: &'static str, values: &[f64]) -> Self {
-        self.give(name, GivenValue::Scalars(values.to_vec()))
-    }
-    /// Numbers.
-    pub fn indices(self, name: &'static str, values: &[usize]) -> Self {
-        self.give(name, GivenValue::Indices(values.to_vec()))
-    }
-    /// The stencil onto the target.
-    pub fn stencil(self, stencil: &'t B::Table) -> Self {
-        Self { stencil: Some(stencil), ..self }
-    }
-    /// The matrix along s.
-    pub fn matrix(self, matrix: &'t B::Table) -> Self {
-        Self { matrix: Some(matrix), ..self }
-    }
-    /// The order of the legs.
-    pub fn legs(self, legs: LegOrder) -> Self {
-        Self { legs, ..self }
-    }
-    /// Components of a right-hand side.
-    pub fn rhs_parts(self, rhs_parts: usize) -> Self {
-        Self { rhs_parts: Some(rhs_parts), ..self }
-    }
-    /// Across which slices something is done.
-    pub fn direction(self, direction: Direction) -> Self {
-        Self { direction, ..self }
+        self.value(name, GraphValue::Varying(scalar.0))
     }
 
     /// The field of that name, if it is one.
     pub(super) fn slot_of(&self, name: &str) -> Option<usize> {
-        self.given.iter().find_map(|(known, given)| match given {
-            GivenValue::Read(slot) | GivenValue::Write(slot) if *known == name => Some(*slot),
+        self.values.iter().find_map(|(known, given)| match given {
+            GraphValue::Read(slot) | GraphValue::Write(slot) if *known == name => Some(*slot),
             _ => None,
         })
     }
@@ -150,10 +99,10 @@ impl<'t, B: Memory + ?Sized> GraphLaunch<'t, B> {
     /// This launch, and another after it, as one.
     pub(super) fn then(self, second: Self, fusion: &Fusion) -> Self {
         let legs = if self.stencil.is_some() { self.legs } else { second.legs };
-        let mut given: Vec<_> = self.given.into_iter().filter(|(name, _)| *name != fusion.written).collect();
+        let mut values: Vec<_> = self.values.into_iter().filter(|(name, _)| *name != fusion.written).collect();
         let renamed = |name: &str| fusion.renamed.iter().find(|(old, _)| *old == name).map(|(_, new)| *new);
-        given.extend(second.given.into_iter().filter_map(|(name, value)| Some((renamed(name)?, value))));
-        Self { kernel: fusion.kernel, given, stencil: self.stencil.or(second.stencil), legs, ..second }
+        values.extend(second.values.into_iter().filter_map(|(name, value)| Some((renamed(name)?, value))));
+        Self { kernel: fusion.kernel, values, stencil: self.stencil.or(second.stencil), legs, ..second }
     }
 
     /// Its fields: the name, the slot, whether it is read, whether it is written.
@@ -165,11 +114,11 @@ impl<'t, B: Memory + ?Sized> GraphLaunch<'t, B> {
             });
             roles.next_back()
         };
-        self.given.iter().flat_map(move |(name, given)| {
+        self.values.iter().flat_map(move |(name, given)| {
             let fields: Vec<_> = match given {
-                GivenValue::Read(slot) => vec![(*name, *slot, true, false)],
-                GivenValue::Reads(slots) => slots.iter().map(|slot| (*name, *slot, true, false)).collect(),
-                GivenValue::Write(slot) => vec![(*name, *slot, access(name) != Some(Access::Write), true)],
+                GraphValue::Read(slot) => vec![(*name, *slot, true, false)],
+                GraphValue::Reads(slots) => slots.iter().map(|slot| (*name, *slot, true, false)).collect(),
+                GraphValue::Write(slot) => vec![(*name, *slot, access(name) != Some(Access::Write), true)],
                 _ => Vec::new(),
             };
             fields
@@ -178,18 +127,18 @@ impl<'t, B: Memory + ?Sized> GraphLaunch<'t, B> {
 
     /// Its arguments that change, and the numbers of their scalars.
     pub(super) fn varying_scalars(&self) -> impl Iterator<Item = (&'static str, usize)> {
-        self.given.iter().filter_map(|(name, given)| match given {
-            GivenValue::Varying(scalar) => Some((*name, *scalar)),
+        self.values.iter().filter_map(|(name, given)| match given {
+            GraphValue::Varying(scalar) => Some((*name, *scalar)),
             _ => None,
         })
     }
 
     /// The same with other numbers of fields.
     pub(super) fn renumbered(mut self, number: impl Fn(usize) -> usize) -> Self {
-        for (_, given) in &mut self.given {
+        for (_, given) in &mut self.values {
             match given {
-                GivenValue::Read(slot) | GivenValue::Write(slot) => *slot = number(*slot),
-                GivenValue::Reads(slots) => slots.iter_mut().for_each(|slot| *slot = number(*slot)),
+                GraphValue::Read(slot) | GraphValue::Write(slot) => *slot = number(*slot),
+                GraphValue::Reads(slots) => slots.iter_mut().for_each(|slot| *slot = number(*slot)),
                 _ => {}
             }
         }
@@ -205,8 +154,8 @@ impl<'t, B: Memory + ?Sized> GraphLaunch<'t, B> {
     ) -> Result<(), BackendError> {
         // Those that are written stand beside the others meanwhile, so that both can be borrowed.
         let mut written = Vec::new();
-        for (name, given) in &self.given {
-            if let GivenValue::Write(place) = given {
+        for (name, given) in &self.values {
+            if let GraphValue::Write(place) = given {
                 written.push((*name, *place, fields[*place].take()));
             }
         }
@@ -229,36 +178,28 @@ impl<'t, B: Memory + ?Sized> GraphLaunch<'t, B> {
     {
         let missing = |slot: usize| BackendError::from(GraphError::NoField { slot, slots });
         let field = |slot: usize| fields[slot].as_ref().ok_or_else(|| missing(slot));
-        let mut arguments = Arguments::new(self.kernel).legs(self.legs).direction(self.direction);
-        for (name, given) in &self.given {
+        let mut values = Vec::with_capacity(self.values.len());
+        for (name, given) in &self.values {
             let value = match given {
-                GivenValue::Write(_) => continue,
-                GivenValue::Read(slot) => ArgumentValue::Read(field(*slot)?),
-                GivenValue::Reads(slots) => {
+                GraphValue::Write(_) => continue,
+                GraphValue::Read(slot) => ArgumentValue::Read(field(*slot)?),
+                GraphValue::Reads(slots) => {
                     ArgumentValue::Reads(slots.iter().map(|slot| field(*slot)).collect::<Result<_, _>>()?)
                 }
-                GivenValue::Scalar(value) => ArgumentValue::Scalar(*value),
-                GivenValue::Varying(scalar) => ArgumentValue::Scalar(scalars[*scalar]),
-                GivenValue::Complex(value) => ArgumentValue::Complex(*value),
-                GivenValue::Scalars(values) => ArgumentValue::Scalars(values),
-                GivenValue::Indices(values) => ArgumentValue::Indices(values),
+                GraphValue::Scalar(value) => ArgumentValue::Scalar(*value),
+                GraphValue::Varying(scalar) => ArgumentValue::Scalar(scalars[*scalar]),
+                GraphValue::Complex(value) => ArgumentValue::Complex(*value),
+                GraphValue::Scalars(values) => ArgumentValue::Scalars(values),
+                GraphValue::Indices(values) => ArgumentValue::Indices(values),
             };
-            arguments = arguments.value(name, value);
+            values.push((*name, value));
         }
         for (name, slot, field) in written {
             let slot = *slot;
-            arguments = arguments.value(name, ArgumentValue::Write(field.as_mut().ok_or_else(|| missing(slot))?));
+            values.push((*name, ArgumentValue::Write(field.as_mut().ok_or_else(|| missing(slot))?)));
         }
-        if let Some(stencil) = self.stencil {
-            arguments = arguments.stencil(stencil);
-        }
-        if let Some(matrix) = self.matrix {
-            arguments = arguments.matrix(matrix);
-        }
-        if let Some(rhs_parts) = self.rhs_parts {
-            arguments = arguments.rhs_parts(rhs_parts);
-        }
-        arguments.call()
+        let Self { kernel, stencil, matrix, legs, rhs_parts, direction, .. } = *self;
+        ArgumentList { kernel, values, stencil, matrix, legs, rhs_parts, direction }.call()
     }
 }
 

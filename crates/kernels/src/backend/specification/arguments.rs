@@ -5,6 +5,7 @@ use lanefield_reference::field::{FieldShape, Object, SiteObject};
 use lanefield_reference::kernels::Vectors;
 use lanefield_reference::layout::{Direction, Lattice, LegOrder};
 use lanefield_reference::real::Precision;
+use num_complex::Complex;
 
 use super::kernel::{ArgumentValue, Call, FieldOfCall, Kernel, KernelSource, Shape};
 use super::roles::{Access, FieldContents, KernelArgument};
@@ -15,17 +16,21 @@ use crate::backend::memory::{FieldOn, Memory};
 use crate::backend::table::{MatrixFacts, Table, TableFacts};
 
 /// Arguments by name, to be completed to a [`Call`].
-pub struct Arguments<'a, B: Memory + ?Sized> {
-    kernel: &'static Kernel,
-    values: Vec<(&'static str, ArgumentValue<'a, B::Storage>)>,
-    stencil: Option<&'a B::Table>,
-    matrix: Option<&'a B::Table>,
-    legs: LegOrder,
-    rhs_parts: Option<usize>,
-    direction: Direction,
+pub type Arguments<'a, B> = ArgumentList<'a, B, ArgumentValue<'a, <B as Memory>::Storage>>;
+
+/// Arguments by name, whose values are `V`: fields ([`Arguments`]), or what stands for them in a graph
+/// ([`GraphLaunch`](crate::backend::graph::GraphLaunch)).
+pub struct ArgumentList<'a, B: Memory + ?Sized, V> {
+    pub(in crate::backend) kernel: &'static Kernel,
+    pub(in crate::backend) values: Vec<(&'static str, V)>,
+    pub(in crate::backend) stencil: Option<&'a B::Table>,
+    pub(in crate::backend) matrix: Option<&'a B::Table>,
+    pub(in crate::backend) legs: LegOrder,
+    pub(in crate::backend) rhs_parts: Option<usize>,
+    pub(in crate::backend) direction: Direction,
 }
 
-impl<'a, B: Memory + ?Sized> Arguments<'a, B> {
+impl<'a, B: Memory + ?Sized, V> ArgumentList<'a, B, V> {
     /// None yet.
     pub fn new(kernel: &'static Kernel) -> Self {
         let (stencil, matrix, rhs_parts) = (None, None, None);
@@ -34,29 +39,41 @@ impl<'a, B: Memory + ?Sized> Arguments<'a, B> {
     }
 
     /// Any value.
-    pub fn value(mut self, name: &'static str, value: ArgumentValue<'a, B::Storage>) -> Self {
+    pub fn value(mut self, name: &'static str, value: V) -> Self {
         self.values.push((name, value));
         self
     }
 
-    /// A field that is read.
-    pub fn read<R: Vectors, K: SiteObject>(self, name: &'static str, field: &'a FieldOn<B, R, K>) -> Self {
-        self.value(name, ArgumentValue::Read(field.any()))
-    }
-
-    /// A field that is read, of any objects in any precision.
-    pub fn read_any(self, name: &'static str, field: &'a AnyField<B::Storage>) -> Self {
-        self.value(name, ArgumentValue::Read(field))
-    }
-
-    /// A field that is written, or read and written.
-    pub fn write<R: Vectors, K: SiteObject>(self, name: &'static str, field: &'a mut FieldOn<B, R, K>) -> Self {
-        self.value(name, ArgumentValue::Write(field.any_mut()))
-    }
-
     /// A scalar.
-    pub fn scalar(self, name: &'static str, value: f64) -> Self {
-        self.value(name, ArgumentValue::Scalar(value))
+    pub fn scalar(self, name: &'static str, value: f64) -> Self
+    where
+        V: From<f64>,
+    {
+        self.value(name, value.into())
+    }
+
+    /// A complex scalar.
+    pub fn complex(self, name: &'static str, value: Complex<f64>) -> Self
+    where
+        V: From<Complex<f64>>,
+    {
+        self.value(name, value.into())
+    }
+
+    /// A scalar for each right-hand side.
+    pub fn scalars(self, name: &'static str, values: &'a [f64]) -> Self
+    where
+        V: From<&'a [f64]>,
+    {
+        self.value(name, values.into())
+    }
+
+    /// Numbers of right-hand sides.
+    pub fn indices(self, name: &'static str, values: &'a [usize]) -> Self
+    where
+        V: From<&'a [usize]>,
+    {
+        self.value(name, values.into())
     }
 
     /// The stencil onto the target.
@@ -79,9 +96,26 @@ impl<'a, B: Memory + ?Sized> Arguments<'a, B> {
         Self { rhs_parts: Some(rhs_parts), ..self }
     }
 
-    /// Across which slices are summed.
+    /// Across which slices something is done.
     pub fn direction(self, direction: Direction) -> Self {
         Self { direction, ..self }
+    }
+}
+
+impl<'a, B: Memory + ?Sized> ArgumentList<'a, B, ArgumentValue<'a, B::Storage>> {
+    /// A field that is read.
+    pub fn read<R: Vectors, K: SiteObject>(self, name: &'static str, field: &'a FieldOn<B, R, K>) -> Self {
+        self.value(name, ArgumentValue::Read(field.any()))
+    }
+
+    /// A field that is read, of any objects in any precision.
+    pub fn read_any(self, name: &'static str, field: &'a AnyField<B::Storage>) -> Self {
+        self.value(name, ArgumentValue::Read(field))
+    }
+
+    /// A field that is written, or read and written.
+    pub fn write<R: Vectors, K: SiteObject>(self, name: &'static str, field: &'a mut FieldOn<B, R, K>) -> Self {
+        self.value(name, ArgumentValue::Write(field.any_mut()))
     }
 
     /// The call, if every argument is there, and what its role asks for.

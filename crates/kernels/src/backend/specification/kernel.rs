@@ -341,17 +341,34 @@ pub enum ArgumentValue<'a, S> {
     Indices(&'a [usize]),
 }
 
-impl<S> From<f64> for ArgumentValue<'_, S> {
-    fn from(scalar: f64) -> Self {
-        Self::Scalar(scalar)
-    }
+/// Makes values of arguments of numbers.
+macro_rules! of_numbers {
+    ($value:ident $(, $storage:ident)?) => {
+        impl<'a $(, $storage)?> From<f64> for $value<'a $(, $storage)?> {
+            fn from(number: f64) -> Self {
+                Self::Scalar(number)
+            }
+        }
+        impl<'a $(, $storage)?> From<::num_complex::Complex<f64>> for $value<'a $(, $storage)?> {
+            fn from(number: ::num_complex::Complex<f64>) -> Self {
+                Self::Complex(number)
+            }
+        }
+        impl<'a $(, $storage)?> From<&'a [f64]> for $value<'a $(, $storage)?> {
+            fn from(number: &'a [f64]) -> Self {
+                Self::Scalars(number)
+            }
+        }
+        impl<'a $(, $storage)?> From<&'a [usize]> for $value<'a $(, $storage)?> {
+            fn from(number: &'a [usize]) -> Self {
+                Self::Indices(number)
+            }
+        }
+    };
 }
+pub(in crate::backend) use of_numbers;
 
-impl<S> From<Complex<f64>> for ArgumentValue<'_, S> {
-    fn from(scalar: Complex<f64>) -> Self {
-        Self::Complex(scalar)
-    }
-}
+of_numbers!(ArgumentValue, S);
 
 /// A call of a kernel whose arguments were checked.
 pub struct Call<'a, B: Memory + ?Sized> {

@@ -9,9 +9,10 @@ mod shape;
 
 pub use super::table::MatrixFacts;
 pub use super::work::Work;
-pub use arguments::Arguments;
+pub use arguments::{ArgumentList, Arguments};
 pub use call::Inside;
 pub(crate) use kernel::dagger_if;
+pub(super) use kernel::of_numbers;
 pub use kernel::{
     ArgumentValue, Call, Ceiling, CpuFunction, FieldOfCall, HostCall, HostFunction, Kernel, KernelSource, OwnFiles,
     PlainFunction, PlainLinks, Shape,
