@@ -5,12 +5,13 @@ use lanefield_reference::layout::Reach;
 use lanefield_reference::links::LinkFormat;
 
 use super::clover::CloverParameters;
-use super::definition::{Defined, Definition, DefinitionError, Parameter, ParameterValues};
 use super::domain_wall::DomainWallParameters;
 use super::hisq::HisqParameters;
 use super::hop::HopParameters;
 use super::laplace::LaplaceParameters;
-use super::model::{Model as _, ModelChoice, ModelTask};
+use super::model::{
+    Defined, Definition, DefinitionError, Model as _, ModelChoice, ModelTask, Parameter, ParameterValues,
+};
 use super::staggered::StaggeredParameters;
 use super::twisted_mass::TwistedMassParameters;
 use super::wilson::WilsonParameters;

@@ -19,8 +19,8 @@ use lanefield_reference::layout::{
 };
 use lanefield_reference::links::{raw, raw_with_border};
 
-use super::definition::{Defined, Definition, Parameter, ParameterValues};
 use super::hop::{PARITIES, number_of_sites};
+use super::model::{Defined, Definition, Parameter, ParameterValues};
 use super::traits::acts_as;
 use super::traits::{AXPY_FLOPS, SpinorsOn, bytes_of, fit};
 use super::{ActsOn, EvenOdd, HopOperator, HopParameters, Model, Operator};

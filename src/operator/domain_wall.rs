@@ -10,8 +10,8 @@ use lanefield_reference::kernels::domain_wall::{
 use lanefield_reference::kernels::hop::{Dagger, FLOPS_PER_SITE, ideal_bytes_per_spinor};
 use lanefield_reference::layout::{Lattice, Sites};
 
-use super::definition::{Defined, Definition, Parameter, ParameterKind, ParameterValues};
 use super::hop::{PARITIES, number_of_sites};
+use super::model::{Defined, Definition, Parameter, ParameterKind, ParameterValues};
 use super::traits::acts_as;
 use super::traits::{AXPY_FLOPS, SpinorsOn, bytes_of, fit};
 use super::{ActsOn, EvenOdd, HopOperator, HopParameters, Model, Operator};

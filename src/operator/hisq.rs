@@ -7,8 +7,7 @@ use lanefield_reference::kernels::Vectors;
 use lanefield_reference::layout::{LaneChoice, Lattice, Reach, Sites};
 use lanefield_reference::links::LinkFormat;
 
-use super::definition::{Defined, Definition, Parameter, ParameterValues};
-use super::model::made_alike;
+use super::model::{Defined, Definition, Parameter, ParameterValues, made_alike};
 use super::{HopParameters, Model, Staggered, StaggeredParameters};
 use crate::backend::{Backend, BackendError};
 use crate::gauge::{GaugeField, LinkFields};

@@ -9,9 +9,8 @@ use lanefield_reference::kernels::hop::Dagger;
 use lanefield_reference::kernels::laplace::FLOPS_PER_VECTOR;
 use lanefield_reference::layout::{Lattice, Sites};
 
-use super::definition::{Defined, Definition, Parameter, ParameterValues};
 use super::hop_plus_constant::{HopPlusConstant, HopPlusConstantModel};
-use super::model::made_alike;
+use super::model::{Defined, Definition, Parameter, ParameterValues, made_alike};
 use super::{HopOperator, HopParameters, Model};
 use crate::backend::{Backend, BackendError, FieldOn};
 use crate::kernel::laplace;

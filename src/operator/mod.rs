@@ -2,7 +2,6 @@
 
 mod any_model;
 mod clover;
-mod definition;
 mod domain_wall;
 mod hisq;
 mod hop;
@@ -19,14 +18,13 @@ mod wilson;
 
 pub use any_model::{AnyModel, definition, definitions};
 pub use clover::{Clover, CloverParameters, SmallestPivot};
-pub use definition::{Definition, DefinitionError, KAPPA, Parameter, ParameterKind};
 pub use domain_wall::{DomainWall, DomainWallEvenOdd, DomainWallParameters};
 pub use hisq::HisqParameters;
 pub use hop::{HopOperator, HopParameters};
 pub use hop_plus_constant::HopPlusConstant;
 pub use laplace::{Laplace, LaplaceParameters};
 pub(crate) use model::Makes;
-pub use model::{Model, ModelChoice, ModelTask};
+pub use model::{Definition, DefinitionError, KAPPA, Model, ModelChoice, ModelTask, Parameter, ParameterKind};
 pub use schur::{EvenOdd, SchurComplement};
 pub use shifted::Shifted;
 pub use staggered::{Staggered, StaggeredParameters};

@@ -11,9 +11,8 @@ use lanefield_reference::kernels::staggered::FLOPS_PER_VECTOR;
 use lanefield_reference::layout::{LEGS, Lattice, Sites};
 use lanefield_reference::links::{DoubledGauge, double_long};
 
-use super::definition::{Defined, Definition, Parameter, ParameterValues};
 use super::hop::{PARITIES, number_of_sites};
-use super::model::made_alike;
+use super::model::{Defined, Definition, Parameter, ParameterValues, made_alike};
 use super::traits::acts_as;
 use super::traits::{AXPY_FLOPS, SCALE_FLOPS, bytes_of, fit};
 use super::{ActsOn, EvenOdd, HopOperator, HopParameters, Model, Operator};

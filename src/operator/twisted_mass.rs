@@ -8,9 +8,8 @@ use lanefield_reference::kernels::hop::{Dagger, FLOPS_PER_SITE, ideal_bytes_per_
 use lanefield_reference::layout::{Lattice, Sites};
 use num_complex::Complex;
 
-use super::definition::{Defined, Definition, Parameter, ParameterValues};
 use super::hop::{PARITIES, number_of_sites};
-use super::model::made_alike;
+use super::model::{Defined, Definition, Parameter, ParameterValues, made_alike};
 use super::traits::acts_as;
 use super::traits::{SpinorsOn, bytes_of};
 use super::{ActsOn, EvenOdd, HopOperator, HopParameters, Model, Operator};

@@ -6,9 +6,8 @@ use lanefield_reference::kernels::Vectors;
 use lanefield_reference::kernels::hop::{Dagger, FLOPS_PER_SITE, ideal_bytes_per_site};
 use lanefield_reference::layout::{Lattice, Sites};
 
-use super::definition::{Defined, Definition, Parameter, ParameterValues};
 use super::hop_plus_constant::{HopPlusConstant, HopPlusConstantModel};
-use super::model::made_alike;
+use super::model::{Defined, Definition, Parameter, ParameterValues, made_alike};
 use super::{HopOperator, HopParameters, Model};
 use crate::backend::{Backend, BackendError, FieldOn};
 use crate::kernel::wilson;

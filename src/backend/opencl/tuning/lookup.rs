@@ -6,8 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, OnceLock};
 
 use super::access::AccessWidth;
-use super::file::{Fit, OneOf, SUFFIX, TunedKernel, TuningFile};
-use super::kernel_key::KernelKey;
+use super::file::{Fit, KernelKey, OneOf, SUFFIX, TunedKernel, TuningFile};
 use super::parameters::Tuning;
 use super::site_order::SiteOrder;
 use crate::backend::opencl::device::{DeviceInfo, lock};

@@ -3,19 +3,17 @@
 //!
 //! | file | subject |
 //! |---|---|
-//! | `access.rs`, `site_order.rs`, `layout.rs` | the layout in device memory: words of a lane, and outer sites |
+//! | `access.rs`, `site_order.rs` | the layout in device memory: words of a lane, and outer sites |
 //! | `lane_form.rs` | a work-item for each lane, or one for all |
 //! | `neighbours.rs`, `link_sharing.rs` | neighbours' spinors, and links, in local memory |
 //! | `choices.rs`, `parameters.rs` | the tuning parameters, each declared once |
-//! | `kernel_key.rs`, `lookup.rs`, `file.rs`, `defaults.toml` | where they are looked up: what was tuned, and what ships with the crate |
+//! | `lookup.rs`, `file.rs`, `defaults.toml` | where they are looked up: what was tuned, and what ships with the crate |
 //! | `plan/` | how a kernel is built and launched, from its specification and these choices |
 
 mod access;
 mod choices;
 mod file;
-mod kernel_key;
 mod lane_form;
-mod layout;
 mod link_sharing;
 mod lookup;
 mod neighbours;
@@ -25,11 +23,9 @@ mod site_order;
 
 pub use access::{AccessWidth, PartLayout};
 pub use choices::{Accumulators, Count, GridStride, GroupSize, LinkLoads, Mapping, Stores, Traversal};
-pub use file::{OneOf, TunedKernel, TunedOn, TuningFile, Where};
-pub use kernel_key::KernelKey;
+pub use file::{KernelKey, OneOf, TunedKernel, TunedOn, TuningFile, Where};
 pub use lane_form::LaneForm;
 pub(crate) use lane_form::VectorsVerdict;
-pub use layout::Layout;
 pub use link_sharing::LinkSharing;
 pub(crate) use lookup::Choices;
 pub use lookup::{Tuned, TuningSource};
@@ -39,5 +35,5 @@ pub(crate) use plan::{
     COUNTS_AT_ONCE, ChoiceSource, LocalMemory, Plan, Planner, Reduction, SumBuild, exchange_bytes, sums_file,
 };
 pub use plan::{Finish, SumForm, SumOptions, registers_in};
-pub use site_order::SiteOrder;
+pub use site_order::{Layout, SiteOrder};
 pub(crate) use site_order::{to_device, to_host};

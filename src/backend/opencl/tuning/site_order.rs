@@ -10,6 +10,17 @@ use lanefield_reference::layout::{BlockOrder, DIMENSIONS, LEGS, Lattice, Sites, 
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
+use super::access::AccessWidth;
+
+/// The layout of fields in device memory.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub struct Layout {
+    /// Bytes of an access, which words that lie together fill.
+    pub access: AccessWidth,
+    /// The order of outer sites.
+    pub site_order: SiteOrder,
+}
+
 /// An order of outer sites in memory. No bit of any result depends on it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]

@@ -9,11 +9,11 @@ use crate::backend::opencl::program::Source;
 use crate::backend::opencl::queue::Context;
 use crate::backend::opencl::tuning::access::AccessWidth;
 use crate::backend::opencl::tuning::choices::Mapping;
-use crate::backend::opencl::tuning::kernel_key::KernelKey;
+use crate::backend::opencl::tuning::file::KernelKey;
 use crate::backend::opencl::tuning::lane_form::{LaneForm, MOST_LANES, VectorsVerdict, WorkItemLanes};
-use crate::backend::opencl::tuning::layout::Layout;
 use crate::backend::opencl::tuning::lookup::{Choices, Tuned};
 use crate::backend::opencl::tuning::parameters::Tuning;
+use crate::backend::opencl::tuning::site_order::Layout;
 use crate::backend::specification::{BuildOption, KernelSource, Shape};
 use crate::body::opencl::{Components, Named, kernel_text};
 
