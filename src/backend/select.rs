@@ -90,7 +90,6 @@ pub enum SelectError {
 /// The backend that `choice` means, where `devices` are the OpenCL devices of the machine (none if it has no OpenCL).
 ///
 /// # Errors
-///
 /// [`SelectError`] lists what there is. `auto` and `cpu` never fail.
 pub fn resolve(choice: &DeviceChoice, devices: &[DeviceInfo]) -> Result<Selected, SelectError> {
     resolve_for(choice, devices, (0, 1))

@@ -145,9 +145,6 @@ fn unknown(name: &str) -> DefinitionError {
 
 impl Definition {
     /// The operator with parameters given as text; those that are not given have their defaults.
-    ///
-    /// # Errors
-    /// [`DefinitionError`].
     pub fn model<'t>(
         &self,
         given: impl IntoIterator<Item = (&'t str, &'t str)>,

@@ -161,18 +161,12 @@ pub struct DomainWall<'b, B: Backend, R: Vectors> {
 
 impl<B: Backend, R: Vectors> DomainWall<'_, B, R> {
     /// out = DW ψ = hop(ψ) + (4 − M5) ψ, or DW† ψ, of each spinor by itself.
-    ///
-    /// # Errors
-    /// As [`Operator::apply`].
     pub fn dw(&self, out: &mut SpinorsOn<B, R>, psi: &SpinorsOn<B, R>, dagger: Dagger) -> Result<(), BackendError> {
         self.common.dw(out, psi, dagger)
     }
 
     /// The five-dimensional source of a physical one, η: P₊η at s = 0 and P₋η at s = ls − 1, times 1 − c·DW (Grid's
     /// `ImportPhysicalFermionSource`). Each spinor of a site makes a right-hand side.
-    ///
-    /// # Errors
-    /// As [`Operator::apply`].
     pub fn import_physical_source(&mut self, eta: &SpinorsOn<B, R>) -> Result<SpinorsOn<B, R>, BackendError> {
         let (backend, coefficients) = (self.common.hop.backend(), self.common.coefficients);
         let mut source = backend.upload(onto_walls(&backend.download(eta)?, coefficients.ls())?)?;
@@ -187,9 +181,6 @@ impl<B: Backend, R: Vectors> DomainWall<'_, B, R> {
 
     /// The physical solution of a five-dimensional one: P₋ψ at s = 0 plus P₊ψ at s = ls − 1 (Grid's `ExportPhysicalFermionSolution`). Each
     /// right-hand side makes a spinor.
-    ///
-    /// # Errors
-    /// As [`Operator::apply`].
     pub fn export_physical_solution(&self, psi: &SpinorsOn<B, R>) -> Result<SpinorsOn<B, R>, BackendError> {
         let backend = self.common.hop.backend();
         backend.upload(from_walls(&backend.download(psi)?, self.common.coefficients.ls())?)

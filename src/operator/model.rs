@@ -59,9 +59,6 @@ pub trait Model: Copy + Send + 'static {
         lattice: Lattice,
     ) -> Result<Self::Full<'b, B, R>, BackendError>;
     /// Makes its even-odd pieces.
-    ///
-    /// # Errors
-    /// As [`Self::full`].
     fn even_odd<'b, B: Backend, R: Vectors>(
         &self,
         backend: &'b B,
@@ -73,9 +70,6 @@ pub trait Model: Copy + Send + 'static {
 /// What makes operators on `K` objects in precision `R`: all that is compiled for each model. Solvers take it so.
 pub(crate) trait Makes<B: Backend, R: Vectors, K: Repeated> {
     /// [`Model::full`].
-    ///
-    /// # Errors
-    /// As there.
     fn full<'b>(
         &self,
         backend: &'b B,
@@ -83,9 +77,6 @@ pub(crate) trait Makes<B: Backend, R: Vectors, K: Repeated> {
         lattice: Lattice,
     ) -> Result<Box<dyn Operator<B, R, Object = K> + Send + 'b>, BackendError>;
     /// The Schur complement of [`Model::even_odd`].
-    ///
-    /// # Errors
-    /// As there.
     fn schur<'b>(
         &self,
         backend: &'b B,

@@ -20,20 +20,11 @@ pub trait EvenOdd<B: Backend, R: Vectors>: ActsOn<B> {
     /// Fields that do not match; what the backend reports; as for all functions here.
     fn meooe(&mut self, out: &mut On<B, R, Self>, psi: &On<B, R, Self>, dagger: Dagger) -> Result<(), BackendError>;
     /// out = the part of M that stays on a parity.
-    ///
-    /// # Errors
-    /// As [`Self::meooe`].
     fn mooee(&mut self, out: &mut On<B, R, Self>, psi: &On<B, R, Self>, dagger: Dagger) -> Result<(), BackendError>;
     /// out = its inverse.
-    ///
-    /// # Errors
-    /// As [`Self::meooe`].
     fn mooee_inv(&mut self, out: &mut On<B, R, Self>, psi: &On<B, R, Self>, dagger: Dagger)
     -> Result<(), BackendError>;
     /// out = Mee⁻¹ Meo ψ, with `between` like out. In one launch, where an operator can; the bits are the same, but in half precision.
-    ///
-    /// # Errors
-    /// As [`Self::meooe`].
     fn inverse_hop(
         &mut self,
         out: &mut On<B, R, Self>,
@@ -45,9 +36,6 @@ pub trait EvenOdd<B: Backend, R: Vectors>: ActsOn<B> {
     }
     /// out = Moo χ − Moe ψ, with χ and `between` like out. In one launch, where an operator can; the bits are the same, but in half
     /// precision.
-    ///
-    /// # Errors
-    /// As [`Self::meooe`].
     fn diagonal_minus_hop(
         &mut self,
         out: &mut On<B, R, Self>,
@@ -132,9 +120,6 @@ impl<'b, B: Backend, R: Vectors, K: Repeated> SchurComplement<'b, B, R, K> {
     }
 
     /// out = η_o − Moe Mee⁻¹ η_e: the right-hand side of Mpc ψ_o = out.
-    ///
-    /// # Errors
-    /// As [`Operator::apply`].
     pub fn odd_source(
         &mut self,
         out: &mut FieldOn<B, R, K>,
@@ -157,9 +142,6 @@ impl<'b, B: Backend, R: Vectors, K: Repeated> SchurComplement<'b, B, R, K> {
     }
 
     /// out = ψ_e = Mee⁻¹ (η_e − Meo ψ_o).
-    ///
-    /// # Errors
-    /// As [`Operator::apply`].
     pub fn even_solution(
         &mut self,
         out: &mut FieldOn<B, R, K>,

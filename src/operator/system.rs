@@ -20,9 +20,6 @@ pub struct System<B: Backend, R: Vectors, D: Operator<B, R>> {
 
 impl<B: Backend, R: Vectors, D: Operator<B, R>> System<B, R, D> {
     /// The operator, or its normal equations, with a temporary field.
-    ///
-    /// # Errors
-    /// What the backend reports.
     pub fn new(operator: D, normal: bool) -> Result<Self, BackendError> {
         let between = normal.then(|| operator.zeros()).transpose()?;
         Ok(Self { operator, between })
@@ -34,9 +31,6 @@ impl<B: Backend, R: Vectors, D: Operator<B, R>> System<B, R, D> {
     }
 
     /// out = the right-hand side of the system for D ψ = η: η, or D†η.
-    ///
-    /// # Errors
-    /// As [`Operator::apply`].
     pub fn source(&mut self, out: &mut On<B, R, D>, eta: &On<B, R, D>) -> Result<(), BackendError> {
         match self.between {
             None => self.operator.backend().copy(out, eta),

@@ -50,17 +50,11 @@ pub trait Operator<B: Backend, R: Vectors>: ActsOn<B> {
     fn bytes(&self) -> u64;
 
     /// A field of zeros that the operator can act on, of `rhs` right-hand sides.
-    ///
-    /// # Errors
-    /// What the backend reports.
     fn zeros_of(&self, rhs: usize) -> Result<On<B, R, Self>, BackendError> {
         self.backend().zeros(self.lattice(), self.sites(), self.object(rhs))
     }
 
     /// The same of one right-hand side.
-    ///
-    /// # Errors
-    /// What the backend reports.
     fn zeros(&self) -> Result<On<B, R, Self>, BackendError> {
         self.zeros_of(1)
     }
@@ -109,9 +103,6 @@ pub(super) fn bytes_of<R: Vectors>(words: u64) -> u64 {
 }
 
 /// Makes a temporary field like `like`, if it is not yet.
-///
-/// # Errors
-/// What the backend reports.
 pub(super) fn fit<B: Backend, R: Vectors, K: SiteObject>(
     temporary: &mut FieldOn<B, R, K>,
     like: &FieldOn<B, R, K>,

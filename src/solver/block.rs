@@ -362,9 +362,6 @@ impl<B: Backend, R: Vectors, K: Repeated> Recurrence for BlockConjugateGradients
 }
 
 /// Solves A ψ = b for all of the `rhs` right-hand sides of `source` in one block, from the guess zero. Unlike in a batch, the bits of each depend on all.
-///
-/// # Errors
-/// [`SolverError`].
 pub fn block_conjugate_gradient<'a, B: Backend, R: Vectors, K: Repeated>(
     operator: &'a mut DynOperator<'a, B, R, K>,
     source: &'a FieldOn<B, R, K>,

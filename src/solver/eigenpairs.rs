@@ -90,9 +90,6 @@ impl Eigenpairs {
     }
 
     /// SHA-256 of all numbers, for the identity of a solve that they are used in; of ranks, all take part.
-    ///
-    /// # Errors
-    /// [`CommError`].
     pub fn digest(&self, lattice: &WholeLattice) -> Result<String, CommError> {
         let of_vectors: Vec<String> =
             self.vectors.iter().map(|vector| lattice.digest(&vector.values)).collect::<Result<_, _>>()?;
@@ -103,9 +100,6 @@ impl Eigenpairs {
 }
 
 /// What eigenpairs are of: all that has to be the same where they are used. Reals of links and orders of legs change them by rounding alone.
-///
-/// # Errors
-/// [`CommError`].
 pub fn eigen_identity(
     operator: &str,
     hop: HopParameters,
@@ -136,9 +130,6 @@ pub fn search_identity(pairs: Identity, hop: HopParameters, params: &EigenParams
 
 /// The lowest eigenpairs of what conjugate gradients solve for M: M†M, by even-odd Mpc†Mpc, or M or Mpc itself where that is Hermitian and positive definite. All is
 /// in f64. `progress` is told after each restart, and may end it.
-///
-/// # Errors
-/// [`EigenError`].
 pub fn eigenpairs<B: Backend, M: ModelChoice>(
     backend: &B,
     configuration: &Configuration,
@@ -150,9 +141,6 @@ pub fn eigenpairs<B: Backend, M: ModelChoice>(
 }
 
 /// As [`eigenpairs`], shown to a watcher after each vector of the basis. It resumes from a state that such a watcher saved, to the same bits.
-///
-/// # Errors
-/// [`EigenError`].
 pub fn eigenpairs_from<B: Backend, M: ModelChoice>(
     backend: &B,
     configuration: &Configuration,

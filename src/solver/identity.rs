@@ -22,9 +22,6 @@ pub struct DescribedSolve<'a> {
 }
 
 /// All that the bits of a solve depend on; `configuration` is the part of this rank.
-///
-/// # Errors
-/// [`CommError`].
 pub fn identity<R: Vectors, M>(
     how: &Solve<M>,
     hop: HopParameters,

@@ -109,9 +109,6 @@ pub trait Recurrence {
     /// [`SolverError`]; the state is then that of some moment within an iteration.
     fn step(&mut self, watcher: &mut dyn Watcher) -> Result<(), SolverError>;
     /// All that the next iterations depend on.
-    ///
-    /// # Errors
-    /// What the backend reports.
     fn save(&self) -> Result<SavedState, BackendError>;
     /// Goes on from a state that was saved.
     ///
@@ -121,9 +118,6 @@ pub trait Recurrence {
 }
 
 /// Runs a recurrence to its end.
-///
-/// # Errors
-/// [`SolverError`].
 pub fn run(recurrence: &mut dyn Recurrence, watcher: &mut dyn Watcher) -> Result<(), SolverError> {
     watcher.begin(recurrence)?;
     while !recurrence.is_done() {

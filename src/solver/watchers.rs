@@ -71,9 +71,6 @@ pub struct Checkpoints {
 
 impl Checkpoints {
     /// Writes a checkpoint now; false if it could not be written.
-    ///
-    /// # Errors
-    /// What the backend reports.
     pub fn write(&self, recurrence: &dyn Recurrence) -> Result<bool, BackendError> {
         let state = recurrence.save()?;
         let written = checkpoint::write(&self.path, &self.identity, &state, &self.lattice);
@@ -135,9 +132,6 @@ pub struct Digests {
 
 impl Digests {
     /// Of the inputs, and of the solution in site order where there is one: of each the part of this rank.
-    ///
-    /// # Errors
-    /// [`CommError`].
     pub fn new<R: Real>(
         lattice: &WholeLattice,
         configuration: &Configuration,
@@ -299,9 +293,6 @@ pub struct Replay {
 
 impl Replay {
     /// Compares with `reader`, which rank 0 of those that run the solve has.
-    ///
-    /// # Errors
-    /// [`CommError`].
     pub fn new(reader: Option<RecordReader>, lattice: WholeLattice) -> Result<Self, CommError> {
         let mut every = [reader.as_ref().map_or(0, |reader| reader.every() as i64)];
         lattice.communicator().sum(&mut every)?;

@@ -221,9 +221,6 @@ impl OpenCl {
     }
 
     /// Seconds that the kernels of `work` take by the device's clock, added up.
-    ///
-    /// # Errors
-    /// Those of `work`, and what the runtime reports.
     pub fn time(&self, work: &mut dyn FnMut() -> Result<(), BackendError>) -> Result<f64, BackendError> {
         Ok(self.times_of_launches(work)?.into_iter().map(DeviceTimes::seconds).sum())
     }
@@ -231,9 +228,6 @@ impl OpenCl {
     /// Seconds that the device takes for the commands of `work`, which is begun when it is idle, up to the end of the last: less than [`Self::time`], which
     /// adds up launches that are timed one by one, where these overlap, and more where the device waits between them. Launches have no events then, as in a
     /// solver.
-    ///
-    /// # Errors
-    /// Those of `work`, and what the runtime reports.
     pub fn time_span(&self, work: &mut dyn FnMut() -> Result<(), BackendError>) -> Result<f64, BackendError> {
         self.context.finish()?;
         let start = self.context.mark()?;

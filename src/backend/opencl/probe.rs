@@ -80,7 +80,6 @@ fn probe_lanes(context: &Context, lanes: usize) -> Result<ProbeVerdict, OpenClEr
 /// The same for vectors of numbers, as kernels have them whose work-items compute all lanes ([`super::LaneForm::Vectors`]).
 ///
 /// # Errors
-///
 /// As [`probe`]; a compiler that knows no such vectors fails to build.
 pub(crate) fn probe_vectors(context: &Context) -> Result<ProbeVerdict, OpenClError> {
     probe_lanes(context, VECTOR_LANES)

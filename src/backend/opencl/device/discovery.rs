@@ -19,7 +19,6 @@ use crate::temporary::Temporary;
 /// in a process.
 ///
 /// # Errors
-///
 /// [`OpenClError::NoOpenCl`] where the library cannot be loaded or knows no platform. A platform that fails to list its
 /// devices is passed over, as OpenCL loaders do: [`faults`] tells why.
 pub fn devices() -> Result<Vec<DeviceInfo>, OpenClError> {

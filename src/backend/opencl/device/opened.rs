@@ -159,7 +159,6 @@ impl Device {
     /// Waits until everything that was submitted is done.
     ///
     /// # Errors
-    ///
     /// What an asynchronous command ran into, as far as the driver tells.
     pub fn finish(&self) -> Result<(), OpenClError> {
         let finished = {

@@ -69,7 +69,6 @@ impl DeviceMemory {
     /// Allocates `bytes` bytes of device memory; `what` says what for ("source spinor f64", say). The content is undefined.
     ///
     /// # Errors
-    ///
     /// [`OpenClError::OutOfMemory`] names the allocation, what is held, by whom most, and what the device has.
     pub fn allocate(&self, bytes: usize, what: &str) -> Result<Buffer, OpenClError> {
         self.allocate_in(MemoryKind::Device, bytes, what)
@@ -85,7 +84,6 @@ impl DeviceMemory {
     /// [`DeviceMemory::memory_statistics`] says so.
     ///
     /// # Errors
-    ///
     /// As [`DeviceMemory::allocate`], where the host has no room either.
     pub fn allocate_anywhere(&self, bytes: usize, what: &str) -> Result<Buffer, OpenClError> {
         let refused = match self.allocate(bytes, what) {

@@ -66,7 +66,6 @@ impl DeviceMemory {
     /// Writes `data` into the buffer from byte `offset` on. Waits until all earlier commands and the write are done.
     ///
     /// # Errors
-    ///
     /// [`OpenClError::OutOfRange`] if `data` would not fit.
     pub fn write(&self, buffer: &Buffer, offset: usize, data: &[u8]) -> Result<(), OpenClError> {
         self.check_owns(buffer)?;
@@ -86,7 +85,6 @@ impl DeviceMemory {
     /// Reads from byte `offset` of the buffer on into `data`. Waits until all earlier commands and the read are done.
     ///
     /// # Errors
-    ///
     /// [`OpenClError::OutOfRange`] if the buffer ends before `data`; also what an earlier, asynchronous command ran into.
     pub fn read(&self, buffer: &Buffer, offset: usize, data: &mut [u8]) -> Result<(), OpenClError> {
         self.check_owns(buffer)?;
@@ -191,7 +189,6 @@ impl DeviceMemory {
     /// Copies the first `bytes` bytes of `src` to the start of `dst` (asynchronous).
     ///
     /// # Errors
-    ///
     /// [`OpenClError::OutOfRange`] if either buffer is smaller.
     pub fn copy(&self, src: &Buffer, dst: &Buffer, bytes: usize) -> Result<(), OpenClError> {
         self.check_owns(src)?;

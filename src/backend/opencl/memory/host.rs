@@ -39,7 +39,6 @@ impl DeviceMemory {
     /// counts the device's.
     ///
     /// # Errors
-    ///
     /// [`OpenClError::OutOfMemory`] where the host has no such memory.
     pub fn allocate_host(&self, bytes: usize, what: &str) -> Result<HostBuffer, OpenClError> {
         let block = self.block(MemoryKind::Pinned, bytes, what)?;
@@ -50,7 +49,6 @@ impl DeviceMemory {
     /// commands are done.
     ///
     /// # Errors
-    ///
     /// [`OpenClError::OutOfRange`] if the buffer ends before.
     pub fn read_mapped<T>(
         &self,
@@ -75,7 +73,6 @@ impl DeviceMemory {
     /// Maps as many bytes from `offset` on as `data` has, copies `data` to them and unmaps them. Waits until it is done.
     ///
     /// # Errors
-    ///
     /// [`OpenClError::OutOfRange`] if `data` would not fit.
     pub fn write_mapped(&self, buffer: &mut Buffer, offset: usize, data: &[u8]) -> Result<(), OpenClError> {
         self.check_owns(buffer)?;

@@ -50,7 +50,6 @@ impl Source {
 /// name, and of this library; of two files of one name the caller's is taken.
 ///
 /// # Errors
-///
 /// A file that does not exist, with the place that asks for it.
 pub fn expand_with(more: &[(&str, &str)], file: &str) -> Result<String, SourceError> {
     expand_from(&more.iter().copied().chain(files()).collect::<Vec<_>>(), file)

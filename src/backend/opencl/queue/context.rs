@@ -32,7 +32,6 @@ impl Context {
     /// itself.
     ///
     /// # Errors
-    ///
     /// [`OpenClError::UnknownDevice`] if `info` did not come from [`devices`](crate::backend::opencl::devices); otherwise the failing call.
     pub fn open(info: &DeviceInfo) -> Result<Self, OpenClError> {
         Self::open_with_cache(info, Cache::from_environment().for_device(info))
@@ -60,11 +59,9 @@ impl Context {
     /// where the device knows it.
     ///
     /// # Errors
-    ///
     /// [`OpenClError::Build`] with the build log, if the source does not compile.
     ///
     /// # Safety
-    ///
     /// Nobody checks `source`. In every launch of one of its kernels, with the sizes and arguments given there, the kernel must touch no memory but
     /// that of its arguments, write to none that it was given as constant, and be given no buffer twice of which it writes one as `restrict`.
     pub unsafe fn program(&self, name: &str, source: &str, options: &str) -> Result<Arc<Program>, OpenClError> {

@@ -88,7 +88,6 @@ impl Context {
     /// Queues a kernel; it runs after all that was submitted before. Returns without waiting for it.
     ///
     /// # Errors
-    ///
     /// An argument or size that does not fit the kernel or the device, by name and value; otherwise the failing call. What
     /// goes wrong while the kernel runs is reported by a later `read` or `finish`.
     pub fn launch(&self, program: &Program, kernel: &str, launch: Launch, args: &[Arg<'_>]) -> Result<(), OpenClError> {
@@ -98,7 +97,6 @@ impl Context {
     /// As [`Context::launch`], but waits, and returns the seconds that the kernel took by the device's own clock.
     ///
     /// # Errors
-    ///
     /// As [`Context::launch`], and what went wrong while the kernel ran.
     pub fn launch_timed(
         &self,
