@@ -73,7 +73,7 @@ pub struct Sums {
     taken: Taken,
     parts: usize,
     nsimd: usize,
-    /// `nsimd` terms for each component of an outer site, sum after sum; none where tasks sum.
+    /// `nsimd` terms for each component of an outer site, sum after sum, and one of extremes, whose order does not matter; none where tasks sum.
     ordered: Vec<Vec<f64>>,
     places: Vec<*mut f64>,
 }
@@ -87,7 +87,8 @@ impl Sums {
         let (parts, nsimd) = (target.object.parts(), target.lattice.nsimd());
         let in_order = matches!(taken.sum, Sum::Tree(_)) || taken.extreme.is_some() || taken.slices.is_some();
         let none = taken.extreme.map_or(0.0, Extreme::of_none);
-        let terms = || vec![none; target.osites() * parts * nsimd];
+        let of_component = if taken.extreme.is_some() { 1 } else { nsimd };
+        let terms = || vec![none; target.osites() * parts * of_component];
         let mut ordered: Vec<Vec<f64>> = (0..if in_order { taken.sums } else { 0 }).map(|_| terms()).collect();
         let places = ordered.iter_mut().map(Vec::as_mut_ptr).collect();
         Self { taken: taken.clone(), parts, nsimd, ordered, places }
@@ -105,11 +106,12 @@ impl Sums {
     /// Puts a term of sum number `number` where its site stands in memory. A site has one, or several of which the extreme is taken.
     ///
     /// # Safety
-    /// The terms are in order, the component and the lane exist, and nobody else puts a term of this site.
+    /// The terms are in order, the component and the lane exist, and nobody else puts a term of this component.
     #[inline(always)]
     pub unsafe fn put(&self, number: usize, component: usize, lane: usize, term: f64) {
-        // SAFETY: there is a place for each lane of each component, and the caller alone writes this one.
-        let place = unsafe { &mut *self.places[number].add(component * self.nsimd + lane) };
+        let place = if self.taken.extreme.is_some() { component } else { component * self.nsimd + lane };
+        // SAFETY: there is a place for each lane of each component, or one of extremes, and the caller alone writes those of this component.
+        let place = unsafe { &mut *self.places[number].add(place) };
         *place = self.taken.extreme.map_or(term, |extreme| extreme.of(*place, term));
     }
 
