@@ -31,13 +31,13 @@ pub struct TwistedMassParameters {
 
 impl TwistedMassParameters {
     /// Of the diagonal part dm + iμγ5: dm + i·μ, dm = 4 + mass.
-    pub(crate) fn diagonal_of_chirality(&self) -> Complex<f64> {
+    fn diagonal_of_chirality(&self) -> Complex<f64> {
         Complex::new(4.0 + self.mass, self.mu)
     }
 
     /// 1 / (dm + i·μ), by Smith's algorithm (Communications of the ACM 5, 435 (1962)), which overflows only where the result does. At μ = 0 it is
     /// 1 / dm, as of Wilson fermions.
-    pub(crate) fn inverse_of_chirality(&self) -> Complex<f64> {
+    fn inverse_of_chirality(&self) -> Complex<f64> {
         let Complex { re: dm, im: mu } = self.diagonal_of_chirality();
         match mu.abs() <= dm.abs() {
             true => {

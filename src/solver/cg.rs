@@ -3,10 +3,9 @@
 
 use lanefield_reference::field::Repeated;
 use lanefield_reference::kernels::Vectors;
-use lanefield_reference::kernels::hop::Dagger;
 
 use super::queued_cg::{self, CgFields, Queueable, QueuedCg};
-use super::recurrence::{Recurrence, Start, Watcher, check_source, may_go_on, place, run, watch};
+use super::recurrence::{Recurrence, Start, Watcher, check_source, may_go_on, place, run};
 use super::{SavedState, SolverError, SolverInfo, SolverParams};
 use crate::backend::{Backend, BackendError, FieldOn, QueuedBounds, QueuedSums};
 use crate::kernel::prelude::*;
@@ -76,26 +75,10 @@ impl<B: Backend, R: Vectors, K: Repeated> Queueable for ConjugateGradients<'_, B
 
     fn iterate(&mut self, known: &[f64], done: bool, watcher: &mut dyn Watcher) -> Result<bool, SolverError> {
         let Self { operator, params, psi, residual, direction, product, c, info, .. } = self;
-        let curvature = match known.first() {
-            Some(&curvature) => curvature,
-            None => {
-                operator.apply(product, direction, Dagger::No)?;
-                operator.backend().inner_product(direction, product, params.sum)?.re
-            }
-        };
-        let backend = operator.backend();
-        watch(watcher, (0, "<p, A p>"), curvature, info)?;
-        if curvature <= 0.0 {
-            return Err(SolverError::Indefinite { curvature, info: info.clone() });
-        }
-        let a = *c / curvature;
-        let next = match known.get(1) {
-            Some(&next) => next,
-            None => backend.axpy_norm(-a, product, residual, params.sum)?,
-        };
-        watch(watcher, (0, "|r|²"), next, info)?;
+        let fields = CgFields { psi, residual, direction, product };
+        let [a, next] = queued_cg::scalars(operator, fields, (*c, params.sum), known, (watcher, info))?;
         if !done {
-            backend.cg_update(psi, direction, residual, a, next / *c)?;
+            operator.backend().cg_update(psi, direction, residual, a, next / *c)?;
         }
         Ok(self.follow(next))
     }

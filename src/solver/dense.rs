@@ -42,7 +42,7 @@ impl DenseMatrix {
     pub(super) fn at(&self, row: usize, column: usize) -> C {
         self.elements[row * self.columns + column]
     }
-    pub(super) fn at_mut(&mut self, row: usize, column: usize) -> &mut C {
+    fn at_mut(&mut self, row: usize, column: usize) -> &mut C {
         &mut self.elements[row * self.columns + column]
     }
 

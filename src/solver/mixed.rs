@@ -14,7 +14,7 @@ use crate::operator::DynOperator;
 
 /// When the residual is computed anew: as soon as |r| is below this share of its largest value since the last time. Each time costs an
 /// application in f64; the rounding of the low precision shows only far below.
-pub(crate) fn reliable_delta<S: Vectors>() -> f64 {
+fn reliable_delta<S: Vectors>() -> f64 {
     if S::BITS == 16 { 3e-2 } else { 1e-3 }
 }
 /// Give up after so many updates in a row without a new low of |r|.
@@ -174,25 +174,10 @@ impl<B: Backend, S: Vectors, K: Repeated> Queueable for MixedConjugateGradients<
     }
 
     fn iterate(&mut self, known: &[f64], done: bool, watcher: &mut dyn Watcher) -> Result<bool, SolverError> {
-        let Self { low, params, low_residual, direction, low_product, c, info, .. } = self;
-        let curvature = match known.first() {
-            Some(&curvature) => curvature,
-            None => {
-                low.apply(low_product, direction, Dagger::No)?;
-                low.backend().inner_product(direction, low_product, params.sum)?.re
-            }
-        };
-        let backend = low.backend();
-        watch(watcher, (0, "<p, A p>"), curvature, info)?;
-        if curvature <= 0.0 {
-            return Err(SolverError::Indefinite { curvature, info: info.clone() });
-        }
-        let (a, before) = (*c / curvature, *c);
-        let next = match known.get(1) {
-            Some(&next) => next,
-            None => backend.axpy_norm(-a, low_product, low_residual, params.sum)?,
-        };
-        watch(watcher, (0, "|r|²"), next, info)?;
+        let Self { low, params, low_psi, low_residual, direction, low_product, info, .. } = self;
+        let before = self.c;
+        let fields = CgFields { psi: low_psi, residual: low_residual, direction, product: low_product };
+        let [a, next] = queued_cg::scalars(low, fields, (before, params.sum), known, (watcher, info))?;
         if self.is_to_update(next) {
             return self.update(a, before, watcher).map(|()| false);
         }
@@ -265,9 +250,6 @@ impl<B: Backend, S: Vectors, K: Repeated> Recurrence for MixedConjugateGradients
 }
 
 /// Solves A ψ = b in f64, with the recurrence in `S`; ψ is the guess, then the solution.
-///
-/// # Errors
-/// [`SolverError`].
 pub fn mixed_conjugate_gradient<'a, B: Backend, S: Vectors, K: Repeated>(
     operators: MixedOperators<'a, B, S, K>,
     source: &'a FieldOn<B, f64, K>,

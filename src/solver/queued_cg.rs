@@ -8,13 +8,14 @@ use lanefield_reference::field::Repeated;
 use lanefield_reference::kernels::Vectors;
 use lanefield_reference::kernels::hop::Dagger;
 
-use super::recurrence::{Recurrence, Watcher};
+use super::recurrence::{Recurrence, Watcher, watch};
 use super::{SolverError, SolverInfo, SolverParams};
 use crate::backend::{
     Backend, BackendError, FieldOn, MOST_QUEUED, QueuedBounds, QueuedIterations, QueuedSums, Step, Sum,
 };
 use crate::kernel::Arguments;
 use crate::kernel::blas::{CG_ADVANCE, CG_ITERATION, CG_RESIDUAL};
+use crate::kernel::prelude::*;
 use crate::kernel::reduce::CG_CURVATURE;
 use crate::operator::DynOperator;
 
@@ -188,6 +189,34 @@ pub(super) fn queue<B: Backend, R: Vectors, K: Repeated>(
     let sums = queued.sums(operator.backend())?;
     ahead.queued = Some(queued);
     Ok(Some(sums))
+}
+
+/// a = `c` / ⟨p, A p⟩, and |r|² behind it, of an iteration: of the sums those that are `known`, else they are computed.
+pub(super) fn scalars<B: Backend, R: Vectors, K: Repeated>(
+    operator: &mut DynOperator<'_, B, R, K>,
+    CgFields { residual, direction, product, .. }: CgFields<'_, B, R, K>,
+    (c, sum): (f64, Sum),
+    known: &[f64],
+    (watcher, info): (&mut dyn Watcher, &SolverInfo),
+) -> Result<[f64; 2], SolverError> {
+    let curvature = match known.first() {
+        Some(&curvature) => curvature,
+        None => {
+            operator.apply(product, direction, Dagger::No)?;
+            operator.backend().inner_product(direction, product, sum)?.re
+        }
+    };
+    watch(watcher, (0, "<p, A p>"), curvature, info)?;
+    if curvature <= 0.0 {
+        return Err(SolverError::Indefinite { curvature, info: info.clone() });
+    }
+    let a = c / curvature;
+    let next = match known.get(1) {
+        Some(&next) => next,
+        None => operator.backend().axpy_norm(-a, product, residual, sum)?,
+    };
+    watch(watcher, (0, "|r|²"), next, info)?;
+    Ok([a, next])
 }
 
 /// Makes what comes in an iteration behind the operator.

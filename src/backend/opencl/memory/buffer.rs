@@ -1,7 +1,6 @@
 //! Memory that is held: of the device, and of the host where it is pinned. Each goes back to its pool when it is dropped.
 
 use std::ffi::c_void;
-use std::fmt;
 use std::ptr::{self, NonNull};
 use std::slice;
 use std::sync::Arc;
@@ -72,25 +71,13 @@ impl Drop for Buffer {
 
 /// Pinned memory of the host, mapped for as long as it lives. It is written from and read into as any slice, but
 /// the driver knows it, and lets the device fetch or store the bytes without a copy on the way.
-pub struct HostBuffer {
-    block: Arc<Block>,
-    bytes: usize,
-    what: Arc<str>,
-    pool: Arc<Pool>,
-}
-
-impl fmt::Debug for HostBuffer {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("HostBuffer").field("bytes", &self.bytes).field("what", &self.what).finish_non_exhaustive()
-    }
-}
+#[derive(Debug)]
+pub struct HostBuffer(Buffer);
 
 impl HostBuffer {
     /// All zero: what a driver or an earlier use left is undefined.
     pub(crate) fn new(block: Arc<Block>, bytes: usize, what: &str, pool: &Arc<Pool>) -> Self {
-        let what = what.into();
-        pool.enter(&block, bytes, &what);
-        let buffer = Self { block, bytes, what, pool: Arc::clone(pool) };
+        let buffer = Self(Buffer::new(block, bytes, what, pool));
         // SAFETY: mapped for writing, `bytes` bytes long.
         unsafe { ptr::write_bytes(buffer.start().as_ptr(), 0, bytes) };
         buffer
@@ -98,33 +85,27 @@ impl HostBuffer {
 
     /// The size that was asked for, in bytes.
     pub fn bytes(&self) -> usize {
-        self.bytes
+        self.0.bytes
     }
 
     /// What the memory is for, as errors name it.
     pub fn what(&self) -> &str {
-        &self.what
+        &self.0.what
     }
 
     /// The bytes.
     pub fn as_slice(&self) -> &[u8] {
-        // SAFETY: mapped for reading and writing, `bytes` long, initialised when it was made, and not reached by any other way.
-        unsafe { slice::from_raw_parts(self.start().as_ptr(), self.bytes) }
+        // SAFETY: mapped for reading and writing, as long as is said, initialised when it was made, and not reached by any other way.
+        unsafe { slice::from_raw_parts(self.start().as_ptr(), self.bytes()) }
     }
 
     fn start(&self) -> NonNull<u8> {
-        self.block.mapping().map_or(NonNull::dangling(), |mapping| mapping.start)
+        self.0.block.mapping().map_or(NonNull::dangling(), |mapping| mapping.start)
     }
 
     /// The bytes, to be changed.
     pub fn as_mut_slice(&mut self) -> &mut [u8] {
         // SAFETY: as in `as_slice`, and exclusively borrowed.
-        unsafe { slice::from_raw_parts_mut(self.start().as_ptr(), self.bytes) }
-    }
-}
-
-impl Drop for HostBuffer {
-    fn drop(&mut self) {
-        self.pool.give_back(Arc::clone(&self.block), self.bytes, &self.what);
+        unsafe { slice::from_raw_parts_mut(self.start().as_ptr(), self.bytes()) }
     }
 }

@@ -16,7 +16,7 @@ use crate::backend::opencl::device::{OpenClError, RawEvent, lock};
 use crate::backend::timeline::Group;
 
 impl DeviceMemory {
-    pub(crate) fn transfer_way(&self) -> TransferWay {
+    fn transfer_way(&self) -> TransferWay {
         lock(self.transfers()).way
     }
 
@@ -31,7 +31,6 @@ impl DeviceMemory {
     /// fill is undefined. The host's threads take the ranges in any order; commands that are queued later find all of them written.
     ///
     /// # Errors
-    ///
     /// [`OpenClError::OutOfRange`] if the buffer ends before; what the runtime reports.
     pub fn write_pieces(
         &self,
@@ -101,7 +100,6 @@ impl DeviceMemory {
     /// bytes of some pieces and their elements, by the host's threads in any order.
     ///
     /// # Errors
-    ///
     /// As [`DeviceMemory::write_pieces`]; also what an earlier command ran into.
     ///
     /// # Panics

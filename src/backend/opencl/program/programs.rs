@@ -138,7 +138,7 @@ impl Builds {
         built
     }
 
-    pub(crate) fn count_program(&self) {
+    fn count_program(&self) {
         self.programs.fetch_add(1, Ordering::Relaxed);
     }
 }
