@@ -81,15 +81,32 @@ fn without_jargon(error: Error) -> Error {
     };
     let cause = error.source().map(ToString::to_string).unwrap_or_default();
     let expected = match cause.as_str() {
-        "invalid digit found in string" if value.starts_with('-') => "expected a whole number of 0 or more",
-        "invalid digit found in string" => "expected a whole number",
-        "number too large to fit in target type" => "the number is too large",
-        "invalid float literal" => "expected a number",
-        _ => return error,
+        "invalid digit found in string" if value.starts_with('-') => {
+            "expected a whole number that is not negative".into()
+        }
+        "invalid digit found in string" => "expected a whole number".into(),
+        "number too large to fit in target type" => "the number is too large".into(),
+        "invalid float literal" => "expected a number".into(),
+        cause => match cause.split_once(" is not in ").and_then(|(_, range)| in_words(range)) {
+            Some(expected) => expected,
+            None => return error,
+        },
     };
     let message =
         format!("invalid value '{value}' for '{argument}': {expected}\n\nFor more information, try '--help'.\n");
     Error::raw(error.kind(), message)
+}
+
+/// A range as clap writes it: 1..=256, or 1..18446744073709551615 if it has no end.
+fn in_words(range: &str) -> Option<String> {
+    let (first, last) = range.split_once("..")?;
+    Some(match last.strip_prefix('=') {
+        Some(last) if last.len() < 19 => format!("expected a whole number from {first} to {last}"),
+        None if last.len() < 19 && !last.is_empty() => {
+            format!("expected a whole number from {first} to {}", last.parse::<u64>().ok()? - 1)
+        }
+        _ => format!("expected a whole number of {first} or more"),
+    })
 }
 
 /// What an argument may be that a command does not take.
@@ -130,6 +147,8 @@ pub fn nearest(error: &str) -> Option<String> {
         true => 0,
         false => damerau_levenshtein(&kind(given), &kind(name)),
     };
+    // One letter for another is no misspelling.
+    let names = names.filter(|name| name.len() > 1);
     let (distance, name) = names.map(|name| (distance(name), name)).min_by_key(|(distance, _)| *distance)?;
     (3 * distance <= kind(given).chars().count().max(3)).then(|| format!("did you mean '{name}'?"))
 }
@@ -137,6 +156,20 @@ pub fn nearest(error: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_range_is_said_in_words() {
+        for (range, words) in [
+            ("1..=256", "from 1 to 256"),
+            ("0..8", "from 0 to 7"),
+            ("1..18446744073709551615", "of 1 or more"),
+            ("1..=18446744073709551615", "of 1 or more"),
+            ("2..", "of 2 or more"),
+        ] {
+            assert_eq!(in_words(range), Some(format!("expected a whole number {words}")));
+        }
+        assert_eq!(in_words("x"), None);
+    }
 
     #[test]
     fn the_nearest_expected_value_is_named_if_it_is_near() {
@@ -151,6 +184,7 @@ mod tests {
         assert_eq!(nearest("invalid seed 'x': expected a whole number from 0 to 5"), "");
         assert_eq!(nearest("invalid smearing 'stout:0.1': expected stout:RHO,STEPS or ape:ALPHA,STEPS"), "");
         assert_eq!(nearest("no value"), "");
+        assert_eq!(nearest("invalid loops '2': expected two whole numbers from 1 on, R,T"), "");
         let sources = "expected gauss:SEED, z4:SEED, point:x,y,z,t,spin,colour, or a file";
         for (given, meant) in
             [("gaussian:1", "'gauss'"), ("piont:0,0,0,0,0,0", "'point'"), ("Z4:1", "'z4'"), ("gauss", ""), ("s:1", "")]

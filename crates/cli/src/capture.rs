@@ -8,7 +8,7 @@ use lanefield::kernel::{Case, Kernel, Shape};
 use lanefield_lab::{BenchCase, FieldFacts, usual_sites};
 
 use super::args::PlaceArgs;
-use super::files::replaces;
+use super::files::{replaces, require_no_file};
 use super::kernel_args::CaseArgs;
 use super::kernel_args::sites;
 use super::kernels::of_library;
@@ -49,6 +49,7 @@ impl Capture {
             "{kernel} is a part of other operations, and not launched by itself: capture norm2 or sum"
         );
         // Before anything is computed.
+        require_no_file(&self.output)?;
         Captured::require_new(&self.output, replaces())?;
         let mut backend = self.place.open(Tuning::OPEN)?;
         let Some(device) = backend.opencl_mut() else {

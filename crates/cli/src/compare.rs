@@ -51,6 +51,9 @@ use plot::plot;
   lanefield compare a.npy a.npy
   lanefield compare a.npy b.npy --plot map.svg
   lanefield compare a.npy b.npy --config hot.nersc --source gauss:7
+  lanefield solve --operator clover --mass 0.1 --csw 1.3 --config hot.nersc \\
+      --source point:0,0,0,0,0,0 --output x.npy
+  lanefield convert x.npy theirs.npy --to-gamma ukqcd
   lanefield compare x.npy theirs.npy --operator clover --mass 0.1 --csw 1.3 \\
       --config hot.nersc --source point:0,0,0,0,0,0
   lanefield convert b.npy quda.npy --to-order quda --to-gamma ukqcd

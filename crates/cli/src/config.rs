@@ -48,7 +48,9 @@ impl Config {
 /// Read a configuration, verify it, and show its lattice, plaquette, link trace and checksum.
 #[derive(Args)]
 #[command(after_help = "Examples:
+  lanefield config generate hot --lattice 4.4.4.8 --seed 1 --output hot.nersc
   lanefield config info hot.nersc
+  lanefield config convert hot.nersc hot.npy
   lanefield config info hot.npy --json")]
 struct Info {
     /// A NERSC, ILDG, SciDAC, MILC, openQCD, DD-αAMG or HiRep file, or a NumPy or HDF5 array (T, Z, Y, X, 4, 3, 3)
@@ -73,7 +75,9 @@ impl Info {
 /// Name every defect of a configuration's file: structure, lengths, checksums, links. Exit code 1 if there are any.
 #[derive(Args)]
 #[command(after_help = "Examples:
+  lanefield config generate hot --lattice 4.4.4.8 --seed 1 --output hot.nersc
   lanefield config check hot.nersc
+  lanefield config convert hot.nersc hot.lime
   lanefield config check hot.lime --json")]
 struct Check {
     /// A NERSC, ILDG, SciDAC, MILC, openQCD, DD-αAMG or HiRep file, or a NumPy or HDF5 array (T, Z, Y, X, 4, 3, 3)
@@ -121,6 +125,7 @@ impl Defects {
 /// Write a configuration in another format, which the name of the file says, or --format.
 #[derive(Args)]
 #[command(after_help = "Examples:
+  lanefield config generate hot --lattice 4.4.4.8 --seed 1 --output hot.nersc
   lanefield config convert hot.nersc hot.npy
   lanefield config convert hot.nersc hot.lime --lfn mc://ldg/hot
   lanefield config convert hot.npy hot32.nersc --rows 2 \\

@@ -24,7 +24,14 @@ use crate::prelude::*;
   lanefield counters results.csv results.stats.csv --ceiling 1310.72
   lanefield counters results.csv --beside bench.json \\
     --map EOCloverFBCGPU=eo_clover
-  lanefield counters hop.csv")]
+  lanefield counters hop.csv
+
+Where the files come from (docs/traces.md, docs/counters.md):
+  results.csv        rocprof -i counters.txt ./port
+                     with \"pmc: FETCH_SIZE WRITE_SIZE\" in counters.txt
+  results.stats.csv  rocprof --stats ./port
+  hop.csv            ncu --csv --page raw ./port > hop.csv
+  bench.json         lanefield bench eo_clover --json > bench.json")]
 pub struct Counters {
     /// Profiles, as CSV
     #[arg(value_name = "FILE.csv", required_unless_present = "bytes")]

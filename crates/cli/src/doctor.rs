@@ -41,8 +41,14 @@ use super::kernel_args::CaseArgs;
   lanefield doctor --kernel axpy --accelerator-threads 1 --lattice 8.8.8.8 \\
       --confirm
   lanefield doctor --described kernel.toml --wavefront 32 --code gfx90a
+  lanefield config generate weak --lattice 4.4.4.8 --seed 1 --output weak.nersc
+  lanefield solve --trace solve.trace --config weak.nersc --source gauss:7 \\
+      --mass 0.1
   lanefield doctor --timeline solve.trace
-  lanefield doctor --counters hop.csv")]
+  lanefield doctor --counters hop.csv
+
+docs/doctor.md has a kernel.toml. hop.csv is the profile of a port:
+  ncu --csv --page raw ./port > hop.csv")]
 pub struct Doctor {
     /// Kernels to examine: all, a family or a kernel [default: hop,eo_clover,axpy]
     #[arg(long, value_name = "KERNEL,…", value_delimiter = ',')]

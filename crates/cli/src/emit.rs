@@ -26,9 +26,10 @@ use super::tuning::TuningArgs;
 
 /// Write a kernel as a source for other programs, with the same bits: in C, CUDA, HIP or OpenCL C.
 ///
-/// Kernels that are written once, as a body (hops of colour vectors, operators that are one launch, and kernels of one's own), are written in C99, CUDA or HIP, on arrays
-/// in site order; every kernel is in OpenCL C as it is built here, with all that it includes. The head of the source says what its arguments are, how they
-/// lie, and how it is compiled. The order of the legs and the format of links are part of the kernel: they change the last bits.
+/// Kernels that are written once, as a body (hops of colour vectors, operators that are one launch, and kernels of one's own), are written in C99, CUDA or HIP,
+/// on arrays in site order; every kernel is in OpenCL C as it is built here, with all that it includes. A map of a crate of one's own (docs/maps.md) is written
+/// in all four: --kernel MAP --language c, cuda, hip or opencl. The head of the source says what its arguments are, how they lie, and how it is compiled. The
+/// order of the legs and the format of links are part of the kernel: they change the last bits.
 ///
 /// --ptx writes what the driver of an NVIDIA GPU makes of a kernel in a tuning; `lanefield capture` writes it with its arguments.
 #[derive(Args)]
@@ -36,6 +37,7 @@ use super::tuning::TuningArgs;
   lanefield emit --kernel wilson_full --language c
   lanefield emit --kernel staggered_hop --language cuda --precision f64 \\
     --links 12 --output staggered_hop.cu
+  lanefield emit --kernel staggered_hop --language hip
   lanefield emit --kernel hop --language opencl --output hop.cl")]
 pub struct Emit {
     /// The kernel

@@ -232,6 +232,12 @@ pub fn refuse(_: &anyhow::Error) {
     REFUSED.store(true, Ordering::Relaxed);
 }
 
+/// Refuses a file in the place of a directory that is to be written.
+pub fn require_no_file(directory: &Path) -> anyhow::Result<()> {
+    ensure!(!directory.is_file(), "{} is a file: give the name of a directory", directory.display());
+    Ok(())
+}
+
 /// Claims outputs, and refuses one that is one of the other files or there already, either of which would be lost, or that cannot be written.
 pub fn require_outputs(outputs: &[(&str, &Path)], inputs: &[(&str, &Path)]) -> anyhow::Result<()> {
     require_outputs_but(outputs, inputs, |_| None)

@@ -9,7 +9,7 @@ use lanefield_ports::golden::{self, CheckOptions, Checked, CheckedGroup, Exporte
 
 use super::args::{CpuUnlessGiven, of_storage};
 use super::build_ahead::{Builder, JobsArgs};
-use super::files::replaces;
+use super::files::{replaces, require_no_file};
 use super::interrupt;
 use super::kernels;
 use super::output::{bytes, facts, joined, table};
@@ -18,8 +18,11 @@ use super::progress::styled_bar;
 /// Write inputs and results of every kernel as files, or compare the results of a port with them.
 #[derive(Args)]
 #[command(after_help = "Examples:
-  lanefield golden export golden
-  lanefield golden check golden --against port")]
+  lanefield golden export golden --kernels hop --lattice 2.2.2.4
+  lanefield golden export port --kernels hop --lattice 2.2.2.4 --device auto
+  lanefield golden check golden --against port
+
+In place of a port stands what a device computes.")]
 pub struct Golden {
     #[command(subcommand)]
     command: Command,
@@ -118,6 +121,7 @@ impl Export {
             legs: self.legs,
             lanes: self.backend.0.lanes,
         };
+        require_no_file(&self.directory)?;
         golden::require_place(&self.directory, replaces())?;
         let mut backend = self.backend.0.open()?;
         // Most of the time is a device's compiler.
@@ -171,9 +175,13 @@ impl Written {
 /// is the same, 1 if something differs (or is missing, with --complete), 2 if nothing can be compared.
 #[derive(Args)]
 #[command(after_help = "Examples:
+  lanefield golden export golden --kernels hop --lattice 2.2.2.4
+  lanefield golden export port --kernels hop --lattice 2.2.2.4 --device auto
   lanefield golden check golden --against port
   lanefield golden check golden --against port --all --complete
-  lanefield golden check golden --against port --ulps 1 --json")]
+  lanefield golden check golden --against port --ulps 1 --json
+
+In place of a port stands what a device computes.")]
 struct Check {
     /// Golden data
     #[arg(value_name = "DIR")]

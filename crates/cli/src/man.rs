@@ -4,7 +4,7 @@ use clap::Command;
 use clap_mangen::Man;
 use lanefield::io::atomic::write_atomically;
 
-use super::files::require_outputs;
+use super::files::{require_no_file, require_outputs};
 use crate::prelude::*;
 
 /// Write the manual pages of the program and its subcommands.
@@ -18,6 +18,7 @@ pub struct Manual {
 
 impl Manual {
     pub fn run(self, program: Command) -> anyhow::Result<Outcome> {
+        require_no_file(&self.directory)?;
         let mut program = program.long_version(None::<&str>).disable_help_subcommand(true);
         program.build();
         let mut pages = Vec::new();

@@ -16,9 +16,12 @@ use crate::prelude::*;
 /// its tables can be sorted.
 #[derive(Args)]
 #[command(after_help = "Examples:
-  lanefield report peak.json bench.json sprint.json trace.json \\
-    --output report.html
+  lanefield peak --quick --bytes 1MiB --trace trace.json --json > peak.json
+  lanefield bench hop --lattice 4.4.4.4 --samples 3 --json > before.json
+  lanefield report peak.json before.json trace.json --output report.html
+  lanefield bench hop --lattice 4.4.4.4 --samples 3 --json > after.json
   lanefield report --baseline before.json after.json --output change.html
+  lanefield counters --bytes 77.9MB --time 0.27ms --json > counters.json
   lanefield report counters.json --title \"A port beside ours\" \\
     --output port.html")]
 pub struct Report {

@@ -28,9 +28,11 @@ use super::progress::with_bar;
 /// kernel could not be tuned.
 #[derive(Args)]
 #[command(after_help = "Examples:
-  lanefield tune --budget 600
+  lanefield tune --kernels hop --lattice 8.8.8.8 --budget 20 --json
   lanefield tune --kernels hop,clover --precision f32
-  lanefield tune --kernels hop --lattice 8.8.8.8 --budget 20 --json")]
+  lanefield tune --budget 600
+
+They take 20 seconds, one minute and ten minutes.")]
 pub struct Tune {
     /// Kernels: all, a family or a kernel, as far as they have tuning parameters of their own (that of a dagger takes those of its kernel)
     #[arg(long, alias = "kernel", value_name = "KERNEL,…", value_delimiter = ',', default_value = "all")]

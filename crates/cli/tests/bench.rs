@@ -114,8 +114,8 @@ fn misuse_is_refused_with_what_would_be_right() {
     let folder = Folder::new();
     let misused = |what: &str| folder.misused(&format!("bench reduce --device cpu {what}"));
     assert_contains(&misused("--object quark"), &["'quark'", "propagator"]);
-    assert_contains(&misused("--bundle 0"), &["0 is not in 1..=1024"]);
-    assert_contains(&misused("--samples 0"), &["0 is not in 1..=100000"]);
+    assert_contains(&misused("--bundle 0"), &["expected a whole number from 1 to 1024"]);
+    assert_contains(&misused("--samples 0"), &["expected a whole number from 1 to 100000"]);
     assert_contains(&misused("--lattice 4.4.4"), &["4.4.4"]);
     assert_contains(&folder.misused("bench redcue"), &["'redcue'", "reduce"]);
     assert_contains(

@@ -211,7 +211,7 @@ fn misuse_is_refused_with_what_would_be_right() {
     assert_contains(&misused("dslash"), &["unknown kernel 'dslash'", "hop_many", "a study: gauge, reduce"]);
     assert_contains(&misused("EOClover"), &["unknown kernel 'EOClover'", "eo_clover"]);
     assert_contains(&misused("hop --links 16"), &["'16'", "18", "12"]);
-    assert_contains(&misused("hop --rhs 0"), &["0 is not in 1..=256"]);
+    assert_contains(&misused("hop --rhs 0"), &["expected a whole number from 1 to 256"]);
     let refused = |what: &str| folder.fails(2, &format!("bench {what} {SMALL} --device cpu"));
     assert_contains(
         &refused("hop --stores streaming"),

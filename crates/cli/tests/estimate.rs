@@ -148,7 +148,7 @@ fn what_cannot_be_estimated_is_one_line() {
     assert_contains(&fails("estimate --machine none.toml --kernel hop"), &["failed to read none.toml"]);
     assert_contains(&fails("estimate --machine h200 --workload w.toml"), &["w.toml says lines = -3"]);
     assert_contains(&fails(&format!("{HOP} --peak w.toml")), &["w.toml cannot be read"]);
-    assert_contains(&folder.misused(&format!("{HOP} --rhs 0")), &["0 is not in 1..=4096"]);
+    assert_contains(&folder.misused(&format!("{HOP} --rhs 0")), &["expected a whole number from 1 to 4096"]);
     assert_contains(&fails(&format!("{HOP} --rhs 2")), &["hop does not take 2 right-hand sides: take hop_many"]);
     let error = fails("estimate --machine h200 --kernel take_rhs");
     assert_contains(&error, &["take_rhs has no description of its accesses", "expected one of hop, "]);

@@ -55,7 +55,7 @@ fn misuse_is_refused_with_what_would_be_right() {
     let folder = Folder::new();
     let error = folder.fails(2, "guidelines magic");
     assert_contains(&error, &["there is no guideline 'magic'; there are: coalesced, aligned"]);
-    assert_contains(&folder.misused("guidelines --samples 0"), &["0 is not in 1..=100000"]);
+    assert_contains(&folder.misused("guidelines --samples 0"), &["expected a whole number from 1 to 100000"]);
     if opencl().is_some() {
         assert_contains(&folder.fails(2, "guidelines --device cpu"), &["OpenCL devices", "--device"]);
     }

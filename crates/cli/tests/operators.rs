@@ -148,8 +148,8 @@ fn kappa_and_negative_counts_are_refused_with_what_would_be_right() {
     folder.misuses("solve --operator wilson --m 0.1", &["'--m' is called '--mass' here"]);
     let expected = |what: &str| format!("expected a {what}");
     for (line, what) in [
-        ("config generate heatbath --thermalise -2", "whole number of 0 or more"),
-        ("compare a.npy b.npy --ulps -1", "whole number of 0 or more"),
+        ("config generate heatbath --thermalise -2", "whole number that is not negative"),
+        ("compare a.npy b.npy --ulps -1", "whole number that is not negative"),
         ("correlator --origin-time x", "whole number"),
     ] {
         folder.misuses(line, &["invalid value '", &expected(what)]);

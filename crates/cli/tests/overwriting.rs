@@ -145,3 +145,21 @@ fn a_standard_error_that_is_closed_or_full_is_no_panic() {
         }
     }
 }
+
+#[test]
+fn a_file_in_the_place_of_a_directory_is_named() {
+    let folder = Folder::new();
+    folder.write("file", b"mine");
+    for line in ["capture --kernel hop --output file", "golden export file --kernels hop", "man file"] {
+        folder.refuses(line, &["file is a file: give the name of a directory"]);
+    }
+    assert_eq!(folder.read("file"), b"mine");
+}
+
+#[test]
+fn a_propagator_that_is_missing_or_a_directory_is_named() {
+    let folder = Folder::new();
+    std::fs::create_dir(folder.path("directory")).unwrap();
+    folder.refuses("correlator --propagator none.npy", &["cannot read none.npy", "No such file"]);
+    folder.refuses("correlator --propagator directory", &["cannot read directory: it is not a file"]);
+}

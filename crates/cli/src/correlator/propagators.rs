@@ -75,7 +75,8 @@ fn open_one(path: &Path, origin_time: Option<usize>, several: bool) -> anyhow::R
         ),
         (None, Some(given)) => given,
         (None, None) => {
-            ensure!(path.is_file(), "cannot read {array}: it is not a file");
+            let metadata = path.metadata().with_context(|| format!("cannot read {array}"))?;
+            ensure!(metadata.is_file(), "cannot read {array}: it is not a file");
             bail!("{array} has no sidecar {beside} that says where its source is: give its time slice, --origin-time T")
         }
     };
