@@ -30,7 +30,8 @@ kernel void apply(uint operation, global const ulong *a, global const ulong *b, 
 );
 
 /// The same of the processor.
-const HOST: [(&str, fn(u64, u64, u64) -> u64); 10] = [
+type OfBits = fn(u64, u64, u64) -> u64;
+const HOST: [(&str, OfBits); 10] = [
     ("a + b", |a, b, _| (f64::from_bits(a) + f64::from_bits(b)).to_bits()),
     ("a - c", |a, _, c| (f64::from_bits(a) - f64::from_bits(c)).to_bits()),
     ("a b", |a, b, _| (f64::from_bits(a) * f64::from_bits(b)).to_bits()),
@@ -89,7 +90,7 @@ impl Random {
         let (one, most) = (1u64 << fraction_bits, (1u64 << exponent_bits) - 1);
         let (sign, fraction) = (any & (1 << (bits - 1)), any & (one - 1));
         let near_exponent = (near / one) & most;
-        let at = |exponent: u64| sign | exponent.min(most) * one | fraction;
+        let at = |exponent: u64| sign | (exponent.min(most) * one) | fraction;
         match choice % 8 {
             0 => {
                 sign | [0, 1, one - 1, one, most * one - 1, most * one, most * one + 1, most / 2 * one]
@@ -98,7 +99,7 @@ impl Random {
             1 => any,
             2 => at((near_exponent + choice / 8 % 130).saturating_sub(65)),
             3 => at(most / 2 + choice / 8 % 60 - 30),
-            4 => sign | near_exponent * one | one >> (1 + choice / 8 % u64::from(fraction_bits)),
+            4 => sign | (near_exponent * one) | one >> (1 + choice / 8 % u64::from(fraction_bits)),
             5 => (near ^ sign).wrapping_add(choice / 8 % 5).wrapping_sub(2) & (u64::MAX >> (64 - bits)),
             6 => at(choice / 8 % 4),
             _ => (any & !(one - 1)) | (one - 1) >> (choice / 8 % u64::from(fraction_bits)),
@@ -131,7 +132,8 @@ fn doubles_in_integers_have_the_bits_of_the_processor(rounds: u64) {
             let a = random.operand(1f64.to_bits(), (11, 64));
             let b = random.operand(a, (11, 64));
             let product = (f64::from_bits(a) * f64::from_bits(b)).to_bits();
-            let c = if random.next() % 16 == 0 { product ^ 1 << 63 } else { random.operand(product, (11, 64)) };
+            let c =
+                if random.next().is_multiple_of(16) { product ^ 1 << 63 } else { random.operand(product, (11, 64)) };
             operands.iter_mut().zip([a, b, c]).for_each(|(column, bits)| column.push(bits));
         }
         let on_device = operands.each_ref().map(|column| upload(&context, column));
