@@ -366,7 +366,7 @@ fn parameters_of(argument: &KernelArgument, is_of_body: bool) -> Vec<(&'static s
             ["re", "im"].map(|part| ("real", Some(&*format!("{name}_{part}").leak()))).to_vec()
         }
         KernelArgument::Complex(_) => vec![("real", Some("re")), ("real", Some("im"))],
-        KernelArgument::Double(name) => vec![("double", Some(name))],
+        KernelArgument::Double(name) => vec![("f64", Some(name))],
         KernelArgument::Scalars(_) => vec![("__global const real *", None)],
         KernelArgument::Coefficients { name, .. } => vec![("__global const real *", Some(name))],
         KernelArgument::Indices { name, .. } => vec![(TABLE, Some(name))],
