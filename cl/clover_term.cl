@@ -205,12 +205,13 @@ accelerator_inline f64 invert_block(__global stored* restrict out, __global cons
         words[k] = narrow(complex64_of(real_part[2 * k], real_part[2 * k + 1]));
     coalesced_write_all(out, part, BLOCK_WORDS, words);
 
-    f64 least = f64_from_bits(0x7ff0000000000000UL);
+    const f64 infinity = f64_from_bits(0x7ff0000000000000UL);
+    f64 least = infinity;
     int finite = 1;
     for (uint j = 0; j < ROWS; ++j) {
         const f64 size = f64_from_bits(f64_bits(d[j]) & 0x7fffffffffffffffUL);
         least = f64_less(size, least) ? size : least;
-        finite = finite && f64_is_finite(size);
+        finite = finite && f64_less(size, infinity);
     }
     return finite ? least : f64_from_bits(0x7ff8000000000000UL);
 }
