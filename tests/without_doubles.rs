@@ -163,7 +163,7 @@ fn doubles_in_integers_have_the_bits_of_doubles() {
 
 /// 10⁹ operations.
 #[test]
-#[ignore = "test-all: half a minute"]
+#[ignore = "test-all: a minute"]
 fn a_thousand_million_operations_in_integers_have_the_bits_of_doubles() {
     doubles_in_integers_have_the_bits_of_the_processor(400);
 }
