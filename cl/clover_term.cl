@@ -116,7 +116,7 @@ accelerator_inline uint upper(uint i, uint j) { return 3 + 15 - (6 - i) * (5 - i
 
 // fma(c_space, F_space, c_time · F_time) of one element.
 accelerator_inline complex64 pair_of_planes(__global const stored* restrict strength, size_t osite, uint element,
-                                          f64 c_space, uint space, f64 c_time, uint time) {
+                                             f64 c_space, uint space, f64 c_time, uint time) {
     const complex64 s = widen(coalesced_read(strength, 6 * osite + space, element, 9));
     const complex64 t = widen(coalesced_read(strength, 6 * osite + time, element, 9));
     return complex64_of(f64_fma(c_space, s.re, f64_mul(c_time, t.re)), f64_fma(c_space, s.im, f64_mul(c_time, t.im)));
@@ -156,7 +156,7 @@ __kernel void clover_term(__global stored* restrict out, __global const stored* 
 
 // LDL† of a block at this work-item's site: writes the inverse, returns the pivot.
 accelerator_inline f64 invert_block(__global stored* restrict out, __global const stored* restrict term,
-                                       size_t part) {
+                                    size_t part) {
     f64 d[ROWS], r[ROWS];
     complex64 l[15], m[15];
     for (uint j = 0; j < ROWS; ++j) {
@@ -205,15 +205,15 @@ accelerator_inline f64 invert_block(__global stored* restrict out, __global cons
         words[k] = narrow(complex64_of(real_part[2 * k], real_part[2 * k + 1]));
     coalesced_write_all(out, part, BLOCK_WORDS, words);
 
-    const f64 infinity = f64_from_bits(0x7ff0000000000000UL);
+    const f64 infinity = f64_from_bits(F64_INFINITY);
     f64 least = infinity;
     int finite = 1;
     for (uint j = 0; j < ROWS; ++j) {
-        const f64 size = f64_from_bits(f64_bits(d[j]) & 0x7fffffffffffffffUL);
+        const f64 size = f64_from_bits(f64_bits(d[j]) & ~F64_SIGN);
         least = f64_less(size, least) ? size : least;
         finite = finite && f64_less(size, infinity);
     }
-    return finite ? least : f64_from_bits(0x7ff8000000000000UL);
+    return finite ? least : f64_from_bits(F64_NAN);
 }
 
 // out ← the inverse of each block of `term`; pivots ← (pivot of block 0, of block 1).

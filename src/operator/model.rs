@@ -211,7 +211,7 @@ impl Parameter {
 pub(super) struct ParameterValues(Vec<(&'static str, f64)>);
 
 impl ParameterValues {
-    /// A value by name; NaN where there is none, which does not occur for the parameters of a definition.
+    /// The value of a parameter of the definition; NaN of any other name.
     pub(super) fn get(&self, name: &str) -> f64 {
         self.0.iter().find(|(known, _)| *known == name).map_or(f64::NAN, |(_, value)| *value)
     }
@@ -253,7 +253,7 @@ pub enum DefinitionError {
 pub struct Definition {
     /// Its name on the command line and in files.
     pub name: &'static str,
-    /// What it is, in a few words.
+    /// The operator in a few words.
     pub meaning: &'static str,
     /// M in its parameters, with U the links and W ψ(x) = -½ Σ_μ [(1 - γ_μ) U_μ(x) ψ(x+μ) + (1 + γ_μ) U_μ†(x-μ) ψ(x-μ)].
     pub formula: &'static str,

@@ -199,7 +199,7 @@ fn without_opencl_the_reference_is_checked_and_pocl_recommended() {
 }
 
 #[test]
-fn a_device_without_doubles_and_rounded_division_has_the_bits_of_f32() {
+fn a_device_that_lacks_something_has_the_same_bits() {
     if common::opencl_device().is_none() {
         return;
     }
@@ -211,6 +211,9 @@ fn a_device_without_doubles_and_rounded_division_has_the_bits_of_f32() {
     for kernel in kernels.split(',') {
         assert!(text.contains(&format!("not compared: {kernel} in f64: ")), "{kernel}: {text}");
     }
+    let small = [("LANEFIELD_DEVICE_LACKS", "large-groups,local-memory")];
+    let text = stdout(&verify(&["--smoke", "--kernels", kernels], &small));
+    assert!(text.contains("same bits: ") && !text.contains("not compared"), "{text}");
     let output = verify(&["--smoke"], &[("LANEFIELD_DEVICE_LACKS", "doubles")]);
     let message = String::from_utf8(output.stderr).unwrap() + &String::from_utf8(output.stdout).unwrap();
     assert!(message.contains("LANEFIELD_DEVICE_LACKS names 'doubles': it may name f64, division"), "{message}");

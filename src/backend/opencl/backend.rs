@@ -74,7 +74,7 @@ impl OpenCl {
     /// Opens a device. Kernels take what was tuned ([`TuningSource::from_environment`]), else the defaults of the device.
     ///
     /// # Errors
-    /// What the runtime reports.
+    /// Errors of the OpenCL runtime.
     pub fn open(device: &DeviceInfo) -> Result<Self, BackendError> {
         let context = Context::open(device)?;
         let tuned = Tuned::load(&TuningSource::from_environment(context.cache()), device);

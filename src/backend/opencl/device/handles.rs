@@ -108,7 +108,7 @@ impl<'e> WaitList<'e> {
         self.0.len() as u32
     }
 
-    /// The first; null if there is none, as the standard asks.
+    /// A pointer to the first event; null for an empty list, as the standard asks.
     pub(crate) fn start(&self) -> *const cl_event {
         if self.0.is_empty() { ptr::null() } else { self.0.as_ptr() }
     }

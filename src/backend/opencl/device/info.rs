@@ -179,7 +179,7 @@ impl DeviceInfo {
     /// Takes away what a list names, separated by commas.
     ///
     /// # Errors
-    /// A name that is none.
+    /// The name of a feature that is unknown.
     pub(crate) fn lose(&mut self, list: &str) -> Result<(), String> {
         for feature in list.split(',').map(str::trim).filter(|feature| !feature.is_empty()) {
             match feature {

@@ -9,7 +9,7 @@ use crate::body::dialect::Dialect;
 pub struct Source {
     /// The language.
     pub dialect: Dialect,
-    /// What it is called.
+    /// The name of the kernel.
     pub name: String,
     /// Lines of the comment at the head. Those that begin with blanks say what an argument is.
     pub head: Vec<String>,
