@@ -48,6 +48,11 @@ impl<B: Ghosts> OnRanks<B> {
         Self { backend, links, halos: Mutex::default(), rooms: Mutex::default() }
     }
 
+    /// Another backend of this rank on the same part: all ranks exchange in one order, whichever backends they have.
+    pub(crate) fn beside<C: Ghosts>(&self, backend: C) -> OnRanks<C> {
+        OnRanks { backend, links: self.links.clone(), halos: Mutex::default(), rooms: Mutex::default() }
+    }
+
     /// The backend that computes here.
     pub fn backend(&self) -> &B {
         &self.backend

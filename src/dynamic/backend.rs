@@ -4,6 +4,7 @@
 use std::borrow::Cow;
 use std::fmt;
 use std::marker::PhantomData;
+use std::sync::OnceLock;
 use std::time::Duration;
 
 use lanefield_reference::field::FieldShape;
@@ -20,7 +21,11 @@ use crate::backend::{
 use crate::comm::{OnRanks, PacketBuffers, RanksOptions, WholeLattice};
 
 /// The CPU reference or an OpenCL device, alone or on the part of a lattice that a rank holds. Fields and tables of one are refused by another.
-pub struct AnyBackend(BackendOn);
+pub struct AnyBackend {
+    on: BackendOn,
+    /// The CPU reference, where a device has no f64; made when it is first needed.
+    in_f64: OnceLock<Option<Box<AnyBackend>>>,
+}
 
 enum BackendOn {
     Cpu(Box<Cpu>),
@@ -41,7 +46,7 @@ pub enum Here<'b> {
 /// Evaluates an expression with `$b` as the backend that it is.
 macro_rules! on {
     ($backend:expr, $b:ident => $work:expr) => {
-        match &$backend.0 {
+        match &$backend.on {
             BackendOn::Cpu($b) => $work,
             BackendOn::OpenCl($b) => $work,
             BackendOn::CpuOnRanks($b) => $work,
@@ -115,7 +120,7 @@ macro_rules! known {
                 },
             };
             fn of(backend: &AnyBackend) -> Option<&Self> {
-                match &backend.0 {
+                match &backend.on {
                     BackendOn::$BackendOn(backend) => Some(backend),
                     _ => None,
                 }
@@ -130,7 +135,7 @@ macro_rules! known {
 
         impl From<$Backend> for AnyBackend {
             fn from(backend: $Backend) -> Self {
-                Self(BackendOn::$BackendOn(Box::new(backend)))
+                Self { on: BackendOn::$BackendOn(Box::new(backend)), in_f64: OnceLock::new() }
             }
         }
     )+};
@@ -150,33 +155,33 @@ impl AnyBackend {
         if lattice.communicator().ranks() == 1 {
             return self.alone();
         }
-        match self.alone().0 {
+        match self.alone().on {
             BackendOn::Cpu(cpu) => OnRanks::new(*cpu, lattice.clone(), options).into(),
             BackendOn::OpenCl(mut device) => {
                 device.set_on_parts(true);
                 OnRanks::new(*device, lattice.clone(), options).into()
             }
-            on => Self(on),
+            on => Self { on, in_f64: OnceLock::new() },
         }
     }
 
     /// The backend of this rank, on whole lattices.
     #[must_use]
     pub fn alone(self) -> Self {
-        match self.0 {
+        match self.on {
             BackendOn::CpuOnRanks(ranks) => ranks.into_backend().into(),
             BackendOn::OpenClOnRanks(ranks) => {
                 let mut device = ranks.into_backend();
                 device.set_on_parts(false);
                 device.into()
             }
-            on => Self(on),
+            on => Self { on, in_f64: OnceLock::new() },
         }
     }
 
     /// What computes on this rank.
     pub fn here(&self) -> Here<'_> {
-        match &self.0 {
+        match &self.on {
             BackendOn::Cpu(cpu) => Here::Cpu(cpu),
             BackendOn::CpuOnRanks(ranks) => Here::Cpu(ranks.backend()),
             BackendOn::OpenCl(device) => Here::OpenCl(device),
@@ -194,7 +199,7 @@ impl AnyBackend {
 
     /// The same, to be changed.
     pub fn opencl_mut(&mut self) -> Option<&mut OpenCl> {
-        match &mut self.0 {
+        match &mut self.on {
             BackendOn::OpenCl(device) => Some(device),
             BackendOn::OpenClOnRanks(ranks) => Some(ranks.backend_mut()),
             _ => None,
@@ -219,7 +224,7 @@ impl AnyBackend {
 
     /// PacketBuffers for a packet of so many bytes along each leg ([`OnRanks::room`]); none on one rank.
     pub fn room(&self, bytes: &[(Leg, usize)]) -> Result<Option<PacketBuffers>, BackendError> {
-        match &self.0 {
+        match &self.on {
             BackendOn::CpuOnRanks(ranks) => ranks.room(bytes).map(Some),
             BackendOn::OpenClOnRanks(ranks) => ranks.room(bytes).map(Some),
             _ => Ok(None),
@@ -248,6 +253,18 @@ impl Memory for AnyBackend {
     }
     fn largest(&self, here: f64) -> Result<f64, BackendError> {
         on!(self, b => b.largest(here))
+    }
+    /// The CPU reference beside a device without f64.
+    fn in_f64(&self) -> Option<&Self> {
+        let lacks = self.opencl().is_some_and(|device| !device.context().info().fp64);
+        let cpu = || {
+            let cpu = Cpu::new(None).ok()?;
+            Some(Box::new(match &self.on {
+                BackendOn::OpenClOnRanks(ranks) => ranks.beside(cpu).into(),
+                _ => cpu.into(),
+            }))
+        };
+        lacks.then(|| self.in_f64.get_or_init(cpu).as_deref()).flatten()
     }
     fn allocate(&self, shape: &FieldShape) -> Result<AnyStorage, BackendError> {
         fn allocate<B: KnownBackend>(backend: &B, shape: &FieldShape) -> Result<AnyStorage, BackendError> {
@@ -404,7 +421,7 @@ mod tests {
         let any = AnyBackend::from(Cpu::new(None).unwrap());
         let alone = WholeLattice::alone(Extents::new([4; 4]).unwrap());
         let any = any.on_ranks(&alone, RanksOptions::default());
-        assert!(matches!(any.0, BackendOn::Cpu(_)));
+        assert!(matches!(any.on, BackendOn::Cpu(_)));
         assert!(any.room(&[]).unwrap().is_none());
     }
 

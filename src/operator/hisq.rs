@@ -37,10 +37,11 @@ impl HisqParameters {
         if !model.takes_links(model.hop.links) {
             return Err(BackendError::FatLinks { format: model.hop.links });
         }
-        let field = GaugeField::new(backend, configuration, LaneChoice::Auto)?;
+        let in_f64 = backend.in_f64().unwrap_or(backend);
+        let field = GaugeField::new(in_f64, configuration, LaneChoice::Auto)?;
         let [fat, long] = field.hisq_fields(model.naik_epsilon)?;
-        let fat = LinkFields::configuration(&[&fat], backend)?;
-        let long = LinkFields::on_host(&[&long], backend, Reach::ThreeSteps)?;
+        let fat = LinkFields::configuration(&[&fat], in_f64)?;
+        let long = LinkFields::on_host(&[&long], in_f64, Reach::ThreeSteps)?;
         let parameters = StaggeredParameters { mass: model.mass, components: model.components, hop: model.hop };
         Staggered::new(backend, (&fat, Some(&long)), lattice, parameters, targets)
     }

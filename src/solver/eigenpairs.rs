@@ -10,6 +10,7 @@ use num_complex::Complex;
 use sha2::{Digest as _, Sha256};
 
 use super::basis::Basis;
+use super::between::convert;
 use super::eigen_error::EigenError;
 use super::error::Stopped;
 use super::lanczos::{EigenParams, EigenProgress, EigenRun, Found, lowest_eigenpairs};
@@ -19,7 +20,6 @@ use super::{Method, Preconditioning, SavedField, SavedState, Solve, SolveError, 
 use crate::backend::{Backend, BackendError, FieldOn};
 use crate::comm::{CommError, WholeLattice};
 use crate::io::identity::{Identity, describe_configuration};
-use crate::kernel::prelude::*;
 use crate::operator::{ActsOn as _, DynOperator, HopParameters, ModelChoice, System};
 
 /// As a state is named that holds eigenpairs.
@@ -166,11 +166,11 @@ impl<B: Backend> OperatorsTask<B, f64> for Finding<'_> {
     type Output = Result<(Eigenpairs, EigenRun), EigenError>;
 
     fn run<K: Repeated>(self, operators: &Operators<'_, B, f64, K>) -> Self::Output {
-        let &Operators { configuration, how, normal, own, .. } = operators;
+        let &Operators { configuration, backend, how, normal, own, .. } = operators;
         let lattice = how.lattice::<f64>(configuration).map_err(BackendError::from)?;
         match how.preconditioning {
-            Preconditioning::None => self.of_operator(&mut *operators.full(own, lattice)?, normal),
-            Preconditioning::EvenOdd => self.of_operator(&mut operators.schur(own, lattice)?, normal),
+            Preconditioning::None => self.of_operator(&mut *operators.full(backend, own, lattice)?, normal),
+            Preconditioning::EvenOdd => self.of_operator(&mut operators.schur(backend, own, lattice)?, normal),
         }
     }
 }
@@ -194,6 +194,11 @@ impl Finding<'_> {
     }
 }
 
+/// Who computes in f64 beside a backend, or it itself.
+fn in_f64<B: Backend>(backend: &B) -> &B {
+    backend.in_f64().unwrap_or(backend)
+}
+
 /// Eigenvectors on a backend, for guesses.
 pub(super) struct Deflation<B: Backend, K: Repeated> {
     values: Vec<f64>,
@@ -203,7 +208,7 @@ pub(super) struct Deflation<B: Backend, K: Repeated> {
 impl<B: Backend, K: Repeated> Deflation<B, K> {
     /// Those of an operator's system, whatever precision that has.
     pub(super) fn new<R: Vectors>(operator: &DynOperator<'_, B, R, K>, pairs: &Eigenpairs) -> Result<Self, SolveError> {
-        let (backend, kind) = (operator.backend(), operator.object(1));
+        let (backend, kind) = (in_f64(operator.backend()), operator.object(1));
         let lattice = operator.lattice().in_scalar(f64::COMPLEX)?;
         let mut vectors = Basis::new(kind.parts());
         let mut state = SavedState::new(NAME);
@@ -223,19 +228,19 @@ impl<B: Backend, K: Repeated> Deflation<B, K> {
         operator: &DynOperator<'_, B, R, K>,
         b: &FieldOn<B, R, K>,
     ) -> Result<FieldOn<B, R, K>, SolverError> {
-        let backend = operator.backend();
+        let (own, backend) = (operator.backend(), in_f64(operator.backend()));
         let lattice = operator.lattice().in_scalar(f64::COMPLEX).map_err(BackendError::from)?;
-        let mut in_f64: FieldOn<B, f64, K> = backend.zeros(lattice, b.sites(), b.kind())?;
-        backend.convert(&mut in_f64, b)?;
-        let mut overlaps = self.vectors.overlaps(backend, &in_f64)?;
+        let mut projected: FieldOn<B, f64, K> = backend.zeros(lattice, b.sites(), b.kind())?;
+        convert((backend, &mut projected), (own, b))?;
+        let mut overlaps = self.vectors.overlaps(backend, &projected)?;
         let of_vector = overlaps.len() / self.values.len().max(1);
         for (overlaps, value) in overlaps.chunks_exact_mut(of_vector.max(1)).zip(&self.values) {
             overlaps.iter_mut().for_each(|z| *z = Complex::new(z.re / value, z.im / value));
         }
-        backend.clear(&mut in_f64)?;
-        self.vectors.add(backend, &overlaps, &mut in_f64)?;
-        let mut guess = backend.zeros(*b.lattice(), b.sites(), b.kind())?;
-        backend.convert(&mut guess, &in_f64)?;
+        backend.clear(&mut projected)?;
+        self.vectors.add(backend, &overlaps, &mut projected)?;
+        let mut guess = own.zeros(*b.lattice(), b.sites(), b.kind())?;
+        convert((own, &mut guess), (backend, &projected))?;
         Ok(guess)
     }
 }

@@ -5,6 +5,7 @@ use lanefield_reference::field::Repeated;
 use lanefield_reference::kernels::Vectors;
 use lanefield_reference::kernels::hop::Dagger;
 
+use super::between::convert;
 use super::queued_cg::{self, CgFields, Queueable, QueuedCg};
 use super::recurrence::{Recurrence, Start, Watcher, check_source, may_go_on, place, run, watch};
 use super::{SavedState, SolverError, SolverInfo, SolverParams};
@@ -20,7 +21,7 @@ fn reliable_delta<S: Vectors>() -> f64 {
 /// Give up after so many updates in a row without a new low of |r|.
 const MOST_IDLE_UPDATES: usize = 10;
 
-/// An operator in f64, and the same in precision `S`.
+/// An operator in f64, and the same in precision `S`, on one backend or on two.
 pub(super) type MixedOperators<'a, B, S, K> = (&'a mut DynOperator<'a, B, f64, K>, &'a mut DynOperator<'a, B, S, K>);
 
 /// Conjugate gradients of precision `S` inside f64.
@@ -62,9 +63,9 @@ impl<'a, B: Backend, S: Vectors, K: Repeated> MixedConjugateGradients<'a, B, S, 
         params: SolverParams,
     ) -> Result<Self, SolverError> {
         let Start { residual, product, c: lowest, stop, info } = Start::new(operator, source, psi, &params)?;
-        let backend = operator.backend();
         let (mut low_residual, mut direction) = (low.zeros()?, low.zeros()?);
-        backend.convert(&mut low_residual, &residual)?;
+        let backend = low.backend();
+        convert((backend, &mut low_residual), (operator.backend(), &residual))?;
         backend.copy(&mut direction, &low_residual)?;
         let c = backend.norm2(&low_residual, params.sum)?;
         let (low_psi, low_product) = (low.zeros()?, low.zeros()?);
@@ -112,13 +113,13 @@ impl<'a, B: Backend, S: Vectors, K: Repeated> MixedConjugateGradients<'a, B, S, 
 
     /// Adds up the solution, computes the residual anew in f64, and turns the direction to it. `before` is |r|² before this iteration.
     fn update(&mut self, a: f64, before: f64, watcher: &mut dyn Watcher) -> Result<(), SolverError> {
-        let Self { operator, params, source, psi, residual, product, low_psi, low_residual, direction, info, .. } =
-            self;
-        let backend = operator.backend();
-        backend.axpy(a, direction, low_psi)?;
-        backend.convert(product, low_psi)?;
+        let Self { operator, low, params, source, psi, residual, product, .. } = self;
+        let Self { low_psi, low_residual, direction, info, .. } = self;
+        let (backend, low) = (operator.backend(), low.backend());
+        low.axpy(a, direction, low_psi)?;
+        convert((backend, product), (low, low_psi))?;
         backend.axpy(1.0, product, psi)?;
-        backend.clear(low_psi)?;
+        low.clear(low_psi)?;
         operator.apply(product, psi, Dagger::No)?;
         let backend = operator.backend();
         backend.copy(residual, source)?;
@@ -134,13 +135,13 @@ impl<'a, B: Backend, S: Vectors, K: Repeated> MixedConjugateGradients<'a, B, S, 
         if self.idle >= MOST_IDLE_UPDATES {
             return Err(SolverError::IdleUpdates { updates: self.idle, info: self.info.clone() });
         }
-        backend.convert(low_residual, residual)?;
-        let c = watch(watcher, (0, "|r|²"), backend.norm2(low_residual, params.sum)?, &self.info)?;
+        convert((low, low_residual), (backend, residual))?;
+        let c = watch(watcher, (0, "|r|²"), low.norm2(low_residual, params.sum)?, &self.info)?;
         // The new residual is orthogonal to the old direction only as far as the low precision goes.
-        let overlap = backend.inner_product(low_residual, direction, params.sum)?.re;
+        let overlap = low.inner_product(low_residual, direction, params.sum)?.re;
         watch(watcher, (0, "<r, p>"), overlap, &self.info)?;
-        backend.axpy(-(overlap / c), low_residual, direction)?;
-        backend.axpby_norm(1.0, low_residual, c / before, direction, params.sum)?;
+        low.axpy(-(overlap / c), low_residual, direction)?;
+        low.axpby_norm(1.0, low_residual, c / before, direction, params.sum)?;
         self.c = c;
         self.largest = c;
         Ok(())
@@ -222,6 +223,7 @@ impl<B: Backend, S: Vectors, K: Repeated> Recurrence for MixedConjugateGradients
         state.info("system", &self.info);
         state.scalars("recurrence", &[self.c, self.largest, self.lowest, self.idle as f64, self.updates as f64]);
         state.field::<f64, B, _>(backend, "psi", self.psi)?;
+        let backend = self.low.backend();
         state.field::<S, B, _>(backend, "low psi", &self.low_psi)?;
         state.field::<S, B, _>(backend, "low r", &self.low_residual)?;
         state.field::<S, B, _>(backend, "low p", &self.direction)?;
@@ -238,7 +240,7 @@ impl<B: Backend, S: Vectors, K: Repeated> Recurrence for MixedConjugateGradients
         };
         let backend = self.operator.backend();
         *self.psi = state.get_field(backend, "psi", place::<B, f64, _>(self.psi))?;
-        let low = place::<B, S, _>(&self.low_psi);
+        let (backend, low) = (self.low.backend(), place::<B, S, _>(&self.low_psi));
         self.low_psi = state.get_field(backend, "low psi", low)?;
         self.low_residual = state.get_field(backend, "low r", low)?;
         self.direction = state.get_field(backend, "low p", low)?;

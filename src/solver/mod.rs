@@ -19,6 +19,7 @@
 
 mod basis;
 mod batch;
+mod between;
 mod bicgstab;
 mod block;
 mod cg;

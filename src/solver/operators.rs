@@ -15,6 +15,8 @@ use crate::operator::{Makes, Model, ModelChoice, ModelTask, Operator, SchurCompl
 pub(super) struct Operators<'a, B: Backend, R: Vectors, K: Repeated> {
     pub configuration: &'a Configuration,
     pub backend: &'a B,
+    /// Where operators in f64 beside a solve in another precision are: the backend itself, unless its device has no f64.
+    pub backend_in_f64: &'a B,
     pub how: &'a Solve<()>,
     /// What fields of one right-hand side hold at a site.
     pub one: K,
@@ -32,22 +34,24 @@ impl<'a, B: Backend, R: Vectors, K: Repeated> Operators<'a, B, R, K> {
         K::repeated(rhs * self.one.parts())
     }
 
-    /// M on all sites.
+    /// M on all sites of a backend.
     pub(super) fn full<S: Vectors>(
         &self,
+        backend: &'a B,
         makes: &dyn Makes<B, S, K>,
         lattice: Lattice,
     ) -> Result<Box<dyn Operator<B, S, Object = K> + Send + 'a>, BackendError> {
-        makes.full(self.backend, self.configuration, lattice)
+        makes.full(backend, self.configuration, lattice)
     }
 
     /// Mpc.
     pub(super) fn schur<S: Vectors>(
         &self,
+        backend: &'a B,
         makes: &dyn Makes<B, S, K>,
         lattice: Lattice,
     ) -> Result<SchurComplement<'a, B, S, K>, BackendError> {
-        makes.schur(self.backend, self.configuration, lattice)
+        makes.schur(backend, self.configuration, lattice)
     }
 }
 
@@ -75,6 +79,7 @@ pub(super) fn with_operators<R: Vectors, B: Backend, M: ModelChoice, T: Operator
             task.run(&Operators {
                 configuration,
                 backend,
+                backend_in_f64: backend.in_f64().unwrap_or(backend),
                 how: &how,
                 one: model.object(1),
                 normal,

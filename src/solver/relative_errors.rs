@@ -47,7 +47,7 @@ impl<B: Backend, R: Vectors> OperatorsTask<B, R> for Errors<'_, R> {
 
     fn run<K: Repeated>(self, operators: &Operators<'_, B, R, K>) -> Self::Output {
         let Self { eta, origin, solution, powers } = self;
-        let &Operators { configuration, backend, one, .. } = operators;
+        let &Operators { configuration, backend_in_f64: backend, one, .. } = operators;
         let lattice = operators.how.lattice::<f64>(configuration)?;
         let rhs = eta.len() / (configuration.extents().volume() * one.words());
         let all = operators.object(rhs);
@@ -61,7 +61,7 @@ impl<B: Backend, R: Vectors> OperatorsTask<B, R> for Errors<'_, R> {
         let psi = Field::from_sites(lattice, Sites::Full, all, |site, object| {
             (site * words..).zip(object).for_each(|(w, word)| *word = solution(w));
         })?;
-        let mut operator = operators.full(operators.in_f64, lattice)?;
+        let mut operator = operators.full(backend, operators.in_f64, lattice)?;
         let mut image = operator.zeros_of(rhs)?;
         operator.apply(&mut image, &backend.upload(psi)?, Dagger::No)?;
         let image = backend.download(&image)?.try_to_site_order()?;

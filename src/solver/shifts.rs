@@ -56,7 +56,7 @@ impl<B: Backend, R: Vectors> OperatorsTask<B, R> for SolvingWithShifts<'_> {
 
     fn run<K: Repeated>(self, operators: &Operators<'_, B, R, K>) -> Self::Output {
         let Self { eta, shifts, watched } = self;
-        let &Operators { configuration, backend, how, one, normal, own, in_f64, .. } = operators;
+        let &Operators { configuration, backend, backend_in_f64, how, one, normal, own, in_f64, .. } = operators;
         let of_one = configuration.extents().volume() * one.words();
         if eta.len() != of_one {
             return Err(SolveError::OneRightHandSide { length: eta.len(), of_one });
@@ -73,14 +73,14 @@ impl<B: Backend, R: Vectors> OperatorsTask<B, R> for SolvingWithShifts<'_> {
         let built_before = backend.building();
         let lattice = how.lattice::<R>(configuration)?;
         let solved = match even_odd {
-            false => source.solve(&mut *operators.full(own, lattice)?, watched),
-            true => source.solve(&mut operators.schur(own, lattice)?, watched),
+            false => source.solve(&mut *operators.full(backend, own, lattice)?, watched),
+            true => source.solve(&mut operators.schur(backend, own, lattice)?, watched),
         }?;
         let check = |solution: &[Complex<R>]| -> Checked {
             let lattice = how.lattice::<f64>(configuration)?;
             match even_odd {
-                false => source.check(&mut *operators.full(in_f64, lattice)?, solution),
-                true => source.check(&mut operators.schur(in_f64, lattice)?, solution),
+                false => source.check(&mut *operators.full(backend_in_f64, in_f64, lattice)?, solution),
+                true => source.check(&mut operators.schur(backend_in_f64, in_f64, lattice)?, solution),
             }
         };
         SolveReport::new(solved, &inputs, (&params, lattice), check, || backend.building() - built_before)

@@ -320,9 +320,11 @@ impl<B: Backend, R: Vectors, K: Repeated> Operators<'_, B, R, K> {
     ) -> Result<SolvedSystem<R>, SolveError> {
         let iterate: Iterate<'_, B, R, K> = &mut |system, b| source.iterate(system, b, (&mut *watcher, resume));
         match self.how.preconditioning {
-            Preconditioning::None => source.on_all_sites(self.backend, &mut *self.full(self.own, lattice)?, iterate),
+            Preconditioning::None => {
+                source.on_all_sites(self.backend, &mut *self.full(self.backend, self.own, lattice)?, iterate)
+            }
             Preconditioning::EvenOdd => {
-                source.by_even_and_odd(self.backend, &mut self.schur(self.own, lattice)?, iterate)
+                source.by_even_and_odd(self.backend, &mut self.schur(self.backend, self.own, lattice)?, iterate)
             }
         }
     }
@@ -335,19 +337,22 @@ impl<B: Backend, R: Vectors, K: Repeated> Operators<'_, B, R, K> {
         lattice: Lattice,
         (watcher, resume): Watched<'_>,
     ) -> Result<SolvedSystem<f64>, SolveError> {
-        let (backend, low_lattice) = (self.backend, lattice.in_scalar(S::COMPLEX)?);
+        let (backend, backend_in_f64) = (self.backend, self.backend_in_f64);
+        let low_lattice = lattice.in_scalar(S::COMPLEX)?;
         match self.how.preconditioning {
             Preconditioning::None => {
-                let (mut full, mut low) = (self.full(self.in_f64, lattice)?, self.full(low, low_lattice)?);
+                let mut full = self.full(backend_in_f64, self.in_f64, lattice)?;
+                let mut low = self.full(backend, low, low_lattice)?;
                 let mut low = System::new(&mut *low as &mut DynOperator<'_, B, S, K>, source.normal)?;
-                source.on_all_sites(backend, &mut *full, &mut |system, b| {
+                source.on_all_sites(backend_in_f64, &mut *full, &mut |system, b| {
                     source.iterate_mixed((system, &mut low), b, (&mut *watcher, resume))
                 })
             }
             Preconditioning::EvenOdd => {
-                let (mut schur, mut low) = (self.schur(self.in_f64, lattice)?, self.schur(low, low_lattice)?);
+                let mut schur = self.schur(backend_in_f64, self.in_f64, lattice)?;
+                let mut low = self.schur(backend, low, low_lattice)?;
                 let mut low = System::new(&mut low as &mut DynOperator<'_, B, S, K>, source.normal)?;
-                source.by_even_and_odd(backend, &mut schur, &mut |system, b| {
+                source.by_even_and_odd(backend_in_f64, &mut schur, &mut |system, b| {
                     source.iterate_mixed((system, &mut low), b, (&mut *watcher, resume))
                 })
             }
@@ -356,13 +361,13 @@ impl<B: Backend, R: Vectors, K: Repeated> Operators<'_, B, R, K> {
 
     /// The residuals of a solution: the operator is made anew, in f64.
     fn check(&self, source: &SolveSource<'_, K>, solution: &[Complex<R>]) -> Checked {
-        let lattice = self.how.lattice::<f64>(self.configuration)?;
+        let (lattice, backend) = (self.how.lattice::<f64>(self.configuration)?, self.backend_in_f64);
         match self.how.preconditioning {
             Preconditioning::None => {
-                source.check_on_all_sites(self.backend, &mut *self.full(self.in_f64, lattice)?, solution)
+                source.check_on_all_sites(backend, &mut *self.full(backend, self.in_f64, lattice)?, solution)
             }
             Preconditioning::EvenOdd => {
-                source.check_even_and_odd(self.backend, &mut self.schur(self.in_f64, lattice)?, solution)
+                source.check_even_and_odd(backend, &mut self.schur(backend, self.in_f64, lattice)?, solution)
             }
         }
     }

@@ -40,18 +40,18 @@ pub enum VerifyError {
 
 impl VerifyError {
     /// What the device lacks, where that is the error: then nothing failed.
-    pub(super) fn of_lacking(&self) -> Option<String> {
-        let backend = match self {
-            Self::Case { source, .. } => return source.of_lacking(),
-            Self::Backend(error) => error,
+    pub(super) fn lacks(&self) -> Option<String> {
+        match self {
+            Self::Case { source, .. } => source.lacks(),
+            Self::Backend(error) => DeviceError::lack(error),
             Self::Solve(error) => match &**error {
-                SolveError::Backend(error) | SolveError::Recurrence(SolverError::Backend(error)) => error,
-                _ => return None,
+                SolveError::Backend(error) | SolveError::Recurrence(SolverError::Backend(error)) => {
+                    DeviceError::lack(error)
+                }
+                _ => None,
             },
-            _ => return None,
-        };
-        let error = backend.of_device::<DeviceError>()?;
-        matches!(error, DeviceError::NoDoubles { .. }).then(|| error.to_string())
+            _ => None,
+        }
     }
 }
 

@@ -31,6 +31,6 @@ pub use compare::{
 pub use error::VerifyError;
 pub use options::VerifyOptions;
 pub use parts::{PartsCase, PartsOutcome};
-pub use report::{Failure, Lacking, Row, Subject, UnitError, VerifyReport};
+pub use report::{Failure, Row, RowVerdict, Subject, UnitError, VerifyReport};
 pub use tested::{Against, Tested};
 pub use verification::{Findings, Progress, UnitReport, Verification, rows, verify};

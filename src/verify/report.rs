@@ -32,6 +32,17 @@ pub struct Failure {
     pub mismatch: Mismatch,
 }
 
+/// What a row says.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[allow(missing_docs, reason = "the names say it")]
+pub enum RowVerdict {
+    SameBits,
+    Differs,
+    /// Nothing was compared: the device lacks what that takes, and says so. It is no failure.
+    NotSupported,
+}
+
 /// One kernel, or one kind of solve, in one precision.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[allow(missing_docs, reason = "the names say it")]
@@ -41,6 +52,7 @@ pub struct Row {
     pub precision: Precision,
     /// Reals stored a link, where it reads links.
     pub reconstruct: Option<usize>,
+    pub verdict: RowVerdict,
     /// Fields and numbers compared; of a solve, the solves.
     pub comparisons: u64,
     /// Comparisons in which something differed.
@@ -51,6 +63,8 @@ pub struct Row {
     /// Wall time in seconds: both sides, the comparison, and building what had to be built.
     pub seconds: f64,
     pub failure: Option<Failure>,
+    /// What the device lacks, where a comparison was left out for that.
+    pub lacks: Option<String>,
 }
 
 impl Row {
@@ -60,12 +74,14 @@ impl Row {
             kernel,
             precision,
             reconstruct,
+            verdict: RowVerdict::SameBits,
             comparisons: 0,
             different: 0,
             components: 0,
             iterations: None,
             seconds: 0.0,
             failure: None,
+            lacks: None,
         }
     }
 
@@ -89,11 +105,17 @@ impl Row {
         self.iterations = other.iterations.or(self.iterations);
         let failures = [self.failure.take(), other.failure];
         self.failure = failures.into_iter().flatten().min_by_key(|failure| failure.case);
+        self.lacks = self.lacks.take().or(other.lacks);
+        self.judge();
     }
 
-    /// Whether all that was compared is the same bits.
-    pub fn same_bits(&self) -> bool {
-        self.different == 0
+    /// Draws the verdict from what was found.
+    pub(super) fn judge(&mut self) {
+        self.verdict = match (self.different, self.comparisons, &self.lacks) {
+            (0, 0, Some(_)) => RowVerdict::NotSupported,
+            (0, ..) => RowVerdict::SameBits,
+            _ => RowVerdict::Differs,
+        };
     }
 }
 
@@ -106,19 +128,8 @@ pub struct VerifyReport {
     pub reference: &'static str,
     pub seed: u64,
     pub rows: Vec<Row>,
-    /// What was not compared, since the device lacks what it takes.
-    pub lacking: Vec<Lacking>,
     /// Cases that could not be run to their end.
     pub errors: Vec<UnitError>,
-}
-
-/// What a device cannot compute, by what it says of itself.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[allow(missing_docs, reason = "the names say it")]
-pub struct Lacking {
-    pub kernel: String,
-    pub precision: Precision,
-    pub reason: String,
 }
 
 /// Why a case could not be run to its end.
@@ -131,9 +142,14 @@ pub struct UnitError {
 }
 
 impl VerifyReport {
-    /// Whether something was compared, all that was to be, and all of it is the same bits.
+    /// Whether something was compared, all that the device supports, and all of it is the same bits.
     pub fn same_bits(&self) -> bool {
-        !self.rows.is_empty() && self.errors.is_empty() && self.rows.iter().all(Row::same_bits)
+        self.comparisons() > 0 && self.errors.is_empty() && !self.differs()
+    }
+
+    /// Whether a row differs.
+    pub fn differs(&self) -> bool {
+        self.rows.iter().any(|row| row.verdict == RowVerdict::Differs)
     }
 
     /// Real numbers compared.

@@ -4,12 +4,11 @@ use std::time::Instant;
 
 use super::compare::Mismatch;
 use super::error::VerifyError;
-use super::report::{Failure, Lacking, Row, Subject};
+use super::report::{Failure, Row, Subject};
 
 #[derive(Default)]
 pub(super) struct ReportRows {
     pub rows: Vec<Row>,
-    pub lacking: Vec<Lacking>,
 }
 
 pub(super) struct Compared {
@@ -18,7 +17,7 @@ pub(super) struct Compared {
 }
 
 impl ReportRows {
-    /// Runs one check, and enters its time and its outcome into the row that it belongs to; none where the device lacks what it takes.
+    /// Runs one check, and enters its time and its outcome into the row that it belongs to; none where the device lacks what it takes, as the row then says.
     pub(super) fn check(
         &mut self,
         subject: &Subject,
@@ -26,22 +25,26 @@ impl ReportRows {
         check: impl FnOnce() -> Result<Compared, VerifyError>,
     ) -> Result<Option<&mut Row>, VerifyError> {
         let start = Instant::now();
-        let Compared { components, mismatch } = match check() {
-            Ok(compared) => compared,
-            Err(error) => {
-                let Some(reason) = error.of_lacking() else { return Err(error) };
-                let Subject { kernel, precision, .. } = subject.clone();
-                self.lacking.push(Lacking { kernel, precision, reason });
-                return Ok(None);
-            }
-        };
+        let checked = check();
         let seconds = start.elapsed().as_secs_f64();
+        let (compared, lacks) = match checked {
+            Ok(compared) => (Some(compared), None),
+            Err(error) => match error.lacks() {
+                Some(lacks) => (None, Some(lacks)),
+                None => return Err(error),
+            },
+        };
         let known = self.rows.iter().position(|row| row.subject() == *subject);
         let index = known.unwrap_or_else(|| {
             self.rows.push(Row::new(subject));
             self.rows.len() - 1
         });
         let row = &mut self.rows[index];
+        let Some(Compared { components, mismatch }) = compared else {
+            row.lacks = lacks;
+            row.judge();
+            return Ok(None);
+        };
         row.comparisons += 1;
         row.components += components;
         row.seconds += seconds;
@@ -49,6 +52,7 @@ impl ReportRows {
             row.different += 1;
             row.failure.get_or_insert_with(|| Failure { case: number, description: description(), mismatch });
         }
+        row.judge();
         Ok(Some(row))
     }
 }
@@ -57,6 +61,7 @@ impl ReportRows {
 mod tests {
     use lanefield_reference::real::Precision;
 
+    use super::super::report::RowVerdict;
     use super::*;
     use crate::backend::BackendError;
     use crate::backend::opencl::DeviceError;
@@ -72,9 +77,12 @@ mod tests {
         let device = "Test CPU".to_owned();
         assert!(matches!(check(DeviceError::NoDoubles { device: device.clone() }), Ok(false)));
         assert!(check(DeviceError::NoBinary { device, kernel: "halve".to_owned() }).is_err());
-        assert!(rows.rows.is_empty());
-        let [Lacking { kernel, precision, reason }] = &rows.lacking[..] else { panic!("{:?}", rows.lacking) };
-        assert_eq!((kernel.as_str(), *precision), ("halve", Precision::F64));
-        assert!(reason.contains("no double precision"), "{reason}");
+        let [row] = &rows.rows[..] else { panic!("{:?}", rows.rows) };
+        assert_eq!(
+            (row.kernel.as_str(), row.precision, row.verdict),
+            ("halve", Precision::F64, RowVerdict::NotSupported)
+        );
+        let reason = row.lacks.as_deref().unwrap();
+        assert!(reason.contains("has no f64"), "{reason}");
     }
 }

@@ -8,7 +8,7 @@ use super::case::CasePlan;
 use super::error::VerifyError;
 use super::kernels::KernelChecks;
 use super::options::VerifyOptions;
-use super::report::{Lacking, Row, Subject, UnitError, VerifyReport};
+use super::report::{Row, Subject, UnitError, VerifyReport};
 use super::rows::ReportRows;
 use super::solve::{self, SolveCheck};
 use super::sums::{self, SumCases};
@@ -60,9 +60,6 @@ enum UnitWork {
 pub struct UnitReport {
     /// Its rows.
     pub rows: Vec<Row>,
-    /// What the device lacks.
-    #[serde(default)]
-    pub lacking: Vec<Lacking>,
     /// Why it ended early, if it did.
     pub error: Option<UnitError>,
 }
@@ -128,7 +125,7 @@ impl<'o> Verification<'o> {
         let outcome =
             self.units.get(unit).map_or(Ok(()), |unit| self.run_unit(unit, tested, (against, host), &mut rows));
         let error = outcome.err().map(|error| UnitError { case: self.units[unit].case, error: error.to_string() });
-        UnitReport { rows: rows.rows, lacking: rows.lacking, error }
+        UnitReport { rows: rows.rows, error }
     }
 
     fn run_unit<B: Tested>(
@@ -177,14 +174,7 @@ impl<'o> Verification<'o> {
         for unit in &self.units {
             *left.entry(&unit.rows[..]).or_default() += 1;
         }
-        let report = VerifyReport {
-            tested,
-            reference: against.name(),
-            seed,
-            rows: Vec::new(),
-            lacking: Vec::new(),
-            errors: Vec::new(),
-        };
+        let report = VerifyReport { tested, reference: against.name(), seed, rows: Vec::new(), errors: Vec::new() };
         Findings { units: &self.units, left, done: 0, of_group: HashMap::new(), report }
     }
 }
@@ -211,11 +201,6 @@ impl Findings<'_> {
             }
         }
         self.report.errors.extend(found.error);
-        for lacking in found.lacking {
-            if !self.report.lacking.contains(&lacking) {
-                self.report.lacking.push(lacking);
-            }
-        }
         self.done += 1;
         let first = self.report.rows.len();
         if let Some(left) = self.left.get_mut(group) {

@@ -1,22 +1,34 @@
 //! `lanefield devices`: what there is to run on, and whether its results can be called bitwise.
 
-use lanefield::backend::opencl::{Context, DeviceInfo, OpenClError, Retirement, devices, faults, probe};
+mod report;
+
+use lanefield::backend::opencl::{
+    Context, DeviceInfo, DriverFact, OpenClError, ProbeCheck, ProbeVerdict, Retirement, devices, faults, probe,
+};
 use lanefield::backend::select::{DeviceChoice, Selected, resolve};
 use lanefield_lab::sources::program;
 
 use super::build_progress::announce;
-use super::output::{Device, bytes, facts};
+use super::files::require_outputs;
+use super::output::{Device, bytes, facts, print};
 use crate::prelude::*;
 
 /// List the OpenCL devices and the CPU reference, with what matters for a lattice kernel.
+///
+/// `known` is what is known of a driver that does something wrong or unusual, and what is done about it. LANEFIELD_DRIVERS names a TOML file in place of
+/// these facts, or none.
 #[derive(Args)]
 #[command(after_help = "Examples:
   lanefield devices
-  lanefield devices --json")]
+  lanefield devices --json
+  lanefield devices --report devices.json")]
 pub struct Devices {
     /// Print JSON instead of a table
     #[arg(long)]
     json: bool,
+    /// Verify each device, and write all that is known of it to a file that others may read: it holds no names of people, hosts or folders
+    #[arg(long, value_name = "REPORT.json")]
+    report: Option<PathBuf>,
 }
 
 /// All there is to run on. As JSON, these fields.
@@ -47,6 +59,9 @@ struct OpenClDevice {
     bitwise: Option<bool>,
     /// `bitwise`, or why not.
     verdict: String,
+    /// Of the arithmetic, where it was asked.
+    #[serde(skip)]
+    checks: Vec<ProbeCheck>,
 }
 
 /// What an OpenCL driver tells beside what is in [`Device`].
@@ -72,6 +87,8 @@ struct Details {
     /// How work-groups may finish a sum in one launch.
     retirement: Retirement,
     extensions: Vec<String>,
+    /// What is known of the driver.
+    known: Vec<DriverFact>,
 }
 
 impl From<&DeviceInfo> for Details {
@@ -95,13 +112,22 @@ impl From<&DeviceInfo> for Details {
             compiler_available: info.compiler_available,
             retirement: info.retirement,
             extensions: info.extensions,
+            known: info.known,
         }
     }
 }
 
 impl Devices {
     pub fn run(self) -> anyhow::Result<Outcome> {
-        show(self.json, Head::of(Kind::Devices), &Listing::new()?, Listing::to_text)
+        if let Some(path) = &self.report {
+            require_outputs(&[("--report", path)], &[])?;
+        }
+        let listing = Listing::new()?;
+        if let Some(path) = &self.report {
+            print(report::write(path, &listing)?)?;
+            return Ok(Outcome::Done);
+        }
+        show(self.json, Head::of(Kind::Devices), &listing, Listing::to_text)
     }
 }
 
@@ -138,7 +164,7 @@ impl Listing {
 
 impl OpenClDevice {
     fn new(info: DeviceInfo, bitwise: Option<bool>, verdict: String) -> Self {
-        Self { device: (&info).into(), details: (&info).into(), info, bitwise, verdict }
+        Self { device: (&info).into(), details: (&info).into(), info, bitwise, verdict, checks: Vec::new() }
     }
 
     /// Opens the device and probes its arithmetic. A device that fails is listed with the reason.
@@ -154,12 +180,13 @@ impl OpenClDevice {
         }) {
             Ok((multiple, probed)) => {
                 info.preferred_work_group_multiple = multiple;
-                let (bitwise, verdict) = match probed.map(|verdict| verdict.why_not()) {
+                let (bitwise, verdict) = match probed.as_ref().map(ProbeVerdict::why_not) {
                     Err(error) => (None, format!("cannot be probed: {error}")),
                     Ok(None) => (Some(true), "bitwise".to_owned()),
                     Ok(Some(reason)) => (Some(false), format!("not bitwise: {reason}")),
                 };
-                Self::new(info, bitwise, verdict)
+                let checks = probed.map_or_else(|_| Vec::new(), |probed| probed.checks);
+                Self { checks, ..Self::new(info, bitwise, verdict) }
             }
             Err(error) => Self::new(info, None, format!("cannot be opened: {error}")),
         }
@@ -178,17 +205,19 @@ impl OpenClDevice {
             ("local memory", format!("{} per work-group", bytes(info.local_memory_bytes))),
             ("cache", bytes(info.global_cache_bytes)),
             ("work-group", format!("multiples {multiple}, at most {}", info.max_work_group_size)),
-            (
-                "f64",
-                if info.fp64 { "yes" } else { "no; sums of f32 and half precision are made in integers" }.to_owned(),
-            ),
+            ("f64", if info.fp64 { "yes" } else { NO_F64 }.to_owned()),
             ("f32 division", info.division().to_owned()),
             ("sums", info.retirement.to_string()),
             ("arithmetic", self.verdict.clone()),
         ];
-        format!("{}: {}\n{}", info.index, info.name, facts(rows))
+        let known = info.known.iter().map(|fact| ("known", format!("{}: {}", fact.wrong, fact.instead)));
+        format!("{}: {}\n{}", info.index, info.name, facts(rows.into_iter().chain(known)))
     }
 }
+
+/// What a device without f64 can do, and at what cost (`docs/devices.md`).
+const NO_F64: &str = "no: kernels and solves in f32 and half; doubles of sums are made in integers, which takes 15 to 18 times as long; \
+                      mixed-f32 and mixed-half compute in f64 on the CPU reference";
 
 fn multiple_of_a_kernel(context: &Context) -> Result<usize, OpenClError> {
     let program = program(context, "peak.cl", "")?;

@@ -2,6 +2,7 @@
 
 use anyhow::{Context as _, bail};
 use lanefield::backend::Cpu;
+use lanefield::backend::opencl::DeviceError;
 use lanefield::dynamic::{AnyBackend, Compared, IndexKernel};
 use lanefield_lab::bandwidth::Operation;
 use lanefield_lab::{Sampling, Spread, Timed as _, fastest, sample};
@@ -20,6 +21,8 @@ pub struct ComparedMap {
     launches: u64,
     numbers: u64,
     differences: Vec<String>,
+    /// What the device lacks for it.
+    lacks: Option<String>,
     failure: Option<String>,
 }
 
@@ -27,12 +30,15 @@ impl ComparedMap {
     /// Compares maps on a backend with the CPU, until a signal comes.
     pub fn all(maps: &[Map], key: u64, cpu: &Cpu, backend: &AnyBackend) -> Vec<Self> {
         let compare = |map: &Map| {
-            let (compared, failure) = match map.compare(key, cpu, backend) {
-                Ok(compared) => (compared, None),
-                Err(error) => (Compared::default(), Some(error.to_string())),
+            let (compared, lacks, failure) = match map.compare(key, cpu, backend) {
+                Ok(compared) => (compared, None, None),
+                Err(error) => match DeviceError::lack(&error) {
+                    Some(lacks) => (Compared::default(), Some(lacks), None),
+                    None => (Compared::default(), None, Some(error.to_string())),
+                },
             };
             let Compared { launches, numbers, differences } = compared;
-            Self { map: map.name(), launches, numbers, differences, failure }
+            Self { map: map.name(), launches, numbers, differences, lacks, failure }
         };
         maps.iter().take_while(|_| !interrupted()).map(compare).collect()
     }
@@ -41,10 +47,20 @@ impl ComparedMap {
         self.failure.is_none() && self.differences.is_empty()
     }
 
+    pub fn differs(&self) -> bool {
+        !self.differences.is_empty()
+    }
+
+    /// Whether the device supports it.
+    pub fn is_compared(&self) -> bool {
+        self.lacks.is_none()
+    }
+
     pub fn line(&self) -> String {
-        let Self { map, launches, numbers, differences, failure } = self;
+        let Self { map, launches, numbers, differences, lacks, failure } = self;
         match (failure, &differences[..]) {
             (Some(failure), _) => format!("{map}: FAILED: {failure}"),
+            (None, []) if let Some(lacks) = lacks => format!("{map}: not supported: {lacks}"),
             (None, []) => format!("{map}: {} numbers in {launches} launches, same bits", grouped(*numbers)),
             (None, [first, ..]) => format!("{map}: DIFFERENT in {} of {launches} launches: {first}", differences.len()),
         }

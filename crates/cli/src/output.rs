@@ -176,6 +176,12 @@ impl Head {
 
 /// Prints what a command found as JSON on standard output, below its head.
 pub fn print_json(head: Head, found: &impl Serialize) -> anyhow::Result<()> {
+    PRINTED_JSON.store(true, Ordering::Relaxed);
+    print(document(head, found)?)
+}
+
+/// What a command found as JSON, below its head.
+pub fn document(head: Head, found: &impl Serialize) -> anyhow::Result<String> {
     #[derive(Serialize)]
     struct Document<'f, T> {
         #[serde(flatten)]
@@ -183,8 +189,7 @@ pub fn print_json(head: Head, found: &impl Serialize) -> anyhow::Result<()> {
         #[serde(flatten)]
         found: &'f T,
     }
-    PRINTED_JSON.store(true, Ordering::Relaxed);
-    print(serde_json::to_string_pretty(&Document { head, found })?)
+    Ok(serde_json::to_string_pretty(&Document { head, found })?)
 }
 
 /// Prints what a command found, as JSON below its head or for people.

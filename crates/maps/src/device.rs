@@ -85,7 +85,7 @@ impl Run<'_> {
         let Self { backend, call } = self;
         let (map, program, device) = (call.map, call.program, backend.context().info());
         if program.uses_doubles() && !device.fp64 {
-            return Err(BackendError::from(DeviceError::NoDoubles { device: device.name.clone() }).into());
+            return Err(BackendError::from(DeviceError::NoDoubles { device: device.with_driver() }).into());
         }
         let local_bytes = program.needs.local_bytes();
         if local_bytes as u64 > device.local_memory_bytes {
@@ -133,7 +133,7 @@ impl Run<'_> {
         MapError::LocalMemory {
             map: self.call.map.name,
             bytes,
-            device: device.name.clone(),
+            device: device.with_driver(),
             available: device.local_memory_bytes,
         }
     }
@@ -167,7 +167,7 @@ impl Run<'_> {
                 map: call.map.name,
                 block,
                 items,
-                device: device.name.clone(),
+                device: device.with_driver(),
                 most,
                 device_most: device.max_work_group_size,
                 item_most: device.max_work_item_sizes,
@@ -364,7 +364,7 @@ impl Memory {
                 0 => ExactSum::new(),
                 // As many terms as could be: they are not counted.
                 _ => ExactSum::from_limbs(limbs, [counts[0], counts[1], counts[2], 1, 1 << 62]).map_err(|error| {
-                    DeviceError::DamagedSum { device: context.info().name.clone(), reason: error.to_string() }
+                    DeviceError::DamagedSum { device: context.info().with_driver(), reason: error.to_string() }
                 })?,
             };
             for [high, low, any] in of_groups.iter().skip(number).step_by(sums) {

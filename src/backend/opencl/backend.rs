@@ -368,11 +368,11 @@ impl fmt::Debug for OpenCl {
 }
 
 impl OpenCl {
-    /// Refuses links that the device cannot take.
+    /// Refuses fields that the device cannot compute with.
     pub(crate) fn takes(&self, shape: &Shape) -> Result<(), BackendError> {
         let info = self.context.info();
         match shape.precisions().any(|precision| precision == Precision::F64) && !info.fp64 {
-            true => Err(DeviceError::NoDoubles { device: info.name.clone() }.into()),
+            true => Err(DeviceError::NoDoubles { device: info.with_driver() }.into()),
             false => Ok(()),
         }
     }

@@ -23,8 +23,7 @@ impl Memory for OpenCl {
     type Table = DeviceTable;
 
     fn describe(&self) -> String {
-        let info = self.context.info();
-        format!("{} ({}, driver {})", info.name, info.platform_name, info.driver_version)
+        self.context.info().with_driver()
     }
 
     fn building(&self) -> Duration {

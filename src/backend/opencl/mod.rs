@@ -43,8 +43,8 @@ pub use backend::OpenCl;
 #[cfg(test)]
 pub(crate) use device::testing;
 pub use device::{
-    ClStatus, Device, DeviceError, DeviceInfo, DeviceKind, MemoryUse, OpenClError, Retirement, SourceError, devices,
-    explaining_crashes, faults,
+    ClStatus, Device, DeviceError, DeviceInfo, DeviceKind, DriverFact, MemoryUse, OpenClError, Retirement, SourceError,
+    devices, explaining_crashes, faults,
 };
 pub use memory::{
     Buffer, DeviceMemory, Fallback, HostBuffer, KindStatistics, MemoryKind, MemoryStatistics, Towards, TransferWay,

@@ -226,7 +226,7 @@ impl OpenCl {
         self.context.write(&workspace.spills, offset, &[0; SPILL_WORDS * size_of::<i64>()])?;
         let (limbs, counts) = words.split_at(exact::LIMBS);
         ExactSum::from_limbs(limbs, [counts[0], counts[1], counts[2], 1, terms as i64]).map_err(|error| {
-            DeviceError::DamagedSum { device: self.context.info().name.clone(), reason: error.to_string() }.into()
+            DeviceError::DamagedSum { device: self.context.info().with_driver(), reason: error.to_string() }.into()
         })
     }
 }

@@ -1,6 +1,6 @@
 //! The table of a verification, whose rows come while it runs.
 
-use lanefield::verify::{Findings, Row, UnitReport};
+use lanefield::verify::{Findings, Row, RowVerdict, UnitReport};
 use lanefield_ports::compare::grouped;
 
 use crate::interrupt::interrupted;
@@ -8,7 +8,7 @@ use crate::output::print;
 use crate::progress::Steps;
 
 /// The widths of the columns; that of the first, its longest name.
-const COLUMNS: [usize; 7] = [44, 9, 11, 6, 15, 12, 9];
+const COLUMNS: [usize; 7] = [44, 9, 11, 6, 15, 13, 9];
 
 /// A line of the table. Rows come while the run goes on, so that no width can wait for the last one.
 fn line(cells: [&str; 7]) -> String {
@@ -75,8 +75,9 @@ pub fn reconstruct(reals: Option<usize>) -> String {
 }
 
 fn verdict_of(row: &Row) -> String {
-    match row.different {
-        0 => "same bits".to_owned(),
-        some => format!("DIFFERENT in {some}"),
+    match row.verdict {
+        RowVerdict::SameBits => "same bits".to_owned(),
+        RowVerdict::Differs => format!("DIFFERENT in {}", row.different),
+        RowVerdict::NotSupported => "not supported".to_owned(),
     }
 }

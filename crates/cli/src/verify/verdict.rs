@@ -2,7 +2,7 @@
 
 use crate::maps::ComparedMap;
 use lanefield::backend::opencl::DeviceInfo;
-use lanefield::verify::{Lacking, UnitError, VerifyReport};
+use lanefield::verify::{RowVerdict, UnitError, VerifyReport};
 use lanefield_ports::compare::grouped;
 use serde::Serialize;
 
@@ -47,8 +47,10 @@ impl Verdict<'_> {
             }
         }
         lines.extend(self.maps.iter().map(ComparedMap::line));
-        for Lacking { kernel, precision, reason } in &self.report.lacking {
-            lines.push(format!("not compared: {kernel} in {precision}: {reason}"));
+        let unsupported = self.report.rows.iter().filter(|row| row.verdict == RowVerdict::NotSupported);
+        let unsupported: Vec<&str> = unsupported.filter_map(|row| row.lacks.as_deref()).collect();
+        for lacks in unsupported.chunk_by(|a, b| a == b) {
+            lines.push(format!("not supported, in {} rows: {}", lacks.len(), lacks[0]));
         }
         for UnitError { error, .. } in self.report.errors.iter().take(MOST_ERRORS) {
             lines.push(format!("could not be run: {error}"));
@@ -70,9 +72,14 @@ impl Verdict<'_> {
             None => lines.push(format!("tested    {}\nagainst   the {}", self.report.tested, self.report.reference)),
         }
         lines.push(format!("seed      {}", self.report.seed));
-        if let (Some(_), None) = (self.device, &self.probe) {
-            let verdict = "the device's arithmetic follows IEEE 754: its results may be called bitwise";
-            lines.push(format!("probe     {verdict}"));
+        if let (Some(device), None) = (self.device, &self.probe) {
+            let precisions = if device.fp64 { "" } else { " in f32" };
+            let verdict = match self.verdict {
+                _ if self.bitwise => ": its results may be called bitwise",
+                "DIFFERENT" => ", and the kernels have other bits all the same",
+                _ => "",
+            };
+            lines.push(format!("probe     the device's arithmetic{precisions} follows IEEE 754{verdict}"));
         }
         if let Some(reason) = &self.no_opencl {
             lines.push(format!("\nNo OpenCL device was tested: {reason}."));

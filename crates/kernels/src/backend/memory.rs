@@ -47,6 +47,11 @@ pub trait Memory {
         Ok(here)
     }
 
+    /// Who computes in f64 in place of a device that has none; `None` where this backend computes in f64 itself, or nobody does.
+    fn in_f64(&self) -> Option<&Self> {
+        None
+    }
+
     /// Storage of zeros for a field. The shape was checked.
     ///
     /// # Errors

@@ -20,7 +20,7 @@ impl DeviceFacts {
         let is_cpu = info.kind == DeviceKind::Cpu;
         let own = if is_cpu { 1 } else { info.preferred_work_group_multiple.unwrap_or(32) };
         Ok(Self {
-            name: format!("{} ({}, driver {})", info.name, info.platform_name, info.driver_version),
+            name: info.with_driver(),
             wavefront: wavefront.unwrap_or(own).max(1),
             units: (info.compute_units as usize).max(1),
             copy_bandwidth: MemoryOf::Device(context).ceiling(Operation::Copy, None)?,

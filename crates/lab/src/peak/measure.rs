@@ -45,7 +45,7 @@ impl Peak {
         let info = context.info();
         let scale = Scale::of_device(context, options);
         let mut peak = Self {
-            device: format!("{} ({}, driver {})", info.name, info.platform_name, info.driver_version),
+            device: info.with_driver(),
             driver: info.driver_version.clone(),
             compute_units: info.compute_units,
             max_clock_mhz: (info.max_clock_mhz > 0).then_some(info.max_clock_mhz),

@@ -9,6 +9,7 @@ use opencl3::platform::platform::{CL_PLATFORM_NAME, get_platform_data, get_platf
 use opencl3::types::cl_platform_id;
 
 use super::crashes::explaining_crashes;
+use super::drivers::DriverFact;
 use super::error::{ClStatus, HOW_TO_GET_OPENCL, OpenClError};
 use super::forked::{is_of_parent, note_loaded};
 use super::handles::{RawDevice, text};
@@ -77,6 +78,8 @@ fn enumerated() -> Result<&'static Enumerated, OpenClError> {
 fn enumerate() -> Result<Enumerated, Absent> {
     let mut found = Enumerated::default();
     let lost = std::env::var(LACKS).unwrap_or_default();
+    let wrong = |reason| Absent { reason, is_installed: true };
+    let facts = DriverFact::all().map_err(wrong)?;
     for (platform_index, platform) in platforms()?.into_iter().enumerate() {
         let devices = cl::get_device_ids(platform, cl::CL_DEVICE_TYPE_ALL);
         let status = devices.as_ref().err().copied();
@@ -88,7 +91,7 @@ fn enumerate() -> Result<Enumerated, Absent> {
         }
         for (device_index, device) in devices.into_iter().enumerate() {
             let mut info = describe(found.devices.len(), (platform_index, platform), (device_index, device));
-            info.lose(&lost).map_err(|reason| Absent { reason, is_installed: true })?;
+            info.know(&facts).and_then(|()| info.lose(&lost)).map_err(wrong)?;
             found.devices.push((info, RawDevice(device)));
         }
     }

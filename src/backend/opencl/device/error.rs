@@ -200,7 +200,9 @@ fn trimmed_log(log: &str) -> String {
 #[non_exhaustive]
 #[allow(missing_docs, reason = "the messages name the fields")]
 pub enum DeviceError {
-    #[error("{device} has no double precision (cl_khr_fp64): use f32 or half precision, or --device cpu")]
+    #[error(
+        "{device} has no f64 (cl_khr_fp64): use f32 or half precision, a solver that is f32 or half inside, or the device cpu"
+    )]
     NoDoubles { device: String },
     #[error(
         "{device} takes at most {most} work-items a group, and the plan has {plan}: take a plan with smaller blocks, or replay this one \
@@ -225,6 +227,14 @@ pub enum DeviceError {
     NoBinary { device: String, kernel: String },
     #[error("{role} of {kernel} has no value")]
     Role { kernel: &'static str, role: String },
+}
+
+impl DeviceError {
+    /// What a device lacks and says that it lacks, where that is the error: then nothing failed.
+    pub fn lack(error: &crate::backend::BackendError) -> Option<String> {
+        let error = error.of_device::<Self>()?;
+        matches!(error, Self::NoDoubles { .. }).then(|| error.to_string())
+    }
 }
 
 /// Why a source could not be put together.

@@ -8,6 +8,7 @@ use opencl3::platform::platform::{CL_PLATFORM_NAME, CL_PLATFORM_VERSION, get_pla
 use opencl3::types::{cl_device_id, cl_platform_id};
 use serde::Serialize;
 
+use super::drivers::DriverFact;
 use super::handles::{text, unsigned};
 
 /// The environment variable that takes features away from all devices: what happens on a device without them is then seen on any.
@@ -89,8 +90,7 @@ pub struct DeviceInfo {
     pub global_memory_bytes: u64,
     /// The largest single buffer that the driver promises; some give more.
     pub max_allocation_bytes: u64,
-    /// Local memory that a work-group can take, in bytes: on NVIDIA's GPUs 16 less than the driver reports, since it refuses launches that take all
-    /// of it (CL_OUT_OF_RESOURCES; driver 580.159.04, H200: 49152 bytes refused, 48960 taken).
+    /// Local memory that a work-group can take, in bytes.
     pub local_memory_bytes: u64,
     /// Cache of global memory, in bytes; 0 where the device names none.
     pub global_cache_bytes: u64,
@@ -116,6 +116,8 @@ pub struct DeviceInfo {
     pub retirement: Retirement,
     /// Extensions by name.
     pub extensions: Vec<String>,
+    /// What is known of its driver.
+    pub known: Vec<DriverFact>,
 }
 
 impl DeviceInfo {
@@ -151,6 +153,7 @@ impl DeviceInfo {
             compiler_available: true,
             retirement: Retirement::OpenCl3,
             extensions: Vec::new(),
+            known: Vec::new(),
         }
     }
 
@@ -165,6 +168,11 @@ impl DeviceInfo {
         } else {
             None
         }
+    }
+
+    /// Its name with those of its platform and driver, as errors give it whose cause may be the driver.
+    pub fn with_driver(&self) -> String {
+        format!("{} ({}, driver {})", self.name, self.platform_name, self.driver_version)
     }
 
     /// How quotients and square roots in f32 are rounded correctly.
@@ -224,19 +232,19 @@ impl DeviceInfo {
         self.platform_name.contains("NVIDIA")
     }
 
-    /// Whether the driver has a cache of programs from source (PoCL), and no need of another: asked for a binary, PoCL builds every kernel of the
-    /// program for groups of any size, which takes longer than those that are launched, and loads no faster than source.
+    /// Whether the driver has a cache of programs from source (PoCL), and no need of another.
     pub(crate) fn keeps_programs(&self) -> bool {
-        self.is_pocl()
+        self.known.iter().any(|fact| fact.keeps_programs)
     }
 
     /// Whether kernels of several queues may not be in flight at once (`queue/launch.rs`).
     pub(crate) fn runs_one_queue(&self) -> bool {
-        self.is_pocl()
+        self.known.iter().any(|fact| fact.one_queue)
     }
 
-    fn is_pocl(&self) -> bool {
-        self.platform_name == POCL
+    /// Options for the compiler of its driver.
+    pub(crate) fn driver_options(&self) -> impl Iterator<Item = &str> {
+        self.known.iter().flat_map(|fact| fact.options.split_whitespace())
     }
 
     /// Whether the compiler can be told how many registers a kernel may take.
@@ -263,7 +271,7 @@ pub(crate) fn describe(index: usize, platform: (usize, cl_platform_id), device: 
     let extensions: Vec<String> = text(query(cl::CL_DEVICE_EXTENSIONS)).split_whitespace().map(str::to_owned).collect();
     let single = number(cl::CL_DEVICE_SINGLE_FP_CONFIG);
     let double = number(cl::CL_DEVICE_DOUBLE_FP_CONFIG);
-    let mut info = DeviceInfo {
+    DeviceInfo {
         index,
         platform_index,
         device_index,
@@ -300,18 +308,12 @@ pub(crate) fn describe(index: usize, platform: (usize, cl_platform_id), device: 
         compiler_available: number(cl::CL_DEVICE_COMPILER_AVAILABLE) != 0,
         retirement: retirement(&extensions, number),
         extensions,
-    };
-    if info.takes_nvidia_options() {
-        info.local_memory_bytes = info.local_memory_bytes.saturating_sub(KEPT_BACK_BY_NVIDIA);
+        known: Vec::new(),
     }
-    info
 }
 
 /// The name of PoCL's platform.
 pub(crate) const POCL: &str = "Portable Computing Language";
-
-/// Bytes of local memory that NVIDIA's driver reports and gives no launch.
-const KEPT_BACK_BY_NVIDIA: u64 = 16;
 
 /// A thread of a CPU has the private memory of all work-items of a group on its stack: so many fit, of any kernel, on the stacks of `discovery.rs`.
 const MOST_WORK_ITEMS_ON_CPUS: usize = 1024;

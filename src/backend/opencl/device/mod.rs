@@ -3,6 +3,7 @@
 //! | file | subject |
 //! |---|---|
 //! | `discovery.rs`, `info.rs` | which devices there are, and what each is |
+//! | `drivers.rs`, `drivers.toml` | what is known of drivers that do something wrong, and what is done about it |
 //! | `opened.rs` | a device in use: its OpenCL context, its queue, and the one way into it |
 //! | `event_times.rs` | when commands ran, for a timeline |
 //! | `handles.rs`, `forked.rs` | OpenCL objects that release themselves, but not in a forked child |
@@ -11,6 +12,7 @@
 
 mod crashes;
 mod discovery;
+mod drivers;
 mod error;
 mod event_times;
 mod forked;
@@ -24,6 +26,7 @@ pub(crate) mod testing;
 pub use crashes::explaining_crashes;
 pub(crate) use discovery::unusable_cache;
 pub use discovery::{devices, faults};
+pub use drivers::DriverFact;
 pub(crate) use error::MEMORY_LIMIT;
 pub use error::{ClStatus, DeviceError, OpenClError, SourceError};
 pub(crate) use event_times::Note;

@@ -91,7 +91,7 @@ impl DeviceMemory {
             other => return other,
         };
         let buffer = self.allocate_reachable(bytes, what).map_err(|_| refused)?;
-        let device = self.info().name.clone();
+        let device = self.info().with_driver();
         self.pool().fell_back(&Fallback { what: what.to_owned(), bytes: bytes as u64, device });
         Ok(buffer)
     }
@@ -132,7 +132,7 @@ impl DeviceMemory {
             what: what.to_owned(),
             bytes,
             held: self.pool().held(self.pool().within_limit(kind, least).err()),
-            device: self.info().name.clone(),
+            device: self.info().with_driver(),
             device_bytes: self.info().global_memory_bytes,
             max_allocation_bytes: self.info().max_allocation_bytes,
         })?;

@@ -290,7 +290,7 @@ impl Programs {
             call: "clBuildProgram",
             status: ClStatus(status),
             program: name.to_owned(),
-            device: self.device.info().name.clone(),
+            device: self.device.info().with_driver(),
             options: options.to_owned(),
             log: log.clone(),
         })?;
@@ -465,10 +465,7 @@ pub(crate) fn full_options(device: &DeviceInfo, options: &str) -> String {
     if !device.fp64 {
         full.push("-DSOFT_F64");
     }
-    if device.keeps_programs() {
-        // PoCL's compiler writes the number of its warnings to standard error.
-        full.push("-w");
-    }
+    full.extend(device.driver_options());
     full.extend(options.split_whitespace());
     let mut full = full.join(" ");
     let environment = compiler_environment();

@@ -144,7 +144,7 @@ impl Captures {
             None => None,
         };
         let Some(number) = number else { return Ok(context.launch_in(place, program, kernel, launch, arguments)?) };
-        let no_binary = || DeviceError::NoBinary { device: context.info().name.clone(), kernel: kernel.to_owned() };
+        let no_binary = || DeviceError::NoBinary { device: context.info().with_driver(), kernel: kernel.to_owned() };
         let binary = program.binary().ok_or_else(no_binary)?;
         let (captured_arguments, held) = arguments_of(arguments);
         // What comes before the launch may be in another queue than reads are.

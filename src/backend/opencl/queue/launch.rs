@@ -346,7 +346,7 @@ impl Context {
             return Err(OpenClError::LocalSize {
                 kernel: kernel.to_owned(),
                 local,
-                device: device.name.clone(),
+                device: device.with_driver(),
                 kernel_max,
                 device_max: device.max_work_group_size,
                 item_max: device.max_work_item_sizes,
@@ -357,7 +357,7 @@ impl Context {
             return Err(OpenClError::LocalMemory {
                 kernel: kernel.to_owned(),
                 bytes: local_bytes,
-                device: device.name.clone(),
+                device: device.with_driver(),
                 available: device.local_memory_bytes,
             });
         }
@@ -365,14 +365,13 @@ impl Context {
     }
 }
 
-/// The queue that the last kernel of this process was put in on PoCL. It lives until another one takes its place.
+/// The queue that the last kernel of this process was put in where one may run at a time. It lives until another one takes its place.
 static LAST_QUEUE: Mutex<Option<RawQueue>> = Mutex::new(None);
 
 impl Device {
-    /// Puts a kernel in a queue. On PoCL the queue of the kernel before finishes first, if it is another one: kernels of several queues of a process may
-    /// not be in flight at once there. PoCL keeps their machine code in a list, finds an entry by the kernel, the size of groups, and the size and the
-    /// offset of the launch, but gives it back by the first two alone (`pocl_release_dlhandle_cache`, as in PoCL 3.1). Where two queues run one kernel with
-    /// launches that differ in the rest, an entry in use counts as free, and PoCL aborts the process.
+    /// Puts a kernel in a queue. Where kernels of several queues of a process may not be in flight at once (PoCL), the queue of the kernel before finishes
+    /// first, if it is another one. PoCL keeps their machine code in a list, finds an entry by the kernel, the size of groups, and the size and the
+    /// offset of the launch, but gives it back by the first two alone.
     fn in_turn<R>(
         &self,
         in_queue: &RawQueue,

@@ -208,7 +208,7 @@ impl Planner<'_> {
                 let most = info.max_work_group_size.min(info.max_work_item_sizes[0]);
                 match plan.threads() <= most {
                     true => Ok((plan.threads(), plan.blocks())),
-                    false => Err(DeviceError::PlanTooLarge { plan, device: info.name.clone(), most }),
+                    false => Err(DeviceError::PlanTooLarge { plan, device: info.with_driver(), most }),
                 }
             }
             Sum::Exact => {
@@ -299,7 +299,7 @@ impl Planner<'_> {
                 Retirement::OpenCl3 => Ok(Some(OPENCL_3)),
                 Retirement::NvidiaPtx => Ok(Some(NVIDIA_PTX)),
                 Retirement::Unsupported { reason } => {
-                    Err(DeviceError::NoRetirement { device: self.device.name.clone(), reason: reason.clone() })
+                    Err(DeviceError::NoRetirement { device: self.device.with_driver(), reason: reason.clone() })
                 }
             },
         }

@@ -1,0 +1,146 @@
+//! What is known of drivers that do something wrong or unusual: facts in `drivers.toml`, and what they change of a device.
+
+use serde::{Deserialize, Serialize};
+
+use super::info::DeviceInfo;
+use crate::toml_text;
+
+/// The environment variable that names a file in place of the facts of this version, or `none`.
+pub(super) const DRIVERS: &str = "LANEFIELD_DRIVERS";
+
+/// What a driver does, and what is done about it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct DriverFact {
+    /// What it does.
+    pub wrong: String,
+    /// What is done about it.
+    pub instead: String,
+    /// With which versions that was seen, and where.
+    pub seen: String,
+    #[serde(default, skip_serializing)]
+    platform: String,
+    #[serde(default, skip_serializing)]
+    device: String,
+    #[serde(default, skip_serializing)]
+    driver: Vec<String>,
+    #[serde(default, skip_serializing)]
+    pub(super) one_queue: bool,
+    #[serde(default, skip_serializing)]
+    pub(super) keeps_programs: bool,
+    #[serde(default, skip_serializing)]
+    local_memory_kept_back: u64,
+    #[serde(default, skip_serializing)]
+    pub(super) options: String,
+    #[serde(default, skip_serializing)]
+    lacks: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    #[serde(default)]
+    driver: Vec<DriverFact>,
+}
+
+impl DriverFact {
+    /// Those of this version, or of the file that the environment names.
+    ///
+    /// # Errors
+    /// A sentence about a file that cannot be read, or that is wrong.
+    pub(super) fn all() -> Result<Vec<Self>, String> {
+        match std::env::var_os(DRIVERS) {
+            None => Ok(shipped()),
+            Some(none) if none == "none" => Ok(Vec::new()),
+            Some(path) => {
+                let named = |why| format!("{DRIVERS} names '{}', {why}", path.display());
+                let cure = "give a file as src/backend/opencl/device/drivers.toml, or none";
+                let text = std::fs::read_to_string(&path)
+                    .map_err(|error| named(format!("which cannot be read ({error}): {cure}")))?;
+                read(&text).map_err(|error| named(format!("which is wrong: {error}")))
+            }
+        }
+    }
+
+    fn holds_of(&self, info: &DeviceInfo) -> bool {
+        let contains = |text: &str, part: &str| text.to_lowercase().contains(&part.to_lowercase());
+        let of_version = |version: &String| {
+            let rest = info.driver_version.strip_prefix(version.as_str());
+            rest.is_some_and(|rest| !rest.starts_with(|next: char| next.is_ascii_digit()))
+        };
+        contains(&info.platform_name, &self.platform)
+            && contains(&info.name, &self.device)
+            && (self.driver.is_empty() || self.driver.iter().any(of_version))
+    }
+}
+
+impl DeviceInfo {
+    /// Takes over what is known of its driver.
+    ///
+    /// # Errors
+    /// A feature that is unknown.
+    pub(super) fn know(&mut self, facts: &[DriverFact]) -> Result<(), String> {
+        for fact in facts.iter().filter(|fact| fact.holds_of(self)).cloned().collect::<Vec<_>>() {
+            self.local_memory_bytes = self.local_memory_bytes.saturating_sub(fact.local_memory_kept_back);
+            self.lose(&fact.lacks).map_err(|reason| format!("a driver's entry says what it lacks: {reason}"))?;
+            self.known.push(fact);
+        }
+        Ok(())
+    }
+}
+
+fn read(text: &str) -> Result<Vec<DriverFact>, String> {
+    toml_text::from_str::<File>(text).map(|file| file.driver)
+}
+
+fn shipped() -> Vec<DriverFact> {
+    read(include_str!("drivers.toml")).unwrap_or_else(|error| unreachable!("drivers.toml: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::device;
+    use super::*;
+
+    #[test]
+    fn an_entry_holds_of_the_devices_that_it_names() {
+        let fact = |text: &str| read(&format!("[[driver]]\nwrong = ''\ninstead = ''\nseen = ''\n{text}")).unwrap();
+        let mut info = device("NVIDIA H200");
+        info.platform_name = "NVIDIA CUDA".to_owned();
+        info.driver_version = "580.159.04".to_owned();
+        let holds = |text: &str| fact(text)[0].holds_of(&info);
+        for text in ["", "platform = 'nvidia'", "device = 'h200'", "driver = ['580']", "driver = ['1', '580.159.04']"] {
+            assert!(holds(text), "{text}");
+        }
+        for text in ["platform = 'AMD'", "device = 'H100'", "driver = ['58']", "driver = ['580.159.0', '580.159.041']"]
+        {
+            assert!(!holds(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_shipped_changes_the_devices_that_it_is_about() {
+        let facts = shipped();
+        let mut info = device("cpu");
+        let before = info.clone();
+        info.know(&facts).unwrap();
+        assert_eq!(info, before);
+        info.platform_name = "NVIDIA CUDA".to_owned();
+        info.driver_version = "580.159.04".to_owned();
+        info.know(&facts).unwrap();
+        assert_eq!(info.local_memory_bytes, before.local_memory_bytes - 16);
+        assert_eq!(info.known.len(), 2);
+        let mut pocl = DeviceInfo { platform_name: "Portable Computing Language".to_owned(), ..before };
+        pocl.know(&facts).unwrap();
+        assert!(pocl.runs_one_queue() && pocl.keeps_programs() && pocl.known.iter().any(|fact| fact.options == "-w"));
+    }
+
+    #[test]
+    fn a_wrong_file_is_refused_with_its_line() {
+        let error = read("[[driver]]\nwrong = 'x'\ninstead = 'y'\nseen = 'z'\ntwo-queues = true\n").err().unwrap();
+        assert!(error.contains("line 5") && error.contains("two-queues"), "{error}");
+        let mut info = device("cpu");
+        let facts = read("[[driver]]\nwrong = 'x'\ninstead = 'y'\nseen = 'z'\nlacks = 'f128'\n").unwrap();
+        assert!(info.know(&facts).unwrap_err().contains("'f128'"));
+    }
+}

@@ -1,0 +1,24 @@
+//! Fields between precisions, and between a device without f64 and the backend that computes in f64 for it.
+
+use lanefield_reference::field::Repeated;
+use lanefield_reference::kernels::Vectors;
+
+use crate::backend::{Backend, BackendError, FieldOn};
+use crate::kernel::prelude::*;
+
+/// Makes `to`, on a backend, the numbers of `from`, on the same or another: they are converted where f64 is.
+pub(super) fn convert<B: Backend, R: Vectors, S: Vectors, K: Repeated>(
+    (there, to): (&B, &mut FieldOn<B, R, K>),
+    (here, from): (&B, &FieldOn<B, S, K>),
+) -> Result<(), BackendError> {
+    if std::ptr::eq(there, here) {
+        return here.convert(to, from);
+    }
+    if R::BITS == 64 {
+        return there.convert(to, &there.upload(here.download(from)?)?);
+    }
+    let mut rounded = here.zeros(*to.lattice(), to.sites(), to.kind())?;
+    here.convert(&mut rounded, from)?;
+    // Queued iterations hold the field as it lies on the device.
+    there.copy(to, &there.upload(here.download(&rounded)?)?)
+}
