@@ -2,6 +2,8 @@
 
 use std::str::FromStr;
 
+use lanefield_reference::real::{Precision, Real};
+
 use super::Method;
 
 /// No method has the name.
@@ -52,6 +54,11 @@ impl Method {
     /// Whether its recurrence has fewer bits than its solutions, which are in f64.
     pub fn is_mixed(self) -> bool {
         matches!(self, Self::MixedF32 | Self::MixedHalf)
+    }
+
+    /// The most precise arithmetic that it needs of a device, to solve in `R`: what mixed solves compute in f64 may be done on the CPU.
+    pub fn device_precision<R: Real>(self) -> Precision {
+        if self.is_mixed() { Precision::F32 } else { R::PRECISION }
     }
 
     /// Whether it takes several right-hand sides.

@@ -198,7 +198,7 @@ impl Apply {
         };
         // One that does not fit is refused before a device is opened.
         lay_out(self.backend.lanes)?;
-        let backend = self.backend.open_on(&file.lattice, &self.input.ranks)?;
+        let backend = self.backend.open_on(&file.lattice, &self.input.ranks, <R as Real>::PRECISION)?;
         let onto = lay_out(backend.lanes(self.backend.lanes))?;
         let plaquette = file.plaquette()?;
         let ConfigurationFile { configuration, lattice: whole, .. } = file;

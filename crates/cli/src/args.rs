@@ -76,14 +76,19 @@ impl Args for CpuUnlessGiven {
 }
 
 impl BackendArgs {
-    /// Opens the backend that was asked for ([`PlaceArgs::open`]).
-    pub fn open(&self) -> anyhow::Result<AnyBackend> {
-        self.place.open(self.tuning.tuning())
+    /// Opens the backend that was asked for, to compute in a precision ([`PlaceArgs::open_in`]).
+    pub fn open(&self, precision: Precision) -> anyhow::Result<AnyBackend> {
+        self.place.open_in(precision, self.tuning.tuning())
     }
 
     /// The same, on the part of this rank.
-    pub fn open_on(&self, lattice: &WholeLattice, ranks: &RanksArgs) -> anyhow::Result<AnyBackend> {
-        Ok(self.open()?.on_ranks(lattice, ranks.options()))
+    pub fn open_on(
+        &self,
+        lattice: &WholeLattice,
+        ranks: &RanksArgs,
+        precision: Precision,
+    ) -> anyhow::Result<AnyBackend> {
+        Ok(self.open(precision)?.on_ranks(lattice, ranks.options()))
     }
 }
 
@@ -100,16 +105,21 @@ pub struct OnLatticeArgs {
 }
 
 impl OnLatticeArgs {
-    /// The backend, on the part of this rank.
-    pub fn open(&self, lattice: &WholeLattice) -> anyhow::Result<AnyBackend> {
-        self.backend.open_on(lattice, &self.ranks)
+    /// The backend, on the part of this rank, to compute in a precision.
+    pub fn open(&self, lattice: &WholeLattice, precision: Precision) -> anyhow::Result<AnyBackend> {
+        self.backend.open_on(lattice, &self.ranks, precision)
     }
 }
 
 impl PlaceArgs {
     /// As [`Self::open_to_tune`], and says which files of the tuner are not used.
     pub fn open(&self, tuning: Tuning) -> anyhow::Result<AnyBackend> {
-        let backend = self.open_to_tune(tuning)?;
+        self.open_in(Precision::F32, tuning)
+    }
+
+    /// The same, to compute in a precision: where no device was named, and the one that would be taken has no f64, the CPU reference is.
+    pub fn open_in(&self, precision: Precision, tuning: Tuning) -> anyhow::Result<AnyBackend> {
+        let backend = self.open_selected(precision, tuning)?;
         if let Some(device) = backend.opencl() {
             warn_of_tuning(device);
         }
@@ -119,6 +129,10 @@ impl PlaceArgs {
     /// Opens the backend that was asked for, and says on standard error which one was taken, and whether its results can be called
     /// bitwise.
     pub fn open_to_tune(&self, tuning: Tuning) -> anyhow::Result<AnyBackend> {
+        self.open_selected(Precision::F32, tuning)
+    }
+
+    fn open_selected(&self, precision: Precision, tuning: Tuning) -> anyhow::Result<AnyBackend> {
         let (selected, note) = {
             let _span = span(Group::Host, || "list devices");
             select(&self.device, ranks::communicator().local())?
@@ -128,6 +142,12 @@ impl PlaceArgs {
         }
         let backend = match selected {
             Selected::Cpu => AnyBackend::from(self.open_cpu()?),
+            Selected::OpenCl(device)
+                if precision == Precision::F64 && !device.fp64 && self.device == DeviceChoice::Auto =>
+            {
+                say!("{device} has no f64: taking the CPU reference");
+                AnyBackend::from(self.open_cpu()?)
+            }
             Selected::OpenCl(device) => AnyBackend::from(open_device(&device, tuning)?),
         };
         say!("running on {}", backend.describe());
@@ -171,6 +191,16 @@ fn open_device(device: &DeviceInfo, tuning: Tuning) -> anyhow::Result<OpenCl> {
         say!("warning: results of this device are not bitwise: {reason}");
     }
     Ok(opened)
+}
+
+/// Those of some precisions that a backend computes in; says what is left out.
+pub fn supported(precisions: &[Precision], backend: Option<&OpenCl>) -> Vec<Precision> {
+    let without_f64 = backend.map(|device| device.context().info()).filter(|info| !info.fp64);
+    if let (Some(info), true) = (without_f64, precisions.contains(&Precision::F64)) {
+        say!("{} has no f64: f64 is left out", info.with_driver());
+    }
+    let is_supported = |precision: &Precision| without_f64.is_none() || *precision != Precision::F64;
+    precisions.iter().copied().filter(is_supported).collect()
 }
 
 /// Says on standard error which files of the tuner are not used, and how to renew them.

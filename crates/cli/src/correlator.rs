@@ -75,7 +75,7 @@ impl Correlator {
         let twist = self.twist.of(quark.map(|inputs| (inputs.operator.as_str(), &inputs.parameters)))?;
         let first = self.read(&propagators[0])?;
         let (extents, precision) = (first.extents, precision_of(&first.values));
-        let backend = self.backend.open()?;
+        let backend = self.backend.open(precision)?;
         let mut correlators = vec![self.correlators((&backend, twist), &propagators[0], first)?];
         for propagator in &propagators[1..] {
             let array = self.read(propagator)?;

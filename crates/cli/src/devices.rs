@@ -210,7 +210,7 @@ impl OpenClDevice {
             ("sums", info.retirement.to_string()),
             ("arithmetic", self.verdict.clone()),
         ];
-        let known = info.known.iter().map(|fact| ("known", format!("{}: {}", fact.wrong, fact.instead)));
+        let known = info.known.iter().map(|fact| ("known", format!("{}; so {}", fact.wrong, fact.instead)));
         format!("{}: {}\n{}", info.index, info.name, facts(rows.into_iter().chain(known)))
     }
 }

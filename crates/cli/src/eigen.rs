@@ -111,7 +111,7 @@ impl Eigen {
         let search = search_identity(identity.clone(), self.hop.parameters(), &self.params());
         let mut long_run = self.checkpoints.open(&search, &file.lattice, ("search", self.output.as_deref()))?;
         let (resumed_from, state) = (long_run.resumed_from(), long_run.take_state());
-        let backend = self.backend.open_on(&file.lattice, &self.ranks)?;
+        let backend = self.backend.open_on(&file.lattice, &self.ranks, Precision::F64)?;
         let bar = ShareBar::new();
         let start = std::time::Instant::now();
         let mut watch = |EigenProgress { restarts, applications, converged, count }| {

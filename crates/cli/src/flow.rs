@@ -105,7 +105,7 @@ impl Flow {
             MadeOutput::new((path, &self.format), "flow", (&self.input.config, &file), made_by, settings)
         });
         let output = output.transpose()?;
-        let backend = self.on.open(&file.lattice)?;
+        let backend = self.on.open(&file.lattice, Precision::F64)?;
         let (flowed, next, steps, rows) = backend.install(|| self.flow(&backend, &file))?;
         let until = rows.last().map_or(0.0, |row| row.t);
         let stopped = until < self.time;

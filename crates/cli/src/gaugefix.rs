@@ -100,7 +100,7 @@ impl Gaugefix {
         ];
         let output = (&*self.output, &self.format);
         let output = MadeOutput::new(output, "gaugefix", (&self.input.config, &file), made_by, settings)?;
-        let backend = self.on.open(&file.lattice)?;
+        let backend = self.on.open(&file.lattice, Precision::F64)?;
         let stopping = Stopping {
             tolerance: self.tolerance,
             overrelaxation: self.overrelaxation,

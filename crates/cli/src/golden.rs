@@ -123,7 +123,7 @@ impl Export {
         };
         require_no_file(&self.directory)?;
         golden::require_place(&self.directory, replaces())?;
-        let mut backend = self.backend.0.open()?;
+        let mut backend = self.backend.0.open(Precision::F64)?;
         // Most of the time is a device's compiler.
         let calls = backend.opencl().map(|_| golden::calls(&backend, &options)).transpose();
         let calls = calls.context("failed to export golden data")?;

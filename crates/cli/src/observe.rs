@@ -114,7 +114,7 @@ pub fn loops(text: &str) -> Result<[usize; 2], String> {
 impl Observe {
     pub fn run(self) -> anyhow::Result<Outcome> {
         let file = self.input.read(&self.on.ranks)?;
-        let backend = self.on.open(&file.lattice)?;
+        let backend = self.on.open(&file.lattice, Precision::F64)?;
         let values = backend.install(|| self.measure(&backend, &file))?;
         let lattice = file.lattice.extents().as_array();
         let smearing = self.smear.map(|smearing| smearing.to_string());

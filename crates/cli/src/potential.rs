@@ -97,7 +97,7 @@ impl Potential {
                 "--fit {window}: errors, which weigh distances, need 2 configurations or more, and there is 1"
             );
         }
-        let backend = self.backend.open_on(&lattice, &self.ranks)?;
+        let backend = self.backend.open_on(&lattice, &self.ranks, Precision::F64)?;
         let bar = progress_bar();
         bar.set_length(files.len() as u64);
         let (mut measurements, mut names) = (Vec::<Vec<f64>>::new(), Vec::new());

@@ -145,7 +145,7 @@ impl Propagator {
             false => LongRun::of(&file.lattice),
         };
         let output = self.array_output::<R>(&model, &solve, &file, (&columns, links.as_ref()), deflating.as_ref())?;
-        let backend = self.backend.open_on(&file.lattice, &self.ranks)?;
+        let backend = self.backend.open_on(&file.lattice, &self.ranks, solve.method.device_precision::<R>())?;
         solve.lanes = backend.lanes(solve.lanes);
         let summary = Summary {
             device: backend.describe(),

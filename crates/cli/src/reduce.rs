@@ -124,7 +124,8 @@ impl Reduce {
             Operation::Inner => Some(field(self.second(&described)?)?),
             _ => None,
         };
-        let mut backend = self.backend.open_on(whole, &self.ranks)?;
+        let mut backend =
+            self.backend.open_on(whole, &self.ranks, <R as lanefield::reference::real::Real>::PRECISION)?;
         self.choose(&mut backend)?;
         let values = backend.install(|| self.values(&backend, x, y, sum)).context("failed to sum")?;
         if let (Operation::Norm2, [norm]) = (self.op, &values[..])

@@ -72,7 +72,7 @@ impl Run {
             None => None,
         };
         let extents = self.extents(&loaded, configuration.as_ref())?;
-        let backend = self.backend.open()?;
+        let backend = self.backend.open(self.precision)?;
         let case = backend.install(|| self.case(&backend, &loaded, configuration.as_ref(), extents))?;
         let sum = self.sums.sum(size_of::<Complex<f64>>()).context("failed to plan the sums")?;
         let outcome = backend.install(|| case.run(&backend, sum));

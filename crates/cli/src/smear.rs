@@ -48,7 +48,7 @@ impl Smear {
         let output = (&*self.output, &self.format);
         let output = MadeOutput::new(output, "smear", (&self.input.config, &file), kind, settings)?;
         let before = file.configuration.unitarity_defect().defect;
-        let backend = self.on.open(&file.lattice)?;
+        let backend = self.on.open(&file.lattice, Precision::F64)?;
         let (smeared, done) = backend.install(|| self.smear(&backend, &file))?;
         let made_by = self.kind.with_steps(done).to_string();
         let worst = smeared.unitarity_defect();

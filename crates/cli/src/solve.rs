@@ -170,7 +170,7 @@ impl Solve {
             false => LongRun::of(&file.lattice),
         };
         let output = self.array_output::<R>(&how, lattice, (&file, &eta), deflating.as_ref())?;
-        let backend = self.backend.open_on(&file.lattice, &self.input.ranks)?;
+        let backend = self.backend.open_on(&file.lattice, &self.input.ranks, self.solver.device_precision::<R>())?;
         // A tree keeps its lanes, on whose number it depends.
         if how.params.sum == Sum::Exact {
             how.lanes = backend.lanes(how.lanes);

@@ -11,7 +11,7 @@ use lanefield::backend::opencl::{AccessWidth, OpenCl, SiteOrder, Tuning, TuningF
 use lanefield::backend::select::DeviceChoice;
 use lanefield_lab::tune::{KernelReport, TuneOptions, TuneReport, require_place, save, subjects, tune};
 
-use super::args::{PlaceArgs, of_storage};
+use super::args::{PlaceArgs, of_storage, supported};
 use super::build_ahead::{Builder, JobsArgs};
 use super::files::require_writable;
 use super::interrupt;
@@ -136,7 +136,7 @@ impl Tune {
             wanted(list, &self.kernels, |kernel| kernel.tuned_as == Some(kernel.name), "has no tuning of its own")?;
         let (layout, place) = (device.layout(), (device.context().info().kind, self.lanes));
         Ok(TuneOptions {
-            subjects: subjects(&kernels, &self.precision, &self.links, self.lattice, place)?,
+            subjects: subjects(&kernels, &supported(&self.precision, Some(device)), &self.links, self.lattice, place)?,
             access: first(layout.access, &self.access),
             site_orders: first(layout.site_order, &self.site_order),
             budget: Duration::from_secs(self.budget.into()),

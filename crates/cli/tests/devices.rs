@@ -223,3 +223,85 @@ fn a_driver_that_ends_the_program_while_devices_are_listed_is_told_of() {
     }
     assert!(with_driver(&format!("{observe} --device cpu"), libc::SIGABRT).status.success());
 }
+
+/// What a command says, on a device that lacks something.
+fn lacking(folder: &Folder, lacks: &str, words: &str) -> String {
+    let output = folder.command(words).env("LANEFIELD_DEVICE_LACKS", lacks).output().unwrap();
+    assert!(output.status.success(), "{words}: {}", text(&output.stderr));
+    text(&output.stdout) + &text(&output.stderr)
+}
+
+#[test]
+fn mixed_solves_compute_in_f64_on_the_cpu_where_a_device_has_none() {
+    let Some(device) = common::opencl_device() else { return };
+    let folder = Folder::with_gauge();
+    for solver in ["mixed-half", "cg --precision f32"] {
+        let solve = format!("solve --config gauge.nersc --source gauss:1 --mass 0.3 --solver {solver}");
+        folder.succeeds(&format!("{solve} --device cpu --history cpu.csv --output cpu.npy"));
+        let on_device = format!("{solve} --device {} --history x.csv --output x.npy", device.index);
+        let said = lacking(&folder, "f64,division", &on_device);
+        assert_contains(&said, &["true residual"]);
+        for file in ["csv", "npy"] {
+            assert!(folder.read(&format!("x.{file}")) == folder.read(&format!("cpu.{file}")), "{solver}: {file}");
+        }
+    }
+}
+
+#[test]
+fn what_computes_in_f64_takes_the_cpu_unless_a_device_is_named() {
+    let Some(device) = common::opencl_device() else { return };
+    let folder = Folder::with_gauge();
+    let observe = "observe --config gauge.nersc --device";
+    let said = lacking(&folder, "f64", &format!("{observe} auto"));
+    assert_contains(&said, &["has no f64: taking the CPU reference", "plaquette"]);
+    let named = folder.command(&format!("{observe} {}", device.index)).env("LANEFIELD_DEVICE_LACKS", "f64").output();
+    let named = named.unwrap();
+    assert_eq!(named.status.code(), Some(2));
+    assert_contains(&text(&named.stderr), &["has no f64 (cl_khr_fp64)", &device.driver_version]);
+    let bench = "bench axpy --lattice 4.4.4.4 --samples 1 --precision f32,f64 --device";
+    let said = lacking(&folder, "f64", &format!("{bench} {}", device.index));
+    assert_contains(&said, &["has no f64: f64 is left out"]);
+}
+
+#[test]
+fn facts_about_drivers_are_listed_and_a_file_takes_their_place() {
+    let Some(device) = common::opencl_device() else { return };
+    let folder = Folder::new();
+    let listed = |facts: &str| {
+        let output = folder.command("devices --json").env("LANEFIELD_DRIVERS", facts).output().unwrap();
+        serde_json::from_slice::<serde_json::Value>(&output.stdout).unwrap()
+    };
+    assert_eq!(listed("none")["opencl"][device.index]["known"], serde_json::json!([]));
+    folder.write(
+        "facts.toml",
+        b"[[driver]]\nwrong = 'f64 is slow'\ninstead = 'f64 is not used'\nseen = 'here'\nlacks = 'f64'\n",
+    );
+    let facts = folder.path("facts.toml");
+    let of_file = &listed(facts.to_str().unwrap())["opencl"][device.index];
+    assert_eq!(of_file["fp64"], false);
+    assert_eq!(of_file["known"][0]["instead"], "f64 is not used");
+    folder.write("facts.toml", b"[[driver]]\nwrong = 'f64 is slow'\n");
+    let refused = listed(facts.to_str().unwrap());
+    assert_contains(refused["no_opencl"].as_str().unwrap(), &["LANEFIELD_DRIVERS names '", "facts.toml", "instead"]);
+    let refused = listed("/nonexistent/facts.toml");
+    assert_contains(refused["no_opencl"].as_str().unwrap(), &["which cannot be read", "or none"]);
+}
+
+#[test]
+#[ignore = "test-all: verifies each device"]
+fn a_report_has_what_was_found_and_no_folders() {
+    let Some(device) = common::opencl_device() else { return };
+    let folder = Folder::new();
+    let said = folder.succeeds("devices --report report.json");
+    assert_contains(&said, &["same bits", "report.json"]);
+    let report = text(&folder.read("report.json"));
+    let json: serde_json::Value = serde_json::from_str(&report).unwrap();
+    let found = &json["found"][device.index];
+    assert_eq!(found["ended"], "same bits");
+    assert_eq!(found["verify"]["verdict"], "same bits");
+    assert!(found["checks"].as_array().unwrap().iter().all(|check| check["failures"] == 0));
+    assert_eq!(json["opencl"][device.index]["name"], device.name.as_str());
+    for personal in ["USER", "HOME", "HOSTNAME", "PWD"].iter().filter_map(|name| std::env::var(name).ok()) {
+        assert!(personal.len() < 4 || !report.contains(&personal), "{personal}");
+    }
+}

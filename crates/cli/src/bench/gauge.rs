@@ -75,7 +75,7 @@ impl Gauge {
     pub fn run(self) -> anyhow::Result<Outcome> {
         let lattice = self.on.ranks.lattice(self.lattice)?;
         let configuration = Configuration::weak(lattice.part(), 1, 0.3);
-        let backend = self.on.open(&lattice)?;
+        let backend = self.on.open(&lattice, Precision::F64)?;
         let study = backend.install(|| self.measure(&backend, &configuration, &lattice))?;
         show(self.on.json, Head::on(Kind::BenchGauge, backend.device()), &study, Study::text)
     }

@@ -7,7 +7,7 @@ use lanefield_lab::{BenchOptions, kernels_to_time};
 
 use super::arguments::{TimingArgs, extents_or_usual, tuning_of};
 use super::table::Report;
-use crate::args::of_storage;
+use crate::args::{of_storage, supported};
 use crate::maps::{MapReport, TimedMap, table_of_times};
 use crate::tuning::TuningArgs;
 
@@ -62,7 +62,7 @@ impl Kernels {
         let options = BenchOptions {
             kernels: kernels_to_time(list, words.iter().map(String::as_str)).map_err(anyhow::Error::msg)?,
             extents: extents_or_usual(self.lattice, backend)?,
-            precisions: self.precision.clone(),
+            precisions: supported(&self.precision, backend.opencl()),
             links: self.links.clone(),
             rhs: self.rhs.map(usize::from),
             lanes: self.lanes.clone(),

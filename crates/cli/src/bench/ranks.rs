@@ -14,7 +14,7 @@ use lanefield_lab::plausible;
 use lanefield_lab::{BenchCase, Spread, TimedCase, kernels_to_time};
 
 use super::arguments::{LayoutArgs, TimingArgs, sampled};
-use crate::args::of_storage;
+use crate::args::{of_storage, supported};
 use crate::output::{bytes, facts, joined, number, table, table_of};
 use crate::ranks::{self, RanksArgs};
 use crate::source::field::gaussian;
@@ -132,8 +132,9 @@ impl Ranks {
         let kernels = kernels_to_time(list, self.kernels.iter().map(String::as_str)).map_err(anyhow::Error::msg)?;
         let mut rows = Vec::new();
         let mut packets = Vec::new();
+        let precisions = supported(&self.precision, backend.opencl());
         for kernel in kernels {
-            for &precision in self.precision.iter().filter(|&&precision| kernel.takes(precision)) {
+            for &precision in precisions.iter().filter(|&&precision| kernel.takes(precision)) {
                 let case = |extents| self.layout.case(BenchCase::usual(kernel, extents), precision);
                 let (row, sent) = self.kernel(&on, case).with_context(|| format!("failed to time {kernel}"))?;
                 rows.push(row);

@@ -62,7 +62,7 @@ const OBJECTS: &[(&str, Words, &str)] = &[
 
 impl Reduce {
     pub fn run(self) -> anyhow::Result<Outcome> {
-        let mut backend = self.backend.open()?;
+        let mut backend = self.backend.open(self.precision)?;
         if backend.opencl().is_none() && self.finish.is_some() {
             bail!("--finish is for OpenCL devices; the CPU has one way to take sums");
         }

@@ -11,7 +11,7 @@ use super::arguments::{LayoutArgs, TimingArgs, extents_or_usual};
 use lanefield_lab::fastest;
 
 use super::table::{Report, or_others};
-use crate::args::of_storage;
+use crate::args::{of_storage, supported};
 use crate::output::table;
 
 /// GFlop/s of kernels over the accelerator threads, the outer sites per work-group.
@@ -80,7 +80,7 @@ impl Threads {
         let group_size = Some(GroupSize::Required);
         let tuning = |&threads| Tuning { accelerator_threads: Some(threads), group_size, ..Tuning::OPEN };
         let mut runs = Vec::new();
-        for &precision in &self.precision {
+        for precision in supported(&self.precision, backend.opencl()) {
             for kernel in kernels.iter().copied().filter(|kernel| kernel.takes(precision)) {
                 let case = self.layout.case(BenchCase::usual(kernel, extents), precision);
                 runs.extend(self.accelerator_threads.iter().map(|threads| Run::new(case, tuning(threads))));

@@ -167,7 +167,7 @@ impl Measure {
         let links = self.smear.links(&self.read, &self.on.ranks, &lattice)?;
         let mut data = self.data::<R>((&model, twist), &solve, &lattice, (&sources, links.as_ref()))?;
         let there = data.configurations.len();
-        let backend = self.on.open(&lattice)?;
+        let backend = self.on.open(&lattice, solve.method.device_precision::<R>())?;
         let bar = progress_bar();
         bar.set_length((files.len() * self.sources.len()) as u64);
         let mut stopped = false;
