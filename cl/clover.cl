@@ -52,7 +52,7 @@ accelerator_inline spinor times_blocks(__global const stored* restrict blocks, s
 #ifdef APPLY_ONLY
 
 // out ← blocks · in, for `spinors` spinors a site, launched over (lane, spinor, osite).
-__kernel void clover_apply(__global stored* restrict out, __global const stored* restrict blocks,
+SITE_KERNEL void clover_apply(__global stored* restrict out, __global const stored* restrict blocks,
                            __global const stored* restrict in, uint osites, uint spinors) {
     accelerator_for2d(osite, osites, part, spinors) {
         const size_t which = (size_t)osite * spinors + part;

@@ -39,7 +39,7 @@ accelerator_inline void tridiagonal_spinor(const int add, __global stored* restr
 }
 
 // out ← matrix · x. Launched over (lane, spinor of the site, osite).
-__kernel void s_tridiagonal(__global stored* restrict out, __global const real* restrict matrix,
+SITE_KERNEL void s_tridiagonal(__global stored* restrict out, __global const real* restrict matrix,
                             __global const stored* restrict x, uint osites, uint spinors, uint ls, uint dagger) {
     accelerator_for2d(osite, osites, part, spinors) {
         tridiagonal_spinor(0, out, matrix, x, x, (size_t)osite * spinors + part, part % ls, ls, dagger);
@@ -47,7 +47,7 @@ __kernel void s_tridiagonal(__global stored* restrict out, __global const real* 
 }
 
 // out ← matrix · x + z.
-__kernel void s_tridiagonal_add(__global stored* restrict out, __global const real* restrict matrix,
+SITE_KERNEL void s_tridiagonal_add(__global stored* restrict out, __global const real* restrict matrix,
                                 __global const stored* restrict x, __global const stored* restrict z, uint osites,
                                 uint spinors, uint ls, uint dagger) {
     accelerator_for2d(osite, osites, part, spinors) {
@@ -68,7 +68,7 @@ accelerator_inline void write_half(__global stored* restrict out, size_t spinor,
 
 // out ← the inverse by elimination: f gathers the corner, then y runs along s. Launched over (lane, chirality and column, osite): place 2·column
 // has chirality +. x is read twice, and nothing else is kept but one half spinor.
-__kernel void s_sweep(__global stored* restrict out, __global const real* restrict matrix, __global const stored* restrict x,
+SITE_KERNEL void s_sweep(__global stored* restrict out, __global const real* restrict matrix, __global const stored* restrict x,
                       uint osites, uint halves, uint ls, uint dagger) {
     accelerator_for2d(osite, osites, part, halves) {
         const uint minus = part & 1;
@@ -135,7 +135,7 @@ accelerator_inline void dense_term(const int first, cplx (*y)[SPINOR_WORDS], __g
 
 // out ← the inverse as a dense matrix. Launched over (lane, spinors / S_AT_ONCE, osite): work-items of a group that share a column find its
 // spinors in the nearest cache.
-__kernel void s_dense(__global stored* restrict out, __global const real* restrict matrix, __global const stored* restrict x,
+SITE_KERNEL void s_dense(__global stored* restrict out, __global const real* restrict matrix, __global const stored* restrict x,
                       uint osites, uint spinors, uint ls) {
     accelerator_for2d(osite, osites, part, spinors / S_AT_ONCE) {
         const uint s = part * S_AT_ONCE % ls;

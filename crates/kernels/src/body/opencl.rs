@@ -84,7 +84,7 @@ pub fn kernel_text(
     writer.statements(&program.statements)?;
     let qualifier = match (body.sums(), body.is_stencil()) {
         (0, true) => "STENCIL_KERNEL",
-        (0, false) => "__kernel",
+        (0, false) => "SITE_KERNEL",
         _ => "REDUCTION_KERNEL",
     };
     let arguments = arguments(&body).join(", ");
