@@ -1,5 +1,5 @@
 //! Arithmetic of devices that lack it: doubles in integers (`cl/f64.clh`), f32 division and square roots by doubles and in integers (`cl/division.clh`),
-//! against the processor, bit for bit.
+//! fma of f32 by doubles (`cl/fused.clh`), against the processor, bit for bit.
 
 use bytemuck::{cast_slice, cast_slice_mut};
 use lanefield::backend::opencl::{Arg, Buffer, Cache, Context, Launch};
@@ -57,6 +57,18 @@ kernel void divide(global const uint *a, global const uint *b, global uint *quot
     const size_t i = get_global_id(0);
     quotients[i] = as_uint(f32_divided(as_float(a[i]), as_float(b[i])));
     roots[i] = as_uint(f32_root(as_float(a[i])));
+}
+"
+);
+
+const FUSED: &str = concat!(
+    "#pragma OPENCL EXTENSION cl_khr_fp64 : enable\n",
+    include_str!("../cl/fused.clh"),
+    "
+kernel void fuse(global const float *a, global const float *b, global const float *c, global float *of_one, global float2 *of_two) {
+    const size_t i = get_global_id(0);
+    of_one[i] = fma(a[i], b[i], c[i]);
+    of_two[i] = fma((float2)(b[i], -a[i]), (float2)(a[i], b[i]), (float2)(c[i], -c[i]));
 }
 "
 );
@@ -189,6 +201,35 @@ fn quotients_and_roots_are_rounded_without_the_drivers_help() {
             let [x, y] = [a[k], b[k]].map(f32::from_bits);
             assert_eq!(single(quotients[k]), single((x / y).to_bits()), "{x:e} / {y:e} with {options}");
             assert_eq!(single(roots[k]), single(x.sqrt().to_bits()), "the root of {x:e} with {options}");
+        }
+    }
+}
+
+#[test]
+fn fma_of_doubles_rounds_once() {
+    let Some((context, _directory)) = context() else { return };
+    // SAFETY: the kernel has a work-item for each number of the buffers that it is launched with.
+    let program = unsafe { context.program("fused", FUSED, "-DFMA=64").unwrap() };
+    let mut random = Random(3);
+    let [mut a, mut b, mut c] = [(); 3].map(|()| Vec::with_capacity(OPERANDS));
+    for _ in 0..OPERANDS {
+        let mut near = |bits: u32| random.operand(bits.into(), (8, 32)) as u32;
+        let x = near(1f32.to_bits());
+        let y = near(x);
+        c.push(near((-f32::from_bits(x) * f32::from_bits(y)).to_bits()));
+        a.push(x);
+        b.push(y);
+    }
+    let (mut one, mut two) = (vec![0u32; OPERANDS], vec![0u32; 2 * OPERANDS]);
+    let buffers = [&a, &b, &c, &one, &two].map(|column| upload(&context, column));
+    context.launch(&program, "fuse", LAUNCH, &buffers.each_ref().map(Arg::Buffer)).unwrap();
+    context.read(&buffers[3], 0, cast_slice_mut(&mut one)).unwrap();
+    context.read(&buffers[4], 0, cast_slice_mut(&mut two)).unwrap();
+    for k in 0..OPERANDS {
+        let [x, y, z] = [a[k], b[k], c[k]].map(f32::from_bits);
+        let (expected, negative) = (x.mul_add(y, z).to_bits(), (-x).mul_add(y, -z).to_bits());
+        for (found, expected) in [(one[k], expected), (two[2 * k], expected), (two[2 * k + 1], negative)] {
+            assert_eq!(single(found), single(expected), "fma({x:e}, {y:e}, {z:e})");
         }
     }
 }

@@ -29,6 +29,10 @@ pub struct DriverFact {
     #[serde(default, skip_serializing)]
     pub(super) keeps_programs: bool,
     #[serde(default, skip_serializing)]
+    pub(super) one_lane: bool,
+    #[serde(default, skip_serializing)]
+    most_work_items: Option<usize>,
+    #[serde(default, skip_serializing)]
     local_memory_kept_back: u64,
     #[serde(default, skip_serializing)]
     pub(super) options: String,
@@ -82,6 +86,7 @@ impl DeviceInfo {
     pub(super) fn know(&mut self, facts: &[DriverFact]) -> Result<(), String> {
         for fact in facts.iter().filter(|fact| fact.holds_of(self)).cloned().collect::<Vec<_>>() {
             self.local_memory_bytes = self.local_memory_bytes.saturating_sub(fact.local_memory_kept_back);
+            self.max_work_group_size = self.max_work_group_size.min(fact.most_work_items.unwrap_or(usize::MAX));
             self.lose(&fact.lacks).map_err(|reason| format!("a driver's entry says what it lacks: {reason}"))?;
             self.known.push(fact);
         }

@@ -242,6 +242,11 @@ impl DeviceInfo {
         self.known.iter().any(|fact| fact.one_queue)
     }
 
+    /// Whether no work-item has vectors of all lanes ([`super::super::LaneForm`]).
+    pub(crate) fn takes_one_lane(&self) -> bool {
+        self.known.iter().any(|fact| fact.one_lane)
+    }
+
     /// Options for the compiler of its driver.
     pub(crate) fn driver_options(&self) -> impl Iterator<Item = &str> {
         self.known.iter().flat_map(|fact| fact.options.split_whitespace())

@@ -12,6 +12,7 @@
 #pragma OPENCL FP_CONTRACT OFF
 
 #include "division.clh"
+#include "fused.clh"
 
 #ifndef NUMBER
 #define NUMBER float

@@ -245,6 +245,7 @@ impl Planner<'_> {
         let device = self.device;
         let chosen = self.tuning.lane_form.or(tuned).unwrap_or(LaneForm::of_device(device));
         let possible = device.kind == DeviceKind::Cpu
+            && !device.takes_one_lane()
             && precision != Precision::Half
             && (2..=MOST_LANES).contains(&nsimd)
             && self.layout.access.together(precision.bits(), nsimd) == 1;

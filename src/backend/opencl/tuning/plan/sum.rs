@@ -350,7 +350,9 @@ impl Planner<'_> {
 
     /// The build options of the kernel that adds up the sums of groups: one build serves all precisions, lanes and words.
     pub(crate) fn options_of_finish(&self, build: &SumBuild) -> String {
-        self.common_options(Precision::F64, 1, AccessWidth::Word) + &build.options_of_finish(self.is_cpu())
+        // It has sums alone, of which every device has the numbers.
+        let precision = if self.device.fp64 { Precision::F64 } else { Precision::F32 };
+        self.common_options(precision, 1, AccessWidth::Word) + &build.options_of_finish(self.is_cpu())
     }
 
     /// Work-items of a group of exact sums, `sums` for each of them.
