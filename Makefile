@@ -3,12 +3,13 @@
 export PATH := $(PATH):$(or $(CARGO_HOME),$(HOME)/.cargo)/bin
 
 .PHONY: help verify test test-all test-random shards shards-of-all test-hops test-operators test-library test-program test-reference test-others test-docs \
-    test-python test-python-module bench wheel dist install-capi
+    test-platforms test-python test-python-module bench wheel dist install-capi
 
 help:
 	@echo 'make verify   compare OpenCL with the CPU reference, bit for bit, and solve on a real configuration'
 	@echo 'make test     run the tests that every change runs: each kernel, operator, solver and command'
 	@echo 'make test-all run all other tests: every build, compilers, C, ranks (docs/development.md)'
+	@echo 'make test-platforms   compare other OpenCL implementations: Intel, Rusticl, Oclgrind'
 	@echo 'make test-random   draw new random cases of all kernels; SEED=7 draws those of seed 7 again'
 	@echo 'make bench    measure the kernels against copy bandwidth'
 	@echo 'make wheel    build the Python package, in target/wheels (docs/python.md); make test-python tests it'
@@ -43,7 +44,7 @@ test-all:
 
 # PoCL compiles in one thread of a process: two processes take two cores, and each takes the next of these when it is done.
 shards: test-hops test-operators test-program test-library test-reference
-shards-of-all: shards test-others test-docs
+shards-of-all: shards test-others test-docs test-platforms
 
 HOPS := hop laplace kernels
 OPERATORS := body clover domain_wall hisq operators staggered twisted_mass wilson
@@ -63,6 +64,10 @@ test-others:
 	$(TEST) --test capi --test ranks --test allocation_failures --test maps
 test-docs:
 	$(TEST) --doc
+# Other OpenCL implementations. The program is there where the tests were built.
+test-platforms:
+	cargo build --workspace --locked $(MPI) --bin lanefield --test plane
+	@scripts/test_platforms
 
 # Other cases than those that are drawn in every run; a failure is repeated by the SEED that is printed.
 SEED := $(shell od -An -N4 -tu4 /dev/urandom | tr -d ' ')
