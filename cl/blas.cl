@@ -14,7 +14,7 @@ accelerator_inline void update_with_norm(__global stored* y, real a, __global co
                                          uint osites, uint words, uint number, REDUCTION_ARGUMENTS) {
     running sum = running_empty();
     for_elements(element, osites * NSIMD) {
-        const size_t osite = stored_at(element / NSIMD);
+        const ulong osite = stored_at(element / NSIMD);
         const uint lane = element % NSIMD;
         f64 s = f64_zero;
         UNROLL_WORDS for (uint first = 0; first < SITE_WORDS(words); first += NORM_WORDS_AT_ONCE) {
@@ -87,14 +87,14 @@ __kernel void cg_advance(__global stored* restrict psi, __global stored* restric
 #else
 #define KEPT 1
 #endif
-accelerator_inline void read_site(__global const stored* field, size_t osite, uint lane, cplx* values) {
+accelerator_inline void read_site(__global const stored* field, ulong osite, uint lane, cplx* values) {
     extract_words(field, osite, 0, WORDS, WORDS, lane, 0, values);
 }
 REDUCTION_KERNEL void cg_iteration(__global stored* restrict psi, __global stored* restrict p, __global stored* restrict r,
                                    __global const stored* restrict product, uint osites, uint words, uint iteration,
                                    f64 c, f64 low, f64 high, f64 keep, REDUCTION_ARGUMENTS) {
     const uint element = block_id() * (uint)get_local_size(0) + (uint)get_local_id(0);
-    const size_t osite = element / NSIMD;
+    const ulong osite = element / NSIMD;
     const uint lane = element % NSIMD;
     const bool inside = osite < osites;
     cplx of_p[WORDS], of_product[WORDS], of_r[WORDS];

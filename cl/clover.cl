@@ -22,7 +22,7 @@
 #define UPPER(i, j) (3 + 15 - (6 - (i)) * (5 - (i)) / 2 + (j) - (i) - 1)
 
 // Rows 6·block… of the blocks of an outer site times x. `block` is a constant at every call.
-accelerator_inline void times_block(const uint block, __global const stored* restrict blocks, size_t osite, spinor x,
+accelerator_inline void times_block(const uint block, __global const stored* restrict blocks, ulong osite, spinor x,
                                     spinor* y) {
     cplx c[BLOCK_WORDS];
     extract_words(blocks, 2 * osite + block, 0, BLOCK_WORDS, BLOCK_WORDS, accelerator_lane(), BLOCKS_PAST_L1, c);
@@ -42,7 +42,7 @@ accelerator_inline void times_block(const uint block, __global const stored* res
     }
 }
 
-accelerator_inline spinor times_blocks(__global const stored* restrict blocks, size_t osite, spinor x) {
+accelerator_inline spinor times_blocks(__global const stored* restrict blocks, ulong osite, spinor x) {
     spinor y;
     times_block(0, blocks, osite, x, &y);
     times_block(1, blocks, osite, x, &y);
@@ -55,7 +55,7 @@ accelerator_inline spinor times_blocks(__global const stored* restrict blocks, s
 SITE_KERNEL void clover_apply(__global stored* restrict out, __global const stored* restrict blocks,
                            __global const stored* restrict in, uint osites, uint spinors) {
     accelerator_for2d(osite, osites, part, spinors) {
-        const size_t which = (size_t)osite * spinors + part;
+        const ulong which = (ulong)osite * spinors + part;
         write_spinor(out, which, times_blocks(blocks, osite, read_spinor(in, which)));
     }
 }
@@ -81,7 +81,7 @@ accelerator_inline spinor hop_of(accumulators sum, const uint k) {
 }
 
 // out ← blocks · hop(in). `inside`: whether it is to be stored.
-accelerator_inline void eo_site(const int dagger, size_t osite, hop_inputs f, const uint inside, accumulators sum,
+accelerator_inline void eo_site(const int dagger, ulong osite, hop_inputs f, const uint inside, accumulators sum,
                                 __global const stored* restrict blocks, __global stored* restrict out) {
     hop_site(dagger, osite, f, sum);
     if (!inside)
@@ -92,7 +92,7 @@ accelerator_inline void eo_site(const int dagger, size_t osite, hop_inputs f, co
 }
 
 // out ← blocks · chi − hop(in).
-accelerator_inline void oe_site(const int dagger, size_t osite, hop_inputs f, const uint inside, accumulators sum,
+accelerator_inline void oe_site(const int dagger, ulong osite, hop_inputs f, const uint inside, accumulators sum,
                                 __global const stored* restrict blocks, __global const stored* restrict chi,
                                 __global stored* restrict out) {
     hop_site(dagger, osite, f, sum);
@@ -100,7 +100,7 @@ accelerator_inline void oe_site(const int dagger, size_t osite, hop_inputs f, co
         return;
 #pragma unroll
     for (uint k = 0; k < SPINORS_AT_ONCE; ++k) {
-        const size_t which = osite * f.spinors + f.first + k;
+        const ulong which = osite * f.spinors + f.first + k;
         spinor y = times_blocks(blocks, osite, read_spinor(chi, which));
 #pragma unroll
         for (uint word = 0; word < SPINOR_WORDS; ++word)

@@ -44,7 +44,7 @@ typedef struct {
 // The neighbour of `from` at `point`; the tables are those of the hop on all sites.
 accelerator_inline place follow(place from, uint point, __global const uint* restrict neighbours,
                                 __global const uint* restrict lane_steps) {
-    const uint entry = neighbours[(size_t)from.osite * 8 + point];
+    const uint entry = neighbours[(ulong)from.osite * 8 + point];
     const place to = {entry & ~TOP_BIT,
                       entry & TOP_BIT ? lane_steps[point * NSIMD + from.lane] & ~TOP_BIT : from.lane};
     return to;
@@ -107,7 +107,7 @@ __kernel void field_strength(__global stored* restrict out, __global const store
                 words[3 * row + column] =
                     narrow(scaled(f64_from_bits(0x3fc0000000000000UL), // 1/8
                                   add(sum.element[3 * row + column], minus(conjugate(sum.element[3 * column + row])))));
-        coalesced_write_all(out, (size_t)osite * 6 + plane, 9, words);
+        coalesced_write_all(out, (ulong)osite * 6 + plane, 9, words);
     }
 }
 
@@ -115,7 +115,7 @@ __kernel void field_strength(__global stored* restrict out, __global const store
 accelerator_inline uint upper(uint i, uint j) { return 3 + 15 - (6 - i) * (5 - i) / 2 + j - i - 1; }
 
 // fma(c_space, F_space, c_time · F_time) of one element.
-accelerator_inline complex64 pair_of_planes(__global const stored* restrict strength, size_t osite, uint element,
+accelerator_inline complex64 pair_of_planes(__global const stored* restrict strength, ulong osite, uint element,
                                              f64 c_space, uint space, f64 c_time, uint time) {
     const complex64 s = widen(coalesced_read(strength, 6 * osite + space, element, 9));
     const complex64 t = widen(coalesced_read(strength, 6 * osite + time, element, 9));
@@ -147,7 +147,7 @@ __kernel void clover_term(__global stored* restrict out, __global const stored* 
         }
         for (uint k = 0; k < 3; ++k)
             words[k] = narrow(complex64_of(real_part[2 * k], real_part[2 * k + 1]));
-        coalesced_write_all(out, (size_t)osite * 2 + block, BLOCK_WORDS, words);
+        coalesced_write_all(out, (ulong)osite * 2 + block, BLOCK_WORDS, words);
     }
 }
 
@@ -156,7 +156,7 @@ __kernel void clover_term(__global stored* restrict out, __global const stored* 
 
 // LDL† of a block at this work-item's site: writes the inverse, returns the pivot.
 accelerator_inline f64 invert_block(__global stored* restrict out, __global const stored* restrict term,
-                                    size_t part) {
+                                    ulong part) {
     f64 d[ROWS], r[ROWS];
     complex64 l[15], m[15];
     for (uint j = 0; j < ROWS; ++j) {
@@ -222,7 +222,7 @@ __kernel void clover_inverse(__global stored* restrict out, __global stored* res
     accelerator_for(osite, osites) {
         f64 pivot[2];
         for (uint block = 0; block < 2; ++block)
-            pivot[block] = invert_block(out, term, (size_t)osite * 2 + block);
+            pivot[block] = invert_block(out, term, (ulong)osite * 2 + block);
         cplx both = narrow(complex64_of(pivot[0], pivot[1]));
         coalesced_write_all(pivots, osite, 1, &both);
     }

@@ -17,11 +17,11 @@
 // read twice, by halves: the second time from cache.
 accelerator_inline void tridiagonal_spinor(const int add, __global stored* restrict out, __global const real* restrict matrix,
                                            __global const stored* restrict x, __global const stored* restrict z,
-                                           size_t spinor, uint s, uint ls, uint dagger) {
-    const size_t previous = s == 0 ? spinor + (ls - 1) : spinor - 1;
-    const size_t next = s + 1 == ls ? spinor - s : spinor + 1;
-    const size_t beside_plus = dagger ? next : previous;
-    const size_t beside_minus = dagger ? previous : next;
+                                           ulong spinor, uint s, uint ls, uint dagger) {
+    const ulong previous = s == 0 ? spinor + (ls - 1) : spinor - 1;
+    const ulong next = s + 1 == ls ? spinor - s : spinor + 1;
+    const ulong beside_plus = dagger ? next : previous;
+    const ulong beside_minus = dagger ? previous : next;
     const real diagonal = matrix[s], plus = matrix[ls + s], minus = matrix[2 * ls + s];
     const uint lane = accelerator_lane();
     cplx y[SPINOR_WORDS], here[SPINOR_WORDS], there[SPINOR_WORDS];
@@ -42,7 +42,7 @@ accelerator_inline void tridiagonal_spinor(const int add, __global stored* restr
 SITE_KERNEL void s_tridiagonal(__global stored* restrict out, __global const real* restrict matrix,
                             __global const stored* restrict x, uint osites, uint spinors, uint ls, uint dagger) {
     accelerator_for2d(osite, osites, part, spinors) {
-        tridiagonal_spinor(0, out, matrix, x, x, (size_t)osite * spinors + part, part % ls, ls, dagger);
+        tridiagonal_spinor(0, out, matrix, x, x, (ulong)osite * spinors + part, part % ls, ls, dagger);
     }
 }
 
@@ -51,17 +51,17 @@ SITE_KERNEL void s_tridiagonal_add(__global stored* restrict out, __global const
                                 __global const stored* restrict x, __global const stored* restrict z, uint osites,
                                 uint spinors, uint ls, uint dagger) {
     accelerator_for2d(osite, osites, part, spinors) {
-        tridiagonal_spinor(1, out, matrix, x, z, (size_t)osite * spinors + part, part % ls, ls, dagger);
+        tridiagonal_spinor(1, out, matrix, x, z, (ulong)osite * spinors + part, part % ls, ls, dagger);
     }
 }
 
 // The two chiralities run through s in opposite directions, so a whole spinor is never at hand: not with storage that scales whole spinors.
 #if PRECISION != 16
 // Half a spinor, that of one chirality: a part of half the words.
-accelerator_inline void read_half(__global const stored* restrict x, size_t spinor, uint minus, uint lane, cplx* half_spinor) {
+accelerator_inline void read_half(__global const stored* restrict x, ulong spinor, uint minus, uint lane, cplx* half_spinor) {
     extract_words(x, 2 * spinor + minus, 0, HALF_WORDS, HALF_WORDS, lane, 0, half_spinor);
 }
-accelerator_inline void write_half(__global stored* restrict out, size_t spinor, uint minus, uint lane,
+accelerator_inline void write_half(__global stored* restrict out, ulong spinor, uint minus, uint lane,
                                    const cplx* half_spinor) {
     store_words(out, 2 * spinor + minus, 0, HALF_WORDS, HALF_WORDS, lane, half_spinor);
 }
@@ -74,7 +74,7 @@ SITE_KERNEL void s_sweep(__global stored* restrict out, __global const real* res
         const uint minus = part & 1;
         const uint descending = minus != dagger;
         const uint lane = accelerator_lane();
-        const size_t column = ((size_t)osite * (halves / 2) + part / 2) * ls;
+        const ulong column = ((ulong)osite * (halves / 2) + part / 2) * ls;
         __global const real* restrict corner = matrix + minus * 3 * ls;
         __global const real* restrict step = corner + ls;
         __global const real* restrict reciprocal = step + ls;
@@ -110,7 +110,7 @@ SITE_KERNEL void s_sweep(__global stored* restrict out, __global const real* res
 
 // The spinor at `from` times its column of the matrix, added to S_AT_ONCE results from s on. `first` is a constant at every call.
 accelerator_inline void dense_term(const int first, cplx (*y)[SPINOR_WORDS], __global const real* restrict matrix,
-                                   __global const stored* restrict x, size_t column, uint from, uint s, uint ls) {
+                                   __global const stored* restrict x, ulong column, uint from, uint s, uint ls) {
     real plus[S_AT_ONCE], minus[S_AT_ONCE];
 #pragma unroll
     for (uint k = 0; k < S_AT_ONCE; ++k) {
@@ -139,7 +139,7 @@ SITE_KERNEL void s_dense(__global stored* restrict out, __global const real* res
                       uint osites, uint spinors, uint ls) {
     accelerator_for2d(osite, osites, part, spinors / S_AT_ONCE) {
         const uint s = part * S_AT_ONCE % ls;
-        const size_t spinor = (size_t)osite * spinors + part * S_AT_ONCE;
+        const ulong spinor = (ulong)osite * spinors + part * S_AT_ONCE;
         cplx y[S_AT_ONCE][SPINOR_WORDS];
         dense_term(1, y, matrix, x, spinor - s, 0, s, ls);
         for (uint from = 1; from < ls; ++from)

@@ -25,7 +25,7 @@
 
 // One stored word of a component. In the order of the loops below its number is no constant.
 #define WORD_AT(field, osite, part, parts, word, lane)                                                                 \
-    field[lane_index((size_t)(osite) * (parts) + (part), word, FIELD_WORDS, lane)]
+    field[lane_index((ulong)(osite) * (parts) + (part), word, FIELD_WORDS, lane)]
 
 #ifdef PROJECTED
 // The rows that 1 + γ adds to rows 0 and 1 in x, y, z, t, and the power of i that each is multiplied by; 1 − γ subtracts them.
@@ -69,7 +69,7 @@ __kernel void pack_ghosts(__global stored* restrict packet, __global const store
         sent += times_power_of_i(added_power(point, spin),
                                  WORD_AT(in, osite, part, parts, 3 * added_row(point, spin) + colour, lane));
 #endif
-        packet[((size_t)site * parts + part) * PACKET_WORDS + word] = sent;
+        packet[((ulong)site * parts + part) * PACKET_WORDS + word] = sent;
     }
 }
 
@@ -77,7 +77,7 @@ __kernel void unpack_ghosts(__global stored* restrict in, __global const stored*
                             __global const uint2* restrict places, uint count, uint parts) {
     for_packet_words(FIELD_WORDS, site, part, word, count, parts) {
         const uint osite = places[site].x / NSIMD, lane = places[site].x % NSIMD;
-        const size_t component = (size_t)site * parts + part;
+        const ulong component = (ulong)site * parts + part;
 #ifdef PROJECTED
         const uint point = places[site].y;
         const uint spin = word / 3 == added_row(point, 0) ? 0 : 1;

@@ -5,7 +5,7 @@
 #include "hop.clh"
 
 // `inside`: whether the result is to be stored.
-accelerator_inline void hop_and_store(const int dagger, size_t osite, hop_inputs f, const uint inside,
+accelerator_inline void hop_and_store(const int dagger, ulong osite, hop_inputs f, const uint inside,
                                       __global stored* restrict out) {
     spinor result[SPINORS_AT_ONCE];
     hop_site(dagger, osite, f, result);

@@ -32,7 +32,7 @@
 #endif
 
 // WORDS_AHEAD words of a site from `first` on; those that it does not have are not read, and are to be left out.
-accelerator_inline void read_ahead(__global const stored* x, size_t osite, uint first, uint words, uint lane, cplx* ahead) {
+accelerator_inline void read_ahead(__global const stored* x, ulong osite, uint first, uint words, uint lane, cplx* ahead) {
 #if defined(WORDS) && WORDS % WORDS_AHEAD == 0
     extract_words(x, osite, first, WORDS_AHEAD, words, lane, 0, ahead);
 #else
@@ -48,7 +48,7 @@ REDUCTION_KERNEL void norm2(__global const stored* restrict x, uint osites, uint
     running sum = running_empty();
     const spill_target target = spill_target_of(spills, 0);
     for_elements(element, osites * NSIMD) {
-        const size_t osite = stored_at(element / NSIMD);
+        const ulong osite = stored_at(element / NSIMD);
         const uint lane = element % NSIMD;
         f64 s = f64_zero;
         for (uint first = 0; first < SITE_WORDS(words); first += WORDS_AHEAD) {
@@ -75,7 +75,7 @@ REDUCTION_KERNEL void inner_products(__global const stored* x_0, __global const 
     for (uint k = 0; k < 2 * FIELDS; ++k)
         sums[k] = running_empty();
     for_elements(element, osites * NSIMD) {
-        const size_t osite = stored_at(element / NSIMD);
+        const ulong osite = stored_at(element / NSIMD);
         const uint lane = element % NSIMD;
         f64 re[FIELDS], im[FIELDS];
 #pragma unroll
@@ -113,7 +113,7 @@ REDUCTION_KERNEL void cg_curvature(__global const stored* x, __global const stor
     const spill_target target = spill_target_of(spills, 2 * iteration);
     const uint elements = is_begun(result, iteration, c, low, high) ? osites * NSIMD : 0;
     for_elements(element, elements) {
-        const size_t osite = stored_at(element / NSIMD);
+        const ulong osite = stored_at(element / NSIMD);
         const uint lane = element % NSIMD;
         f64 s = f64_zero;
         for (uint first = 0; first < SITE_WORDS(words); first += WORDS_AHEAD) {
@@ -155,9 +155,9 @@ accelerator_inline bundles load_bundles(__global const stored* restrict x, uint 
     bundles values;
 #pragma unroll
     for (uint second = 0; second < 2; ++second) {
-        const uint this_element = element + second * (uint)get_local_size(0);
+        const uint this_element = element + second * group_items();
         const bool is_there = this_element < slices.osites_a_class * lanes;
-        size_t osite = sliced ? this_element >> lane_bits : stored_at(this_element >> lane_bits);
+        ulong osite = sliced ? this_element >> lane_bits : stored_at(this_element >> lane_bits);
         uint lane = this_element & (lanes - 1);
         if (sliced && is_there) {
             osite = slices.osites[(slice % slices.classes) * slices.osites_a_class + osite];
@@ -177,7 +177,7 @@ accelerator_inline bundles load_bundles(__global const stored* restrict x, uint 
 // The sums of BUNDLE words, from `word` on, of the elements of slice `slice`. They are numbers `first` … of the launch, real and
 // imaginary parts in turn; those beyond the site's last word stay empty.
 accelerator_inline void sum_words(__global const stored* restrict x, uint words, uint word, const bool sliced,
-                                  slicing slices, uint slice, size_t first, REDUCTION_ARGUMENTS) {
+                                  slicing slices, uint slice, ulong first, REDUCTION_ARGUMENTS) {
     running sums[2 * BUNDLE];
 #if BUNDLE <= 24
 #pragma unroll
@@ -185,8 +185,8 @@ accelerator_inline void sum_words(__global const stored* restrict x, uint words,
     for (uint k = 0; k < 2 * BUNDLE; ++k)
         sums[k] = running_empty();
     const uint elements = slices.osites_a_class * (sliced ? slices.lanes_a_group : NSIMD);
-    const uint stride = 2 * blocks() * (uint)get_local_size(0);
-    uint element = block_id() * 2 * (uint)get_local_size(0) + get_local_id(0);
+    const uint stride = 2 * blocks() * group_items();
+    uint element = block_id() * 2 * group_items() + item_id();
 #if AHEAD
     // The next elements are on their way while these are added.
     bundles next = load_bundles(x, words, word, sliced, slices, slice, element);
@@ -223,7 +223,7 @@ REDUCTION_KERNEL void sum(__global const stored* restrict x, uint osites, uint w
     all.lanes_a_group = NSIMD;
     all.classes = 1;
     sum_words(x, SITE_WORDS(words), first_word + row_id() * BUNDLE, false, all, 0,
-              (size_t)first_row * 2 * BUNDLE + first_sum(2 * BUNDLE), partials, result, retired, spills, exchange);
+              (ulong)first_row * 2 * BUNDLE + first_sum(2 * BUNDLE), partials, result, retired, spills, exchange);
 }
 
 // The sum of each word over each slice: launch row j as in `sum`, launch plane s for slice s.
@@ -244,8 +244,8 @@ REDUCTION_KERNEL void slice_sums(__global const stored* restrict x, __global con
 // Dimension 0 is the lane, 1 the word, 2 the outer site.
 #if PRECISION != 16
 __kernel void pack(__global stored* restrict packed, __global const stored* restrict x, uint words, uint word) {
-    const uint k = get_global_id(1);
-    const size_t osite = get_global_id(2);
+    const uint k = (uint)get_global_id(1);
+    const uint osite = (uint)get_global_id(2);
     if (k < BUNDLE && word + k < SITE_WORDS(words))
         insert_lane(packed, osite, k, BUNDLE, accelerator_lane(),
                     coalesced_read(x, stored_at(osite), word + k, SITE_WORDS(words)));

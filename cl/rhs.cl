@@ -20,7 +20,7 @@ typedef struct {
     cplx word[WORDS];
 } part_words;
 
-accelerator_inline part_words read_part(__global const stored* field, size_t part, uint lane) {
+accelerator_inline part_words read_part(__global const stored* field, ulong part, uint lane) {
     part_words w;
     extract_words(field, part, 0, WORDS, WORDS, lane, 0, w.word);
     return w;
@@ -37,7 +37,7 @@ accelerator_inline part_words axpy_part(real a, part_words x, part_words y) {
 #define for_rhs_elements(element, part, lane)                                                                       \
     for_elements(element, osites* rhs_parts* NSIMD)                                                                 \
         for (uint lane = element % NSIMD, row_part = element / NSIMD,                                                  \
-                  part = stored_at(row_part / rhs_parts) * parts + row_id() * rhs_parts + row_part % rhs_parts, \
+                  part = (uint)stored_at(row_part / rhs_parts) * parts + row_id() * rhs_parts + row_part % rhs_parts, \
                   once = 1;                                                                                            \
              once; once = 0)
 
@@ -63,14 +63,14 @@ REDUCTION_KERNEL void rhs_gram(__global const stored* x, __global const stored* 
                                uint rhs_parts, uint x_parts, REDUCTION_ARGUMENTS) {
     const uint rows_of_x = x_parts / (rhs_parts * FIELDS);
     const uint of_x = row_id() % rows_of_x * FIELDS * rhs_parts, of_y = row_id() / rows_of_x * rhs_parts;
-    const size_t first = first_sum(2 * FIELDS);
+    const ulong first = first_sum(2 * FIELDS);
     running sums[2 * FIELDS];
 #pragma unroll
     for (uint k = 0; k < 2 * FIELDS; ++k)
         sums[k] = running_empty();
     for_elements(element, osites* rhs_parts* NSIMD) {
         const uint lane = element % NSIMD, row_part = element / NSIMD, part = row_part % rhs_parts;
-        const size_t osite = stored_at(row_part / rhs_parts);
+        const ulong osite = stored_at(row_part / rhs_parts);
         const part_words from_y = read_part(y, osite * parts + of_y + part, lane);
 #pragma unroll
         for (uint k = 0; k < FIELDS; ++k) {
@@ -94,11 +94,11 @@ __kernel void rhs_madd(__global stored* y, __global const stored* x, __global co
                        uint rhs_parts, uint x_parts) {
     const uint lane = accelerator_lane();
     accelerator_for2d(osite, osites, part, parts) {
-        const size_t at = (size_t)osite * parts + part;
+        const ulong at = (ulong)osite * parts + part;
         const uint rhs = part / rhs_parts, n_y = parts / rhs_parts;
         part_words z = read_part(y, at, lane);
         for (uint i = 0; i < x_parts / rhs_parts; ++i) {
-            const part_words w = read_part(x, (size_t)osite * x_parts + i * rhs_parts + part % rhs_parts, lane);
+            const part_words w = read_part(x, (ulong)osite * x_parts + i * rhs_parts + part % rhs_parts, lane);
             const cplx factor = (cplx)(m[2 * (i * n_y + rhs)], m[2 * (i * n_y + rhs) + 1]);
 #pragma unroll
             for (uint word = 0; word < WORDS; ++word)
@@ -131,7 +131,7 @@ __kernel void rhs_cg_update(__global stored* psi, __global stored* p, __global c
                                __global const real* scalars, uint osites, uint parts, uint rhs_parts) {
     const uint lane = accelerator_lane();
     accelerator_for2d(osite, osites, part, parts) {
-        const size_t at = (size_t)osite * parts + part;
+        const ulong at = (ulong)osite * parts + part;
         const uint rhs = part / rhs_parts;
         const part_words old_p = read_part(p, at, lane);
         part_words new_psi = axpy_part(scalars[rhs], old_p, read_part(psi, at, lane));
@@ -146,8 +146,8 @@ __kernel void put_rhs(__global stored* out, __global const stored* x, __global c
                           uint parts, uint rhs_parts, uint out_parts) {
     const uint lane = accelerator_lane();
     accelerator_for2d(osite, osites, part, parts) {
-        const size_t to = (size_t)osite * out_parts + wanted[part / rhs_parts] * rhs_parts + part % rhs_parts;
-        part_words w = read_part(x, (size_t)osite * parts + part, lane);
+        const ulong to = (ulong)osite * out_parts + wanted[part / rhs_parts] * rhs_parts + part % rhs_parts;
+        part_words w = read_part(x, (ulong)osite * parts + part, lane);
         insert_all(out, to, WORDS, lane, w.word);
     }
 }
@@ -157,8 +157,8 @@ __kernel void take_rhs(__global stored* out, __global const stored* x, __global 
                            uint parts, uint rhs_parts, uint x_parts) {
     const uint lane = accelerator_lane();
     accelerator_for2d(osite, osites, part, parts) {
-        const size_t from = (size_t)osite * x_parts + wanted[part / rhs_parts] * rhs_parts + part % rhs_parts;
+        const ulong from = (ulong)osite * x_parts + wanted[part / rhs_parts] * rhs_parts + part % rhs_parts;
         part_words w = read_part(x, from, lane);
-        insert_all(out, (size_t)osite * parts + part, WORDS, lane, w.word);
+        insert_all(out, (ulong)osite * parts + part, WORDS, lane, w.word);
     }
 }

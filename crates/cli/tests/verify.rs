@@ -215,12 +215,25 @@ fn a_device_that_lacks_something_has_the_same_bits() {
         text.contains("the device's arithmetic in f32 follows IEEE 754: its results may be called bitwise"),
         "{text}"
     );
-    let small = [("LANEFIELD_DEVICE_LACKS", "large-groups,local-memory")];
+    let small = [("LANEFIELD_DEVICE_LACKS", "large-groups,local-memory,large-buffers")];
     let text = stdout(&verify(&["--smoke", "--kernels", kernels], &small));
     assert!(text.contains("same bits: ") && unsupported(&text) == 0, "{text}");
     let output = verify(&["--smoke"], &[("LANEFIELD_DEVICE_LACKS", "doubles")]);
     let message = String::from_utf8(output.stderr).unwrap() + &String::from_utf8(output.stdout).unwrap();
     assert!(message.contains("LANEFIELD_DEVICE_LACKS names 'doubles': it may name f64, division"), "{message}");
+}
+
+#[test]
+#[ignore = "test-all: builds the programs of two devices"]
+fn all_kernels_have_the_same_bits_on_a_device_that_lacks_everything_there_is_a_name_for() {
+    if common::opencl_device().is_none() {
+        return;
+    }
+    let lacks = |features| [("LANEFIELD_DEVICE_LACKS", features), ("LANEFIELD_MEMORY_LIMIT", "64M")];
+    for features in ["f64,division,large-groups,local-memory,large-buffers", "division,large-buffers"] {
+        let text = stdout(&verify(&["--smoke"], &lacks(features)));
+        assert!(text.contains("same bits: ") && !text.contains("DIFFERENT"), "{features}: {text}");
+    }
 }
 
 #[test]

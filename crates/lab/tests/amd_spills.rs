@@ -2,7 +2,6 @@
 //! private memory. What does so today is in `tests/data/amd_code.toml`. Needs clang 15, whose numbers those are.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::Write as _;
 
 use lanefield::backend::opencl::{Accumulators, OfflineDevice};
 use lanefield::kernel::{self, Geometry};
@@ -11,6 +10,8 @@ use lanefield_lab::code::{Clang, Subject, Surveyed, survey};
 use lanefield_lab::model::Demand;
 use lanefield_lab::occupancy::occupancy;
 use serde::{Deserialize, Serialize};
+
+use crate::found_or_skipped;
 
 const ARCHITECTURES: [&str; 3] = ["gfx908", "gfx90a", "gfx942"];
 const DATA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/amd_code.toml");
@@ -23,15 +24,7 @@ fn clang() -> Option<Clang> {
         let wrong = format!("{} is not clang 15, of which the numbers are: name it in LANEFIELD_CLANG", clang.version);
         clang.version.contains("version 15.").then_some(clang).ok_or(wrong)
     });
-    match found {
-        Ok(clang) => Some(clang),
-        Err(reason) if std::env::var("LANEFIELD_SKIP_OPENCL").is_ok_and(|value| value == "1") => {
-            // Not eprintln, whose output the test harness keeps to itself.
-            let _ = writeln!(std::io::stderr(), "skipped: {reason}");
-            None
-        }
-        Err(reason) => panic!("{reason}; LANEFIELD_SKIP_OPENCL=1 skips this test"),
-    }
+    found_or_skipped(found)
 }
 
 #[derive(Serialize, Deserialize, Default)]

@@ -108,7 +108,7 @@ fn arguments(named: Names<'_>, form: &Form, sums: &[usize]) -> Vec<String> {
         declared.extend(["volatile __global uint* restrict queue".to_owned(), "uint chunk".to_owned()]);
     }
     if !sums.is_empty() {
-        declared.push("__global double* partials, __global uint* spills, __local double* exchange".to_owned());
+        declared.push("__global f64* partials, __global uint* spills, __local f64* exchange".to_owned());
     }
     if form.guarded || !form.tracked.is_empty() {
         declared.push("volatile __global uint* status".to_owned());
@@ -151,25 +151,25 @@ fn frame(form: &Form, of_blocks: bool) -> Frame {
                 let name = NAMES[device];
                 // The last dimension of the index space is the first of the device.
                 let extent = match device {
-                    2 => (0..rank - 2).map(|d| format!("(size_t)range{d}")).collect::<Vec<_>>().join(" * "),
-                    _ => format!("(size_t)range{}", rank - 1 - device),
+                    2 => (0..rank - 2).map(|d| format!("(ulong)range{d}")).collect::<Vec<_>>().join(" * "),
+                    _ => format!("(ulong)range{}", rank - 1 - device),
                 };
                 let tiles = tile[BLOCK_DIMENSIONS - 1 - device];
                 let group = match tiles {
                     1 => format!("get_group_id({device})"),
                     _ => {
                         frame.open(
-                            &format!("for (size_t tile_{name} = 0; tile_{name} < {tiles}; ++tile_{name}) {{"),
+                            &format!("for (ulong tile_{name} = 0; tile_{name} < {tiles}; ++tile_{name}) {{"),
                             "}",
                         );
                         format!("(get_group_id({device}) * {tiles} + tile_{name})")
                     }
                 };
                 match of_blocks {
-                    true => frame.line(&format!("const size_t {name} = {group};")),
+                    true => frame.line(&format!("const ulong {name} = {group};")),
                     false => {
                         let line = format!(
-                            "const size_t {name} = {group} * get_local_size({device}) + get_local_id({device});"
+                            "const ulong {name} = {group} * get_local_size({device}) + get_local_id({device});"
                         );
                         frame.line(&line);
                         inside.push(format!("{name} < {extent}"));

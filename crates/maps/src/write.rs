@@ -304,10 +304,12 @@ impl<'a> Writer<'a> {
         if let (MemoryPlace::Argument(argument), Some(last)) = (place, steps.last_mut()) {
             *last = self.named.pitch(argument);
         }
+        // Kernels for devices whose `size_t` is 32 bits long have numbers of 64 bits too.
+        let wide = if self.dialect() == Dialect::OpenCl { "ulong" } else { "size_t" };
         index[1..]
             .iter()
             .zip(&steps[1..])
-            .fold(format!("(size_t){}", index[0]), |element, (index, step)| format!("({element} * {step} + {index})"))
+            .fold(format!("({wide}){}", index[0]), |element, (index, step)| format!("({element} * {step} + {index})"))
     }
 
     /// The number of an element, and the condition that there is one.

@@ -50,6 +50,7 @@ mod faults;
 mod folds;
 mod index_space;
 mod numbers;
+mod portability;
 mod refused;
 mod schedules;
 mod thread_blocks;

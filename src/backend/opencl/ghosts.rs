@@ -7,6 +7,8 @@ use std::sync::{Arc, Mutex};
 
 use lanefield_reference::kernels::hop::Dagger;
 use lanefield_reference::layout::{Face, Place as SitePlace, Reach};
+use lanefield_reference::object::Object;
+use lanefield_reference::real::Precision;
 
 use super::backend::OpenCl;
 use super::device::{RawEvent, RawQueue, lock};
@@ -14,7 +16,7 @@ use super::memory::{Buffer, Towards};
 use super::packets::{PacketQueues, Packets, batches, bytes_of, incoming};
 use super::program::Source;
 use super::queue::{Arg, Launch, Place};
-use super::tuning::Layout;
+use super::tuning::{Layout, Planner};
 use crate::backend::ghosts::{
     Ghosts, Halo, HaloRoom, PACK, PacketForm, PacketRoom, Placed, UNPACK, field_of, has_come,
 };
@@ -26,6 +28,28 @@ use crate::backend::{BackendError, PartialSums, Reduce as _, Sum};
 const GROUP: usize = 64;
 /// Rooms whose buffers are kept at most.
 const MOST_KEPT: usize = 64;
+
+/// The file of the kernels that copy.
+pub(crate) const PACKETS: &str = "ghosts.cl";
+
+fn options_of(planner: &Planner<'_>, (precision, nsimd): (Precision, usize), words: usize, form: PacketForm) -> String {
+    let mut options = planner.common_options(precision, nsimd, planner.layout.access);
+    options += &format!(" -DCOMPONENT_WORDS={words}");
+    if let PacketForm::Projected(dagger) = form {
+        options += &format!(" -DPROJECTED -DDAGGER={}", u8::from(dagger == Dagger::Yes));
+    }
+    options
+}
+
+/// The build options of packets of spinors and of colour matrices.
+pub(crate) fn packet_options(planner: &Planner<'_>, precision: Precision, nsimd: usize) -> Vec<String> {
+    let spinor = Object::Spinors(1).words();
+    let mut packets = vec![(spinor, PacketForm::Whole), (Object::ColourMatrix.words(), PacketForm::Whole)];
+    if precision != Precision::Half {
+        packets.extend([Dagger::No, Dagger::Yes].map(|dagger| (spinor, PacketForm::Projected(dagger))));
+    }
+    packets.into_iter().map(|(words, form)| options_of(planner, (precision, nsimd), words, form)).collect()
+}
 
 impl OpenCl {
     /// The queues of packets, made once.
@@ -76,16 +100,12 @@ impl OpenCl {
         });
         let firsts = std::iter::once(0).chain(ends).collect();
         let stored = |bytes: usize| bytes / (shape.precision.bits() / 4);
-        let mut options = self.planner(layout).common_options(shape.precision, nsimd, layout.access);
-        options += &format!(" -DCOMPONENT_WORDS={words}");
-        if let PacketForm::Projected(dagger) = halo.form {
-            options += &format!(" -DPROJECTED -DDAGGER={}", u8::from(dagger == Dagger::Yes));
-        }
+        let options = options_of(&self.planner(layout), (shape.precision, nsimd), words, halo.form);
         let component = |form: PacketForm| stored(form.component_bytes(shape.object, shape.precision));
         let bytes = bytes_of(room.packets()).len().max(1);
         let buffer = |what: &str| context.allocate_anywhere(bytes, what);
         Ok(Packets {
-            program: self.program(&Source::of_library("ghosts.cl"), &options)?,
+            program: self.program(&Source::of_library(PACKETS), &options)?,
             sent: self.upload_table(&sent, "places of sites that are sent")?,
             held: self.upload_table(&held, "places of neighbours in other parts")?,
             firsts,

@@ -49,7 +49,7 @@ pub use device::{
 pub use memory::{
     Buffer, DeviceMemory, Fallback, HostBuffer, KindStatistics, MemoryKind, MemoryStatistics, Towards, TransferWay,
 };
-pub use offline::{OfflineDevice, OfflineKernel};
+pub use offline::{OfflineDevice, OfflineKernel, OfflineProgram};
 pub use prebuild::NeededKernel;
 pub use probe::{ProbeCheck, ProbeVerdict, probe};
 pub use program::{Builds, BuiltKernel, Cache, EntryKind, KernelInfo, Key, Program, Source, expand_with};

@@ -3,11 +3,15 @@
 
 use lanefield_reference::field::DoubledGauge;
 use lanefield_reference::kernels::reduce::Sum;
+use lanefield_reference::layout::TreePlan;
 use lanefield_reference::prelude::*;
 use serde::Serialize;
 
 use super::backend::OpenCl;
 use super::device::{DeviceInfo, DeviceKind, Retirement};
+use super::ghosts::{PACKETS, packet_options};
+use super::prebuild::NeededKernel;
+use super::probe::probe_programs;
 use super::program::{Source, expand_for, full_options};
 use super::tuning::{
     AccessWidth, ChoiceSource, Count, Layout, Planner, SiteOrder, SumOptions, Tuned, Tuning, exchange_bytes,
@@ -43,6 +47,17 @@ impl OfflineKernel {
     }
 }
 
+/// A program as a driver is given it.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct OfflineProgram {
+    /// The file, which a message may name.
+    pub file: String,
+    /// Its source, with all that it includes.
+    pub source: String,
+    /// The build options, all of them.
+    pub options: String,
+}
+
 /// A device that need not be there, and how it is used.
 #[derive(Clone, Debug)]
 pub struct OfflineDevice {
@@ -54,26 +69,28 @@ pub struct OfflineDevice {
     pub lanes: LaneChoice,
     /// What was chosen by hand.
     pub tuning: Tuning,
+    /// How sums are taken.
+    pub sums: SumOptions,
     tuned: Tuned,
 }
 
 impl OfflineDevice {
-    /// As which a GPU of AMD's with this architecture presents itself under ROCm's OpenCL, with the choices that ship with the library.
+    /// A device with the choices that ship with the library.
+    pub fn new(info: DeviceInfo, extents: Extents, lanes: LaneChoice) -> Self {
+        let (tuning, sums) = (Tuning::OPEN, SumOptions::default());
+        Self { info, extents, lanes, tuning, sums, tuned: Tuned::shipped() }
+    }
+
+    /// As which a GPU of AMD's with this architecture presents itself under ROCm's OpenCL.
     pub fn amd(architecture: &str, extents: Extents) -> Self {
-        Self {
-            info: amd(architecture),
-            extents,
-            lanes: LaneChoice::OF_GPUS,
-            tuning: Tuning::OPEN,
-            tuned: Tuned::shipped(),
-        }
+        Self::new(amd(architecture), extents, LaneChoice::OF_GPUS)
     }
 
     /// A device of which nothing is known, on which no work-item takes more than one component: what is built for it, every one takes.
     pub(crate) fn any(extents: Extents, lanes: LaneChoice) -> Self {
         let info = DeviceInfo { kind: DeviceKind::Cpu, ..DeviceInfo::imagined("any device") };
         let tuning = Tuning { rhs_per_work_item: Count::new(1), ..Tuning::OPEN };
-        Self { info, extents, lanes, tuning, tuned: Tuned::shipped() }
+        Self { tuning, ..Self::new(info, extents, lanes) }
     }
 
     /// Lanes of fields of that precision.
@@ -116,16 +133,69 @@ impl OfflineDevice {
         self.kernel_of(&Shape { legs, ..usual(kernel, self.lattice(precision)?, precision, links) })
     }
 
+    /// The programs that calls of a kernel build, which sum exactly or as `tree`, and those of queued iterations of conjugate gradients. None if a
+    /// field is in f64 and the device has none.
+    ///
+    /// # Errors
+    /// A lane width that the lattice does not take.
+    pub fn programs(
+        &self,
+        kernel: &'static Kernel,
+        (precision, links): (Precision, LinkFormat),
+        tree: TreePlan,
+    ) -> Result<Vec<OfflineProgram>, BackendError> {
+        let (planner, shape) = (self.planner(), usual(kernel, self.lattice(precision)?, precision, links));
+        if !self.info.fp64 && shape.precisions().any(|precision| precision == Precision::F64) {
+            return Ok(Vec::new());
+        }
+        let mut needed = Vec::new();
+        for sum in [Sum::Exact, Sum::Tree(tree)] {
+            match kernel.is_launched() {
+                true => needed.extend(planner.needs(&shape, sum)?),
+                false => needed.extend(planner.needs_of_queued(&shape, sum)?),
+            }
+        }
+        let program = |NeededKernel { source, options, .. }| self.program(&source, &options);
+        needed.into_iter().map(program).collect()
+    }
+
+    /// The programs of no kernel: the probe of the arithmetic, and the packets between ranks.
+    ///
+    /// # Errors
+    /// A lane width that the lattice does not take.
+    pub fn other_programs(&self) -> Result<Vec<OfflineProgram>, BackendError> {
+        let (source, options) = probe_programs(&self.info)?;
+        let of_probe = |options| OfflineProgram { file: "probe.cl".to_owned(), source: source.clone(), options };
+        let mut programs: Vec<_> = options.into_iter().map(of_probe).collect();
+        let precisions = [Precision::F32, Precision::Half, Precision::F64];
+        for precision in precisions.into_iter().filter(|&precision| self.info.fp64 || precision != Precision::F64) {
+            let nsimd = self.nsimd(precision)?;
+            for options in packet_options(&self.planner(), precision, nsimd) {
+                programs.push(self.program(&Source::of_library(PACKETS), &options)?);
+            }
+        }
+        Ok(programs)
+    }
+
+    fn program(&self, source: &Source, options: &str) -> Result<OfflineProgram, BackendError> {
+        let text = expand_for(&self.info, source, options)?;
+        Ok(OfflineProgram { file: source.file.clone(), source: text, options: full_options(&self.info, options) })
+    }
+
     fn kernel_of(&self, shape: &Shape) -> Result<OfflineKernel, BackendError> {
-        let planner = Planner {
+        self.planner().offline(shape)
+    }
+
+    fn planner(&self) -> Planner<'_> {
+        let access = self.tuning.access.unwrap_or(AccessWidth::of_device(&self.info));
+        Planner {
             device: &self.info,
             source: ChoiceSource::Tuned(&self.tuned),
             tuning: self.tuning,
-            layout: Layout { access: AccessWidth::of_device(&self.info), site_order: SiteOrder::Lexicographic },
+            layout: Layout { access, site_order: self.tuning.site_order.unwrap_or(SiteOrder::Lexicographic) },
             relaxed_math: false,
-            sums: SumOptions::default(),
-        };
-        planner.offline(shape)
+            sums: self.sums,
+        }
     }
 }
 

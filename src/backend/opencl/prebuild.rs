@@ -25,10 +25,14 @@ pub struct NeededKernel {
 }
 
 impl NeededKernel {
+    fn new(source: Source, options: String, kernel: &str, local: [usize; 3]) -> Self {
+        Self { source, options, kernel: kernel.to_owned(), local }
+    }
+
     /// A program of which nothing is launched.
     pub fn program_alone(source: Source, options: String) -> Self {
         let (kernel, local) = PROGRAM_ALONE;
-        Self { source, options, kernel: kernel.to_owned(), local }
+        Self::new(source, options, kernel, local)
     }
 }
 
@@ -38,54 +42,8 @@ impl OpenCl {
     /// # Errors
     /// What the device does not take.
     pub fn needs(&self, shape: &Shape, sum: Sum) -> Result<Vec<NeededKernel>, BackendError> {
-        let planner = self.planner(self.layout());
-        if shape.kernel.sums() {
-            return self.needs_of_sum(&planner, shape, sum);
-        }
-        let plan = planner.plan(shape)?;
-        Ok(vec![self.needed(plan.source, plan.options, shape.kernel.name, plan.geometry.local)])
-    }
-
-    fn needed(&self, source: Source, options: String, kernel: &str, local: [usize; 3]) -> NeededKernel {
-        NeededKernel { source, options: self.with_log(options), kernel: kernel.to_owned(), local }
-    }
-
-    /// The kernels that a sum builds.
-    fn needs_of_sum(&self, planner: &Planner<'_>, shape: &Shape, sum: Sum) -> Result<Vec<NeededKernel>, BackendError> {
-        let work = planner.reduction(shape, sum)?;
-        let staged = shape.kernel.geometry == Geometry::SumOfWords && matches!(planner.form(sum), SumForm::Staged(_));
-        let mut needed = Vec::new();
-        let (group, build) = match work.of.bundle.filter(|_| staged) {
-            Some(bundle) => {
-                let (group, _) = planner.groups(&Reduction { rows: 1, ..work })?;
-                let [pack, build] = planner.staged_builds(&work, (bundle, group))?;
-                let local = [work.of.nsimd, self.sums.pack.get(), 1];
-                needed.push(self.needed(
-                    sums_file().of_kernel("pack"),
-                    planner.options_of_sum(&work, &pack),
-                    "pack",
-                    local,
-                ));
-                needed.push(self.needed(
-                    sums_file().of_kernel("sum"),
-                    planner.options_of_sum(&work, &build),
-                    "sum",
-                    [group, 1, 1],
-                ));
-                (group, build)
-            }
-            None => {
-                let (group, _) = planner.groups(&work)?;
-                let build = planner.sum_build(work.of, sum, Some(group))?.in_order_of_the_host(&work);
-                let options = planner.options_of_sum(&work, &build);
-                needed.push(self.needed(planner.source(shape, 1)?, options, shape.kernel.name, [group, 1, 1]));
-                (group, build)
-            }
-        };
-        if planner.finishes_in_second_kernel(work.of.bundle) {
-            needed.push(self.needed(sums_file(), planner.options_of_finish(&build), "finish", [group, 1, 1]));
-        }
-        Ok(needed)
+        let needed = self.planner(self.layout()).needs(shape, sum)?;
+        Ok(needed.into_iter().map(|needed| NeededKernel { options: self.with_log(needed.options), ..needed }).collect())
     }
 
     /// Whether a kernel need not be built ([`Context::is_built`](super::Context::is_built)).
@@ -106,5 +64,53 @@ impl OpenCl {
     /// Whether kernels are compiled only when they are launched ([`Context::is_built`](super::Context::is_built)): to build the program is not enough.
     pub fn compiles_at_launch(&self) -> bool {
         self.context().info().keeps_programs()
+    }
+}
+
+impl Planner<'_> {
+    /// As [`OpenCl::needs`], without the options by which a compiler tells what it made.
+    pub(crate) fn needs(&self, shape: &Shape, sum: Sum) -> Result<Vec<NeededKernel>, BackendError> {
+        if shape.kernel.sums() {
+            return self.needs_of_sum(shape, sum);
+        }
+        let plan = self.plan(shape)?;
+        Ok(vec![NeededKernel::new(plan.source, plan.options, shape.kernel.name, plan.geometry.local)])
+    }
+
+    fn needs_of_sum(&self, shape: &Shape, sum: Sum) -> Result<Vec<NeededKernel>, BackendError> {
+        let work = self.reduction(shape, sum)?;
+        let staged = shape.kernel.geometry == Geometry::SumOfWords && matches!(self.form(sum), SumForm::Staged(_));
+        let mut needed = Vec::new();
+        let (group, build) = match work.of.bundle.filter(|_| staged) {
+            Some(bundle) => {
+                let (group, _) = self.groups(&Reduction { rows: 1, ..work })?;
+                let [pack, build] = self.staged_builds(&work, (bundle, group))?;
+                let local = [work.of.nsimd, self.sums.pack.get(), 1];
+                needed.push(NeededKernel::new(
+                    sums_file().of_kernel("pack"),
+                    self.options_of_sum(&work, &pack),
+                    "pack",
+                    local,
+                ));
+                needed.push(NeededKernel::new(
+                    sums_file().of_kernel("sum"),
+                    self.options_of_sum(&work, &build),
+                    "sum",
+                    [group, 1, 1],
+                ));
+                (group, build)
+            }
+            None => {
+                let (group, _) = self.groups(&work)?;
+                let build = self.sum_build(work.of, sum, Some(group))?.in_order_of_the_host(&work);
+                let options = self.options_of_sum(&work, &build);
+                needed.push(NeededKernel::new(self.source(shape, 1)?, options, shape.kernel.name, [group, 1, 1]));
+                (group, build)
+            }
+        };
+        if self.finishes_in_second_kernel(work.of.bundle) {
+            needed.push(NeededKernel::new(sums_file(), self.options_of_finish(&build), "finish", [group, 1, 1]));
+        }
+        Ok(needed)
     }
 }

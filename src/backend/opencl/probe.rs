@@ -8,7 +8,7 @@ use bytemuck::cast_slice;
 use serde::{Deserialize, Serialize};
 
 use self::cases::{Operands, Operation, Real, operands, operations};
-use super::device::{OpenClError, SourceError};
+use super::device::{DeviceInfo, OpenClError, SourceError};
 use super::memory::Buffer;
 use super::program::{EntryKind, Key, expand_with, full_options};
 use super::queue::{Arg, Context, Launch};
@@ -112,6 +112,16 @@ fn build_options<R: Real>(lanes: usize) -> String {
     let (name, numbers) = (R::CL_NAME, operations::<R>().into_iter().enumerate());
     let numbers = numbers.map(|(number, operation)| format!(" -DPROBE_{}={number}", operation.case));
     format!("-DNUMBER={name} -DNUMBER_IS_{} -DLANES={lanes}{}", name.to_uppercase(), numbers.collect::<String>())
+}
+
+/// The source of the probe, and the build options of each of its programs on a device.
+pub(crate) fn probe_programs(device: &DeviceInfo) -> Result<(String, Vec<String>), SourceError> {
+    let mut options = Vec::new();
+    for lanes in [1, VECTOR_LANES] {
+        options.push(build_options::<f32>(lanes));
+        options.extend(device.fp64.then(|| build_options::<f64>(lanes)));
+    }
+    Ok((source()?, options.iter().map(|options| full_options(device, options)).collect()))
 }
 
 fn measure_precision<R: Real>(context: &Context, lanes: usize) -> Result<Vec<ProbeCheck>, OpenClError> {

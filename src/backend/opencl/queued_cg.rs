@@ -9,9 +9,10 @@ use lanefield_reference::layout::LaunchGeometry;
 
 use super::backend::OpenCl;
 use super::device::lock;
+use super::prebuild::NeededKernel;
 use super::program::{Program, Source};
 use super::queue::{Arg, Launch, Replay, ReplayGuard, ScalarArg, Varying};
-use super::tuning::{Layout, Mapping, Reduction, exchange_bytes, sums_file};
+use super::tuning::{Layout, Mapping, Planner, Reduction, exchange_bytes, sums_file};
 use super::workspace::Workspace;
 use crate::backend::specification::{Call, Shape};
 use crate::backend::{BackendError, LaunchSequence, MOST_QUEUED, QueuedBounds, QueuedIterations, QueuedSums, Step};
@@ -173,20 +174,46 @@ impl Iterations {
     fn launch_advance(&mut self, device: &OpenCl, call: &Call<'_, OpenCl>) -> Result<(), BackendError> {
         let (shape, layout) = (call.shape(), device.layout_of(call)?);
         let planner = device.planner(layout);
-        let (nsimd, name) = (shape.lattice().nsimd(), shape.kernel.name);
-        let tree = if let Sum::Tree(_) = self.sum { " -DTREE" } else { "" };
-        let osites = shape.target.osites() * shape.parts();
-        let geometry = LaunchGeometry::over_sites(nsimd, osites, planner.threads());
-        let (LaunchGeometry { global, local }, lane_groups) = planner.fitted(geometry, Mapping::LaneFast);
-        let program = self.program(device, name, || {
-            let common = planner.common_options(shape.precision(), nsimd, planner.access(shape));
-            Ok((file_of(shape), format!("{common}{lane_groups} -DWORDS={}{tree}", shape.target.object.part_words())))
-        })?;
+        let name = shape.kernel.name;
+        let (LaunchGeometry { global, local }, options) = planner.advance(shape, self.sum);
+        let program = self.program(device, name, || Ok((file_of(shape), options)))?;
         let Some(workspace) = &self.workspace else { unreachable!("sums come first") };
         let (scalars, result) = ((&[ITERATION, C, KEEP][..], &self.scalars), [Arg::Buffer(&workspace.result)]);
         let launch = Launch { global, local };
         launch_numbered(&mut self.repeats, (device, call, layout), (&program, launch), scalars, &result)?;
         self.flush_first(device)
+    }
+}
+
+impl Planner<'_> {
+    /// The launch of what ends an iteration, and the build options.
+    fn advance(&self, shape: &Shape, sum: Sum) -> (LaunchGeometry, String) {
+        let nsimd = shape.lattice().nsimd();
+        let osites = shape.target.osites() * shape.parts();
+        let geometry = LaunchGeometry::over_sites(nsimd, osites, self.threads());
+        let (geometry, lane_groups) = self.fitted(geometry, Mapping::LaneFast);
+        let tree = if let Sum::Tree(_) = sum { " -DTREE" } else { "" };
+        let common = self.common_options(shape.precision(), nsimd, self.access(shape));
+        (geometry, format!("{common}{lane_groups} -DWORDS={}{tree}", shape.target.object.part_words()))
+    }
+
+    /// The programs of a kernel of queued iterations, the one that adds up the sums of groups apart; none of other kernels.
+    pub(crate) fn needs_of_queued(&self, shape: &Shape, sum: Sum) -> Result<Vec<NeededKernel>, BackendError> {
+        let options = match shape.kernel.name {
+            ADVANCE => self.advance(shape, sum).1,
+            RESIDUAL => {
+                let work = self.reduction(shape, sum)?;
+                let (group, _) = self.groups(&work)?;
+                self.options_of_sum(&work, &self.sum_build(work.of, sum, Some(group))?.in_order_of_the_host(&work))
+            }
+            AT_ONCE => {
+                let work = self.reduction(shape, sum)?;
+                let Some((build, ..)) = self.sum_at_once(&work)? else { return Ok(Vec::new()) };
+                self.options_of_sum(&work, &build)
+            }
+            _ => return Ok(Vec::new()),
+        };
+        Ok(vec![NeededKernel::program_alone(file_of(shape), options)])
     }
 }
 

@@ -82,13 +82,14 @@ pub fn kernel_text(
         text: Text { indent: 1 + begin.matches("{\n").count(), text: String::new() },
     };
     writer.statements(&program.statements)?;
+    let inside = without_unused(&begin, &writer.text.text);
     let qualifier = match (body.sums(), body.is_stencil()) {
         (0, true) => "STENCIL_KERNEL",
         (0, false) => "SITE_KERNEL",
         _ => "REDUCTION_KERNEL",
     };
     let arguments = arguments(&body).join(", ");
-    text += &format!("\n{qualifier} void {name}({arguments}) {{\n{begin}{}{end}}}\n", writer.text.text);
+    text += &format!("\n{qualifier} void {name}({arguments}) {{\n{inside}{end}}}\n");
     Ok(text)
 }
 
@@ -139,29 +140,44 @@ fn arguments(body: &BodyKernel) -> Vec<String> {
 
 /// Elements of a sum over all sites, where each component is a site.
 const ELEMENTS_OF_WORDS: &str = "    for_elements(element, osites * NSIMD) {
-        const size_t component = stored_at(element / NSIMD);
+        const ulong component = stored_at(element / NSIMD);
         const uint lane = element % NSIMD;
 ";
 
 /// Elements of a sum over all sites.
 const ELEMENTS_OF_SITES: &str = "    for_elements(element, osites * parts * NSIMD) {
-        const size_t component = stored_at(element / NSIMD);
+        const ulong component = stored_at(element / NSIMD);
         const uint lane = element % NSIMD;
-        const uint osite = component / parts, part = component % parts;
+        const uint osite = (uint)(component / parts);
+        const uint part = (uint)(component % parts);
 ";
 
 /// Elements of a sum over a slice (`Slices` of the layout), in the order of memory. Lanes of a group are a power of two.
 const ELEMENTS_OF_SLICES: &str = "    const uint lane_bits = popcount(lanes_a_group - 1);
     for_elements(element, (osites_a_class * parts) << lane_bits) {
-        const uint of_class = element >> lane_bits, part = of_class % parts;
+        const uint of_class = element >> lane_bits;
+        const uint part = of_class % parts;
         const uint osite = osites_of_slices[plane_id() % classes * osites_a_class + of_class / parts];
         const uint lane = lanes_of_slices[plane_id() / classes * lanes_a_group + (element & (lanes_a_group - 1))];
-        const size_t component = (size_t)osite * parts + part;
+        const ulong component = (ulong)osite * parts + part;
 ";
 
 /// The number of a work-group's first sum: of slices, each group takes one.
 fn first_sum(body: &BodyKernel) -> String {
     if body.sums_over_slices() { format!("first_sum({})", body.sums()) } else { "0".to_owned() }
+}
+
+/// The beginning of a kernel without the constants that nothing reads.
+fn without_unused(begin: &str, statements: &str) -> String {
+    let is_letter = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let mut kept = statements.to_owned();
+    for line in begin.lines().rev() {
+        let declared = line.trim_start().strip_prefix("const ").and_then(|rest| rest.split(' ').nth(1));
+        if declared.is_none_or(|name| kept.split(|c| !is_letter(c)).any(|word| word == name)) {
+            kept = format!("{line}\n{kept}");
+        }
+    }
+    kept
 }
 
 /// What stands around the statements: which components a work-item takes.
@@ -179,12 +195,12 @@ fn frame(body: &BodyKernel, components: Components) -> (String, String) {
         (0, false) => {
             let (parts, component) = match components {
                 Components::Only => ("parts".to_owned(), String::new()),
-                Components::AtOnce(1) => ("parts".to_owned(), "(size_t)osite * parts + part".to_owned()),
-                Components::AtOnce(n) => (format!("parts / {n}"), format!("(size_t)osite * parts + part * {n}")),
+                Components::AtOnce(1) => ("parts".to_owned(), "(ulong)osite * parts + part".to_owned()),
+                Components::AtOnce(n) => (format!("parts / {n}"), format!("(ulong)osite * parts + part * {n}")),
             };
             let mut begin = format!("    accelerator_for2d(osite, osites, part, {parts}) {{\n");
             if !component.is_empty() {
-                begin += &format!("        const size_t component = {component};\n");
+                begin += &format!("        const ulong component = {component};\n");
             }
             (begin, "    }\n".to_owned())
         }
@@ -448,8 +464,8 @@ impl Writer<'_> {
             (false, _) => site,
             (true, _) if self.only => site,
             (true, Where::Here) => format!("component{more}"),
-            (true, _) if self.at_once > 1 => format!("(size_t){site} * parts + part * {}{more}", self.at_once),
-            (true, _) => format!("(size_t){site} * parts + part"),
+            (true, _) if self.at_once > 1 => format!("(ulong){site} * parts + part * {}{more}", self.at_once),
+            (true, _) => format!("(ulong){site} * parts + part"),
         }
     }
 

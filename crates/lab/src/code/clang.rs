@@ -3,7 +3,7 @@
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Command, Output, Stdio};
 
 use lanefield::backend::opencl::SourceError;
 
@@ -122,14 +122,44 @@ impl Clang {
         wanted.iter().map(of_name).collect()
     }
 
+    /// What it says against a program for a target (its name, and how it is asked for): errors, and the warnings that `arguments` name, each with its
+    /// place. No code is made.
+    ///
+    /// # Errors
+    /// [`ClangError::Architecture`] of a target that it does not know.
+    pub fn faults(
+        &self,
+        source: &str,
+        options: &str,
+        (target, arguments): (&str, &[&str]),
+    ) -> Result<Vec<String>, ClangError> {
+        let output = self.output(source, options, target, &[&["-fsyntax-only"], arguments].concat())?;
+        let said = String::from_utf8_lossy(&output.stderr);
+        let is_fault = |line: &&str| ["error: ", "warning: "].iter().any(|kind| line.contains(kind));
+        let faults: Vec<String> = said.lines().filter(is_fault).map(str::to_owned).collect();
+        let is_silent = faults.is_empty() && !output.status.success();
+        Ok(if is_silent { vec![format!("it ended with {}", output.status)] } else { faults })
+    }
+
     fn assembly(&self, what: &str, source: &str, options: &str, architecture: &str) -> Result<String, ClangError> {
+        let processor = format!("-mcpu={architecture}");
+        let arguments = ["-target", "amdgcn-amd-amdhsa", "-nogpulib", "-O3", "-S", "-o", "-", &processor];
+        let output = self.output(source, options, architecture, &arguments)?;
+        if output.status.success() {
+            return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
+        }
+        let reason = reason(&String::from_utf8_lossy(&output.stderr));
+        Err(ClangError::Compile { what: what.to_owned(), architecture: architecture.to_owned(), reason })
+    }
+
+    fn output(&self, source: &str, options: &str, target: &str, arguments: &[&str]) -> Result<Output, ClangError> {
         let run = |reason: std::io::Error| ClangError::Run {
             program: self.program.display().to_string(),
             reason: reason.to_string(),
         };
         let mut child = Command::new(&self.program)
-            .args(["-x", "cl", "-target", "amdgcn-amd-amdhsa", "-nogpulib", "-O3", "-S", "-o", "-"])
-            .arg(format!("-mcpu={architecture}"))
+            .args(["-x", "cl"])
+            .args(arguments)
             .args(options.split_whitespace())
             .arg("-")
             .stdin(Stdio::piped())
@@ -140,19 +170,19 @@ impl Clang {
         // A compiler that gives up early closes its input; what it says is then the reason.
         let _ = child.stdin.take().map(|mut input| input.write_all(source.as_bytes()));
         let output = child.wait_with_output().map_err(run)?;
-        if output.status.success() {
-            return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
-        }
-        let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        let reason = said.lines().find(|line| line.contains("error:")).unwrap_or("it gave no reason").trim().to_owned();
-        let architecture = architecture.to_owned();
-        let of_target = ["invalid target ID", "unknown target CPU", "unsupported argument"];
-        if of_target.iter().any(|text| said.contains(text)) {
+        let said = String::from_utf8_lossy(&output.stderr);
+        let of_target = ["invalid target ID", "unknown target", "unsupported argument", "unable to create target"];
+        if !output.status.success() && of_target.iter().any(|text| said.contains(text)) {
             let (program, version) = (self.program.display().to_string(), self.version.clone());
-            return Err(ClangError::Architecture { program, version, architecture, reason });
+            let reason = reason(&said);
+            return Err(ClangError::Architecture { program, version, architecture: target.to_owned(), reason });
         }
-        Err(ClangError::Compile { what: what.to_owned(), architecture, reason })
+        Ok(output)
     }
+}
+
+fn reason(said: &str) -> String {
+    said.lines().find(|line| line.contains("error:")).unwrap_or("it gave no reason").trim().to_owned()
 }
 
 #[cfg(test)]

@@ -7,10 +7,12 @@ mod clang;
 mod device;
 mod facts;
 mod nvidia;
+mod portability;
 mod survey;
 
 pub use clang::{Clang, ClangError};
 pub(crate) use device::code_of_kernel;
 pub use device::{code_of, options_with_log};
 pub use facts::{CodeFacts, InstructionCounts};
+pub use portability::{AMD, SPIR, Target, faults};
 pub use survey::{Compiled, Subject, Surveyed, survey};

@@ -14,6 +14,32 @@ use super::handles::{text, unsigned};
 /// The environment variable that takes features away from all devices: what happens on a device without them is then seen on any.
 pub(super) const LACKS: &str = "LANEFIELD_DEVICE_LACKS";
 
+/// The largest buffer is a quarter of the memory, as drivers promise at least. Others give more than they promise.
+pub(crate) const LARGE_BUFFERS: &str = "large-buffers";
+
+/// What a device may lose, by the names of [`LACKS`], and what is left of one that does.
+const LOSSES: [(&str, fn(&mut DeviceInfo)); 5] = [
+    ("f64", |device| {
+        (device.fp64, device.fp64_denormals) = (false, false);
+        device.extensions.retain(|extension| extension != "cl_khr_fp64");
+    }),
+    ("division", |device| device.fp32_correctly_rounded_divide_sqrt = false),
+    ("large-groups", |device| device.max_work_group_size = device.max_work_group_size.min(64)),
+    ("local-memory", |device| device.local_memory_bytes = device.local_memory_bytes.min(32 << 10)),
+    (LARGE_BUFFERS, |device| {
+        device.max_allocation_bytes = device.max_allocation_bytes.min(device.global_memory_bytes / 4);
+    }),
+];
+
+fn named(list: &str) -> impl Iterator<Item = &str> {
+    list.split(',').map(str::trim).filter(|feature| !feature.is_empty())
+}
+
+/// Whether the environment takes a feature away.
+pub(crate) fn is_lost(feature: &str) -> bool {
+    named(&std::env::var(LACKS).unwrap_or_default()).any(|lost| lost == feature)
+}
+
 /// What kind of processor a device is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
@@ -189,21 +215,11 @@ impl DeviceInfo {
     /// # Errors
     /// The name of a feature that is unknown.
     pub(crate) fn lose(&mut self, list: &str) -> Result<(), String> {
-        for feature in list.split(',').map(str::trim).filter(|feature| !feature.is_empty()) {
-            match feature {
-                "f64" => {
-                    (self.fp64, self.fp64_denormals) = (false, false);
-                    self.extensions.retain(|extension| extension != "cl_khr_fp64");
-                }
-                "division" => self.fp32_correctly_rounded_divide_sqrt = false,
-                "large-groups" => self.max_work_group_size = self.max_work_group_size.min(64),
-                "local-memory" => self.local_memory_bytes = self.local_memory_bytes.min(32 << 10),
-                other => {
-                    return Err(format!(
-                        "{LACKS} names '{other}': it may name f64, division, large-groups and local-memory"
-                    ));
-                }
-            }
+        for lost in named(list) {
+            let loss = LOSSES.iter().find(|(feature, _)| *feature == lost).ok_or_else(|| {
+                format!("{LACKS} names '{lost}': it may name {}", LOSSES.map(|(feature, _)| feature).join(", "))
+            })?;
+            (loss.1)(self);
         }
         Ok(())
     }

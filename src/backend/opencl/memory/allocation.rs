@@ -10,7 +10,7 @@ use opencl3::memory::{CL_MAP_READ, CL_MAP_WRITE, create_buffer};
 use super::buffer::Buffer;
 use super::commands::DeviceMemory;
 use super::pool::{Block, Fallback, GRAIN, Mapping, MemoryKind, block_bytes};
-use crate::backend::opencl::device::{ClStatus, MEMORY_LIMIT, Note, OpenClError, RawMem};
+use crate::backend::opencl::device::{ClStatus, LARGE_BUFFERS, MEMORY_LIMIT, Note, OpenClError, RawMem, is_lost};
 use crate::backend::timeline::CommandKind;
 
 /// What memory is overwritten with in checks: NaN in every precision, and no place of anything in tables.
@@ -40,7 +40,12 @@ fn bytes_of(text: &str) -> Option<u64> {
 impl DeviceMemory {
     /// Limits memory to what the environment says.
     pub(crate) fn limited_by_environment(self) -> Result<Self, OpenClError> {
-        self.set_memory_limit(limit_from_environment()?);
+        let limit = limit_from_environment()?;
+        self.set_memory_limit(limit);
+        if is_lost(LARGE_BUFFERS) {
+            let quarter = limit.map_or(u64::MAX, |limit| limit / 4);
+            self.pool().set_largest_buffer(self.info().max_allocation_bytes.min(quarter));
+        }
         Ok(self)
     }
 
@@ -134,7 +139,7 @@ impl DeviceMemory {
             held: self.pool().held(self.pool().within_limit(kind, least).err()),
             device: self.info().with_driver(),
             device_bytes: self.info().global_memory_bytes,
-            max_allocation_bytes: self.info().max_allocation_bytes,
+            max_allocation_bytes: self.pool().largest_buffer().unwrap_or(self.info().max_allocation_bytes),
         })?;
         self.pool().made(kind);
         Ok(Arc::new(block))
@@ -143,6 +148,9 @@ impl DeviceMemory {
     /// A block as the driver gives it, or the call that failed.
     fn make_block(&self, kind: MemoryKind, bytes: usize) -> Result<Block, (&'static str, ClStatus)> {
         let refused = |call| move |status| (call, ClStatus(status));
+        if self.pool().largest_buffer().is_some_and(|most| bytes as u64 > most) {
+            return Err(refused("clCreateBuffer")(opencl3::error_codes::CL_INVALID_BUFFER_SIZE));
+        }
         let no_room = opencl3::error_codes::CL_MEM_OBJECT_ALLOCATION_FAILURE;
         self.pool().within_limit(kind, bytes).map_err(|_| refused("clCreateBuffer")(no_room))?;
         // Drivers may promise what the host has not: NVIDIA's makes a buffer of 2⁵⁰ bytes.

@@ -215,6 +215,7 @@ struct State {
     calls_with_queues: usize,
     holders: BTreeMap<Arc<str>, MemoryUse>,
     limit: Option<u64>,
+    largest_buffer: Option<u64>,
     statistics: MemoryStatistics,
 }
 
@@ -289,6 +290,15 @@ impl Pool {
 
     pub(crate) fn set_limit(&self, limit: Option<u64>) {
         lock(&self.state).limit = limit;
+    }
+
+    /// Bytes of a buffer at most, where that is less than the driver takes.
+    pub(crate) fn largest_buffer(&self) -> Option<u64> {
+        lock(&self.state).largest_buffer
+    }
+
+    pub(crate) fn set_largest_buffer(&self, bytes: u64) {
+        lock(&self.state).largest_buffer = Some(bytes);
     }
 
     pub(crate) fn made(&self, kind: MemoryKind) {

@@ -53,7 +53,7 @@ static REAL ROOT(REAL a) {
 kernel void probe(uint operation, global const REAL *a_in, global const REAL *b_in, global const REAL *c_in,
                   global REAL *x_out, global REAL *y_out)
 {
-    const size_t i = get_global_id(0);
+    const ulong i = get_global_id(0);
     const REAL a = a_in[i];
     const REAL b = b_in[i];
     const REAL c = c_in[i];

@@ -143,11 +143,11 @@ impl Planner<'_> {
         }
     }
 
-    /// Whether the compiler keeps the arithmetic of vectors; of one that cannot be asked it is not assumed.
+    /// Whether the compiler keeps the arithmetic of vectors; of one that cannot be asked it is assumed only if vectors were chosen by hand.
     fn vectors_are_bitwise(&self) -> bool {
         match self.source {
             ChoiceSource::Device { context, vectors, .. } => vectors.of(context),
-            ChoiceSource::Tuned(_) => false,
+            ChoiceSource::Tuned(_) => self.tuning.lane_form == Some(LaneForm::Vectors),
         }
     }
 

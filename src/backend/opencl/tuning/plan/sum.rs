@@ -348,9 +348,9 @@ impl Planner<'_> {
         self.common_options(work.of.precision, work.of.nsimd, work.access) + &build.options() + &links + &from
     }
 
-    /// The build options of the kernel that adds up the sums of groups: one build serves all precisions, lanes and words.
+    /// The build options of the kernel that adds up the sums of groups: one build serves all precisions, lanes and words. It reads no field, but a compiler
+    /// without f64 refuses the very types of one in f64.
     pub(crate) fn options_of_finish(&self, build: &SumBuild) -> String {
-        // It has sums alone, of which every device has the numbers.
         let precision = if self.device.fp64 { Precision::F64 } else { Precision::F32 };
         self.common_options(precision, 1, AccessWidth::Word) + &build.options_of_finish(self.is_cpu())
     }

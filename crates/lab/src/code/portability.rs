@@ -1,0 +1,76 @@
+//! Programs compiled by clang for devices of many kinds, none of which is there, as strictly as makes sense: a fault that one driver passes over is an
+//! error of the next.
+
+use std::collections::BTreeMap;
+
+use lanefield::backend::opencl::OfflineProgram;
+use rayon::prelude::*;
+
+use super::clang::{Clang, ClangError};
+
+/// A target of clang.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Target {
+    pub name: &'static str,
+    pub(super) arguments: [&'static str; 3],
+}
+
+/// Devices with pointers of 64 and of 32 bits.
+pub const SPIR: [Target; 2] =
+    [Target { name: "spir64", arguments: ["-target", "spir64", ""] }, Target { name: "spir", arguments: ["-target", "spir", ""] }];
+
+/// GPUs of AMD's; not every clang knows all of them.
+pub const AMD: [Target; 4] = [
+    amd("gfx90a", "-mcpu=gfx90a"),
+    amd("gfx942", "-mcpu=gfx942"),
+    amd("gfx1100", "-mcpu=gfx1100"),
+    amd("gfx1201", "-mcpu=gfx1201"),
+];
+
+const fn amd(name: &'static str, processor: &'static str) -> Target {
+    Target { name, arguments: ["-target", "amdgcn-amd-amdhsa", processor] }
+}
+
+/// Headers have functions that a program does not use, and functions have arguments that a form of a build does not; between signed and unsigned nothing is
+/// lost. Whatever else clang says is a fault.
+const WARNINGS: [&str; 10] = [
+    "-Wall",
+    "-Wextra",
+    "-Wpedantic",
+    "-Wconversion",
+    "-Wshadow",
+    "-Wundef",
+    "-Wvla",
+    "-Wno-unused-function",
+    "-Wno-unused-parameter",
+    "-Wno-sign-conversion",
+];
+
+/// What is wrong with programs on a target. Of the extensions of OpenCL C 1.2 a device has `cl_khr_fp64`, or, if it was planned for without, none: what
+/// uses another one is a fault.
+///
+/// # Errors
+/// [`ClangError::Architecture`] for a target that clang does not know.
+pub fn faults(clang: &Clang, target: Target, programs: &[OfflineProgram]) -> Result<Vec<String>, ClangError> {
+    let of = |program: &OfflineProgram| {
+        let given = target.arguments.into_iter().filter(|argument| !argument.is_empty());
+        let mut arguments: Vec<&str> = given.chain(WARNINGS).chain(["-nogpulib", "-Wno-unused-command-line-argument"]).collect();
+        let is_1_2 = program.options.contains("-cl-std=CL1.2");
+        let doubles = !program.options.contains("-DSOFT_F64");
+        arguments.extend(match (is_1_2, doubles) {
+            (true, true) => &["-Xclang", "-cl-ext=-all,+cl_khr_fp64"][..],
+            (true, false) => &["-Xclang", "-cl-ext=-all"],
+            (false, _) => &[],
+        });
+        let found = clang.faults(&program.source, &program.options, (target.name, &arguments))?;
+        Ok(found.into_iter().map(|fault| (fault, program)).collect())
+    };
+    let found: Result<Vec<Vec<(String, &OfflineProgram)>>, ClangError> =
+        programs.par_iter().with_max_len(1).map(of).collect();
+    // Headers are in many programs.
+    let first: BTreeMap<String, &OfflineProgram> = found?.into_iter().rev().flatten().collect();
+    let named = |(fault, program): (String, &OfflineProgram)| {
+        format!("{}, {}: {fault} ({})", target.name, program.file, program.options)
+    };
+    Ok(first.into_iter().map(named).collect())
+}
