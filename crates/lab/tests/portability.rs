@@ -128,6 +128,7 @@ fn every_program_compiles_without_a_warning_for_devices_of_every_kind() {
 }
 
 #[test]
+#[ignore = "test-all: writes every program"]
 fn indices_are_of_64_bits_whatever_the_device_takes_for_sizes() {
     for kind in [DeviceKind::Gpu, DeviceKind::Cpu] {
         for OfflineProgram { file, source, .. } in all_programs(&device(kind, true, true)) {

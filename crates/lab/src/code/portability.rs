@@ -52,25 +52,29 @@ const WARNINGS: [&str; 10] = [
 /// # Errors
 /// [`ClangError::Architecture`] for a target that clang does not know.
 pub fn faults(clang: &Clang, target: Target, programs: &[OfflineProgram]) -> Result<Vec<String>, ClangError> {
-    let of = |program: &OfflineProgram| {
-        let given = target.arguments.into_iter().filter(|argument| !argument.is_empty());
-        let mut arguments: Vec<&str> = given.chain(WARNINGS).chain(["-nogpulib", "-Wno-unused-command-line-argument"]).collect();
-        let is_1_2 = program.options.contains("-cl-std=CL1.2");
-        let doubles = !program.options.contains("-DSOFT_F64");
-        arguments.extend(match (is_1_2, doubles) {
-            (true, true) => &["-Xclang", "-cl-ext=-all,+cl_khr_fp64"][..],
-            (true, false) => &["-Xclang", "-cl-ext=-all"],
-            (false, _) => &[],
-        });
-        let found = clang.faults(&program.source, &program.options, (target.name, &arguments))?;
-        Ok(found.into_iter().map(|fault| (fault, program)).collect())
-    };
-    let found: Result<Vec<Vec<(String, &OfflineProgram)>>, ClangError> =
-        programs.par_iter().with_max_len(1).map(of).collect();
-    // Headers are in many programs.
-    let first: BTreeMap<String, &OfflineProgram> = found?.into_iter().rev().flatten().collect();
+    let found = programs.par_iter().with_max_len(1).map(|program| Ok((program, faults_of(clang, target, program)?)));
+    let found: Vec<(&OfflineProgram, Vec<String>)> = found.collect::<Result<_, ClangError>>()?;
+    // A header is in many programs.
+    let mut first = BTreeMap::new();
+    for (program, faults) in found {
+        for fault in faults {
+            first.entry(fault).or_insert(program);
+        }
+    }
     let named = |(fault, program): (String, &OfflineProgram)| {
         format!("{}, {}: {fault} ({})", target.name, program.file, program.options)
     };
     Ok(first.into_iter().map(named).collect())
+}
+
+fn faults_of(clang: &Clang, target: Target, program: &OfflineProgram) -> Result<Vec<String>, ClangError> {
+    let given = target.arguments.into_iter().filter(|argument| !argument.is_empty());
+    let mut arguments: Vec<&str> = given.chain(WARNINGS).chain(["-nogpulib", "-Wno-unused-command-line-argument"]).collect();
+    let doubles = !program.options.contains("-DSOFT_F64");
+    arguments.extend(match (program.options.contains("-cl-std=CL1.2"), doubles) {
+        (true, true) => &["-Xclang", "-cl-ext=-all,+cl_khr_fp64"][..],
+        (true, false) => &["-Xclang", "-cl-ext=-all"],
+        (false, _) => &[],
+    });
+    clang.faults(&program.source, &program.options, (target.name, &arguments))
 }
