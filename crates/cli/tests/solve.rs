@@ -210,8 +210,8 @@ fn a_solve_that_does_not_fit_the_device_says_so_and_has_the_same_history() {
     assert_eq!(folder.read("limited.csv"), folder.read("whole.csv"));
     assert_contains(&text(&limited("", "200K").stdout), &["bytes did not fit the device"]);
     // 8 links of 9 complex numbers on each of 512 sites do not fit a quarter of that.
-    let lacking = folder.command(&format!("{SOLVE} {device}")).env("LANEFIELD_DEVICE_LACKS", "large-buffers");
-    let output = lacking.env("LANEFIELD_MEMORY_LIMIT", "400K").output().unwrap();
+    let lacks = [("LANEFIELD_DEVICE_LACKS", "large-buffers"), ("LANEFIELD_MEMORY_LIMIT", "400K")];
+    let output = folder.command(&format!("{SOLVE} {device}")).envs(lacks).output().unwrap();
     assert_eq!(output.status.code(), Some(2));
     assert_contains(&text(&output.stderr), &["CL_INVALID_BUFFER_SIZE", "at most 102400 in one buffer"]);
     let output = limited("", "much");

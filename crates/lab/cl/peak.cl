@@ -16,9 +16,9 @@
 // USEs the ELEMENT of each place of this work-item; AT_ONCE of them are there before any is used. With a chunk of 0 the whole launch steps
 // over all n elements; else each group steps over `chunk` elements of its own, one after the other.
 #define STREAM(n, chunk, ELEMENT, USE)                                                                                 \
-    const size_t step = (chunk) == 0 ? get_global_size(0) : get_local_size(0);                                         \
-    const size_t end = (chunk) == 0 ? (n) : min((size_t)(n), (get_group_id(0) + 1) * (size_t)(chunk));                 \
-    size_t place = (chunk) == 0 ? get_global_id(0) : get_group_id(0) * (size_t)(chunk) + get_local_id(0);              \
+    const ulong step = (chunk) == 0 ? get_global_size(0) : get_local_size(0);                                         \
+    const ulong end = (chunk) == 0 ? (n) : min((ulong)(n), (get_group_id(0) + 1) * (ulong)(chunk));                 \
+    ulong place = (chunk) == 0 ? get_global_id(0) : get_group_id(0) * (ulong)(chunk) + get_local_id(0);              \
     for (; place + (AT_ONCE - 1) * step < end; place += AT_ONCE * step) {                                              \
         element_t some[AT_ONCE];                                                                                       \
         _Pragma("unroll")                                                                                              \

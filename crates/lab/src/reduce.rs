@@ -6,7 +6,7 @@ mod report;
 
 use std::collections::{HashMap, HashSet};
 
-use lanefield::backend::opencl::{Finish, OpenCl, SumForm, SumOptions};
+use lanefield::backend::opencl::{DeviceInfo, Finish, OpenCl, SumForm, SumOptions};
 use lanefield::kernel::reduce::{INNER_PRODUCTS, NORM2, SUM};
 use lanefield::kernel::{Case, CaseOptions, Kernel, Numbers, TestData};
 use lanefield::prelude::*;
@@ -29,11 +29,13 @@ const WARP: usize = 32;
 
 /// What Grid's geometry of a reduction would see of a backend. No block reduction runs on the CPU by itself: it replays an H200's.
 fn reduction_device(backend: &impl Timed) -> ReductionDevice {
-    let Some(device) = backend.opencl() else { return ReductionDevice::H200 };
-    let info = device.context().info();
+    backend.opencl().map_or(ReductionDevice::H200, |device| as_grid_sees(device.context().info()))
+}
+
+fn as_grid_sees(info: &DeviceInfo) -> ReductionDevice {
     let max_threads = info.max_work_group_size.min(info.max_work_item_sizes[0]).min(TreePlan::MOST_THREADS);
     ReductionDevice {
-        warp: info.preferred_work_group_multiple.unwrap_or(WARP).next_power_of_two().min(max_threads),
+        warp: info.group_of(info.preferred_work_group_multiple.unwrap_or(WARP).next_power_of_two()),
         max_threads,
         local_bytes: info.local_memory_bytes as usize,
         compute_units: info.compute_units as usize,

@@ -15,6 +15,20 @@ fn bench() -> ReduceBench {
     }
 }
 
+#[test]
+fn devices_whose_work_items_run_in_step_in_any_number_have_a_plan_of_groups_that_they_take() {
+    for multiple in [None, Some(1), Some(4), Some(8), Some(16), Some(24), Some(64), Some(128)] {
+        for max_work_group_size in [64, 256, 1000, 4096] {
+            let imagined = DeviceInfo::imagined("any");
+            let info = DeviceInfo { preferred_work_group_multiple: multiple, max_work_group_size, ..imagined };
+            for bytes in [16, 192] {
+                let plan = get_num_blocks_and_threads(bytes, &as_grid_sees(&info)).unwrap();
+                assert!(plan.threads() <= max_work_group_size, "{multiple:?}: {plan}");
+            }
+        }
+    }
+}
+
 /// The rows and the agreement of the exact sums that a call of `call` for each of `setups` gives.
 fn measured(setups: &[Result<(), &str>], call: impl Fn(usize) -> f64) -> (Vec<ReduceRow>, Agreement) {
     let (mut cpu, bench) = (Cpu::new(None).unwrap(), bench());
