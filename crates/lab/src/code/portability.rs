@@ -16,8 +16,10 @@ pub struct Target {
 }
 
 /// Devices with pointers of 64 and of 32 bits.
-pub const SPIR: [Target; 2] =
-    [Target { name: "spir64", arguments: ["-target", "spir64", ""] }, Target { name: "spir", arguments: ["-target", "spir", ""] }];
+pub const SPIR: [Target; 2] = [
+    Target { name: "spir64", arguments: ["-target", "spir64", ""] },
+    Target { name: "spir", arguments: ["-target", "spir", ""] },
+];
 
 /// GPUs of AMD's; not every clang knows all of them.
 pub const AMD: [Target; 4] = [
@@ -69,7 +71,8 @@ pub fn faults(clang: &Clang, target: Target, programs: &[OfflineProgram]) -> Res
 
 fn faults_of(clang: &Clang, target: Target, program: &OfflineProgram) -> Result<Vec<String>, ClangError> {
     let given = target.arguments.into_iter().filter(|argument| !argument.is_empty());
-    let mut arguments: Vec<&str> = given.chain(WARNINGS).chain(["-nogpulib", "-Wno-unused-command-line-argument"]).collect();
+    let mut arguments: Vec<&str> =
+        given.chain(WARNINGS).chain(["-nogpulib", "-Wno-unused-command-line-argument"]).collect();
     let doubles = !program.options.contains("-DSOFT_F64");
     arguments.extend(match (program.options.contains("-cl-std=CL1.2"), doubles) {
         (true, true) => &["-Xclang", "-cl-ext=-all,+cl_khr_fp64"][..],
