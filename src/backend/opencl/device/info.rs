@@ -17,8 +17,10 @@ pub(super) const LACKS: &str = "LANEFIELD_DEVICE_LACKS";
 /// The largest buffer is a quarter of the memory, as drivers promise at least. Others give more than they promise.
 pub(crate) const LARGE_BUFFERS: &str = "large-buffers";
 
+type Loss = fn(&mut DeviceInfo);
+
 /// What a device may lose, by the names of [`LACKS`], and what is left of one that does.
-const LOSSES: [(&str, fn(&mut DeviceInfo)); 5] = [
+const LOSSES: [(&str, Loss); 5] = [
     ("f64", |device| {
         (device.fp64, device.fp64_denormals) = (false, false);
         device.extensions.retain(|extension| extension != "cl_khr_fp64");
