@@ -164,9 +164,10 @@ impl<'o> Verification<'o> {
 
     /// What a unit that could not be run to its end leaves: a process that died of it, say.
     pub fn failed(&self, unit: usize, error: String) -> UnitReport {
-        let error = self.units.get(unit).map(|Unit { case, rows, .. }| {
-            UnitError { case: *case, error: format!("case {case} of {rows}: {error}") }
-        });
+        let error = self
+            .units
+            .get(unit)
+            .map(|Unit { case, rows, .. }| UnitError { case: *case, error: format!("case {case} of {rows}: {error}") });
         UnitReport { error, ..UnitReport::default() }
     }
 

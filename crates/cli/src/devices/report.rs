@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use lanefield::backend::opencl::ProbeCheck;
 use lanefield::io::atomic::write_atomically;
 
-use super::Listing;
+use super::listing::Listing;
 use crate::files::failed_to_write;
 use crate::interrupt::interrupted;
 use crate::output::document;

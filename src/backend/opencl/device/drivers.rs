@@ -2,7 +2,6 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::info::DeviceInfo;
 use crate::toml_text;
 
 /// The environment variable that names a file in place of the facts of this version, or `none`.
@@ -31,13 +30,13 @@ pub struct DriverFact {
     #[serde(default, skip_serializing)]
     pub(super) one_lane: bool,
     #[serde(default, skip_serializing)]
-    most_work_items: Option<usize>,
+    pub(super) most_work_items: Option<usize>,
     #[serde(default, skip_serializing)]
-    local_memory_kept_back: u64,
+    pub(super) local_memory_kept_back: u64,
     #[serde(default, skip_serializing)]
     pub(super) options: String,
     #[serde(default, skip_serializing)]
-    lacks: String,
+    pub(super) lacks: String,
 }
 
 #[derive(Deserialize)]
@@ -66,31 +65,16 @@ impl DriverFact {
         }
     }
 
-    fn holds_of(&self, info: &DeviceInfo) -> bool {
+    /// Whether it holds of a device, by the names of its platform and its own, and its driver's version.
+    pub(super) fn holds_of(&self, platform: &str, device: &str, driver: &str) -> bool {
         let contains = |text: &str, part: &str| text.to_lowercase().contains(&part.to_lowercase());
         let of_version = |version: &String| {
-            let rest = info.driver_version.strip_prefix(version.as_str());
+            let rest = driver.strip_prefix(version.as_str());
             rest.is_some_and(|rest| !rest.starts_with(|next: char| next.is_ascii_digit()))
         };
-        contains(&info.platform_name, &self.platform)
-            && contains(&info.name, &self.device)
+        contains(platform, &self.platform)
+            && contains(device, &self.device)
             && (self.driver.is_empty() || self.driver.iter().any(of_version))
-    }
-}
-
-impl DeviceInfo {
-    /// Takes over what is known of its driver.
-    ///
-    /// # Errors
-    /// A feature that is unknown.
-    pub(super) fn know(&mut self, facts: &[DriverFact]) -> Result<(), String> {
-        for fact in facts.iter().filter(|fact| fact.holds_of(self)).cloned().collect::<Vec<_>>() {
-            self.local_memory_bytes = self.local_memory_bytes.saturating_sub(fact.local_memory_kept_back);
-            self.max_work_group_size = self.max_work_group_size.min(fact.most_work_items.unwrap_or(usize::MAX));
-            self.lose(&fact.lacks).map_err(|reason| format!("a driver's entry says what it lacks: {reason}"))?;
-            self.known.push(fact);
-        }
-        Ok(())
     }
 }
 
@@ -104,16 +88,14 @@ fn shipped() -> Vec<DriverFact> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::info::DeviceInfo;
     use super::super::testing::device;
     use super::*;
 
     #[test]
     fn an_entry_holds_of_the_devices_that_it_names() {
         let fact = |text: &str| read(&format!("[[driver]]\nwrong = ''\ninstead = ''\nseen = ''\n{text}")).unwrap();
-        let mut info = device("NVIDIA H200");
-        info.platform_name = "NVIDIA CUDA".to_owned();
-        info.driver_version = "580.159.04".to_owned();
-        let holds = |text: &str| fact(text)[0].holds_of(&info);
+        let holds = |text: &str| fact(text)[0].holds_of("NVIDIA CUDA", "NVIDIA H200", "580.159.04");
         for text in ["", "platform = 'nvidia'", "device = 'h200'", "driver = ['580']", "driver = ['1', '580.159.04']"] {
             assert!(holds(text), "{text}");
         }

@@ -226,6 +226,22 @@ impl DeviceInfo {
         Ok(())
     }
 
+    /// Takes over what is known of its driver.
+    ///
+    /// # Errors
+    /// A feature that is unknown.
+    pub(super) fn know(&mut self, facts: &[DriverFact]) -> Result<(), String> {
+        let holds = |fact: &&DriverFact| fact.holds_of(&self.platform_name, &self.name, &self.driver_version);
+        let known: Vec<DriverFact> = facts.iter().filter(holds).cloned().collect();
+        for fact in known {
+            self.local_memory_bytes = self.local_memory_bytes.saturating_sub(fact.local_memory_kept_back);
+            self.max_work_group_size = self.max_work_group_size.min(fact.most_work_items.unwrap_or(usize::MAX));
+            self.lose(&fact.lacks).map_err(|reason| format!("a driver's entry says what it lacks: {reason}"))?;
+            self.known.push(fact);
+        }
+        Ok(())
+    }
+
     /// Work-items of a group along one dimension, where `wanted` are best, which is a power of two: as many as the device takes.
     pub fn group_of(&self, wanted: usize) -> usize {
         let most = wanted.min(self.max_work_group_size).min(self.max_work_item_sizes[0]).max(1);
