@@ -49,6 +49,10 @@ impl PlainImplementation for Flushing {
 }
 
 impl Suspect for Flushing {
+    fn takes(&self, _: Precision) -> bool {
+        true
+    }
+
     fn run(&mut self, case: &Case, links: &PlainLinks<'_>, _: Tuning, sum: Sum) -> Result<Outcome, BackendError> {
         run_as::<Self>(&self.0, case, links, sum)
     }
@@ -121,6 +125,10 @@ impl PlainImplementation for Planted {
 }
 
 impl Suspect for Planted {
+    fn takes(&self, _: Precision) -> bool {
+        true
+    }
+
     fn run(&mut self, case: &Case, links: &PlainLinks<'_>, _: Tuning, sum: Sum) -> Result<Outcome, BackendError> {
         run_as::<Self>(&self.cpu, case, links, sum)
     }

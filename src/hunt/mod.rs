@@ -10,6 +10,7 @@ use std::fmt;
 
 use lanefield_reference::field::FieldShape;
 use lanefield_reference::kernels::Vectors;
+use lanefield_reference::real::Precision;
 use num_complex::Complex;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestError, TestRng, TestRunner};
@@ -33,6 +34,9 @@ const MOST_TRIES: u32 = 2000;
 
 /// Whose results are held against the CPU's.
 pub trait Suspect {
+    /// Whether it computes in a precision.
+    fn takes(&self, precision: Precision) -> bool;
+
     /// What the kernel of a case gives, with fields laid out and the kernel built and launched as `tuning` says. `links`: those of which the case was made.
     fn run(&mut self, case: &Case, links: &PlainLinks<'_>, tuning: Tuning, sum: Sum) -> Result<Outcome, BackendError>;
 
@@ -41,6 +45,10 @@ pub trait Suspect {
 }
 
 impl Suspect for OpenCl {
+    fn takes(&self, precision: Precision) -> bool {
+        self.context().info().fp64 || precision != Precision::F64
+    }
+
     fn run(&mut self, case: &Case, _: &PlainLinks<'_>, tuning: Tuning, sum: Sum) -> Result<Outcome, BackendError> {
         self.forget_programs();
         run_tuned(self, case, tuning, sum)
@@ -132,9 +140,19 @@ pub fn hunt(
     let HuntOptions { seed, bodies } = options;
     let mut bytes = [0; 32];
     bytes[..8].copy_from_slice(&seed.to_le_bytes());
-    let config = Config { cases: bodies, max_shrink_iters: MOST_TRIES, failure_persistence: None, ..Config::default() };
+    let config = Config {
+        cases: bodies,
+        max_shrink_iters: MOST_TRIES,
+        max_local_rejects: u32::MAX,
+        failure_persistence: None,
+        ..Config::default()
+    };
     let mut runner = TestRunner::new_with_rng(config, TestRng::from_seed(RngAlgorithm::ChaCha, &bytes));
-    let [field, sum] = KERNELS.map(|kernel| any_case(kernel, true));
+    let taken: Vec<Precision> = Precision::ALL.into_iter().filter(|&precision| suspect.takes(precision)).collect();
+    let [field, sum] = KERNELS.map(|kernel| {
+        let taken = taken.clone();
+        any_case(kernel, true).prop_filter("a precision of the device", move |drawn| taken.contains(&drawn.precision))
+    });
     let drawn = prop_oneof![2 => field.prop_map(|drawn| (drawn, false)), 1 => sum.prop_map(|drawn| (drawn, true))];
     let cases = (Expression::any(), drawn).prop_map(|(expression, (drawn, sums))| Hunted { expression, drawn, sums });
     let (suspect, report, wrong) = (RefCell::new(suspect), RefCell::new(HuntReport::default()), RefCell::new(None));

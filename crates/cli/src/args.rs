@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Arg, ArgMatches, FromArgMatches, ValueEnum};
 use lanefield::backend::Threads;
-use lanefield::backend::opencl::{DeviceInfo, OpenCl, Tuning, probe};
+use lanefield::backend::opencl::{DeviceError, DeviceInfo, OpenCl, Tuning, probe};
 use lanefield::backend::select::{DeviceChoice, Selected, select};
 use lanefield::comm::WholeLattice;
 use lanefield::in_precision;
@@ -142,9 +142,9 @@ impl PlaceArgs {
         }
         let backend = match selected {
             Selected::Cpu => AnyBackend::from(self.open_cpu()?),
-            Selected::OpenCl(device)
-                if precision == Precision::F64 && !device.fp64 && self.device == DeviceChoice::Auto =>
-            {
+            Selected::OpenCl(device) if precision == Precision::F64 && !device.fp64 => {
+                let lack = DeviceError::NoDoubles { device: device.with_driver() };
+                ensure!(self.device == DeviceChoice::Auto, lack);
                 say!("{device} has no f64: taking the CPU reference");
                 AnyBackend::from(self.open_cpu()?)
             }

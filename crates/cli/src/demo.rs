@@ -121,6 +121,9 @@ impl Demo {
             return Ok((None, Some("--device cpu was asked for".to_owned())));
         }
         Ok(match opencl_device(&self.device)? {
+            Ok(device) if !device.fp64 => {
+                (None, Some(format!("{} has no f64, in which this solves", device.with_driver())))
+            }
             Ok(device) => {
                 let opened = OpenCl::open(&device);
                 (Some(opened.with_context(|| format!("failed to open the device {}", device.name))?), None)

@@ -116,7 +116,7 @@ impl Heatbath {
             true => Ensemble::resume(&self.output, parameters, lattice.clone())?,
             false => (Ensemble::begin(&self.output, parameters, lattice.clone())?, None),
         };
-        let backend = self.on.open(&lattice, Precision::F64)?;
+        let backend = self.on.open(&lattice, self.precision)?;
         let (sweeps, configuration) = last.unwrap_or_else(|| {
             let configuration = match self.start {
                 Start::Unit => Configuration::unit(lattice.part()),
