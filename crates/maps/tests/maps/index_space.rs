@@ -113,8 +113,8 @@ fn any_dimension_may_have_more_groups_than_sixteen_bits_count() {
 fn the_last_dimension_is_the_first_of_the_device_and_those_beyond_the_third_are_one() {
     let text = text_of(&PLACES4, 4);
     for line in [
-        "const size_t z = get_group_id(2) * get_local_size(2) + get_local_id(2);",
-        "z < (size_t)range0 * (size_t)range1",
+        "const ulong z = get_group_id(2) * get_local_size(2) + get_local_id(2);",
+        "z < (ulong)range0 * (ulong)range1",
         "const int i3 = (int)x;",
         "const int i2 = (int)y;",
         "const int i1 = (int)(rest % range1);",
