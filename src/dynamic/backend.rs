@@ -255,8 +255,10 @@ impl Memory for AnyBackend {
         on!(self, b => b.largest(here))
     }
     /// The CPU reference beside a device without f64.
-    fn in_f64(&self) -> Option<&Self> {
-        let lacks = self.opencl().is_some_and(|device| !device.context().info().fp64);
+    fn in_f64(&self) -> &Self {
+        if self.opencl().is_none_or(|device| device.context().info().fp64) {
+            return self;
+        }
         let cpu = || {
             let cpu = Cpu::new(None).ok()?;
             Some(Box::new(match &self.on {
@@ -264,7 +266,7 @@ impl Memory for AnyBackend {
                 _ => cpu.into(),
             }))
         };
-        lacks.then(|| self.in_f64.get_or_init(cpu).as_deref()).flatten()
+        self.in_f64.get_or_init(cpu).as_deref().unwrap_or(self)
     }
     fn allocate(&self, shape: &FieldShape) -> Result<AnyStorage, BackendError> {
         fn allocate<B: KnownBackend>(backend: &B, shape: &FieldShape) -> Result<AnyStorage, BackendError> {

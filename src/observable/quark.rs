@@ -31,7 +31,7 @@ pub trait Quark: ModelChoice + Into<AnyModel> {
         let AnyModel::DomainWall(walls) = (*self).into() else { return Ok(eta) };
         let options = LatticeOptions { checkerboard: Checkerboard::FullOnly, ..LatticeOptions::default() };
         let lattice = Lattice::new(configuration.extents(), f64::COMPLEX, options)?;
-        let backend = backend.in_f64().unwrap_or(backend);
+        let backend = backend.in_f64();
         let eta = backend.upload(field(lattice, &eta)?)?;
         let mut operator = walls.full::<B, f64>(backend, configuration, lattice)?;
         Ok(backend.download(&operator.import_physical_source(&eta)?)?.try_to_site_order()?)

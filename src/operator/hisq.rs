@@ -37,7 +37,7 @@ impl HisqParameters {
         if !model.takes_links(model.hop.links) {
             return Err(BackendError::FatLinks { format: model.hop.links });
         }
-        let in_f64 = backend.in_f64().unwrap_or(backend);
+        let in_f64 = backend.in_f64();
         let field = GaugeField::new(in_f64, configuration, LaneChoice::Auto)?;
         let [fat, long] = field.hisq_fields(model.naik_epsilon)?;
         let fat = LinkFields::configuration(&[&fat], in_f64)?;

@@ -194,11 +194,6 @@ impl Finding<'_> {
     }
 }
 
-/// Who computes in f64 beside a backend, or it itself.
-fn in_f64<B: Backend>(backend: &B) -> &B {
-    backend.in_f64().unwrap_or(backend)
-}
-
 /// Eigenvectors on a backend, for guesses.
 pub(super) struct Deflation<B: Backend, K: Repeated> {
     values: Vec<f64>,
@@ -208,7 +203,7 @@ pub(super) struct Deflation<B: Backend, K: Repeated> {
 impl<B: Backend, K: Repeated> Deflation<B, K> {
     /// Those of an operator's system, whatever precision that has.
     pub(super) fn new<R: Vectors>(operator: &DynOperator<'_, B, R, K>, pairs: &Eigenpairs) -> Result<Self, SolveError> {
-        let (backend, kind) = (in_f64(operator.backend()), operator.object(1));
+        let (backend, kind) = (operator.backend().in_f64(), operator.object(1));
         let lattice = operator.lattice().in_scalar(f64::COMPLEX)?;
         let mut vectors = Basis::new(kind.parts());
         let mut state = SavedState::new(NAME);
@@ -228,7 +223,7 @@ impl<B: Backend, K: Repeated> Deflation<B, K> {
         operator: &DynOperator<'_, B, R, K>,
         b: &FieldOn<B, R, K>,
     ) -> Result<FieldOn<B, R, K>, SolverError> {
-        let (own, backend) = (operator.backend(), in_f64(operator.backend()));
+        let (own, backend) = (operator.backend(), operator.backend().in_f64());
         let lattice = operator.lattice().in_scalar(f64::COMPLEX).map_err(BackendError::from)?;
         let mut projected: FieldOn<B, f64, K> = backend.zeros(lattice, b.sites(), b.kind())?;
         convert((backend, &mut projected), (own, b))?;

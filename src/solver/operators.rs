@@ -79,7 +79,7 @@ pub(super) fn with_operators<R: Vectors, B: Backend, M: ModelChoice, T: Operator
             task.run(&Operators {
                 configuration,
                 backend,
-                backend_in_f64: backend.in_f64().unwrap_or(backend),
+                backend_in_f64: backend.in_f64(),
                 how: &how,
                 one: model.object(1),
                 normal,

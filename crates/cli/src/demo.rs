@@ -122,7 +122,7 @@ impl Demo {
         }
         Ok(match opencl_device(&self.device)? {
             Ok(device) if !device.fp64 => {
-                (None, Some(format!("{} has no f64, in which this solves", device.with_driver())))
+                (None, Some(format!("{} has no f64, which this solve needs", device.with_driver())))
             }
             Ok(device) => {
                 let opened = OpenCl::open(&device);

@@ -262,7 +262,7 @@ fn what_computes_in_f64_takes_the_cpu_unless_a_device_is_named() {
     let said = lacking(&folder, "f64", &format!("{bench} {}", device.index));
     assert_contains(&said, &["has no f64: f64 is left out"]);
     let said = lacking(&folder, "f64", &format!("demo --device {}", device.index));
-    assert_contains(&said, &["Same bits as published.", "has no f64, in which this solves"]);
+    assert_contains(&said, &["Same bits as published.", "has no f64, which this solve needs"]);
     let said = lacking(&folder, "f64", &format!("hunt --seconds 1 --seed 1 --device {}", device.index));
     assert_contains(&said, &["same bits"]);
 }

@@ -257,7 +257,7 @@ impl OpenCl {
     pub(crate) fn run_text(&self, text: &str, kernel: &str, inputs: &[f64]) -> Result<[f64; 2], BackendError> {
         let context = &self.context;
         if !context.info().fp64 {
-            return Err(DeviceError::NoDoubles { device: context.info().name.clone() }.into());
+            return Err(DeviceError::NoDoubles { device: context.info().with_driver() }.into());
         }
         let program = self.program(&Source::written(format!("{kernel}.cl"), text.to_owned()), "")?;
         let read = context.allocate(size_of_val(inputs), "the inputs of a few operations")?;

@@ -76,7 +76,7 @@ impl Verdict<'_> {
             let precisions = if device.fp64 { "" } else { " in f32" };
             let verdict = match self.verdict {
                 _ if self.bitwise => ": its results may be called bitwise",
-                "DIFFERENT" => ", and the kernels have other bits all the same",
+                "DIFFERENT" => ", but kernels give other bits",
                 _ => "",
             };
             lines.push(format!("probe     the device's arithmetic{precisions} follows IEEE 754{verdict}"));
