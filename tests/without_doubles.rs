@@ -23,7 +23,8 @@ kernel void apply(uint operation, global const ulong *a, global const ulong *b, 
     case 6: out[i] = f64_of(as_float((uint)x)); break;
     case 7: out[i] = f64_less(x, y) | f64_at_most(x, y) << 1 | f64_equal(x, y) << 2; break;
     case 8: out[i] = f64_plus_product(z, as_float((uint)x), as_float((uint)y)); break;
-    case 9: out[i] = f64_scaled(x, (int)(y % 1800) - 900); break;
+    case 9: out[i] = f64_is_finite(f64_add(x, z)) ? f64_two_sum(x, z).error : 0; break;
+    case 10: out[i] = f64_scaled(x, (int)(y % 1800) - 900); break;
     }
 }
 "
@@ -31,7 +32,7 @@ kernel void apply(uint operation, global const ulong *a, global const ulong *b, 
 
 /// The same of the processor.
 type OfBits = fn(u64, u64, u64) -> u64;
-const HOST: [(&str, OfBits); 10] = [
+const HOST: [(&str, OfBits); 11] = [
     ("a + b", |a, b, _| (f64::from_bits(a) + f64::from_bits(b)).to_bits()),
     ("a - c", |a, _, c| (f64::from_bits(a) - f64::from_bits(c)).to_bits()),
     ("a b", |a, b, _| (f64::from_bits(a) * f64::from_bits(b)).to_bits()),
@@ -46,6 +47,13 @@ const HOST: [(&str, OfBits); 10] = [
     ("c + a b of f32", |a, b, c| {
         let [a, b] = [a, b].map(|bits| f64::from(f32::from_bits(bits as u32)));
         a.mul_add(b, f64::from_bits(c)).to_bits()
+    }),
+    ("error of a + c", |a, _, c| {
+        // The greater one first (Dekker).
+        let [a, c] = if a << 1 > c << 1 { [a, c] } else { [c, a] }.map(f64::from_bits);
+        let sum = a + c;
+        // Not -0.
+        if sum.is_finite() { (c - (sum - a) + 0.0).to_bits() } else { 0 }
     }),
     ("m 2^e", |a, b, _| ((a as f64) * 2f64.powi((b % 1800) as i32 - 900)).to_bits()),
 ];

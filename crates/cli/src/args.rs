@@ -76,9 +76,9 @@ impl Args for CpuUnlessGiven {
 }
 
 impl BackendArgs {
-    /// Opens the backend that was asked for, to compute in a precision ([`PlaceArgs::open_in`]).
+    /// Opens the backend that was asked for, to compute in a precision ([`PlaceArgs::open`]).
     pub fn open(&self, precision: Precision) -> anyhow::Result<AnyBackend> {
-        self.place.open_in(precision, self.tuning.tuning())
+        self.place.open(precision, self.tuning.tuning())
     }
 
     /// The same, on the part of this rank.
@@ -112,27 +112,18 @@ impl OnLatticeArgs {
 }
 
 impl PlaceArgs {
-    /// As [`Self::open_to_tune`], and says which files of the tuner are not used.
-    pub fn open(&self, tuning: Tuning) -> anyhow::Result<AnyBackend> {
-        self.open_in(Precision::F32, tuning)
-    }
-
-    /// The same, to compute in a precision: where no device was named, and the one that would be taken has no f64, the CPU reference is.
-    pub fn open_in(&self, precision: Precision, tuning: Tuning) -> anyhow::Result<AnyBackend> {
-        let backend = self.open_selected(precision, tuning)?;
+    /// Opens the backend that was asked for, to compute in a precision: where no device was named, and the one that would be taken has no f64, the CPU
+    /// reference is. Says on standard error which one was taken, and which files of the tuner are not used.
+    pub fn open(&self, precision: Precision, tuning: Tuning) -> anyhow::Result<AnyBackend> {
+        let backend = self.open_untuned(precision, tuning)?;
         if let Some(device) = backend.opencl() {
             warn_of_tuning(device);
         }
         Ok(backend)
     }
 
-    /// Opens the backend that was asked for, and says on standard error which one was taken, and whether its results can be called
-    /// bitwise.
-    pub fn open_to_tune(&self, tuning: Tuning) -> anyhow::Result<AnyBackend> {
-        self.open_selected(Precision::F32, tuning)
-    }
-
-    fn open_selected(&self, precision: Precision, tuning: Tuning) -> anyhow::Result<AnyBackend> {
+    /// The same, without a word on files of the tuner.
+    pub fn open_untuned(&self, precision: Precision, tuning: Tuning) -> anyhow::Result<AnyBackend> {
         let (selected, note) = {
             let _span = span(Group::Host, || "list devices");
             select(&self.device, ranks::communicator().local())?

@@ -51,7 +51,7 @@ impl Capture {
         // Before anything is computed.
         require_no_file(&self.output)?;
         Captured::require_new(&self.output, replaces())?;
-        let mut backend = self.place.open(Tuning::OPEN)?;
+        let mut backend = self.place.open(Precision::F32, Tuning::OPEN)?;
         let Some(device) = backend.opencl_mut() else {
             bail!(
                 "launches are captured on OpenCL devices, not on the CPU reference: choose a device by --device, or install PoCL"

@@ -108,7 +108,7 @@ impl Doctor {
     pub fn run(self, list: &Known) -> anyhow::Result<Outcome> {
         let maps = list.maps_of(&self.kernel)?;
         if !maps.is_empty() {
-            let backend = self.place.open(Tuning::OPEN)?;
+            let backend = self.place.open(Precision::F32, Tuning::OPEN)?;
             let examined = ExaminedMaps::all(&maps, &backend, self.samples)?;
             let head = Head::on(Kind::Doctor, backend.device());
             return show(self.json, head, &examined, ExaminedMaps::text);
@@ -153,7 +153,7 @@ impl Doctor {
         let described = self.described.as_deref().map(|path| Ok::<_, anyhow::Error>((path, Description::read(path)?)));
         let described = described.transpose()?;
         let counted = self.counted()?;
-        let mut backend = self.place.open(Tuning::OPEN)?;
+        let mut backend = self.place.open(Precision::F32, Tuning::OPEN)?;
         let Some(backend) = backend.opencl_mut() else {
             bail!(
                 "the doctor examines OpenCL devices, not the CPU reference: choose a device by --device, or install PoCL"

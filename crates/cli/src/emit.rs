@@ -128,7 +128,7 @@ impl Emit {
             Some(device) => device.clone(),
             None => default_device().parse()?,
         };
-        let mut backend = (PlaceArgs { device, threads: None }).open(Tuning::OPEN)?;
+        let mut backend = (PlaceArgs { device, threads: None }).open(Precision::F32, Tuning::OPEN)?;
         let Some(device) = backend.opencl_mut() else {
             bail!("the CPU reference makes no PTX: choose a GPU of NVIDIA by --device");
         };

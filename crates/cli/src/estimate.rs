@@ -110,7 +110,9 @@ impl Estimate {
             return self.ranks.estimate(&self.of_kernel.work.of(list, kernel)?, self.json);
         }
         let backend = match &self.of_kernel.device {
-            Some(device) => Some(PlaceArgs { device: device.clone(), threads: None }.open(Tuning::OPEN)?),
+            Some(device) => {
+                Some(PlaceArgs { device: device.clone(), threads: None }.open(Precision::F32, Tuning::OPEN)?)
+            }
             None => None,
         };
         let machine = self.machine(backend.as_ref())?;

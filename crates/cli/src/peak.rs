@@ -144,7 +144,7 @@ impl Peak {
         if let Some(path) = &self.roofline {
             require_outputs(&[("--roofline", path)], &[])?;
         }
-        let mut backend = self.place.open(Tuning::OPEN)?;
+        let mut backend = self.place.open(Precision::F32, Tuning::OPEN)?;
         let options = PeakOptions { quick: self.quick, most_bytes: self.bytes, parts: self.parts.clone() };
         if let Some(device) = backend.opencl_mut() {
             let steps = Ceilings::steps(device.context(), &options);

@@ -83,7 +83,7 @@ impl Tune {
         if !maps.is_empty() {
             return self.maps(&maps, &place);
         }
-        let mut backend = place.open_to_tune(Tuning::OPEN)?;
+        let mut backend = place.open_untuned(Precision::F32, Tuning::OPEN)?;
         let Some(device) = backend.opencl_mut() else {
             bail!("the CPU reference has nothing to tune; name an OpenCL device (`lanefield devices` lists them)")
         };
@@ -118,7 +118,7 @@ impl Tune {
     /// attribute.
     fn maps(&self, maps: &[Map], place: &PlaceArgs) -> anyhow::Result<Outcome> {
         const SAMPLES: u32 = 20;
-        let (backend, cpu) = (place.open(Tuning::OPEN)?, place.open_cpu()?);
+        let (backend, cpu) = (place.open(Precision::F32, Tuning::OPEN)?, place.open_cpu()?);
         let compared = ComparedMap::all(maps, 1, &cpu, &backend);
         let maps = TimedMap::all(maps, &backend, SAMPLES, true)?;
         let same_bits = compared.iter().all(ComparedMap::same_bits);

@@ -218,7 +218,7 @@ fn a_device_that_lacks_something_has_the_same_bits() {
         text.contains("the device's arithmetic in f32 follows IEEE 754: its results may be called bitwise"),
         "{text}"
     );
-    let small = [("LANEFIELD_DEVICE_LACKS", "large-groups,local-memory,large-buffers")];
+    let small = [("LANEFIELD_DEVICE_LACKS", "large-groups,local-memory,large-buffers,wide-size")];
     let text = stdout(&verify(&["--smoke", "--kernels", kernels], &small));
     assert!(text.contains("same bits: ") && unsupported(&text) == 0, "{text}");
     let output = verify(&["--smoke"], &[("LANEFIELD_DEVICE_LACKS", "doubles")]);
@@ -233,7 +233,7 @@ fn a_device_that_lacks_everything_there_is_a_name_for_has_the_same_bits() {
         return;
     }
     let kernels = "hop,eo_clover,slice_sums,rhs_products,heat_bath,s_sweep,plaquette_sum";
-    let features = "f64,division,large-groups,local-memory,large-buffers";
+    let features = "f64,division,large-groups,local-memory,large-buffers,wide-size";
     let lacks = [("LANEFIELD_DEVICE_LACKS", features), ("LANEFIELD_MEMORY_LIMIT", "64M")];
     let text = stdout(&verify(&["--smoke", "--kernels", kernels], &lacks));
     assert!(text.contains("same bits: ") && !text.contains("DIFFERENT"), "{text}");

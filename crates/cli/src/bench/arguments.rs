@@ -37,7 +37,7 @@ pub struct TimingArgs {
 
 impl TimingArgs {
     pub fn open(&self) -> anyhow::Result<AnyBackend> {
-        self.place.open(Tuning::OPEN)
+        self.place.open(Precision::F32, Tuning::OPEN)
     }
 
     /// Times what is planned for the backend, holds it against the bandwidths of memory, and prints what is made of that.

@@ -90,7 +90,7 @@ fn offline(args: &Occupancy, kernels: &[&'static Kernel]) -> anyhow::Result<Repo
 
 fn on_device(args: &Occupancy, kernels: &[&'static Kernel]) -> anyhow::Result<(Device, Report)> {
     let place = PlaceArgs { device: args.device.clone(), threads: None };
-    let mut backend = place.open(args.tuning.tuning())?;
+    let mut backend = place.open(Precision::F32, args.tuning.tuning())?;
     let Some(device) = backend.opencl_mut() else {
         bail!(
             "the CPU reference has no compute units with waves: name an OpenCL device, or give --arch to compile offline"

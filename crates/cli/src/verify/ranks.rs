@@ -55,7 +55,7 @@ impl OnDecompositions {
     pub fn run(&self, json: bool) -> anyhow::Result<Outcome> {
         let host = AnyBackend::from(self.place.open_cpu()?);
         let mut report = Report { threads: !ranks::are_several(), seed: self.seed, ..Report::default() };
-        let backend = self.place.open(Tuning::OPEN)?;
+        let backend = self.place.open(Precision::F32, Tuning::OPEN)?;
         let device = match (report.threads, backend.opencl()) {
             (true, None) => {
                 report.device = format!("the CPU reference, one thread for each rank, against {}", backend.describe());

@@ -17,10 +17,13 @@ pub(super) const LACKS: &str = "LANEFIELD_DEVICE_LACKS";
 /// The largest buffer is a quarter of the memory, as drivers promise at least. Others give more than they promise.
 pub(crate) const LARGE_BUFFERS: &str = "large-buffers";
 
+/// A `size_t` of 64 bits: programs are built for one of 32 without it.
+pub(crate) const WIDE_SIZE: &str = "wide-size";
+
 type Loss = fn(&mut DeviceInfo);
 
 /// What a device may lose, by the names of [`LACKS`], and what is left of one that does.
-const LOSSES: [(&str, Loss); 5] = [
+const LOSSES: [(&str, Loss); 6] = [
     ("f64", |device| {
         (device.fp64, device.fp64_denormals) = (false, false);
         device.extensions.retain(|extension| extension != "cl_khr_fp64");
@@ -31,6 +34,8 @@ const LOSSES: [(&str, Loss); 5] = [
     (LARGE_BUFFERS, |device| {
         device.max_allocation_bytes = device.max_allocation_bytes.min(device.global_memory_bytes / 4);
     }),
+    // Of the sizes in its kernels (cl/short_sizes.clh).
+    (WIDE_SIZE, |_| {}),
 ];
 
 fn named(list: &str) -> impl Iterator<Item = &str> {

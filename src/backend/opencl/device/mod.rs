@@ -35,6 +35,6 @@ pub(crate) use handles::{
     RawDevice, RawEvent, RawKernel, RawMem, RawProgram, RawQueue, WaitList, enqueue_without_event, text, unsigned,
 };
 pub use info::{DeviceInfo, DeviceKind, Retirement};
-pub(crate) use info::{LARGE_BUFFERS, is_lost};
+pub(crate) use info::{LARGE_BUFFERS, WIDE_SIZE, is_lost};
 pub(crate) use lock::lock;
 pub use opened::{Device, MemoryUse};

@@ -17,7 +17,8 @@ use sha2::{Digest as _, Sha256};
 use super::cache::{Cache, EntryKind, Key, compiler_environment};
 use super::launched::{PROGRAM_ALONE, note_launched, was_launched};
 use crate::backend::opencl::device::{
-    ClStatus, Device, DeviceInfo, OpenClError, RawDevice, RawKernel, RawProgram, lock, text, unsigned, unusable_cache,
+    ClStatus, Device, DeviceInfo, OpenClError, RawDevice, RawKernel, RawProgram, WIDE_SIZE, is_lost, lock, text,
+    unsigned, unusable_cache,
 };
 use crate::backend::timeline::Group;
 
@@ -464,6 +465,9 @@ pub(crate) fn full_options(device: &DeviceInfo, options: &str) -> String {
     }
     if !device.fp64 {
         full.push("-DSOFT_F64");
+    }
+    if is_lost(WIDE_SIZE) {
+        full.push("-DSHORT_SIZES");
     }
     full.extend(device.driver_options());
     full.extend(options.split_whitespace());
