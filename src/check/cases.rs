@@ -68,8 +68,9 @@ impl Drawn {
         TestData::new(self.seed)
     }
 
+    /// Trees have blocks that every device takes.
     pub(crate) fn sum(&self) -> Sum {
-        match TreePlan::new(64, 4) {
+        match TreePlan::with_warp(32, 4, 16) {
             Ok(plan) if self.tree => Sum::Tree(plan),
             _ => Sum::Exact,
         }

@@ -233,7 +233,7 @@ impl DeviceError {
     /// What a device lacks and says that it lacks, where that is the error: then nothing failed.
     pub fn lack(error: &crate::backend::BackendError) -> Option<String> {
         let error = error.of_device::<Self>()?;
-        matches!(error, Self::NoDoubles { .. }).then(|| error.to_string())
+        matches!(error, Self::NoDoubles { .. } | Self::PlanTooLarge { .. }).then(|| error.to_string())
     }
 }
 
