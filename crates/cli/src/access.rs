@@ -15,7 +15,9 @@ use super::kernel_args::KernelWorkArgs;
 use super::machines::machine_named;
 use super::tuning::TuningArgs;
 
-/// Count the transactions, cache lines and bank conflicts of wavefronts: of kernels of the library, of addresses written by hand, or of named examples.
+/// Count memory transactions and bank conflicts of a kernel.
+///
+/// Transactions, cache lines and bank conflicts of wavefronts: of a kernel of the library, of addresses written by hand, or of named examples.
 ///
 /// A transaction is an aligned segment of 32, 64 or 128 bytes that an access of a wavefront touches. Efficiency is bytes asked for over bytes of 32-byte
 /// sectors moved; a byte for which several work-items ask counts once.

@@ -9,6 +9,8 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Command, Error};
 use strsim::damerau_levenshtein;
 
+use super::command_line::named;
+
 /// Flags by which commands here and elsewhere take the same thing.
 const SAME: [&[&str]; 14] = [
     &["csw", "c-sw", "csw-r", "clover"],
@@ -41,10 +43,7 @@ const VALUES: [(&str, &str); 7] = [
 /// Adds to an error of clap's what may have been meant.
 pub fn advise(error: Error, program: &Command, arguments: &[OsString]) -> Error {
     let mut error = without_jargon(error);
-    let mut command = program;
-    for word in arguments.iter().skip(1).filter_map(|word| word.to_str()) {
-        command = command.find_subcommand(word).unwrap_or(command);
-    }
+    let command = named(program, arguments);
     let context = |kind| match error.get(kind) {
         Some(ContextValue::String(text)) => Some(text.clone()),
         _ => None,

@@ -16,7 +16,9 @@ use clap::Args;
 
 use super::outcome::Outcome;
 
-/// Time kernels on one device, and compare each with the copy bandwidth of its memory; or run one of the studies below.
+/// Time kernels, and compare them with the copy bandwidth.
+///
+/// Kernels of one device, against the bandwidth of its memory; or one of the studies below.
 ///
 /// Kernels are named by a family, by their own name, or by `all` (`lanefield verify --list` lists them); the kernel of a dagger is timed only where it is
 /// named itself. Times are device times where there are device events, else wall times: the median, and the range from the 10th to the 90th

@@ -15,7 +15,9 @@ use super::kernels::of_library;
 use super::output::{bytes, facts, joined, print};
 use crate::prelude::*;
 
-/// Write one launch of a kernel to a directory: its code and all of its arguments, so that another program can run the same.
+/// Write one launch of a kernel with all its arguments.
+///
+/// Another program can then run the same launch.
 ///
 /// There are the binary of the program (PTX on NVIDIA's GPUs), the sizes, every argument, and each buffer before the launch and after it. Fields hold random
 /// numbers. The launch is run once more from what was written, and must give the same bits. On NVIDIA's GPUs scripts/profile_nvidia.py runs it through CUDA,

@@ -27,7 +27,9 @@ use crate::prelude::*;
 use crate::source::field::{InputArgs, source_or_file};
 use plot::plot;
 
-/// Compare two arrays bit for bit: where they differ first, how many numbers do and where, and what may have caused it.
+/// Compare two arrays bit for bit, and explain differences.
+///
+/// It reports where they differ first, how many numbers differ and where, and what may have caused it.
 ///
 /// Numbers are compared as integers; any NaN equals any NaN, and +0 is not -0. Exit code 0: the same bits, or within --ulps; 1: they differ; 2: they
 /// cannot be compared. Where one array is complex64 and the other complex128, the latter is rounded first.

@@ -6,7 +6,7 @@ use clap_complete::{Shell, generate};
 use super::output::print;
 use crate::prelude::*;
 
-/// Print the script with which a shell completes the command line.
+/// Print the completion script of a shell.
 #[derive(Args)]
 #[command(after_help = "Examples:
   lanefield completions bash

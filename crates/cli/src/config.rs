@@ -16,7 +16,9 @@ use super::configuration::{FormatArgs, MadeInputs, ReadArgs};
 use super::ranks::{RanksArgs, require_one};
 use crate::prelude::*;
 
-/// Show, check, make, convert or project gauge configurations (NERSC, ILDG, SciDAC, MILC, openQCD, DD-αAMG and HiRep files, NumPy and HDF5 arrays).
+/// Show, check, create, convert or project gauge configurations.
+///
+/// Formats: NERSC, ILDG, SciDAC, MILC, openQCD, DD-αAMG and HiRep files, NumPy and HDF5 arrays.
 #[derive(Args)]
 #[command(after_help = "Examples:
   lanefield config generate hot --lattice 4.4.4.8 --seed 1 --output hot.nersc

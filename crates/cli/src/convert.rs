@@ -14,7 +14,9 @@ use super::ordered_array::{Named, read};
 use super::output::print;
 use crate::prelude::*;
 
-/// Convert an array between the orders of sites, bases of spins, precisions and files of programs, NumPy's and HDF5.
+/// Convert an array between site orders, spin bases and formats.
+///
+/// Arrays of other programs, in NumPy and HDF5 files, in f32 and f64.
 ///
 /// Orders move numbers, and change no bit; so do degrand-rossi and chiral. Of dirac-pauli and ukqcd each number is a sum of two times 1/√2, computed in
 /// f64, and rounded once to the precision of the file. What is written has the shape of its order: where even sites come first (2, T, Z, Y, X/2, …), of

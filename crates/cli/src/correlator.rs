@@ -22,7 +22,9 @@ use crate::prelude::*;
 use plot::{Curve, Title, plot};
 use propagators::{Propagator, PropagatorFacts};
 
-/// Compute the correlators of pion and rho from a propagator, time slice by time slice, with the same bits on every device.
+/// Compute the pion and rho correlators of a propagator.
+///
+/// Sums over each time slice are exact: the bits are the same on every device.
 ///
 /// The sidecar of a propagator, P.npy.json, says where its source is, and what operator and configuration it is of; what contradicts it is refused.
 /// Several propagators, of other sources or configurations, are averaged, with jackknife errors: over configurations where there are several, else

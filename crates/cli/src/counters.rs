@@ -9,7 +9,9 @@ use super::args::one_of;
 use super::output::{dense, facts, joined, number, table};
 use crate::prelude::*;
 
-/// Compute the bandwidth that kernels achieved from what a profiler counted, and compare a port's profile with our measurements.
+/// Compute the achieved bandwidth from a profiler's counters.
+///
+/// It can also compare the profile of a port with the measurements of this project.
 ///
 /// Reads CSV of rocprof (results.csv with FETCH_SIZE and WRITE_SIZE, results.stats.csv), rocprofv3 (counter_collection, kernel_trace and
 /// kernel_stats) and Nsight Compute (ncu --csv, also with --page raw). TOTAL_RW = FETCH_SIZE + WRITE_SIZE, averaged over the calls of a kernel, is

@@ -30,7 +30,7 @@ const MASS: f64 = -0.4;
 /// SHA-256 of the history, as `lanefield solve --history` writes it (docs/verified.md).
 const PUBLISHED: &str = "2ad53384575f0b2ee387e970e008443567a5b785d981e34124a03e76513b2747";
 
-/// Solve on a gauge configuration, on the CPU and on an OpenCL device, and compare all bits.
+/// Solve a small system on CPU and device, and compare all bits.
 ///
 /// The program comes with a thermalised configuration of 8³×16 sites. The Wilson equation is solved on it by conjugate gradients, on the CPU reference
 /// and on the first OpenCL device (a GPU, or PoCL). Both residual histories, and the one that was published, must be the same bits: exit code 1 if not.

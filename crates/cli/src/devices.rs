@@ -8,7 +8,9 @@ use super::output::print;
 use crate::prelude::*;
 use listing::Listing;
 
-/// List the OpenCL devices and the CPU reference, with what matters for a lattice kernel.
+/// List the OpenCL devices, and what each can do.
+///
+/// The CPU reference is one of them.
 ///
 /// `known` is what is known of a driver that does something wrong or unusual, and what is done about it. LANEFIELD_DRIVERS names a TOML file in place of
 /// these facts, or none.

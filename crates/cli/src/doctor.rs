@@ -27,7 +27,9 @@ use super::build_ahead::JobsArgs;
 use super::files::require_outputs;
 use super::kernel_args::CaseArgs;
 
-/// Why a kernel is slow, and what will help: the checklist that people go through by hand, carried out on a device.
+/// Diagnose why a kernel is slow, and what will help.
+///
+/// It works through the checklist that people use by hand, on a device.
 ///
 /// Checks work-groups against wavefronts (and tries 4, 8, 16 and 32 outer sites per work-group), the number of work-groups, registers spilled to
 /// memory, passes that could be one, memory transactions that carry bytes nobody asked for, and transfers, allocations and gaps between launches.

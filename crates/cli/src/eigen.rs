@@ -16,7 +16,9 @@ use crate::prelude::*;
 use crate::solving::course::{SolverArgs, lay_out};
 use crate::solving::long_run::{CheckpointArgs, Interrupted, since};
 
-/// Compute the lowest eigenvalues and eigenvectors of A, which conjugate gradients solve for M, with the same bits on every device.
+/// Compute the lowest eigenvalues and eigenvectors of an operator.
+///
+/// The operator is A, for which conjugate gradients solve M. The bits are the same on every device.
 ///
 /// A is M†M, by even-odd Mpc†Mpc on the odd sites, or M or Mpc itself where that is Hermitian and positive definite. It is done by Lanczos with thick restarts on a
 /// Chebyshev polynomial of A, in f64. Of an eigenvalue that occurs several times, as those of free fermions do, not all eigenvectors need be found.

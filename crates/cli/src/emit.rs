@@ -24,7 +24,9 @@ use super::outcome::Outcome;
 use super::output::print;
 use super::tuning::TuningArgs;
 
-/// Write a kernel as a source for other programs, with the same bits: in C, CUDA, HIP or OpenCL C.
+/// Write a kernel as source code for other programs.
+///
+/// The source is C, CUDA, HIP or OpenCL C, and has the same bits.
 ///
 /// Kernels that are written once, as a body (hops of colour vectors, operators that are one launch, and kernels of one's own), are written in C99, CUDA or HIP,
 /// on arrays in site order; every kernel is in OpenCL C as it is built here, with all that it includes. A map of a crate of one's own (docs/maps.md) is written

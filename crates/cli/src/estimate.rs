@@ -23,7 +23,9 @@ use super::bench::arguments::sampling;
 use super::kernel_args::KernelWorkArgs;
 use super::machines::{described, machine_named, read};
 
-/// Estimate what a workload takes on a machine, before anything is built: its limits, which one binds, and GO or NO-GO against a wanted rate.
+/// Estimate the run time of a workload on a machine.
+///
+/// It names each limit and the one that binds, before anything is built, and says GO or NO-GO for a wanted rate.
 ///
 /// For the kernels of the library, every byte is counted from the layout: from and to memory, between the last cache and the compute units, and of
 /// the first cache; and so are instructions. With a device, the kernel is also run there. NO-GO ends with exit code 1. The memory that solves and

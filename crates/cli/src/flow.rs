@@ -20,8 +20,9 @@ use super::ranks::is_first;
 use crate::prelude::*;
 use plot::plot;
 
-/// Let a gauge configuration flow along the gradient of an action, and measure energy density and topological charge on the way, with the same bits on every
-/// device.
+/// Run the gradient flow of a configuration.
+///
+/// It measures the energy density and the topological charge on the way, with the same bits on every device.
 ///
 /// E is the energy density of the clover field strength, t₀ the flow time at which t²E is 0.3, and w₀² that at which t d/dt t²E is. The scheme is Lüscher's
 /// of third order. docs/agreement.md lists the conventions of other programs.

@@ -12,7 +12,9 @@ use super::output::{bits, facts, joined, small, with_bits};
 use super::progress::ShareBar;
 use crate::prelude::*;
 
-/// Bring a gauge configuration into Landau or Coulomb gauge by overrelaxation, with the same links and as many iterations on every device.
+/// Fix a configuration to Landau or Coulomb gauge.
+///
+/// By overrelaxation, with the same links and number of iterations on every device.
 ///
 /// F, which is maximised, is the average of Re tr U / 3 over the links of the directions that are fixed. θ is the average over sites of tr Δ Δ† / 3, with Δ the
 /// divergence of the traceless anti-Hermitian parts of links; in Coulomb gauge it is that of the time slice where it is largest.

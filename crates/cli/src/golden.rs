@@ -15,7 +15,7 @@ use super::kernels;
 use super::output::{bytes, facts, joined, table};
 use super::progress::styled_bar;
 
-/// Write inputs and results of every kernel as files, or compare the results of a port with them.
+/// Write golden data of every kernel, or check a port with them.
 #[derive(Args)]
 #[command(after_help = "Examples:
   lanefield golden export golden --kernels hop --lattice 2.2.2.4

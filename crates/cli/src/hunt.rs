@@ -27,7 +27,9 @@ const WORKER: &str = "--worker";
 /// Drivers need not keep kernels that are never built again.
 const NO_CACHES: [(&str, &str); 2] = [("POCL_KERNEL_CACHE", "0"), ("CUDA_CACHE_DISABLE", "1")];
 
-/// Run random kernels on an OpenCL device and on the CPU, and shrink what differs to a few lines.
+/// Search for wrong bits with random kernels.
+///
+/// It runs random kernels on an OpenCL device and on the CPU, and shrinks what differs to a few lines.
 ///
 /// Each kernel is a random body of complex arithmetic, comparisons, loops, links and neighbours, on random lattices, lanes, precisions and numbers that are hard
 /// on arithmetic, laid out, built and launched in random ways. What differs is shrunk to the least kernel and case, and then to the few operations

@@ -37,6 +37,7 @@ mod files;
 mod flow;
 mod gaugefix;
 mod golden;
+mod groups;
 mod guidelines;
 mod hunt;
 mod interrupt;
@@ -158,7 +159,7 @@ impl Command {
 
 /// The command line, with the kernels of the library.
 fn command() -> clap::Command {
-    with_kernels(Cli::command(), Known::LIBRARY)
+    groups::grouped(with_kernels(Cli::command(), Known::LIBRARY))
 }
 
 /// Runs the program `lanefield`, and says how it ended.

@@ -7,7 +7,7 @@ use lanefield::io::atomic::write_atomically;
 use super::files::{require_no_file, require_outputs};
 use crate::prelude::*;
 
-/// Write the manual pages of the program and its subcommands.
+/// Write the manual pages of the program and its commands.
 #[derive(Args)]
 #[command(hide = true)]
 pub struct Manual {

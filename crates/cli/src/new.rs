@@ -21,7 +21,9 @@ const FILES: [(&str, &str); 6] = [
 
 const KERNEL: &str = "covariant_sum";
 
-/// Make a crate for kernels of your own: one kernel, its twin, its tests, its benchmark, and the tools over it.
+/// Create a crate for kernels of your own.
+///
+/// It has one kernel, its reference implementation, its tests, its benchmark, and the tools over it.
 ///
 /// The kernel is to be replaced by yours. `cargo test` in the new folder holds it against its twin and an OpenCL device, `cargo run -- verify`, `bench`, `tune` and
 /// `doctor` are the tools over it, and `cargo bench` times it.

@@ -16,7 +16,9 @@ use super::interrupt::{advise, ends_on, keep};
 use super::output::{bits, joined, table};
 use crate::prelude::*;
 
-/// Measure gauge observables on a configuration, smeared first or not, with the same bits on every device: sums over sites are exact.
+/// Measure gauge observables of a configuration.
+///
+/// The configuration can be smeared or flowed first. Sums over sites are exact: the bits are the same on every device.
 ///
 /// docs/agreement.md lists the conventions of other programs.
 #[derive(Args)]

@@ -24,7 +24,9 @@ use super::files::{named, require_outputs, svg};
 use super::interrupt;
 use super::progress::with_bar;
 
-/// Measure the ceilings of a device: memory, caches, arithmetic, latency, launches, transfers. Draw the roofline of the kernels.
+/// Measure the ceilings of a device, and draw its roofline.
+///
+/// Ceilings: memory, caches, arithmetic, latency, launches, transfers.
 ///
 /// Bandwidths are in 10⁹ bytes per second: the best of several ways (the table says which), the median of several runs, on buffers of random
 /// numbers larger than the caches. A copy counts what is read and what is written; a triad (x + s · y) counts two streams read and one written.

@@ -18,7 +18,9 @@ use super::smear::smear_until_a_signal;
 use crate::configuration::list::{Configurations, files_of, twice};
 use crate::prelude::*;
 
-/// The potential of static quarks on the axes, V(r) = ln [W(r, t) / W(r, t + 1)] of Wilson loops averaged over configurations, and its fit.
+/// Measure and fit the static quark potential.
+///
+/// V(r) = ln [W(r, t) / W(r, t + 1)] on the axes, from Wilson loops averaged over configurations.
 ///
 /// The fit is V₀ - α/r + σ r, each distance weighed by its error; r₀ = √((1.65 - α) / σ) is Sommer's scale. There is one for each time t; t is late enough
 /// when r₀ does not change from it to the next. Smearing lets that come sooner. Each step that smears the links in time (all kinds but spatial-ape) changes

@@ -30,7 +30,9 @@ use crate::solving::residual_history::Progress;
 use crate::source::field::source_or_file;
 use crate::source::quark::{Columns, Links, SmearArgs};
 
-/// Compute the propagator of a quark from a point, a wall or noise: M S = η for each spin and colour of the source, in one batch.
+/// Compute a quark propagator from a point, a wall or noise.
+///
+/// Solves M S = η for each spin and colour of the source, in one batch.
 ///
 /// Operators on colour vectors have no spin, and no such propagator. That of twisted mass is in the twisted basis. docs/agreement.md lists the conventions of other programs.
 #[derive(Args)]

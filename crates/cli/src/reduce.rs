@@ -15,7 +15,9 @@ use super::output::{Layout, bits};
 use super::ranks::{self, RanksArgs};
 use crate::prelude::*;
 
-/// Sum a field over its sites: norm, inner product, sum of each word, or the same slice by slice.
+/// Sum a field over its sites, or slice by slice.
+///
+/// The norm, an inner product, or the sum of each word.
 ///
 /// Prints a line for each sum: slice and word where there are several, then the real and the imaginary part, each as the shortest
 /// decimal number that reads back as the same double, and as its 16 hex digits. All NaNs are printed alike.

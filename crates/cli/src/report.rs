@@ -7,7 +7,7 @@ use super::files::require_outputs;
 use super::output::{facts, print};
 use crate::prelude::*;
 
-/// Make one HTML file from the JSON of other commands, and from traces.
+/// Create an HTML report from JSON results and traces.
 ///
 /// It takes what any command prints with --json, and files of --trace, in any order and number. It opens with a summary: machine, ceilings, verdicts,
 /// the kernels nearest to their ceiling and farthest from it, findings; then come the roofline, shares of bandwidth by kernel and variant,

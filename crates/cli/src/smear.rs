@@ -11,7 +11,9 @@ use super::interrupt::{interrupted, keep};
 use super::output::{bits, facts, joined, small, with_bits};
 use crate::prelude::*;
 
-/// Smear the links of a gauge configuration, with the same bits on every device and any number of ranks.
+/// Smear the links of a configuration.
+///
+/// The links are the same bits on every device and any number of ranks.
 ///
 /// docs/agreement.md lists the conventions of other programs.
 #[derive(Args)]

@@ -33,7 +33,9 @@ use crate::solving::residual_history::{Progress, write_batch_history, write_hist
 use crate::source::field::{InputArgs, Loaded, input_of, require_in_range};
 use summary::Summary;
 
-/// Solve M ψ = η, with the same residual history to the last bit on every device.
+/// Solve M ψ = η for an operator and a source.
+///
+/// The residual history is the same to the last bit on every device.
 #[derive(Args)]
 #[command(after_help = "Examples:
   lanefield config generate weak --lattice 8.8.8.8 --seed 1 --output weak.nersc

@@ -19,7 +19,9 @@ use super::output::{bits, facts, joined, with_bits};
 use crate::prelude::*;
 use field::{input_of, load, require_in_range};
 
-/// Write a source as an array: the numbers that apply and solve take for the same --source.
+/// Write a source as an array.
+///
+/// It has the numbers that apply and solve use for the same --source.
 #[derive(Args)]
 #[command(after_help = "Examples:
   lanefield source gauss:7 --lattice 4.4.4.8 --output eta.npy

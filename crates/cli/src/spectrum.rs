@@ -11,7 +11,7 @@ use super::ranks::require_one;
 use fit::Fit;
 use measure::Measure;
 
-/// Masses of hadrons: measure correlators on configurations, and fit them.
+/// Measure correlators of hadrons on an ensemble, and fit masses.
 #[derive(Args)]
 #[command(after_help = "Examples:
   lanefield config generate heatbath --beta 5.7 --lattice 4.4.4.8 --seed 1 \\

@@ -1,6 +1,7 @@
 //! The tools of the program `lanefield` over other kernels: a program calls [`main`] with its own, and is `verify`, `bench`, `tune`, `doctor`,
 //! `occupancy` and the others for them.
 
+use super::groups::grouped;
 use super::kernels::with_kernels;
 use lanefield::dynamic::IndexKernel;
 use lanefield::kernel::KernelList;
@@ -116,7 +117,7 @@ fn command_line(name: &str, list: &Known) -> Command {
     let command = with_kernels(Toolbox::command().name(name.to_owned()), list);
     let tools = command.get_subcommands().map(|tool| tool.get_name().to_owned()).collect();
     let program = Program { name: name.to_owned(), tools };
-    with_help(command, &|text| StyledStr::from(program.named_in(&text.to_string())))
+    grouped(with_help(command, &|text| StyledStr::from(program.named_in(&text.to_string()))))
 }
 
 /// A command, and those below it, with each text of the help as `text` makes it.

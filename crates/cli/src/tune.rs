@@ -19,7 +19,9 @@ use super::kernels::wanted;
 use super::output::{Device, facts, joined, table};
 use super::progress::with_bar;
 
-/// Find the fastest tuning of each stencil kernel on a device, and keep it for all later runs there.
+/// Find the fastest settings of each kernel on a device.
+///
+/// They are kept, and used by all later runs there.
 ///
 /// No tuning parameter changes a bit of any result: each candidate's result is compared with that of the default, and that with the CPU
 /// reference's. Results are kept in a readable file in the directory of the program cache (LANEFIELD_CACHE_DIR), or in the file that

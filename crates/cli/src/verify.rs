@@ -39,7 +39,9 @@ const UNITS_OF_A_WORKER: usize = 50;
 const WORKER: &str = "--worker";
 /// Decompositions on the ranks of mpirun, where nobody says how many.
 const USUAL_DECOMPOSITIONS: u32 = 100;
-/// Compare an OpenCL device with the CPU reference, bit for bit: every kernel on random awkward lattices, then whole solves.
+/// Compare every kernel of a device with the CPU, bit for bit.
+///
+/// Each kernel runs on random awkward lattices; whole solves follow.
 ///
 /// Each random case draws its own lattice, cut into virtual nodes, boundary phases, links, fields (ordinary numbers, of wide range, subnormal, with
 /// infinities and NaNs) and scalars. It covers full, even and odd sites, and 18, 12 and 8 reals per link. Lane widths and work-group sizes vary

@@ -181,7 +181,7 @@ impl OpenClDevice {
 }
 
 /// What a device without f64 can do, and at what cost (`docs/devices.md`).
-const NO_F64: &str = "no: kernels and solves in f32 and half; doubles of sums are made in integers, which takes 14 to 18 times as long; \
+const NO_F64: &str = "no: kernels and solves in f32 and half; doubles of sums are made in integers, which takes about 10 times as long; \
                       mixed-f32 and mixed-half compute in f64 on the CPU reference";
 
 fn multiple_of_a_kernel(context: &Context) -> Result<usize, OpenClError> {

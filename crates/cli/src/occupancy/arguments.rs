@@ -10,7 +10,9 @@ use crate::args::of_storage;
 use crate::build_ahead::JobsArgs;
 use crate::tuning::TuningArgs;
 
-/// Compute how many waves of a kernel a compute unit holds at once, which resource limits them, and what the next step up would need.
+/// Compute the occupancy of a kernel, and what limits it.
+///
+/// It counts the waves that a compute unit holds at once, and names the resource that limits them and what the next step up would need.
 ///
 /// By hand: give --arch and what a kernel takes. For kernels of the library: --kernel with --arch compiles them with clang for an AMD GPU, without
 /// a GPU or ROCm (LANEFIELD_CLANG names another clang); without --arch they are built on the device in use, whose driver may report their registers.

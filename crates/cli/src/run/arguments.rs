@@ -9,7 +9,9 @@ use crate::configuration::ReadArgs;
 use crate::kernels::of_library;
 use crate::prelude::*;
 
-/// Run a kernel on arrays, and write what it gives: every kernel, in every precision.
+/// Run one kernel on arrays.
+///
+/// Every kernel, in every precision; its results are written as arrays.
 ///
 /// --describe says what arguments a kernel has. Arrays are rounded to the precision of the kernel when they are read, also to half precision; results in
 /// half precision are the f32 that the fractions stand for. Links are made of --config, or read as they are stored. Sums are printed, with their bits.
