@@ -313,8 +313,13 @@ fn bits_are_16_digits_without_a_prefix() {
 /// Commands and subcommands by their words, with what they say of themselves.
 fn commands(folder: &Folder, path: &str) -> Vec<(String, String)> {
     let help = folder.succeeds(&format!("{path} --help"));
-    let listed = help.split("\nCommands:\n").nth(1).unwrap_or_default();
-    let names = listed.lines().take_while(|line| line.starts_with("  ")).filter(|line| !line.starts_with("   "));
+    // Those of the program are in groups, which its options follow.
+    let listed = match help.split_once("\nCommands:\n") {
+        Some((_, listed)) => listed.lines().take_while(|line| line.starts_with("  ")).collect::<Vec<_>>(),
+        None if path.is_empty() => help.lines().take_while(|line| *line != "Options:").collect(),
+        None => Vec::new(),
+    };
+    let names = listed.into_iter().filter(|line| line.starts_with("  ") && !line.starts_with("   "));
     let names = names.filter_map(|line| line.split_whitespace().next()).filter(|name| *name != "help");
     let below: Vec<_> = names.flat_map(|name| commands(folder, format!("{path} {name}").trim())).collect();
     std::iter::once((path.to_owned(), help.clone())).chain(below).collect()
