@@ -48,7 +48,7 @@ mod tests {
             let lines = help.lines().filter(|line| line.split_whitespace().next() == Some(name));
             assert_eq!(lines.count(), usize::from(name != "help"), "{name}: {help}");
         }
-        for line in help.lines() {
+        for line in help.lines().take_while(|line| *line != "Options:") {
             assert!(line.chars().count() <= 80, "{line}");
         }
         for (_, names) in GROUPS {

@@ -88,7 +88,7 @@ use process::run;
 
 /// Lattice fields on OpenCL devices and on CPUs, with the same bits.
 #[derive(Parser)]
-#[command(name = "lanefield", version, long_version = build_facts::long_version(), about, propagate_version = true, max_term_width = 120)]
+#[command(name = "lanefield", version, long_version = build_facts::long_version(), propagate_version = true, max_term_width = 120)]
 struct Cli {
     #[command(subcommand)]
     command: Command,
