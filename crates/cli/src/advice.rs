@@ -9,8 +9,6 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Command, Error};
 use strsim::damerau_levenshtein;
 
-use super::command_line::named;
-
 /// Flags by which commands here and elsewhere take the same thing.
 const SAME: [&[&str]; 14] = [
     &["csw", "c-sw", "csw-r", "clover"],
@@ -39,6 +37,12 @@ const VALUES: [(&str, &str); 7] = [
     ("naive", "staggered"),
     ("conjugate-gradients", "cg"),
 ];
+
+/// The command that a command line names, or the program itself.
+pub fn named<'a>(program: &'a Command, arguments: &[OsString]) -> &'a Command {
+    let words = arguments.iter().skip(1).filter_map(|word| word.to_str());
+    words.fold(program, |command, word| command.find_subcommand(word).unwrap_or(command))
+}
 
 /// Adds to an error of clap's what may have been meant.
 pub fn advise(error: Error, program: &Command, arguments: &[OsString]) -> Error {

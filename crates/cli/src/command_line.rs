@@ -12,7 +12,7 @@ use super::{advice, tuning};
 pub fn matches(command: clap::Command, arguments: Vec<OsString>) -> clap::ArgMatches {
     let command = with_hints(command);
     let arguments = with_negative_values(arguments);
-    if let Some(help) = tuning::help_of(named(&command, &arguments), &arguments) {
+    if let Some(help) = tuning::help_of(advice::named(&command, &arguments), &arguments) {
         let code = i32::from(print(help.to_string().trim_end()).is_err());
         std::process::exit(code);
     }
@@ -20,12 +20,6 @@ pub fn matches(command: clap::Command, arguments: Vec<OsString>) -> clap::ArgMat
         Ok(matches) => matches,
         Err(error) => advice::advise(error, &command, &arguments).exit(),
     }
-}
-
-/// The command that a command line names, or the program itself.
-pub fn named<'a>(program: &'a clap::Command, arguments: &[OsString]) -> &'a clap::Command {
-    let words = arguments.iter().skip(1).filter_map(|word| word.to_str());
-    words.fold(program, |command, word| command.find_subcommand(word).unwrap_or(command))
 }
 
 /// A command whose arguments take negative numbers, so that the option says what is wrong with one, and not that -1 is no option. Next to a mass it refuses
