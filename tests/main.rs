@@ -7,6 +7,7 @@ mod backends;
 mod blas;
 mod block;
 mod body;
+mod body_faults;
 mod c_reference;
 mod capture;
 mod cg;

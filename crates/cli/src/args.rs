@@ -115,15 +115,15 @@ impl PlaceArgs {
     /// Opens the backend that was asked for, to compute in a precision: where no device was named, and the one that would be taken has no f64, the CPU
     /// reference is. Says on standard error which one was taken, and which files of the tuner are not used.
     pub fn open(&self, precision: Precision, tuning: Tuning) -> anyhow::Result<AnyBackend> {
-        let backend = self.open_untuned(precision, tuning)?;
+        let backend = self.open_to_tune(precision, tuning)?;
         if let Some(device) = backend.opencl() {
             warn_of_tuning(device);
         }
         Ok(backend)
     }
 
-    /// The same, without a word on files of the tuner.
-    pub fn open_untuned(&self, precision: Precision, tuning: Tuning) -> anyhow::Result<AnyBackend> {
+    /// The same, and says nothing of the tuner's files, which the caller writes anew.
+    pub fn open_to_tune(&self, precision: Precision, tuning: Tuning) -> anyhow::Result<AnyBackend> {
         let (selected, note) = {
             let _span = span(Group::Host, || "list devices");
             select(&self.device, ranks::communicator().local())?

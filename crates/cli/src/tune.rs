@@ -85,7 +85,7 @@ impl Tune {
         if !maps.is_empty() {
             return self.maps(&maps, &place);
         }
-        let mut backend = place.open_untuned(Precision::F32, Tuning::OPEN)?;
+        let mut backend = place.open_to_tune(Precision::F32, Tuning::OPEN)?;
         let Some(device) = backend.opencl_mut() else {
             bail!("the CPU reference has nothing to tune; name an OpenCL device (`lanefield devices` lists them)")
         };

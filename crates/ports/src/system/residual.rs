@@ -12,7 +12,7 @@ pub const BETTER: f64 = 100.0;
 pub struct Residual {
     /// |b − M x| / |b|.
     pub residual: f64,
-    /// What is changed in the system that the array solves, or in the array; null if nothing is, or if it solves none that was tried.
+    /// How the system or the array must be changed so that the array solves the system; null if no change is needed, or if none that was tried helps.
     pub changed: Option<String>,
     /// The factor by which the array is a solution, real and imaginary part; null if it solves none.
     pub factor: Option<[f64; 2]>,
