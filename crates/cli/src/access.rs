@@ -50,7 +50,7 @@ pub struct Access {
     #[arg(long, value_name = "BYTES", value_parser = clap::value_parser!(u64).range(4..=4096))]
     line: Option<u64>,
     /// Print JSON instead of a table
-    #[arg(long)]
+    #[arg(long, help_heading = "Output")]
     json: bool,
     /// For kernels the lane width in bytes, or auto; for patterns the number of lanes [default: auto; 1]
     #[arg(long, value_name = "LANES")]

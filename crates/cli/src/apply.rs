@@ -48,15 +48,15 @@ pub struct Apply {
     #[command(flatten)]
     input: InputArgs,
     /// The NumPy array to write, of the shape of the source, complex64 for f32 and complex128 for f64. Beside it FILE.npy.json says what it is
-    #[arg(long, value_name = "FILE.npy", value_parser = super::files::named(super::files::npy_name))]
+    #[arg(long, help_heading = "Output", value_name = "FILE.npy", value_parser = super::files::named(super::files::npy_name))]
     output: PathBuf,
     #[command(flatten)]
     hop: HopArgs,
     /// Precision of the operator and of the result
-    #[arg(long, value_name = "PRECISION", default_value = "f64", value_parser = of_arithmetic())]
+    #[arg(long, help_heading = "Output", value_name = "PRECISION", default_value = "f64", value_parser = of_arithmetic())]
     precision: Precision,
     /// Print JSON instead of a table
-    #[arg(long)]
+    #[arg(long, help_heading = "Output")]
     json: bool,
     #[command(flatten)]
     backend: BackendArgs,

@@ -26,8 +26,9 @@ pub fn default_device() -> String {
 
 /// Where to run.
 #[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Device")]
 pub struct PlaceArgs {
-    /// Where to run: cpu, auto (the first GPU, else any OpenCL device, else the CPU reference), a number from `lanefield devices`, or
+    /// Where to run: cpu; auto (the first GPU, else any OpenCL device, else the CPU reference); a number from `lanefield devices`, or
     /// part of a name [env: LANEFIELD_DEVICE]
     #[arg(long, value_name = "DEVICE", default_value = default_device())]
     pub device: DeviceChoice,
@@ -41,9 +42,9 @@ pub struct PlaceArgs {
 pub struct BackendArgs {
     #[command(flatten)]
     pub place: PlaceArgs,
-    /// Lane width in bytes: 8, 16, 32, 64, 128, 256; a cut of the lattice into lanes; or auto (the largest that fits the lattice, up to 128 on GPUs, the processor's
+    /// Lane width in bytes: 8, 16, 32, 64, 128, 256; a lane layout, as 2.1.4.1; or auto (the largest that fits the lattice, up to 128 on GPUs, the processor's
     /// vectors on the CPU reference, and 64 on other devices)
-    #[arg(long, value_name = "BYTES|X.Y.Z.T|auto", default_value_t)]
+    #[arg(long, value_name = "LANES", default_value_t)]
     pub lanes: LaneChoice,
     #[command(flatten)]
     pub tuning: TuningArgs,
@@ -96,7 +97,7 @@ impl BackendArgs {
 #[derive(Args, Clone, Debug)]
 pub struct OnLatticeArgs {
     /// Print JSON instead of a table
-    #[arg(long)]
+    #[arg(long, help_heading = "Output")]
     pub json: bool,
     #[command(flatten)]
     pub backend: BackendArgs,
@@ -203,22 +204,24 @@ pub fn warn_of_tuning(device: &OpenCl) {
 
 /// How sums over sites are taken.
 #[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Sums")]
 pub struct SumArgs {
-    /// exact: the exact sum, rounded once, the same everywhere; tree: Grid's block sum, which depends on the plan and the lane width
+    /// How sums over sites are computed: exact is the exact sum, rounded once, the same everywhere; tree is Grid's block sum, which depends on the plan and
+    /// the lane width
     #[arg(long, value_name = "KIND", default_value = "exact")]
     pub sum: SumKind,
-    /// For tree: threads per block [default: what Grid takes on the plan's device]
-    #[arg(long, value_name = "N")]
+    /// Threads per block [default: those of Grid on the plan's device]
+    #[arg(long, help_heading = "Tree sums", value_name = "N")]
     plan_threads: Option<usize>,
-    /// For tree: number of blocks [default: what Grid takes on the plan's device]
-    #[arg(long, value_name = "N")]
+    /// Number of blocks [default: that of Grid on the plan's device]
+    #[arg(long, help_heading = "Tree sums", value_name = "N")]
     plan_blocks: Option<usize>,
-    /// For tree: threads that are summed in halves [default: the warp of the plan's device, or all threads if they are fewer]
-    #[arg(long, value_name = "N")]
+    /// Threads that are summed in halves [default: the warp of the plan's device, or all threads if they are fewer]
+    #[arg(long, help_heading = "Tree sums", value_name = "N")]
     plan_warp: Option<usize>,
-    /// For tree: the device whose plan is replayed, wherever the sum runs: v100, a100, h100, h200, mi250x, or
-    /// WARP,THREADS,BYTES,UNITS (threads of a warp, most threads of a block, its local memory, compute units) [default: h200]
-    #[arg(long, value_name = "DEVICE")]
+    /// The device whose plan is replayed, wherever the sum runs: v100, a100, h100, h200, mi250x, or WARP,THREADS,BYTES,UNITS (threads of a warp, most
+    /// threads of a block, its local memory, compute units) [default: h200]
+    #[arg(long, help_heading = "Tree sums", value_name = "DEVICE")]
     plan_device: Option<ReductionDevice>,
 }
 
@@ -249,16 +252,17 @@ impl SumArgs {
     }
 }
 
-/// What defines the hop, beside the configuration.
+/// What defines the hop, in addition to the configuration.
 #[derive(Args, Clone, Debug)]
+#[command(next_help_heading = super::operator::HEADING)]
 pub struct HopArgs {
     /// Boundary phases in x,y,z,t: 1 periodic, -1 antiperiodic, 0 fixed (no hop across the boundary), or an angle θ in units of π, as 0.25pi or pi/3:
-    /// ψ(x + L) = e^{iθ} ψ(x), with links of 18 reals
+    /// ψ(x + L) = e^{iθ} ψ(x), with --reconstruct 18
     #[arg(long, value_name = "PHASES", default_value = "1,1,1,-1", allow_hyphen_values = true)]
     pub boundary: BoundaryPhases,
-    /// Reals stored per link: 18, 12 (the third row is reconstructed), or 8 (the whole SU(3) matrix is reconstructed). Part of the
+    /// Gauge compression, in numbers stored per link: 18, 12 (the third row is reconstructed), or 8 (the whole SU(3) matrix is reconstructed). Part of the
     /// operator: it changes the last bits
-    #[arg(long = "reconstruct", visible_alias = "links", value_name = "REALS", default_value_t)]
+    #[arg(long = "reconstruct", alias = "links", value_name = "NUMBERS", default_value_t)]
     pub links: LinkFormat,
     /// The order in which the hop adds its legs. Part of the operator: it changes the last bits
     #[arg(long, value_name = "ORDER", default_value_t, allow_hyphen_values = true)]
@@ -298,7 +302,7 @@ fn precision_of(precisions: &'static [Precision]) -> impl TypedValueParser<Value
     PossibleValuesParser::new(names).try_map(|text| text.parse::<Precision>())
 }
 
-/// Reads a precision in which one computes.
+/// Reads a working precision.
 pub fn of_arithmetic() -> impl TypedValueParser<Value = Precision> {
     precision_of(&Precision::OF_ARITHMETIC)
 }

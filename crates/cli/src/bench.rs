@@ -28,8 +28,8 @@ use super::outcome::Outcome;
 #[derive(Args)]
 #[command(args_conflicts_with_subcommands = true)]
 #[command(after_help = "Examples:
-  lanefield bench hop blas --lattice 4.4.4.4 --samples 3
-  lanefield bench eo_clover --lattice 4.4.4.8 --precision f32,f64 \\
+  lanefield bench --kernel hop,blas --lattice 4.4.4.4 --samples 3
+  lanefield bench --kernel eo_clover --lattice 4.4.4.8 --precision f32,f64 \\
       --reconstruct 12 --lanes 32,64 --samples 3 --json")]
 pub struct Bench {
     #[command(subcommand)]

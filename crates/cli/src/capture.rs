@@ -32,7 +32,7 @@ pub struct Capture {
     #[arg(long, alias = "kernels", value_name = "KERNEL", value_parser = of_library)]
     kernel: &'static Kernel,
     /// The directory to write
-    #[arg(long, value_name = "DIRECTORY")]
+    #[arg(long, help_heading = "Output", value_name = "DIRECTORY")]
     output: PathBuf,
     /// The sites of the result: full, even or odd [default: one parity of a hop, else all sites]
     #[arg(long, value_name = "SITES", value_parser = sites)]

@@ -5,17 +5,12 @@ use std::ffi::OsString;
 use lanefield::operator::KAPPA;
 use lanefield::reference::real::for_people;
 
-use super::output::print;
-use super::{advice, tuning};
+use super::{advice, help};
 
-/// What a command line says; one that is wrong, or that asks for help, ends the process.
+/// Parses a command line. One that is wrong, or that asks for help, ends the process.
 pub fn matches(command: clap::Command, arguments: Vec<OsString>) -> clap::ArgMatches {
-    let command = with_hints(command);
+    let command = help::in_two_lengths(with_hints(command));
     let arguments = with_negative_values(arguments);
-    if let Some(help) = tuning::help_of(advice::named(&command, &arguments), &arguments) {
-        let code = i32::from(print(help.to_string().trim_end()).is_err());
-        std::process::exit(code);
-    }
     match command.clone().try_get_matches_from(&arguments) {
         Ok(matches) => matches,
         Err(error) => advice::advise(error, &command, &arguments).exit(),

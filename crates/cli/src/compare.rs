@@ -114,10 +114,10 @@ pub struct Compare {
     #[command(flatten, next_help_heading = "What hop B should be, or which system A and B solve")]
     hop: HopArgs,
     /// Write a map of the differences as SVG: for each t and z the sites x, y, by the logarithm of the difference
-    #[arg(long, value_name = "FILE.svg", value_parser = named(svg))]
+    #[arg(long, help_heading = "Output", value_name = "FILE.svg", value_parser = named(svg))]
     plot: Option<PathBuf>,
     /// Print JSON
-    #[arg(long)]
+    #[arg(long, help_heading = "Output")]
     json: bool,
 }
 

@@ -60,7 +60,7 @@ struct Info {
     #[command(flatten)]
     read: ReadArgs,
     /// Print JSON instead of a table
-    #[arg(long)]
+    #[arg(long, help_heading = "Output")]
     json: bool,
     #[command(flatten)]
     ranks: RanksArgs,
@@ -88,7 +88,7 @@ struct Check {
     #[arg(long, value_name = "X.Y.Z.T")]
     lattice: Option<Extents>,
     /// Print JSON instead of lines
-    #[arg(long)]
+    #[arg(long, help_heading = "Output")]
     json: bool,
 }
 
@@ -162,7 +162,7 @@ struct Files {
     #[command(flatten)]
     format: FormatArgs,
     /// Print JSON instead of a table
-    #[arg(long)]
+    #[arg(long, help_heading = "Output")]
     json: bool,
     #[command(flatten)]
     ranks: RanksArgs,

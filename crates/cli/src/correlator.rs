@@ -15,8 +15,9 @@ use super::args::BackendArgs;
 use super::csv_output::{columns_with_bits, with_bits, write_csv};
 use super::far_times;
 use super::files::{given, named, npy_error, require_outputs, svg};
+use super::numbers::with_error;
 use super::ordered_array::read_array;
-use super::output::{bits, number, ruled_table};
+use super::output::{bits, table};
 use super::twist::{self, TwistArgs};
 use crate::prelude::*;
 use plot::{Curve, Title, plot};
@@ -55,13 +56,13 @@ pub struct Correlator {
     twist: TwistArgs,
     /// Write the correlators as CSV: time, then each correlator with the 16 hex digits of its double, effective masses, and errors; what
     /// does not exist is empty
-    #[arg(long, value_name = "C.csv")]
+    #[arg(long, help_heading = "Output", value_name = "C.csv")]
     csv: Option<PathBuf>,
     /// Draw correlators and effective masses as SVG
-    #[arg(long, value_name = "C.svg", value_parser = named(svg))]
+    #[arg(long, help_heading = "Output", value_name = "C.svg", value_parser = named(svg))]
     plot: Option<PathBuf>,
     /// Print JSON instead of a table
-    #[arg(long)]
+    #[arg(long, help_heading = "Output")]
     json: bool,
     #[command(flatten)]
     backend: BackendArgs,
@@ -269,21 +270,21 @@ impl Report {
 }
 
 fn correlator_table(rows: &[Row]) -> Table {
-    let mut table = ruled_table(["t", "pion", "rho", "pion effective mass", "rho effective mass"]);
+    let mut table = table(["t", "pion", "rho", "pion effective mass", "rho effective mass"], 0..5);
+    let mass = |meson: &Meson| match meson.effective_mass {
+        Some(mass) => with_error(mass, meson.effective_mass_error),
+        None => "–".to_owned(),
+    };
     for Row { t, pion, rho, .. } in rows {
         table.add_row([
             t.to_string(),
-            with_error(format!("{:.9e}", pion.value), pion.error.map(|error| format!("{error:.1e}"))),
-            with_error(format!("{:.9e}", rho.value), rho.error.map(|error| format!("{error:.1e}"))),
-            with_error(number(pion.effective_mass, 6), pion.effective_mass_error.map(|error| format!("{error:.6}"))),
-            with_error(number(rho.effective_mass, 6), rho.effective_mass_error.map(|error| format!("{error:.6}"))),
+            with_error(pion.value, pion.error),
+            with_error(rho.value, rho.error),
+            mass(pion),
+            mass(rho),
         ]);
     }
     table
-}
-
-fn with_error(value: String, error: Option<String>) -> String {
-    error.map_or_else(|| value.clone(), |error| format!("{value} ± {error}"))
 }
 
 /// The numbers of the CSV at each time.

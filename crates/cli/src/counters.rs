@@ -6,7 +6,7 @@ use lanefield_lab::counters::{
 };
 
 use super::args::one_of;
-use super::output::{dense, facts, joined, number, table};
+use super::output::{dense, facts, fitted, joined, number, table};
 use crate::prelude::*;
 
 /// Compute the achieved bandwidth from a profiler's counters.
@@ -33,7 +33,7 @@ Where the files come from (docs/traces.md, docs/counters.md):
                      with \"pmc: FETCH_SIZE WRITE_SIZE\" in counters.txt
   results.stats.csv  rocprof --stats ./port
   hop.csv            ncu --csv --page raw ./port > hop.csv
-  bench.json         lanefield bench eo_clover --json > bench.json")]
+  bench.json         lanefield bench --kernel eo_clover --json > bench.json")]
 pub struct Counters {
     /// Profiles, as CSV
     #[arg(value_name = "FILE.csv", required_unless_present = "bytes")]
@@ -57,7 +57,7 @@ pub struct Counters {
     #[arg(long, value_name = "THEIRS=OURS,…", value_delimiter = ',', requires = "beside")]
     map: Vec<NameMap>,
     /// Print JSON instead of a table
-    #[arg(long)]
+    #[arg(long, help_heading = "Output")]
     json: bool,
 }
 
@@ -157,7 +157,7 @@ impl Report {
         for row in &self.rows {
             lines.add_row(columns.iter().map(|(_, cell)| cell(row)));
         }
-        let mut text = lines.to_string();
+        let mut text = fitted(lines, &["SGPR", "LDS, B", "scr., B", "L2, %", "group"]).to_string();
         for row in &self.rows {
             text += &row.remark.as_ref().map_or_else(String::new, |remark| format!("\n{}: {remark}", row.kernel));
         }

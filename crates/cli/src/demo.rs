@@ -46,10 +46,10 @@ pub struct Demo {
     #[arg(long, value_name = "N")]
     threads: Option<Threads>,
     /// Draw the residual history as SVG
-    #[arg(long, value_name = "FILE.svg", value_parser = named(svg))]
+    #[arg(long, help_heading = "Output", value_name = "FILE.svg", value_parser = named(svg))]
     plot: Option<PathBuf>,
     /// Print JSON instead of a picture and a table
-    #[arg(long)]
+    #[arg(long, help_heading = "Output")]
     json: bool,
 }
 

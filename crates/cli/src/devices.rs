@@ -21,7 +21,7 @@ use listing::Listing;
   lanefield devices --report devices.json")]
 pub struct Devices {
     /// Print JSON instead of a table
-    #[arg(long)]
+    #[arg(long, help_heading = "Output")]
     json: bool,
     /// Verify each device, and write all that is known of it to a file that others may read: it holds no names of people, hosts or folders
     #[arg(long, value_name = "REPORT.json")]

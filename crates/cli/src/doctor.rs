@@ -78,7 +78,7 @@ pub struct Doctor {
     #[arg(long, value_name = "N", default_value_t = 12, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     samples: u32,
     /// Print JSON instead of text
-    #[arg(long)]
+    #[arg(long, help_heading = "Output")]
     json: bool,
     #[command(flatten)]
     jobs: JobsArgs,

@@ -8,6 +8,7 @@ use lanefield::solver::{
 use super::args::{BackendArgs, HopArgs, finite};
 use super::configuration::ConfigArgs;
 use super::files::{given, has_extension, named, require_outputs_but};
+use super::numbers::{plain, with_bits};
 use super::operator::{Invertible, OperatorArgs, check, json_of};
 use super::output::{bits, facts, joined, table_of};
 use super::progress::ShareBar;
@@ -41,36 +42,36 @@ pub struct Eigen {
     #[command(flatten)]
     hop: HopArgs,
     /// Eigenpairs wanted
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    #[arg(long, help_heading = "Solver", value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     number: u16,
     /// Most vectors of the basis [default: 2 N + 24]
-    #[arg(long, value_name = "M", value_parser = super::args::iterations)]
+    #[arg(long, help_heading = "Solver", value_name = "M", value_parser = super::args::iterations)]
     basis: Option<usize>,
     /// Accept an eigenvector when |A v − λ v| ≤ tolerance times the largest eigenvalue
-    #[arg(long, value_name = "TOLERANCE", default_value = "1e-10", value_parser = tolerance)]
+    #[arg(long, help_heading = "Solver", value_name = "TOLERANCE", default_value = "1e-10", value_parser = tolerance)]
     tolerance: f64,
     /// Give up after so many restarts
-    #[arg(long, value_name = "N", default_value = "100", value_parser = super::args::iterations)]
+    #[arg(long, help_heading = "Solver", value_name = "N", default_value = "100", value_parser = super::args::iterations)]
     max_restarts: usize,
     /// Degree of the polynomial [default: from the range]
-    #[arg(long, value_name = "N", value_parser = super::args::iterations)]
+    #[arg(long, help_heading = "Solver", value_name = "N", value_parser = super::args::iterations)]
     degree: Option<usize>,
     /// Suppress eigenvalues from here on, which must lie above the wanted ones [default: estimated]
-    #[arg(long, value_name = "LAMBDA", value_parser = finite, allow_negative_numbers = true)]
+    #[arg(long, help_heading = "Solver", value_name = "LAMBDA", value_parser = finite, allow_negative_numbers = true)]
     above: Option<f64>,
     /// Seed of the vector that it begins with
-    #[arg(long, value_name = "N", default_value = "1", value_parser = super::args::seed)]
+    #[arg(long, help_heading = "Solver", value_name = "N", default_value = "1", value_parser = super::args::seed)]
     seed: u64,
     /// Take M itself on all sites instead of the even-odd Schur complement
-    #[arg(long)]
+    #[arg(long, help_heading = "Solver")]
     unpreconditioned: bool,
     /// Write the eigenpairs to this file, for --deflate of solve and propagator
-    #[arg(long, value_name = "FILE.eigen", value_parser = named(eigen_name))]
+    #[arg(long, help_heading = "Output", value_name = "FILE.eigen", value_parser = named(eigen_name))]
     output: Option<PathBuf>,
     #[command(flatten)]
     checkpoints: CheckpointArgs,
     /// Print JSON instead of a table
-    #[arg(long)]
+    #[arg(long, help_heading = "Output")]
     json: bool,
     #[command(flatten)]
     ranks: RanksArgs,
@@ -226,9 +227,12 @@ impl Summary {
         let mut rows = vec![
             ("operator", format!("{}, boundary {}", self.description, self.boundary)),
             ("lattice", joined(&self.lattice, ".")),
-            ("plaquette", self.plaquette.to_string()),
+            ("plaquette", with_bits(self.plaquette)),
             ("preconditioning", self.preconditioning.to_owned()),
-            ("polynomial", format!("degree {}, small from {:.4e} to {:.4}", self.degree, self.range[0], self.range[1])),
+            (
+                "polynomial",
+                format!("degree {}, small from {} to {}", self.degree, plain(self.range[0]), plain(self.range[1])),
+            ),
             (
                 "basis",
                 format!("{} vectors, {} restarts, {} applications", self.basis, self.restarts, self.applications),
@@ -238,12 +242,7 @@ impl Summary {
         rows.extend(since(self.resumed_from, None));
         rows.push(("SHA-256", self.sha256.clone()));
         let of_pair = |(number, row): (usize, &Row)| {
-            [
-                ("", number.to_string()),
-                ("λ", format!("{:.15e}", row.lambda)),
-                ("bits", row.lambda_bits.clone()),
-                ("|A v − λ v|", format!("{:.1e}", row.residual)),
-            ]
+            [("", number.to_string()), ("λ", with_bits(row.lambda)), ("|A v − λ v|", format!("{:.1e}", row.residual))]
         };
         let table = table_of(self.eigenpairs.iter().enumerate().map(of_pair), [0]);
         let written = self.output.as_ref().map_or_else(String::new, |output| format!("{output}\n"));

@@ -55,13 +55,13 @@ pub struct Emit {
     #[arg(long, value_name = "PRECISION", default_value = "f32", value_parser = of_storage())]
     precision: Precision,
     /// Reals stored per link: 18, 12 (the third row is reconstructed), or 8 (the whole SU(3) matrix is reconstructed)
-    #[arg(long = "reconstruct", visible_alias = "links", value_name = "REALS", default_value_t)]
+    #[arg(long = "reconstruct", alias = "links", value_name = "NUMBERS", default_value_t)]
     links: LinkFormat,
     /// The order in which legs are added
     #[arg(long, value_name = "ORDER", default_value_t, allow_hyphen_values = true)]
     legs: LegOrder,
     /// The file to write [default: standard output]
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, help_heading = "Output", value_name = "FILE")]
     output: Option<PathBuf>,
     #[command(flatten)]
     built: BuiltArgs,

@@ -75,7 +75,7 @@ pub struct Estimate {
     #[command(flatten)]
     ranks: ranks::RanksArgs,
     /// Print JSON instead of a table
-    #[arg(long)]
+    #[arg(long, help_heading = "Output")]
     json: bool,
     #[command(flatten)]
     of_kernel: KernelArgs,

@@ -55,15 +55,15 @@ pub struct Flow {
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     every: u32,
     /// Write the configuration at the end to a file, whose name says the format: .nersc (or no extension), .lime (ILDG), .milc, .npy, .h5
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, help_heading = "Output", value_name = "FILE")]
     output: Option<PathBuf>,
     #[command(flatten)]
     format: FormatArgs,
     /// Write what was measured as CSV, each number with the 16 hex digits of its double
-    #[arg(long, value_name = "FLOW.csv")]
+    #[arg(long, help_heading = "Output", value_name = "FLOW.csv")]
     csv: Option<PathBuf>,
     /// Draw t²E over flow time as SVG
-    #[arg(long, value_name = "FLOW.svg", value_parser = named(svg))]
+    #[arg(long, help_heading = "Output", value_name = "FLOW.svg", value_parser = named(svg))]
     plot: Option<PathBuf>,
     #[command(flatten)]
     on: OnLatticeArgs,
@@ -265,8 +265,8 @@ impl Report {
         format!(
             "{}\n\n{steps} steps; t₀/a² {}, w₀/a {}; largest deviation from SU(3) {}",
             rows_table(&self.times),
-            number(*t0, 6),
-            number(*w0, 6),
+            number(*t0, 5),
+            number(*w0, 5),
             small(*unitarity_defect, 2)
         )
     }
@@ -277,12 +277,12 @@ fn rows_table(rows: &[Row]) -> Table {
     for row in rows {
         table.add_row([
             format!("{:.4}", row.t),
-            format!("{:.8}", row.t2_energy),
-            format!("{:.8}", row.energy),
-            format!("{:.8}", row.energy_temporal),
-            format!("{:.8}", row.energy_spatial),
-            format!("{:.10}", row.plaquette),
-            format!("{:.8}", row.charge),
+            format!("{:.6}", row.t2_energy),
+            format!("{:.6}", row.energy),
+            format!("{:.6}", row.energy_temporal),
+            format!("{:.6}", row.energy_spatial),
+            format!("{:.8}", row.plaquette),
+            format!("{:.5}", row.charge),
         ]);
     }
     table

@@ -26,7 +26,7 @@ use crate::prelude::*;
   lanefield gaugefix --gauge coulomb --config weak.nersc \\
       --output coulomb.nersc --tolerance 1e-14 --json
   lanefield gaugefix --config weak.nersc --output other.nersc \\
-      --start random --seed 3 --overrelaxation 1.6 --device cpu")]
+      --start random --seed 3 --omega 1.6 --device cpu")]
 pub struct Gaugefix {
     /// landau: links of all directions; coulomb: of all but that of time
     #[arg(long, value_name = "GAUGE", default_value = "landau")]
@@ -37,15 +37,15 @@ pub struct Gaugefix {
     #[command(flatten)]
     input: ConfigArgs,
     /// The file to write, whose name says the format: .nersc (or no extension), .lime (ILDG), .milc, .npy, .h5
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, help_heading = "Output", value_name = "FILE")]
     output: PathBuf,
     #[command(flatten)]
     format: FormatArgs,
     /// θ at which to stop
     #[arg(long, value_name = "TOL", default_value = "1e-12", value_parser = positive_tolerance)]
     tolerance: f64,
-    /// How far each step goes, as a multiple of the way to the largest F: 1 to 1.99
-    #[arg(long, value_name = "OMEGA", default_value = "1.7", value_parser = overrelaxation)]
+    /// Overrelaxation ω, the length of each step: 1 to 1.99, as a multiple of the way to the largest F
+    #[arg(long = "omega", alias = "overrelaxation", value_name = "OMEGA", default_value = "1.7", value_parser = overrelaxation)]
     overrelaxation: f64,
     /// Give up after so many iterations
     #[arg(long, value_name = "N", default_value = "10000", value_parser = super::args::iterations)]
@@ -167,7 +167,7 @@ impl Gaugefix {
             let Report { theta, iterations, tolerance, .. } = &report;
             let cure = match *theta < ROUNDING {
                 true => "that is as far as f64 goes: use a larger --tolerance",
-                false => "allow more with --max-iterations, or try another --overrelaxation",
+                false => "allow more with --max-iterations, or try another --omega",
             };
             say!(
                 "error: θ is {theta:.3e} after {iterations} iterations, and not below {tolerance:e}: {cure}; {continues}"
@@ -270,7 +270,7 @@ impl Report {
             ("iterations", self.iterations.to_string()),
             ("F", with_bits(self.functional)),
             ("θ", with_bits(self.theta)),
-            ("plaquette before", self.plaquette_before.to_string()),
+            ("plaquette before", with_bits(self.plaquette_before)),
             ("plaquette", with_bits(self.plaquette)),
             ("largest deviation", small(self.unitarity_defect, 2)),
         ];

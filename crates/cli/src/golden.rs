@@ -12,14 +12,15 @@ use super::build_ahead::{Builder, JobsArgs};
 use super::files::{replaces, require_no_file};
 use super::interrupt;
 use super::kernels;
+use super::numbers::count;
 use super::output::{bytes, facts, joined, table};
 use super::progress::styled_bar;
 
 /// Write golden data of every kernel, or check a port with them.
 #[derive(Args)]
 #[command(after_help = "Examples:
-  lanefield golden export golden --kernels hop --lattice 2.2.2.4
-  lanefield golden export port --kernels hop --lattice 2.2.2.4 --device auto
+  lanefield golden export golden --kernel hop --lattice 2.2.2.4
+  lanefield golden export port --kernel hop --lattice 2.2.2.4 --device auto
   lanefield golden check golden --against port
 
 In place of a port stands what a device computes.")]
@@ -48,16 +49,16 @@ impl Golden {
 #[derive(Args)]
 #[command(after_help = "Examples:
   lanefield golden export golden
-  lanefield golden export golden-f32 --kernels hop --precision f32 \\
+  lanefield golden export golden-f32 --kernel hop --precision f32 \\
       --device auto
-  lanefield golden export golden-hop --kernels hop clover --lattice 2.2.2.4 \\
+  lanefield golden export golden-hop --kernel hop,clover --lattice 2.2.2.4 \\
       --precision f64 --boundary 1,1,1,-1")]
 struct Export {
     /// The directory to write. --force replaces one that holds golden data
     #[arg(value_name = "DIR")]
     directory: PathBuf,
     /// Kernels, or families of kernels; family:NAME is the family where a kernel has its name, too, as family:hop
-    #[arg(long, alias = "kernel", value_name = "KERNEL", num_args = 1.., default_value = "all")]
+    #[arg(long = "kernel", alias = "kernels", value_name = "KERNEL,…", num_args = 1.., value_delimiter = ',', default_value = "all")]
     kernels: Vec<String>,
     /// The lattice X.Y.Z.T, of even extents
     #[arg(long, value_name = "X.Y.Z.T", default_value = lattice())]
@@ -75,7 +76,7 @@ struct Export {
     #[arg(long, value_name = "ORDER", default_value_t, allow_hyphen_values = true)]
     legs: LegOrder,
     /// Print JSON instead of a table
-    #[arg(long)]
+    #[arg(long, help_heading = "Output")]
     json: bool,
     #[command(flatten)]
     jobs: JobsArgs,
@@ -162,7 +163,7 @@ impl Written {
         facts([
             ("directory", self.directory.clone()),
             ("lattice", format!("{}, seed {}", joined(&self.lattice, "."), self.seed)),
-            ("kernels", format!("{}, in {}", some(&self.chosen, CHOSEN), several(self.cases, "case"))),
+            ("kernels", format!("{}, in {}", some(&self.chosen, CHOSEN), count(self.cases, "case"))),
             ("stages", self.stages.to_string()),
             ("files", format!("{}, {}", self.files, bytes(self.bytes))),
         ])
@@ -175,8 +176,8 @@ impl Written {
 /// is the same, 1 if something differs (or is missing, with --complete), 2 if nothing can be compared.
 #[derive(Args)]
 #[command(after_help = "Examples:
-  lanefield golden export golden --kernels hop --lattice 2.2.2.4
-  lanefield golden export port --kernels hop --lattice 2.2.2.4 --device auto
+  lanefield golden export golden --kernel hop --lattice 2.2.2.4
+  lanefield golden export port --kernel hop --lattice 2.2.2.4 --device auto
   lanefield golden check golden --against port
   lanefield golden check golden --against port --all --complete
   lanefield golden check golden --against port --ulps 1 --json
@@ -199,7 +200,7 @@ struct Check {
     #[arg(long)]
     complete: bool,
     /// Print JSON instead of a table
-    #[arg(long)]
+    #[arg(long, help_heading = "Output")]
     json: bool,
 }
 
@@ -246,16 +247,12 @@ const SHOWN: usize = 3;
 const CHOSEN: usize = 8;
 
 /// "1 case", "9 cases"
-fn several(number: usize, name: &str) -> String {
-    format!("{number} {name}{}", if number == 1 { "" } else { "s" })
-}
-
 /// The first names of a list, and how many others there are.
 fn some<T: AsRef<str>>(names: &[T], most: usize) -> String {
     let shown: Vec<&str> = names.iter().take(most).map(AsRef::as_ref).collect();
     match names.len().saturating_sub(most) {
         0 => shown.join(", "),
-        others => format!("{} and {}", shown.join(", "), several(others, "other")),
+        others => format!("{} and {}", shown.join(", "), count(others, "other")),
     }
 }
 
@@ -290,12 +287,12 @@ impl Comparison {
         }
         let within = if *ulps > 0 { format!(" to {ulps} ulp") } else { String::new() };
         text + &match (differ, same) {
-            (0, true) => format!("\nthe same{within}: {}; missing: {missing}", several(*compared, "file")),
+            (0, true) => format!("\nthe same{within}: {}; missing: {missing}", count(*compared, "file")),
             (0, false) => {
-                format!("\nnot complete, though the same{within}: {}; missing: {missing}", several(*compared, "file"))
+                format!("\nnot complete, though the same{within}: {}; missing: {missing}", count(*compared, "file"))
             }
-            (1, _) => format!("\n1 of {} differs{within}; missing: {missing}", several(*compared, "file")),
-            _ => format!("\n{differ} of {} differ{within}; missing: {missing}", several(*compared, "file")),
+            (1, _) => format!("\n1 of {} differs{within}; missing: {missing}", count(*compared, "file")),
+            _ => format!("\n{differ} of {} differ{within}; missing: {missing}", count(*compared, "file")),
         }
     }
 }

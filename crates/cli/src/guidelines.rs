@@ -6,7 +6,7 @@ use lanefield_lab::Spread;
 use lanefield_lab::guidelines::{Clock, Guideline, Options, Outcome as Measured, Scale, Verdict, named, run};
 
 use super::build_progress::announce;
-use super::output::{Device, facts, number, table};
+use super::output::{Device, facts, fitted, number, table};
 use super::progress::{goes_on, progress_bar};
 use crate::prelude::*;
 
@@ -41,7 +41,7 @@ pub struct Guidelines {
     #[arg(long, value_name = "DEVICE", default_value = crate::args::default_device())]
     device: DeviceChoice,
     /// Print JSON instead of a table
-    #[arg(long)]
+    #[arg(long, help_heading = "Output")]
     json: bool,
 }
 
@@ -129,6 +129,7 @@ impl Report {
             }
         }
         let heading = facts([("device", self.device.clone()), ("driver", self.driver.clone())]);
+        let lines = fitted(lines, &["10 – 90 %", "with, µs", "without, µs"]);
         format!("{heading}\n{lines}\nWithout → with:{sides}{remarks}\n{}", self.summary())
     }
 

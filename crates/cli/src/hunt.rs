@@ -57,10 +57,10 @@ pub struct Hunt {
     #[arg(long, value_name = "OPTIONS", allow_hyphen_values = true, default_value = "")]
     build_options: String,
     /// Where the program of the few operations goes, if there is one
-    #[arg(long, value_name = "FILE.c", default_value = "found.c")]
+    #[arg(long, help_heading = "Output", value_name = "FILE.c", default_value = "found.c")]
     output: PathBuf,
     /// Print JSON instead of text
-    #[arg(long)]
+    #[arg(long, help_heading = "Output")]
     json: bool,
     /// Answer questions on standard input
     #[arg(long, hide = true)]

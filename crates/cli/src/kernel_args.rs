@@ -14,6 +14,7 @@ use super::tuning::TuningArgs;
 
 /// A kernel's fields and tuning.
 #[derive(Args)]
+#[command(next_help_heading = "Kernels")]
 pub struct CaseArgs {
     /// Extents X.Y.Z.T [default: 32.32.32.32; 8.8.8.8 on CPUs]
     #[arg(long, value_name = "X.Y.Z.T")]
@@ -67,8 +68,8 @@ pub struct KernelWorkArgs {
     /// Precision of fields
     #[arg(long, value_name = "PRECISION", default_value = "f32", value_parser = of_storage())]
     precision: Precision,
-    /// Reals stored per link: 18, 12 or 8
-    #[arg(long = "reconstruct", visible_alias = "links", value_name = "REALS", default_value_t)]
+    /// Gauge compression: numbers stored per link, 18, 12 or 8
+    #[arg(long = "reconstruct", alias = "links", value_name = "NUMBERS", default_value_t)]
     links: LinkFormat,
     /// Right-hand sides: spinors or colour vectors per site [default: what is usual for the kernel]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=4096))]

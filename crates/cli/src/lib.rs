@@ -37,8 +37,8 @@ mod files;
 mod flow;
 mod gaugefix;
 mod golden;
-mod groups;
 mod guidelines;
+mod help;
 mod hunt;
 mod interrupt;
 mod kernel_args;
@@ -48,6 +48,7 @@ mod machines;
 mod man;
 mod maps;
 mod new;
+mod numbers;
 mod observe;
 mod occupancy;
 mod operator;
@@ -93,10 +94,7 @@ struct Cli {
     #[command(subcommand)]
     command: Command,
     #[command(flatten)]
-    trace: trace::TraceArgs,
-    /// Replace files that are there already
-    #[arg(long, global = true, help_heading = "Files")]
-    force: bool,
+    general: process::GeneralArgs,
 }
 
 commands! {
@@ -159,14 +157,14 @@ impl Command {
 
 /// The command line, with the kernels of the library.
 fn command() -> clap::Command {
-    groups::grouped(with_kernels(Cli::command(), Known::LIBRARY))
+    help::grouped(with_kernels(Cli::command(), Known::LIBRARY))
 }
 
 /// Runs the program `lanefield`, and says how it ended.
 pub fn main() -> ExitCode {
     let matches = matches(command(), std::env::args_os().collect());
-    let Cli { command, trace, force } = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
-    run(&matches, trace, force, || {
+    let Cli { command, general } = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
+    run(&matches, general, || {
         if !command.runs_on_ranks() {
             ranks::require_one(matches.subcommand_name().unwrap_or("the command"))?;
         }
@@ -180,7 +178,7 @@ mod tests {
 
     #[test]
     fn the_definition_of_the_command_line_is_sound() {
-        command_line::with_hints(command()).debug_assert();
+        help::in_two_lengths(command_line::with_hints(command())).debug_assert();
     }
 
     /// The command lines of `lanefield` in some lines, as a shell would split them.

@@ -10,7 +10,7 @@ use lanefield_ports::compare::grouped;
 use serde::Serialize;
 
 use super::interrupt::interrupted;
-use super::output::{number, table_of};
+use super::output::{fitted, number, table_of};
 
 /// A kernel of a caller, on an index space of its own.
 pub type Map = &'static dyn IndexKernel;
@@ -147,7 +147,7 @@ pub fn table_of_times(rows: &[TimedMap]) -> String {
             ("of copy", share.unwrap_or_else(|| if row.failure.is_some() { "–" } else { "in cache" }.to_owned())),
         ]
     });
-    table_of(cells, 2..).to_string()
+    fitted(table_of(cells, 2..), &["10 – 90 %, µs"]).to_string()
 }
 
 /// The fastest way of each map, and what its author would write.

@@ -13,7 +13,7 @@ use lanefield::reference::layout::DIMENSION_NAMES;
 use super::args::OnLatticeArgs;
 use super::configuration::ConfigArgs;
 use super::interrupt::{advise, ends_on, keep};
-use super::output::{bits, joined, table};
+use super::output::{bits, joined, table, with_bits};
 use crate::prelude::*;
 
 /// Measure gauge observables of a configuration.
@@ -222,9 +222,9 @@ impl Report {
     fn text(&self) -> String {
         let smeared = self.smearing.as_ref().map_or_else(String::new, |smearing| format!(", smeared by {smearing}"));
         let flowed = self.flow.as_ref().map_or_else(String::new, |flow| format!(", after the Wilson flow {flow}"));
-        let mut table = table(["observable", "value", "bits"], 1..2);
-        for Value { name, value, bits } in &self.values {
-            table.add_row([name.clone(), format!("{value:.15}"), bits.clone()]);
+        let mut table = table(["observable", "value"], 1..2);
+        for Value { name, value, .. } in &self.values {
+            table.add_row([name.clone(), with_bits(*value)]);
         }
         format!("{}{flowed}{smeared}\n{table}", joined(&self.lattice, "."))
     }

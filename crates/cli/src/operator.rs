@@ -73,6 +73,8 @@ pub struct OperatorArgs<O> {
 }
 
 const OPERATOR: &str = "operator";
+/// Of the options that define the operator.
+pub const HEADING: &str = "Operator";
 
 /// Reads the name of an operator or kernel that is offered.
 #[derive(Clone)]
@@ -110,6 +112,7 @@ impl<O: Offer> Args for OperatorArgs<O> {
         let offered = kernels.chain(names).collect();
         let operator = Arg::new(OPERATOR)
             .long(OPERATOR)
+            .help_heading(HEADING)
             .value_name("OPERATOR")
             .help(O::HELP)
             .value_parser(Names { offered, needs: O::NEEDS });
@@ -161,6 +164,7 @@ fn option(parameter: &'static Parameter, operators: &[&'static Definition]) -> A
     let checked = |text: &str| parameter.parse(text).map(|_| text.to_owned());
     Arg::new(parameter.name)
         .long(parameter.name)
+        .help_heading(HEADING)
         .value_name(value_name)
         .help(help(parameter.name, operators))
         .allow_negative_numbers(negative)

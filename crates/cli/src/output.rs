@@ -6,10 +6,11 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::Context as _;
-use comfy_table::{CellAlignment, ContentArrangement, Row, Table, TableComponent, presets};
+use comfy_table::{Cell, CellAlignment, ColumnConstraint, Row, Table, TableComponent, presets};
 use lanefield::reference::layout::Lattice;
-use lanefield::reference::real::for_people;
 pub use lanefield_lab::{Device, Kind};
+
+pub use super::numbers::{bits, bytes, number, small, with_bits};
 use serde::Serialize;
 
 use super::build_facts::{BUILD, Build};
@@ -17,18 +18,35 @@ use super::outcome::Outcome;
 use super::ranks;
 use super::terminal::visible;
 
-/// A table that is wrapped where the terminal is narrow. One that says it has no columns does not know its width.
-fn fitted() -> Table {
-    let mut table = Table::new();
-    if table.width() != Some(0) {
-        table.set_content_arrangement(ContentArrangement::Dynamic);
+/// The columns of the terminal, if standard output is one. One that says it has none does not know its width.
+pub fn terminal_width() -> Option<usize> {
+    Table::new().width().map(usize::from).filter(|&width| width > 0)
+}
+
+/// Without those of these columns, the first ones first, that a terminal is too narrow for. Cells are never wrapped.
+pub fn fitted(table: Table, optional: &[&str]) -> Table {
+    fitted_to(table, optional, terminal_width())
+}
+
+fn fitted_to(mut table: Table, optional: &[&str], width: Option<usize>) -> Table {
+    let Some(width) = width else { return table };
+    let is_wide = |table: &Table| table.lines().any(|line| line.trim_end().chars().count() > width);
+    for name in optional {
+        if !is_wide(&table) {
+            break;
+        }
+        let titles = table.header().into_iter().flat_map(Row::cell_iter);
+        let at = titles.map(Cell::content).position(|title| title == *name);
+        if let Some(column) = at.and_then(|at| table.column_mut(at)) {
+            column.set_constraint(ColumnConstraint::Hidden);
+        }
     }
     table
 }
 
 /// A table with a header and lines between its rows, in plain characters.
 pub fn ruled_table(header: impl Into<Row>) -> Table {
-    let mut table = fitted();
+    let mut table = Table::new();
     table.load_preset(presets::UTF8_HORIZONTAL_ONLY);
     table.set_header(header);
     table
@@ -65,18 +83,34 @@ pub fn dense(mut table: Table) -> Table {
     table
 }
 
-/// Names and values, one pair a line, the values below each other; wrapped where the terminal is narrow.
+/// Names and values, one pair a line, the values below each other. Values are wrapped between words if the terminal is narrow.
 pub fn facts<'a>(facts: impl IntoIterator<Item = (&'a str, String)>) -> String {
-    const NAME_WIDTH: usize = 22;
-    let mut table = fitted();
-    table.load_preset(presets::NOTHING);
-    for (name, value) in facts {
-        table.add_row([format!("{name:NAME_WIDTH$}"), value]);
+    let room = terminal_width().map_or(usize::MAX, |width| width.saturating_sub(FACTS_INDENT));
+    let lines = facts.into_iter().flat_map(|(name, value)| {
+        let lines: Vec<String> = value.lines().flat_map(|line| wrapped_line(line, room)).collect();
+        let names = std::iter::once(name).chain(std::iter::repeat(""));
+        let line = |(name, line)| format!("  {name:width$}{line}", width = FACTS_INDENT - 2).trim_end().to_owned();
+        names.zip(if lines.is_empty() { vec![String::new()] } else { lines }).map(line).collect::<Vec<_>>()
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// Before the values of [`facts`].
+const FACTS_INDENT: usize = 26;
+
+/// A line in parts of at most `room` characters, or single words that are longer.
+fn wrapped_line(line: &str, room: usize) -> Vec<String> {
+    let mut parts = vec![String::new()];
+    for word in line.split_inclusive(' ') {
+        let part = parts
+            .last_mut()
+            .filter(|part| part.is_empty() || part.chars().count() + word.trim_end().chars().count() <= room);
+        match part {
+            Some(part) => part.push_str(word),
+            None => parts.push(word.to_owned()),
+        }
     }
-    for column in table.column_iter_mut() {
-        column.set_padding((2, 0));
-    }
-    table.trim_fmt()
+    parts
 }
 
 /// A list with commas, in lines that fit beside the names of [`facts`] in a terminal of 120 columns.
@@ -239,49 +273,9 @@ pub fn joined<T: ToString>(numbers: &[T], between: &str) -> String {
     numbers.iter().map(ToString::to_string).collect::<Vec<_>>().join(between)
 }
 
-/// Bytes for people: `512 KiB`, `139.7 GiB`.
-pub fn bytes(bytes: u64) -> String {
-    const UNITS: [&str; 5] = ["bytes", "KiB", "MiB", "GiB", "TiB"];
-    let (mut value, mut unit) = (bytes as f64, 0);
-    while value >= 1024.0 && unit + 1 < UNITS.len() {
-        value /= 1024.0;
-        unit += 1;
-    }
-    let decimals = usize::from(value.fract() != 0.0);
-    format!("{value:.decimals$} {}", UNITS[unit])
-}
-
-/// A number with so many decimals, or a dash.
-pub fn number(value: Option<f64>, decimals: usize) -> String {
-    value.map_or_else(|| "–".to_owned(), |value| format!("{value:.decimals$}"))
-}
-
-/// A double as its decimal and its bits: `1.25 (3ff4000000000000)`.
-pub fn with_bits(value: f64) -> String {
-    format!("{} ({})", for_people(value), bits(value))
-}
-
-/// A small number with this number of decimals after its first digit: `1.35e-10`, 0.
-pub fn small(value: f64, decimals: usize) -> String {
-    if value == 0.0 { "0".to_owned() } else { format!("{value:.decimals$e}") }
-}
-
-/// The 16 hex digits of a double. All NaNs are one, since any equals any.
-pub fn bits(value: f64) -> String {
-    let value = if value.is_nan() { f64::NAN } else { value };
-    format!("{:016x}", value.to_bits())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn bytes_have_one_decimal_where_it_says_something() {
-        assert_eq!(bytes(512 << 10), "512 KiB");
-        assert_eq!(bytes(150_000_000_000), "139.7 GiB");
-        assert_eq!(bytes(0), "0 bytes");
-    }
 
     #[test]
     fn long_lists_break_after_commas() {
@@ -289,6 +283,16 @@ mod tests {
         let item = "x".repeat(40);
         assert_eq!(wrapped(&format!("{item}, {item}, {item}")), format!("{item}, {item},\n{item}"));
         assert_eq!(wrapped(&"y".repeat(200)).lines().count(), 1);
+    }
+
+    #[test]
+    fn a_narrow_terminal_gets_fewer_columns_and_whole_words() {
+        let rows = [[("kernel", "hop".to_owned()), ("spread", "x".repeat(20)), ("GB/s", "1.0".to_owned())]];
+        let shown = |width| fitted_to(table_of(rows.clone().into_iter(), []), &["spread", "kernel"], width).to_string();
+        assert!(shown(None).contains("spread") && shown(Some(50)).contains("spread"));
+        assert!(!shown(Some(30)).contains("spread") && shown(Some(30)).contains("kernel"), "{}", shown(Some(30)));
+        assert_eq!(wrapped_line("one two three", 8), ["one two ", "three"]);
+        assert_eq!(wrapped_line("0123456789 a", 4), ["0123456789 ", "a"]);
     }
 
     #[test]

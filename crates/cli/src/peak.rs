@@ -48,7 +48,7 @@ use super::progress::with_bar;
   lanefield peak --quick --bytes 1MiB
   lanefield peak --quick --bytes 4MiB --parts streams,intensity --json
   lanefield peak --quick --bytes 4MiB --parts streams,intensity \\
-      --roofline roofline.svg --kernels hop,blas --lattice 4.4.4.4")]
+      --roofline roofline.svg --kernel hop,blas --lattice 4.4.4.4")]
 pub struct Peak {
     /// What to measure
     #[arg(long, value_name = "PART,…", value_delimiter = ',', value_parser = part,
@@ -61,13 +61,13 @@ pub struct Peak {
     #[arg(long, value_name = "BYTES", value_parser = bytes)]
     bytes: Option<usize>,
     /// Print JSON, with all sweeps, instead of tables
-    #[arg(long)]
+    #[arg(long, help_heading = "Output")]
     json: bool,
     /// Draw the roofline to this file, with kernels that are timed for it
-    #[arg(long, value_name = "FILE.svg", value_parser = named(svg))]
+    #[arg(long, help_heading = "Output", value_name = "FILE.svg", value_parser = named(svg))]
     roofline: Option<PathBuf>,
     /// Kernels on the roofline: all, a family or a kernel [default: stencils and blas]
-    #[arg(long, alias = "kernel", value_name = "KERNEL,…", value_delimiter = ',', requires = "roofline")]
+    #[arg(long = "kernel", alias = "kernels", value_name = "KERNEL,…", value_delimiter = ',', requires = "roofline")]
     kernels: Vec<String>,
     /// Extents X.Y.Z.T of the kernels' lattice [default: 32.32.32.64; 16.16.16.16 on CPUs]
     #[arg(long, value_name = "X.Y.Z.T", requires = "roofline")]
@@ -75,11 +75,11 @@ pub struct Peak {
     /// Precisions of the kernels' fields
     #[arg(long, value_name = "PRECISION,…", value_delimiter = ',', requires = "roofline", value_parser = of_storage(), default_value = "f32")]
     precision: Vec<Precision>,
-    /// Reals stored per link: 18, 12 or 8
+    /// Gauge compression: numbers stored per link, 18, 12 or 8
     #[arg(
         long = "reconstruct",
-        visible_alias = "links",
-        value_name = "REALS,…",
+        alias = "links",
+        value_name = "NUMBERS,…",
         value_delimiter = ',',
         requires = "roofline",
         default_value = "18,12"

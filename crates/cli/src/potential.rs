@@ -5,17 +5,17 @@ use lanefield::io::configuration::ConfigurationFile;
 use lanefield::statistics::{Estimate, Samples, Window, chi_squared_tail};
 
 use super::args::BackendArgs;
-use super::configuration::ReadArgs;
+use super::configuration::EnsembleArgs;
 use super::csv_output::{decimal, with_bits, write_csv};
 use super::files::{given, require_outputs};
 use super::interrupt::{ends_on, keep};
 use super::observe::loops;
-use super::output::{ruled_table, table};
+use super::output::{fitted, table};
 use super::progress::progress_bar;
 use super::ranks::{RanksArgs, is_first};
 use super::resampling::{Bins, Number, Quality, ResamplingArgs};
 use super::smear::smear_until_a_signal;
-use crate::configuration::list::{Configurations, files_of, twice};
+use crate::configuration::list::{Configurations, twice};
 use crate::prelude::*;
 
 /// Measure and fit the static quark potential.
@@ -29,15 +29,12 @@ use crate::prelude::*;
 #[command(after_help = "Examples:
   lanefield config generate heatbath --beta 5.7 --lattice 6.6.6.6 --seed 1 \\
       --thermalise 20 --sweeps 60 --every 5 --output nine
-  lanefield potential nine --smear spatial-ape:0.5,5 --loops 3,3
-  lanefield potential nine --smear hyp:0.75,0.6,0.3,1 spatial-ape:0.5,5 \\
+  lanefield potential --config nine --smear spatial-ape:0.5,5 --loops 3,3
+  lanefield potential --config nine --smear hyp:0.75,0.6,0.3,1 spatial-ape:0.5,5 \\
       --loops 3,3 --fit 1:3 --bootstrap 100 --seed 1 --csv potential.csv")]
 pub struct Potential {
-    /// The configurations: NERSC, ILDG, SciDAC, MILC, openQCD, DD-αAMG or HiRep files, NumPy or HDF5 arrays (T, Z, Y, X, 4, 3, 3), or the directory of an ensemble
-    #[arg(value_name = "FILES", required = true)]
-    configurations: Vec<PathBuf>,
     #[command(flatten)]
-    read: ReadArgs,
+    input: EnsembleArgs,
     /// Smear the links first, by one kind after the other: stout:RHO,STEPS, ape:ALPHA,STEPS, spatial-ape:ALPHA,STEPS or hyp:ALPHA1,ALPHA2,ALPHA3,STEPS
     #[arg(long, aliases = ["kind", "smearing"], value_name = "KIND", num_args = 1..)]
     smear: Vec<Smearing>,
@@ -50,10 +47,10 @@ pub struct Potential {
     #[command(flatten)]
     errors: ResamplingArgs,
     /// Write the potential at all times as CSV; what does not exist is empty
-    #[arg(long, value_name = "FILE.csv")]
+    #[arg(long, help_heading = "Output", value_name = "FILE.csv")]
     csv: Option<PathBuf>,
     /// Print JSON instead of tables
-    #[arg(long)]
+    #[arg(long, help_heading = "Output")]
     json: bool,
     #[command(flatten)]
     backend: BackendArgs,
@@ -81,10 +78,10 @@ impl Longest {
 
 impl Potential {
     pub fn run(self) -> anyhow::Result<Outcome> {
-        let files = files_of(&self.configurations)?;
+        let files = self.input.files()?;
         let inputs: Vec<(&str, &Path)> = files.iter().map(|path| ("FILES", path.as_path())).collect();
         require_outputs(&given([("--csv", &self.csv)]).collect::<Vec<_>>(), &inputs)?;
-        let configurations = Configurations::begin(&files, self.read, &self.ranks)?;
+        let configurations = Configurations::begin(&files, self.input.read, &self.ranks)?;
         let lattice = configurations.lattice().clone();
         let extents = lattice.extents();
         let [x, y, z, t] = extents.as_array();
@@ -328,7 +325,7 @@ impl Report {
     fn text(&self) -> String {
         let times = self.distances.first().map_or(0, |distance| distance.potential.len());
         let titles = (1..=times).map(|t| format!("t = {t}"));
-        let mut potentials = ruled_table(std::iter::once("r".to_owned()).chain(titles));
+        let mut potentials = table(std::iter::once("r".to_owned()).chain(titles), 0..1);
         let shown = |number: &Option<Number>| number.as_ref().map_or_else(String::new, Number::digits);
         for Distance { r, potential } in &self.distances {
             potentials.add_row(std::iter::once(r.to_string()).chain(potential.iter().map(shown)));
@@ -344,6 +341,7 @@ impl Report {
                 let numbers = [&fit.constant, &fit.coulomb, &fit.tension, &fit.r0].map(shown);
                 fits.add_row(std::iter::once(fit.time.to_string()).chain(numbers).chain(fit.quality.shown()));
             }
+            let fits = fitted(fits, &["χ² per degree", "V₀", "α"]);
             text += &format!("\n\nV₀ − α/r + σ r to r = {first} to {last}\n{fits}");
         }
         text + &format!("\n\n{}", self.bins.describe())

@@ -9,16 +9,31 @@ use lanefield::reference::instructions::Instructions;
 use super::interrupt;
 use super::outcome::Outcome;
 use super::terminal::told_of_interruption;
-use super::{advice, files, limits, ranks, trace};
+use super::{advice, files, limits, numbers, ranks, trace};
+
+/// The options of every command.
+#[derive(clap::Args)]
+#[command(next_help_heading = super::help::GENERAL)]
+pub struct GeneralArgs {
+    #[command(flatten)]
+    trace: trace::TraceArgs,
+    /// Print doubles with all their digits and their bits, in hex
+    #[arg(long, global = true)]
+    bits: bool,
+    /// Replace files that are there already
+    #[arg(long, global = true)]
+    force: bool,
+}
 
 /// Runs a command within all that commands have in common.
 pub fn run(
     matches: &clap::ArgMatches,
-    trace: trace::TraceArgs,
-    force: bool,
+    general: GeneralArgs,
     command: impl FnOnce() -> anyhow::Result<Outcome>,
 ) -> ExitCode {
+    let GeneralArgs { trace, bits, force } = general;
     files::replace(force);
+    numbers::show_bits(bits);
     // Before any thread is started.
     if let Err(error) = interrupt::heed().and_then(|()| ranks::start()) {
         say!("error: {}", one_line(&error));

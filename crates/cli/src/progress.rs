@@ -1,9 +1,10 @@
 //! How far a long command is: bars on standard error, where that is a terminal, else a plain line now and then.
 
+use std::fmt;
 use std::io::IsTerminal as _;
 use std::time::{Duration, Instant};
 
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::{HumanDuration, ProgressBar, ProgressState, ProgressStyle};
 use lanefield_lab::Progress;
 
 use super::interrupt::{self, interrupted};
@@ -12,7 +13,7 @@ use super::terminal::{BARS, aside};
 
 /// A bar of no length yet, of work that takes steps.
 pub fn progress_bar() -> ProgressBar {
-    styled_bar("{elapsed_precise} [{wide_bar}] {pos}/{len} {msg}")
+    styled_bar("{elapsed_precise} [{wide_bar}] {pos}/{len} {msg}{left}")
 }
 
 /// A bar of no length yet, with a template of indicatif.
@@ -29,7 +30,7 @@ impl ShareBar {
     const STEPS: u64 = 1000;
 
     pub fn new() -> Self {
-        let bar = styled_bar("{elapsed_precise} [{wide_bar}] {msg}");
+        let bar = styled_bar("{elapsed_precise} [{wide_bar}] {msg}{left}");
         bar.set_length(Self::STEPS);
         Self(bar)
     }
@@ -46,10 +47,17 @@ impl ShareBar {
 
 fn style(template: &str) -> ProgressStyle {
     let style = ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
-    style.progress_chars("=> ")
+    style.with_key("left", left).progress_chars("=> ")
 }
 
-/// Does some work under a bar, which shows what the work tells of its progress. The work goes on until a signal comes.
+/// ", 20 seconds left", once some of the work is done.
+fn left(state: &ProgressState, line: &mut dyn fmt::Write) {
+    if state.pos() > 0 && state.len().is_some_and(|steps| state.pos() < steps) {
+        let _ = write!(line, ", {} left", HumanDuration(state.eta()));
+    }
+}
+
+/// Does some work under a bar, which shows the progress that the work reports. A signal ends the work.
 pub fn with_bar<T>(work: impl FnOnce(&mut (dyn FnMut(Progress<'_>) -> bool + Send)) -> T) -> T {
     let bar = progress_bar();
     let given = work(&mut |Progress { done, steps, now }| {
@@ -62,7 +70,7 @@ pub fn with_bar<T>(work: impl FnOnce(&mut (dyn FnMut(Progress<'_>) -> bool + Sen
     given
 }
 
-/// Whether to go on after so many steps, which a signal from now on does not lose.
+/// Whether to continue. From the first step on, a signal loses nothing.
 pub fn goes_on(done: usize) -> bool {
     if done > 0 {
         interrupt::keep();
@@ -73,7 +81,7 @@ pub fn goes_on(done: usize) -> bool {
 /// Between plain lines.
 pub const QUIET: Duration = Duration::from_secs(20);
 
-/// Work in so many steps, with an estimate of the rest.
+/// Work in a number of steps.
 pub struct Steps {
     what: &'static str,
     steps: usize,
@@ -103,8 +111,6 @@ impl Steps {
         if let Some(bar) = &self.bar {
             bar.set_position(done as u64);
             bar.set_message(message.to_owned());
-            // Before the first step nobody knows.
-            bar.set_style(style("{elapsed_precise} [{wide_bar}] {pos}/{len} {msg}, {eta} left"));
         }
         self.tick();
     }

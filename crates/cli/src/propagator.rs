@@ -52,7 +52,7 @@ pub struct Propagator {
     input: ConfigArgs,
     /// Where the quark propagates from: point:x,y,z,t; wall:t, 1 on a time slice; momentum:nx,ny,nz,t, exp(ip·x) there with p = 2πn/L; z2:SEED,t or
     /// z4:SEED,t, the same noise in each spin and colour there; or twelve columns in a NumPy array, of the shape of --output or (12, T, Z, Y, X, 4, 3)
-    #[arg(long, value_name = "FILE.npy|KIND:NUMBERS", value_parser = source_or_file(Source::columns))]
+    #[arg(long, value_name = "SOURCE", value_parser = source_or_file(Source::columns))]
     source: Source,
     #[command(flatten)]
     smear: SmearArgs,
@@ -61,7 +61,7 @@ pub struct Propagator {
     #[command(flatten)]
     hop: HopArgs,
     /// How the twelve right-hand sides are solved: in a batch, or in a block
-    #[arg(long, value_name = "SOLVER", default_value = "cg", value_parser = of_methods(Method::OF_SEVERAL))]
+    #[arg(long, help_heading = "Solver", value_name = "SOLVER", default_value = "cg", value_parser = of_methods(Method::OF_SEVERAL))]
     solver: Method,
     #[command(flatten)]
     settings: SolverArgs,
@@ -69,10 +69,10 @@ pub struct Propagator {
     deflation: DeflationArgs,
     /// Write the propagator as a NumPy array (T, Z, Y, X, 4, 4, 3, 3): sink spin, source spin, sink colour, source colour; complex64
     /// for f32 and complex128 for f64. Beside it P.npy.json says what it is
-    #[arg(long, value_name = "P.npy", value_parser = super::files::named(super::files::npy_name))]
+    #[arg(long, help_heading = "Output", value_name = "P.npy", value_parser = super::files::named(super::files::npy_name))]
     output: PathBuf,
     /// Print JSON instead of a table
-    #[arg(long)]
+    #[arg(long, help_heading = "Output")]
     json: bool,
     #[command(flatten)]
     long_run: LongRunArgs,

@@ -11,6 +11,7 @@ use lanefield::reference::real::for_people;
 
 use super::args::{BackendArgs, SumArgs, name_of};
 use super::files::{check_beside, npy_error};
+use super::numbers::{shows_bits, with_bits};
 use super::output::{Layout, bits};
 use super::ranks::{self, RanksArgs};
 use crate::prelude::*;
@@ -60,7 +61,7 @@ pub struct Reduce {
     #[arg(long, value_name = "WAY")]
     finish: Option<Finish>,
     /// Print JSON. There, an infinite number or NaN is null, and its bits say which
-    #[arg(long)]
+    #[arg(long, help_heading = "Output")]
     json: bool,
     #[command(flatten)]
     ranks: RanksArgs,
@@ -267,9 +268,12 @@ impl Value {
         Self { slice, word, imaginary, ..Self::real(z.re) }
     }
 
-    /// Its numbers as text, each with its bits.
+    /// Its numbers as text, each with its bits if they are shown.
     fn cells(&self) -> Vec<String> {
-        let number = |x: f64, bits: &str| [for_people(x), bits.to_owned()];
+        let number = |x: f64, bits: &str| match shows_bits() {
+            true => vec![for_people(x), bits.to_owned()],
+            false => vec![with_bits(x)],
+        };
         let mut cells: Vec<String> = [self.slice, self.word].iter().flatten().map(ToString::to_string).collect();
         cells.extend(number(self.re, &self.re_bits));
         cells.extend(self.imaginary.iter().flat_map(|Imaginary { im, im_bits }| number(*im, im_bits)));

@@ -3,6 +3,7 @@
 use lanefield::statistics::{Estimate, Resampling, Samples, require_bins};
 
 use super::csv_output::decimal;
+use super::numbers::with_error;
 use super::output::bits;
 use crate::prelude::*;
 
@@ -225,16 +226,8 @@ impl From<Estimate> for Number {
 }
 
 impl Number {
-    /// "0.4531 ± 0.0021".
+    /// "0.4531(21)".
     pub fn digits(&self) -> String {
-        digits(self.value, self.error)
-    }
-}
-
-/// "0.4531 ± 0.0021".
-pub fn digits(value: f64, error: Option<f64>) -> String {
-    match error {
-        Some(error) => format!("{value:.4} ± {error:.4}"),
-        None => format!("{value:.4}"),
+        with_error(self.value, self.error)
     }
 }

@@ -19,21 +19,21 @@ use crate::prelude::*;
 #[derive(Args)]
 #[command(after_help = "Examples:
   lanefield config generate weak --lattice 4.4.4.8 --seed 1 --output weak.nersc
-  lanefield smear --kind stout:0.1,3 --config weak.nersc --output stout.nersc
-  lanefield smear --kind ape:0.6,10 --config weak.nersc --output ape.npy
-  lanefield smear --kind ape:0.6,10,max-re-tr --config weak.nersc \\
+  lanefield smear --smear stout:0.1,3 --config weak.nersc --output stout.nersc
+  lanefield smear --smear ape:0.6,10 --config weak.nersc --output ape.npy
+  lanefield smear --smear ape:0.6,10,max-re-tr --config weak.nersc \\
       --output milc.lime
-  lanefield smear --kind hyp:0.75,0.6,0.3,1 --config weak.nersc \\
+  lanefield smear --smear hyp:0.75,0.6,0.3,1 --config weak.nersc \\
       --output hyp.nersc --device cpu")]
 pub struct Smear {
-    /// stout:RHO,STEPS, ape:ALPHA,STEPS, spatial-ape:ALPHA,STEPS or hyp:ALPHA1,ALPHA2,ALPHA3,STEPS; the last three project by polar decomposition, or, with
+    /// The kind of smearing: stout:RHO,STEPS, ape:ALPHA,STEPS, spatial-ape:ALPHA,STEPS or hyp:ALPHA1,ALPHA2,ALPHA3,STEPS; the last three project by polar decomposition, or, with
     /// ,max-re-tr after STEPS, to the largest trace, as MILC, Chroma and Bridge++ do
-    #[arg(long, aliases = ["smear", "smearing"], value_name = "KIND")]
+    #[arg(long = "smear", aliases = ["kind", "smearing"], value_name = "KIND")]
     kind: Smearing,
     #[command(flatten)]
     input: ConfigArgs,
     /// The file to write, whose name says the format: .nersc (or no extension), .lime (ILDG), .milc, .npy, .h5
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, help_heading = "Output", value_name = "FILE")]
     output: PathBuf,
     #[command(flatten)]
     format: FormatArgs,
@@ -146,7 +146,7 @@ impl Report {
         let rows = [
             ("lattice", joined(&self.lattice, ".")),
             ("smearing", self.smearing.clone()),
-            ("plaquette before", self.plaquette_before.to_string()),
+            ("plaquette before", with_bits(self.plaquette_before)),
             ("plaquette", with_bits(self.plaquette)),
             ("largest deviation", small(self.unitarity_defect, 2)),
         ];

@@ -45,13 +45,13 @@ pub struct MakeSource {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     components: Option<u16>,
     /// The NumPy array to write, complex64 for f32 and complex128 for f64. Beside it FILE.npy.json says what it is
-    #[arg(long, value_name = "FILE.npy", value_parser = named(npy_name))]
+    #[arg(long, help_heading = "Output", value_name = "FILE.npy", value_parser = named(npy_name))]
     output: PathBuf,
     /// Precision of the array
     #[arg(long, value_name = "PRECISION", default_value = "f64", value_parser = of_arithmetic())]
     precision: Precision,
     /// Print JSON instead of a table
-    #[arg(long)]
+    #[arg(long, help_heading = "Output")]
     json: bool,
 }
 

@@ -16,7 +16,7 @@ use measure::Measure;
 #[command(after_help = "Examples:
   lanefield config generate heatbath --beta 5.7 --lattice 4.4.4.8 --seed 1 \\
       --thermalise 20 --sweeps 70 --every 10 --output beta5.7
-  lanefield spectrum measure beta5.7 --operator wilson --mass 0.5 \\
+  lanefield spectrum measure --config beta5.7 --operator wilson --mass 0.5 \\
       --source point:0,0,0,0 --output spectrum.json
   lanefield spectrum fit spectrum.json --fit pion:2:4")]
 pub struct Spectrum {

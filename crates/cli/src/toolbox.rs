@@ -1,7 +1,7 @@
 //! The tools of the program `lanefield` over other kernels: a program calls [`main`] with its own, and is `verify`, `bench`, `tune`, `doctor`,
 //! `occupancy` and the others for them.
 
-use super::groups::grouped;
+use super::help::grouped;
 use super::kernels::with_kernels;
 use lanefield::dynamic::IndexKernel;
 use lanefield::kernel::KernelList;
@@ -15,7 +15,7 @@ use lanefield::kernel::Kernel;
 
 use super::terminal::Program;
 use super::{
-    access, bench, build_ahead, capture, devices, doctor, emit, estimate, golden, occupancy, peak, trace, tune, verify,
+    access, bench, build_ahead, capture, devices, doctor, emit, estimate, golden, occupancy, peak, tune, verify,
 };
 
 /// Kernels of one's own: compared, timed, tuned, explained and translated.
@@ -25,10 +25,7 @@ struct Toolbox {
     #[command(subcommand)]
     command: Tool,
     #[command(flatten)]
-    trace: trace::TraceArgs,
-    /// Replace files that are there already
-    #[arg(long, global = true, help_heading = "Files")]
-    force: bool,
+    general: super::process::GeneralArgs,
 }
 
 commands! {
@@ -108,8 +105,8 @@ pub fn run<'a>(own: impl Into<Own<'a>>, arguments: impl IntoIterator<Item = impl
     let tools = Toolbox::command().get_subcommands().map(|tool| tool.get_name().to_owned()).collect();
     super::terminal::call_program(Program { name: called.unwrap_or_else(|| name.clone()), tools });
     let matches = super::matches(command_line(&name, &list), arguments);
-    let Toolbox { command, trace, force } = Toolbox::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
-    super::run(&matches, trace, force, || command.run(&list))
+    let Toolbox { command, general } = Toolbox::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
+    super::run(&matches, general, || command.run(&list))
 }
 
 /// The command line of a program of this name: where the help names `lanefield` and one of these tools it means this program.
@@ -144,7 +141,7 @@ mod tests {
         for tool in command.get_subcommands_mut() {
             help += &tool.render_long_help().to_string();
         }
-        assert!(help.contains("mine verify --smoke") && help.contains("mine tune --kernels hop"), "{help}");
+        assert!(help.contains("mine verify --smoke") && help.contains("mine tune --kernel hop"), "{help}");
         for tool in command.get_subcommands() {
             assert!(!help.contains(&format!("lanefield {}", tool.get_name())), "{}: {help}", tool.get_name());
         }

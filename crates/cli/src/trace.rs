@@ -9,7 +9,7 @@ use lanefield::io::claims;
 use lanefield_lab::trace::{Group, Hotspot, Recording, Timeline, chrome_events, hotspots, write_chrome};
 
 use super::files::{refused, require_outputs};
-use super::output::{number, print, printed_json, table};
+use super::output::{fitted, number, print, printed_json, table};
 use super::ranks;
 use crate::prelude::*;
 
@@ -18,10 +18,9 @@ const BEGINNING: &[u8] = b"{\"kind\":\"trace\"";
 
 /// What to record of a command.
 #[derive(Args, Debug, Default)]
-#[command(next_help_heading = "Tracing")]
+#[command(next_help_heading = super::help::GENERAL)]
 pub struct TraceArgs {
-    /// Write what devices and the host did, and when, as a Chrome trace for Perfetto (ui.perfetto.dev): kernels, transfers, waits, program
-    /// builds, memory in use. It is also written when the command fails, unless an output is refused. No bit of any result changes
+    /// Write a Chrome trace for Perfetto (ui.perfetto.dev): kernels, transfers, waits, program builds, memory in use. It is also written when the command fails, unless an output is refused. No bit of any result changes
     #[arg(long, value_name = "FILE", global = true)]
     trace: Option<PathBuf>,
     /// Print the hotspots at the end: calls, time and share of each kernel, transfer and wait; with --json, on standard error
@@ -110,5 +109,5 @@ fn hotspot_table(rows: &[Hotspot]) -> String {
             giga(row.flops_per_second),
         ]);
     }
-    format!("\n{lines}")
+    format!("\n{}", fitted(lines, &["GFlop/s", "average, µs", "GB/s"]))
 }

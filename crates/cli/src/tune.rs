@@ -30,20 +30,20 @@ use super::progress::with_bar;
 /// kernel could not be tuned.
 #[derive(Args)]
 #[command(after_help = "Examples:
-  lanefield tune --kernels hop --lattice 8.8.8.8 --budget 20 --json
-  lanefield tune --kernels hop,clover --precision f32
+  lanefield tune --kernel hop --lattice 8.8.8.8 --budget 20 --json
+  lanefield tune --kernel hop,clover --precision f32
   lanefield tune --budget 600
 
 They take 20 seconds, one minute and ten minutes.")]
 pub struct Tune {
     /// Kernels: all, a family or a kernel, as far as they have tuning parameters of their own (that of a dagger takes those of its kernel)
-    #[arg(long, alias = "kernel", value_name = "KERNEL,…", value_delimiter = ',', default_value = "all")]
+    #[arg(long = "kernel", alias = "kernels", value_name = "KERNEL,…", value_delimiter = ',', default_value = "all")]
     kernels: Vec<String>,
     /// Precisions of fields
     #[arg(long, value_name = "PRECISION,…", value_delimiter = ',', value_parser = of_storage(), default_value = "f32,f64,half")]
     precision: Vec<Precision>,
-    /// Reals stored per link: 18, 12 or 8
-    #[arg(long = "reconstruct", visible_alias = "links", value_name = "REALS,…", value_delimiter = ',', default_values_t = LinkFormat::ALL)]
+    /// Gauge compression: numbers stored per link, 18, 12 or 8
+    #[arg(long = "reconstruct", alias = "links", value_name = "NUMBERS,…", value_delimiter = ',', default_values_t = LinkFormat::ALL)]
     links: Vec<LinkFormat>,
     /// Extents X.Y.Z.T [default: 32.32.32.64, for several right-hand sides 16.16.32.32; on CPUs 8.8.8.16 and 8.8.8.8]
     #[arg(long, value_name = "X.Y.Z.T")]
@@ -59,7 +59,7 @@ pub struct Tune {
     #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     budget: u32,
     /// Print JSON, with every candidate, instead of a table
-    #[arg(long)]
+    #[arg(long, help_heading = "Output")]
     json: bool,
     /// The OpenCL device: auto (the first GPU, else any OpenCL device), a number from `lanefield devices`, or part of a name [env: LANEFIELD_DEVICE]
     #[arg(long, value_name = "DEVICE", default_value = crate::args::default_device())]
@@ -67,8 +67,8 @@ pub struct Tune {
     /// CPU threads of the reference [default: RAYON_NUM_THREADS, else all cores]
     #[arg(long, value_name = "N")]
     threads: Option<Threads>,
-    /// Lane width in bytes: 8, 16, 32, 64, 128, 256; a cut of the lattice into lanes; or auto (the largest up to 64, on GPUs up to 128, that fits the lattice)
-    #[arg(long, value_name = "BYTES|X.Y.Z.T|auto", default_value_t)]
+    /// Lane width in bytes: 8, 16, 32, 64, 128, 256; a lane layout, as 2.1.4.1; or auto (the largest up to 64, on GPUs up to 128, that fits the lattice)
+    #[arg(long, value_name = "LANES", default_value_t)]
     lanes: LaneChoice,
     #[command(flatten)]
     jobs: JobsArgs,
@@ -199,7 +199,7 @@ impl Results {
             let more = if more > 0 { format!("; and {more} more") } else { String::new() };
             let what = some.join("; ");
             lines.push(format!(
-                "\nleft out for want of time (--budget, --kernels, --precision, --access, --site-order): {what}{more}"
+                "\nleft out for want of time (--budget, --kernel, --precision, --access, --site-order): {what}{more}"
             ));
         }
         for report in kernels {

@@ -1,16 +1,11 @@
 //! The tuning parameters of OpenCL devices as options of commands: one for each parameter of the library ([`Tuning::PARAMETERS`]).
 
-use std::ffi::OsString;
-
-use clap::builder::StyledStr;
-use clap::{Arg, ArgAction, ArgMatches, Args, Command, Error, FromArgMatches};
+use clap::{Arg, ArgMatches, Args, Command, Error, FromArgMatches};
 use lanefield::backend::opencl::{Parameter, Tuning};
 
-const HEADING: &str =
+/// `--help` leaves them out.
+pub const HEADING: &str =
     "Tuning of OpenCL devices (changes no bit; default: what was tuned, else what suits device and kernel)";
-
-/// The flag that prints these options, which `--help` leaves out.
-const HELP: &str = "help-tuning";
 
 #[derive(Clone, Copy, Debug, Default)]
 pub struct TuningArgs(Tuning);
@@ -29,28 +24,12 @@ fn option(parameter: &'static Parameter) -> Arg {
         .value_name(parameter.values)
         .help(parameter.meaning.trim_end_matches('.'))
         .help_heading(HEADING)
-        .hide_short_help(true)
-        .hide_long_help(true)
         .value_parser(checked)
-}
-
-/// The help of these options, for a command that has them.
-pub fn help_of(command: &Command, arguments: &[OsString]) -> Option<StyledStr> {
-    let wanted = arguments.iter().any(|argument| *argument == *format!("--{HELP}"));
-    let command = Some(command).filter(|command| wanted && command.get_arguments().any(|arg| arg.get_id() == HELP))?;
-    let shown = command.clone().disable_help_flag(true).disable_version_flag(true);
-    let mut shown = shown.help_template(format!("{HEADING}:\n{{options}}")).mut_args(|arg| {
-        let is_tuning = arg.get_help_heading() == Some(HEADING);
-        arg.hide(!is_tuning).hide_long_help(false)
-    });
-    Some(shown.render_long_help())
 }
 
 impl Args for TuningArgs {
     fn augment_args(command: Command) -> Command {
-        let help = "Print the tuning parameters of OpenCL devices, which are options too: they change no bit";
-        let flag = Arg::new(HELP).long(HELP).action(ArgAction::SetTrue).help(help);
-        command.args(Tuning::PARAMETERS.iter().map(option)).arg(flag)
+        command.args(Tuning::PARAMETERS.iter().map(option))
     }
 
     fn augment_args_for_update(command: Command) -> Command {
@@ -83,10 +62,7 @@ mod tests {
     #[test]
     fn every_parameter_is_an_option_with_its_values_and_its_meaning() {
         let mut command = TuningArgs::augment_args(Command::new("x"));
-        let help = help_of(&command, &["x", "--help-tuning"].map(OsString::from)).unwrap().to_string();
-        assert!(help.starts_with("Tuning of OpenCL devices") && !help.contains("--help"), "{help}");
-        let all = command.render_long_help().to_string();
-        assert!(all.contains("--help-tuning") && !all.contains(Tuning::PARAMETERS[0].meaning), "{all}");
+        let help = command.render_long_help().to_string();
         for parameter in Tuning::PARAMETERS {
             assert!(help.contains(&format!("--{} <{}>", parameter.name, parameter.values)), "{}", parameter.name);
             for value in parameter.tried {

@@ -55,7 +55,7 @@ const USUAL_DECOMPOSITIONS: u32 = 100;
 #[command(after_help = "Examples:
   lanefield verify --list
   lanefield verify --smoke
-  lanefield verify --kernels hop,clover --smoke
+  lanefield verify --kernel hop,clover --smoke
   lanefield verify --decompositions 20 --device cpu
   lanefield verify --case 0 --device cpu --json")]
 pub struct Verify {
@@ -77,7 +77,13 @@ pub struct Verify {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=100_000_000))]
     sums: Option<u32>,
     /// Compare only these kernels, and no sums or solves: a family or a kernel [default: all]
-    #[arg(long, alias = "kernel", value_name = "KERNEL,…", value_delimiter = ',', conflicts_with = "decompositions")]
+    #[arg(
+        long = "kernel",
+        alias = "kernels",
+        value_name = "KERNEL,…",
+        value_delimiter = ',',
+        conflicts_with = "decompositions"
+    )]
     kernels: Vec<String>,
     /// Key of all random choices and data
     #[arg(long, value_name = "SEED", default_value_t = 1)]
@@ -103,12 +109,12 @@ pub struct Verify {
     /// Repeat only the case of this number
     #[arg(long, value_name = "NUMBER")]
     case: Option<u64>,
-    /// Instead solve on so many random decompositions of lattices, every operator by every method, and hold each against one rank. The ranks are those
+    /// Instead solve on N random decompositions of lattices, every operator by every method, and compare each with one rank. The ranks are those
     /// that mpirun started, else threads [default: 100 under mpirun]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     decompositions: Option<u32>,
     /// Print the report as JSON
-    #[arg(long)]
+    #[arg(long, help_heading = "Output")]
     json: bool,
     /// CPU threads [default: RAYON_NUM_THREADS, else all cores]
     #[arg(long, value_name = "N")]
@@ -369,7 +375,7 @@ impl Verify {
         let case = failed.or(report.errors.first().map(|error| error.case))?;
         let mut command = format!("lanefield verify --seed {} --case {case}", self.seed);
         let mut add = |argument: Option<String>| command += &argument.unwrap_or_default();
-        add((!self.kernels.is_empty()).then(|| format!(" --kernels {}", self.kernels.join(","))));
+        add((!self.kernels.is_empty()).then(|| format!(" --kernel {}", self.kernels.join(","))));
         add(self.smoke.then(|| " --smoke".to_owned()));
         add(self.full.then(|| " --full".to_owned()));
         add(self.cases.map(|cases| format!(" --cases {cases}")));

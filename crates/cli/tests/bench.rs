@@ -117,7 +117,7 @@ fn misuse_is_refused_with_what_would_be_right() {
     assert_contains(&misused("--bundle 0"), &["expected a whole number from 1 to 1024"]);
     assert_contains(&misused("--samples 0"), &["expected a whole number from 1 to 100000"]);
     assert_contains(&misused("--lattice 4.4.4"), &["4.4.4"]);
-    assert_contains(&folder.misused("bench redcue"), &["'redcue'", "reduce"]);
+    assert_contains(&folder.misused("bench --kernel redcue"), &["'redcue'", "reduce"]);
     assert_contains(
         &folder.fails(2, &format!("{REDUCE} --device cpu --finish second-kernel")),
         &["the CPU has one way"],

@@ -61,7 +61,7 @@ fn every_kernel_is_timed_where_none_is_named_but_for_conjugates_and_parts_of_sum
 #[test]
 fn flops_and_bytes_are_those_of_the_sites_spinors_and_links() {
     let report = Folder::new().json(&format!(
-        "bench hop_many eo_clover_many oe_clover_many_dagger clover_apply {SMALL} --device cpu --precision f32,f64 --rhs 2"
+        "bench --kernel hop_many,eo_clover_many,oe_clover_many_dagger,clover_apply {SMALL} --device cpu --precision f32,f64 --rhs 2"
     ));
     assert_timed(&report);
     // A site has 8 links of 18 or 12 reals, 72 numbers of blocks, and for each of two spinors 24 reals in and as many out.
@@ -86,7 +86,7 @@ fn choices_on_a_device_are_told_and_launches_follow_each_other() {
                    --mapping site-fast --group-size required --site-order lexicographic --lane-form vectors --neighbours local-memory \
                    --link-sharing shared";
     let command = format!(
-        "bench eo_clover oe_clover {SMALL} {device} --precision f32 --links 12 --accumulators local-memory {choices}"
+        "bench --kernel eo_clover,oe_clover {SMALL} {device} --precision f32 --links 12 --accumulators local-memory {choices}"
     );
     let report = Folder::new().json(&command);
     assert_timed(&report);
@@ -107,8 +107,8 @@ fn choices_on_a_device_are_told_and_launches_follow_each_other() {
 
 #[test]
 fn the_table_names_what_distinguishes_rows_and_what_they_have_in_common() {
-    let table =
-        Folder::new().succeeds(&format!("bench hop blas norm2 {SMALL} --device cpu --precision f32 --lanes 32,64"));
+    let table = Folder::new()
+        .succeeds(&format!("bench --kernel hop,blas,norm2 {SMALL} --device cpu --precision f32 --lanes 32,64"));
     assert_contains(&table, &["copy bandwidth", "read bandwidth", "lattice                 4.4.4.4", "median, µs"]);
     let rows: Vec<&str> = table
         .lines()
@@ -124,7 +124,7 @@ fn the_table_names_what_distinguishes_rows_and_what_they_have_in_common() {
 #[test]
 fn what_cannot_be_run_says_why_and_the_table_goes_on() {
     let folder = Folder::new();
-    let command = format!("bench hop {SMALL} --device cpu --precision f64 --links 18");
+    let command = format!("bench --kernel hop {SMALL} --device cpu --precision f64 --links 18");
     let report = folder.json(&format!("{command} --lanes 8,64"));
     let [narrow_full, narrow_even, full, even] = rows(&report) else { panic!("{report}") };
     for narrow in [narrow_full, narrow_even] {

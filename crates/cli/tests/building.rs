@@ -17,8 +17,9 @@ fn said(folder: &Folder, arguments: &str) -> String {
 fn what_is_timed_is_built_by_worker_processes_once() {
     let Some(device) = opencl() else { return };
     let folder = Folder::new();
-    let bench =
-        format!("bench hop_dagger norm2 --precision f32 --reconstruct 18 --lattice 4.4.4.4 --samples 1 {device}");
+    let bench = format!(
+        "bench --kernel hop_dagger,norm2 --precision f32 --reconstruct 18 --lattice 4.4.4.4 --samples 1 {device}"
+    );
     let first = said(&folder, &format!("{bench} --jobs 2"));
     assert_contains(&first, &["programs to build, 0 cached, in 2 worker processes", "building took"]);
     // All that was launched had been planned.

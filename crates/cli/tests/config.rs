@@ -209,8 +209,8 @@ fn standard_output_and_pipes_are_files_too() {
     folder.succeeds("config convert gauge.nersc a.lime");
     assert!(piped.stdout == folder.read("a.lime"));
     let smeared =
-        run("lanefield smear --kind ape:0.5,1 --config <(cat a.lime) --output /dev/stdout --device cpu | cat");
-    folder.succeeds("smear --kind ape:0.5,1 --config gauge.nersc --output s.nersc --device cpu");
+        run("lanefield smear --smear ape:0.5,1 --config <(cat a.lime) --output /dev/stdout --device cpu | cat");
+    folder.succeeds("smear --smear ape:0.5,1 --config gauge.nersc --output s.nersc --device cpu");
     assert!(smeared.stdout == folder.read("s.nersc"));
     assert!(super::text(&smeared.stderr).contains("plaquette before"));
     // Redirected into a file it is no other: nothing that is there goes lost, and nothing but the output follows.
@@ -218,7 +218,7 @@ fn standard_output_and_pipes_are_files_too() {
     folder.succeeds(&format!("{solve} x.npy"));
     for (line, file) in [
         ("config convert gauge.nersc /dev/stdout --format ildg", "a.lime"),
-        ("smear --kind ape:0.5,1 --config gauge.nersc --device cpu --output /dev/stdout", "s.nersc"),
+        ("smear --smear ape:0.5,1 --config gauge.nersc --device cpu --output /dev/stdout", "s.nersc"),
         (&format!("{solve} /dev/stdout"), "x.npy"),
         ("convert <(cat x.npy) /dev/stdout", "x.npy"),
     ] {

@@ -167,7 +167,7 @@ fn devices_of_small_work_groups_are_tuned_within_them() {
             assert!(output.status.success(), "{most}: {}", text(&output.stderr));
             text(&output.stdout)
         };
-        let tune = "tune --kernels hop --precision f32 --links 12 --lattice 4.4.4.8 --budget 3 --access word";
+        let tune = "tune --kernel hop --precision f32 --links 12 --lattice 4.4.4.8 --budget 3 --access word";
         let json: serde_json::Value = serde_json::from_str(&run(&format!("{tune} --device pocl --json"))).unwrap();
         assert_eq!((&json["same_bits"], &json["failures"]), (&true.into(), &serde_json::json!([])), "{most}: {json}");
         run(&format!("{apply} --device pocl --output x.npy"));
@@ -258,7 +258,7 @@ fn what_computes_in_f64_takes_the_cpu_unless_a_device_is_named() {
     let named = named.unwrap();
     assert_eq!(named.status.code(), Some(2));
     assert_contains(&text(&named.stderr), &["has no f64 (cl_khr_fp64)", &device.driver_version]);
-    let bench = "bench axpy --lattice 4.4.4.4 --samples 1 --precision f32,f64 --device";
+    let bench = "bench --kernel axpy --lattice 4.4.4.4 --samples 1 --precision f32,f64 --device";
     let said = lacking(&folder, "f64", &format!("{bench} {}", device.index));
     assert_contains(&said, &["has no f64: f64 is left out"]);
     let said = lacking(&folder, "f64", &format!("demo --device {}", device.index));

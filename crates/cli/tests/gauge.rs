@@ -34,7 +34,7 @@ fn what_flows_and_is_smeared_is_observed_as_it_was_written() {
     assert_eq!(value(&observed, "topological charge"), flow["times"][2]["charge_bits"]);
     let at_once = folder.json("observe --config gauge.nersc --flow 0.12,0.05 --device cpu");
     assert_eq!(at_once["values"], observed["values"]);
-    let smeared = folder.json("smear --kind ape:0.5,2 --config gauge.nersc --output ape.nersc --device cpu");
+    let smeared = folder.json("smear --smear ape:0.5,2 --config gauge.nersc --output ape.nersc --device cpu");
     let observed = folder.json("observe --config gauge.nersc --smear ape:0.5,2 --observables plaquette --device cpu");
     assert_eq!(value(&observed, "plaquette"), smeared["plaquette_bits"]);
     assert_eq!(folder.json("config info ape.nersc")["plaquette"], smeared["plaquette"]);
@@ -91,7 +91,7 @@ fn what_cannot_be_is_refused_by_name() {
         "gaugefix --config gauge.nersc --output g.nersc --gauge axial",
         &["unknown gauge 'axial'", "landau or coulomb"],
     );
-    refused("gaugefix --config gauge.nersc --output g.nersc --overrelaxation 2", &["invalid ω '2'", "from 1 to 1.99"]);
+    refused("gaugefix --config gauge.nersc --output g.nersc --omega 2", &["invalid ω '2'", "from 1 to 1.99"]);
     refused("gaugefix --config gauge.nersc --output g.nersc --tolerance 0", &["invalid tolerance '0'"]);
     let contradicts = |line: &str, part: &str| folder.refuses(line, &[part]);
     let fix = "gaugefix --config gauge.nersc --output g.nersc --device cpu";
@@ -111,7 +111,7 @@ fn links_of_32_bits_are_smeared_flow_and_are_fixed() {
     let kinds =
         ["stout:0.1,2", "stout:0.1,0", "ape:0.5,1", "spatial-ape:0.5,2", "hyp:0.75,0.6,0.3,1", "ape:0.5,1,max-re-tr"];
     for (number, kind) in kinds.into_iter().enumerate() {
-        let of = folder.json(&format!("smear --kind {kind} --config f32.milc --output {number}.lime --device cpu"));
+        let of = folder.json(&format!("smear --smear {kind} --config f32.milc --output {number}.lime --device cpu"));
         assert_eq!(of["smearing"], kind);
         assert_eq!(folder.json(&format!("config info {number}.lime"))["plaquette"], of["plaquette"]);
     }
@@ -139,7 +139,7 @@ fn links_of_32_bits_are_smeared_flow_and_are_fixed() {
     npy::write_complex(&folder.path("off.npy"), &array.shape, links).unwrap();
     links.chunks_exact_mut(9).for_each(|link| link.iter_mut().for_each(|z| *z *= 1.0 + 3.3e-8));
     npy::write_complex(&folder.path("edge.npy"), &array.shape, links).unwrap();
-    for command in ["smear --kind stout:0.1,3", "flow --step 0.1 --time 0.2", "gaugefix --tolerance 1e-5"] {
+    for command in ["smear --smear stout:0.1,3", "flow --step 0.1 --time 0.2", "gaugefix --tolerance 1e-5"] {
         folder.succeeds(&format!("{command} --config off.npy --output off.nersc --device cpu"));
         let info = folder.json("config info off.nersc");
         assert!((info["unitarity_defect"].as_f64().unwrap() - 9.9e-6).abs() < 1e-8, "{command}");
@@ -150,15 +150,16 @@ fn links_of_32_bits_are_smeared_flow_and_are_fixed() {
         ("o.milc", "3 rows of 32"),
         ("o.lime --floating-point IEEE32BIG", "3 rows of 32"),
     ] {
-        for command in ["smear --kind stout:0.1,3", "flow --step 0.1 --time 0.2", "gaugefix --tolerance 1e-5"] {
+        for command in ["smear --smear stout:0.1,3", "flow --step 0.1 --time 0.2", "gaugefix --tolerance 1e-5"] {
             let line = format!("{command} --config edge.npy --output {options} --device cpu");
             let said = folder.fails(2, &line);
             assert_contains(&said, &[bits, "is not in SU(3)", "more than 1e-5", "--project brings"]);
             assert!(!said.contains("running on"), "{line}: {said}");
         }
         folder.refuses(&format!("config convert edge.npy {options}"), &["is not in SU(3)", "--project brings"]);
-        folder
-            .succeeds(&format!("smear --kind stout:0.1,3 --config edge.npy --project --output {options} --device cpu"));
+        folder.succeeds(&format!(
+            "smear --smear stout:0.1,3 --config edge.npy --project --output {options} --device cpu"
+        ));
     }
-    folder.refuses("smear --kind stout:0.1,1 --config f32.milc --output s.cfg --device cpu", &["s.cfg does not say"]);
+    folder.refuses("smear --smear stout:0.1,1 --config f32.milc --output s.cfg --device cpu", &["s.cfg does not say"]);
 }

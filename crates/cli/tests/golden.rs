@@ -71,7 +71,7 @@ fn every_kernel_run_on_the_files_of_golden_data_gives_their_results() {
 #[test]
 fn a_difference_is_told_with_exit_code_1_and_nothing_to_compare_with_2() {
     let folder = Folder::new();
-    folder.succeeds(&format!("{EXPORT} --kernels scale norm2 --precision f64"));
+    folder.succeeds(&format!("{EXPORT} --kernel scale norm2 --precision f64"));
     let file = "cases/scale/f64-odd/out.npy";
     std::fs::create_dir_all(folder.path("port/cases/scale/f64-odd")).unwrap();
     assert_contains(
@@ -109,9 +109,9 @@ fn a_difference_is_told_with_exit_code_1_and_nothing_to_compare_with_2() {
 #[test]
 fn every_file_that_differs_is_explained_if_that_is_wanted_and_families_are_named() {
     let folder = Folder::new();
-    let said = folder.succeeds(&format!("{EXPORT} --kernels hop family:hop --precision f64"));
+    let said = folder.succeeds(&format!("{EXPORT} --kernel hop family:hop --precision f64"));
     assert_contains(&said, &["hop, hop_dagger, hop_many, hop_many_dagger, in 36 cases"]);
-    folder.misuses("golden export other --kernels family:hup", &["unknown family 'hup': expected one of hop, clover"]);
+    folder.misuses("golden export other --kernel family:hup", &["unknown family 'hup': expected one of hop, clover"]);
     for case in ["f64-r18-full", "f64-r18-odd"] {
         std::fs::create_dir_all(folder.path(&format!("port/cases/hop/{case}"))).unwrap();
         let mut bytes = folder.read(&format!("golden/cases/hop/{case}/out.npy"));
@@ -128,7 +128,7 @@ fn every_file_that_differs_is_explained_if_that_is_wanted_and_families_are_named
 #[test]
 fn the_record_of_golden_data_is_that_of_a_solve() {
     let folder = Folder::new();
-    folder.succeeds(&format!("{EXPORT} --kernels wilson --seed 3"));
+    folder.succeeds(&format!("{EXPORT} --kernel wilson --seed 3"));
     folder.succeeds("source gauss:3 --lattice 2.2.2.4 --output eta.npy");
     for (precision, tolerance) in [("f32", "1e-3"), ("f64", "1e-4")] {
         let stage = format!("golden/stages/cg/{precision}");
@@ -203,7 +203,7 @@ fn a_source_is_the_one_that_apply_takes() {
 #[test]
 fn links_that_are_read_as_they_are_stored_have_their_boundary_phases() {
     let folder = Folder::new();
-    folder.succeeds(&format!("{EXPORT} --kernels hop --precision f64"));
+    folder.succeeds(&format!("{EXPORT} --kernel hop --precision f64"));
     let run = "run --kernel hop --device cpu --in in=golden/inputs/spinor.f64.3.npy --in links=golden/stages/links/doubled.f64-r18.npy --out out=h.npy";
     let output = folder.run(&format!("{run} --boundary 1,1,1,1"));
     assert!(output.status.success());

@@ -125,15 +125,15 @@ fn a_configuration_of_another_ensemble_in_the_directory_is_an_error_that_names_b
         .map(|name| nersc::read_header(&folder.path(&format!("{name}/000006.nersc"))).unwrap().ensemble_id);
     for both in ["of other", "of/000006.nersc other/000006.nersc"] {
         let parts = ["of is an ensemble of wilson at β = 5.7, and other of wilson at β = 6: measure them separately"];
-        folder.refuses(&format!("potential {both} --loops 1,2 --device cpu"), &parts);
+        folder.refuses(&format!("potential --config {both} --loops 1,2 --device cpu"), &parts);
     }
     folder.succeeds("config convert other/000006.nersc of/copy.lime");
     folder
         .refuses("observe --config of/copy.lime --device cpu", &["of/copy.lime", &ids[0], &ids[1], "of/ensemble.json"]);
     folder.write("of/000006.nersc", &folder.read("other/000006.nersc"));
     for line in [
-        "potential of --loops 1,2",
-        "spectrum measure of --operator wilson --mass 0.5 --source point:0,0,0,0 --output x.json",
+        "potential --config of --loops 1,2",
+        "spectrum measure --config of --operator wilson --mass 0.5 --source point:0,0,0,0 --output x.json",
         "observe --config of/000006.nersc",
         &format!("{} --sweeps 8 --output of --resume", &RUN),
     ] {
@@ -147,10 +147,10 @@ fn a_configuration_of_another_ensemble_in_the_directory_is_an_error_that_names_b
     );
     // Without a description, files that say what they are of are compared with each other; files that do not are read.
     std::fs::remove_file(folder.path("of/ensemble.json")).unwrap();
-    folder.refuses("potential of --loops 1,2 --device cpu", &[&ids[0], &ids[1]]);
+    folder.refuses("potential --config of --loops 1,2 --device cpu", &[&ids[0], &ids[1]]);
     folder.succeeds("config convert other/000006.nersc of/000006.npy");
     // Its sidecar has the label.
     std::fs::remove_file(folder.path("of/000006.npy.json")).unwrap();
     folder.succeeds("config convert of/000006.npy of/000006.nersc");
-    folder.succeeds("potential of --loops 1,2 --device cpu");
+    folder.succeeds("potential --config of --loops 1,2 --device cpu");
 }

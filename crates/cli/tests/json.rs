@@ -101,21 +101,21 @@ const COMMANDS: [(Kind, &str); 60] = [
     ),
     (Kind::Correlator, "correlator --propagator p.npy --device cpu"),
     (Kind::Flow, "flow --config gauge.nersc --step 0.05 --time 0.1 --device cpu"),
-    (Kind::Smear, "smear --kind stout:0.1,1 --config gauge.nersc --output stout.nersc --device cpu"),
+    (Kind::Smear, "smear --smear stout:0.1,1 --config gauge.nersc --output stout.nersc --device cpu"),
     (
         Kind::Gaugefix,
         "gaugefix --gauge coulomb --config gauge.nersc --tolerance 1e-4 --output coulomb.nersc --device cpu",
     ),
     (Kind::Observe, "observe --config gauge.nersc --observables plaquette,polyakov --device cpu"),
-    (Kind::Potential, "potential gauge.nersc weak.nersc --smear spatial-ape:0.5,2 --loops 3,2 --device cpu"),
+    (Kind::Potential, "potential --config gauge.nersc weak.nersc --smear spatial-ape:0.5,2 --loops 3,2 --device cpu"),
     (
         Kind::SpectrumMeasure,
-        "spectrum measure gauge.nersc weak.nersc --operator wilson --mass 0.5 --source point:0,0,0,0 --hadrons pion,rho --output spectrum.json --device cpu",
+        "spectrum measure --config gauge.nersc weak.nersc --operator wilson --mass 0.5 --source point:0,0,0,0 --hadrons pion,rho --output spectrum.json --device cpu",
     ),
     (Kind::SpectrumFit, "spectrum fit spectrum.json --uncorrelated --fit pion:1:3"),
     (Kind::Source, "source gauss:3 --lattice 4.4.4.8 --output eta.npy"),
     (Kind::Run, "run --kernel axpy_norm --in x=eta.npy --in y=hop.npy --scalar a=0.5 --out y=sum.npy --device cpu"),
-    (Kind::GoldenExport, "golden export golden --kernels scale --lattice 2.2.2.4 --device cpu"),
+    (Kind::GoldenExport, "golden export golden --kernel scale --lattice 2.2.2.4 --device cpu"),
     (Kind::GoldenCheck, "golden check golden --against golden"),
     (Kind::Demo, "demo --device cpu"),
     (Kind::Devices, "devices DEVICE"),
@@ -123,23 +123,23 @@ const COMMANDS: [(Kind, &str); 60] = [
     (Kind::Hunt, "hunt --seconds 1 --seed 1 --jobs 1 DEVICE"),
     (Kind::VerifyRanks, "verify --decompositions 2 --device cpu"),
     (Kind::VerifyList, "verify --list"),
-    (Kind::Bench, "bench axpy eo_clover --lattice 4.4.4.4 --samples 2 --precision f32 --device cpu"),
+    (Kind::Bench, "bench --kernel axpy,eo_clover --lattice 4.4.4.4 --samples 2 --precision f32 --device cpu"),
     (Kind::BenchOrders, "bench orders --lattice 4.4.4.4 --samples 2 --device cpu"),
     (Kind::BenchSprint, "bench sprint --lattice 4.4.4.4 --samples 2 --device cpu"),
     (
         Kind::BenchThreads,
-        "bench threads --kernels axpy --lattice 2.2.2.2 --precision f32 --accelerator-threads 8 --samples 2 DEVICE",
+        "bench threads --kernel axpy --lattice 2.2.2.2 --precision f32 --accelerator-threads 8 --samples 2 DEVICE",
     ),
     (Kind::BenchGauge, "bench gauge --lattice 4.4.4.4 --only heat --samples 2 --device cpu"),
     (Kind::BenchRanks, "bench ranks --lattice 4.4.4.4 --precision f32 --iterations 8 --samples 2 --device cpu"),
     (Kind::BenchReduce, "bench reduce --lattice 2.2.2.4 --object complex --precision f32 --samples 2 --device cpu"),
     (
         Kind::Tune,
-        "tune --kernels hop --precision f32 --reconstruct 12 --lattice 4.4.4.4 --access word --site-order lexicographic --budget 1 DEVICE",
+        "tune --kernel hop --precision f32 --reconstruct 12 --lattice 4.4.4.4 --access word --site-order lexicographic --budget 1 DEVICE",
     ),
     (Kind::Guidelines, "guidelines coalesced --tiny --samples 3 DEVICE"),
     (Kind::GuidelinesList, "guidelines --list atomics"),
-    (Kind::Peak, "peak --quick --bytes 64KiB --roofline r.svg --kernels axpy --lattice 4.4.4.4 DEVICE"),
+    (Kind::Peak, "peak --quick --bytes 64KiB --roofline r.svg --kernel axpy --lattice 4.4.4.4 DEVICE"),
     (Kind::Doctor, "doctor --kernel axpy --lattice 4.4.4.4 --samples 2 DEVICE"),
     (Kind::Occupancy, "occupancy --arch gfx90a --vgprs 128 --sweep accelerator_threads=2,4"),
     (Kind::AccessKernel, "access --kernel hop --lattice 8.8.8.8"),
@@ -312,11 +312,11 @@ fn bits_are_16_digits_without_a_prefix() {
 
 /// Commands and subcommands by their words, with what they say of themselves.
 fn commands(folder: &Folder, path: &str) -> Vec<(String, String)> {
-    let help = folder.succeeds(&format!("{path} --help"));
+    let help = folder.succeeds(&format!("{path} --help-all"));
     // Those of the program are in groups, which its options follow.
     let listed = match help.split_once("\nCommands:\n") {
         Some((_, listed)) => listed.lines().take_while(|line| line.starts_with("  ")).collect::<Vec<_>>(),
-        None if path.is_empty() => help.lines().take_while(|line| *line != "Options:").collect(),
+        None if path.is_empty() => help.lines().take_while(|line| *line != "In every command:").collect(),
         None => Vec::new(),
     };
     let names = listed.into_iter().filter(|line| line.starts_with("  ") && !line.starts_with("   "));

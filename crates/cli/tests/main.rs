@@ -276,7 +276,7 @@ fn commands() -> impl Iterator<Item = &'static str> {
 #[test]
 fn every_command_explains_itself_with_examples() {
     for command in commands() {
-        let help = Folder::new().succeeds(&format!("{command} --help"));
+        let help = Folder::new().succeeds(&format!("{command} --help-all"));
         // Examples are to be copied, so they must not be wrapped.
         let examples = help.split("Examples:").nth(1).unwrap_or_default();
         assert!(examples.lines().all(|line| line.len() < 80), "{examples}");
@@ -300,9 +300,9 @@ fn with_files_of_examples() -> Folder {
     let lattice = "--lattice 4.4.4.4 --samples 1 --device cpu --json";
     for (command, file) in [
         ("peak --quick --bytes 64KiB --parts streams --device cpu --json".to_owned(), "peak.json"),
-        (format!("bench hop eo_clover {lattice} --precision f32"), "bench.json"),
-        (format!("bench axpy {lattice} --precision f32"), "before.json"),
-        (format!("bench axpy {lattice} --precision f32"), "after.json"),
+        (format!("bench --kernel hop,eo_clover {lattice} --precision f32"), "bench.json"),
+        (format!("bench --kernel axpy {lattice} --precision f32"), "before.json"),
+        (format!("bench --kernel axpy {lattice} --precision f32"), "after.json"),
         (format!("bench sprint {lattice}"), "sprint.json"),
         ("counters --bytes 78MB --time 0.27ms --json".to_owned(), "counters.json"),
     ] {
@@ -340,7 +340,7 @@ fn words(line: &str) -> Vec<String> {
 #[ignore = "test-all: all examples"]
 fn the_examples_of_the_help_work_as_they_are() {
     let folder = with_files_of_examples();
-    let help = IN_ORDER.map(|command| folder.succeeds(&format!("{command} --help"))).concat();
+    let help = IN_ORDER.map(|command| folder.succeeds(&format!("{command} --help-all"))).concat();
     let mut examples = 0;
     for line in help.replace("\\\n", "").lines() {
         let Some(arguments) = line.strip_prefix("  lanefield ") else { continue };

@@ -94,13 +94,13 @@ fn every_tool_of_a_new_crate_runs_in_the_profile_of_its_user() {
     let lattice = "--lattice 4.4.4.4";
     let kernel = "--kernel covariant_sum";
     for tool in [
-        "--help".to_owned(),
+        "--help-all".to_owned(),
         "--version".to_owned(),
         "help tune".to_owned(),
         "devices".to_owned(),
         "verify --list".to_owned(),
         "verify --smoke --jobs 1".to_owned(),
-        "verify --device cpu --cases 1 --kernels covariant_sum".to_owned(),
+        "verify --device cpu --cases 1 --kernel covariant_sum".to_owned(),
         format!("bench {lattice} --samples 1 --device cpu"),
         format!("access {kernel} {lattice}"),
         format!("estimate {kernel} {lattice} --machine h200"),

@@ -19,9 +19,9 @@ const WRITE: [&str; 24] = [
     "correlator --propagator p.npy --csv FILE",
     "correlator --propagator p.npy --plot FILE.svg",
     "flow --config gauge.nersc --time 0.1 --csv FILE",
-    "smear --kind stout:0.1,1 --config gauge.nersc --output FILE",
-    "potential gauge.nersc --loops 3,2 --csv FILE",
-    "spectrum measure gauge.nersc --operator wilson --mass 0.5 --source point:0,0,0,0 --output FILE",
+    "smear --smear stout:0.1,1 --config gauge.nersc --output FILE",
+    "potential --config gauge.nersc --loops 3,2 --csv FILE",
+    "spectrum measure --config gauge.nersc --operator wilson --mass 0.5 --source point:0,0,0,0 --output FILE",
     "gaugefix --config gauge.nersc --tolerance 1e-3 --output FILE",
     "compare p.npy p.npy --plot FILE.svg",
     "convert p.npy FILE.npy --to-gamma chiral",
@@ -115,7 +115,7 @@ fn outputs_that_are_one_file_are_found_before_the_work_and_links_are_followed() 
 fn a_file_that_can_be_continued_is_not_said_to_be_replaced_first() {
     let folder = folder();
     for line in [
-        "spectrum measure gauge.nersc --operator wilson --mass 0.5 --source point:0,0,0,0 --output FILE",
+        "spectrum measure --config gauge.nersc --operator wilson --mass 0.5 --source point:0,0,0,0 --output FILE",
         "solve --config gauge.nersc --source gauss:1 --mass 0.5 --checkpoint FILE",
     ] {
         std::fs::write(folder.path("there"), "hours").unwrap();
@@ -150,7 +150,7 @@ fn a_standard_error_that_is_closed_or_full_is_no_panic() {
 fn a_file_in_the_place_of_a_directory_is_named() {
     let folder = Folder::new();
     folder.write("file", b"mine");
-    for line in ["capture --kernel hop --output file", "golden export file --kernels hop", "man file"] {
+    for line in ["capture --kernel hop --output file", "golden export file --kernel hop", "man file"] {
         folder.refuses(line, &["file is a file: give the name of a directory"]);
     }
     assert_eq!(folder.read("file"), b"mine");

@@ -53,7 +53,7 @@ fn only_the_parts_asked_for_are_measured() {
 fn the_roofline_has_roofs_and_kernels() {
     let folder = Folder::new();
     let command =
-        "--device cpu --parts streams,intensity --roofline r.svg --kernels hop,blas --lattice 4.4.4.4 --links 18";
+        "--device cpu --parts streams,intensity --roofline r.svg --kernel hop,blas --lattice 4.4.4.4 --links 18";
     let json = folder.json(&format!("{QUICK} {command}"));
     let points = json["roofline"]["points"].as_array().unwrap();
     let names: Vec<&str> = points.iter().map(|point| point["name"].as_str().unwrap()).collect();
@@ -75,7 +75,7 @@ fn what_cannot_be_measured_or_drawn_is_refused() {
     assert_contains(&folder.misused("peak --bytes 12"), &["invalid size '12'", "64MiB"]);
     assert_contains(&folder.misused("peak --bytes 99999999999GiB"), &["invalid size '99999999999GiB'"]);
     assert_contains(&folder.misused("peak --parts speed"), &["invalid part 'speed'", "streams, caches"]);
-    assert_contains(&folder.misused("peak --kernels hop"), &["--roofline"]);
+    assert_contains(&folder.misused("peak --kernel hop"), &["--roofline"]);
     let error = folder.fails(2, "peak --device cpu --quick --roofline no/such/folder.svg");
     assert_contains(&error, &["no/such/folder.svg"]);
 }

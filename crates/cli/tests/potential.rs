@@ -15,7 +15,7 @@ static ENSEMBLE: LazyLock<Folder> = LazyLock::new(|| {
     folder
 });
 
-const POTENTIAL: &str = "potential e --smear hyp:0.75,0.6,0.3,1 --loops 3,3 --fit 1:3";
+const POTENTIAL: &str = "potential --config e --smear hyp:0.75,0.6,0.3,1 --loops 3,3 --fit 1:3";
 
 #[test]
 #[ignore = "test-all: the same numbers on a device"]
@@ -56,7 +56,7 @@ fn potentials_are_those_of_the_loops() {
 
 #[test]
 fn bins_change_errors_alone_and_say_what_is_left_over() {
-    let potential = "potential e --loops 3,3 --device cpu";
+    let potential = "potential --config e --loops 3,3 --device cpu";
     let of = |bin: usize| ENSEMBLE.json(&format!("{potential} --bin {bin}"));
     let v = |found: &Value, key: &str| found["distances"][0]["potential"][0][key].as_f64().unwrap();
     let one = of(1);
@@ -71,7 +71,7 @@ fn bins_change_errors_alone_and_say_what_is_left_over() {
         let files: Vec<String> = (1..=6).map(|k| format!("e/{:06}.nersc", 2 * k)).collect();
         let six = ENSEMBLE.json(&format!(
             "{} --bin {bin}",
-            potential.replace("potential e", &format!("potential {}", files.join(" ")))
+            potential.replace("potential --config e", &format!("potential --config {}", files.join(" ")))
         ));
         assert_eq!(v(&found, "error"), v(&six, "error"));
     }
@@ -102,11 +102,11 @@ fn a_configuration_counts_once_whatever_its_file() {
     std::fs::copy(ENSEMBLE.path("e/000002.nersc"), ENSEMBLE.path("copy.nersc")).unwrap();
     for copy in ["e/000002.nersc", "link.nersc", "copy.nersc", "copy.lime", "copy32.nersc", "e"] {
         let expected = "is the same configuration as e/000002.nersc: it would count twice";
-        ENSEMBLE.refuses(&format!("potential e/000002.nersc {copy} --loops 2,2 --device cpu"), &[expected]);
+        ENSEMBLE.refuses(&format!("potential --config e/000002.nersc {copy} --loops 2,2 --device cpu"), &[expected]);
     }
     ENSEMBLE.succeeds("gaugefix --config e/000002.nersc --output fixed.nersc --tolerance 1e-4 --device cpu");
     ENSEMBLE.refuses(
-        "potential fixed.nersc e --device cpu",
+        "potential --config fixed.nersc e --device cpu",
         &["e/000002.nersc is the same configuration as fixed.nersc: it would count twice"],
     );
 }
@@ -114,16 +114,17 @@ fn a_configuration_counts_once_whatever_its_file() {
 #[test]
 fn the_fit_leaves_out_what_smearing_distorts() {
     let ends = |smearing: &str, loops: &str| {
-        let found = ENSEMBLE.json(&format!("potential e {smearing} --loops {loops} --device cpu"));
+        let found = ENSEMBLE.json(&format!("potential --config e {smearing} --loops {loops} --device cpu"));
         (found["first"].clone(), found["last"].clone(), found["warnings"].to_string())
     };
     let (first, last, warnings) = ends("--smear spatial-ape:0.5,3", "3,2");
     assert_eq!((first, last, warnings.as_str()), (1.into(), 3.into(), "[]"));
-    let fit = ENSEMBLE.json("potential e --loops 4,2 --device cpu")["fits"][0].clone();
+    let fit = ENSEMBLE.json("potential --config e --loops 4,2 --device cpu")["fits"][0].clone();
     let [chi_squared, p] = ["chi_squared", "p_value"].map(|key| fit[key].as_f64().unwrap());
     // Of one degree, p falls from 1 by the density of a Gaussian.
     assert_contains(&fit["warnings"].to_string(), &["errors of 7 samples are themselves uncertain by 29%"]);
-    let binned = ENSEMBLE.json("potential e --loops 4,2 --bin 3 --device cpu")["fits"][0]["warnings"].to_string();
+    let binned =
+        ENSEMBLE.json("potential --config e --loops 4,2 --bin 3 --device cpu")["fits"][0]["warnings"].to_string();
     assert_contains(&binned, &["errors of 2 samples", "by 71%", "or smaller bins"]);
     assert!(p < 1.0 && p > 1.0 - (2.0 * chi_squared / std::f64::consts::PI).sqrt(), "{fit}");
     let (first, last, warnings) = ends("--smear hyp:0.75,0.6,0.3,1", "3,2");
@@ -137,11 +138,11 @@ fn the_fit_leaves_out_what_smearing_distorts() {
 
 #[test]
 fn one_configuration_has_a_potential_without_errors_and_no_fit() {
-    let found = ENSEMBLE.json("potential e/000002.nersc --loops 3,2 --device cpu");
+    let found = ENSEMBLE.json("potential --config e/000002.nersc --loops 3,2 --device cpu");
     assert_eq!(found["fits"].as_array().map(Vec::len), Some(0));
     assert_eq!(found["distances"][0]["potential"][0]["error"], Value::Null);
     assert_contains(&found["warnings"].to_string(), &["no fit: errors, which weigh distances, need 2"]);
-    let one = "potential e/000002.nersc --loops 3,2 --device cpu";
+    let one = "potential --config e/000002.nersc --loops 3,2 --device cpu";
     assert_contains(&ENSEMBLE.succeeds(one), &["1 configuration: errors need 2 or more"]);
     ENSEMBLE.refuses(&format!("{one} --fit 1:3"), &["--fit 1:3", "need 2 configurations or more, and there is 1"]);
     ENSEMBLE.refuses(&format!("{one} --bin 2"), &["--bin 2", "expected 2 measurements or more"]);
@@ -151,7 +152,7 @@ fn one_configuration_has_a_potential_without_errors_and_no_fit() {
 #[test]
 fn what_cannot_be_fitted_is_refused_by_name() {
     let refused = |arguments: &str, expected: &[&str]| {
-        ENSEMBLE.refuses(&format!("potential e --device cpu {arguments}"), expected);
+        ENSEMBLE.refuses(&format!("potential --config e --device cpu {arguments}"), expected);
     };
     refused("--loops 3,1", &["--loops has 1", "expected 2 or more"]);
     refused("--loops 3,2 --fit 2:3", &["--fit 2:3", "three distances or more from 1 to 3"]);

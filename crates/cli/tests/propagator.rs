@@ -184,7 +184,8 @@ fn numbers_that_underflow_are_told_or_refused() {
         &["the propagator at t = 2 from the source has Σ |S|² = 0"],
     );
     // In space too, |S|³ of the nucleon is the first to go.
-    let measure = "spectrum measure gauge.nersc --source point:1,0,1,2 --operator wilson --device cpu --output s.json";
+    let measure =
+        "spectrum measure --config gauge.nersc --source point:1,0,1,2 --operator wilson --device cpu --output s.json";
     folder.refuses(
         &format!("{measure} --mass 1e60 --hadrons nucleon,pion"),
         &["nucleon has no correlator", "the propagator at t = 1 from the source", "check the mass and the precision"],

@@ -238,7 +238,7 @@ fn verify_draws_decompositions_and_bench_measures_them() {
     assert_contains(&said, &["same bits: 14 random decompositions", "3 ranks"]);
     let said = folder.succeeds_on(
         2,
-        "bench ranks --ranks 1.1.1.2 --lattice 4.4.4.8 --kernels hop --precision f32 --iterations 8 --samples 2 --device cpu --threads 1 --json",
+        "bench ranks --ranks 1.1.1.2 --lattice 4.4.4.8 --kernel hop --precision f32 --iterations 8 --samples 2 --device cpu --threads 1 --json",
     );
     let report: serde_json::Value = serde_json::from_str(&said).unwrap();
     assert_eq!((&report["ranks_in_all"], &report["part"]), (&2.into(), &[4, 4, 4, 4].into()));
@@ -390,7 +390,7 @@ const ON_GAUGE_FIELDS: [(&str, &[&str]); 4] = [
         "flow --config gauge.nersc --action symanzik --step 0.05 --time 0.05 --output f.nersc --csv f.csv",
         &["f.nersc", "f.csv"],
     ),
-    ("smear --kind stout:0.1,1 --config gauge.nersc --output s.lime", &["s.lime"]),
+    ("smear --smear stout:0.1,1 --config gauge.nersc --output s.lime", &["s.lime"]),
     ("gaugefix --config gauge.nersc --gauge coulomb --output g.npy --tolerance 0.01", &["g.npy"]),
     ("observe --config gauge.nersc --observables plaquette,clover,polyakov,wilson --loops 1,2", &[]),
 ];
@@ -440,10 +440,10 @@ fn correlators_have_the_bytes_of_one_rank_and_a_run_goes_on_on_others() {
     let folder = Folder::with_gauge();
     folder.succeeds("config generate weak --lattice 4.4.4.8 --seed 5 --output other.nersc");
     let quark = "--operator wilson --mass 0.5 --source point:1,0,2,6 --smear-source 0.25,3 --smear-sink 0.25,2 --momentum 1,0,0 --boundary 0.3pi,1,-1,pi/3 --device cpu";
-    folder.succeeds(&format!("spectrum measure gauge.nersc other.nersc {quark} --output one.json"));
+    folder.succeeds(&format!("spectrum measure --config gauge.nersc other.nersc {quark} --output one.json"));
     let parts = format!("{quark} --output parts.json --resume");
-    folder.succeeds_on(2, &format!("spectrum measure gauge.nersc {parts} --ranks 1.1.1.2"));
-    folder.succeeds_on(4, &format!("spectrum measure gauge.nersc other.nersc {parts} --ranks 2.1.1.2"));
+    folder.succeeds_on(2, &format!("spectrum measure --config gauge.nersc {parts} --ranks 1.1.1.2"));
+    folder.succeeds_on(4, &format!("spectrum measure --config gauge.nersc other.nersc {parts} --ranks 2.1.1.2"));
     assert!(folder.read("one.json") == folder.read("parts.json"));
 }
 
@@ -469,7 +469,7 @@ fn extended_sources_have_the_bytes_of_one_rank() {
         (propagator("columns.npy"), of_propagator),
         (
             format!(
-                "spectrum measure gauge.nersc --hadrons pion,rho {all} --output s.json --smear-sink 0.25,1 {quark}"
+                "spectrum measure --config gauge.nersc --hadrons pion,rho {all} --output s.json --smear-sink 0.25,1 {quark}"
             ),
             files,
         ),

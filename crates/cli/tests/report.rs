@@ -9,7 +9,7 @@ use super::{Folder, assert_contains, text};
 fn documents_of_real_commands_are_recognised_and_shown() {
     let folder = Folder::with_gauge();
     let bench = "--device cpu --threads 1 --lattice 4.4.4.4 --samples 2 --json";
-    folder.write("bench.json", folder.succeeds(&format!("bench blas {bench}")).as_bytes());
+    folder.write("bench.json", folder.succeeds(&format!("bench --kernel blas {bench}")).as_bytes());
     folder.write("sprint.json", folder.succeeds(&format!("bench sprint {bench}")).as_bytes());
     folder.write("counters.json", folder.succeeds("counters --bytes 78MB --time 0.27ms --json").as_bytes());
     folder.succeeds("solve --config gauge.nersc --source gauss:1 --mass 0.5 --device cpu --trace trace.json");
@@ -33,8 +33,8 @@ fn documents_of_real_commands_are_recognised_and_shown() {
 fn a_baseline_is_compared_row_by_row() {
     let folder = Folder::with_gauge();
     let bench = "--device cpu --threads 1 --lattice 4.4.4.4 --samples 3 --precision f32 --json";
-    folder.write("before.json", folder.succeeds(&format!("bench axpy norm2 {bench}")).as_bytes());
-    folder.write("after.json", folder.succeeds(&format!("bench axpy scale {bench}")).as_bytes());
+    folder.write("before.json", folder.succeeds(&format!("bench --kernel axpy,norm2 {bench}")).as_bytes());
+    folder.write("after.json", folder.succeeds(&format!("bench --kernel axpy,scale {bench}")).as_bytes());
     folder.succeeds("report after.json --baseline before.json --output report.html");
     let page = text(&folder.read("report.html"));
     for part in ["<h2>Before and after: kernels", "times as fast", "only before", "only after", "before.json"] {

@@ -142,7 +142,7 @@ fn partly(folder: &Folder, arguments: &str, parts: &[&str]) {
 #[ignore = "test-all: measures until it is stopped"]
 fn measurements_that_a_signal_ends_print_what_was_measured() {
     let folder = Folder::new();
-    partly(&folder, "bench all --lattice 4.4.4.4 --lanes 64 --samples 2000 --device cpu", &["lanes 64"]);
+    partly(&folder, "bench --kernel all --lattice 4.4.4.4 --lanes 64 --samples 2000 --device cpu", &["lanes 64"]);
     partly(&folder, "bench reduce --lattice 4.4.4.4 --samples 500 --device cpu", &["read bandwidth", "tree"]);
     partly(&folder, "peak --device cpu", &["read"]);
     let Some(device) = opencl() else { return };
@@ -150,7 +150,7 @@ fn measurements_that_a_signal_ends_print_what_was_measured() {
     // The name of the file is printed once something is kept in it.
     partly(
         &folder,
-        &format!("tune --lattice 4.4.4.4 --kernels hop --precision f32 --budget 100000 {device}"),
+        &format!("tune --lattice 4.4.4.4 --kernel hop --precision f32 --budget 100000 {device}"),
         &[file.to_str().unwrap()],
     );
     assert!(text(&folder.read("tuning")).contains("[[kernel]]"));
@@ -254,7 +254,7 @@ fn after<'a>(message: &'a str, word: &str) -> &'a str {
 fn smearing_that_a_signal_ends_continues_to_the_same_links() {
     for (kind, format) in [("stout:0.1", ""), ("spatial-ape:0.4", ",max-re-tr")] {
         let folder = Folder::with_gauge();
-        let smear = |steps: &str| format!("smear --kind {kind},{steps}{format} --device cpu");
+        let smear = |steps: &str| format!("smear --smear {kind},{steps}{format} --device cpu");
         let err = stopped(&folder, &format!("{} --config gauge.nersc --output s.npy", smear("1000000000")));
         let done: usize = after(&err, "the smearing after ").parse().unwrap();
         let left = smear(&(1_000_000_000 - done).to_string());
@@ -290,7 +290,7 @@ fn a_flow_that_a_signal_ends_continues_to_the_same_links() {
 #[test]
 fn a_measurement_of_a_spectrum_ends_within_a_solve() {
     let folder = Folder::with_gauge_on("8.8.8.8");
-    let measure = "spectrum measure gauge.nersc --operator wilson --mass 0.1 --source point:0,0,0,0 --tolerance 1e-100 \
+    let measure = "spectrum measure --config gauge.nersc --operator wilson --mass 0.1 --source point:0,0,0,0 --tolerance 1e-100 \
                    --max-iterations 100000000 --device cpu --output s.json";
     let (_, err) = interrupted(&folder, measure, "-TERM", |_| pause(500));
     assert_contains(&err, &["interrupted: a signal ended the ", "nothing ", " written: run it again"]);
@@ -351,7 +351,7 @@ fn a_potential_that_a_signal_ends_is_that_of_the_configurations_before() {
     );
     let smear = "--smear spatial-ape:0.5,100 --loops 2,4 --device cpu";
     let done = (0..12).find_map(|attempt| {
-        let potential = format!("potential all {smear} --bin 5 --csv {attempt}.csv");
+        let potential = format!("potential --config all {smear} --bin 5 --csv {attempt}.csv");
         let (out, err) = interrupted(&folder, &potential, "-TERM", |_| pause(50 << attempt));
         err.contains("configurations, whose potential follows")
             .then(|| (attempt, after(&err, "ended it after ").to_owned(), out, err))
@@ -363,7 +363,7 @@ fn a_potential_that_a_signal_ends_is_that_of_the_configurations_before() {
     assert_eq!(err.contains("--bin 5"), done < 10, "{err}");
     let bin = if done < 10 { "" } else { "--bin 5" };
     let files: Vec<String> = (1..=done).map(|sweep| format!("all/{sweep:06}.nersc")).collect();
-    folder.succeeds(&format!("potential {} {smear} {bin} --csv these.csv", files.join(" ")));
+    folder.succeeds(&format!("potential --config {} {smear} {bin} --csv these.csv", files.join(" ")));
     assert!(folder.read("these.csv") == folder.read(&format!("{attempt}.csv")), "the potentials differ");
 }
 

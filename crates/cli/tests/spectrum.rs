@@ -16,7 +16,7 @@ const QUARK: &str = "--operator wilson --mass 0.6 --source point:1,0,0,2 --momen
 static MEASURED: LazyLock<Folder> = LazyLock::new(|| {
     let folder = Folder::new();
     folder.succeeds(&format!("{HEATBATH} --sweeps 7"));
-    folder.succeeds(&format!("spectrum measure e {QUARK} --output all.json --device cpu"));
+    folder.succeeds(&format!("spectrum measure --config e {QUARK} --output all.json --device cpu"));
     folder
 });
 
@@ -27,11 +27,13 @@ fn text(file: &str) -> String {
 #[test]
 fn correlators_are_the_same_file_for_any_threads_and_in_parts() {
     let whole = text("all.json");
-    MEASURED.succeeds(&format!("spectrum measure e {QUARK} --output threads.json --device cpu --threads 2 --lanes 16"));
+    MEASURED.succeeds(&format!(
+        "spectrum measure --config e {QUARK} --output threads.json --device cpu --threads 2 --lanes 16"
+    ));
     assert!(text("threads.json") == whole);
     let parts = format!("{QUARK} --output parts.json --device cpu");
-    MEASURED.succeeds(&format!("spectrum measure e/000001.nersc e/000002.nersc {parts}"));
-    let summary = MEASURED.json(&format!("spectrum measure e {parts} --resume"));
+    MEASURED.succeeds(&format!("spectrum measure --config e/000001.nersc e/000002.nersc {parts}"));
+    let summary = MEASURED.json(&format!("spectrum measure --config e {parts} --resume"));
     assert_eq!((&summary["configurations"], &summary["new_configurations"]), (&Value::from(7), &Value::from(5)));
     assert!(text("parts.json") == whole);
 }
@@ -40,7 +42,7 @@ fn correlators_are_the_same_file_for_any_threads_and_in_parts() {
 #[ignore = "test-all: the same files on a device"]
 fn correlators_are_the_same_file_on_a_device() {
     let Some(device) = opencl() else { return };
-    MEASURED.succeeds(&format!("spectrum measure e {QUARK} --output device.json {device}"));
+    MEASURED.succeeds(&format!("spectrum measure --config e {QUARK} --output device.json {device}"));
     assert!(text("device.json") == text("all.json"));
 }
 
@@ -91,7 +93,7 @@ const FREE: [(&str, [f64; 4], [f64; 4]); 4] = [
 fn hadrons_of_twisted_mass_are_those_of_the_physical_basis() {
     let folder = Folder::new();
     folder.succeeds("config generate unit --lattice 4.4.4.8 --output unit.nersc");
-    let measure = "spectrum measure unit.nersc --source point:0,0,0,0 --hadrons pion,rho,a1,nucleon --tolerance 1e-12 --device cpu --operator twisted-mass";
+    let measure = "spectrum measure --config unit.nersc --source point:0,0,0,0 --hadrons pion,rho,a1,nucleon --tolerance 1e-12 --device cpu --operator twisted-mass";
     let heavy = "--mass 0.3 --mu 0.4";
     for (k, (quark, degrees)) in
         [("--mass 0 --mu 0.5", 90.0), (&*format!("{heavy} --twist-angle 20"), 20.0)].iter().enumerate()
@@ -152,7 +154,7 @@ fn far_times_that_the_solver_did_not_reach_are_told() {
     };
     warned(&format!("propagator --config weak.nersc {quark} --output p.npy"));
     warned("correlator --propagator p.npy --device cpu");
-    warned(&format!("spectrum measure weak.nersc {quark} --hadrons pion --output s.json"));
+    warned(&format!("spectrum measure --config weak.nersc {quark} --hadrons pion --output s.json"));
     warned("spectrum fit s.json");
     // What they say is the relative error: that of the correlator is at most some times as large.
     let exact = quark.replace("1e-6", "1e-14");
@@ -179,7 +181,7 @@ fn fits_and_errors_are_those_of_all_files_together() {
     assert!(text("all.svg").contains("7 configurations") && text("all.csv").starts_with("hadron,t,value,value_bits"));
     for (file, configurations) in [("one.json", &[1, 2, 3][..]), ("other.json", &[4, 5, 6, 7])] {
         let files = configurations.iter().map(|k| format!("e/{k:06}.nersc")).collect::<Vec<_>>().join(" ");
-        MEASURED.succeeds(&format!("spectrum measure {files} {QUARK} --output {file} --device cpu"));
+        MEASURED.succeeds(&format!("spectrum measure --config {files} {QUARK} --output {file} --device cpu"));
     }
     let together = MEASURED.json(&format!("spectrum fit one.json other.json {fit}"));
     assert_eq!(all, together);
@@ -245,7 +247,7 @@ fn every_fit_says_how_good_it_is() {
 
 #[test]
 fn no_cure_is_offered_that_was_given_already() {
-    MEASURED.succeeds(&format!("spectrum measure e/000001.nersc {QUARK} --output single.json --device cpu"));
+    MEASURED.succeeds(&format!("spectrum measure --config e/000001.nersc {QUARK} --output single.json --device cpu"));
     for flag in ["", "--uncorrelated", "--shrink", "--svd-cut 0.1"] {
         let error = MEASURED.fails(2, &format!("spectrum fit single.json --fit pion:1:3 {flag}"));
         assert!(error.ends_with("samples or more, and there is 1"), "{error}");
@@ -255,7 +257,7 @@ fn no_cure_is_offered_that_was_given_already() {
 
 #[test]
 fn a_source_counts_once_whatever_its_file() {
-    let measure = "spectrum measure e/000001.nersc --operator wilson --mass 0.6 --hadrons pion --device cpu --output sources.json";
+    let measure = "spectrum measure --config e/000001.nersc --operator wilson --mass 0.6 --hadrons pion --device cpu --output sources.json";
     MEASURED.refuses(
         &format!("{measure} --source point:0,0,0,0 point:0,0,0,2 point:0,0,0,0"),
         &["--source point:0,0,0,0 is the same source as point:0,0,0,0: it would count twice"],
@@ -278,15 +280,15 @@ fn a_configuration_counts_once_whatever_its_file() {
     MEASURED.succeeds("config convert e/000001.nersc copy32.nersc --floating-point IEEE32BIG");
     let expected = "is the same configuration as";
     MEASURED.refuses(
-        &format!("spectrum measure e copy32.nersc {QUARK} --output copies.json --device cpu"),
+        &format!("spectrum measure --config e copy32.nersc {QUARK} --output copies.json --device cpu"),
         &["copy32.nersc", expected],
     );
     MEASURED.succeeds("gaugefix --config e/000001.nersc --output fixed.nersc --tolerance 1e-4 --device cpu");
     MEASURED.refuses(
-        &format!("spectrum measure e/000001.nersc fixed.nersc {QUARK} --output fixed.json --device cpu"),
+        &format!("spectrum measure --config e/000001.nersc fixed.nersc {QUARK} --output fixed.json --device cpu"),
         &["fixed.nersc", expected, "000001.nersc"],
     );
-    MEASURED.succeeds(&format!("spectrum measure copy32.nersc {QUARK} --output copy.json --device cpu"));
+    MEASURED.succeeds(&format!("spectrum measure --config copy32.nersc {QUARK} --output copy.json --device cpu"));
     MEASURED.refuses(
         "spectrum fit all.json copy.json",
         &["copy32.nersc in copy.json", expected, "000001.nersc in all.json", "would count twice"],
@@ -306,21 +308,24 @@ fn what_cannot_be_is_refused_by_name() {
     fails("spectrum fit all.json all.json", &["the same configuration", "would count twice"]);
     fails("spectrum fit e/ensemble.json", &["not a file of lanefield spectrum measure"]);
     let other = QUARK.replace("0.6", "0.7");
-    MEASURED.succeeds(&format!("spectrum measure e/000001.nersc {other} --output heavy.json --device cpu"));
+    MEASURED.succeeds(&format!("spectrum measure --config e/000001.nersc {other} --output heavy.json --device cpu"));
     fails("spectrum fit all.json heavy.json", &["all.json was measured with", "mass 0.6", "heavy.json with 0.7"]);
-    let resumed = format!("spectrum measure e {other} --output all.json --resume --device cpu");
+    let resumed = format!("spectrum measure --config e {other} --output all.json --resume --device cpu");
     fails(&resumed, &["--output all.json was measured with", "mass 0.6"]);
     let misused = |line: &str, parts: &[&str]| MEASURED.misuses(line, parts);
     misused("spectrum fit all.json --fit pion", &["invalid fit 'pion'", "pion:5:12"]);
     misused(&format!("spectrum measure e {QUARK},proton --output p.json"), &["invalid hadron 'proton'"]);
-    misused("spectrum measure e --mass 1 --source point:0,0,0,0 --smear-source 0.2 --output p.json", &["0.25,20"]);
+    misused(
+        "spectrum measure --config e --mass 1 --source point:0,0,0,0 --smear-source 0.2 --output p.json",
+        &["0.25,20"],
+    );
 }
 
 #[test]
 fn extended_sources_are_measured_and_what_they_do_not_give_is_refused() {
     let folder = Folder::new();
     folder.succeeds("config generate weak --lattice 4.4.4.4 --seed 3 --output gauge.nersc");
-    let run = "spectrum measure gauge.nersc --operator wilson --mass 0.5 --device cpu --output s.json";
+    let run = "spectrum measure --config gauge.nersc --operator wilson --mass 0.5 --device cpu --output s.json";
     let mesons = format!("{run} --hadrons pion,rho");
     folder.succeeds(&format!("{mesons} --source z4:1,2 wall:0 --smear-sink 0.25,2 --smear-links stout:0.1,2"));
     let data: serde_json::Value = serde_json::from_slice(&folder.read("s.json")).unwrap();

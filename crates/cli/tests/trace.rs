@@ -175,7 +175,7 @@ fn a_file_that_is_no_trace_is_not_replaced() {
     let error = folder.fails(2, "config info gauge.nersc --trace gauge.nersc");
     assert_contains(&error, &["gauge.nersc", "not a trace"]);
     folder.refuses("config convert gauge.nersc same.npy --trace same.npy", &["OUT and --trace name the same file"]);
-    folder.refuses("smear --kind stout:0.1,1 --config gauge.nersc --output a.nersc --trace ./a.nersc", &["same file"]);
+    folder.refuses("smear --smear stout:0.1,1 --config gauge.nersc --output a.nersc --trace ./a.nersc", &["same file"]);
     // Of a command whose output is refused, nothing is written.
     folder.refuses("config convert gauge.nersc gauge.nersc --trace u.json", &["name the same file"]);
     assert_eq!(folder.names(), ["gauge.nersc"]);

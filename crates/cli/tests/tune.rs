@@ -2,7 +2,7 @@
 
 use super::{Folder, assert_contains, opencl, text};
 
-const TUNE: &str = "tune --kernels hop --precision f32 --links 12 --lattice 4.4.4.4 --budget 3";
+const TUNE: &str = "tune --kernel hop --precision f32 --links 12 --lattice 4.4.4.4 --budget 3";
 
 #[test]
 fn the_table_names_what_was_chosen_and_the_file_is_used_by_the_next_command() {
@@ -74,7 +74,7 @@ fn unknown_precisions_and_widths_name_those_that_exist() {
     assert_contains(&folder.misused("tune --precision f16"), &["'f16'", "f32, f64, half"]);
     assert_contains(&folder.misused("tune --access 32"), &["'32'", "word, 8 or 16"]);
     assert_contains(&folder.misused("tune --budget 0"), &["--budget"]);
-    assert_contains(&folder.misused("tune --kernels dslash"), &["unknown kernel 'dslash'", "hop_many"]);
+    assert_contains(&folder.misused("tune --kernel dslash"), &["unknown kernel 'dslash'", "hop_many"]);
 }
 
 #[test]

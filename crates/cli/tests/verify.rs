@@ -207,7 +207,7 @@ fn a_device_that_lacks_something_has_the_same_bits() {
         return;
     }
     let kernels = "norm2,axpy_norm,wilson_full,link_energy,u3_projected,clover_inverse";
-    let output = verify(&["--smoke", "--kernels", kernels], &[("LANEFIELD_DEVICE_LACKS", "f64,division")]);
+    let output = verify(&["--smoke", "--kernel", kernels], &[("LANEFIELD_DEVICE_LACKS", "f64,division")]);
     let text = stdout(&output);
     assert_eq!(output.status.code(), Some(0), "{text}");
     assert!(text.contains("same bits: ") && !text.contains("DIFFERENT"), "{text}");
@@ -219,7 +219,7 @@ fn a_device_that_lacks_something_has_the_same_bits() {
         "{text}"
     );
     let small = [("LANEFIELD_DEVICE_LACKS", "large-groups,local-memory,large-buffers,wide-size")];
-    let text = stdout(&verify(&["--smoke", "--kernels", kernels], &small));
+    let text = stdout(&verify(&["--smoke", "--kernel", kernels], &small));
     assert!(text.contains("same bits: ") && unsupported(&text) == 0, "{text}");
     let output = verify(&["--smoke"], &[("LANEFIELD_DEVICE_LACKS", "doubles")]);
     let message = String::from_utf8(output.stderr).unwrap() + &String::from_utf8(output.stdout).unwrap();
@@ -235,7 +235,7 @@ fn a_device_that_lacks_everything_there_is_a_name_for_has_the_same_bits() {
     let kernels = "hop,eo_clover,slice_sums,rhs_products,heat_bath,s_sweep,plaquette_sum";
     let features = "f64,division,large-groups,local-memory,large-buffers,wide-size";
     let lacks = [("LANEFIELD_DEVICE_LACKS", features), ("LANEFIELD_MEMORY_LIMIT", "64M")];
-    let text = stdout(&verify(&["--smoke", "--kernels", kernels], &lacks));
+    let text = stdout(&verify(&["--smoke", "--kernel", kernels], &lacks));
     assert!(text.contains("same bits: ") && !text.contains("DIFFERENT"), "{text}");
 }
 

@@ -56,14 +56,14 @@ fn run(arguments: &str) -> (String, Option<i32>) {
 #[test]
 fn tools_take_maps_and_kernels_of_this_crate_beside_those_of_the_library() {
     for (arguments, code, expected) in [
-        ("verify --kernels maps", 0, &["plane_laplacian: ", "same bits"][..]),
-        ("bench maps --samples 2", 0, &["plane_laplacian", "block = [4, 32]"]),
-        ("tune --kernels plane_laplacian", 0, &["schedule = Sequential", "same bits"]),
-        ("tune --kernels maps --json", 0, &["\"compared\"", "\"fastest\""]),
+        ("verify --kernel maps", 0, &["plane_laplacian: ", "same bits"][..]),
+        ("bench --kernel maps --samples 2", 0, &["plane_laplacian", "block = [4, 32]"]),
+        ("tune --kernel plane_laplacian", 0, &["schedule = Sequential", "same bits"]),
+        ("tune --kernel maps --json", 0, &["\"compared\"", "\"fastest\""]),
         ("doctor --kernel maps --samples 2 --json", 0, &["\"maps\"", "\"remarks\""]),
-        ("bench wilson_hop hop --lattice 4.4.4.4 --precision f64 --samples 2", 0, &["wilson_hop", " hop "]),
-        ("bench plane_laplacian hop", 2, &["hop is not a map: name kernels or maps, not both"]),
-        ("bench dslash", 2, &["unknown kernel 'dslash'", "covariant_sum", "or a map: plane_laplacian"]),
+        ("bench --kernel wilson_hop,hop --lattice 4.4.4.4 --precision f64 --samples 2", 0, &["wilson_hop", " hop "]),
+        ("bench --kernel plane_laplacian,hop", 2, &["hop is not a map: name kernels or maps, not both"]),
+        ("bench --kernel dslash", 2, &["unknown kernel 'dslash'", "covariant_sum", "or a map: plane_laplacian"]),
     ] {
         let (printed, ended) = run(arguments);
         assert_eq!(ended, Some(code), "{arguments}: {printed}");

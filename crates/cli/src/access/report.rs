@@ -6,7 +6,7 @@ use lanefield::reference::real::Precision;
 use lanefield_lab::access::{ArrayCounts, BankPasses, Index, PatternReport};
 use serde::Serialize;
 
-use crate::output::{dense, facts, joined, table_of, wrapped};
+use crate::output::{dense, facts, fitted, joined, table_of, wrapped};
 
 #[derive(Serialize)]
 pub struct Report {
@@ -129,7 +129,7 @@ fn of_kernel(counted: &OfKernel, wavefront: u64, line: u64) -> String {
             ("other lanes", if row.other_lanes > 0.0 { percent(row.other_lanes) } else { String::new() }),
         ]
     };
-    let rows = table_of(counted.arrays.iter().map(cells), 2..);
+    let rows = fitted(table_of(counted.arrays.iter().map(cells), 2..), &["other lanes", "64 B", "128 B", "lines"]);
     let total = &counted.total;
     let end = facts([
         ("sectors per wavefront", format!("{:.1}", total.sectors_a_wavefront)),
@@ -156,7 +156,7 @@ fn of_patterns(patterns: &[OfPattern]) -> String {
             ("bank passes", passes.join(", ")),
         ]
     };
-    let rows = dense(table_of(patterns.iter().map(cells), 1..));
+    let rows = fitted(dense(table_of(patterns.iter().map(cells), 1..)), &["64 B", "128 B", "lines"]);
     let mut notes = String::new();
     for row in patterns {
         let misaligned = row.counted.misaligned;

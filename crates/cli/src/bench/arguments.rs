@@ -26,10 +26,10 @@ pub struct TimingArgs {
     #[command(flatten)]
     place: PlaceArgs,
     /// Timed launches of each kernel
-    #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    #[arg(long, help_heading = "Timing", value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub samples: u32,
     /// Print JSON instead of a table
-    #[arg(long)]
+    #[arg(long, help_heading = "Output")]
     pub json: bool,
     #[command(flatten)]
     jobs: JobsArgs,
@@ -114,8 +114,8 @@ pub fn extents_or_usual(extents: Option<Extents>, backend: &impl Timed) -> Resul
 /// How a study lays out the fields of a stencil kernel.
 #[derive(Args, Clone, Copy)]
 pub struct LayoutArgs {
-    /// Reals stored per link: 18, 12 or 8
-    #[arg(long = "reconstruct", visible_alias = "links", value_name = "REALS", default_value_t)]
+    /// Gauge compression: numbers stored per link, 18, 12 or 8
+    #[arg(long = "reconstruct", alias = "links", value_name = "NUMBERS", default_value_t)]
     pub links: LinkFormat,
     /// Lane width in bytes: 8, 16, 32, 64, 128, 256; a cut of the lattice into lanes; or auto
     #[arg(long, value_name = "BYTES|X.Y.Z.T|auto", default_value_t)]

@@ -11,7 +11,7 @@ use lanefield_lab::bandwidth::Operation;
 
 use super::arguments::sampled;
 use crate::args::OnLatticeArgs;
-use crate::output::{facts, joined, table};
+use crate::output::{facts, fitted, joined, table};
 use crate::prelude::*;
 use crate::progress::progress_bar;
 use crate::ranks;
@@ -193,6 +193,6 @@ impl Study {
                 format!("{copies:.1}"),
             ]);
         }
-        format!("{heading}\n{rows}")
+        format!("{heading}\n{}", fitted(rows, &["copies of the links"]))
     }
 }

@@ -1,4 +1,4 @@
-//! `lanefield bench [KERNEL…]`: kernels in every precision, gauge compression and lane width asked for.
+//! `lanefield bench --kernel KERNEL,…`: kernels in every precision, gauge compression and lane width asked for.
 
 use crate::kernels::Known;
 use crate::prelude::*;
@@ -14,19 +14,21 @@ use crate::tuning::TuningArgs;
 #[derive(Args)]
 pub struct Kernels {
     /// Kernels: all, a family or a kernel [default: all]
-    #[arg(value_name = "KERNEL")]
+    #[arg(long = "kernel", alias = "kernels", value_name = "KERNEL,…", value_delimiter = ',')]
     kernels: Vec<String>,
+    #[arg(hide = true, conflicts_with = "kernels")]
+    positional: Vec<String>,
     /// Extents X.Y.Z.T [default: 16.16.16.32; 8.8.8.8 on CPUs]
     #[arg(long, value_name = "X.Y.Z.T")]
     lattice: Option<Extents>,
     /// Precisions of fields
     #[arg(long, value_name = "PRECISION,…", value_delimiter = ',', value_parser = of_storage(), default_value = "f32,f64,half")]
     precision: Vec<Precision>,
-    /// Reals stored per link: 18, 12 or 8
+    /// Gauge compression: numbers stored per link, 18, 12 or 8
     #[arg(
         long = "reconstruct",
-        visible_alias = "links",
-        value_name = "REALS,…",
+        alias = "links",
+        value_name = "NUMBERS,…",
         value_delimiter = ',',
         default_value = "18,12,8"
     )]
@@ -45,7 +47,8 @@ pub struct Kernels {
 }
 
 impl Kernels {
-    pub fn run(self, list: &Known) -> anyhow::Result<Outcome> {
+    pub fn run(mut self, list: &Known) -> anyhow::Result<Outcome> {
+        self.kernels.append(&mut self.positional);
         let maps = list.maps_of(&self.kernels)?;
         if !maps.is_empty() {
             let backend = self.timing.open()?;

@@ -15,7 +15,7 @@ use lanefield_lab::{BenchCase, Spread, TimedCase, kernels_to_time};
 
 use super::arguments::{LayoutArgs, TimingArgs, sampled};
 use crate::args::{of_storage, supported};
-use crate::output::{bytes, facts, joined, number, table, table_of};
+use crate::output::{bytes, facts, fitted, joined, number, table, table_of};
 use crate::ranks::{self, RanksArgs};
 use crate::source::field::gaussian;
 
@@ -27,14 +27,20 @@ use crate::source::field::gaussian;
 #[derive(Args)]
 #[command(after_help = "Examples:
   lanefield bench ranks --lattice 4.4.4.8 --samples 3 --iterations 10
-  lanefield bench ranks --lattice 4.4.4.8 --kernels hop --precision f32 \\
+  lanefield bench ranks --lattice 4.4.4.8 --kernel hop --precision f32 \\
       --iterations 0 --samples 3 --json")]
 pub struct Ranks {
     /// The whole lattice [default: along t as many lattices as ranks, of 32.32.32.64, or 8.8.8.16 on CPUs]
     #[arg(long, value_name = "X.Y.Z.T")]
     lattice: Option<Extents>,
     /// Kernels: all, a family or a kernel
-    #[arg(long, value_name = "KERNEL,…", value_delimiter = ',', default_value = "hop,eo_clover")]
+    #[arg(
+        long = "kernel",
+        alias = "kernels",
+        value_name = "KERNEL,…",
+        value_delimiter = ',',
+        default_value = "hop,eo_clover"
+    )]
     kernels: Vec<String>,
     /// Precisions of fields
     #[arg(long, value_name = "PRECISION,…", value_delimiter = ',', value_parser = of_storage(), default_value = "f32,f64")]
@@ -344,7 +350,8 @@ impl Study {
             ("device", self.device.clone()),
             ("lattice", format!("{}, the part of rank 0 {}", joined(&self.lattice, "."), joined(&self.part, "."))),
         ]);
-        let mut text = format!("{heading}\n{}", table_of(self.rows.iter().map(Row::cells), 2..));
+        let rows = table_of(self.rows.iter().map(Row::cells), 2..);
+        let mut text = format!("{heading}\n{}", fitted(rows, &["sent", "whole, µs", "precision"]));
         for Row { name, precision, implausible, .. } in &self.rows {
             implausible.iter().for_each(|reason| text += &format!("\n{name} in {precision}: {reason}"));
         }

@@ -8,7 +8,7 @@ use lanefield_lab::reduce::{Operation, ReduceBench, ReduceReport, ReduceRow, SIT
 
 use crate::args::{BackendArgs, of_arithmetic, one_of};
 use crate::build_ahead::{Builder, JobsArgs};
-use crate::output::{Layout, bytes, facts};
+use crate::output::{Layout, bytes, facts, fitted, number, table_of};
 use crate::prelude::*;
 use crate::progress::with_bar;
 
@@ -42,7 +42,7 @@ pub struct Reduce {
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     samples: u32,
     /// Print JSON instead of a table
-    #[arg(long)]
+    #[arg(long, help_heading = "Output")]
     json: bool,
     #[command(flatten)]
     jobs: JobsArgs,
@@ -165,35 +165,41 @@ impl ReduceTable {
             ("finished by", self.finish.clone().unwrap_or_else(|| "the backend's choice".to_owned())),
             ("read bandwidth", format!("{:.1} GB/s", report.read_bandwidth / 1e9)),
         ])];
-        lines.push(format!(
-            "\n{:<28} {:<13} {:>6} {:>12} {:>25} {:>9} {:>8} {:>12}",
-            "shape", "form", "group", "median, µs", "least – most, µs", "GB/s", "of read", "of same read"
-        ));
-        lines.extend(report.rows.iter().map(line));
+        lines.push(
+            fitted(table_of(report.rows.iter().map(cells), 2..), &["least – most, µs", "of same read", "group"])
+                .to_string(),
+        );
+        let failed = report.rows.iter().filter(|row| row.seconds.is_none());
+        lines.extend(
+            failed.map(|row| format!("{}: {}", shape_of(row), row.failure.as_deref().unwrap_or("it was not timed"))),
+        );
         lines.push(format!("\n{}", report.agreement));
         lines.join("\n")
     }
 }
 
-fn line(row: &ReduceRow) -> String {
-    let ReduceRow { operation, object, precision, shape, group, form, seconds, failure, .. } = row;
-    let what = match operation {
+/// What is summed, and how.
+fn shape_of(ReduceRow { operation, object, precision, shape, .. }: &ReduceRow) -> String {
+    match operation {
         Operation::Sum => shape.to_string(),
         operation => format!("{operation}, {precision} {object}"),
-    };
-    let group = group.map_or("–".to_owned(), |group| group.to_string());
-    let start = format!("{what:<28} {form:<13} {group:>6}");
-    match (seconds, row.bytes_per_second) {
-        (Some(seconds), Some(rate)) => {
-            let [median, least, most] = [seconds.median, seconds.least, seconds.most].map(|s| s * 1e6);
-            let spread = format!("{least:.1} – {most:.1}");
-            let percent = |share: f64| format!("{:.1}%", 100.0 * share);
-            let same = row.share_of_same_read.map_or("–".to_owned(), percent);
-            let share = row.share_of_read_bandwidth.map_or("in cache".to_owned(), percent);
-            format!("{start} {median:>12.1} {spread:>25} {:>9.1} {share:>8} {same:>12}", rate / 1e9)
-        }
-        _ => format!("{start}  failed: {}", failure.as_deref().unwrap_or("it was not timed")),
     }
+}
+
+fn cells(row: &ReduceRow) -> [(&'static str, String); 8] {
+    let percent = |share: f64| format!("{:.1}%", 100.0 * share);
+    let spread = row.seconds.map(|seconds| format!("{:.1} – {:.1}", seconds.least * 1e6, seconds.most * 1e6));
+    let in_cache = if row.seconds.is_some() { "in cache" } else { "–" };
+    [
+        ("shape", shape_of(row)),
+        ("form", row.form.to_string()),
+        ("group", row.group.map_or("–".to_owned(), |group| group.to_string())),
+        ("median, µs", number(row.seconds.map(|seconds| seconds.median * 1e6), 1)),
+        ("least – most, µs", spread.unwrap_or_else(|| "failed".to_owned())),
+        ("GB/s", number(row.bytes_per_second.map(|rate| rate / 1e9), 1)),
+        ("of read", row.share_of_read_bandwidth.map_or(in_cache.to_owned(), percent)),
+        ("of same read", row.share_of_same_read.map_or("–".to_owned(), percent)),
+    ]
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use lanefield_lab::KernelRecord;
 use lanefield_lab::bandwidth::Operation;
 use lanefield_lab::study::Run;
 
-use crate::output::{facts, number, table_of};
+use crate::output::{facts, fitted, number, table_of};
 use crate::prelude::*;
 
 #[derive(Serialize)]
@@ -43,7 +43,7 @@ fn variant_of(KernelRecord { fields, variant, .. }: &KernelRecord, common: Optio
     if common == Some(variant) { fields.to_string() } else { format!("{fields}; {variant}") }
 }
 
-fn cells(record: &KernelRecord, common: Option<&str>) -> [(&'static str, String); 8] {
+fn cells(record: &KernelRecord, variant: String) -> [(&'static str, String); 8] {
     let spread = record.seconds.map(|spread| format!("{:.1} – {:.1}", spread.tenth * 1e6, spread.ninetieth * 1e6));
     let ceiling = match record.ceiling {
         Ceiling::Copy => "copy",
@@ -52,7 +52,7 @@ fn cells(record: &KernelRecord, common: Option<&str>) -> [(&'static str, String)
     let share = record.share_of_ceiling.map(|share| format!("{:.1}% of {ceiling}", 100.0 * share));
     [
         ("kernel", record.kernel.name.to_owned()),
-        ("variant", variant_of(record, common)),
+        ("variant", variant),
         ("median, µs", number(record.seconds.map(|spread| spread.median * 1e6), 1)),
         ("10 – 90 %, µs", spread.unwrap_or_else(|| "failed".to_owned())),
         ("back to back, µs", number(record.back_to_back_seconds.map(|seconds| seconds * 1e6), 1)),
@@ -101,12 +101,32 @@ impl Report {
         self.rows.iter().all(|row| row.variant == first).then_some(first)
     }
 
+    /// The words with which the variants of several rows begin; empty if they differ from the first on.
+    fn start(&self) -> String {
+        let variants: Vec<String> = self.rows.iter().map(|row| variant_of(row, self.common())).collect();
+        let [first, others @ ..] = variants.as_slice() else { return String::new() };
+        let words = first.split_inclusive([',', ';']).scan(0, |end, word| {
+            *end += word.len();
+            Some(*end)
+        });
+        let is_common = |&end: &usize| others.iter().all(|other| other.get(..end) == Some(&first[..end]));
+        match words.take_while(is_common).last() {
+            // Something is left of each.
+            Some(end) if !others.is_empty() && variants.iter().all(|variant| variant.len() > end + 1) => {
+                first[..end + 1].to_owned()
+            }
+            _ => String::new(),
+        }
+    }
+
     /// The device, lattices, what was chosen for all rows, and the bandwidths.
     pub fn heading(&self, lattices: &[Extents]) -> String {
         let rate = |rate: f64| format!("{:.1} GB/s", rate / 1e9);
         let mut known = vec![("device", self.device.clone())];
         known.extend(lattices.iter().map(|extents| ("lattice", extents.to_string())));
         known.extend(self.common().map(|variant| ("variant", variant.to_owned())));
+        let start = self.start();
+        known.extend((!start.is_empty()).then(|| ("fields", start.trim_end_matches([' ', ',', ';']).to_owned())));
         known.push(("copy bandwidth", rate(self.copy_bytes_per_second)));
         known.extend(self.read_bytes_per_second.map(|read| ("read bandwidth", rate(read))));
         facts(known)
@@ -114,9 +134,10 @@ impl Report {
 
     /// The rows that are `wanted`, and why kernels could not be run.
     pub fn table_of(&self, wanted: impl Fn(&KernelRecord) -> bool) -> String {
-        let (common, mut failures) = (self.common(), String::new());
+        let (common, start, mut failures) = (self.common(), self.start(), String::new());
         let rows = || self.rows.iter().filter(|row| wanted(row));
-        let lines = table_of(rows().map(|row| cells(row, common)), 2..);
+        let lines = table_of(rows().map(|row| cells(row, variant_of(row, common)[start.len()..].to_owned())), 2..);
+        let lines = fitted(lines, &["back to back, µs", "10 – 90 %, µs", "GFlop/s"]);
         for row in rows() {
             if let Some(reason) = &row.failure {
                 failures += &format!("\n{}, {}: {reason}", row.kernel, variant_of(row, common));

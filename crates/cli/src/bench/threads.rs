@@ -29,7 +29,13 @@ pub struct Threads {
     #[arg(long, value_name = "X.Y.Z.T")]
     lattice: Option<Extents>,
     /// Kernels: all, a family or a kernel
-    #[arg(long, value_name = "KERNEL,…", value_delimiter = ',', default_value = "hop,eo_clover")]
+    #[arg(
+        long = "kernel",
+        alias = "kernels",
+        value_name = "KERNEL,…",
+        value_delimiter = ',',
+        default_value = "hop,eo_clover"
+    )]
     kernels: Vec<String>,
     /// Outer sites per work-group
     #[arg(long, value_name = "N,…", value_delimiter = ',', default_value = "2,4,8,16,32")]

@@ -99,12 +99,12 @@ struct Target {
     #[arg(long, value_name = "X.Y.Z.T")]
     lattice: Extents,
     /// The file to write, whose name says the format: .nersc (or no extension), .lime (ILDG), .milc, .npy, .h5
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, help_heading = "Output", value_name = "FILE")]
     output: PathBuf,
     #[command(flatten)]
     format: FormatArgs,
     /// Print JSON instead of a table
-    #[arg(long)]
+    #[arg(long, help_heading = "Output")]
     json: bool,
     #[command(flatten)]
     ranks: RanksArgs,

@@ -9,6 +9,7 @@ use lanefield::statistics::{Autocorrelation, mean};
 use crate::args::{OnLatticeArgs, finite};
 use crate::configuration::require_memory;
 use crate::interrupt::{heed_requests, interrupted, keep, takes_request};
+use crate::numbers::with_error;
 use crate::output::{facts, joined};
 use crate::prelude::*;
 use crate::progress::progress_bar;
@@ -58,7 +59,7 @@ pub struct Heatbath {
     #[arg(long, value_name = "PRECISION", default_value = "f64", value_parser = crate::args::of_arithmetic())]
     precision: Precision,
     /// The directory, empty or not there yet
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, help_heading = "Output", value_name = "DIR")]
     output: PathBuf,
     /// Go on with the ensemble in the directory, or begin it if there is none
     #[arg(long)]
@@ -264,12 +265,11 @@ impl Summary {
             ("sweeps", self.sweeps.to_string()),
         ];
         if let Some(plaquette) = self.plaquette {
-            let error = self.plaquette_error.map_or_else(String::new, |error| format!(" ± {error:.6}"));
-            rows.push(("plaquette", format!("{plaquette:.6}{error}")));
+            rows.push(("plaquette", with_error(plaquette, self.plaquette_error)));
         }
         if let Some(time) = self.integrated_autocorrelation_time {
-            let error = self.integrated_autocorrelation_time_error.unwrap_or(f64::NAN);
-            rows.push(("autocorrelation time", format!("{time:.2} ± {error:.2} sweeps (integrated)")));
+            let time = with_error(time, self.integrated_autocorrelation_time_error);
+            rows.push(("autocorrelation time", format!("{time} sweeps (integrated)")));
         }
         rows.push(("new configurations", self.configurations.len().to_string()));
         facts(rows)

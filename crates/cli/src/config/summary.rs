@@ -8,6 +8,7 @@ use lanefield::io::nersc::NerscHeader;
 use lanefield::reference::gauge::{LINK_WORDS, SITE_WORDS};
 use serde::Serialize;
 
+use crate::numbers::with_bits;
 use crate::output::{facts, joined, small};
 
 /// What is shown of a configuration. As JSON, these fields.
@@ -87,7 +88,7 @@ impl Summary {
         let links = self.lattice.iter().product::<usize>() * SITE_WORDS / LINK_WORDS;
         let mut rows = vec![
             ("lattice", format!("{}, {links} links", joined(&self.lattice, "."))),
-            ("plaquette", self.plaquette.to_string()),
+            ("plaquette", with_bits(self.plaquette)),
             ("link trace", self.link_trace.to_string()),
             ("largest deviation", small(self.unitarity_defect, 2)),
         ];

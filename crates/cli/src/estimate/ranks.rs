@@ -5,7 +5,7 @@ use lanefield_lab::machine::Cluster;
 use lanefield_lab::model::KernelWork;
 
 use crate::machines::described;
-use crate::output::{bytes, facts, joined, table_of};
+use crate::output::{bytes, facts, fitted, joined, table_of};
 use crate::prelude::*;
 
 /// Which cluster, and how many of its devices.
@@ -95,6 +95,7 @@ impl Report {
             ]
         };
         let rows = table_of(self.estimates.iter().map(cells), 3..9);
+        let rows = fitted(rows, &["cut", "sent", "alone, µs", "exchange, µs", "part"]);
         format!("{heading}\n{rows}")
     }
 }

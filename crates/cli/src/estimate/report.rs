@@ -6,7 +6,7 @@ use lanefield_lab::estimate::{KernelEstimate, Load, Prediction, TraversalReport,
 use lanefield_lab::machine::Machine;
 use serde::Serialize;
 
-use crate::output::{bytes, facts, joined, table, wrapped};
+use crate::output::{bytes, facts, fitted, joined, table, wrapped};
 
 #[derive(Serialize)]
 pub struct Report<T> {
@@ -258,7 +258,7 @@ pub fn machines(listing: &Listing) -> String {
         ]);
         sources += &format!("\n{}: {}", listed.id, machine.about);
     }
-    format!("{rows}\nNumbers come from{sources}")
+    format!("{}\nNumbers come from{sources}", fitted(rows, &["units", "MHz"]))
 }
 
 #[cfg(test)]

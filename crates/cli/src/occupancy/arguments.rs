@@ -54,11 +54,11 @@ pub struct Occupancy {
     /// Precisions of fields [default: all, on a device f32]
     #[arg(long, value_name = "PRECISION,…", value_delimiter = ',', value_parser = of_storage())]
     pub precision: Vec<Precision>,
-    /// Reals stored per link: 18, 12 or 8
+    /// Gauge compression: numbers stored per link, 18, 12 or 8
     #[arg(
         long = "reconstruct",
-        visible_alias = "links",
-        value_name = "REALS,…",
+        alias = "links",
+        value_name = "NUMBERS,…",
         value_delimiter = ',',
         default_value = "18"
     )]
@@ -76,7 +76,7 @@ pub struct Occupancy {
     #[arg(long, value_name = "DEVICE", default_value = crate::args::default_device())]
     pub device: DeviceChoice,
     /// Print JSON instead of tables
-    #[arg(long)]
+    #[arg(long, help_heading = "Output")]
     pub json: bool,
     #[command(flatten)]
     pub jobs: JobsArgs,

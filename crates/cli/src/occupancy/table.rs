@@ -10,7 +10,7 @@ use lanefield_lab::occupancy::{Occupancy, Swept, SweptQuantity, occupancy, sweep
 use serde::Serialize;
 
 use super::arguments;
-use crate::output::{dense, facts, table, table_of, wrapped};
+use crate::output::{dense, facts, fitted, table, table_of, wrapped};
 
 #[derive(Default, Serialize)]
 pub struct Report {
@@ -102,7 +102,9 @@ impl Report {
     }
 
     fn table(&self) -> String {
-        let mut text = dense(table_of(self.entries.iter().map(Entry::cells), 4..13)).to_string();
+        let lines = dense(table_of(self.entries.iter().map(Entry::cells), 4..13));
+        let mut text =
+            fitted(lines, &["private, B", "SGPR", "AGPR", "group", "LDS, B", "spilled", "waves"]).to_string();
         let compiled: Vec<&Compiled> = self.entries.iter().filter_map(|entry| entry.kernel.as_ref()).collect();
         if !compiled.is_empty() {
             let (spilling, number) = (compiled.iter().filter(|kernel| spills(kernel)).count(), compiled.len());
@@ -261,6 +263,7 @@ impl SweepReport {
         let gpu = ("GPU", format!("{} ({})", architecture.name, architecture.product));
         let heading = kernel.into_iter().chain([gpu, ("varied", value.clone())]);
         let note = self.note.as_ref().map_or(String::new(), |note| format!("\n{note}"));
+        let lines = fitted(lines, &["of a wave", "waves per group", "groups", "next step", "items"]);
         format!("{}\n{lines}{note}", facts(heading))
     }
 }

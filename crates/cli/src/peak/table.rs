@@ -108,7 +108,7 @@ fn drift(peak: &Peak) -> Option<String> {
 
 fn intensity(peak: &Peak) -> Option<String> {
     let header =
-        ["fma per number", "f32, flop/byte", "GB/s", "GFlop/s", "f64, GB/s", "GFlop/s", "half, GB/s", "GFlop/s"];
+        ["fma", "flop/byte\nin f32", "f32\nGB/s", "\nGFlop/s", "f64\nGB/s", "\nGFlop/s", "half\nGB/s", "\nGFlop/s"];
     let mut lines = table(header, 0..);
     let steps: BTreeSet<u32> = peak.intensity.iter().map(|point| point.fma_per_element).collect();
     for &k in &steps {

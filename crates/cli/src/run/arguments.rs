@@ -73,7 +73,7 @@ pub struct Run {
     #[command(flatten)]
     pub hop: HopArgs,
     /// Print JSON instead of a table
-    #[arg(long)]
+    #[arg(long, help_heading = "Output")]
     pub json: bool,
     #[command(flatten)]
     pub sums: SumArgs,

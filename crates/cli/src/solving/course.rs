@@ -8,6 +8,7 @@ use crate::prelude::*;
 
 /// When a solver stops, and what it works on.
 #[derive(Args)]
+#[command(next_help_heading = "Solver")]
 pub struct SolverArgs {
     /// Stop each right-hand side when |r| ≤ tolerance · |b| [default: 1e-10 in f64, 1e-6 in f32]
     #[arg(long, value_name = "TOLERANCE", value_parser = tolerance, allow_negative_numbers = true)]

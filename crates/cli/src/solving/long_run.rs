@@ -24,12 +24,13 @@ use crate::solving::course::Fact;
 
 /// Checkpoints of a long computation.
 #[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Long runs")]
 pub struct CheckpointArgs {
-    /// Write the state of the solver to this file periodically, so that an interrupted run can be resumed with --resume
+    /// Write the state of the solver to this file periodically: --resume continues an interrupted run
     #[arg(long, value_name = "FILE")]
     checkpoint: Option<PathBuf>,
     /// Iterations between two checkpoints
-    #[arg(long, value_name = "N", default_value = "100", requires = "checkpoint", value_parser = crate::args::iterations)]
+    #[arg(long, hide_short_help = true, value_name = "N", default_value = "100", requires = "checkpoint", value_parser = crate::args::iterations)]
     checkpoint_every: usize,
     /// Resume from the --checkpoint file, or start if it does not exist. The results are the same bytes as without interruption
     #[arg(long, requires = "checkpoint")]
@@ -40,14 +41,14 @@ pub struct CheckpointArgs {
 pub struct LongRunArgs {
     #[command(flatten)]
     checkpoints: CheckpointArgs,
-    /// Write each scalar of the solve, and periodically the SHA-256 of all fields, to this file as JSON lines
-    #[arg(long, value_name = "FILE", conflicts_with = "resume")]
+    /// Write a record of the solve: each scalar, and periodically the SHA-256 of all fields, as JSON lines
+    #[arg(long, hide_short_help = true, value_name = "FILE", conflicts_with = "resume")]
     record: Option<PathBuf>,
     /// Iterations between two sets of SHA-256
-    #[arg(long, value_name = "N", default_value = "10", requires = "record", value_parser = crate::args::iterations)]
+    #[arg(long, hide_short_help = true, value_name = "N", default_value = "10", requires = "record", value_parser = crate::args::iterations)]
     record_every: usize,
     /// Compare the solve with a record made on any device, with any threads and lane width. Stop at the first difference
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["resume", "record"])]
+    #[arg(long, hide_short_help = true, value_name = "FILE", conflicts_with_all = ["resume", "record"])]
     verify: Option<PathBuf>,
 }
 

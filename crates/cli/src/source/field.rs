@@ -16,14 +16,15 @@ use crate::ranks::RanksArgs;
 
 /// What an operator acts in, and on.
 #[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Input")]
 pub struct InputArgs {
     #[command(flatten)]
     pub configuration: ConfigArgs,
-    /// The source: a NumPy array (T, Z, Y, X, 4, 3), complex64 or complex128, for five-dimensional operators (Ls, T, Z, Y, X, 4, 3), for
-    /// operators on colour vectors (T, Z, Y, X, N, 3); gauss:SEED, Gaussian random numbers of variance 1 in each real of such a field; z4:SEED,
+    /// The source, a .npy file, gauss:SEED, z4:SEED, z2:SEED, point:…, wall:… or momentum:…. A file is a NumPy array (T, Z, Y, X, 4, 3), complex64 or complex128, for five-dimensional operators (Ls, T, Z, Y, X, 4, 3), for
+    /// operators on colour vectors (T, Z, Y, X, N, 3). gauss:SEED is Gaussian random numbers of variance 1 in each real component of such a field; z4:SEED,
     /// each number one of 1, i, -1, -i; z2:SEED, 1 or -1 (with SEED,t on time slice t alone); point:x,y,z,t,spin,colour, 1 there and 0 elsewhere (of colour vectors the component instead of
     /// the spin); wall:t,spin,colour, 1 on a time slice; or momentum:nx,ny,nz,t,spin,colour, exp(ip·x) there with p = 2πn/L
-    #[arg(long, value_name = "FILE.npy|KIND:NUMBERS", value_parser = source_or_file(Source::field))]
+    #[arg(long, value_name = "SOURCE", value_parser = source_or_file(Source::field))]
     pub source: Source,
     #[command(flatten)]
     pub ranks: RanksArgs,

@@ -22,7 +22,7 @@ pub struct SmearArgs {
     /// Smear the source within its time slice (Wuppertal): ALPHA,STEPS
     #[arg(long, value_name = "ALPHA,STEPS", allow_hyphen_values = true)]
     pub smear_source: Option<Wuppertal>,
-    /// Smear quarks on other links than the operator's: on those of this file, or on the configuration smeared as by `lanefield smear --kind`
+    /// Smear quarks on other links than the operator's: on those of this file, or on the configuration smeared as by `lanefield smear --smear`
     #[arg(long, value_name = "FILE|KIND:NUMBERS")]
     pub smear_links: Option<SmearLinks>,
 }

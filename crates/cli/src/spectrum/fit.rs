@@ -11,9 +11,10 @@ use crate::correlator::plot::{Band, Curve, Title, plot};
 use crate::csv_output::{decimal, with_bits, write_csv};
 use crate::far_times;
 use crate::files::{given, named, require_outputs, svg};
-use crate::output::{bits, ruled_table, table};
+use crate::numbers::with_error;
+use crate::output::{bits, fitted, table};
 use crate::prelude::*;
-use crate::resampling::{Bins, Number, Quality, ResamplingArgs, digits};
+use crate::resampling::{Bins, Number, Quality, ResamplingArgs};
 use crate::twist;
 
 /// Effective masses of measured correlators, and fits of one or two states, with jackknife or bootstrap errors over configurations.
@@ -27,7 +28,7 @@ use crate::twist;
 #[command(after_help = "Examples:
   lanefield config generate heatbath --beta 5.7 --lattice 4.4.4.8 --seed 1 \\
       --thermalise 20 --sweeps 70 --every 10 --output five
-  lanefield spectrum measure five --operator wilson --mass 0.5 \\
+  lanefield spectrum measure --config five --operator wilson --mass 0.5 \\
       --source point:0,0,0,0 --output five.json
   lanefield spectrum fit five.json --fit pion:2:4 --plot pion.svg
   lanefield spectrum fit five.json --uncorrelated --csv masses.csv \\
@@ -54,13 +55,13 @@ pub struct Fit {
     #[command(flatten)]
     errors: ResamplingArgs,
     /// Write correlators and effective masses with their errors as CSV; what does not exist is empty
-    #[arg(long, value_name = "FILE.csv")]
+    #[arg(long, help_heading = "Output", value_name = "FILE.csv")]
     csv: Option<PathBuf>,
     /// Draw correlators, effective masses and fits as SVG
-    #[arg(long, value_name = "FILE.svg", value_parser = named(svg))]
+    #[arg(long, help_heading = "Output", value_name = "FILE.svg", value_parser = named(svg))]
     plot: Option<PathBuf>,
     /// Print JSON instead of tables
-    #[arg(long)]
+    #[arg(long, help_heading = "Output")]
     json: bool,
 }
 
@@ -338,7 +339,7 @@ impl Series {
 impl Report {
     fn text(&self) -> String {
         let names = self.hadrons.iter().map(|series| name_of(series.hadron, self.momentum));
-        let mut masses = ruled_table(std::iter::once("t".to_owned()).chain(names));
+        let mut masses = table(std::iter::once("t".to_owned()).chain(names), 0..1);
         for t in 0..self.lattice[3].saturating_sub(1) {
             let mass = |series: &Series| series.effective_masses[t].as_ref().map_or_else(String::new, Number::digits);
             masses.add_row(std::iter::once(t.to_string()).chain(self.hadrons.iter().map(mass)));
@@ -347,13 +348,14 @@ impl Report {
         if !self.fits.is_empty() {
             let mut fits = table(["fit", "times", "mass", "second mass"].into_iter().chain(Quality::TITLES), []);
             for fit in &self.fits {
-                let mass =
-                    |k: usize| fit.states.get(k).map_or_else(String::new, |state| digits(state.mass, state.mass_error));
+                let mass = |k: usize| {
+                    fit.states.get(k).map_or_else(String::new, |state| with_error(state.mass, state.mass_error))
+                };
                 let times = format!("{} to {}", fit.first, fit.last);
                 let cells = [name_of(fit.hadron, self.momentum), times, mass(0), mass(1)];
                 fits.add_row(cells.into_iter().chain(fit.quality.shown()));
             }
-            text += &format!("\n\n{fits}");
+            text += &format!("\n\n{}", fitted(fits, &["χ² per degree", "second mass"]));
         }
         let weights = match self.covariance.as_str() {
             _ if self.fits.is_empty() => String::new(),

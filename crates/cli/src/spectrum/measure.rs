@@ -16,11 +16,12 @@ use lanefield::statistics::mean;
 
 use super::data::{Correlator, Data, Inputs, Measured, OfSource, UnderWay, name_of};
 use crate::args::{HopArgs, OnLatticeArgs};
-use crate::configuration::ReadArgs;
-use crate::configuration::list::{Configurations, files_of, twice};
+use crate::configuration::EnsembleArgs;
+use crate::configuration::list::{Configurations, twice};
 use crate::far_times;
 use crate::files::{lock_file, require_outputs_but};
 use crate::interrupt::{interrupted, keep};
+use crate::numbers::count;
 use crate::operator::{OnSpinors, OperatorArgs, check, json_of};
 use crate::output::{facts, joined};
 use crate::prelude::*;
@@ -41,19 +42,16 @@ use crate::twist::{self, TwistArgs};
 #[command(after_help = "Examples:
   lanefield config generate heatbath --beta 5.7 --lattice 4.4.4.8 --seed 1 \\
       --thermalise 20 --sweeps 40 --every 10 --output two
-  lanefield spectrum measure two/000030.nersc two/000040.nersc \\
+  lanefield spectrum measure --config two/000030.nersc two/000040.nersc \\
       --operator wilson --mass 0.5 --source point:0,0,0,0 point:2,2,2,4 \\
       --smear-source 0.25,10 --momentum 1,0,0 --output smeared.json")]
 pub struct Measure {
-    /// The configurations: NERSC, ILDG, SciDAC, MILC, openQCD, DD-αAMG or HiRep files, NumPy or HDF5 arrays (T, Z, Y, X, 4, 3, 3), or the directory of an ensemble
-    #[arg(value_name = "FILES", required = true)]
-    configurations: Vec<PathBuf>,
     #[command(flatten)]
-    read: ReadArgs,
+    input: EnsembleArgs,
     /// Where the quarks propagate from, or several such sources, over which correlators are averaged: point:x,y,z,t; wall:t, 1 on a time slice;
     /// momentum:nx,ny,nz,t, exp(ip·x) there with p = 2πn/L; z2:SEED,t or z4:SEED,t, the same noise in each spin and colour there; or the file of twelve columns
     /// as of propagator
-    #[arg(long = "source", value_name = "FILE.npy|KIND:NUMBERS", required = true, num_args = 1.., value_parser = source_or_file(Source::columns))]
+    #[arg(long = "source", value_name = "SOURCE", required = true, num_args = 1.., value_parser = source_or_file(Source::columns))]
     sources: Vec<Source>,
     #[command(flatten)]
     smear: SmearArgs,
@@ -75,10 +73,10 @@ pub struct Measure {
     #[command(flatten)]
     settings: SolverArgs,
     /// Write the correlators to this file, as JSON
-    #[arg(long, value_name = "FILE.json")]
+    #[arg(long, help_heading = "Output", value_name = "FILE.json")]
     output: PathBuf,
     /// Go on with the file, or begin it if there is none: configurations that it has are left out
-    #[arg(long)]
+    #[arg(long, help_heading = "Output")]
     resume: bool,
     #[command(flatten)]
     on: OnLatticeArgs,
@@ -88,7 +86,7 @@ impl Measure {
     pub fn run(self) -> anyhow::Result<Outcome> {
         let model = self.operator.model(&self.hop)?;
         let twist = self.twist.of(Some((model.name(), &json_of(&model))))?;
-        let files = files_of(&self.configurations)?;
+        let files = self.input.files()?;
         self.require_contractions(files.len())?;
         let of_sources = self.sources.iter().filter_map(|source| match source {
             Source::File(path) => Some(("--source", path.as_path())),
@@ -139,7 +137,7 @@ impl Measure {
     }
 
     fn compute<R: Vectors + ArrayReal>(&self, (model, twist): Twisted, files: &[PathBuf]) -> anyhow::Result<Outcome> {
-        let configurations = Configurations::begin(files, self.read, &self.on.ranks)?;
+        let configurations = Configurations::begin(files, self.input.read, &self.on.ranks)?;
         let lattice = configurations.lattice().clone();
         let extents = lattice.extents();
         let solve = self.settings.solve::<R, _>(model, Method::ConjugateGradients, self.on.backend.lanes);
@@ -164,7 +162,7 @@ impl Measure {
                 );
             }
         }
-        let links = self.smear.links(&self.read, &self.on.ranks, &lattice)?;
+        let links = self.smear.links(&self.input.read, &self.on.ranks, &lattice)?;
         let mut data = self.data::<R>((&model, twist), &solve, &lattice, (&sources, links.as_ref()))?;
         let there = data.configurations.len();
         let backend = self.on.open(&lattice, solve.method.device_precision::<R>())?;
@@ -209,7 +207,7 @@ impl Measure {
         bar.finish_and_clear();
         if stopped {
             let (done, file) = (data.configurations.len(), claims::written_to(&self.output));
-            let (of, file) = (if done == 1 { "configuration" } else { "configurations" }, file.display());
+            let (done_so_far, file) = (count(done, "configuration"), file.display());
             let sources = data.under_way.as_ref().map_or(0, |under_way| under_way.sources.len());
             let and = match sources {
                 0 => String::new(),
@@ -218,7 +216,7 @@ impl Measure {
             match done + sources {
                 0 => say!("interrupted: a signal ended the first configuration, and nothing was written: run it again"),
                 _ => say!(
-                    "interrupted: a signal ended the run after {done} {of}{and}, all in {file}: the same command with --resume continues"
+                    "interrupted: a signal ended the run after {done_so_far}{and}, all in {file}: the same command with --resume continues"
                 ),
             }
             return Ok(Outcome::Done);

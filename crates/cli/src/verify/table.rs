@@ -4,16 +4,21 @@ use lanefield::verify::{Findings, Row, RowVerdict, UnitReport};
 use lanefield_ports::compare::grouped;
 
 use crate::interrupt::interrupted;
-use crate::output::print;
+use crate::output::{print, terminal_width};
 use crate::progress::Steps;
 
 /// The widths of the columns; that of the first, its longest name.
 const COLUMNS: [usize; 7] = [44, 9, 11, 6, 15, 13, 9];
 
-/// A line of the table. Rows come while the run goes on, so that no width can wait for the last one.
+/// A line of the table. Rows come during the run, so that no width can wait for the last one. A narrow terminal gets the kernel, the precision, the components
+/// and the verdict.
 fn line(cells: [&str; 7]) -> String {
     let [kernel, precision, reconstruct, cases, components, verdict, time] = cells;
     let [a, b, c, d, e, f, g] = COLUMNS;
+    if terminal_width().is_some_and(|width| width < COLUMNS.iter().sum::<usize>() + 10) {
+        let (precision, components) = (precision.get(..4).unwrap_or(precision), components.trim_start_matches("real "));
+        return format!("{kernel:a$} {precision:4} {components:>14}  {verdict}");
+    }
     format!(" {kernel:a$} {precision:b$} {reconstruct:>c$} {cases:>d$} {components:>e$}   {verdict:f$} {time:>g$}")
 }
 
