@@ -67,7 +67,10 @@ fn digits(value: f64, digits: i32) -> String {
     if value == 0.0 || !value.is_finite() {
         return value.to_string();
     }
-    let exponent = power_of_ten(value.abs());
+    let (exponent, shortest) = (power_of_ten(value.abs()), value.to_string());
+    if (-4..digits).contains(&exponent) && shortest.len() <= usize::try_from(digits).unwrap_or(0) {
+        return shortest;
+    }
     match (-4..digits).contains(&exponent) {
         true => format!("{value:.decimals$}", decimals = usize::try_from(digits - 1 - exponent).unwrap_or(0)),
         // No zeros at the end: 1.4e-10, and not 1.40000e-10.
@@ -135,23 +138,23 @@ mod tests {
             (0.0, 0.001, "0.0000(10)"),
             (-0.5, 0.0996, "-0.50(10)"),
             (1.234e-7, 4.2e-9, "1.234(42)e-7"),
-            (0.5, 0.0, "0.500000(0)"),
+            (0.5, 0.0, "0.5(0)"),
         ] {
             assert_eq!(with_error(value, Some(error)), text);
         }
-        assert_eq!(with_error(0.5, None), "0.500000");
-        assert_eq!(with_error(0.5, Some(f64::NAN)), "0.500000");
+        assert_eq!(with_error(0.5, None), "0.5");
+        assert_eq!(with_error(0.5, Some(f64::NAN)), "0.5");
     }
 
     #[test]
     fn numbers_have_the_digits_that_say_something() {
         for (value, text) in [
             (6045.57, "6045.57"),
-            (0.9619525, "0.961953"),
+            (0.961_952_51, "0.961953"),
             (0.00193232, "0.00193232"),
             (1.4e-10, "1.4e-10"),
             (0.0, "0"),
-            (1.0, "1.00000"),
+            (1.0, "1"),
             (123_456_789.0, "1.23457e8"),
             (f64::INFINITY, "inf"),
         ] {

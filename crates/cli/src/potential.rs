@@ -30,8 +30,9 @@ use crate::prelude::*;
   lanefield config generate heatbath --beta 5.7 --lattice 6.6.6.6 --seed 1 \\
       --thermalise 20 --sweeps 60 --every 5 --output nine
   lanefield potential --config nine --smear spatial-ape:0.5,5 --loops 3,3
-  lanefield potential --config nine --smear hyp:0.75,0.6,0.3,1 spatial-ape:0.5,5 \\
-      --loops 3,3 --fit 1:3 --bootstrap 100 --seed 1 --csv potential.csv")]
+  lanefield potential --config nine \\
+      --smear hyp:0.75,0.6,0.3,1 spatial-ape:0.5,5 --loops 3,3 \\
+      --fit 1:3 --bootstrap 100 --seed 1 --csv potential.csv")]
 pub struct Potential {
     #[command(flatten)]
     input: EnsembleArgs,

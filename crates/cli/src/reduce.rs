@@ -148,7 +148,7 @@ impl Reduce {
             precision: R::NAME,
             values,
         };
-        show(self.json, Head::on(Kind::Reduce, backend.device()), &report, |report| lines(&report.values))
+        show(self.json, Head::on(Kind::Reduce, backend.device()), &report, |report| lines(&report.values, shows_bits()))
     }
 
     /// The sums of `x`, with `y` where it is an inner product, on a backend.
@@ -269,8 +269,8 @@ impl Value {
     }
 
     /// Its numbers as text, each with its bits if they are shown.
-    fn cells(&self) -> Vec<String> {
-        let number = |x: f64, bits: &str| match shows_bits() {
+    fn cells(&self, with_hex: bool) -> Vec<String> {
+        let number = |x: f64, bits: &str| match with_hex {
             true => vec![for_people(x), bits.to_owned()],
             false => vec![with_bits(x)],
         };
@@ -282,8 +282,8 @@ impl Value {
 }
 
 /// One sum a line, in columns; a number and its bits stand closer together.
-fn lines(values: &[Value]) -> String {
-    let rows: Vec<Vec<String>> = values.iter().map(Value::cells).collect();
+fn lines(values: &[Value], with_hex: bool) -> String {
+    let rows: Vec<Vec<String>> = values.iter().map(|value| value.cells(with_hex)).collect();
     let columns = rows.first().map_or(0, Vec::len);
     let widths: Vec<usize> =
         (0..columns).map(|column| rows.iter().map(|row| row[column].len()).max().unwrap_or(0)).collect();
@@ -311,8 +311,8 @@ mod tests {
         ];
         let expected = " 9  0  1.25 3ff4000000000000   -2 c000000000000000\n\
                         10  0  -inf fff0000000000000  NaN 7ff8000000000000";
-        assert_eq!(lines(&values), expected);
-        assert_eq!(lines(&[Value::real(0.1)]), "0.1 3fb999999999999a");
+        assert_eq!(lines(&values, true), expected);
+        assert_eq!(lines(&[Value::real(0.1)], true), "0.1 3fb999999999999a");
     }
 
     #[test]

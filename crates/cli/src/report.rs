@@ -17,9 +17,9 @@ use crate::prelude::*;
 #[derive(Args)]
 #[command(after_help = "Examples:
   lanefield peak --quick --bytes 1MiB --trace trace.json --json > peak.json
-  lanefield bench --kernel hop --lattice 4.4.4.4 --samples 3 --json > before.json
+  lanefield bench --kernel hop --lattice 4.4.4.4 --json > before.json
   lanefield report peak.json before.json trace.json --output report.html
-  lanefield bench --kernel hop --lattice 4.4.4.4 --samples 3 --json > after.json
+  lanefield bench --kernel hop --lattice 4.4.4.4 --json > after.json
   lanefield report --baseline before.json after.json --output change.html
   lanefield counters --bytes 77.9MB --time 0.27ms --json > counters.json
   lanefield report counters.json --title \"A port beside ours\" \\

@@ -316,7 +316,7 @@ fn commands(folder: &Folder, path: &str) -> Vec<(String, String)> {
     // Those of the program are in groups, which its options follow.
     let listed = match help.split_once("\nCommands:\n") {
         Some((_, listed)) => listed.lines().take_while(|line| line.starts_with("  ")).collect::<Vec<_>>(),
-        None if path.is_empty() => help.lines().take_while(|line| *line != "In every command:").collect(),
+        None if path.is_empty() => help.lines().take_while(|line| *line != "Options:").collect(),
         None => Vec::new(),
     };
     let names = listed.into_iter().filter(|line| line.starts_with("  ") && !line.starts_with("   "));

@@ -97,7 +97,7 @@ fn line(text: &str) -> (Vec<usize>, Vec<u64>) {
 /// Indices and bits of the sums that a command prints on the CPU reference.
 #[track_caller]
 fn sums(folder: &Folder, what: &str) -> Vec<(Vec<usize>, Vec<u64>)> {
-    folder.succeeds(&format!("reduce --device cpu {what}")).lines().map(line).collect()
+    folder.succeeds(&format!("reduce --bits --device cpu {what}")).lines().map(line).collect()
 }
 
 fn complex_bits(z: &Complex<f64>) -> Vec<u64> {
@@ -237,8 +237,8 @@ fn a_device_prints_what_the_cpu_prints() {
         (format!("--op slices --input single.npy {plan} --parity even"), "--strategy fused:2"),
     ];
     for (what, how) in cases {
-        let cpu = folder.succeeds(&format!("reduce {what} --device cpu"));
-        assert_eq!(folder.succeeds(&format!("reduce {what} {how} {device}")), cpu, "{what} {how}");
+        let cpu = folder.succeeds(&format!("reduce {what} --bits --device cpu"));
+        assert_eq!(folder.succeeds(&format!("reduce {what} --bits {how} {device}")), cpu, "{what} {how}");
     }
 }
 
@@ -246,7 +246,7 @@ fn a_device_prints_what_the_cpu_prints() {
 fn threads_and_lanes_change_no_exact_sum_and_lanes_change_a_tree() {
     let folder = Folder::new();
     write(&folder, "x.npy", &[4, 3], 10);
-    let reduce = |how: &str| folder.succeeds(&format!("reduce --op slices --device cpu --input x.npy {how}"));
+    let reduce = |how: &str| folder.succeeds(&format!("reduce --op slices --bits --device cpu --input x.npy {how}"));
     assert_eq!(reduce("--lanes 16 --threads 1"), reduce("--lanes 64 --threads 2"));
     let plan = "--sum tree --plan-threads 4 --plan-blocks 2";
     assert_eq!(reduce(&format!("{plan} --lanes 64 --threads 1")), reduce(&format!("{plan} --lanes 64 --threads 2")));
@@ -260,7 +260,7 @@ fn infinities_and_nans_are_summed_and_survive_json() {
     values[3].re = f64::INFINITY;
     values[4].re = f64::NAN;
     npy::write_complex(&folder.path("x.npy"), &shape(&[3]), &values).unwrap();
-    let printed = folder.succeeds("reduce --op sum --device cpu --input x.npy");
+    let printed = folder.succeeds("reduce --op sum --bits --device cpu --input x.npy");
     let expected = [
         "0  inf 7ff0000000000000  -0 8000000000000000",
         "1  NaN 7ff8000000000000  -0 8000000000000000",

@@ -258,7 +258,7 @@ fn smearing_that_a_signal_ends_continues_to_the_same_links() {
         let err = stopped(&folder, &format!("{} --config gauge.nersc --output s.npy", smear("1000000000")));
         let done: usize = after(&err, "the smearing after ").parse().unwrap();
         let left = smear(&(1_000_000_000 - done).to_string());
-        assert_contains(&err, &["--config s.stopped.npy", after(&left, "--kind ")]);
+        assert_contains(&err, &["--config s.stopped.npy", after(&left, "--smear ")]);
         folder.succeeds(&format!("{} --config s.stopped.npy --output two.npy", smear("3")));
         folder.succeeds(&format!("{} --config gauge.nersc --output one.npy", smear(&(done + 3).to_string())));
         assert!(folder.read("one.npy") == folder.read("two.npy"), "{kind}: the links differ");

@@ -16,7 +16,7 @@ pub struct Kernels {
     /// Kernels: all, a family or a kernel [default: all]
     #[arg(long = "kernel", alias = "kernels", value_name = "KERNEL,…", value_delimiter = ',')]
     kernels: Vec<String>,
-    #[arg(hide = true, conflicts_with = "kernels")]
+    #[arg(hide = true, value_name = "KERNEL", conflicts_with = "kernels")]
     positional: Vec<String>,
     /// Extents X.Y.Z.T [default: 16.16.16.32; 8.8.8.8 on CPUs]
     #[arg(long, value_name = "X.Y.Z.T")]
