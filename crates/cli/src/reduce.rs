@@ -1,5 +1,5 @@
-//! `lanefield reduce`: norms, inner products and sums over sites of a field in a file, to the last bit. Their definitions:
-//! `docs/arithmetic.md` §8.
+//! `lanefield reduce`: norms, inner products and sums over sites of a field in a file, with the same bits everywhere. `docs/arithmetic.md` §8
+//! defines them.
 
 use clap::ValueEnum;
 use lanefield::backend::opencl::{Finish, SumForm, SumOptions};
@@ -81,7 +81,7 @@ enum Operation {
 }
 
 impl Operation {
-    /// Bytes that a thread of Grid's block sum keeps: it sums the words of large objects in bundles of twelve.
+    /// Bytes that a thread of Grid's block sum holds. It sums the words of large objects in bundles of twelve.
     fn object_bytes(self, Words(words): Words) -> usize {
         const BUNDLE: usize = 12;
         let words = match self {
@@ -150,7 +150,7 @@ impl Reduce {
         show(self.json, Head::on(Kind::Reduce, backend.device()), &report, |report| lines(&report.values))
     }
 
-    /// The sums of `x`, with `y` where it is an inner product, on a backend.
+    /// The sums of `x` on a backend, with `y` for an inner product.
     fn values<R: Vectors>(
         &self,
         backend: &AnyBackend,
@@ -174,7 +174,7 @@ impl Reduce {
         })
     }
 
-    /// The values of the second field of an inner product, which must be like the first.
+    /// The values of the second field of an inner product, which must have the shape and precision of the first.
     fn second(&self, first: &str) -> anyhow::Result<ComplexValues> {
         let Some(path) = &self.with else { bail!("--op inner needs --with B.npy") };
         let (array, _) = self.read(path)?;
@@ -188,7 +188,7 @@ impl Reduce {
         Ok(array.values)
     }
 
-    /// An array, or the part of it that this rank has.
+    /// An array, or its local volume on this rank.
     fn read(&self, path: &Path) -> anyhow::Result<(ComplexArray, WholeLattice)> {
         check_beside(path)?;
         let failed = |error| npy_error(path, error);
@@ -201,7 +201,7 @@ impl Reduce {
         Ok((array.map_err(failed)?, lattice))
     }
 
-    /// Makes an OpenCL device take sums as it was asked to.
+    /// Sets the requested way of sums on an OpenCL device.
     fn choose(&self, backend: &mut AnyBackend) -> anyhow::Result<()> {
         match backend.opencl_mut() {
             Some(device) => {
@@ -218,7 +218,7 @@ impl Reduce {
     }
 }
 
-/// What was summed. As JSON, these fields.
+/// The sums. As JSON, these fields.
 #[derive(Serialize)]
 struct Report {
     /// `norm2`, `sum`, `inner` or `slices`.
@@ -231,7 +231,7 @@ struct Report {
     sites: String,
     object: &'static str,
     words: usize,
-    /// f32 or f64: the field's; sums are f64.
+    /// The precision of the field, f32 or f64. Sums are f64.
     precision: &'static str,
     values: Vec<Value>,
 }
@@ -240,13 +240,13 @@ struct Report {
 struct Value {
     #[serde(skip_serializing_if = "Option::is_none")]
     slice: Option<usize>,
-    /// The word, where words are summed.
+    /// The word, if words are summed.
     #[serde(skip_serializing_if = "Option::is_none")]
     word: Option<usize>,
-    /// The real part; as JSON null where it is infinite or NaN.
+    /// The real part; null in JSON if it is infinite or NaN.
     re: f64,
     re_bits: String,
-    /// The imaginary part, likewise; a norm has none.
+    /// The imaginary part, likewise; absent for a norm.
     #[serde(flatten)]
     imaginary: Option<Imaginary>,
 }
@@ -267,7 +267,7 @@ impl Value {
         Self { slice, word, imaginary, ..Self::real(z.re) }
     }
 
-    /// Its numbers as text, each with its bits.
+    /// The numbers as text, each followed by its bits.
     fn cells(&self) -> Vec<String> {
         let number = |x: f64, bits: &str| [for_people(x), bits.to_owned()];
         let mut cells: Vec<String> = [self.slice, self.word].iter().flatten().map(ToString::to_string).collect();
@@ -277,7 +277,7 @@ impl Value {
     }
 }
 
-/// One sum a line, in columns; a number and its bits stand closer together.
+/// One sum a line, in columns. Numbers are close to their bits.
 fn lines(values: &[Value]) -> String {
     let rows: Vec<Vec<String>> = values.iter().map(Value::cells).collect();
     let columns = rows.first().map_or(0, Vec::len);
